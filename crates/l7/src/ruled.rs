@@ -93,6 +93,7 @@ pub fn ask<N: Net>(
             return Ruled::Refused(Cause::NoServer, Some(hit(worker, ruling, at, unix_ms)));
         }
         Found::Ambiguous(_) => return Ruled::Refused(Cause::AmbiguousPath, None),
+        Found::AmbiguousRequest(_) => return Ruled::Refused(Cause::AmbiguousRequest, None),
         Found::Rule(at) => at,
     };
     let taken = hit(worker, ruling, at, unix_ms);

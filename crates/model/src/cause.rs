@@ -55,6 +55,9 @@ causes! {
     BadRequest = "bad-request", Client, 400;
     /// Servers may read the path of the request in several ways, and rules or `path-normalization` refuse that.
     AmbiguousPath = "ambiguous-path", Client, 400;
+    /// Servers may read the method, a field, a cookie or a parameter of the request in several ways, and a rule fits only
+    /// some of them.
+    AmbiguousRequest = "ambiguous-request", Client, 400;
     /// The client closed in the middle of its request.
     ClientClosedRequest = "client-closed-request", Client, 0;
     /// The client closed before the answer was complete.

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::{path, query};
+use crate::path;
 
 /// The longest host that is compared; a longer one is like none.
 const HOST: usize = 256;
@@ -93,15 +93,23 @@ impl<'h> Head<'h> {
         fields(self.bytes, name)
     }
 
+    /// The values of the fields of this name, and of those whose name some server takes for it: gateways (CGI, WSGI,
+    /// FastCGI) turn `-` into `_`, and some of them every sign.
+    pub fn spellings<'n>(&self, name: &'n [u8]) -> impl Iterator<Item = Spelled<'h>> + use<'h, 'n> {
+        lines(self.bytes).filter_map(move |line| {
+            if line.get(name.len()) != Some(&b':') {
+                return None;
+            }
+            let (found, value) = line.split_at(name.len());
+            let exact = found.eq_ignore_ascii_case(name);
+            let spelled = Spelled { exact, value: value[1..].trim_ascii() };
+            (exact || same_name(found, name)).then_some(spelled)
+        })
+    }
+
     /// The values of the cookies of this name.
     pub fn cookie<'n>(&self, name: &'n [u8]) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
         fields(self.bytes, b"cookie").flat_map(move |all| cookies(all, name))
-    }
-
-    /// Whether some parameter of this name, as it stands there or decoded, has such a value.
-    pub fn any_parameter(&self, name: &[u8], fits: impl Fn(&[u8]) -> bool) -> bool {
-        let query = split(self.target, b'?').map(|(_, query)| query).unwrap_or_default();
-        query::any(query, name, fits)
     }
 
     /// The values of the parameters of this name.
@@ -110,15 +118,35 @@ impl<'h> Head<'h> {
     }
 }
 
+/// The value of a field whose name is the wanted one for some server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spelled<'h> {
+    /// For every server.
+    pub exact: bool,
+    /// The value, blanks around it taken off.
+    pub value: &'h [u8],
+}
+
+/// Whether a server may take two names for one: to gateways every character that is no letter and no digit is the same.
+pub fn same_name(one: &[u8], other: &[u8]) -> bool {
+    let separator = |byte: u8| !byte.is_ascii_alphanumeric();
+    let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || separator(a) && separator(b);
+    one.len() == other.len() && one.iter().zip(other).all(same)
+}
+
+/// The lines of the fields of a head.
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = head.split(|b| *b == b'\n').skip(1);
+    // The empty line ends the head; what follows is the body.
+    lines.map(<[u8]>::trim_ascii_end).take_while(|line| !line.is_empty())
+}
+
 /// The values of the header fields of this name, blanks around them taken off.
 pub fn fields<'h, 'n>(
     head: &'h [u8],
     name: &'n [u8],
 ) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
-    let lines = head.split(|b| *b == b'\n').skip(1);
-    // The empty line ends the head; what follows is the body.
-    let lines = lines.map(<[u8]>::trim_ascii_end).take_while(|line| !line.is_empty());
-    lines.filter_map(move |line| {
+    lines(head).filter_map(move |line| {
         if line.get(name.len()) != Some(&b':') {
             return None;
         }

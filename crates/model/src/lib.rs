@@ -15,6 +15,7 @@ pub mod capture;
 pub mod cause;
 pub mod compress;
 pub mod config;
+pub mod cookie;
 pub mod eject;
 pub mod hash;
 pub mod head;

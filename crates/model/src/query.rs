@@ -1,38 +1,139 @@
-//! Parameters of a query as servers may read them: as they stand there and decoded. It knows no rule.
+//! Parameters of a query as servers may read them: as they stand there, decoded, and decoded further. It knows no rule.
 
 use std::borrow::Cow;
 
-/// Whether some parameter of this name has a value that fits, in one of the ways in which servers read a query: split
-/// at `&` or also at `;`, as it stands or decoded, `+` a blank or itself.
-pub fn any(query: &[u8], name: &[u8], fits: impl Fn(&[u8]) -> bool) -> bool {
-    let pairs = query.split(|b| *b == b'&');
-    pairs.filter(|pair| !pair.is_empty()).any(|pair| {
-        let parts = || pair.split(|b| *b == b';').filter(|part| !part.is_empty());
-        one(pair, name, &fits)
-            || (pair.contains(&b';') && parts().any(|part| one(part, name, &fits)))
+/// How often a parameter may be encoded: as paths.
+const LEVELS: usize = 3;
+
+/// What a `+` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plus {
+    /// A blank, as in forms.
+    Blank,
+    /// Itself.
+    Itself,
+}
+
+/// What separates parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separators {
+    /// `&`.
+    Ampersand,
+    /// `;` as well.
+    Both,
+}
+
+impl Separators {
+    /// Those that make a difference in a query.
+    pub fn of(query: &[u8]) -> &'static [Separators] {
+        let all = &[Separators::Ampersand, Separators::Both];
+        if query.contains(&b';') { all } else { &all[..1] }
+    }
+}
+
+/// Whether some parameter of this name has a value that fits, in one of the ways in which servers usually read a query:
+/// split at `&` or also at `;`, as it stands or decoded, `+` a blank or itself.
+pub fn any(query: &[u8], name: &[u8], fits_: impl Fn(&[u8]) -> bool) -> bool {
+    Separators::of(query).iter().any(|separators| {
+        let mut found = false;
+        each(query, *separators, name, &mut |value| found = found || fits(value, &fits_));
+        found
     })
 }
 
-fn one(pair: &[u8], name: &[u8], fits: &impl Fn(&[u8]) -> bool) -> bool {
-    let equals = pair.iter().position(|b| *b == b'=');
-    let (found, value) = match equals {
-        Some(at) => (&pair[..at], &pair[at + 1..]),
-        None => (pair, &b""[..]),
-    };
-    if found == name && fits(value) {
-        return true;
-    }
-    if !pair.iter().any(|b| matches!(b, b'%' | b'+')) {
+/// Whether one has such a value for a server that decodes further: twice or three times, `%uXXXX` as IIS does, and names
+/// as PHP and Rails do, to which `us.er` is `us_er` and `user[]` is `user`.
+pub fn any_further(query: &[u8], name: &[u8], fits: impl Fn(&[u8]) -> bool) -> bool {
+    let special = |b: &u8| matches!(b, b'%' | b'+' | b'.' | b'[');
+    if !query.iter().any(special) {
         return false;
     }
-    let each = || [true, false].into_iter();
-    each().any(|blank| *decoded(found, blank) == *name)
-        && (fits(value) || each().any(|blank| fits(&decoded(value, blank))))
+    Separators::of(query).iter().any(|separators| {
+        pairs(query, *separators).any(|(found, value)| {
+            let named = |it: &[u8]| it == name || *flattened(it) == *name;
+            forms(found).iter().any(|it| named(it)) && forms(value).iter().any(|it| fits(it))
+        })
+    })
 }
 
-/// Percent-encodings decoded, and `+` as a blank where it is one.
-fn decoded(text: &[u8], plus_is_blank: bool) -> Cow<'_, [u8]> {
-    if !text.iter().any(|b| matches!(b, b'%' | b'+')) {
+/// Visits the values of the parameters of this name, as it stands or decoded, in their order.
+pub fn each(query: &[u8], separators: Separators, name: &[u8], visit: &mut dyn FnMut(&[u8])) {
+    for (found, value) in pairs(query, separators) {
+        if found == name || has_codes(found) && fits(found, &|it| it == name) {
+            visit(value);
+        }
+    }
+}
+
+/// Whether a text fits as it stands or decoded.
+pub fn fits(text: &[u8], fits: &dyn Fn(&[u8]) -> bool) -> bool {
+    fits(text)
+        || has_codes(text)
+            && (fits(&decoded(text, Plus::Blank)) || fits(&decoded(text, Plus::Itself)))
+}
+
+fn has_codes(text: &[u8]) -> bool {
+    text.iter().any(|b| matches!(b, b'%' | b'+'))
+}
+
+fn pairs(query: &[u8], separators: Separators) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let ends = move |b: &u8| *b == b'&' || (*b == b';' && separators == Separators::Both);
+    query.split(ends).filter(|pair| !pair.is_empty()).map(|pair| {
+        let equals = pair.iter().position(|b| *b == b'=');
+        equals.map_or((pair, &b""[..]), |at| (&pair[..at], &pair[at + 1..]))
+    })
+}
+
+/// A text as it stands, and decoded again and again.
+fn forms(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut all = vec![text.to_vec()];
+    let mut newest = all.clone();
+    for _ in 0..LEVELS {
+        let each = newest.iter().filter(|form| has_codes(form));
+        let further: Vec<Vec<u8>> = each
+            .flat_map(|form| {
+                let narrow = narrowed(form);
+                [Plus::Blank, Plus::Itself].map(|plus| decoded(&narrow, plus).into_owned())
+            })
+            .filter(|form| !all.contains(form))
+            .collect();
+        newest = further;
+        newest.dedup();
+        all.extend(newest.iter().cloned());
+    }
+    all
+}
+
+/// `%uXXXX` of ASCII as a percent-encoding.
+fn narrowed(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        out.push(first);
+        if let (b'%', [b'u' | b'U', b'0', b'0', high @ b'0'..=b'7', low, then @ ..]) =
+            (first, after)
+        {
+            out.extend_from_slice(&[*high, *low]);
+            rest = then;
+        }
+    }
+    out
+}
+
+/// A name as PHP makes a variable of it: it ends at a zero byte or at its index, has no blanks at its beginning, and
+/// blanks and dots in it are `_`.
+fn flattened(name: &[u8]) -> Vec<u8> {
+    let name = name.trim_ascii_start();
+    let ends = |b: &u8| *b == 0 || *b == b'[';
+    // A bracket at the beginning begins no index.
+    let end = name.iter().skip(1).position(ends).map_or(name.len(), |at| at + 1);
+    name[..end].iter().map(|b| if matches!(b, b'.' | b' ') { b'_' } else { *b }).collect()
+}
+
+/// Percent-encodings decoded, once.
+pub fn decoded(text: &[u8], plus: Plus) -> Cow<'_, [u8]> {
+    if !has_codes(text) {
         return Cow::Borrowed(text);
     }
     let digit = |at: usize| char::from(*text.get(at)?).to_digit(16);
@@ -45,7 +146,7 @@ fn decoded(text: &[u8], plus_is_blank: bool) -> Cow<'_, [u8]> {
                 out.push(value);
                 at += 2;
             }
-            (b'+', _) if plus_is_blank => out.push(b' '),
+            (b'+', _) if plus == Plus::Blank => out.push(b' '),
             _ => out.push(byte),
         }
         at += 1;
@@ -77,9 +178,36 @@ mod tests {
             ("user=77", "user", "7", false),
             ("user%3D7", "user", "7", false),
             ("user=%3", "user", "\u{3}", false),
+            ("user=%2537", "user", "7", false),
+            ("user[]=7", "user", "7", false),
             ("", "", "", false),
         ] {
             let found = any(query.as_bytes(), name.as_bytes(), |it| it == value.as_bytes());
+            assert_eq!(found, want, "{query} {name} {value}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_found_by_what_decodes_further() {
+        for (query, name, value, want) in [
+            ("user=%2537", "user", "7", true),
+            ("user=%252537", "user", "7", true),
+            ("user=%25252537", "user", "7", false),
+            ("us%2565r=7", "user", "7", true),
+            ("user=a%252Bb", "user", "a b", true),
+            ("user=%u0037", "user", "7", true),
+            ("user=%u0137", "user", "7", false),
+            ("user[]=7", "user", "7", true),
+            ("user%5Bx%5D=7", "user", "7", true),
+            ("us.er=7", "us_er", "7", true),
+            ("%20us+er%00x=7", "us_er", "7", true),
+            ("a=1;user=%2537", "user", "7", true),
+            ("user=8", "user", "7", false),
+            // A URL within a parameter is one value.
+            ("next=%2Fa%3Fx%26user%3D7", "user", "7", false),
+        ] {
+            let fits = |it: &[u8]| it == value.as_bytes();
+            let found = any_further(query.as_bytes(), name.as_bytes(), fits);
             assert_eq!(found, want, "{query} {name} {value}");
         }
     }

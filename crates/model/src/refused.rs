@@ -20,9 +20,10 @@ const _: () = assert!(SHARE > 0 && SHARE < ROOM);
 
 /// Whether a request that ended so was refused for what it was, and not for want of something.
 pub fn is_refusal(cause: Cause) -> bool {
-    use Cause::{AmbiguousPath, BadRequest, BodyTooLarge, HeadTooLarge};
+    use Cause::{AmbiguousPath, AmbiguousRequest, BadRequest, BodyTooLarge, HeadTooLarge};
     use Cause::{Misdirected, PlainOnTls, TargetTooLong};
-    matches!(cause, BadRequest | AmbiguousPath | HeadTooLarge | TargetTooLong | BodyTooLarge)
+    matches!(cause, BadRequest | AmbiguousPath | AmbiguousRequest)
+        || matches!(cause, HeadTooLarge | TargetTooLong | BodyTooLarge)
         || matches!(cause, Misdirected | PlainOnTls)
 }
 

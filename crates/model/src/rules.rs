@@ -15,6 +15,7 @@ pub mod ruling;
 pub mod standing;
 pub mod table;
 pub mod tell;
+pub mod value;
 
 mod glob;
 mod those;

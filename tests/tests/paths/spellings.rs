@@ -79,6 +79,8 @@ pub fn hostile() -> Vec<String> {
         "/public/..%255cadmin/x",
         "/public/..%c0%afadmin/x",
         "/public/..%e0%80%afadmin/x",
+        "/public/..%f8%80%80%80%afadmin/x",
+        "/public/..%fc%80%80%80%80%afadmin/x",
         "/public/..%25c0%25afadmin/x",
         "http://h/admin/x",
         "http://h//admin/x",

@@ -12,4 +12,5 @@ mod hours;
 mod many;
 mod names;
 mod requests;
+mod spellings;
 mod streams;

@@ -100,20 +100,17 @@ fn rules(
     let found = ruling.table.find(question, facts);
     let taken = match found {
         Found::Rule(at) | Found::NoServer(at) => Some(at),
-        Found::Nothing | Found::Ambiguous(_) => None,
+        Found::Nothing | Found::Ambiguous(_) | Found::AmbiguousRequest(_) => None,
     };
     let before = match found {
         Found::Ambiguous(at) => at.unwrap_or(0),
+        Found::AmbiguousRequest(at) => at,
         _ => taken.unwrap_or(ruling.table.rules().len()),
     };
     passed(explained, view, question, facts, before);
-    if let Found::Ambiguous(at) = found {
-        let rule = at.and_then(|at| ruling.table.rules().get(at));
-        let why = rule.map(|rule| {
-            format!("rule {} fits some readings of the path and others not", rule.name)
-        });
-        let why = why.unwrap_or_else(|| "the path has too many readings".into());
-        explained.ends = Some(format!("refused: 400, `ambiguous-path`: {why}"));
+    let refused = ambiguous(ruling, found);
+    if refused.is_some() {
+        explained.ends = refused;
         return;
     }
     let Some((at, (rule, compiled))) = taken
@@ -156,6 +153,26 @@ fn rules(
             }
         }
         _ => compiled.pools().for_each(|at| share(explained, (facts.pool)(at), 100.0)),
+    }
+}
+
+/// What ends a request that a rule fits in some of its readings.
+fn ambiguous(ruling: &Ruling, found: Found) -> Option<String> {
+    let name = |at: usize| ruling.table.rules().get(at).map_or("", |rule| &rule.name);
+    match found {
+        Found::Ambiguous(None) => {
+            Some("refused: 400, `ambiguous-path`: the path has too many readings".into())
+        }
+        Found::Ambiguous(Some(at)) => Some(format!(
+            "refused: 400, `ambiguous-path`: rule {} fits some readings of the path and others not",
+            name(at)
+        )),
+        Found::AmbiguousRequest(at) => Some(format!(
+            "refused: 400, `ambiguous-request`: rule {} fits some readings of a field, a cookie, a parameter or the \
+             method and others not",
+            name(at)
+        )),
+        Found::Rule(_) | Found::NoServer(_) | Found::Nothing => None,
     }
 }
 

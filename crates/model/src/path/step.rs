@@ -167,6 +167,9 @@ fn overlong(rest: &[u16]) -> Option<(u8, usize)> {
         0xc0 | 0xc1 => (2, u32::from(lead & 0x1f)),
         0xe0 => (3, 0),
         0xf0 => (4, 0),
+        // RFC 2279 had forms of five and six bytes.
+        0xf8 => (5, 0),
+        0xfc => (6, 0),
         _ => return None,
     };
     let mut value = top;

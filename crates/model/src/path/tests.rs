@@ -101,6 +101,8 @@ fn what_a_server_may_reach_is_among_the_readings() {
         "/admin%25c0%25afx",
         "/admin%e0%80%afx",
         "/admin%f0%80%80%afx",
+        "/admin%f8%80%80%80%afx",
+        "/admin%fc%80%80%80%80%afx",
         "/admin%u002fx",
         "/%u0061dmin/x",
         "/adm%00in/x",

@@ -63,4 +63,7 @@ pub enum Found {
     /// None: the path can be read in several ways, and this rule fits only some of them; `None`: in more ways than are
     /// looked at.
     Ambiguous(Option<usize>),
+    /// None: the method, a field, a cookie or a parameter can be read in several ways, and this rule fits only some of
+    /// them.
+    AmbiguousRequest(usize),
 }

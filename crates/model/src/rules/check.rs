@@ -6,11 +6,12 @@
 use regex::bytes::{Regex, RegexSet};
 
 use super::ask::{Facts, View};
-use super::glob::{expressions, literal, path_glob, value_glob};
-use super::those::Those;
+use super::glob::{expressions, path_glob};
+use super::those::{Fit, Those, Truth};
+use super::value::{Kind, Values};
 use crate::calendar::{DAY, weekday};
 use crate::config::{
-    Condition, Counted, HostPattern, Hours, Match, PathCase, PathPattern, PoolState, Prefix, Range,
+    Condition, Counted, HostPattern, Hours, PathCase, PathPattern, PoolState, Prefix, Range,
 };
 use crate::head::Head;
 use crate::path::as_compared;
@@ -32,8 +33,8 @@ pub enum Check {
     Regex(RegexSet, Vec<Regex>),
     /// One of these methods.
     Method(Vec<String>),
-    /// A named value.
-    Value(Kind, Box<[Named]>),
+    /// One of these named values.
+    Value(Values),
     /// One of these networks.
     Client(Vec<Prefix>),
     /// A port of the client.
@@ -56,6 +57,8 @@ pub struct Asked<'a> {
     pub rule: usize,
     /// Its pool.
     pub pool: usize,
+    /// It refuses what fits.
+    pub refuses: bool,
     /// The request or connection.
     pub view: &'a View<'a>,
     /// The state.
@@ -79,17 +82,6 @@ pub enum StateCheck {
     Servers(Option<usize>, PoolState),
 }
 
-/// Where a named value stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A header field.
-    Field,
-    /// A cookie.
-    Cookie,
-    /// A parameter of the query.
-    Parameter,
-}
-
 /// A path.
 #[derive(Debug)]
 pub enum PathCheck {
@@ -98,20 +90,6 @@ pub enum PathCheck {
     /// What begins so.
     Prefix(Box<[u8]>, PathCase),
     /// A glob.
-    Glob(Regex),
-}
-
-/// A named value and what it must be.
-#[derive(Debug)]
-pub struct Named {
-    name: Box<[u8]>,
-    value: Text,
-}
-
-#[derive(Debug)]
-enum Text {
-    Any,
-    Exact(Box<[u8]>),
     Glob(Regex),
 }
 
@@ -138,9 +116,9 @@ impl Check {
                 None => Check::Never,
             },
             Condition::Method(methods) => Check::Method(methods.clone()),
-            Condition::Header(fields) => named(Kind::Field, fields),
-            Condition::Cookie(cookies) => named(Kind::Cookie, cookies),
-            Condition::Query(parameters) => named(Kind::Parameter, parameters),
+            Condition::Header(fields) => Check::Value(Values::new(Kind::Field, fields)),
+            Condition::Cookie(cookies) => Check::Value(Values::new(Kind::Cookie, cookies)),
+            Condition::Query(parameters) => Check::Value(Values::new(Kind::Parameter, parameters)),
             Condition::Client(networks) => Check::Client(networks.clone()),
             Condition::ClientPort(first, last) => Check::ClientPort(*first, *last),
             Condition::Sni(names) => Check::Sni(names.clone()),
@@ -158,24 +136,52 @@ impl Check {
         }
     }
 
-    /// Whether it holds for a path in one of its readings.
-    pub fn holds(&self, asked: &Asked<'_>, path: &[u8]) -> bool {
-        let view = asked.view;
-        let of_head = |ask: &dyn Fn(&Head<'_>) -> bool| view.head.is_some_and(ask);
+    /// For which readings of a path it holds: for sure, and perhaps. What does not look at the path is asked once, so that
+    /// all readings meet the same state, and one request takes one of a `rate`.
+    pub fn fit(&self, asked: &Asked<'_>, paths: &[&[u8]]) -> Fit {
+        let count = paths.len();
         match self {
-            Check::All(all) => all.iter().all(|one| one.holds(asked, path)),
-            Check::Any(any) => any.iter().any(|one| one.holds(asked, path)),
-            Check::Not(not) => !not.holds(asked, path),
+            Check::All(all) => {
+                let mut fit = Fit::of(Truth::Yes, count);
+                for one in all {
+                    if fit.possible.none() {
+                        break;
+                    }
+                    fit = fit.and(one.fit(asked, paths));
+                }
+                fit
+            }
+            Check::Any(any) => {
+                let mut fit = Fit::of(Truth::No, count);
+                for one in any {
+                    fit = fit.or(one.fit(asked, paths));
+                    if fit.sure.every(count) {
+                        break;
+                    }
+                }
+                fit
+            }
+            Check::Not(not) => not.fit(asked, paths).not(count),
+            Check::Path(_) | Check::Regex(..) if asked.view.head.is_none() => {
+                Fit::of(Truth::No, count)
+            }
+            Check::Path(wanted) => {
+                Fit::sure(Those::which(paths, |path| wanted.iter().any(|one| one.holds(path))))
+            }
+            Check::Regex(set, _) => Fit::sure(Those::which(paths, |path| set.is_match(path))),
+            other => Fit::of(other.truth(asked), count),
+        }
+    }
+
+    /// Whether what looks at no path holds.
+    fn truth(&self, asked: &Asked<'_>) -> Truth {
+        let view = asked.view;
+        let of_head = |ask: &dyn Fn(&Head<'_>) -> Truth| view.head.map_or(Truth::No, ask);
+        let holds = match self {
+            Check::Method(methods) => return of_head(&|head| is_method(methods, head.method())),
+            Check::Value(values) => return of_head(&|head| values.truth(head, asked.refuses)),
             Check::Host(hosts) => {
-                of_head(&|head| hosts.iter().any(|one| is_host(one, head.host())))
-            }
-            Check::Path(paths) => of_head(&|_| paths.iter().any(|one| one.holds(path))),
-            Check::Regex(set, _) => of_head(&|_| set.is_match(path)),
-            Check::Method(methods) => {
-                of_head(&|head| methods.iter().any(|one| one.as_bytes() == head.method()))
-            }
-            Check::Value(kind, values) => {
-                of_head(&|head| values.iter().any(|one| one.holds(*kind, head)))
+                view.head.is_some_and(|head| hosts.iter().any(|one| is_host(one, head.host())))
             }
             Check::Client(networks) => {
                 let client = view.client.ip().to_canonical();
@@ -188,42 +194,15 @@ impl Check {
             Check::Tos(tos) => view.tos == Some(*tos),
             Check::Time(hours, days) => is_time(*hours, *days, view.unix_seconds),
             Check::State(state) => state.holds(asked.rule, asked.pool, asked.facts),
-            Check::Never => false,
-        }
-    }
-
-    /// For which readings of a path it holds. What does not look at the path is asked once, so that all readings meet
-    /// the same state, and one request takes one of a `rate`.
-    pub fn holds_for(&self, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Those {
-        match self {
-            Check::All(all) => {
-                let mut those = Those::all(paths.len());
-                for one in all {
-                    if those.none() {
-                        break;
-                    }
-                    those = those.and(one.holds_for(asked, paths));
-                }
-                those
-            }
-            Check::Any(any) => {
-                let mut those = Those::default();
-                for one in any {
-                    those = those.or(one.holds_for(asked, paths));
-                    if those.every(paths.len()) {
-                        break;
-                    }
-                }
-                those
-            }
-            Check::Not(not) => Those::all(paths.len()).without(not.holds_for(asked, paths)),
-            Check::Path(_) | Check::Regex(..) => {
-                let each = paths.iter().map(|path| self.holds(asked, path));
-                each.enumerate().fold(Those::default(), |those, (at, holds)| those.with(at, holds))
-            }
-            other if other.holds(asked, b"") => Those::all(paths.len()),
-            _ => Those::default(),
-        }
+            // The first five are asked elsewhere.
+            Check::All(_)
+            | Check::Any(_)
+            | Check::Not(_)
+            | Check::Path(_)
+            | Check::Regex(..)
+            | Check::Never => false,
+        };
+        Truth::from(holds)
     }
 
     /// Whether a path is one of those that it asks for, whatever else it asks for.
@@ -321,34 +300,15 @@ impl PathCheck {
     }
 }
 
-impl Named {
-    fn new(written: &Match) -> Option<Named> {
-        let value = match &written.value {
-            None => Text::Any,
-            Some(value) => match literal(value) {
-                Some(literal) => Text::Exact(literal.as_bytes().into()),
-                None => Text::Glob(value_glob(value)?),
-            },
-        };
-        Some(Named { name: written.name.as_bytes().into(), value })
+/// Whether a method is one of these. Some servers take one in other letters for it.
+fn is_method(methods: &[String], method: &[u8]) -> Truth {
+    let some =
+        |same: fn(&[u8], &[u8]) -> bool| methods.iter().any(|one| same(one.as_bytes(), method));
+    match some(|one, other| one == other) {
+        true => Truth::Yes,
+        false if some(<[u8]>::eq_ignore_ascii_case) => Truth::Unsure,
+        false => Truth::No,
     }
-
-    fn holds(&self, kind: Kind, head: &Head<'_>) -> bool {
-        let fits = |value: &[u8]| match &self.value {
-            Text::Any => true,
-            Text::Exact(exact) => **exact == *value,
-            Text::Glob(glob) => glob.is_match(value),
-        };
-        match kind {
-            Kind::Field => head.field(&self.name).any(fits),
-            Kind::Cookie => head.cookie(&self.name).any(fits),
-            Kind::Parameter => head.any_parameter(&self.name, fits),
-        }
-    }
-}
-
-fn named(kind: Kind, written: &[Match]) -> Check {
-    Check::Value(kind, written.iter().filter_map(Named::new).collect())
 }
 
 /// Whether a host, lower case, fits.

@@ -5,7 +5,7 @@
 
 use crate::config::Rewrite;
 use crate::config::template::{Filling, Template};
-use crate::head::Head;
+use crate::head::{Head, same_name};
 use crate::path;
 
 /// Changes of a request.
@@ -144,13 +144,6 @@ impl AnswerEdits {
 
 fn name_of(field: &str) -> String {
     field.split(':').next().unwrap_or_default().to_ascii_lowercase()
-}
-
-/// Whether a server may take the two names for one: gateways turn `-` into `_`.
-fn same_name(wanted: &[u8], name: &[u8]) -> bool {
-    let separator = |byte: u8| !byte.is_ascii_alphanumeric();
-    let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || separator(a) && separator(b);
-    wanted.len() == name.len() && wanted.iter().zip(name).all(same)
 }
 
 /// A field as a line.

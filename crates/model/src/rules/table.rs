@@ -157,7 +157,7 @@ impl Table {
                 let path = self.path(view);
                 let mut candidates = self.index.candidates(Table::name(view), &path);
                 candidates
-                    .find_map(|at| self.ask(at as usize, &path, view, facts))
+                    .find_map(|at| self.ask(at as usize, &[&path], view, facts))
                     .unwrap_or(Found::Nothing)
             }
             Readings::Several(paths) => self.find_among(paths, view, facts),
@@ -170,13 +170,14 @@ impl Table {
     fn find_among(&self, paths: Vec<Vec<u8>>, view: &View<'_>, facts: &dyn Facts) -> Found {
         let paths: Vec<Vec<u8>> =
             paths.into_iter().map(|path| looked_up(path, self.case)).collect();
+        let paths: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
         let name = Table::name(view);
         let mut all: Vec<u32> =
             paths.iter().flat_map(|path| self.index.candidates(name, path)).collect();
         all.sort_unstable();
         all.dedup();
         all.into_iter()
-            .find_map(|at| self.ask_for_each(at as usize, &paths, view, facts))
+            .find_map(|at| self.ask(at as usize, &paths, view, facts))
             .unwrap_or(Found::Nothing)
     }
 
@@ -186,45 +187,35 @@ impl Table {
         let found = match view.head.map_or(Readings::One, |head| self.readings(head)) {
             Readings::One => {
                 let path = self.path(view);
-                all.find_map(|at| self.ask(at, &path, view, facts))
+                all.find_map(|at| self.ask(at, &[&path], view, facts))
             }
             Readings::Several(paths) => {
                 let each = paths.into_iter().map(|path| looked_up(path, self.case));
                 let paths: Vec<Vec<u8>> = each.collect();
-                all.find_map(|at| self.ask_for_each(at, &paths, view, facts))
+                let paths: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
+                all.find_map(|at| self.ask(at, &paths, view, facts))
             }
             Readings::TooMany => Some(Found::Ambiguous(None)),
         };
         found.unwrap_or(Found::Nothing)
     }
 
-    fn ask(&self, at: usize, path: &[u8], view: &View<'_>, facts: &dyn Facts) -> Option<Found> {
-        let rule = self.rules.get(at)?;
-        let asked = Asked { rule: at, pool: rule.main_pool(), view, facts };
-        if !rule.check.holds(&asked, path) {
-            return None;
-        }
-        rule.taken(at, facts)
-    }
-
     /// What refuses fires if one reading fits, everything else only if all do.
-    fn ask_for_each(
-        &self,
-        at: usize,
-        paths: &[Vec<u8>],
-        view: &View<'_>,
-        facts: &dyn Facts,
-    ) -> Option<Found> {
+    fn ask(&self, at: usize, paths: &[&[u8]], view: &View<'_>, facts: &dyn Facts) -> Option<Found> {
         let rule = self.rules.get(at)?;
-        let asked = Asked { rule: at, pool: rule.main_pool(), view, facts };
-        let those = rule.check.holds_for(&asked, paths);
-        if those.none() {
+        let refuses = rule.refuses;
+        let asked = Asked { rule: at, pool: rule.main_pool(), refuses, view, facts };
+        let fit = rule.check.fit(&asked, paths);
+        if fit.possible.none() {
             return None;
         }
-        if !those.every(paths.len()) && !rule.refuses {
-            return Some(Found::Ambiguous(Some(at)));
+        if refuses || fit.sure.every(paths.len()) {
+            return rule.taken(at, facts);
         }
-        rule.taken(at, facts)
+        Some(match fit.possible.every(paths.len()) {
+            true => Found::AmbiguousRequest(at),
+            false => Found::Ambiguous(Some(at)),
+        })
     }
 }
 

@@ -19,9 +19,10 @@ pub fn why_not(
     facts: &dyn Facts,
 ) -> Option<String> {
     let path = view.head.map(|head| head.path()).unwrap_or_default();
-    let asked = Asked { rule: at, pool: own, view, facts };
+    let asked = Asked { rule: at, pool: own, refuses: false, view, facts };
     let fails = |condition: &Condition| {
-        !Check::new(condition, case, &mut |name| pool(name)).holds(&asked, path)
+        let check = Check::new(condition, case, &mut |name| pool(name));
+        check.fit(&asked, &[path]).possible.none()
     };
     let flat = match &rule.when {
         Condition::All(all) => all.as_slice(),

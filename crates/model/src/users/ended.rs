@@ -74,6 +74,7 @@ pub const fn of(cause: Cause) -> (Outcome, Option<TcpError>) {
     match cause {
         Cause::BadRequest
         | Cause::AmbiguousPath
+        | Cause::AmbiguousRequest
         | Cause::TlsHandshake
         | Cause::TlsUnknownName
         | Cause::ClientCertificate

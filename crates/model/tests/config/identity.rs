@@ -97,6 +97,34 @@ fn a_probe_that_says_nothing_of_tls_speaks_that_of_its_pool() {
 }
 
 #[test]
+fn fields_that_tell_of_certificates_take_no_other_away() {
+    for (headers, taken) in [
+        ("host", Some("`host`")),
+        ("ho", Some("`host`")),
+        ("content", Some("`content-length`")),
+        ("transfer-encoding", Some("`transfer-encoding`")),
+        ("x", Some("`x-forwarded-for`")),
+        ("x-forwarded", Some("`x-forwarded-for`")),
+        ("cookie", Some("`cookie`")),
+        ("client-cert", Some("`client-cert-chain`")),
+        ("x-steelyard", Some("`x-steelyard-`")),
+        ("x-client-cert", None),
+        ("x-ssl", None),
+        ("host-certificate", None),
+    ] {
+        let text = SERVICES.replace("X-Staff", headers);
+        match (load(&text, "t.toml"), taken) {
+            (Ok(_), None) => {}
+            (Ok(_), Some(_)) => panic!("{headers} is taken"),
+            (Err(findings), taken) => {
+                let (said, taken) = (findings.to_string(), taken.unwrap_or("nothing"));
+                assert!(said.contains(taken) && said.contains("is taken away"), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
 fn settings_without_effect_are_named() {
     for (tls, says) in [
         ("tls = { expired-crl = \"accept\" }", "`expired-crl` has no effect without `crl`"),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may fail")]
 
 mod paths;
+mod values;
 
 use std::cell::RefCell;
 use std::net::SocketAddr;

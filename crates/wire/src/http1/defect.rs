@@ -42,7 +42,7 @@ defects! {
     Http09 = "http09", 505;
     /// Blanks, tabs or line ends in the wrong place of the request line (RFC 9112 §3).
     RequestLine = "request-line", 400;
-    /// The method is not a token (RFC 9110 §9.1).
+    /// The method is not a token, or a known one in other letters, which servers read in two ways (RFC 9110 §9.1).
     BadMethod = "bad-method", 400;
     /// The method is longer than 32 bytes (RFC 9112 §3 suggests 501).
     MethodTooLong = "method-too-long", 501;

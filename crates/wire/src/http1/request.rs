@@ -16,6 +16,50 @@ use httparse::{Header, ParserConfig, Status};
 /// The longest method, in bytes; the longest registered one has 17.
 const METHOD_BYTES: usize = 32;
 
+/// Methods that servers know (IANA's registry). Some take them in any letter case, so none passes in another one.
+const METHODS: [&str; 40] = [
+    "ACL",
+    "BASELINE-CONTROL",
+    "BIND",
+    "CHECKIN",
+    "CHECKOUT",
+    "CONNECT",
+    "COPY",
+    "DELETE",
+    "GET",
+    "HEAD",
+    "LABEL",
+    "LINK",
+    "LOCK",
+    "MERGE",
+    "MKACTIVITY",
+    "MKCALENDAR",
+    "MKCOL",
+    "MKREDIRECTREF",
+    "MKWORKSPACE",
+    "MOVE",
+    "OPTIONS",
+    "ORDERPATCH",
+    "PATCH",
+    "POST",
+    "PRI",
+    "PROPFIND",
+    "PROPPATCH",
+    "PUT",
+    "QUERY",
+    "REBIND",
+    "REPORT",
+    "SEARCH",
+    "TRACE",
+    "UNBIND",
+    "UNCHECKOUT",
+    "UNLINK",
+    "UNLOCK",
+    "UPDATE",
+    "UPDATEREDIRECTREF",
+    "VERSION-CONTROL",
+];
+
 /// A method; unknown ones pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method<'b>(&'b str);
@@ -200,6 +244,9 @@ fn understand<'b, 's>(
     if method.len() > METHOD_BYTES {
         return Err(Defect::MethodTooLong);
     }
+    if is_misspelled(method) {
+        return Err(Defect::BadMethod);
+    }
     if target.len() > limits.target_bytes {
         return Err(Defect::TargetTooLong);
     }
@@ -245,6 +292,12 @@ fn understand<'b, 's>(
         dropped: facts.dropped,
         conditional: facts.conditional,
     })
+}
+
+/// Whether a method is a known one in other letters: RFC 9110 §9.1 makes it another one, and not every server does.
+fn is_misspelled(method: &str) -> bool {
+    method.bytes().any(|byte| byte.is_ascii_lowercase())
+        && METHODS.iter().any(|known| known.eq_ignore_ascii_case(method))
 }
 
 fn host<'b>(facts: &Facts<'b>, version: Version) -> Result<Option<&'b str>, Defect> {

@@ -39,7 +39,10 @@ pub static TABLE: Table = Table {
             "answer-set",
             "Fields of the answer that are put in the place of those of the same name.",
         ),
-        names("answer-remove", "Names of fields that are taken out of the answer."),
+        names(
+            "answer-remove",
+            "Names of fields that are taken out of the answer, and of interim ones before it.",
+        ),
     ],
 };
 

@@ -118,7 +118,7 @@ static CLIENT: Table = Table {
             Kind::Text { form: Form::Name, unset: None },
             Fallback::text("x-client-cert"),
             "Servers are told by `NAME-verified` (`yes`, `no`), `NAME-subject`, `NAME-names` and `NAME-fingerprint` \
-             (SHA-256). What a client sends under names that begin so is removed.",
+             (SHA-256). What a client sends under names that begin so is removed, so no field that HTTP needs may.",
         )
         .http(),
         Key::new(

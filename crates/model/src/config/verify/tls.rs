@@ -4,6 +4,7 @@ use super::super::finding::{Sink, Trouble};
 use super::super::section::Section;
 use super::super::tables::acme::NAMES;
 use super::super::value::Value;
+use crate::head::same_name;
 
 /// Judge a service's.
 pub fn service(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
@@ -41,9 +42,92 @@ pub fn service(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
         if let Some(ca) = client.text("ca") {
             rooted(client, "ca", ca, &path, sink);
         }
+        told(client, &path, sink);
         revoked(client, &path, sink);
     }
 }
+
+/// Judge what names begin with that tell servers of a client's certificate: what clients send under them is taken away.
+fn told(client: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let Some(prefix) = client.text("headers").filter(|prefix| !prefix.is_empty()) else { return };
+    let taken = NEEDED.iter().filter(|name| {
+        name.as_bytes().get(..prefix.len()).is_some_and(|it| same_name(it, prefix.as_bytes()))
+    });
+    let taken: Vec<String> = taken.map(|name| format!("`{name}`")).collect();
+    if taken.is_empty() {
+        return;
+    }
+    let message = format!(
+        "every field of a client whose name begins so is taken away, and that is {}",
+        taken.join(", ")
+    );
+    let trouble = Trouble::new(message)
+        .found(format!("\"{prefix}\""))
+        .expected("a beginning of its own, such as \"x-client-cert\"");
+    sink.error(client.place_of("headers"), &format!("{path}.headers"), trouble);
+}
+
+/// Fields that HTTP, browsers or we need in requests.
+const NEEDED: [&str; 58] = [
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "access-control-request-headers",
+    "access-control-request-method",
+    "age",
+    "authorization",
+    "cache-control",
+    "client-cert",
+    "client-cert-chain",
+    "connection",
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-length",
+    "content-location",
+    "content-range",
+    "content-type",
+    "cookie",
+    "date",
+    "expect",
+    "forwarded",
+    "from",
+    "grpc-encoding",
+    "grpc-timeout",
+    "host",
+    "http2-settings",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
+    "max-forwards",
+    "origin",
+    "pragma",
+    "prefer",
+    "priority",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "referer",
+    "sec-fetch-site",
+    "sec-websocket-extensions",
+    "sec-websocket-key",
+    "sec-websocket-protocol",
+    "sec-websocket-version",
+    "te",
+    "traceparent",
+    "tracestate",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+    "via",
+    "x-forwarded-for",
+    "x-real-ip",
+    "x-steelyard-",
+];
 
 /// Judge lists of revoked certificates.
 fn revoked(section: &Section, path: &str, sink: &mut Sink<'_, '_>) {

@@ -1,0 +1,179 @@
+//! Cookies of a request as servers read them: as they stand, without their quotes, decoded, and separated by other signs
+//! than `;`. It knows no rule.
+
+use std::borrow::Cow;
+
+use crate::query::{Plus, decoded};
+
+/// A way in which servers read the field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// As RFC 6265 §4.2.1 has it.
+    AsItStands,
+    /// Quotes around a value are taken off (Go, Tomcat).
+    Unquoted,
+    /// Quotes are taken off, and what stands behind a `\` is meant (Python).
+    Unescaped,
+    /// Percent-encodings are decoded, and `+` is a blank (PHP, Rack).
+    Decoded,
+    /// Quotes are taken off, then percent-encodings are decoded (Node).
+    UnquotedAndDecoded,
+    /// Commas and blanks separate cookies too, and nothing does within quotes (RFC 2109).
+    Listed,
+}
+
+impl Reading {
+    /// All of them.
+    pub const ALL: [Reading; 6] = [
+        Reading::AsItStands,
+        Reading::Unquoted,
+        Reading::Unescaped,
+        Reading::Decoded,
+        Reading::UnquotedAndDecoded,
+        Reading::Listed,
+    ];
+}
+
+/// Whether every server reads this field as it stands there.
+pub fn is_plain(all: &[u8]) -> bool {
+    let mut before = b';';
+    all.iter().all(|&byte| {
+        let blank = matches!(byte, b' ' | b'\t') && before != b';';
+        before = byte;
+        !blank && !matches!(byte, b'"' | b'%' | b'+' | b',' | b'\\')
+    })
+}
+
+/// Visits the values of the cookies of this name in one reading of a field.
+pub fn each(all: &[u8], reading: Reading, name: &[u8], visit: &mut dyn FnMut(&[u8])) {
+    let mut rest = all;
+    while !rest.is_empty() {
+        let end = end_of(rest, reading);
+        let pair = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
+        let Some(equals) = pair.iter().position(|b| *b == b'=') else { continue };
+        let found = pair[..equals].trim_ascii();
+        let value = pair[equals + 1..].trim_ascii();
+        match reading {
+            Reading::AsItStands if found == name => visit(value),
+            Reading::Unquoted if found == name => visit(unquoted(value)),
+            Reading::Unescaped | Reading::Listed if found == name => visit(&unescaped(value)),
+            Reading::Decoded if *decoded(found, Plus::Blank) == *name => {
+                visit(&decoded(value, Plus::Blank));
+            }
+            Reading::UnquotedAndDecoded if *decoded(found, Plus::Itself) == *name => {
+                visit(&decoded(unquoted(value), Plus::Itself));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where the first cookie ends.
+fn end_of(rest: &[u8], reading: Reading) -> usize {
+    let listed = reading == Reading::Listed;
+    let mut quoted = false;
+    let mut escaped = false;
+    let ends = |byte: u8| match byte {
+        _ if escaped => {
+            escaped = false;
+            false
+        }
+        b'"' if listed => {
+            quoted = !quoted;
+            false
+        }
+        b'\\' if listed && quoted => {
+            escaped = true;
+            false
+        }
+        b';' => !quoted,
+        b',' | b' ' | b'\t' => listed && !quoted,
+        _ => false,
+    };
+    rest.iter().copied().position(ends).unwrap_or(rest.len())
+}
+
+fn unquoted(value: &[u8]) -> &[u8] {
+    match value {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => value,
+    }
+}
+
+/// Without its quotes, and without a `\` before what it keeps from ending them; `\101` is the character of that octal
+/// number.
+fn unescaped(value: &[u8]) -> Cow<'_, [u8]> {
+    let inner = unquoted(value);
+    if inner.len() == value.len() || !inner.contains(&b'\\') {
+        return Cow::Borrowed(inner);
+    }
+    let mut out = Vec::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        match (first, after) {
+            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', then @ ..]) => {
+                out.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest = then;
+            }
+            (b'\\', [meant, then @ ..]) => {
+                out.push(*meant);
+                rest = then;
+            }
+            _ => out.push(first),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(all: &str, reading: Reading) -> Vec<String> {
+        let mut values = Vec::new();
+        each(all.as_bytes(), reading, b"role", &mut |value| {
+            values.push(String::from_utf8_lossy(value).into_owned());
+        });
+        values
+    }
+
+    #[test]
+    fn each_reading_is_that_of_some_server() {
+        use Reading::{AsItStands, Decoded, Listed, Unescaped, Unquoted, UnquotedAndDecoded};
+        for (all, reading, want) in [
+            ("a=1; role=x; role = y", AsItStands, &["x", "y"][..]),
+            ("role=\"x\"", AsItStands, &["\"x\""]),
+            ("role=\"x\"", Unquoted, &["x"]),
+            ("role=\"x", Unquoted, &["\"x"]),
+            ("role=\"\\170\\\"\"", Unquoted, &["\\170\\\""]),
+            ("role=\"\\170\\\"\"", Unescaped, &["x\""]),
+            ("role=\\170", Unescaped, &["\\170"]),
+            ("%72ole=%78+y", Decoded, &["x y"]),
+            ("role=\"%78+y\"", UnquotedAndDecoded, &["x+y"]),
+            ("a=1,role=x", AsItStands, &[]),
+            ("a=1,role=x", Listed, &["x"]),
+            ("a=1 role=x", Listed, &["x"]),
+            ("a=\"; role=y\\\"; \"; role=x", Listed, &["x"]),
+            ("a=\"; role=y", Listed, &[]),
+            (";;role;=;role=", AsItStands, &[""]),
+            ("", Listed, &[]),
+        ] {
+            assert_eq!(read(all, reading), want, "{all} {reading:?}");
+        }
+    }
+
+    #[test]
+    fn a_plain_field_has_one_reading() {
+        for all in ["a=1; role=x;b=2", "role=x-y_z.1", "role", ""] {
+            assert!(is_plain(all.as_bytes()), "{all}");
+            for reading in Reading::ALL {
+                assert_eq!(read(all, reading), read(all, Reading::AsItStands), "{all}");
+            }
+        }
+        for all in ["role=\"x\"", "role=%78", "role=a+b", "a=1,role=x", "a=1 role=x", "a=\\1"] {
+            assert!(!is_plain(all.as_bytes()), "{all}");
+        }
+    }
+}

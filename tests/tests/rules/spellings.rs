@@ -1,0 +1,122 @@
+//! Fields, cookies, parameters and methods in spellings that some servers take for what a rule judges.
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::h2client::{Asked, ask_all};
+use tests::e2e::recorder::Recorder;
+use tests::e2e::servers::origin;
+use tests::e2e::setup::Setup;
+
+const RULES: &str = r#"
+[[service.shop.rule]]
+name = "debug"
+when = { header = "x-debug: 1" }
+deny = true
+[[service.shop.rule]]
+name = "admin"
+when = { cookie = "role=admin" }
+deny = true
+[[service.shop.rule]]
+name = "trace"
+when = { query = "trace=1" }
+deny = true
+[[service.shop.rule]]
+name = "no-delete"
+when = { method = ["DELETE", "PURGE"] }
+deny = true
+[[service.shop.rule]]
+name = "tenant"
+when = { header = "x-tenant: blue" }
+pool = "web"
+[[service.shop.rule]]
+name = "beta"
+when = { cookie = "beta=yes" }
+pool = "web"
+[[service.shop.rule]]
+name = "version"
+when = { query = "version=2" }
+pool = "web"
+"#;
+
+/// Method, target, a field, and the cause of the refusal; none: it is served.
+const ROWS: &[(&str, &str, (&str, &str), &str)] = &[
+    ("GET", "/", ("x-debug", "1"), "rule-denied"),
+    ("GET", "/", ("x_debug", "1"), "rule-denied"),
+    ("GET", "/", ("x.debug", "1"), "rule-denied"),
+    ("GET", "/", ("x_debug", "0"), ""),
+    ("GET", "/", ("cookie", "role=\"admin\""), "rule-denied"),
+    ("GET", "/", ("cookie", "a=\"b c\"; role=\"\\141dmin\""), "rule-denied"),
+    ("GET", "/", ("cookie", "role=%61dmin"), "rule-denied"),
+    ("GET", "/", ("cookie", "role=\"guest\"; theme=%22dark%22"), ""),
+    ("GET", "/?trace=%2531", ("a", "b"), "rule-denied"),
+    ("GET", "/?trace[]=1", ("a", "b"), "rule-denied"),
+    ("GET", "/?trace=0&trace=1&trace=2", ("a", "b"), "rule-denied"),
+    ("GET", "/?next=%2Fx%3Fa%26trace%3D1&q=100%25&trace=0", ("a", "b"), ""),
+    ("DELETE", "/", ("a", "b"), "rule-denied"),
+    ("purge", "/", ("a", "b"), "rule-denied"),
+    ("delete", "/", ("a", "b"), "bad-request"),
+    ("Get", "/", ("a", "b"), "bad-request"),
+    ("fetch", "/", ("a", "b"), ""),
+    ("GET", "/", ("x_tenant", "blue"), "ambiguous-request"),
+    ("GET", "/", ("x-tenant", "blue"), ""),
+    ("GET", "/", ("cookie", "beta=\"yes\""), "ambiguous-request"),
+    ("GET", "/?version=%2532", ("a", "b"), "ambiguous-request"),
+    ("GET", "/?version=%32&version=3", ("a", "b"), ""),
+];
+
+#[test]
+fn no_other_spelling_of_a_value_gets_past_a_rule() {
+    let recorder = Recorder::start();
+    let balancer = Balancer::start(&Setup::http(&[recorder.address()]).more(RULES));
+    for (method, target, (name, value), cause) in ROWS {
+        let mut client = balancer.client();
+        client.send(format!("{method} {target} HTTP/1.1\r\nHost: shop\r\n{name}: {value}\r\n\r\n"));
+        let found = client.answer().field("x-steelyard-cause").unwrap_or_default();
+        assert_eq!(&found, cause, "{method} {target} {name}: {value}");
+    }
+    let served = ROWS.iter().filter(|row| row.3.is_empty()).count();
+    let unclear = ROWS.iter().filter(|row| row.3 == "ambiguous-request").count();
+    let line = balancer.logged("the refusal", |line| line["cause"] == "ambiguous-request");
+    assert_eq!(line["status"], 400, "{line}");
+    let metrics = balancer.metrics();
+    let counted = metrics.lines().find(|line| {
+        line.starts_with("steelyard_service_causes_total{")
+            && line.contains("cause=\"ambiguous-request\"")
+    });
+    assert!(counted.is_some_and(|line| line.ends_with(&format!(" {unclear}"))), "{counted:?}");
+    let kept = balancer.refused().requests.into_iter();
+    assert_eq!(kept.filter(|one| one.cause == "ambiguous-request").count(), unclear);
+    drop(balancer);
+    assert_eq!(recorder.take().requests.len(), served);
+}
+
+#[test]
+fn values_of_http_2_are_judged_likewise() {
+    let web = origin("web");
+    let setup = Setup::http(&[web.address()]).service("http2 = \"always\"\n").more(RULES);
+    let balancer = Balancer::start(&setup);
+    let rows = || ROWS.iter().filter(|row| row.0 != "fetch");
+    let asked: Vec<Asked> = rows()
+        .map(|(method, target, (name, value), _)| Asked {
+            method,
+            fields: vec![(*name, (*value).to_owned())],
+            ..Asked::get(target)
+        })
+        .collect();
+    for (row, answer) in rows().zip(ask_all(balancer.front(), &asked)) {
+        let found = answer.field("x-steelyard-cause").unwrap_or_default();
+        assert_eq!(found, row.3, "{row:?} {answer:?}");
+    }
+}
+
+#[test]
+fn the_program_explains_what_is_unclear() {
+    let web = origin("web");
+    let balancer = Balancer::start(&Setup::http(&[web.address()]).more(RULES));
+    let mut explain = std::process::Command::new(tests::e2e::balancer::program());
+    explain.args(["explain", "request", "--service", "shop", "--url", "/", "--header"]);
+    explain.arg("X_Tenant: blue").arg("--socket").arg(balancer.dir().join("sock"));
+    let explained = explain.output().unwrap();
+    let explained = String::from_utf8_lossy(&explained.stdout);
+    let wanted = "refused: 400, `ambiguous-request`: rule tenant fits some readings of a field";
+    assert!(explained.contains(wanted), "{explained}");
+}
