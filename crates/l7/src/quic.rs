@@ -5,6 +5,7 @@
 //! elsewhere, because their client has moved or another process reads the socket, are handed on (`relay`). What the
 //! streams carry is none of its business.
 
+mod congestion;
 pub mod endpoint;
 pub mod id;
 pub mod link;

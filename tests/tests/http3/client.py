@@ -3,6 +3,7 @@
     client.py HOST PORT AUTHORITY NAME [CERTIFICATE]
 
 {"do": "ask", "path": P, "method": M, "body": TEXT or length, "length": bool, "trailers": {}, "times": N}
+{"do": "start", "path": P, ...}               asks as "ask" does and waits for nothing; the stream
 {"do": "begin", "path": P}                    a POST whose body is still to come; answers with its stream
 {"do": "finish", "stream": S, "body": TEXT}   the rest of it; answers as "ask" does
 {"do": "cancel", "path": P, "times": N}       requests that are taken back at once
@@ -13,6 +14,7 @@
 {"do": "websocket", "path": P}                opens one (RFC 9220); its stream and status
 {"do": "write", "stream": S, "hex": BYTES, "end": bool}
 {"do": "came", "stream": S, "count": N}       waits until so many bytes came; what they are
+{"do": "mute"}                                acknowledges nothing from now on
 {"do": "deaf"}                                lets the other end send no more than it may already
 {"do": "goaways", "count": N}                 waits until so many came; their numbers
 {"do": "ended"}                               waits until the connection has ended; its code
@@ -131,6 +133,11 @@ class Client(QuicConnectionProtocol):
         told = [await self.answered(stream) for stream in streams]
         return told[0] if len(told) == 1 else told
 
+    async def start(self, order):
+        stream = self.send(order)
+        self.transmit()
+        return stream
+
     async def begin(self, order):
         stream = self._quic.get_next_available_stream_id()
         self.http.send_headers(stream, self.head("POST", order["path"]), False)
@@ -160,6 +167,14 @@ class Client(QuicConnectionProtocol):
         answer = self.answer(order["stream"])
         await self.until(lambda: answer.length >= order["count"] or answer.ended or self.ended)
         return {"hex": answer.text.hex(), **answer.told()}
+
+    async def mute(self, _):
+        # The library always acknowledges: it is made to believe that it has.
+        def acknowledged(space, **_):
+            space.ack_at = None
+
+        self._quic._write_ack_frame = acknowledged
+        return True
 
     async def deaf(self, _):
         # The library has no way to stop reading: it is kept from granting more.
@@ -234,6 +249,7 @@ async def main(host, port, authority, certificate=None):
     async with connecting as client:
         do = {
             "ask": client.ask,
+            "start": client.start,
             "begin": client.begin,
             "finish": client.finish,
             "cancel": client.cancel,
@@ -244,6 +260,7 @@ async def main(host, port, authority, certificate=None):
             "websocket": client.websocket,
             "write": client.write,
             "came": client.came,
+            "mute": client.mute,
             "deaf": client.deaf,
             "goaways": client.goaways,
             "ended": client.wait_ended,

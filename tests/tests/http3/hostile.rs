@@ -84,6 +84,20 @@ fn requests_taken_back_end_the_connection_at_their_limit() {
 }
 
 #[test]
+fn a_client_that_acknowledges_nothing_learns_that_its_connection_was_closed() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let mut client = ours.client(balancer.front());
+    client.does(json!({ "do": "mute" }));
+    let stream = client.does(json!({ "do": "start", "path": "/bytes/1000000" }));
+    // As much is on its way as may be, and the rest of it waits.
+    client.does(json!({ "do": "came", "stream": stream, "count": 4_000 }));
+    client.raw("one", &[0, 4, 0], false);
+    assert_eq!(client.ended(), 0x103);
+    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+}
+
+#[test]
 fn packets_of_noise_are_answered_with_little() {
     let (ours, origins) = (Ours::new(), [servers::origin("a")]);
     let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));

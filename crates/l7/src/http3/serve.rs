@@ -330,13 +330,13 @@ impl Serving {
 impl Drop for Serving {
     fn drop(&mut self) {
         self.no_more_handshake();
+        self.link.lose();
         if !self.drained {
             // The worker ends: one word to the client, if the socket takes it at once.
             let now = self.endpoint.worker.rt.now();
             self.link.close(self.endpoint.instant(now), code::NO_ERROR);
             self.send();
         }
-        self.link.lose();
         self.endpoint.forget(self.link.handle, self.drained);
     }
 }

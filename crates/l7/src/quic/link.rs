@@ -14,6 +14,7 @@ use bytes::Bytes;
 use quinn_proto::{Connection, ConnectionEvent, ConnectionHandle, Dir, ReadError, StreamId};
 use quinn_proto::{Transmit, VarInt, WriteError};
 
+use super::congestion;
 use super::path::{Outgoing, Path};
 use crate::tls::aside::{self, Aside};
 
@@ -89,8 +90,7 @@ impl Link {
 
     /// Who drives it.
     pub fn driven_by(&self, waker: Waker) {
-        // There is one for its whole life.
-        let _ = self.driver.set(waker);
+        let _ = self.driver.set(waker); // There is one for its whole life.
     }
 
     /// Lets the driver have a turn: there is something to be sent or to be done.
@@ -196,9 +196,10 @@ impl Link {
         self.failed.get()
     }
 
-    /// It is gone: every stream learns it.
+    /// It is gone: every stream learns it, and its client, where that is to be told.
     pub fn lose(&self) {
         self.lost.set(true);
+        congestion::release(&self.conn.borrow());
         self.slots.borrow().values().for_each(|slot| slot.waker.wake_by_ref());
     }
 
@@ -219,9 +220,8 @@ impl Link {
             slot.waker = waker;
             return;
         }
-        let (waits, ends, stopped) = (Vec::new(), false, false);
-        let slot = Slot { waker, waits, ends, stopped, taken_back: false, left: false };
-        slots.insert(id, slot);
+        let (ends, stopped, taken_back, left) = (false, false, false, false);
+        slots.insert(id, Slot { waker, waits: Vec::new(), ends, stopped, taken_back, left });
     }
 
     /// A stream is served by nobody any more. What waits of it is still sent if its end was written.

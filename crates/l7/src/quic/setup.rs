@@ -8,6 +8,7 @@ use model::snapshot::ServiceView;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
 
+use super::congestion::Controllers;
 use super::id::{Ids, Tag};
 use crate::random;
 use crate::tls::server::ServerTls;
@@ -74,6 +75,7 @@ fn transport(view: &ServiceView) -> TransportConfig {
         .stream_receive_window(VarInt::from_u32(http3.window))
         .receive_window(VarInt::from_u32(http3.window_most))
         .send_window(u64::from(http3.send_buffer))
-        .datagram_receive_buffer_size(None);
+        .datagram_receive_buffer_size(None)
+        .congestion_controller_factory(Arc::new(Controllers::default()));
     transport
 }
