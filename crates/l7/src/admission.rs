@@ -76,7 +76,7 @@ fn client_at(view: &ServiceView, address: IpAddr) -> Option<Client> {
 fn evicted(phase: Phase, counters: &ServiceCounters) {
     let counter = match phase {
         Phase::Silent => &counters.evicted_silent,
-        Phase::Handshake | Phase::Head => &counters.evicted_stalled,
+        Phase::Hello | Phase::Handshake | Phase::Head => &counters.evicted_stalled,
         Phase::Fresh | Phase::Idle | Phase::Busy | Phase::Leaving => &counters.evicted_idle,
     };
     counter.add(1);

@@ -62,6 +62,8 @@ struct Serving {
     open: OpenConnection,
     waker: Waker,
     stage: Stage,
+    /// Its ClientHello is whole, and nothing came since.
+    said_hello: bool,
     tls: Rc<Option<UnderTls>>,
     control: Option<StreamId>,
     one_way: OneWay,
@@ -113,6 +115,7 @@ impl Serving {
             open: admitted.open,
             waker,
             stage: Stage::Shaking(until),
+            said_hello: false,
             tls: Rc::default(),
             control: None,
             one_way: OneWay::default(),
@@ -180,6 +183,10 @@ impl Serving {
     fn happened(&mut self, event: Event, now: Moment) {
         match event {
             Event::Connected => self.connected(now),
+            Event::HandshakeDataReady => {
+                self.said_hello = true;
+                self.link.heard.take();
+            }
             Event::ConnectionLost { reason } => self.lost(&reason),
             // Before anything is told of them: what is taken back at once is counted too.
             Event::Stream(StreamEvent::Opened { .. }) if matches!(self.stage, Stage::Serving) => {
@@ -193,7 +200,6 @@ impl Serving {
                 | StreamEvent::Finished { .. }
                 | StreamEvent::Available { .. },
             )
-            | Event::HandshakeDataReady
             | Event::DatagramReceived
             | Event::DatagramsUnblocked => {}
         }
@@ -235,6 +241,10 @@ impl Serving {
                 return self.close(now, code::NO_ERROR);
             }
             Stage::Shaking(until) => {
+                if self.said_hello && self.link.heard.take() {
+                    self.said_hello = false;
+                    self.open.set(Phase::Handshake, now);
+                }
                 let until = until.min(self.endpoint.service.cut_at.get());
                 if now >= until {
                     let view = self.endpoint.service.view.borrow().clone();

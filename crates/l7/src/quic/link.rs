@@ -61,6 +61,8 @@ pub struct Link {
     pub withheld: Cell<u64>,
     /// Requests that were taken back since the driver last asked.
     pub taken_back: Cell<u32>,
+    /// A datagram came since the driver last asked.
+    pub heard: Cell<bool>,
     /// Bytes that its streams keep for the client.
     pub kept: Rc<Cell<usize>>,
     /// Requests under way.
@@ -83,6 +85,7 @@ impl Link {
             failed: Cell::new(None),
             seen: RefCell::new(seen),
             taken_back: Cell::default(),
+            heard: Cell::default(),
             kept: Rc::default(),
             open: Cell::default(),
         }
@@ -120,6 +123,7 @@ impl Link {
     /// A datagram came for it.
     pub fn came(&self, event: ConnectionEvent, from: SocketAddr, bytes: usize) {
         self.path.borrow_mut().came(from, bytes);
+        self.heard.set(true);
         let mut conn = self.conn.borrow_mut();
         let shaking = conn.is_handshaking();
         if shaking {

@@ -12,7 +12,11 @@ const PASSED_OVER: usize = 16;
 pub(super) struct HalfOpen {
     pub(super) silent: u32,
     pub(super) silent_order: VecDeque<Place>,
+    /// Handshakes under way.
     pub(super) shaking: u32,
+    /// Those whose clients have not answered.
+    pub(super) hello_order: VecDeque<Place>,
+    /// The others.
     pub(super) shaking_order: VecDeque<Place>,
 }
 

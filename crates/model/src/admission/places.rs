@@ -123,11 +123,20 @@ impl<A> Slot<A> {
         match self.phase {
             _ if now.since(self.since) < grace => None,
             Phase::Silent if now.since(self.since) >= GREETING => Some(USELESS),
-            Phase::Handshake | Phase::Head if now.since(self.since) >= STALLED => Some(1),
+            _ if self.has_stalled(now) => Some(1),
             Phase::Fresh => Some(FRESH),
             Phase::Idle => Some(IDLE),
             Phase::Silent => Some(JUST_COME),
-            Phase::Handshake | Phase::Head | Phase::Busy | Phase::Leaving => None,
+            Phase::Hello | Phase::Handshake | Phase::Head | Phase::Busy | Phase::Leaving => None,
+        }
+    }
+
+    /// Whether a handshake or a head takes longer than others have to wait for.
+    pub(super) fn has_stalled(&self, now: Moment) -> bool {
+        match self.phase {
+            Phase::Hello => now.since(self.since) >= GREETING,
+            Phase::Handshake | Phase::Head => now.since(self.since) >= STALLED,
+            _ => false,
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// A handshake or a head that takes longer may be closed for a newcomer.
 pub const STALLED: Duration = Duration::from_secs(1);
 
-/// The first words of a client that has just connected may be on their way for so long.
+/// What a client says first, or answers first in a handshake, may be on its way for so long.
 pub const GREETING: Duration = Duration::from_millis(250);
 
 /// An automatic share is never smaller: few connections are no attack.
@@ -64,6 +64,8 @@ impl fmt::Display for Client {
 pub enum Phase {
     /// Its client has sent nothing yet.
     Silent,
+    /// Its handshake has begun, and its client has not answered what it was sent.
+    Hello,
     /// Its handshake has begun and is not over.
     Handshake,
     /// A head has begun and is not whole.
@@ -76,6 +78,13 @@ pub enum Phase {
     Busy,
     /// It has lost its place and is being closed.
     Leaving,
+}
+
+impl Phase {
+    /// Whether a handshake is under way.
+    pub fn is_handshake(self) -> bool {
+        matches!(self, Phase::Hello | Phase::Handshake)
+    }
 }
 
 /// How much one client may have of a limit.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::half_open::{HalfOpen, first_of, remember};
 use super::keyed::Keyed;
 use super::places::{FRESH, IDLE, JUST_COME, Place, Places, Scope, USELESS};
-use super::share::{Client, Phase, STALLED, Share};
+use super::share::{Client, Phase, Share};
 use crate::id::ServiceId;
 use crate::moment::Moment;
 
@@ -120,7 +120,7 @@ impl<A> Table<A> {
         }
         let before = std::mem::replace(&mut slot.phase, phase);
         slot.since = now;
-        if matches!(before, Phase::Silent | Phase::Handshake) || phase == Phase::Handshake {
+        if before == Phase::Silent || before.is_handshake() || phase.is_handshake() {
             let (service, client) = (slot.service, slot.client);
             self.recount(place, (service, client), before, phase);
         }
@@ -137,17 +137,18 @@ impl<A> Table<A> {
         let of = half_open(&mut self.half_open, service);
         match before {
             Phase::Silent => of.silent -= 1,
-            Phase::Handshake => of.shaking -= 1,
+            Phase::Hello | Phase::Handshake => of.shaking -= 1,
             _ => {}
         }
-        if phase == Phase::Handshake {
+        if phase.is_handshake() {
             of.shaking += 1;
             let places = &self.places;
-            let still = |place: Place| places.is(place, Phase::Handshake);
-            remember(&mut of.shaking_order, of.shaking, place, still);
+            let hello = phase == Phase::Hello;
+            let order = if hello { &mut of.hello_order } else { &mut of.shaking_order };
+            remember(order, of.shaking, place, |place| places.is(place, phase));
             self.shakes(service, client);
         }
-        if before == Phase::Handshake {
+        if before.is_handshake() {
             self.shook(service, client);
         }
     }
@@ -175,7 +176,7 @@ impl<A> Table<A> {
     pub fn rename(&mut self, place: Place, client: Option<Client>) -> Option<Client> {
         let slot = self.places.get_mut(place)?;
         let before = std::mem::replace(&mut slot.client, client);
-        if slot.phase == Phase::Handshake {
+        if slot.phase.is_handshake() {
             let service = slot.service;
             self.shook(service, before);
             self.shakes(service, client);
@@ -187,7 +188,7 @@ impl<A> Table<A> {
     pub fn leave(&mut self, place: Place) -> Option<Left<A>> {
         let slot = self.places.get(place)?;
         let (phase, client) = (slot.phase, slot.client);
-        if matches!(phase, Phase::Silent | Phase::Handshake) {
+        if phase == Phase::Silent || phase.is_handshake() {
             self.set(place, Phase::Leaving, Moment(0));
         }
         let attached = self.places.give_back(place)?;
@@ -376,14 +377,14 @@ impl<A> Table<A> {
         }
     }
 
-    /// The oldest handshake of a service, where it has stalled: its connection leaves.
+    /// A handshake of a service that has stalled, first the oldest that was not answered: its connection leaves.
     fn stalled(&mut self, service: ServiceId, now: Moment) -> Option<Place> {
         let places = &self.places;
         let of = self.half_open.get_mut(&service)?;
-        let place = first_of(&mut of.shaking_order, |place| places.is(place, Phase::Handshake))?;
-        if now.since(places.get(place)?.since) < STALLED {
-            return None;
-        }
+        let hello = first_of(&mut of.hello_order, |place| places.is(place, Phase::Hello));
+        let shaking = first_of(&mut of.shaking_order, |place| places.is(place, Phase::Handshake));
+        let late = |place: &Place| places.get(*place).is_some_and(|slot| slot.has_stalled(now));
+        let place = [hello, shaking].into_iter().flatten().find(late)?;
         self.set(place, Phase::Leaving, now);
         Some(place)
     }

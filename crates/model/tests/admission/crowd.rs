@@ -3,7 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use model::admission::{Client, Entrance, Holders, Phase, Place, Scope, Share, Table};
+use model::admission::{
+    Client, Entrance, GREETING, Holders, Phase, Place, STALLED, Scope, Share, Table,
+};
 use model::id::ServiceId;
 use model::moment::Moment;
 
@@ -24,6 +26,7 @@ struct Listener {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Crowd {
     Silent,
+    Hello,
     Handshake,
     Head,
     Fresh,
@@ -75,14 +78,14 @@ impl Listener {
         self.clients.contains_key(&place).then_some(place)
     }
 
-    fn shake(&mut self, place: Place) -> bool {
+    fn shake(&mut self, place: Place, phase: Phase) -> bool {
         let client = self.clients.get(&place).copied();
         match self.table.handshake(SERVICE, client, self.handshakes, Share::Auto, self.now) {
             Entrance::Open => {}
             Entrance::Instead(stalled) => self.close(stalled),
             Entrance::Full | Entrance::Share => return false,
         }
-        self.table.set(place, Phase::Handshake, self.now);
+        self.table.set(place, phase, self.now);
         true
     }
 }
@@ -105,8 +108,12 @@ fn refused(crowd: Crowd, addresses: u32, limit: u32, handshakes: u32) -> u32 {
             if let Some(place) = listener.accept(address(number % addresses)) {
                 match crowd {
                     Crowd::Silent => {}
-                    Crowd::Handshake => {
-                        if !listener.shake(place) {
+                    Crowd::Hello | Crowd::Handshake => {
+                        let phase = match crowd {
+                            Crowd::Hello => Phase::Hello,
+                            _ => Phase::Handshake,
+                        };
+                        if !listener.shake(place, phase) {
                             listener.close(place);
                         }
                     }
@@ -118,7 +125,7 @@ fn refused(crowd: Crowd, addresses: u32, limit: u32, handshakes: u32) -> u32 {
         }
         if milli % 10 == 0 {
             match listener.accept(address(1 << 20 | milli)) {
-                Some(place) if listener.shake(place) => {
+                Some(place) if listener.shake(place, Phase::Handshake) => {
                     shaking.push_back((listener.now + 200 * MILLI, place));
                 }
                 _ => refused += 1,
@@ -145,7 +152,8 @@ fn refused(crowd: Crowd, addresses: u32, limit: u32, handshakes: u32) -> u32 {
 
 #[test]
 fn a_crowd_that_does_nothing_keeps_nobody_out() {
-    for crowd in [Crowd::Silent, Crowd::Handshake, Crowd::Head, Crowd::Fresh, Crowd::Idle] {
+    let crowds = [Crowd::Silent, Crowd::Hello, Crowd::Handshake, Crowd::Head, Crowd::Fresh];
+    for crowd in crowds.into_iter().chain([Crowd::Idle]) {
         for addresses in [1, 2_000] {
             for (limit, handshakes) in [(1_000, 512), (3_000, 1_024)] {
                 let refused = refused(crowd, addresses, limit, handshakes);
@@ -153,6 +161,54 @@ fn a_crowd_that_does_nothing_keeps_nobody_out() {
             }
         }
     }
+}
+
+#[test]
+fn handshakes_that_nobody_answers_keep_nobody_out_with_thousands_in_a_second() {
+    let mut listener = Listener::new(10_000, 1_024);
+    let mut number = 0;
+    let mut honest: VecDeque<(Moment, Place)> = VecDeque::new();
+    for milli in 0..3_000_u32 {
+        listener.now = listener.now + MILLI;
+        for _ in 0..3 {
+            number += 1;
+            let place = listener.accept(address(number)).unwrap();
+            assert!(listener.shake(place, Phase::Hello), "{number} after {milli} ms");
+        }
+        if milli % 10 == 0 {
+            let place = listener.accept(address(1 << 20 | milli)).unwrap();
+            assert!(listener.shake(place, Phase::Hello), "an honest one after {milli} ms");
+            honest.push_back((listener.now + 100 * MILLI, place));
+        }
+        while honest.front().is_some_and(|(at, _)| *at <= listener.now) {
+            let (_, place) = honest.pop_front().unwrap();
+            assert!(listener.clients.contains_key(&place), "it was closed before it answered");
+            listener.table.set(place, Phase::Handshake, listener.now);
+            listener.table.set(place, Phase::Fresh, listener.now);
+        }
+    }
+}
+
+#[test]
+fn a_handshake_that_was_answered_has_a_second() {
+    let mut listener = Listener::new(1_000, 2);
+    let answered = listener.accept(address(1)).unwrap();
+    assert!(listener.shake(answered, Phase::Hello));
+    listener.table.set(answered, Phase::Handshake, listener.now);
+    let unanswered = listener.accept(address(2)).unwrap();
+    assert!(listener.shake(unanswered, Phase::Hello));
+    let others: Vec<Place> = (3..5).map(|last| listener.accept(address(last)).unwrap()).collect();
+    assert!(!listener.shake(others[0], Phase::Hello), "both are young");
+    listener.now = listener.now + GREETING;
+    assert!(listener.shake(others[0], Phase::Hello));
+    assert!(
+        !listener.clients.contains_key(&unanswered) && listener.clients.contains_key(&answered)
+    );
+    assert!(!listener.shake(others[1], Phase::Hello));
+    listener.table.set(others[0], Phase::Handshake, listener.now);
+    listener.now = listener.now + (STALLED - GREETING);
+    assert!(listener.shake(others[1], Phase::Hello));
+    assert!(!listener.clients.contains_key(&answered), "a second is over");
 }
 
 #[test]

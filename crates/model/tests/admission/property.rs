@@ -24,7 +24,7 @@ enum Step {
 
 fn phases() -> impl Strategy<Value = Phase> {
     use Phase::*;
-    prop::sample::select(vec![Silent, Head, Fresh, Idle, Busy])
+    prop::sample::select(vec![Silent, Hello, Handshake, Head, Fresh, Idle, Busy])
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -104,12 +104,12 @@ impl World {
             Entrance::Open => assert!(self.table.handshakes(service) < limit),
             Entrance::Instead(other) => {
                 let other = self.left(other);
-                assert_eq!((other.service, other.phase), (known.service, Phase::Handshake));
-                assert!(self.now.since(other.since) >= STALLED);
+                assert!(other.service == known.service && other.phase.is_handshake());
+                assert!(may_go_now(&other, self.now, self.grace));
             }
             Entrance::Full | Entrance::Share => return,
         }
-        self.set(place, Phase::Handshake);
+        self.set(place, if at.is_multiple_of(2) { Phase::Hello } else { Phase::Handshake });
     }
 
     fn take(&mut self, scope: Scope) {
@@ -127,13 +127,8 @@ impl World {
             }
         };
         let may_go = |known: &Known| {
-            let idle_for = self.now.since(known.since);
-            let stalled = idle_for >= STALLED;
-            match known.phase {
-                Phase::Silent | Phase::Fresh | Phase::Idle => idle_for >= self.grace,
-                Phase::Handshake | Phase::Head => stalled,
-                Phase::Busy | Phase::Leaving => false,
-            }
+            !matches!(known.phase, Phase::Busy | Phase::Leaving)
+                && may_go_now(known, self.now, self.grace)
         };
         let candidates: Vec<Known> =
             self.open.values().filter(|known| fits(known) && may_go(known)).copied().collect();
@@ -146,7 +141,7 @@ impl World {
         assert_eq!(known.phase, victim.phase);
         let long = |one: &&Known| self.now.since(one.since) >= GREETING;
         let silent = candidates.iter().filter(|one| one.phase == Phase::Silent).filter(long);
-        let stalled = matches!(known.phase, Phase::Handshake | Phase::Head);
+        let stalled = matches!(known.phase, Phase::Hello | Phase::Handshake | Phase::Head);
         let crowd = candidates.iter().filter(|one| one.phase == Phase::Silent).count() > FEW;
         let lasts = known.phase == Phase::Silent && (long(&&known) || crowd);
         assert!(victim.useless == (stalled || lasts) || !victim.useless && crowd, "{scope:?}");
@@ -166,6 +161,7 @@ impl World {
         for service in 0..3 {
             let silent = self.of(service, Phase::Silent).len();
             let shaking = self.of(service, Phase::Handshake).len();
+            let shaking = shaking + self.of(service, Phase::Hello).len();
             // Back to silence is no way that connections go; the table does not count it.
             assert!(self.table.silent(ServiceId(service)) as usize <= silent);
             assert_eq!(self.table.handshakes(ServiceId(service)) as usize, shaking);
@@ -179,6 +175,7 @@ impl World {
 fn may_go_now(known: &Known, now: Moment, grace: Duration) -> bool {
     match known.phase {
         Phase::Handshake | Phase::Head => now.since(known.since) >= STALLED,
+        Phase::Hello => now.since(known.since) >= GREETING.max(grace),
         _ => now.since(known.since) >= grace,
     }
 }

@@ -53,7 +53,7 @@ impl Endpoint {
             Err(cause) => return self.refuse(incoming, &view, cause),
         };
         counters.accepted.add(1);
-        open.set(Phase::Handshake, self.worker.rt.now());
+        open.set(Phase::Hello, self.worker.rt.now());
         self.accept(incoming, config, open);
     }
 
