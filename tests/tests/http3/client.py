@@ -2,7 +2,7 @@
 
     client.py HOST PORT AUTHORITY NAME [CERTIFICATE]
 
-{"do": "ask", "path": P, "method": M, "body": TEXT or length, "length": bool, "trailers": {}, "times": N}
+{"do": "ask", "path": P, "method": M, "fields": {}, "body": TEXT or length, "length": bool, "trailers": {}, "times": N}
 {"do": "start", "path": P, ...}               asks as "ask" does and waits for nothing; the stream
 {"do": "begin", "path": P}                    a POST whose body is still to come; answers with its stream
 {"do": "finish", "stream": S, "body": TEXT}   the rest of it; answers as "ask" does
@@ -112,6 +112,7 @@ class Client(QuicConnectionProtocol):
         body = bytes(at % 251 for at in range(body)) if isinstance(body, int) else body.encode()
         trailers = order.get("trailers", {})
         more = [("content-length", str(len(body)))] if order.get("length") else []
+        more += order.get("fields", {}).items()
         method = order.get("method", "POST" if body else "GET")
         self.http.send_headers(stream, self.head(method, order["path"], more), not body)
         if body:

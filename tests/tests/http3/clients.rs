@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 use tests::e2e::balancer::Balancer;
+use tests::e2e::recorder::Recorder;
 use tests::e2e::servers::{self, addresses};
 use tests::e2e::tools::{curl_text, program};
 use tests::skip::skip;
@@ -171,4 +172,28 @@ fn pin(ours: &Ours) -> String {
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).map(|place| place.join("chromium")).find(|file| file.is_file())
+}
+
+#[test]
+fn a_request_that_may_go_no_further_is_answered_here() {
+    let (ours, server) = (Ours::new(), Recorder::start());
+    let balancer = Balancer::start(&ours.setup(&[server.address()], ""));
+    let mut client = ours.client(balancer.front());
+    let mut ask = |method: &str, hops: &str| {
+        let fields = json!({ "max-forwards": hops, "cookie": "secret" });
+        client.does(json!({ "do": "ask", "method": method, "path": "/x", "fields": fields }))
+    };
+    for (method, status) in [("TRACE", 405), ("OPTIONS", 200)] {
+        let answer = ask(method, "0");
+        assert_eq!(answer["status"], status, "{method}: {answer}");
+        assert_eq!(answer["head"]["allow"], "OPTIONS", "{method}: {answer}");
+        balancer.logged(method, |line| {
+            line["method"] == method && line["protocol"] == "HTTP/3" && line["by"] == "us"
+        });
+    }
+    assert!(server.so_far().requests.is_empty(), "nothing of it came to a server");
+    assert_eq!(ask("OPTIONS", "5")["status"], 200);
+    let came = server.so_far().requests.remove(0);
+    assert_eq!(came.field("max-forwards").as_deref(), Some("4"), "{came:?}");
+    assert_eq!(ask("TRACE", "-1")["status"], 400);
 }
