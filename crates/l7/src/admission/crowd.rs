@@ -29,21 +29,21 @@ pub struct Crowd {
     /// Of those, the clients of workers that have no place to give.
     pub wanting: Shared,
     watches: AtomicBool,
-    limits: Mutex<HashMap<Scope, Limit>>,
+    limits: Mutex<HashMap<Scope, WatchedLimit>>,
     workers: usize,
     bells: OnceLock<Vec<Bell>>,
 }
 
 /// A limit that was met.
 #[derive(Debug)]
-struct Limit {
+struct WatchedLimit {
     until: Moment,
-    looks: Vec<Look>,
+    looks: Vec<WorkerLook>,
 }
 
 /// What a worker was asked and said of a limit.
 #[derive(Clone, Copy, Debug, Default)]
-struct Look {
+struct WorkerLook {
     /// It was woken to look, and has not yet.
     asked: bool,
     /// Until then it counts as one without connections that nobody misses.
@@ -69,7 +69,7 @@ impl Crowd {
             return false;
         }
         let mut limits = self.lock();
-        let new = || Limit { until: now, looks: vec![Look::default(); self.workers] };
+        let new = || WatchedLimit { until: now, looks: vec![WorkerLook::default(); self.workers] };
         let limit = limits.entry(scope).or_insert_with(new);
         limit.until = limit.until.max(now + WATCHED);
         self.watches.store(true, Ordering::Relaxed);
@@ -108,11 +108,11 @@ impl Crowd {
     pub fn looked(&self, scope: Scope, worker: usize, left: bool, now: Moment) {
         let mut limits = self.lock();
         if let Some(look) = limits.get_mut(&scope).and_then(|limit| limit.looks.get_mut(worker)) {
-            *look = Look { asked: false, none_until: (!left).then_some(now + HOLDS) };
+            *look = WorkerLook { asked: false, none_until: (!left).then_some(now + HOLDS) };
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Scope, Limit>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Scope, WatchedLimit>> {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
