@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use api::types::AuditRecord;
@@ -21,6 +21,9 @@ use crate::reconcile::overlay::Manual;
 const RECORDS: usize = 10_000;
 /// Bytes of one record; the texts of a longer one are cut.
 const RECORD_BYTES: usize = 64 * 1024;
+/// Bytes that are read of a file of an earlier process: its end, which holds more records of the usual size than are kept in
+/// memory. The file may be longer than its limit, where that was lowered or somebody else wrote to it.
+const READ_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A record and how it is taken back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,8 +111,8 @@ impl Audit {
             events,
         };
         if let Some(path) = audit.path.clone() {
-            match read(&path) {
-                Ok(Some(bytes)) => audit.adopt(&bytes),
+            match read(&path, READ_BYTES) {
+                Ok(Some(tail)) => audit.adopt(&tail),
                 Ok(None) => {}
                 Err(error) => {
                     audit.trouble("read", &error);
@@ -177,10 +180,10 @@ impl Audit {
         self.failures
     }
 
-    fn adopt(&mut self, bytes: &[u8]) {
-        self.bytes = bytes.len() as u64;
-        self.torn = bytes.last().is_some_and(|last| *last != b'\n');
-        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    fn adopt(&mut self, tail: &Tail) {
+        self.bytes = tail.file_bytes;
+        self.torn = tail.torn;
+        for line in tail.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             match serde_json::from_slice::<Entry>(line) {
                 Ok(entry) => {
                     self.next = self.next.max(entry.record.id.saturating_add(1));
@@ -259,11 +262,30 @@ impl Audit {
     }
 }
 
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+/// The end of a file.
+struct Tail {
+    /// Whole lines, but perhaps for the last one.
+    bytes: Vec<u8>,
+    /// The last line has no end.
+    torn: bool,
+    /// How long the whole file is.
+    file_bytes: u64,
+}
+
+fn read(path: &Path, most: u64) -> io::Result<Option<Tail>> {
     let Some(mut file) = files::own::open(path)? else { return Ok(None) };
+    let file_bytes = file.metadata()?.len();
+    // One byte more tells whether a line begins there.
+    let before = file_bytes.saturating_sub(most + 1);
+    file.seek(SeekFrom::Start(before))?;
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    let torn = bytes.last().is_some_and(|last| *last != b'\n');
+    if before > 0 {
+        let end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
+        bytes.drain(..end);
+    }
+    Ok(Some(Tail { bytes, torn, file_bytes }))
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -317,6 +339,36 @@ mod tests {
         let kept = open_in(&scratch).kept(0).records;
         assert_eq!(kept.last().unwrap().id, 200);
         assert!(kept.len() > 5);
+    }
+
+    #[test]
+    fn no_more_than_the_end_of_a_long_file_is_read() {
+        let scratch = Scratch::new("audit").unwrap();
+        let path = scratch.path().join("audit.jsonl");
+        let tail = |most: u64| {
+            let tail = read(&path, most).unwrap().unwrap();
+            (String::from_utf8(tail.bytes).unwrap(), tail.file_bytes)
+        };
+        std::fs::write(&path, "one\ntwo\nthree").unwrap();
+        for (most, read) in [
+            (13, "one\ntwo\nthree"),
+            (99, "one\ntwo\nthree"),
+            (12, "one\ntwo\nthree"),
+            (11, "two\nthree"),
+            (9, "two\nthree"),
+            (8, "three"),
+            (5, "three"),
+            (4, ""),
+            (0, ""),
+        ] {
+            assert_eq!(tail(most), (read.to_owned(), 13), "{most}");
+        }
+        // One that somebody else wrote to: it is beyond its limit, so that it is written anew.
+        File::create(&path).unwrap().set_len(READ_BYTES * 4).unwrap();
+        let mut audit = open_in(&scratch);
+        assert_eq!(audit.add(record("a"), None), 1);
+        assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);
+        assert_eq!(open_in(&scratch).kept(0).records.len(), 1);
     }
 
     #[test]
