@@ -36,7 +36,8 @@ pub struct Args {
     /// Print every value in force, as a configuration, each with where it came from.
     #[arg(long)]
     pub explain: bool,
-    /// Do not open the files of keys, certificates, authorities and revocation lists: they are on another machine.
+    /// Do not open the files of keys, certificates, authorities and revocation lists, and look for no interface, address,
+    /// program or directory: they are on another machine.
     #[arg(long)]
     pub without_files: bool,
     /// Print JSON.

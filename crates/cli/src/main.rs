@@ -5,6 +5,7 @@
 mod ask;
 mod end;
 mod help;
+mod hint;
 mod pattern;
 mod remote;
 mod show;
@@ -113,6 +114,7 @@ fn main() -> ExitCode {
     let verb = match parsed {
         Ok(program) => program.verb,
         Err(error) => {
+            let error = hint::with_hint(error, &command(), std::env::args().nth(1).as_deref());
             // Help, the version or a usage error; a reader that has gone is no error of ours.
             let _ = error.print();
             return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);

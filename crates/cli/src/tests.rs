@@ -3,7 +3,7 @@
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::{Program, command};
+use super::{Program, command, hint};
 
 mod pages;
 
@@ -18,6 +18,26 @@ fn what_is_taken_and_what_is_not() {
         let words = std::iter::once("steelyard").chain(line.split_whitespace());
         let found = Program::try_parse_from(words).err().map(|error| error.kind());
         assert_eq!(found, *expected, "steelyard {line}");
+    }
+}
+
+#[test]
+fn a_configuration_that_is_named_in_the_other_way_is_told_the_right_one() {
+    for (line, says) in [
+        ("check shop.toml", "steelyard check -c shop.toml"),
+        ("check --json shop.toml", "steelyard check -c shop.toml"),
+        ("run shop.toml", "steelyard run -c shop.toml"),
+        ("apply -c shop.toml", "steelyard apply FILE"),
+        ("plan-change --config shop.toml", "steelyard plan-change FILE"),
+        ("check --shop", ""),
+        ("status --config shop.toml", ""),
+        ("stop shop.toml", ""),
+    ] {
+        let words = std::iter::once("steelyard").chain(line.split_whitespace());
+        let error = Program::try_parse_from(words).unwrap_err();
+        let said = hint::with_hint(error, &command(), line.split(' ').next()).to_string();
+        assert!(said.contains(says), "{line}: {said}");
+        assert_eq!(said.contains("the configuration is"), !says.is_empty(), "{line}: {said}");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It forwards nothing itself: `l7` does.
 
-pub mod access;
+mod access;
 pub mod acme;
 mod alarm;
 pub mod audit;
@@ -59,4 +59,4 @@ mod ways;
 pub mod workers_time;
 
 pub use embed::{EmbedError, Embedded};
-pub use run::{RunError, RunOptions, run};
+pub use run::{RunError, RunOptions, absent, run};

@@ -2,6 +2,7 @@
 //!
 //! What runs is put together by `house`; this file adds the process around it: file, signals, systemd, upgrades.
 
+pub mod absent;
 mod limit;
 mod process;
 mod signals;

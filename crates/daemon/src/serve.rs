@@ -20,6 +20,7 @@ mod keyring;
 pub mod lessor;
 pub mod live;
 mod look;
+mod malformed;
 pub mod once;
 mod orders;
 mod peer;
@@ -43,7 +44,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use tokio::net::UnixListener;
 
 use bind::{Bound, Place};
@@ -74,9 +75,10 @@ pub async fn run(
     // Also when the process does not wait for the end of this.
     let _removed_at_the_end = Leaves(bound.place());
     let counts = Arc::clone(&context.vitals.served);
-    let places = Places::new(TERMS.connections, Listener::Socket, counts);
+    let places = Places::new(TERMS.connections, Listener::Socket, Arc::clone(&counts));
     let listener = Guarded::new(UnixListener::from_std(bound.listener)?, TERMS, places);
-    let router = router(context).layer(from_fn(enter));
+    let router = router(context).layer(from_fn_with_state(counts, malformed::refuse));
+    let router = router.layer(from_fn(enter));
     let service = router.into_make_service_with_connect_info::<Entry>();
     axum::serve(listener, service).with_graceful_shutdown(until).await
 }

@@ -12,6 +12,7 @@ pub mod identity;
 pub mod judged;
 pub mod names;
 pub mod policy;
+pub mod purpose;
 pub mod revoked;
 pub mod server;
 pub mod session;

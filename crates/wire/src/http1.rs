@@ -37,6 +37,7 @@ pub use emit_error::{Made, emit_error, emit_made};
 pub use emit_request::{Identity, RequestEdits, Tracing, Treatment, emit_request};
 pub use emit_response::{Persist, ResponseEdits, emit_response, set_cookie};
 pub use head::{Limits, Slots, Version, may_complete};
+pub use host::is_host;
 pub use httparse::Header;
 pub use lenient::{HeadRepair, Lenient, mend_answer};
 pub use offence::Offence;

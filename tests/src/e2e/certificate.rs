@@ -22,13 +22,14 @@ pub struct Wanted<'a> {
     names: &'a [&'a str],
     rsa: bool,
     client: Option<&'a str>,
+    for_servers: bool,
     until: i32,
     serial: Option<u64>,
 }
 
 /// A certificate for these names, with a P-256 key.
 pub fn wanted<'a>(names: &'a [&'a str]) -> Wanted<'a> {
-    Wanted { names, rsa: false, client: None, until: 2100, serial: None }
+    Wanted { names, rsa: false, client: None, for_servers: false, until: 2100, serial: None }
 }
 
 impl<'a> Wanted<'a> {
@@ -41,6 +42,12 @@ impl<'a> Wanted<'a> {
     /// For a client of this common name.
     pub fn client(mut self, name: &'a str) -> Self {
         self.client = Some(name);
+        self
+    }
+
+    /// Whose key is said to be for servers alone.
+    pub fn for_servers(mut self) -> Self {
+        self.for_servers = true;
         self
     }
 
@@ -94,6 +101,9 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, own.unwrap_or("nobody"));
         if wanted.client.is_some() {
             params.extended_key_usages.push(ExtendedKeyUsagePurpose::ClientAuth);
+        }
+        if wanted.for_servers {
+            params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
         }
         params.not_before = date_time_ymd(2000, 1, 1);
         params.not_after = date_time_ymd(wanted.until, 1, 1);

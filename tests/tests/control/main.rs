@@ -9,5 +9,6 @@
 
 mod asking;
 mod crash;
+mod malformed;
 mod once;
 mod writers;

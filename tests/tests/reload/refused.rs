@@ -69,6 +69,33 @@ fn ten_mistakes_are_listed_all_ten_by_check_and_by_run() {
 }
 
 #[test]
+fn check_warns_of_what_this_machine_does_not_have() {
+    let dir = Dir::new();
+    let file = dir.write(
+        "absent.toml",
+        "global.access-log = \"/nowhere/access.log\"\n\
+         [service.shop]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"web\"\n\
+         [pool.web]\nservers = [\"10.0.0.1:80\"]\nsource = \"192.0.2.77\"\n\
+         [pool.web.socket]\ninterface = \"none7\"\ncongestion = \"none8\"\n",
+    );
+    let Said { code, err, .. } = alone("check", &file);
+    assert_eq!(code, 0, "{err}");
+    for says in [
+        "global.access-log.target: there is no directory /nowhere",
+        "pool.web.source: 192.0.2.77 is no address of this machine now",
+        "pool.web.socket.interface: this machine has no interface `none7` now",
+        "pool.web.socket.congestion: this machine's kernel offers no congestion control `none8`",
+    ] {
+        assert!(err.contains(says), "{says}\n{err}");
+    }
+    assert_eq!(err.matches("warning: ").count(), 4, "{err}");
+    let program = tests::e2e::balancer::program();
+    let words = ["check", "--without-files", "-c"];
+    let output = std::process::Command::new(program).args(words).arg(&file).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
 fn a_taken_port_names_the_process_that_has_it() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();

@@ -2,12 +2,13 @@
 //! connections are asked for one, and files that are opened before they come into force.
 
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::Command;
 
 use api::types::Source;
 use rustls::version::{TLS12, TLS13};
 use tests::e2e::balancer::{Balancer, program};
-use tests::e2e::certificate::{replace, wanted};
+use tests::e2e::certificate::{Wanted, replace, wanted};
 use tests::e2e::recorder::Recorder;
 use tests::e2e::servers::{self, addresses};
 use tests::e2e::setup::Setup;
@@ -261,4 +262,41 @@ fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
         Source::Configuration,
         "nobody asks where it is off"
     );
+}
+
+#[test]
+fn check_warns_of_certificates_that_are_made_for_something_else() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let dir = ours.dir.path();
+    let pair = |file: &str, wanted: &Wanted<'_>| ours.authority.pair(ours.dir.join(file), wanted);
+    let plain = pair("plain.pem", &wanted(&[NAME]));
+    let of_server = pair("server.pem", &wanted(&[NAME]).for_servers());
+    let of_client = pair("client.pem", &wanted(&[NAME]).client("us"));
+    let check = |server: &Path, client: &Path| {
+        let setup = Setup::http(&addresses(&origins))
+            .service(&format!("tls = {{ certificates = \"{}\" }}\n", server.display()))
+            .pool(&format!(
+                "tls = {{ ca = \"{}\", certificate = \"{}\" }}\n",
+                ours.ca.display(),
+                client.display()
+            ));
+        let file = ours.dir.write("steelyard.toml", setup.text(dir));
+        let output = Command::new(program()).args(["check", "-c"]).arg(file).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let for_servers = "service.shop.tls: ";
+    let for_clients = "pool.web.tls: ";
+    for (server, client, warned) in [
+        (&plain, &plain, &[][..]),
+        (&of_server, &of_client, &[]),
+        (&of_client, &of_client, &[(for_servers, "does not have serverAuth")]),
+        (&of_server, &of_server, &[(for_clients, "does not have clientAuth")]),
+    ] {
+        let said = check(server, client);
+        assert_eq!(said.matches("extendedKeyUsage").count(), warned.len(), "{said}");
+        for (key, why) in warned {
+            assert!(said.contains(key) && said.contains(why), "{said}");
+        }
+    }
 }

@@ -1,10 +1,12 @@
-//! Opens the files of keys, certificates, authorities and revocation lists that a configuration names, as `run` would.
+//! Opens the files of keys, certificates, authorities and revocation lists that a configuration names, as `run` would, and
+//! looks for what else it names on this machine.
 //!
 //! Whether a file is any good `daemon::tls` says; here that becomes a finding with its place.
 
 use std::time::SystemTime;
 
-use daemon::serve::remote::trouble;
+use daemon::absent::{ThisMachine, absent};
+use daemon::serve::remote::{doubt, trouble};
 use daemon::tls::vault::Vault;
 use model::config::{Checked, Finding, Findings, Severity};
 
@@ -16,8 +18,12 @@ pub fn opened(mut checked: Checked, text: &str, file: &str) -> Result<Checked, F
     let state = Some(checked.config.global.control.state.clone());
     let (prepared, troubles) = Vault::in_state(state).prepared(&checked.config, SystemTime::now());
     let places = Places { checked: &checked, text, file };
+    let shown = checked.config.global.control.remote.as_ref().and_then(doubt);
     let warnings: Vec<Finding> = (prepared.warnings.into_iter())
-        .map(|message| places.finding(Severity::Warning, "", message))
+        .map(|message| places.of_key(message))
+        .chain(
+            shown.map(|why| places.finding(Severity::Warning, "global.control.certificate", why)),
+        )
         .collect();
     let remote = checked.config.global.control.remote.as_ref().and_then(trouble);
     let remote = remote.map(|text| ("global.control", text));
@@ -26,7 +32,13 @@ pub fn opened(mut checked: Checked, text: &str, file: &str) -> Result<Checked, F
         .chain(remote)
         .map(|(key, reason)| places.finding(Severity::Error, key, reason))
         .collect();
-    checked.warnings.extend(warnings);
+    let absent: Vec<Finding> = (absent(&checked, &ThisMachine).into_iter())
+        .map(|one| Finding {
+            expected: Some(one.expected),
+            ..places.finding(Severity::Warning, &one.key, one.message)
+        })
+        .collect();
+    checked.warnings.extend(warnings.into_iter().chain(absent));
     if errors.is_empty() {
         return Ok(checked);
     }
@@ -40,6 +52,14 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
+    /// A warning that begins with the key that it is about, where one is.
+    fn of_key(&self, message: String) -> Finding {
+        match message.split_once(": ").filter(|(key, _)| self.line(key).is_some()) {
+            Some((key, rest)) => self.finding(Severity::Warning, key, rest.to_owned()),
+            None => self.finding(Severity::Warning, "", message),
+        }
+    }
+
     fn finding(&self, severity: Severity, key: &str, message: String) -> Finding {
         let line = self.line(key).unwrap_or(1);
         let excerpt = self.text.lines().nth(line - 1).unwrap_or_default().trim_end();

@@ -90,8 +90,7 @@ fn headroom(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
 fn api(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let served = &facts.served;
     let rows = served.refused.iter().map(|(why, count)| ([("why", *why)], *count));
-    let help =
-        "Requests to the API over TCP, and streams, that were refused before they reached a route.";
+    let help = "Requests to the API that were refused before they reached a route: over TCP, malformed ones also over the unix socket; and streams.";
     counters(to, ("steelyard_api_refused", None, help), rows)?;
     let closed = [("evicted", &served.evicted), ("refused", &served.turned_away)];
     let rows = closed.iter().flat_map(|(reason, counts)| {

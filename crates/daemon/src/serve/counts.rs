@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why a request over TCP was refused before it reached a route, or a stream was not begun.
+/// Why a request was refused before it reached a route, over TCP or because of its head, or a stream was not begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// Too many requests of one client.
@@ -19,11 +19,21 @@ pub enum Why {
     Role,
     /// Too many streams.
     Streams,
+    /// A head that several readers would understand differently.
+    Malformed,
 }
 
 impl Why {
-    const ALL: [Why; 7] =
-        [Why::Rate, Why::Host, Why::Origin, Why::Token, Why::Certificate, Why::Role, Why::Streams];
+    const ALL: [Why; 8] = [
+        Why::Rate,
+        Why::Host,
+        Why::Origin,
+        Why::Token,
+        Why::Certificate,
+        Why::Role,
+        Why::Streams,
+        Why::Malformed,
+    ];
 
     /// As in metrics.
     pub const fn name(self) -> &'static str {
@@ -35,6 +45,7 @@ impl Why {
             Why::Certificate => "certificate",
             Why::Role => "role",
             Why::Streams => "streams",
+            Why::Malformed => "malformed",
         }
     }
 }

@@ -12,6 +12,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use l7::tls::authorities::roots;
 use l7::tls::policy;
+use l7::tls::purpose::UsedAs;
 use model::config::{Remote, TlsPolicy, TlsVersion};
 use rustls::ServerConfig;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
@@ -24,6 +25,7 @@ use super::counts::Listener;
 use super::door::Door;
 use super::gate::{Gate, enter};
 use super::guard::{Guarded, HEAD, Terms};
+use super::malformed;
 use super::peer::{self, Entry};
 use super::places::Places;
 use super::ports::AdminSockets;
@@ -82,9 +84,9 @@ async fn serve(remote: &Remote, context: &Arc<Context>) {
     let listener = open(remote, &context.vitals.admin, events).await;
     let gate = Arc::new(Gate::new(Arc::clone(context), remote.clone()));
     let router = with_page(router(Arc::clone(context))).layer(from_fn_with_state(gate, enter));
-    let router = router.layer(from_fn(peer::enter));
-    let service = router.into_make_service_with_connect_info::<Entry>();
     let counts = Arc::clone(&context.vitals.served);
+    let router = router.layer(from_fn_with_state(Arc::clone(&counts), malformed::refuse));
+    let service = router.layer(from_fn(peer::enter)).into_make_service_with_connect_info::<Entry>();
     let places = Places::new(TERMS.connections, Listener::Api, counts);
     let door = Guarded::new(Door::new(listener, shown), TERMS, places);
     let renew = async {
@@ -208,6 +210,13 @@ async fn renew(files: &Files<'_>, show: &watch::Sender<Arc<ServerConfig>>, event
 pub fn trouble(remote: &Remote) -> Option<String> {
     let file = remote.certificate.as_ref()?;
     read(&Files::of(remote, file)).err()
+}
+
+/// Why clients will refuse the certificate that is shown, where it can be read.
+pub fn doubt(remote: &Remote) -> Option<String> {
+    let file = remote.certificate.as_ref()?;
+    let found = pair(file).ok()?;
+    crate::tls::files::doubt(file, &found.identity, UsedAs::Server)
 }
 
 fn read(files: &Files<'_>) -> Result<Arc<ServerConfig>, String> {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use files::regular;
 use files::secret::{self, Kept, SecretError};
 use l7::tls::identity::{Identity, IdentityError};
+use l7::tls::purpose::UsedAs;
 use l7::tls::revoked::RevokedError;
 
 /// Bytes of one file; a file of authorities may hold all of a system's.
@@ -148,6 +149,12 @@ pub fn pair(path: &Path) -> Result<Pair, FileError> {
     let ocsp = if ocsp.exists() { Some(read(&ocsp)?) } else { None };
     let identity = Identity::read(&chain, key.as_deref(), ocsp).map_err(failed)?;
     Ok(Pair { identity })
+}
+
+/// Why others will refuse a certificate when it is used so, with its file.
+pub fn doubt(path: &Path, identity: &Identity, used: UsedAs) -> Option<String> {
+    let why = identity.facts.purposes.doubt(used)?;
+    Some(format!("{}: {why}", path.display()))
 }
 
 /// Reads a whole file.

@@ -136,13 +136,14 @@ impl Vault {
         }
         for (name, service) in &config.services {
             let Some(tls) = &service.tls else { continue };
-            let before = self.services.get(name);
+            let (before, told) = (self.services.get(name), warnings.len());
             let fresh = match before {
                 Some(before) if before.serves(service, tls) && before.unchanged() => {
                     Ok(before.clone())
                 }
                 _ => OfService::read((service, tls), before, (&self.state, now), &mut warnings),
             };
+            name_from(&mut warnings, told, &format!("service.{name}.tls"));
             match fresh {
                 Ok(of) => {
                     of.differs(name, before, &mut news);
@@ -156,10 +157,12 @@ impl Vault {
         for (name, pool) in &config.pools {
             let Some(tls) = &pool.tls else { continue };
             let before = self.pools.get(name).filter(|before| before.config == *tls);
+            let told = warnings.len();
             let fresh = match before {
                 Some(before) if before.unchanged() => Ok(before.clone()),
                 _ => OfPool::read(tls, now, &mut warnings),
             };
+            name_from(&mut warnings, told, &format!("pool.{name}.tls"));
             match fresh {
                 Ok(of) => {
                     if before.is_some_and(|before| !before.unchanged()) {
@@ -223,6 +226,13 @@ impl Vault {
     pub fn told(&self) -> BTreeMap<String, Vec<Told>> {
         let told = |of: &OfService| of.kept.iter().map(Kept::told).collect();
         self.services.iter().map(|(name, of)| (name.clone(), told(of))).collect()
+    }
+}
+
+/// Says of each warning from a position on which key it is about.
+fn name_from(warnings: &mut [String], from: usize, key: &str) {
+    for warning in warnings.iter_mut().skip(from) {
+        *warning = format!("{key}: {warning}");
     }
 }
 

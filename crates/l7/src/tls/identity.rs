@@ -13,6 +13,7 @@ use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::policy;
+use super::purpose::KeyPurposes;
 
 /// Certificates of one chain.
 const CHAIN: usize = 16;
@@ -38,6 +39,8 @@ pub struct Facts {
     pub kind: &'static str,
     /// It has an OCSP response.
     pub stapled: bool,
+    /// What its key may be used for.
+    pub purposes: KeyPurposes,
 }
 
 /// Why a certificate and a key are no pair to use.
@@ -168,6 +171,7 @@ fn facts(der: &CertificateDer<'_>) -> Result<Facts, IdentityError> {
         not_after: certificate.validity().not_after.timestamp(),
         kind: "other",
         stapled: false,
+        purposes: KeyPurposes::of(&certificate),
     })
 }
 

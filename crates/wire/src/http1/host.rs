@@ -6,7 +6,7 @@
 
 /// Whether `text` is a host with an optional port.
 #[inline]
-pub(crate) fn is_host(text: &[u8]) -> bool {
+pub fn is_host(text: &[u8]) -> bool {
     if text.first() == Some(&b'[') {
         return is_literal(text);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use l7::tls::client::ClientTls;
+use l7::tls::purpose::UsedAs;
 use model::config::PoolTls;
 use model::snapshot::Material;
 
@@ -35,6 +36,9 @@ impl OfPool {
             Some(path) => Some(files::pair(path)?.identity),
             None => None,
         };
+        if let (Some(path), Some(identity)) = (&tls.certificate, &identity) {
+            warnings.extend(files::doubt(path, identity, UsedAs::Client));
+        }
         let authorities = Authorities::read(tls.verify, tls.ca.as_deref())?;
         let revoked = revoked(&tls.revoked, now, warnings, |_, _| ())?;
         let made = ClientTls::new(tls, (authorities.trust(), &revoked), identity.as_ref())?;

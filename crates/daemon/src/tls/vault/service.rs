@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use l7::tls::identity::Identity;
+use l7::tls::purpose::UsedAs;
 use l7::tls::server::{Ingredients, ServerTls};
 use l7::tls::tickets::Tickets;
 use model::config::{Forward, Offer, Service, ServiceTls};
@@ -76,6 +77,7 @@ impl OfService {
                 Some(old) => taken(&file, Some(old), now).map_err(Why::Kept)?,
                 None => {
                     let Pair { identity } = files::pair(&file)?;
+                    warnings.extend(files::doubt(&file, &identity, UsedAs::Server));
                     Kept { file, identity: Arc::new(identity), since: now, trouble: None }
                 }
             });
