@@ -104,9 +104,15 @@ fn an_empty_text_is_no_configuration_unless_it_says_so() {
     }
     assert_eq!(socket.config(), before);
     assert_eq!(balancer.client().get("/").status(), 200);
-    let done = socket.ask("PUT /v1/config", &[TOML, ("if-match", "*")], "[global]\n");
+    // What is the file's alone stays: nobody finds a daemon whose socket went elsewhere.
+    let put = |text: &str| socket.ask("PUT /v1/config", &[TOML, ("if-match", "*")], text);
+    let elsewhere = put("[global]\n");
+    assert_eq!((elsewhere.status, elsewhere.problem().as_str()), (403, "program-not-allowed"));
+    let control = before.0.lines().find(|line| line.starts_with("control = ")).unwrap();
+    let global = format!("[global]\n{control}\n");
+    let done = put(&global);
     assert_eq!((done.status, done.json()["generation"].as_u64()), (200, Some(2)), "{done:?}");
-    assert_eq!(socket.config().0, "[global]\n");
+    assert_eq!(socket.config().0, global);
     // Back is the way that it always is.
     assert_eq!(socket.ask("POST /v1/rollback", &[], "").status, 200);
     assert_eq!(balancer.client().get("/").status(), 200);

@@ -229,11 +229,12 @@ impl Context<'_, '_> {
     fn rewritten(&mut self, level: &[Directive]) -> Option<(Cond, String)> {
         let rewrite = level.iter().find(|one| one.name == "rewrite" && one.word(2) == "break")?;
         let to = template(rewrite.word(1), self.tls, self.name).ok();
-        let Some(to) = to.filter(|to| !to.contains("{query}")) else {
+        // A query that is written would stand before the request's own.
+        let Some(to) = to.filter(|to| !to.contains("{query}") && !to.contains('?')) else {
             self.notes.left(
                 rewrite.line,
                 &rewrite.text(),
-                "the new path depends on variables",
+                "the new path depends on variables, or has a query",
                 "`rewrite.path`",
             );
             return None;

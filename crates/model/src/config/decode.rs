@@ -147,14 +147,19 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
             Short::Flags(flags) => flags.iter().copied().chain(unset).collect(),
             _ => unset.into_iter().collect(),
         };
-        let mut accepted = vec!["a table".to_owned()];
+        let mut accepted = vec![match short {
+            Short::None => form::shape(table),
+            _ => "a table".to_owned(),
+        }];
         accepted.extend(words.iter().map(|word| format!("\"{word}\"")));
         accepted.extend(matches!(short, Short::On).then(|| "true".to_owned()));
         let near = node.get_ref().as_str().and_then(|text| nearest(text, words));
+        let near = near.map(|word| format!("\"{word}\""));
+        let near = near.or_else(|| form::as_table(table, node.get_ref().as_str()?));
         let trouble =
             Trouble::new(format!("{} is not {}", scalar::kind_of(node.get_ref()), table.what))
                 .expected(accepted.join(" or "))
-                .suggest(near.map(|word| format!("\"{word}\"")));
+                .suggest(near);
         self.error(node.span().into(), trouble);
     }
 

@@ -62,6 +62,11 @@ impl Pattern {
         &self.0
     }
 
+    /// How many groups it has.
+    pub fn groups(&self) -> usize {
+        self.compile().map_or(0, |regex| regex.captures_len().saturating_sub(1))
+    }
+
     /// The form that matches; `None` only if a later version of the library took it no more.
     pub fn compile(&self) -> Option<Regex> {
         build(&self.0).ok()

@@ -225,6 +225,8 @@ pub enum Form {
     Digest,
     /// A token such as a method (RFC 9110 §5.6.2).
     Token,
+    /// A method (RFC 9110 §9.1).
+    Method,
     /// A header field: `name: value`.
     Field,
     /// A domain name or an address.
@@ -241,7 +243,9 @@ pub enum Form {
     PathPattern,
     /// A header field, with its value or without (`Match::field`).
     Match,
-    /// A cookie or a parameter, with its value or without (`Match::pair`).
+    /// A cookie, with its value or without (`Match::pair`).
+    Cookie,
+    /// A parameter, with its value or without (`Match::pair`).
     Pair,
     /// Numbers from one to another (`Range`).
     Range,

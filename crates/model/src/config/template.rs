@@ -187,9 +187,23 @@ impl Template {
         self.0.contains(&Piece::Query)
     }
 
-    /// Whether a group is put in.
-    pub fn has_groups(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Group(_)))
+    /// Whether what the path's last `*` stood for is put in.
+    pub fn has_rest(&self) -> bool {
+        self.0.contains(&Piece::Rest)
+    }
+
+    /// The highest group that is put in, from 1; 0: none is.
+    pub fn highest_group(&self) -> usize {
+        let group = |piece: &Piece| match piece {
+            Piece::Group(group) => group + 1,
+            _ => 0,
+        };
+        self.0.iter().map(group).max().unwrap_or(0)
+    }
+
+    /// Whether one of these characters stands in its own text, not in what is put in.
+    pub fn writes(&self, characters: &[char]) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains(characters)))
     }
 }
 

@@ -2,6 +2,7 @@
 //! force, so that an inherited value is judged where it acts.
 
 pub mod balance;
+pub mod buffer;
 pub mod capture;
 pub mod heartbeat;
 pub mod http2;
@@ -193,6 +194,13 @@ fn global(effective: &Effective, sink: &mut Sink<'_, '_>) {
     if let Some(limit) = effective.global.table("limit") {
         target_fits(limit, "global.limit", sink);
     }
+    let log = effective.global.table("access-log");
+    if let Some(log) = log.filter(|log| log.text("target") == Some("off")) {
+        for key in method::set_here(log, "target") {
+            let trouble = Trouble::new(format!("`{key}` has no effect: `target = \"off\"`"));
+            sink.warning(log.place_of(key), &format!("global.access-log.{key}"), trouble);
+        }
+    }
 }
 
 fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
@@ -239,11 +247,25 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
                 Trouble::new(message),
             );
         }
+        let each: Option<u64> = limit.count("connections-per-client");
+        if let (Some(each), Some(all)) = (each, own.or(most))
+            && each > all
+        {
+            let message =
+                format!("a client never has {each} connections: all clients together have {all}");
+            let key = "connections-per-client";
+            sink.warning(
+                limit.place_of(key),
+                &format!("{path}.limit.{key}"),
+                Trouble::new(message),
+            );
+        }
     }
     tls::service(service, &path, sink);
     sticky::verify(service, sink);
     objective::verify(service, &effective.global, sink);
-    http2::both(service, &path, sink);
+    http2::service(service, &path, sink);
+    buffer::verify(service, &path, sink);
     http3::service(service, &path, sink);
     proxy::service(service, &path, sink);
     if let Some(socket) = service.table("socket") {

@@ -19,6 +19,7 @@ mod identity;
 mod link;
 mod mistakes;
 mod names;
+mod never;
 mod ordered;
 mod packets;
 mod promised;

@@ -95,7 +95,7 @@ const ROWS: &[Row] = &[
         rule,
         "rewrite = { set = \"content-length: 7\" }",
         "service.shop.rule[0].rewrite.set",
-        "fits here",
+        "written by us",
     ),
     (
         rule,

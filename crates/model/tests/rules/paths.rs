@@ -75,7 +75,7 @@ fn a_deny_fires_for_one_reading_and_everything_else_only_for_all() {
         for action in [
             "pool = \"q\"",
             "split = [{ pool = \"q\" }, { pool = \"r\" }]",
-            "redirect = \"/{rest}\"",
+            "redirect = \"/elsewhere\"",
             "answer = 200",
             "pool = \"q\", limit = 5",
             "pool = \"q\", mirror = \"r\"",

@@ -99,6 +99,29 @@ async fn the_api_neither_shrinks_the_record_of_orders_nor_says_who_may_order() {
 }
 
 #[tokio::test]
+async fn a_configuration_that_leaves_out_who_may_order_is_refused() {
+    let all = "socket = \"/tmp/sock\", state = \"/tmp/state\", listen = \"127.0.0.1:1\", \
+               certificate = \"/tmp/cert\", tokens = \"/tmp/tokens\", client-authorities = \"/tmp/ca\"";
+    let first = global(&format!("control = {{ {all} }}"));
+    let world = World::start(&first, None).await;
+    for (key, left_out) in [
+        ("socket", "socket = \"/tmp/sock\", "),
+        ("state", "state = \"/tmp/state\", "),
+        ("client-authorities", ", client-authorities = \"/tmp/ca\""),
+        ("tokens", ", tokens = \"/tmp/tokens\", client-authorities = \"/tmp/ca\""),
+    ] {
+        let text = first.replace(left_out, "");
+        assert_ne!(text, first, "{left_out}");
+        refused(world.apply(&text).await, &format!("global.control.{key}"));
+    }
+    refused(world.apply(TEXT).await, "global.control.socket");
+    let patch = json!({"global": {"control": null}});
+    refused(patched(&world, Object::Whole, patch).await, "global.control.socket");
+    assert_eq!(world.control.picture().generation, 1, "nothing has changed");
+    world.apply(&first.replace("10.0.0.1:80", "10.0.0.9:80")).await.unwrap();
+}
+
+#[tokio::test]
 async fn what_the_file_had_goes_on_and_may_go_and_come_again() {
     let first = format!("[global]\n{HOOK}\n{TEXT}{PROGRAM}\n");
     let world = World::start(&first, None).await;

@@ -95,6 +95,12 @@ pub fn server(node: &DeValue<'_>) -> Result<Value, Trouble> {
         Some(address) if address.is_unspecified() || multicast(address) => {
             return Err(Trouble::new(format!("no server can be at {address}")).expected(SERVER));
         }
+        Some(IpAddr::V6(v6)) if v6.to_ipv4_mapped().is_some() => {
+            let v4 = v6.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED);
+            return Err(Trouble::new("an IPv4 address in IPv6 form")
+                .expected(SERVER)
+                .suggest(Some(format!("\"{v4}:{port}\""))));
+        }
         Some(address) => Host::Ip(address),
         None => Host::Name(dns_name(host).ok_or_else(|| {
             let near = ascii(host).map(|name| format!("\"{name}:{port}\""));

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::super::finding::Trouble;
 use super::super::matching::{HostPattern, Match, PathPattern, Range};
 use super::super::pattern::Pattern;
-use super::super::schema::Form;
+use super::super::schema::{Form, Kind, Table};
 use super::super::suggest::nearest;
 use super::super::template::Template;
 use super::super::value::Value;
@@ -47,7 +47,8 @@ pub fn read(form: Form, text: &str) -> Result<Value, Trouble> {
             .strip_prefix("sha256:")
             .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit())),
         Form::Token => (1..=255).contains(&text.len()) && text.bytes().all(token),
-        Form::Field => field(text),
+        Form::Method => return method(text),
+        Form::Field => return written_field(text),
         Form::Domain => domain(text),
         Form::Oid => oid(text),
         Form::FieldName => field(&format!("{text}:")),
@@ -57,6 +58,7 @@ pub fn read(form: Form, text: &str) -> Result<Value, Trouble> {
         Form::HostPattern => HostPattern::parse(text).is_some(),
         Form::PathPattern => PathPattern::parse(text).is_some(),
         Form::Match => Match::field(text).is_some_and(|found| found.name.bytes().all(token)),
+        Form::Cookie => return cookie(text),
         Form::Pair => Match::pair(text).is_some(),
         Form::Range => Range::parse(text).is_some(),
         Form::MediaType => media_type(text),
@@ -65,20 +67,33 @@ pub fn read(form: Form, text: &str) -> Result<Value, Trouble> {
             (1..=255).contains(&text.len()) && visible(text) && !text.contains(['/', '?', '#', '@'])
         }
     };
-    if good {
-        return Ok(Value::Text(Cow::Owned(text.to_owned())));
+    match good {
+        true => Ok(Value::Text(Cow::Owned(text.to_owned()))),
+        false => Err(misfit(form, text)),
     }
+}
+
+/// What is wrong with a text that no form of its own has judged.
+fn misfit(form: Form, text: &str) -> Trouble {
+    let visible = text.bytes().all(|b| b.is_ascii_graphic());
     let near = match form {
         Form::Target => {
             nearest(text, ["off", "stderr", "stdout"]).map(|word| format!("\"{word}\""))
         }
-        Form::RequestPath if visible(text) && !text.is_empty() => {
+        Form::RequestPath if visible && !text.is_empty() => {
             Some(format!("\"/{text}\"")).filter(|_| !text.starts_with('/'))
+        }
+        Form::PathPattern | Form::RequestPath | Form::Template
+            if text.starts_with('/') && !visible =>
+        {
+            let message = "a path is compared and sent in its percent-encoded form";
+            let near = format!("\"{}\"", encoded(text));
+            return Trouble::new(message).expected(expected(form)).suggest(Some(near));
         }
         Form::HostPattern | Form::Host => ascii(text).map(|name| format!("\"{name}\"")),
         _ => None,
     };
-    Err(Trouble::new("not a text that fits here").expected(expected(form)).suggest(near))
+    Trouble::new("not a text that fits here").expected(expected(form)).suggest(near)
 }
 
 /// What a text of this form looks like, in words.
@@ -94,8 +109,9 @@ pub fn expected(form: Form) -> &'static str {
         Form::Free => "any text of at most 4,096 bytes",
         Form::Pattern => "a regular expression of at most 1,024 bytes",
         Form::Digest => "\"sha256:\" and 64 hexadecimal digits",
-        Form::Token => "a word such as \"GET\"",
-        Form::Field => "a header field \"name: value\"",
+        Form::Token => "a name of letters, digits and `-`, as fields of headers have",
+        Form::Method => "a method such as \"GET\", in the letter case in which it is sent",
+        Form::Field => "a header field as one text, \"name: value\"",
         Form::Domain => "a domain name such as \"shop.example\", or an address",
         Form::Oid => "an object identifier such as \"1.3.6.1.2.1.1.3.0\"",
         Form::FieldName => "the name of a header field that is not written by us",
@@ -105,6 +121,9 @@ pub fn expected(form: Form) -> &'static str {
             "a path with a leading `/`; a `*` at its end: what begins so; `*`, `**`, `?` within it"
         }
         Form::Match => "a field's name, or \"name: value\", `*` in the value for anything",
+        Form::Cookie => {
+            "a cookie's name, or \"name=value\", `*` in the value for anything, without `;` and blanks around it"
+        }
         Form::Pair => "a name, or \"name=value\", `*` in the value for anything",
         Form::Range => "a number or a range: \"10\", \"10-20\", \"10-\", \"-20\"",
         Form::MediaType => {
@@ -116,19 +135,138 @@ pub fn expected(form: Form) -> &'static str {
     }
 }
 
+/// Methods that clients send (RFC 9110 §9.3, RFC 5789, RFC 4918, RFC 3253, RFC 5323), and what caches are told with.
+const METHODS: [&str; 20] = [
+    "GET",
+    "HEAD",
+    "POST",
+    "PUT",
+    "DELETE",
+    "OPTIONS",
+    "TRACE",
+    "PATCH",
+    "PROPFIND",
+    "PROPPATCH",
+    "MKCOL",
+    "COPY",
+    "MOVE",
+    "LOCK",
+    "UNLOCK",
+    "REPORT",
+    "MKCALENDAR",
+    "SEARCH",
+    "QUERY",
+    "PURGE",
+];
+
+/// A method that some request may have: their letter case counts (RFC 9110 §9.1).
+fn method(text: &str) -> Result<Value, Trouble> {
+    let upper = text.to_ascii_uppercase();
+    let message = if !(1..=255).contains(&text.len()) || !text.bytes().all(token) {
+        "not a method".to_owned()
+    } else if upper == "CONNECT" {
+        "`CONNECT` is refused before a rule is asked, and no server is asked by it".to_owned()
+    } else if upper != text && METHODS.contains(&upper.as_str()) {
+        format!("letter case counts in methods, and no client sends `{text}`")
+    } else {
+        return Ok(Value::Text(Cow::Owned(text.to_owned())));
+    };
+    let near = METHODS.contains(&upper.as_str()).then(|| format!("\"{upper}\""));
+    Err(Trouble::new(message).expected(expected(Form::Method)).suggest(near))
+}
+
+/// A cookie that some client may send: `;` ends one, and blanks around its value are no part of it (RFC 6265 §5.2).
+fn cookie(text: &str) -> Result<Value, Trouble> {
+    let trouble = |message: &str| Trouble::new(message).expected(expected(Form::Cookie));
+    if text.contains(';') {
+        return Err(trouble("`;` ends a cookie, so no name or value has one"));
+    }
+    let found = Match::pair(text).ok_or_else(|| trouble("not a cookie that a client can send"))?;
+    match found.value {
+        Some(value) if value.trim_ascii() != value => {
+            let near = format!("\"{}={}\"", found.name, value.trim_ascii());
+            Err(trouble("blanks around the value of a cookie are taken off before it is compared")
+                .suggest(Some(near)))
+        }
+        _ => Ok(Value::Text(Cow::Owned(text.to_owned()))),
+    }
+}
+
+/// A path in the form in which it is sent: what is not visible, and `#`, percent-encoded (RFC 3986 §2.1).
+fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_graphic() && byte != b'#' {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
 /// A character of a token (RFC 9110 §5.6.2).
 fn token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
+/// What a table looks like that nothing may stand for.
+pub fn shape(table: &Table) -> String {
+    let keys = table.keys.iter().filter(|key| !matches!(key.kind, Kind::Refused(_)));
+    let keys: Vec<String> = keys.take(3).map(|key| format!("`{}`", key.name)).collect();
+    format!("a table with keys such as {}", keys.join(", "))
+}
+
+/// The table that a text `name: value` was probably meant as: with a key of that name, or with a field that is set.
+pub fn as_table(table: &Table, text: &str) -> Option<String> {
+    let (name, value) = text.split_once(':')?;
+    match (table.find(name), table.find("set")) {
+        (Some(_), _) => Some(format!("{{ {name} = \"{}\" }}", value.trim())),
+        (None, Some(_)) => Some(format!("{{ set = \"{text}\" }}")),
+        (None, None) => None,
+    }
+}
+
+/// A field to be written, or what is wrong with it.
+fn written_field(text: &str) -> Result<Value, Trouble> {
+    if field(text) {
+        return Ok(Value::Text(Cow::Owned(text.to_owned())));
+    }
+    let trouble = |message: String| Trouble::new(message).expected(expected(Form::Field));
+    let Some((name, value)) = text.split_once(':') else {
+        let near = text
+            .split_once('=')
+            .map(|(name, value)| format!("\"{}: {}\"", name.trim(), value.trim()));
+        return Err(trouble("a field has a name, `:` and a value".to_owned()).suggest(near));
+    };
+    if name.eq_ignore_ascii_case("host") {
+        let value = value.trim();
+        return Err(trouble("`host` is written by us, from a key of its own".to_owned())
+            .expected(format!("`host = \"{value}\"` beside it"))
+            .suggest(None));
+    }
+    if OURS.iter().any(|ours| name.eq_ignore_ascii_case(ours)) {
+        return Err(trouble(format!("`{name}` is written by us, as connection and body need it")));
+    }
+    if name.is_empty() || !name.bytes().all(token) {
+        return Err(trouble(format!("`{}` is not the name of a field", name.escape_debug())));
+    }
+    Err(trouble(
+        "a name of at most 64 bytes, and a value of at most 1,024 without control characters"
+            .to_owned(),
+    ))
+}
+
+/// Fields of connections and messages, which no configuration writes.
+const OURS: [&str; 4] = ["host", "connection", "content-length", "transfer-encoding"];
+
 /// A field that we do not write ourselves, without anything that would end it.
 fn field(text: &str) -> bool {
     let Some((name, value)) = text.split_once(':') else { return false };
-    let ours = ["host", "connection", "content-length", "transfer-encoding"];
     let plain = |b: u8| b == b'\t' || (b >= b' ' && b != 0x7f);
     (1..=64).contains(&name.len())
         && name.bytes().all(token)
-        && !ours.iter().any(|ours| name.eq_ignore_ascii_case(ours))
+        && !OURS.iter().any(|ours| name.eq_ignore_ascii_case(ours))
         && value.len() <= 1_024
         && value.bytes().all(plain)
 }

@@ -93,6 +93,12 @@ fn prefix(text: &str) -> Result<Prefix, Trouble> {
         None => (text, None),
     };
     let address: IpAddr = address.parse().map_err(|_| wrong())?;
+    if let Some(v4) = mapped(address, bits) {
+        let trouble = Trouble::new(format!(
+            "`{shown}` is IPv4 in IPv6 form: such clients are known by their IPv4 address, so none is in it"
+        ));
+        return Err(trouble.expected(PREFIX).suggest(Some(format!("\"{v4}\""))));
+    }
     let most = if address.is_ipv4() { 32 } else { 128 };
     let prefix = Prefix::new(address, bits.unwrap_or(most)).ok_or_else(wrong)?;
     if prefix.address() != address {
@@ -101,6 +107,15 @@ fn prefix(text: &str) -> Result<Prefix, Trouble> {
         return Err(trouble.suggest(Some(format!("\"{prefix}\""))));
     }
     Ok(prefix)
+}
+
+/// The IPv4 network that an IPv4-mapped one means (RFC 4291 §2.5.5.2).
+fn mapped(address: IpAddr, bits: Option<u8>) -> Option<Prefix> {
+    const MAPPED: u8 = 96;
+    let IpAddr::V6(v6) = address else { return None };
+    let v4 = IpAddr::V4(v6.to_ipv4_mapped()?);
+    let bits = bits.unwrap_or(128).checked_sub(MAPPED)?;
+    Prefix::new(v4, bits)
 }
 
 /// A port or a range of ports.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use toml::de::DeValue;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use super::super::finding::Trouble;
 use super::super::schema::{Form, Kind, Word};
@@ -247,6 +248,9 @@ fn lines(kind: &Kind, node: &DeValue<'_>, form: Form, most: usize) -> Result<Val
         DeValue::Array(_) => {
             return Err(Trouble::new("too many of them").expected(expected(kind)));
         }
+        DeValue::Table(table) if matches!(form, Form::Field) => {
+            return Err(wrong(kind, node).suggest(fields_of(table)));
+        }
         single => vec![single],
     };
     let mut texts = Vec::with_capacity(items.len());
@@ -256,6 +260,20 @@ fn lines(kind: &Kind, node: &DeValue<'_>, form: Form, most: usize) -> Result<Val
         texts.push(text.to_owned());
     }
     Ok(Value::Texts(texts))
+}
+
+/// Fields that were written as a table, in the form that fits.
+fn fields_of(table: &DeTable<'_>) -> Option<String> {
+    let field = |(name, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+        let value = value.get_ref().as_str()?;
+        Some(format!("\"{}: {value}\"", name.get_ref()))
+    };
+    let fields: Vec<String> = table.iter().map(field).collect::<Option<_>>()?;
+    match fields.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("[{}]", several.join(", "))),
+    }
 }
 
 /// The elements of a list, or the single value as a list of one; each only once.

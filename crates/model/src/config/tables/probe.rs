@@ -162,7 +162,7 @@ pub static PROBE_TABLE: Table = Table {
         ),
         Key::new(
             "method",
-            Kind::Text { form: Form::Token, unset: None },
+            Kind::Text { form: Form::Method, unset: None },
             Fallback::Is(Value::Text(Cow::Borrowed("GET"))),
             "`http`, `http2`: the method.",
         ),

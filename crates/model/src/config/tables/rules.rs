@@ -187,14 +187,12 @@ static MIRROR_TABLE: Table = Table {
     ],
 };
 
-const NO_NETWORKS: Fallback = Fallback::Is(Value::Prefixes(Vec::new()));
-
 /// A condition.
 pub static WHEN_TABLE: Table = Table {
     what: "a condition",
     choices: &[],
     keys: &[
-        Key::new("client", Kind::Prefixes, NO_NETWORKS, "Networks of clients."),
+        Key::new("client", Kind::Prefixes, Fallback::Absent, "Networks of clients."),
         Key::new("client-port", Kind::PortRange, Fallback::Absent, "The client's port, or a range."),
         Key::new(
             "hours",
@@ -229,11 +227,11 @@ pub static WHEN_TABLE: Table = Table {
              over a `/`), `**` and `?` in it. See the service's `path-normalization`.")
         .http(),
         texts("path-regex", Form::Pattern, "A regular expression that the whole path fits.").http(),
-        texts("method", Form::Token, "The method.").http(),
+        texts("method", Form::Method, "The method.").http(),
         texts("header", Form::Match, "A field: `\"name\"` when it is there, `\"name: value\"` when it has the value; `*` in it stands for \
              anything, `?` for one character but `/`, and `\\*`, `\\?`, `\\\\` for themselves.")
         .http(),
-        texts("cookie", Form::Pair, "A cookie: `\"name\"` or `\"name=value\"`, likewise.").http(),
+        texts("cookie", Form::Cookie, "A cookie: `\"name\"` or `\"name=value\"`, likewise.").http(),
         texts("query", Form::Pair, "A parameter of the query: `\"name\"` or `\"name=value\"`, likewise; a value that fits as it stands \
              or decoded is one.")
             .http(),

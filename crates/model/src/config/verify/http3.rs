@@ -14,6 +14,8 @@ pub fn service(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
         sink.error(http3.place_of(key), &format!("{path}.http3.{key}"), trouble);
     }
     if http3.text("offer") != Some("on") {
+        let why = "`offer = \"off\"` speaks no HTTP/3";
+        super::http2::idle(http3, "offer", &format!("{path}.http3"), why, "`offer = \"on\"`", sink);
         return;
     }
     let at = || (http3.place_of("offer"), format!("{path}.http3.offer"));

@@ -1,7 +1,7 @@
 //! Finds settings that mean nothing for the method at hand. What that weighs, the caller says.
 
-use super::super::schema::{Key, Kind, Table};
-use super::super::section::Section;
+use super::super::schema::{Fallback, Key, Kind, Table};
+use super::super::section::{Section, Slot};
 
 /// Whether a service's method carries packets.
 pub fn forwards_packets(service: &Section) -> bool {
@@ -26,6 +26,17 @@ pub fn misfits(
             misfits(inner, below, &path(), misfit, say);
         }
     }
+}
+
+/// Keys that were written right here and say something else than their default, the one that switches the table aside.
+/// An explanation writes every default out.
+pub fn set_here<'s>(section: &'s Section, switch: &'s str) -> impl Iterator<Item = &'static str> {
+    let settings = section.settings().filter(move |(key, _)| key.name != switch);
+    let said = settings.filter(|(key, setting)| match (&key.default, &setting.slot) {
+        (Fallback::Is(default), Slot::Value(value)) => default != value,
+        _ => true,
+    });
+    said.map(|(key, _)| key.name).filter(|name| section.wrote(name))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
     initial(pool, &path, sink);
     source(pool, &path, sink);
     tls::pool(pool, &path, sink);
-    http2::both(pool, &path, sink);
+    http2::pool(pool, &path, sink);
     proxy::pool(pool, &path, sink);
     if let Some(socket) = pool.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);

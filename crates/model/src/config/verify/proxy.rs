@@ -6,6 +6,12 @@ use super::super::section::Section;
 /// Judge a service's.
 pub fn service(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     let Some(accept) = service.table("accept-proxy") else { return };
+    if accept.prefixes("from").is_empty() && accept.wrote("from") && !accept.broken("from") {
+        let trouble = Trouble::new("the list is empty: no header is ever read");
+        let trouble =
+            trouble.expected("the networks of the proxies in front, or no `accept-proxy`");
+        sink.error(accept.place_of("from"), &format!("{path}.accept-proxy.from"), trouble);
+    }
     let everybody = accept.prefixes("from").iter().any(|network| network.bits() == 0);
     if everybody {
         let message = "everybody is believed: any client may call itself by any address";

@@ -3,14 +3,29 @@
 
 use super::super::finding::{Sink, Trouble};
 use super::super::section::Section;
+use super::super::value::Value;
+use super::method::set_here;
 
 /// Judge a pool in force at `path`.
 pub fn verify(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     if let Some(retry) = pool.table("retry") {
         ordered(retry, ("back-off", "back-off-most"), &format!("{path}.retry"), sink);
-        if retry.wrote("on") && pool.count::<u64>("retries") == Some(0) {
-            let message = "`retry.on` has no effect: `retries = 0` allows no further attempt";
-            sink.warning(retry.place_of("on"), &format!("{path}.retry.on"), Trouble::new(message));
+        if pool.count::<u64>("retries") == Some(0) {
+            for key in set_here(retry, "") {
+                let message =
+                    format!("`retry.{key}` has no effect: `retries = 0` allows no further attempt");
+                let trouble =
+                    Trouble::new(message).expected("`retries = 1` or more, or no such key");
+                sink.warning(retry.place_of(key), &format!("{path}.retry.{key}"), trouble);
+            }
+        }
+        if let Some(Value::Status(ranges)) = retry.value("on")
+            && let Some((first, _)) = ranges.iter().find(|(first, _)| *first < 400)
+        {
+            let message =
+                format!("answers of status {first} are good, and their requests are sent again");
+            let trouble = Trouble::new(message).expected("statuses of 400 and above, such as 503");
+            sink.warning(retry.place_of("on"), &format!("{path}.retry.on"), trouble);
         }
     }
     if let Some(breaker) = pool.table("breaker") {
@@ -36,7 +51,8 @@ fn breaker(breaker: &Section, pool: &Section, path: &str, sink: &mut Sink<'_, '_
     if breaker.count::<u64>("pending").is_some() && breaker.wrote("pending") && !waits(pool) {
         warn("pending", format!("`breaker.pending` has no effect: {NOBODY_WAITS}"));
     }
-    if breaker.wrote("retries") && pool.count::<u64>("retries") == Some(0) {
+    let retries = breaker.count::<u64>("retries").is_some() && breaker.wrote("retries");
+    if retries && pool.count::<u64>("retries") == Some(0) {
         let message = "`breaker.retries` has no effect: `retries = 0` allows no further attempt";
         warn("retries", message.to_owned());
     }
@@ -70,6 +86,17 @@ fn shed(shed: &Section, pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
 
 /// A second server that nothing is ever sent to.
 fn hedge(hedge: &Section, pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let longest = pool.table("timeout").and_then(|timeout| timeout.time("first-byte"));
+    if let (Some(after), Some(longest)) = (hedge.time("after"), longest)
+        && after >= longest
+    {
+        let message = format!(
+            "it never acts: an attempt ends after `timeout.first-byte`, {}",
+            super::super::unit::Time(longest)
+        );
+        let trouble = Trouble::new(message).expected("a shorter `after`");
+        sink.warning(hedge.place_of("after"), &format!("{path}.after"), trouble);
+    }
     let alone = pool.list("servers").len() == 1 && pool.setting("servers-from").is_none();
     let why = match pool.count::<u64>("retries") {
         Some(0) => "`retries = 0` allows no further attempt",

@@ -1,5 +1,8 @@
 //! Judges rules: what the method can carry, what they name, what can never be reached.
 
+mod never;
+mod written;
+
 use std::collections::HashSet;
 
 use super::super::decode::quoted;
@@ -10,7 +13,6 @@ use super::super::schema::Key;
 use super::super::section::Section;
 use super::super::suggest::nearest;
 use super::super::tables::rules::{RULE_TABLE, WHEN_TABLE};
-use super::super::template::Template;
 use super::method::{forwards_packets, misfits};
 
 /// Expressions and globs of one file: each may take a quarter of a MiB.
@@ -88,15 +90,15 @@ impl Judge<'_> {
             }
             self.named(rule, &path, sink);
             action(rule, &path, sink);
-            texts(of, rule, &path, sink);
+            written::verify(rule, &path, sink);
+            limited(of, rule, &path, sink);
             if let Some(when) = rule.table("when") {
                 self.condition(of, when, &format!("{path}.when"), 0, sink);
                 if let Some(first) = all_from {
                     let message =
                         format!("never reached: rule {} above takes everything", first + 1);
                     sink.warning(rule.place, &path, Trouble::new(message));
-                } else if when.settings().all(|(key, _)| key.name == "client")
-                    && when.prefixes("client").is_empty()
+                } else if when.settings().next().is_none()
                     && rule.text("without-servers") != Some("next")
                 {
                     all_from = Some(at);
@@ -155,6 +157,8 @@ impl Judge<'_> {
             let message = format!("conditions nest more than {DEEP} deep");
             return sink.error(when.place, path, Trouble::new(message));
         }
+        let paths = never::Paths::of(of.service);
+        never::verify(when, never::Place { path, nested: depth > 0, paths }, sink);
         let globs = when.texts("path").iter().filter_map(|text| PathPattern::parse(text));
         self.expressions += when.texts("path-regex").len()
             + globs.filter(|glob| matches!(glob, PathPattern::Glob(_))).count();
@@ -275,32 +279,8 @@ fn action(rule: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     }
 }
 
-/// Templates, and what they can be filled from.
-fn texts(of: Of<'_>, rule: &Section, path: &str, sink: &mut Sink<'_, '_>) {
-    let when = rule.table("when");
-    let has = |key: &str| when.is_some_and(|when| when.wrote(key));
-    let mut one = |section: &Section, key: &str, inner: &str, schemes: bool| {
-        let Some(text) = section.text(key) else { return };
-        let place = section.place_of(key);
-        let good = text.starts_with('/')
-            || schemes && (text.starts_with("http://") || text.starts_with("https://"))
-            || text.starts_with('{');
-        if !good {
-            let expected = if schemes { "a path, or a URL with its scheme" } else { "a path" };
-            let trouble = Trouble::new("this leads nowhere").expected(expected);
-            sink.error(place, &format!("{path}.{inner}"), trouble);
-        }
-        if Template::parse(text).is_some_and(|text| text.has_groups()) && !has("path-regex") {
-            let trouble = Trouble::new("a group is put in, and the rule has no `path-regex`");
-            sink.error(place, &format!("{path}.{inner}"), trouble);
-        }
-    };
-    if let Some(redirect) = rule.table("redirect") {
-        one(redirect, "to", "redirect.to", true);
-    }
-    if let Some(rewrite) = rule.table("rewrite") {
-        one(rewrite, "path", "rewrite.path", false);
-    }
+/// What of a limit bytes cannot be held against.
+fn limited(of: Of<'_>, rule: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     let limit = rule.table("limit").filter(|_| of.forward == "tcp");
     if let Some(limit) = limit.filter(|limit| limit.text("by") == Some("header")) {
         let trouble = Trouble::new("bytes show no fields").expected("`by = \"address\"`");

@@ -47,6 +47,10 @@ pub fn verify(service: &Section, sink: &mut Sink<'_, '_>) {
         let trouble = Trouble::new("the service does not speak TLS, so no session is resumed");
         wrong("by", trouble.expected("`tls` in the service"));
     }
+    if by == "tls-session" && service.table("tls").is_some_and(|tls| tls.unset("tickets")) {
+        let trouble = Trouble::new("`tls.tickets` is off, so no session is resumed");
+        wrong("by", trouble.expected("`tickets` of a time, such as \"6h\", in `tls`"));
+    }
     let needs_name = matches!(by, "cookie" | "header" | "query");
     if needs_name && sticky.setting("name").is_none() && !sticky.broken("name") {
         wrong("by", Trouble::new(format!("`by = \"{by}\"` needs its `name`")));
