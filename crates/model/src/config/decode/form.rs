@@ -121,9 +121,7 @@ pub fn expected(form: Form) -> &'static str {
             "a path with a leading `/`; a `*` at its end: what begins so; `*`, `**`, `?` within it"
         }
         Form::Match => "a field's name, or \"name: value\", `*` in the value for anything",
-        Form::Cookie => {
-            "a cookie's name, or \"name=value\", `*` in the value for anything, without `;` and blanks around it"
-        }
+        Form::Cookie => "a cookie's name, or \"name=value\", `*` in the value for anything",
         Form::Pair => "a name, or \"name=value\", `*` in the value for anything",
         Form::Range => "a number or a range: \"10\", \"10-20\", \"10-\", \"-20\"",
         Form::MediaType => {
@@ -175,20 +173,16 @@ fn method(text: &str) -> Result<Value, Trouble> {
     Err(Trouble::new(message).expected(expected(Form::Method)).suggest(near))
 }
 
-/// A cookie that some client may send: `;` ends one, and blanks around its value are no part of it (RFC 6265 §5.2).
+/// A cookie that some client may send: `;` ends one (RFC 6265 §5.4), so that no name has it.
 fn cookie(text: &str) -> Result<Value, Trouble> {
     let trouble = |message: &str| Trouble::new(message).expected(expected(Form::Cookie));
-    if text.contains(';') {
-        return Err(trouble("`;` ends a cookie, so no name or value has one"));
+    let name = text.split('=').next().unwrap_or_default();
+    if name.contains(';') {
+        return Err(trouble("`;` ends a cookie, so no name has one"));
     }
-    let found = Match::pair(text).ok_or_else(|| trouble("not a cookie that a client can send"))?;
-    match found.value {
-        Some(value) if value.trim_ascii() != value => {
-            let near = format!("\"{}={}\"", found.name, value.trim_ascii());
-            Err(trouble("blanks around the value of a cookie are taken off before it is compared")
-                .suggest(Some(near)))
-        }
-        _ => Ok(Value::Text(Cow::Owned(text.to_owned()))),
+    match Match::pair(text) {
+        Some(_) => Ok(Value::Text(Cow::Owned(text.to_owned()))),
+        None => Err(trouble("not a cookie that a client can send")),
     }
 }
 

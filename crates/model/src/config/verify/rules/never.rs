@@ -2,6 +2,7 @@
 //! has. Nobody means them, and a rule that refuses would refuse nobody, or everybody.
 
 use super::super::super::finding::{Sink, Trouble};
+use super::super::super::matching::Match;
 use super::super::super::section::{Section, Slot};
 
 /// Where a condition stands.
@@ -60,6 +61,17 @@ pub(super) fn verify(when: &Section, place: Place<'_>, sink: &mut Sink<'_, '_>) 
         if let Some(trouble) = unseen(text, place.paths) {
             wrong("path-regex", trouble);
         }
+    }
+    let ends = |value: &str| value.contains(';') || value.trim_ascii() != value;
+    let cut =
+        |text: &&String| Match::pair(text).and_then(|it| it.value).is_some_and(|it| ends(&it));
+    if let Some(text) = when.texts("cookie").iter().find(cut) {
+        let message = format!(
+            "`{text}` fits no cookie as it is sent: `;` ends one, and blanks around its value are none of it"
+        );
+        let expected = "a value without them: only one that is quoted or encoded may have them";
+        let trouble = Trouble::new(message).expected(expected);
+        sink.warning(when.place_of("cookie"), &format!("{}.cookie", place.path), trouble);
     }
     let address =
         |name: &&String| name.starts_with('[') || name.parse::<std::net::IpAddr>().is_ok();
