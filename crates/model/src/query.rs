@@ -50,10 +50,16 @@ pub fn any_further(query: &[u8], name: &[u8], fits: impl Fn(&[u8]) -> bool) -> b
     }
     Separators::of(query).iter().any(|separators| {
         pairs(query, *separators).any(|(found, value)| {
-            let named = |it: &[u8]| it == name || *flattened(it) == *name;
-            forms(found).iter().any(|it| named(it)) && forms(value).iter().any(|it| fits(it))
+            is_name_further(found, name) && forms(value).iter().any(|it| fits(it))
         })
     })
+}
+
+/// Whether a name is the wanted one for such a server. Cheap for those that are not: a query may have thousands.
+fn is_name_further(found: &[u8], name: &[u8]) -> bool {
+    let is = |it: &[u8]| it == name || flattens_to(it, name);
+    let may_become = found.len() > name.len() && has_codes(found);
+    is(found) || may_become && forms(found).iter().any(|it| is(it))
 }
 
 /// Visits the values of the parameters of this name, as it stands or decoded, in their order.
@@ -121,14 +127,13 @@ fn narrowed(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A name as PHP makes a variable of it: it ends at a zero byte or at its index, has no blanks at its beginning, and
-/// blanks and dots in it are `_`.
-fn flattened(name: &[u8]) -> Vec<u8> {
-    let name = name.trim_ascii_start();
-    let ends = |b: &u8| *b == 0 || *b == b'[';
-    // A bracket at the beginning begins no index.
-    let end = name.iter().skip(1).position(ends).map_or(name.len(), |at| at + 1);
-    name[..end].iter().map(|b| if matches!(b, b'.' | b' ') { b'_' } else { *b }).collect()
+/// Whether PHP makes a variable of this name of it: it ends at a zero byte or at its index, has no blanks at its beginning,
+/// and blanks and dots in it are `_`.
+fn flattens_to(found: &[u8], name: &[u8]) -> bool {
+    let found = found.trim_ascii_start();
+    let same = |(a, b): (&u8, &u8)| a == b || *b == b'_' && matches!(a, b'.' | b' ');
+    let ended = matches!(found.get(name.len()), None | Some(0 | b'['));
+    ended && found.len() >= name.len() && found.iter().zip(name).all(same)
 }
 
 /// Percent-encodings decoded, once.
