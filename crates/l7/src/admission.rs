@@ -273,8 +273,10 @@ impl Admission {
         let victim = table.victim(scope, now, |client| self.holders.held(client));
         self.has_nothing.set(victim.is_none());
         let useless = victim.is_some_and(|victim| victim.useless);
-        let spares = || eviction == Eviction::Useless && self.crowd.meets(scope, self.index, now);
-        let Some(victim) = victim.filter(|_| useless || !spares()) else { return false };
+        // Others are asked too where there is nobody here at all.
+        let asks = !useless && eviction == Eviction::Useless;
+        let spares = asks && self.crowd.meets(scope, self.index, now);
+        let Some(victim) = victim.filter(|_| !spares) else { return false };
         table.set(victim.place, Phase::Leaving, now);
         drop(table);
         self.give_up(rt, victim.place, victim.phase);
