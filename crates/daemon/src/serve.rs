@@ -17,6 +17,7 @@ mod edit;
 mod gate;
 pub mod guard;
 mod keyring;
+mod lengths;
 pub mod lessor;
 pub mod live;
 mod look;

@@ -15,6 +15,7 @@ use model::admission::Phase;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
+use super::lengths::Lengths;
 use super::places::{Pass, Places, SHORT};
 
 /// For a whole head on any listener of control.
@@ -115,6 +116,7 @@ pub(crate) struct Guard<S> {
     head_since: Instant,
     moved: Instant,
     limit: Pin<Box<Sleep>>,
+    lengths: Lengths,
     pass: Pass,
 }
 
@@ -123,7 +125,8 @@ impl<S> Guard<S> {
         let now = Instant::now();
         let end = now + if pass.is_short() { SHORT.min(terms.life) } else { terms.life };
         let limit = Box::pin(sleep_until(end.min(now + terms.head)));
-        Guard { io, terms, end, in_head: false, head_since: now, moved: now, limit, pass }
+        let lengths = Lengths::default();
+        Guard { io, terms, end, in_head: false, head_since: now, moved: now, limit, lengths, pass }
     }
 
     /// The connection itself.
@@ -202,7 +205,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
         cx: &mut Context<'_>,
         to: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let before = to.filled().len();
         let polled = Pin::new(&mut self.io).poll_read(cx, to);
+        let came = to.filled().get(before..).unwrap_or_default();
+        if self.lengths.feed(came) {
+            self.pass.sees_two_lengths();
+        }
         self.watch(cx, polled, true)
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{CONNECTION, HOST, TRANSFER_ENCODING};
 use axum::http::{HeaderValue, Version};
 use axum::middleware::Next;
@@ -13,19 +13,23 @@ use axum::response::{IntoResponse, Response};
 use wire::http1::is_host;
 
 use super::counts::{Counts, Why};
+use super::peer::Entry;
 use super::refusal::Refusal;
 
 /// Lets a request through that all read alike.
 pub(super) async fn refuse(
     State(counts): State<Arc<Counts>>,
+    ConnectInfo(entry): ConnectInfo<Entry>,
     request: Request,
     next: Next,
 ) -> Response {
-    if let Some(why) = fault(&request) {
+    let both = "the request has both Transfer-Encoding and Content-Length";
+    let both = entry.pass().has_two_lengths().then_some(both);
+    if let Some(why) = both.or_else(|| fault(&request)) {
         counts.refuse(Why::Malformed);
         return closing(Refusal::new(400, "malformed", why).into_response());
     }
-    // A Content-Length beside it was dropped unseen: what comes next on the connection is not believed (RFC 9112 §6.1).
+    // What comes behind such a body is not believed: its heads are not looked at.
     let ends = request.headers().contains_key(TRANSFER_ENCODING);
     let answer = next.run(request).await;
     if ends { closing(answer) } else { answer }

@@ -129,6 +129,13 @@ pub(super) struct Entry {
     pass: Pass,
 }
 
+impl Entry {
+    /// Its place.
+    pub(super) fn pass(&self) -> &Pass {
+        &self.pass
+    }
+}
+
 /// A request comes in: its routes know the peer, and its connection keeps its place until the answer begins.
 pub(super) async fn enter(
     ConnectInfo(entry): ConnectInfo<Entry>,

@@ -66,6 +66,8 @@ struct Admitted {
     given_up: AtomicBool,
     /// A request has come but for its body.
     in_body: AtomicBool,
+    /// A head has come that says two things of its body.
+    two_lengths: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -114,6 +116,7 @@ impl Places {
             short,
             given_up: AtomicBool::new(false),
             in_body: AtomicBool::new(false),
+            two_lengths: AtomicBool::new(false),
             waker: Mutex::default(),
         }));
         state.passes.insert(place, pass.clone());
@@ -185,6 +188,16 @@ impl Pass {
     /// Whether a body is awaited.
     pub(super) fn is_in_body(&self) -> bool {
         self.0.in_body.load(Ordering::Acquire)
+    }
+
+    /// A head has come that says two things of its body.
+    pub(super) fn sees_two_lengths(&self) {
+        self.0.two_lengths.store(true, Ordering::Release);
+    }
+
+    /// Whether one has.
+    pub(super) fn has_two_lengths(&self) -> bool {
+        self.0.two_lengths.load(Ordering::Acquire)
     }
 
     /// Whether it has one of the reserved places.
