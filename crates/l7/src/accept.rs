@@ -32,7 +32,8 @@ const BATCH: usize = 64;
 /// outside must not take the descriptors of those inside.
 const REFUSING: u32 = 16;
 
-/// Clients that wait for a place of other workers.
+/// Clients that wait for a place of other workers. Further ones stay with the kernel meanwhile, where they take no
+/// descriptor.
 const WAITING: u32 = 64;
 
 /// How long they wait.
@@ -92,6 +93,7 @@ pub async fn listen<N: Net>(
         match batch(&worker, &listener, local, &service) {
             Batch::More => worker.rt.yield_now().await,
             Batch::Exhausted => worker.rt.sleep_until(worker.rt.now() + BREATH).await,
+            Batch::Full => worker.rt.sleep_until(worker.rt.now() + STEP).await,
             Batch::Empty if worker.rt.now() >= closing => return,
             Batch::Empty => {
                 let _ = listener
@@ -111,6 +113,7 @@ enum Batch {
     More,
     Empty,
     Exhausted,
+    Full,
 }
 
 fn batch<N: Net>(
@@ -120,6 +123,9 @@ fn batch<N: Net>(
     service: &Rc<LocalService<N>>,
 ) -> Batch {
     for _ in 0..BATCH {
+        if worker.waiting.get() >= WAITING {
+            return Batch::Full;
+        }
         match listener.accept() {
             Ok((sock, peer)) if worker.spare.is_missing() => {
                 refuse_for_want(worker, &sock, peer, service);
@@ -205,7 +211,7 @@ fn admit<N: Net>(
 ) {
     let view = service.view.borrow().clone();
     view.live.slots[worker.index].counters.accepted.add(1);
-    let may_wait = worker.options.workers > 1 && worker.waiting.get() < WAITING;
+    let may_wait = worker.options.workers > 1;
     let eviction = if may_wait { Eviction::Useless } else { Eviction::Any };
     match worker.admission.admit(&worker.rt, &view, Some(peer.ip()), eviction) {
         Ok(open) => begin(worker, sock, (peer, local), service, open),

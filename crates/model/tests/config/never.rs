@@ -208,7 +208,7 @@ fn networks_of_ipv4_in_ipv6_form_are_refused_wherever_networks_stand() {
 }
 
 #[test]
-fn bodies_that_are_never_kept_and_sessions_that_are_never_resumed_are_refused() {
+fn bodies_that_are_never_looked_at_and_sessions_that_are_never_resumed_are_refused() {
     let sticky = "sticky = { by = \"tls-session\", time = \"1h\" }";
     let off = "tls = { certificates = \"/c.pem\", tickets = \"off\" }";
     said(
@@ -218,18 +218,6 @@ fn bodies_that_are_never_kept_and_sessions_that_are_never_resumed_are_refused() 
                 service("buffer = { beyond = \"refuse\" }"),
                 "service.shop.buffer.beyond",
                 "`request",
-                "",
-            ),
-            (
-                service("buffer = { request = \"65MiB\" }"),
-                "service.shop.buffer.request",
-                "`memory` of all bodies together is 64MiB",
-                "",
-            ),
-            (
-                service("buffer = { response = \"2MiB\", memory = \"1MiB\" }"),
-                "service.shop.buffer.response",
-                "at most 1MiB",
                 "",
             ),
             (
@@ -245,7 +233,7 @@ fn bodies_that_are_never_kept_and_sessions_that_are_never_resumed_are_refused() 
 }
 
 #[test]
-fn settings_of_what_is_switched_off_are_warned_of() {
+fn settings_of_what_is_switched_off_or_never_kept_are_warned_of() {
     let at = |key: &str| format!("service.shop.{key}");
     let (h2, h3, memory) = (at("http2.streams"), at("http3.announce"), at("buffer.memory"));
     let retries = |key: &str| pool(&format!("retries = 0\nretry = {{ {key} }}"));
@@ -257,6 +245,18 @@ fn settings_of_what_is_switched_off_are_warned_of() {
             (tls("http3.announce = \"1h\""), &h3, "speaks no HTTP/3", ""),
             (pool("http2.ping = \"1m\""), "pool.web.http2.ping", "`speak = \"prefer\"`", ""),
             (service("buffer.memory = \"1MiB\""), &memory, "keeps a body", ""),
+            (
+                service("buffer = { request = \"65MiB\" }"),
+                &at("buffer.request"),
+                "`memory` of all bodies together is 64MiB",
+                "",
+            ),
+            (
+                service("buffer = { response = \"2MiB\", memory = \"1MiB\" }"),
+                &at("buffer.response"),
+                "at most 1MiB",
+                "",
+            ),
             (
                 format!("global.access-log = {{ target = \"off\", all = true }}\n{BASE}"),
                 "global.access-log.all",

@@ -27,7 +27,7 @@ pub fn verify(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
         );
         let expected = format!("at most {}, or a larger `memory`", Size(memory));
         let trouble = Trouble::new(message).expected(expected);
-        sink.error(buffer.place_of(key), &format!("{path}.{key}"), trouble);
+        sink.warning(buffer.place_of(key), &format!("{path}.{key}"), trouble);
     }
     if request.is_none() && response.is_none() && set_here(buffer, "").any(|key| key == "memory") {
         let message = "`memory` has no effect: neither `request` nor `response` keeps a body";
