@@ -135,7 +135,7 @@ fn a_member_whose_kernel_refuses_every_address_leaves_them_to_the_other_one() {
     world.until(First, V6, "idle");
     let reason = world.status(First, V6).unwrap().reason;
     assert!(reason.contains("fd09::10 cannot be set on eth0"), "{reason}");
-    assert!(world.told(First).contains("member-refused: group front6"), "{}", world.told(First));
+    wait::until("that is told", || world.told(First).contains("member-refused: group front6"));
     assert_eq!(world.status(First, V4).unwrap().state, "active", "the other family stays");
     world.serves(V6);
     world.namespace(First).set(&[(&key, "0")]).unwrap();
@@ -163,8 +163,9 @@ fn the_gates_programs_and_settings_that_somebody_changes_are_as_they_were() {
         std::fs::remove_file(links.join(name)).unwrap();
     }
     wait::until("both programs are back", || pinned() == whole);
-    let told = world.told(First);
-    assert!(told.contains("kernel-restored: the dead man's gate was taken off eth0"), "{told}");
+    wait::until("that is told", || {
+        world.told(First).contains("kernel-restored: the dead man's gate was taken off eth0")
+    });
     world.namespace(First).set(&[("net/ipv4/conf/eth0/arp_ignore", "0")]).unwrap();
     wait::until("it is set again", || {
         world

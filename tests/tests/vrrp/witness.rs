@@ -172,7 +172,7 @@ fn never_two(open: fn(&World) -> (Third, String)) {
     let last = world.status(Second, V4).unwrap().changes.pop().unwrap().reason;
     assert_eq!(last, "neither the other member nor the witness agrees any more");
     until_witness(&world, Second, "silent");
-    assert!(world.told(Second).contains("witness-lost: witness http"), "{}", world.told(Second));
+    wait::until("that is told", || world.told(Second).contains("witness-lost: witness http"));
     // Each is alone: nobody answers.
     cut(&world, First, true);
     states(&world, "standby", "standby");
@@ -188,7 +188,7 @@ fn never_two(open: fn(&World) -> (Third, String)) {
     cut(&world, First, false);
     cut(&world, Second, false);
     until_witness(&world, Second, "held");
-    assert!(world.told(Second).contains("witness-back: witness http"), "{}", world.told(Second));
+    wait::until("that is told", || world.told(Second).contains("witness-back: witness http"));
     // A clean stop gives the lease back: the other one need not wait for its end.
     world.stop(Second);
     for version in [V4, V6] {
