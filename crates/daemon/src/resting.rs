@@ -16,8 +16,9 @@ use model::capacity::ports::{LINUX_TIME_WAIT, TimeWait, is_loopback};
 use crate::machine;
 use diag::Rest;
 
-/// A look that took so long is not followed by another one for so many times that: of one processor it takes 2 % at most.
-const APART: u32 = 50;
+/// A look that took so long is not followed by another one for so many times that: of one processor it takes 0.4 % at most.
+/// Ports rest for a minute, so that a list which is some seconds old still warns in time.
+const APART: u32 = 250;
 /// Sockets that are looked at in one list at most; the kernel keeps no more unless it was told to (tcp_max_tw_buckets).
 const MOST: usize = 1 << 20;
 
