@@ -6,7 +6,6 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use tests::e2e::client::Client;
-use tests::e2e::crowd::{self, Sources};
 use tests::e2e::place::Place;
 use tests::e2e::process::{Process, descriptors_for, with_descriptors};
 use tests::e2e::servers::{addresses, origin};
@@ -28,11 +27,9 @@ const ENDLESS: &str = "connections = 100000";
 
 #[test]
 fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
-    // One of two workers that is given nothing for a quarter of a second closes one that is served.
+    // Each worker chooses among its own: one that has let nobody in yet would give up one of those that are served.
     let mut run = Run::new(Setup::http, "workers = 1", PATIENT);
-    let sources = Sources::Many(DESCRIPTORS as usize);
-    let idle = |number| Client::over(crowd::from(sources.of(number), run.front).unwrap());
-    let idle: Vec<Client> = (0..DESCRIPTORS as usize).map(idle).collect();
+    let idle: Vec<Client> = (0..DESCRIPTORS).map(|_| Client::to(run.front)).collect();
     let (open, limit) = (run.process.descriptors(), DESCRIPTORS as usize);
     assert!(open * 2 < limit * 3, "{open} of {limit}: some are left for servers and for us");
     run.busy_are_served();
