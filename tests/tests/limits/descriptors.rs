@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use tests::e2e::client::Client;
+use tests::e2e::crowd::{self, Sources};
 use tests::e2e::place::Place;
 use tests::e2e::process::{Process, descriptors_for, with_descriptors};
 use tests::e2e::servers::{addresses, origin};
@@ -27,9 +28,11 @@ const ENDLESS: &str = "connections = 100000";
 
 #[test]
 fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
-    // Each worker chooses among its own: one that has let nobody in yet would give up one of those that are served.
-    let mut run = Run::new(Setup::http, "workers = 1", PATIENT);
-    let idle: Vec<Client> = (0..DESCRIPTORS).map(|_| Client::to(run.front)).collect();
+    // Of two workers one may have nobody but those that are served, and the other one all that are silent.
+    let mut run = Run::new(Setup::http, &two_workers(""), PATIENT);
+    let sources = Sources::Many(DESCRIPTORS as usize);
+    let idle = |number| Client::over(crowd::from(sources.of(number), run.front).unwrap());
+    let idle: Vec<Client> = (0..DESCRIPTORS as usize).map(idle).collect();
     let (open, limit) = (run.process.descriptors(), DESCRIPTORS as usize);
     assert!(open * 2 < limit * 3, "{open} of {limit}: some are left for servers and for us");
     run.busy_are_served();
@@ -144,7 +147,9 @@ impl Run {
         assert!(idle.len() > 50, "{} were let in, {} of them ended", idle.len(), ended.len());
         drop((ended, idle));
         wait::until("new clients are served", || {
-            let Ok(mut client) = Client::try_to(self.front) else { return false };
+            // Of another address: those that are served have their share, and one more would take the place of one of them.
+            let stream = crowd::from(Sources::One.of(0), self.front);
+            let Ok(mut client) = stream.map(Client::over) else { return false };
             let sent = client.try_send(b"GET / HTTP/1.1\r\nHost: shop.example\r\n\r\n").is_ok();
             sent && client.answer_or_end().is_some_and(|answer| answer.status() == 200)
         });
