@@ -34,7 +34,7 @@ const REFUSING: u32 = 16;
 
 /// Clients that wait for a place of other workers. Further ones stay with the kernel meanwhile, where they take no
 /// descriptor.
-const WAITING: u32 = 64;
+pub(crate) const WAITING: u32 = 64;
 
 /// How long they wait.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -260,7 +260,7 @@ struct Waiting<N: Net> {
 impl<N: Net> Waiting<N> {
     fn new(worker: &Rc<Worker<N>>) -> Waiting<N> {
         worker.waiting.set(worker.waiting.get() + 1);
-        worker.crowd.waiting.up();
+        worker.eviction_requests.waiting.up();
         let mut waiting = Waiting { worker: worker.clone(), wants: false };
         waiting.looks();
         waiting
@@ -268,10 +268,10 @@ impl<N: Net> Waiting<N> {
 
     /// It was kept out once more: others are asked for a place where this worker has none to give.
     fn looks(&mut self) {
-        let wants = self.worker.admission.has_nothing();
+        let wants = self.worker.admission.found_no_victim();
         match (self.wants, wants) {
-            (false, true) => _ = self.worker.crowd.wanting.up(),
-            (true, false) => self.worker.crowd.wanting.down(),
+            (false, true) => _ = self.worker.eviction_requests.without_victim.up(),
+            (true, false) => self.worker.eviction_requests.without_victim.down(),
             _ => {}
         }
         self.wants = wants;
@@ -281,9 +281,9 @@ impl<N: Net> Waiting<N> {
 impl<N: Net> Drop for Waiting<N> {
     fn drop(&mut self) {
         if self.wants {
-            self.worker.crowd.wanting.down();
+            self.worker.eviction_requests.without_victim.down();
         }
-        self.worker.crowd.waiting.down();
+        self.worker.eviction_requests.waiting.down();
         self.worker.waiting.set(self.worker.waiting.get() - 1);
     }
 }

@@ -3,7 +3,7 @@
 //! What is decided in `model::admission` is carried out here: a connection that loses its place is no longer counted at
 //! once, and its task is woken to close it.
 
-pub mod crowd;
+pub mod eviction_requests;
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -19,12 +19,12 @@ use model::snapshot::ServiceView;
 
 use crate::census::Census;
 use crate::rt::{Net, Rt, TaskId};
-use crowd::Crowd;
+use eviction_requests::EvictionRequests;
 
 /// Attempts at a place: others may take what was made free.
 const ATTEMPTS: usize = 3;
 
-/// Where a limit was met, this share of it is kept free of connections that nobody misses, and at most `RESERVE` places.
+/// Where a limit was met, this share of it is kept free of silent or stalled connections, and at most `RESERVE` places.
 const RESERVED: u32 = 32;
 /// See `RESERVED`.
 const RESERVE: u32 = 64;
@@ -32,7 +32,7 @@ const RESERVE: u32 = 64;
 /// Whose place a newcomer may get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eviction {
-    /// That of a connection that nobody misses, as long as another worker may have one.
+    /// That of a silent or stalled connection, as long as another worker may have one.
     Useless,
     /// That of any connection that does nothing.
     Any,
@@ -47,9 +47,9 @@ pub struct Admission {
     all: Arc<Shared>,
     limit: u32,
     census: Arc<Census>,
-    crowd: Arc<Crowd>,
+    eviction_requests: Arc<EvictionRequests>,
     /// The last newcomer that was kept out found nothing here that could be closed for it.
-    has_nothing: Cell<bool>,
+    found_no_victim: Cell<bool>,
     /// The worker's slot in live counters.
     index: usize,
 }
@@ -88,7 +88,7 @@ impl Admission {
         holders: Arc<Holders>,
         (all, limit): (Arc<Shared>, u32),
         census: Arc<Census>,
-        crowd: Arc<Crowd>,
+        eviction_requests: Arc<EvictionRequests>,
         index: usize,
     ) -> Admission {
         Admission {
@@ -97,15 +97,15 @@ impl Admission {
             all,
             limit,
             census,
-            crowd,
-            has_nothing: Cell::default(),
+            eviction_requests,
+            found_no_victim: Cell::default(),
             index,
         }
     }
 
     /// Whether the last newcomer that was kept out found no connection here that could be closed for it.
-    pub fn has_nothing(&self) -> bool {
-        self.has_nothing.get()
+    pub fn found_no_victim(&self) -> bool {
+        self.found_no_victim.get()
     }
 
     /// Handshakes of a service that are under way.
@@ -174,15 +174,15 @@ impl Admission {
         }
     }
 
-    /// Where any worker has met a limit: connections of this one go that nobody misses, and where clients wait for want of
-    /// such, others that do nothing.
+    /// Where any worker has met a limit: evicts silent connections of this worker, and idle ones where a newcomer's own
+    /// worker has none to evict.
     pub fn give_places<N: Net>(
         &self,
         rt: &Rt<N>,
         view: impl Fn(ServiceId) -> Option<Arc<ServiceView>>,
     ) {
         let now = rt.now();
-        for scope in self.crowd.watched(now) {
+        for scope in self.eviction_requests.watched_limits(now) {
             let service = match scope {
                 Scope::Service(id) => view(id),
                 Scope::All | Scope::Client(_) | Scope::ClientOf(..) => None,
@@ -193,11 +193,11 @@ impl Admission {
                 _ if scope == Scope::All => (&*self.all, self.limit),
                 _ => continue,
             };
-            let reserve = self.crowd.waiting.get().max((limit / RESERVED).min(RESERVE));
+            let reserve = self.eviction_requests.waiting.get().max((limit / RESERVED).min(RESERVE));
             while open.get().saturating_add(reserve) > limit && self.give_silent(rt, scope) {}
             let left = self.table.borrow_mut().useless_silent(scope, now).is_some();
-            self.crowd.looked(scope, self.index, left, now);
-            let wanting = || self.crowd.wanting.get();
+            self.eviction_requests.record_look(scope, self.index, left, now);
+            let wanting = || self.eviction_requests.without_victim.get();
             let lacks = || wanting() > 0 && open.get().saturating_add(wanting()) > limit;
             while lacks() && self.make_room(rt, scope, Eviction::Useless) {}
         }
@@ -266,16 +266,16 @@ impl Admission {
         Err(Cause::ConnectionLimit)
     }
 
-    /// Closes a connection that does nothing; false: there is none, or another worker may have one that nobody misses.
+    /// Closes a connection that does nothing; false: there is none, or another worker may have a silent or stalled one.
     fn make_room<N: Net>(&self, rt: &Rt<N>, scope: Scope, eviction: Eviction) -> bool {
         let now = rt.now();
         let mut table = self.table.borrow_mut();
         let victim = table.victim(scope, now, |client| self.holders.held(client));
-        self.has_nothing.set(victim.is_none());
+        self.found_no_victim.set(victim.is_none());
         let useless = victim.is_some_and(|victim| victim.useless);
         // Others are asked too where there is nobody here at all.
         let asks = !useless && eviction == Eviction::Useless;
-        let spares = asks && self.crowd.meets(scope, self.index, now);
+        let spares = asks && self.eviction_requests.ask_others(scope, self.index, now);
         let Some(victim) = victim.filter(|_| !spares) else { return false };
         table.set(victim.place, Phase::Leaving, now);
         drop(table);

@@ -29,7 +29,7 @@ use model::snapshot::Snapshot;
 
 use crate::accept::{self, Listening, Wanted};
 use crate::account::Wall;
-use crate::admission::crowd::{Bell, Crowd};
+use crate::admission::eviction_requests::{EvictionRequests, WorkerWaker};
 use crate::http3::serve;
 use crate::kept::Kept;
 use crate::outside::{Outside, PlaneOptions};
@@ -86,8 +86,8 @@ impl Plane {
         let options = Arc::new(options);
         let (origin, kept) = (Instant::now(), Kept::of_this_process());
         let all_open = Arc::new(Shared::default());
-        let (holders, crowd) =
-            (Arc::new(Holders::default()), Arc::new(Crowd::new(options.workers)));
+        let (holders, eviction_requests) =
+            (Arc::new(Holders::default()), Arc::new(EvictionRequests::new(options.workers)));
         let spare_missing = Arc::new(Shared::default());
         let refused = Arc::new(RefusedRequests::default());
         let ports = Arc::new(AllPorts::new(port_range(), outside.clone()));
@@ -105,7 +105,7 @@ impl Plane {
                 published: Published {
                     all_open: all_open.clone(),
                     holders: holders.clone(),
-                    crowd: crowd.clone(),
+                    eviction_requests: eviction_requests.clone(),
                     ports: Ports::of(ports.clone()),
                     spare_missing: spare_missing.clone(),
                     refused: refused.clone(),
@@ -116,7 +116,7 @@ impl Plane {
             };
             seats.push(Seat::start(start).map_err(failed)?);
         }
-        crowd.hang(seats.iter().map(Seat::crowd_bell).collect());
+        eviction_requests.set_wakers(seats.iter().map(Seat::eviction_waker).collect());
         Ok(Plane { seats, ports, origin })
     }
 
@@ -290,7 +290,7 @@ impl Seat {
     }
 
     /// Has the worker look at the limits that others have met.
-    fn crowd_bell(&self) -> Bell {
+    fn eviction_waker(&self) -> WorkerWaker {
         let mailbox = self.mailbox.clone();
         Box::new(move || mailbox.post(|worker, _| worker.gives_places()))
     }

@@ -22,6 +22,8 @@ pub mod hostile;
 mod limited;
 mod net;
 #[cfg(test)]
+mod newcomers;
+#[cfg(test)]
 mod raw;
 #[cfg(test)]
 mod resilience;

@@ -27,7 +27,7 @@ use model::snapshot::{Proofs, ServiceView, Snapshot};
 
 use crate::account::{self, Ids, LogBatch, Record, Wall};
 use crate::admission::Admission;
-use crate::admission::crowd::Crowd;
+use crate::admission::eviction_requests::EvictionRequests;
 use crate::buffers::{Buffers, COPY, Pipes, Scratch};
 use crate::census::{Census, Counting};
 use crate::local::{Local, LocalServer};
@@ -61,7 +61,7 @@ pub struct Published {
     /// Whose they are.
     pub holders: Arc<Holders>,
     /// What workers tell each other at limits.
-    pub crowd: Arc<Crowd>,
+    pub eviction_requests: Arc<EvictionRequests>,
     /// Workers that have given up the descriptors that they keep back.
     pub spare_missing: Arc<Shared>,
     /// Exchanges that were measured.
@@ -109,7 +109,7 @@ pub struct Worker<N: Net> {
     /// The places of this worker's.
     pub admission: Rc<Admission>,
     /// What workers tell each other at limits.
-    pub crowd: Arc<Crowd>,
+    pub eviction_requests: Arc<EvictionRequests>,
     /// Clients of this worker that wait for a place.
     pub waiting: Cell<u32>,
     /// What authorities ask for to see that names are ours.
@@ -151,7 +151,8 @@ impl<N: Net> Worker<N> {
     ) -> Rc<Worker<N>> {
         let all = (shared.all_open.clone(), options.connections);
         let census = shared.census.clone();
-        let admission = Admission::new(shared.holders, all, census, shared.crowd.clone(), index);
+        let admission =
+            Admission::new(shared.holders, all, census, shared.eviction_requests.clone(), index);
         let spare = Spare::new(&net, shared.spare_missing);
         let worker = Rc::new(Worker {
             rt: Rc::new(Rt::new(net)),
@@ -172,7 +173,7 @@ impl<N: Net> Worker<N> {
             ids: Ids::new(index, wall.origin_nanos / 1000),
             wall,
             admission: Rc::new(admission),
-            crowd: shared.crowd,
+            eviction_requests: shared.eviction_requests,
             waiting: Cell::default(),
             proofs: RefCell::default(),
             cookie_secrets: RefCell::default(),
@@ -227,7 +228,7 @@ impl<N: Net> Worker<N> {
         self.rt.wake_all();
     }
 
-    /// Gives up connections that nobody misses where any worker has met a limit.
+    /// Gives up silent or stalled connections where any worker has met a limit.
     pub fn gives_places(&self) {
         self.admission.give_places(&self.rt, |id| {
             let local = self.local.borrow();

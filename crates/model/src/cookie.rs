@@ -7,7 +7,7 @@ use crate::query::{Plus, decoded};
 
 /// A way in which servers read the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum CookieSyntax {
     /// As RFC 6265 §4.2.1 has it.
     AsItStands,
     /// Quotes around a value are taken off (Go, Tomcat).
@@ -22,15 +22,15 @@ pub enum Reading {
     Listed,
 }
 
-impl Reading {
+impl CookieSyntax {
     /// All of them.
-    pub const ALL: [Reading; 6] = [
-        Reading::AsItStands,
-        Reading::Unquoted,
-        Reading::Unescaped,
-        Reading::Decoded,
-        Reading::UnquotedAndDecoded,
-        Reading::Listed,
+    pub const ALL: [CookieSyntax; 6] = [
+        CookieSyntax::AsItStands,
+        CookieSyntax::Unquoted,
+        CookieSyntax::Unescaped,
+        CookieSyntax::Decoded,
+        CookieSyntax::UnquotedAndDecoded,
+        CookieSyntax::Listed,
     ];
 }
 
@@ -45,23 +45,25 @@ pub fn is_plain(all: &[u8]) -> bool {
 }
 
 /// Visits the values of the cookies of this name in one reading of a field.
-pub fn each(all: &[u8], reading: Reading, name: &[u8], visit: &mut dyn FnMut(&[u8])) {
+pub fn each(all: &[u8], syntax: CookieSyntax, name: &[u8], visit: &mut dyn FnMut(&[u8])) {
     let mut rest = all;
     while !rest.is_empty() {
-        let end = end_of(rest, reading);
+        let end = end_of(rest, syntax);
         let pair = &rest[..end];
         rest = rest.get(end + 1..).unwrap_or_default();
         let Some(equals) = pair.iter().position(|b| *b == b'=') else { continue };
         let found = pair[..equals].trim_ascii();
         let value = pair[equals + 1..].trim_ascii();
-        match reading {
-            Reading::AsItStands if found == name => visit(value),
-            Reading::Unquoted if found == name => visit(unquoted(value)),
-            Reading::Unescaped | Reading::Listed if found == name => visit(&unescaped(value)),
-            Reading::Decoded if *decoded(found, Plus::Blank) == *name => {
+        match syntax {
+            CookieSyntax::AsItStands if found == name => visit(value),
+            CookieSyntax::Unquoted if found == name => visit(unquoted(value)),
+            CookieSyntax::Unescaped | CookieSyntax::Listed if found == name => {
+                visit(&unescaped(value))
+            }
+            CookieSyntax::Decoded if *decoded(found, Plus::Blank) == *name => {
                 visit(&decoded(value, Plus::Blank));
             }
-            Reading::UnquotedAndDecoded if *decoded(found, Plus::Itself) == *name => {
+            CookieSyntax::UnquotedAndDecoded if *decoded(found, Plus::Itself) == *name => {
                 visit(&decoded(unquoted(value), Plus::Itself));
             }
             _ => {}
@@ -70,8 +72,8 @@ pub fn each(all: &[u8], reading: Reading, name: &[u8], visit: &mut dyn FnMut(&[u
 }
 
 /// Where the first cookie ends.
-fn end_of(rest: &[u8], reading: Reading) -> usize {
-    let listed = reading == Reading::Listed;
+fn end_of(rest: &[u8], syntax: CookieSyntax) -> usize {
+    let listed = syntax == CookieSyntax::Listed;
     let mut quoted = false;
     let mut escaped = false;
     let ends = |byte: u8| match byte {
@@ -131,9 +133,9 @@ fn unescaped(value: &[u8]) -> Cow<'_, [u8]> {
 mod tests {
     use super::*;
 
-    fn read(all: &str, reading: Reading) -> Vec<String> {
+    fn read(all: &str, syntax: CookieSyntax) -> Vec<String> {
         let mut values = Vec::new();
-        each(all.as_bytes(), reading, b"role", &mut |value| {
+        each(all.as_bytes(), syntax, b"role", &mut |value| {
             values.push(String::from_utf8_lossy(value).into_owned());
         });
         values
@@ -141,8 +143,8 @@ mod tests {
 
     #[test]
     fn each_reading_is_that_of_some_server() {
-        use Reading::{AsItStands, Decoded, Listed, Unescaped, Unquoted, UnquotedAndDecoded};
-        for (all, reading, want) in [
+        use CookieSyntax::{AsItStands, Decoded, Listed, Unescaped, Unquoted, UnquotedAndDecoded};
+        for (all, syntax, want) in [
             ("a=1; role=x; role = y", AsItStands, &["x", "y"][..]),
             ("role=\"x\"", AsItStands, &["\"x\""]),
             ("role=\"x\"", Unquoted, &["x"]),
@@ -160,7 +162,7 @@ mod tests {
             (";;role;=;role=", AsItStands, &[""]),
             ("", Listed, &[]),
         ] {
-            assert_eq!(read(all, reading), want, "{all} {reading:?}");
+            assert_eq!(read(all, syntax), want, "{all} {syntax:?}");
         }
     }
 
@@ -168,8 +170,8 @@ mod tests {
     fn a_plain_field_has_one_reading() {
         for all in ["a=1; role=x;b=2", "role=x-y_z.1", "role", ""] {
             assert!(is_plain(all.as_bytes()), "{all}");
-            for reading in Reading::ALL {
-                assert_eq!(read(all, reading), read(all, Reading::AsItStands), "{all}");
+            for syntax in CookieSyntax::ALL {
+                assert_eq!(read(all, syntax), read(all, CookieSyntax::AsItStands), "{all}");
             }
         }
         for all in ["role=\"x\"", "role=%78", "role=a+b", "a=1,role=x", "a=1 role=x", "a=\\1"] {

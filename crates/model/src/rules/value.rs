@@ -8,7 +8,7 @@ use regex::bytes::Regex;
 use super::glob::{literal, value_glob};
 use super::those::Truth;
 use crate::config::Match;
-use crate::cookie::{self, Reading};
+use crate::cookie::{self, CookieSyntax};
 use crate::head::Head;
 use crate::query::{self, Separators};
 
@@ -27,12 +27,12 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct Values {
     kind: Kind,
-    each: Box<[Named]>,
+    each: Box<[ValueMatch]>,
 }
 
 /// A named value and what it must be.
 #[derive(Debug)]
-struct Named {
+struct ValueMatch {
     name: Box<[u8]>,
     value: Text,
 }
@@ -61,7 +61,7 @@ struct Tally {
 impl Values {
     /// Compiles what was written.
     pub fn new(kind: Kind, written: &[Match]) -> Values {
-        Values { kind, each: written.iter().filter_map(Named::new).collect() }
+        Values { kind, each: written.iter().filter_map(ValueMatch::new).collect() }
     }
 
     /// Whether one of them is there. `refuses`: the rule refuses what fits, and asks for each of several values of a name
@@ -100,7 +100,7 @@ impl Values {
 
     fn of_cookies(&self, head: &Head<'_>, refuses: bool) -> Truth {
         let plain = head.field(b"cookie").all(cookie::is_plain);
-        let readings = if plain { &Reading::ALL[..1] } else { &Reading::ALL[..] };
+        let readings = if plain { &CookieSyntax::ALL[..1] } else { &CookieSyntax::ALL[..] };
         let mut tally = Tally::new();
         for reading in readings {
             let choice = self.chosen(|named, choice| {
@@ -119,7 +119,7 @@ impl Values {
     fn of_parameters(&self, head: &Head<'_>, refuses: bool) -> Truth {
         let query = head.query().get(1..).unwrap_or_default();
         let mut tally = Tally::new();
-        let any = |one: &dyn Fn(&Named) -> bool| self.each.iter().any(one);
+        let any = |one: &dyn Fn(&ValueMatch) -> bool| self.each.iter().any(one);
         let usual = any(&|named| query::any(query, &named.name, |value| named.fits(value)));
         tally.add(usual);
         if !usual {
@@ -138,7 +138,7 @@ impl Values {
         tally.truth()
     }
 
-    fn chosen(&self, visit: impl Fn(&Named, &mut Choice)) -> Choice {
+    fn chosen(&self, visit: impl Fn(&ValueMatch, &mut Choice)) -> Choice {
         let mut all = Choice { first: Some(false), ..Choice::default() };
         for named in &self.each {
             let mut choice = Choice::default();
@@ -151,8 +151,8 @@ impl Values {
     }
 }
 
-impl Named {
-    fn new(written: &Match) -> Option<Named> {
+impl ValueMatch {
+    fn new(written: &Match) -> Option<ValueMatch> {
         let value = match &written.value {
             None => Text::Any,
             Some(value) => match literal(value) {
@@ -160,7 +160,7 @@ impl Named {
                 None => Text::Glob(value_glob(value)?),
             },
         };
-        Some(Named { name: written.name.as_bytes().into(), value })
+        Some(ValueMatch { name: written.name.as_bytes().into(), value })
     }
 
     fn fits(&self, value: &[u8]) -> bool {

@@ -73,8 +73,9 @@ static SERVICE: Table = Table {
             "handshakes",
             Kind::count(1, 1_000_000),
             Fallback::count(1_024),
-            "Handshakes at a time, per worker, each from its first byte. At the limit one that has stalled for a second, or \
-             in HTTP/3 was not answered for a quarter of one, is closed for a newcomer, or else the newcomer. Beside them as many connections may be silent; of more the \
+            "Handshakes at a time, per worker, each from its first byte. At the limit a handshake that has stalled for a second \
+             is closed for a newcomer; in HTTP/3 one whose client has not answered for a quarter of a second. Without such a \
+             handshake the newcomer is refused. Beside them as many connections may be silent; of more the \
              oldest is closed.",
         ),
         Key::new(

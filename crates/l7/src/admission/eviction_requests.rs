@@ -1,0 +1,199 @@
+//! How a worker at a limit asks the other workers to evict silent connections before it evicts an idle one of its own.
+//!
+//! A worker closes its own connections alone. Requests expire; without one, everything here costs one atomic load.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use model::admission::Scope;
+use model::live::Shared;
+use model::moment::Moment;
+
+/// A request expires when no newcomer has met the limit for this long, so that a burst soon after finds it still there.
+const WATCH_TIME: Duration = Duration::from_secs(10);
+
+/// For so long a worker's answer "none" is believed: longer than the 100 ms between two looks of a worker.
+const LOOK_VALID: Duration = Duration::from_millis(150);
+
+/// Wakes a worker to look for silent connections.
+pub type WorkerWaker = Box<dyn Fn() + Send + Sync>;
+
+/// The limits that were met, over all workers.
+#[derive(Default)]
+pub struct EvictionRequests {
+    /// Clients that wait for a place.
+    pub waiting: Shared,
+    /// Of those, the clients of workers that have no place to give.
+    pub without_victim: Shared,
+    watches: AtomicBool,
+    limits: Mutex<HashMap<Scope, WatchedLimit>>,
+    workers: usize,
+    wakers: OnceLock<Vec<WorkerWaker>>,
+}
+
+/// A limit that was met.
+#[derive(Debug)]
+struct WatchedLimit {
+    until: Moment,
+    looks: Vec<WorkerLook>,
+}
+
+/// What a worker was asked and said of a limit.
+#[derive(Clone, Copy, Debug, Default)]
+struct WorkerLook {
+    /// It was woken to look, and has not yet.
+    asked: bool,
+    /// Until then it counts as one without silent or stalled connections.
+    none_until: Option<Moment>,
+}
+
+impl EvictionRequests {
+    /// Of so many workers.
+    pub fn new(workers: usize) -> EvictionRequests {
+        EvictionRequests { workers, ..EvictionRequests::default() }
+    }
+
+    /// How to wake each worker.
+    pub fn set_wakers(&self, wakers: Vec<WorkerWaker>) {
+        // Once: the first ones stay.
+        let _ = self.wakers.set(wakers);
+    }
+
+    /// A worker has met a limit and has no silent or stalled connection: whether another one may have such. Those
+    /// are woken.
+    pub fn ask_others(&self, scope: Scope, worker: usize, now: Moment) -> bool {
+        if self.workers < 2 {
+            return false;
+        }
+        let mut limits = self.lock();
+        let new = || WatchedLimit { until: now, looks: vec![WorkerLook::default(); self.workers] };
+        let limit = limits.entry(scope).or_insert_with(new);
+        limit.until = limit.until.max(now + WATCH_TIME);
+        self.watches.store(true, Ordering::Relaxed);
+        let mut may = false;
+        let mut ring = Vec::new();
+        for (of, look) in limit.looks.iter_mut().enumerate() {
+            if of == worker {
+                look.none_until = Some(now + LOOK_VALID);
+            }
+            if look.none_until.is_some_and(|until| now < until) {
+                continue;
+            }
+            may = true;
+            if !std::mem::replace(&mut look.asked, true) {
+                ring.push(of);
+            }
+        }
+        drop(limits);
+        let wakers = self.wakers.get().map(Vec::as_slice).unwrap_or_default();
+        ring.into_iter().filter_map(|of| wakers.get(of)).for_each(|bell| bell());
+        may
+    }
+
+    /// The limits that every worker is to look at.
+    pub fn watched_limits(&self, now: Moment) -> Vec<Scope> {
+        if !self.watches.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let mut limits = self.lock();
+        limits.retain(|_, limit| limit.until > now);
+        self.watches.store(!limits.is_empty(), Ordering::Relaxed);
+        limits.keys().copied().collect()
+    }
+
+    /// A worker has looked, and closed what was to be closed: whether silent or stalled connections are left.
+    pub fn record_look(&self, scope: Scope, worker: usize, left: bool, now: Moment) {
+        let mut limits = self.lock();
+        if let Some(look) = limits.get_mut(&scope).and_then(|limit| limit.looks.get_mut(worker)) {
+            *look = WorkerLook { asked: false, none_until: (!left).then_some(now + LOOK_VALID) };
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Scope, WatchedLimit>> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use model::id::ServiceId;
+
+    use super::*;
+
+    const NOW: Moment = Moment(1_000);
+    const ONE: Scope = Scope::Service(ServiceId(1));
+
+    #[test]
+    fn others_are_asked_until_they_have_looked_and_found_nothing() {
+        let eviction_requests = EvictionRequests::new(3);
+        assert!(eviction_requests.watched_limits(NOW).is_empty());
+        assert!(eviction_requests.ask_others(ONE, 0, NOW), "nobody has looked");
+        assert_eq!(eviction_requests.watched_limits(NOW), [ONE]);
+        eviction_requests.record_look(ONE, 1, false, NOW);
+        assert!(eviction_requests.ask_others(ONE, 0, NOW), "one has not looked");
+        eviction_requests.record_look(ONE, 2, true, NOW);
+        assert!(eviction_requests.ask_others(ONE, 0, NOW), "one has some left");
+        eviction_requests.record_look(ONE, 2, false, NOW);
+        assert!(!eviction_requests.ask_others(ONE, 0, NOW), "none has any");
+        eviction_requests.record_look(ONE, 0, true, NOW);
+        assert!(eviction_requests.ask_others(ONE, 1, NOW), "the first one has some");
+        assert!(eviction_requests.ask_others(ONE, 2, NOW), "it still has");
+        eviction_requests.ask_others(ONE, 0, NOW);
+        assert!(!eviction_requests.ask_others(ONE, 2, NOW), "who meets a limit has none");
+        assert!(eviction_requests.ask_others(ONE, 0, NOW + LOOK_VALID), "there may be some again");
+        assert!(
+            eviction_requests.ask_others(Scope::All, 0, NOW),
+            "of another limit nothing is known"
+        );
+    }
+
+    #[test]
+    fn a_worker_is_woken_once_until_it_has_looked() {
+        let (eviction_requests, rung) = (EvictionRequests::new(2), Arc::new(AtomicUsize::new(0)));
+        let bell = |index: usize| {
+            let rung = rung.clone();
+            Box::new(move || _ = rung.fetch_add(1 + 100 * index, Ordering::Relaxed)) as WorkerWaker
+        };
+        eviction_requests.set_wakers(vec![bell(0), bell(1)]);
+        let rings = || rung.swap(0, Ordering::Relaxed);
+        eviction_requests.ask_others(ONE, 0, NOW);
+        assert_eq!(rings(), 101, "the other one");
+        eviction_requests.ask_others(ONE, 0, NOW);
+        assert_eq!(rings(), 0, "it is about to look");
+        eviction_requests.record_look(ONE, 1, true, NOW);
+        eviction_requests.ask_others(ONE, 0, NOW);
+        assert_eq!(rings(), 101, "it had some left");
+        eviction_requests.record_look(ONE, 1, false, NOW);
+        eviction_requests.ask_others(ONE, 0, NOW);
+        assert_eq!(rings(), 0, "it has none");
+    }
+
+    #[test]
+    fn a_limit_is_forgotten_a_while_after_it_was_met() {
+        let eviction_requests = EvictionRequests::new(2);
+        eviction_requests.ask_others(ONE, 0, NOW);
+        eviction_requests.ask_others(ONE, 0, NOW + WATCH_TIME / 2);
+        assert_eq!(eviction_requests.watched_limits(NOW + WATCH_TIME), [ONE]);
+        assert!(eviction_requests.watched_limits(NOW + WATCH_TIME * 2).is_empty());
+        assert!(!eviction_requests.watches.load(Ordering::Relaxed));
+        eviction_requests.record_look(ONE, 1, false, NOW + WATCH_TIME * 2);
+        assert!(
+            eviction_requests.ask_others(ONE, 0, NOW + WATCH_TIME * 2),
+            "what nobody watches is not looked at"
+        );
+    }
+
+    #[test]
+    fn one_worker_asks_nobody() {
+        let eviction_requests = EvictionRequests::new(1);
+        assert!(
+            !eviction_requests.ask_others(ONE, 0, NOW)
+                && eviction_requests.watched_limits(NOW).is_empty()
+        );
+    }
+}
