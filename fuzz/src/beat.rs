@@ -5,17 +5,20 @@
 
 use std::time::Duration;
 
-use ha::beat::{Beat, Claim, Digest, Echo, Heard, Score, VERSION, Vote, emit, parse};
-use ha::hearing::{Hearing, Settings};
-use ha::keys::Keys;
-use ha::machine::State;
-use model::moment::Moment;
+use ha::heartbeat::{
+    ConfigDigest, GroupClaim, HeartbeatEcho, HeartbeatId, PeerHeartbeat, ReachScore, VERSION, Vote,
+    emit, parse,
+};
+use ha::keys::ClusterKeys;
+use ha::peer_link::{PeerLink, PeerLinkSettings};
+use ha::state_machine::VrrpState;
+use model::monotonic_time::MonotonicTime;
 
 /// A session that no input is long enough to guess.
 const SESSION: u64 = 0x5eed_5eed_5eed_5eed;
 
-fn keys(letter: &str) -> Keys {
-    Keys::parse(&format!("1 {}\n2 {}", letter.repeat(40), "s".repeat(32))).unwrap()
+fn keys(letter: &str) -> ClusterKeys {
+    ClusterKeys::parse(&format!("1 {}\n2 {}", letter.repeat(40), "s".repeat(32))).unwrap()
 }
 
 /// A packet: as it came, and as somebody who has the key would have signed it.
@@ -36,70 +39,76 @@ pub fn packet(bytes: &[u8]) {
 }
 
 /// A member that is told what the bytes say: time, beats with any numbers, rounds.
-pub fn talk(bytes: &[u8]) {
-    let settings = Settings {
+pub fn run_member(bytes: &[u8]) {
+    let settings = PeerLinkSettings {
         peer: "right".to_owned(),
-        every: Duration::from_millis(100),
+        interval: Duration::from_millis(100),
         timeout: Duration::from_millis(300),
         paths: 2,
     };
-    let mut now = Moment(1);
-    let (mut hearing, mut sent) = (Hearing::new(settings, SESSION, now), 0);
+    let mut now = MonotonicTime(1);
+    let (mut hearing, mut sent) = (PeerLink::new(settings, SESSION, now), 0);
     for each in bytes.chunks_exact(6) {
         now = now + Duration::from_millis(u64::from(each[1]) * 4);
         // One in four repeats our session; the others guess.
         let knows = each[2].is_multiple_of(4);
-        let echo = Echo {
+        let echo = HeartbeatEcho {
             session: if knows { SESSION } else { u64::from(each[2]) },
             newest: u64::from(each[3]),
             number: u64::from(each[3] / 2),
-            held_us: u32::from(each[4]) << 8,
+            delay_us: u32::from(each[4]) << 8,
         };
         let mut changes = Vec::new();
         match each[0] % 4 {
             0 => {
-                if let Some(round) = hearing.round(now, &claims(each[5])) {
+                if let Some(round) = hearing.take_round(now, &claims(each[5])) {
                     assert_eq!(round.echoes.len(), 2);
                     assert!(round.number > sent, "numbers rise");
                     sent = round.number;
                 }
             }
-            1 => hearing.pass(now, &mut changes),
+            1 => hearing.handle_timeouts(now, &mut changes),
             path => {
-                let beat = Beat { echo, session: u64::from(each[4] % 3) + 1, ..beat(each[5]) };
+                let beat =
+                    PeerHeartbeat { echo, session: u64::from(each[4] % 3) + 1, ..beat(each[5]) };
                 let before = hearing.peer().cloned();
-                let heard = hearing.hear(now, usize::from(path) - 2, beat, &mut changes);
+                let heard =
+                    hearing.receive_heartbeat(now, usize::from(path) - 2, beat, &mut changes);
                 assert!(knows || heard != Ok(true), "it believes a stranger");
                 assert!(heard == Ok(true) || hearing.peer().cloned() == before || knows);
                 assert!(echo.newest <= sent || heard != Ok(true), "it heard what was not said");
             }
         }
-        assert!(hearing.due() != Moment::NEVER);
+        assert!(hearing.next_due() != MonotonicTime::NEVER);
         assert!((0..2).all(|path| (0.0..=1.0).contains(&hearing.loss(path))));
-        let _ = (hearing.claimed(1, false), hearing.one_way(0, now));
+        let _ = (hearing.peer_claim(1, false), hearing.is_one_way(0, now));
     }
 }
 
-fn claims(kind: u8) -> Vec<Claim> {
-    let state = [State::Idle, State::Standby, State::Active][usize::from(kind % 3)];
+fn claims(kind: u8) -> Vec<GroupClaim> {
+    let state = [VrrpState::Idle, VrrpState::Standby, VrrpState::Active][usize::from(kind % 3)];
     let source = [192, 0, 2, kind].into();
     let lends = kind.is_multiple_of(5).then(|| Duration::from_millis(u64::from(kind) + 1));
-    let vote = kind.is_multiple_of(3).then_some(Vote { keeps: kind > 9, wants: kind < 9, lends });
-    let fit = kind.is_multiple_of(2);
-    vec![Claim { id: 1, v6: false, fit, state, priority: kind, source, vote }]
+    let vote = kind.is_multiple_of(3).then_some(Vote {
+        is_active: kind > 9,
+        wants_vote: kind < 9,
+        grants_for: lends,
+    });
+    let is_capable = kind.is_multiple_of(2);
+    vec![GroupClaim { id: 1, v6: false, is_capable, state, priority: kind, source, vote }]
 }
 
-fn beat(kind: u8) -> Beat {
-    Beat {
+fn beat(kind: u8) -> PeerHeartbeat {
+    PeerHeartbeat {
         version: VERSION,
         session: 1,
         number: u64::from(kind) + 1,
-        echo: Echo::default(),
+        echo: HeartbeatEcho::default(),
         name: "right".to_owned(),
         product: "0.1.0".to_owned(),
-        config: Digest { generation: 3, parts: [1, 2, 3, 4] },
-        reach: Some(Score { reached: 1, of: 2 }),
-        heard: Some(Heard { session: 4, number: 2 }),
+        config: ConfigDigest { generation: 3, parts: [1, 2, 3, 4] },
+        reach: Some(ReachScore { reached: 1, total: 2 }),
+        last_received: Some(HeartbeatId { session: 4, number: 2 }),
         claims: claims(kind),
     }
 }
@@ -107,16 +116,16 @@ fn beat(kind: u8) -> Beat {
 /// Beats as they are, without their signatures, and what is none.
 pub fn seeds() -> Vec<Vec<u8>> {
     let whole = emit(&beat(7), &keys("a"));
-    let six = Claim {
+    let six = GroupClaim {
         id: 9,
         v6: true,
-        fit: true,
-        state: State::Standby,
+        is_capable: true,
+        state: VrrpState::Standby,
         priority: 1,
         source: [9; 16].into(),
-        vote: Some(Vote { lends: Some(Duration::from_secs(3)), ..Vote::default() }),
+        vote: Some(Vote { grants_for: Some(Duration::from_secs(3)), ..Vote::default() }),
     };
-    let more = Beat { claims: vec![six; 3], reach: None, ..beat(1) };
+    let more = PeerHeartbeat { claims: vec![six; 3], reach: None, ..beat(1) };
     let bare = whole[..whole.len() - 32].to_vec();
     let mut more = emit(&more, &keys("a"));
     more.truncate(more.len() - 32);
@@ -124,7 +133,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
 }
 
 /// Talks: two begin, hear each other, and go on.
-pub fn talks() -> Vec<Vec<u8>> {
+pub fn talk_seeds() -> Vec<Vec<u8>> {
     let round = [0, 25, 0, 0, 0, 2];
     let hears = |path: u8, newest: u8, number: u8| [2 + path, 1, 0, newest, 0, number];
     let stranger = [2, 1, 7, 0, 1, 9];

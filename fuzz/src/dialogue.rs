@@ -2,11 +2,11 @@
 //!
 //! Beside never panicking: a dialogue says little, gives up on endless talk, and its verdict is one short line.
 
-use model::config::{AgentKind, HttpAsk, Pattern, ProbeKind, Say};
+use model::config::{AgentKind, HttpProbe, Pattern, ProbeKind, SendExpectProbe};
 use probe::agent;
-use probe::context::Context;
-use probe::dialogue::{Step, Verdict};
-use probe::plan::{Carrier, Plan};
+use probe::context::ProbeContext;
+use probe::dialogue::{DialogueStep, ProbeResult};
+use probe::probe_plan::{ProbePlan, ProbeTransport};
 
 /// Bytes that a dialogue may say in answer to an input of the mutator.
 const SAID: usize = 64 * 1024;
@@ -14,7 +14,7 @@ const SAID: usize = 64 * 1024;
 const SENTENCE: usize = 700;
 
 /// A kind of probe, with answers that it takes or nearly takes.
-pub struct Protocol {
+pub struct ProbeProtocol {
     /// What is asked.
     pub kind: ProbeKind,
     /// What servers answer.
@@ -22,8 +22,8 @@ pub struct Protocol {
 }
 
 /// Every protocol, by a name of its own.
-pub fn protocols() -> Vec<(String, Protocol)> {
-    let mut all: Vec<(String, Protocol)> = Vec::new();
+pub fn protocols() -> Vec<(String, ProbeProtocol)> {
+    let mut all: Vec<(String, ProbeProtocol)> = Vec::new();
     for protocol in kinds() {
         let name = protocol.kind.name();
         let twin = all.iter().any(|(taken, _)| taken == name);
@@ -32,12 +32,12 @@ pub fn protocols() -> Vec<(String, Protocol)> {
     all
 }
 
-fn kinds() -> Vec<Protocol> {
+fn kinds() -> Vec<ProbeProtocol> {
     let expect = || Some(Pattern::new("re+ady").unwrap());
-    let http = |expect, digest| HttpAsk { expect, digest, ..HttpAsk::get("/") };
+    let http = |expect, digest| HttpProbe { expect, digest, ..HttpProbe::get("/") };
     let of = |kind, seeds: &[&[u8]]| {
         let seeds = seeds.iter().map(|seed| seed.to_vec()).collect();
-        Protocol { kind, seeds }
+        ProbeProtocol { kind, seeds }
     };
     let answers: &[&[u8]] = &[
         b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nready",
@@ -50,7 +50,7 @@ fn kinds() -> Vec<Protocol> {
         b"\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x07\0\x01\0\0\0\x01\0\0\0\0\x02\x08\x01",
     ];
     vec![
-        of(ProbeKind::Say(Say { send: "x".into(), expect: expect() }), &[b"ready\n", b"warming up\n"]),
+        of(ProbeKind::Say(SendExpectProbe { send: "x".into(), expect: expect() }), &[b"ready\n", b"warming up\n"]),
         of(ProbeKind::Http(http(expect(), None)), answers),
         of(ProbeKind::Http(http(None, Some("00".repeat(32)))), answers),
         of(ProbeKind::Http2(http(expect(), None)), frames),
@@ -85,7 +85,7 @@ fn kinds() -> Vec<Protocol> {
             ProbeKind::Sip { status: vec![(200, 299)] },
             &[b"SIP/2.0 200 OK\r\nCall-ID: 0000000000000007@steelyard.invalid\r\n\r\n"],
         ),
-        of(ProbeKind::Udp(Say { send: "x".into(), expect: expect() }), &[b"ready", b"x"]),
+        of(ProbeKind::Udp(SendExpectProbe { send: "x".into(), expect: expect() }), &[b"ready", b"x"]),
         of(ProbeKind::Ping, &[b"\0\0\xff\xf7\0\0\0\x01steelyard", b"\x45\0\0\x1c\0\0\0\0\x40\x01\0\0\x7f\0\0\x01\x7f\0\0\x01\0\0\0\0\0\0\0\0"]),
         of(ProbeKind::Radius { secret: "/s".into() }, &[&[2, 7, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]),
         of(
@@ -97,9 +97,9 @@ fn kinds() -> Vec<Protocol> {
 
 /// Plays what a server says: as a whole, and in pieces whose lengths the bytes themselves decide.
 pub fn talk(kind: &ProbeKind, bytes: &[u8]) {
-    let plan = Plan::new(kind, false);
+    let plan = ProbePlan::new(kind, false);
     play(&plan, &[bytes]);
-    if plan.carrier() == Carrier::Stream {
+    if plan.transport() == ProbeTransport::Stream {
         play(&plan, &pieces(bytes));
     } else {
         play(&plan, &bytes.chunks(bytes.len().div_ceil(2).max(1)).collect::<Vec<_>>());
@@ -109,16 +109,21 @@ pub fn talk(kind: &ProbeKind, bytes: &[u8]) {
 /// What an agent says: the line of a text agent, and a load report in any form.
 pub fn agent(bytes: &[u8]) {
     if let Some(says) = agent::parse(bytes) {
-        assert!(says.share.is_none_or(|share| share >= 0.0), "{says:?}");
+        assert!(says.weight_share.is_none_or(|share| share >= 0.0), "{says:?}");
         assert!(says.reason.len() < SENTENCE, "{says:?}");
     }
-    if let Ok(report) = model::load::orca::parse(bytes) {
-        let (value, at) = (report.utilization().unwrap_or(0.0), model::moment::Moment(0));
-        let (report, _) = model::load::Report::clamped(value, at, model::load::Source::Orca);
+    if let Ok(report) = model::load_report::orca::parse(bytes) {
+        let (value, at) =
+            (report.utilization().unwrap_or(0.0), model::monotonic_time::MonotonicTime(0));
+        let (report, _) = model::load_report::UtilizationReport::new_clamped(
+            value,
+            at,
+            model::load_report::LoadSource::Orca,
+        );
         assert!((0.0..=1.0).contains(&report.value), "{report:?}");
     }
     let kind = AgentKind::Text { send: String::new() };
-    let plan = Plan::of_agent(&kind).expect("a text agent is asked");
+    let plan = ProbePlan::for_agent(&kind).expect("a text agent is asked");
     play(&plan, &[bytes]);
     play(&plan, &pieces(bytes));
 }
@@ -186,27 +191,27 @@ fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-fn play(plan: &Plan, pieces: &[&[u8]]) {
+fn play(plan: &ProbePlan, pieces: &[&[u8]]) {
     let address = "192.0.2.1:9".parse().expect("an address");
-    let context = Context { address, host: "h", secret: Some(b"s3cret"), draw: 7 };
-    let Some(mut dialogue) = plan.begin(&context) else { return };
+    let context = ProbeContext { address, host: "h", secret: Some(b"s3cret"), random: 7 };
+    let Some(mut dialogue) = plan.start_dialogue(&context) else { return };
     let mut said = Vec::new();
-    let mut step = dialogue.begin(&mut said);
+    let mut step = dialogue.start(&mut said);
     for piece in pieces {
-        if step != Step::Wait {
+        if step != DialogueStep::Wait {
             break;
         }
-        assert!(!dialogue.awaits().is_empty(), "it waits for something without a name");
-        step = dialogue.take(piece, &mut said);
+        assert!(!dialogue.awaited().is_empty(), "it waits for something without a name");
+        step = dialogue.receive(piece, &mut said);
     }
     assert!(said.len() < SAID, "{} bytes said", said.len());
-    told(&match step {
-        Step::Done(verdict) => verdict,
-        Step::Wait => dialogue.end(),
+    describe_verdict(&match step {
+        DialogueStep::Done(verdict) => verdict,
+        DialogueStep::Wait => dialogue.handle_close(),
     });
 }
 
-fn told(verdict: &Verdict) {
+fn describe_verdict(verdict: &ProbeResult) {
     let (Ok(text) | Err(text)) = verdict;
     // An agent's line is taken apart before anybody sees it.
     assert!(text.len() < 8 * SENTENCE, "{} bytes of evidence", text.len());

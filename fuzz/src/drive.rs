@@ -3,9 +3,9 @@
 //! `STEELYARD_FUZZ_TIMES` multiplies how many mutations each target gets, `STEELYARD_FUZZ_RUNS` sets it for all alike;
 //! `STEELYARD_FUZZ_SEED` sets the first number of them.
 
-use crate::kept;
-use crate::mutate::{Draw, mutate};
-use crate::target::Target;
+use crate::corpus_files;
+use crate::mutate::{SplitMix, mutate};
+use crate::target::FuzzTarget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs a target with its seeds, its kept corpus and what once broke it, then with mutations of these.
@@ -13,28 +13,28 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// # Panics
 ///
 /// With the target's name, the number of the mutation and the escaped input, when the target does.
-pub fn drive(target: &Target) {
-    let Target { name, seeds, words, runs, .. } = target;
+pub fn drive(target: &FuzzTarget) {
+    let FuzzTarget { name, seeds, dictionary: words, runs, .. } = target;
     let runs = setting("STEELYARD_FUZZ_RUNS", runs * setting("STEELYARD_FUZZ_TIMES", 1));
     let first = setting("STEELYARD_FUZZ_SEED", 0);
-    for one in kept::regressions(name) {
+    for one in corpus_files::regressions(name) {
         run(target, &format!("the regression {}", one.name), &one.input);
     }
-    let kept = kept::corpus(name);
+    let kept = corpus_files::corpus(name);
     for input in seeds.iter().chain(&kept) {
         run(target, "a seed or the kept corpus", input);
     }
-    let all = kept::beginnings(target);
+    let all = corpus_files::initial_inputs(target);
     for number in first..first + runs {
-        let input = mutate(&mut Draw::new(number), &all, words);
+        let input = mutate(&mut SplitMix::new(number), &all, words);
         run(target, &format!("STEELYARD_FUZZ_RUNS=1 STEELYARD_FUZZ_SEED={number}"), &input);
     }
     let (seeds, kept) = (seeds.len(), kept.len());
     println!("proof: {name}: {seeds} seeds, {kept} kept and {runs} mutations from number {first}");
 }
 
-fn run(target: &Target, which: &str, input: &[u8]) {
-    if catch_unwind(AssertUnwindSafe(|| (target.judge)(input))).is_err() {
+fn run(target: &FuzzTarget, which: &str, input: &[u8]) {
+    if catch_unwind(AssertUnwindSafe(|| (target.function)(input))).is_err() {
         panic!("{} failed ({which}) with b\"{}\"", target.name, input.escape_ascii());
     }
 }

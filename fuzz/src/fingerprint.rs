@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// # Panics
 /// When one of them does not exist: what a target covers has moved.
 pub fn fingerprint(top: &Path, covers: &[&str]) -> u64 {
-    let mut hash = Fnv::new();
+    let mut hash = FnvHasher::new();
     for covered in covers {
         hash.take(covered.as_bytes());
         if let Some(library) = covered.strip_prefix("Cargo.lock#") {
@@ -49,11 +49,11 @@ fn files(path: &Path) -> Vec<PathBuf> {
 }
 
 /// The hash of Fowler, Noll and Vo, of 64 bits.
-struct Fnv(u64);
+struct FnvHasher(u64);
 
-impl Fnv {
-    fn new() -> Fnv {
-        Fnv(0xcbf2_9ce4_8422_2325)
+impl FnvHasher {
+    fn new() -> FnvHasher {
+        FnvHasher(0xcbf2_9ce4_8422_2325)
     }
 
     /// Takes bytes and their number, so that what follows is told from them.

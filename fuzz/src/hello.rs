@@ -2,11 +2,11 @@
 //!
 //! Beside never panicking: the outcome does not depend on where the bytes are cut, and a name that is taken is a host's.
 
-use wire::hello::{Hello, client_hello};
+use wire::client_hello::{ClientHelloPeek, parse_client_hello};
 
 /// Bytes at the beginning of a connection.
 pub fn any(bytes: &[u8]) {
-    judge(bytes);
+    parse_hello(bytes);
 }
 
 /// The bytes as the extensions of a hello: each has a kind, a length and a value, and all lengths around them agree.
@@ -25,19 +25,22 @@ pub fn extensions(bytes: &[u8]) {
         rest = more;
     }
     let message = message(&all);
-    let whole = judge(&records(&message, message.len()));
-    assert_eq!(judge(&records(&message, 1 + usize::from(*each))), whole, "records change it");
-    assert_ne!(whole, Hello::Partial, "a whole hello");
+    let whole = parse_hello(&records(&message, message.len()));
+    assert_eq!(parse_hello(&records(&message, 1 + usize::from(*each))), whole, "records change it");
+    assert_ne!(whole, ClientHelloPeek::Partial, "a whole hello");
 }
 
-fn judge(bytes: &[u8]) -> Hello {
-    let whole = client_hello(bytes);
+fn parse_hello(bytes: &[u8]) -> ClientHelloPeek {
+    let whole = parse_client_hello(bytes);
     let step = 1 + bytes.len() / 24;
     for end in (0..bytes.len()).step_by(step) {
-        let cut = client_hello(&bytes[..end]);
-        assert!(cut == Hello::Partial || cut == whole, "{cut:?} after {end} bytes, then {whole:?}");
+        let cut = parse_client_hello(&bytes[..end]);
+        assert!(
+            cut == ClientHelloPeek::Partial || cut == whole,
+            "{cut:?} after {end} bytes, then {whole:?}"
+        );
     }
-    if let Hello::Whole { name: Some(name) } = &whole {
+    if let ClientHelloPeek::Complete { name: Some(name) } = &whole {
         assert!(!name.is_empty() && name.len() <= 255, "{name}");
         assert!(name.bytes().all(|byte| byte.is_ascii_graphic()), "{name:?}");
         assert!(!name.bytes().any(|byte| byte.is_ascii_uppercase()), "{name}");

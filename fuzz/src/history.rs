@@ -2,24 +2,24 @@
 //!
 //! Beside never panicking: what is read is what was written, up to the damage, and its digest can be told.
 
-use daemon::history::digest::digest;
-use daemon::history::store::Found;
-use model::history::{MAGIC, Record, Row, frame, read};
+use daemon::history::digest::build_history;
+use daemon::history::store::StoredRecords;
+use model::history::{HistoryRecord, MAGIC, MetricRow, encode_frame, read_records};
 
 /// A file of history as a crash or a broken disk left it.
 pub fn file(bytes: &[u8]) {
-    let reading = read(bytes, 0);
-    assert!(reading.torn <= bytes.len());
+    let reading = read_records(bytes, 0);
+    assert!(reading.damaged_bytes <= bytes.len());
     let mut again = MAGIC.to_vec();
     for record in &reading.records {
-        again.extend(frame(record).expect("a record that was read can be written"));
+        again.extend(encode_frame(record).expect("a record that was read can be written"));
     }
     assert_eq!(
-        read(&again, 0).records,
+        read_records(&again, 0).records,
         reading.records,
         "records change when they are written again"
     );
-    tell(reading.records, bytes.len() as u64);
+    check_history(reading.records, bytes.len() as u64);
 }
 
 /// Records made of the bytes: every number and name may be anything.
@@ -29,13 +29,13 @@ pub fn records(bytes: &[u8]) {
     while let Some(count) = from.next() {
         let (at, span) = (number(&mut from), number(&mut from) as u32);
         let rows = (0..count % 4).map(|_| row(&mut from)).collect();
-        records.push(Record { at, span, rows });
+        records.push(HistoryRecord { at, span, rows });
     }
     let mut file = MAGIC.to_vec();
-    records.iter().for_each(|record| file.extend(frame(record).expect("small records")));
-    let reading = read(&file, 0);
-    assert_eq!((&reading.records, reading.torn), (&records, 0));
-    tell(records, 0);
+    records.iter().for_each(|record| file.extend(encode_frame(record).expect("small records")));
+    let reading = read_records(&file, 0);
+    assert_eq!((&reading.records, reading.damaged_bytes), (&records, 0));
+    check_history(records, 0);
 }
 
 /// What files are made of.
@@ -44,27 +44,30 @@ pub const WORDS: &[&[u8]] =
 
 /// Files with a record or two.
 pub fn seeds() -> Vec<Vec<u8>> {
-    let row = |name: &str, numbers: usize| Row { name: name.into(), numbers: vec![7; numbers] };
+    let row =
+        |name: &str, numbers: usize| MetricRow { name: name.into(), numbers: vec![7; numbers] };
     let rows = vec![row("service/shop", 9), row("server/web/a", 9), row("process", 3), row("x", 0)];
-    let record = |at| frame(&Record { at, span: 60, rows: rows.clone() }).expect("a small record");
+    let record = |at| {
+        encode_frame(&HistoryRecord { at, span: 60, rows: rows.clone() }).expect("a small record")
+    };
     let whole = [MAGIC.to_vec(), record(60), record(120)].concat();
     vec![MAGIC.to_vec(), whole[..whole.len() - 9].to_vec(), whole]
 }
 
-fn tell(records: Vec<Record>, unreadable: u64) {
+fn check_history(records: Vec<HistoryRecord>, unreadable: u64) {
     for (since, until) in [(0, u64::MAX), (0, 3_600_000), (5, 5), (9, 1)] {
-        let found = Found { records: records.clone(), unreadable };
-        let told = digest(found, since, until);
+        let found = StoredRecords { records: records.clone(), unreadable };
+        let told = build_history(found, since, until);
         assert!(told.rows.iter().all(|row| row.line.len() == 60), "a line has sixty parts");
         assert!(told.rows.iter().all(|row| row.rates.values().all(|rate| rate.is_finite())));
     }
 }
 
-fn row(from: &mut impl Iterator<Item = u8>) -> Row {
+fn row(from: &mut impl Iterator<Item = u8>) -> MetricRow {
     let kinds = ["service/shop", "server/web/a", "process", "of another kind", "", "server/"];
     let kind = kinds[usize::from(from.next().unwrap_or(0)) % kinds.len()];
     let many = from.next().unwrap_or(0) % 13;
-    Row { name: kind.to_owned(), numbers: (0..many).map(|_| number(from)).collect() }
+    MetricRow { name: kind.to_owned(), numbers: (0..many).map(|_| number(from)).collect() }
 }
 
 /// Small, large or anything between, as the first byte says.

@@ -6,17 +6,18 @@
 use crate::corpus;
 use crate::replay::{Replay, answer_line, answers, request_edits, request_line, requests};
 use wire::http1::{
-    Asked, Chunked, Defect, Emit, Limits, Persist, ResponseEdits, Slots, Version, emit_request,
-    emit_response, parse_request, parse_response,
+    ChunkedDecoder, ChunkedOutput, ConnectionPersistence, Defect, HeadLimits, HeaderSlots,
+    HttpVersion, ResponseContext, ResponseEdits, emit_request, emit_response, parse_request,
+    parse_response,
 };
 
 /// For what we wrote ourselves: it is longer than what came by the fields that were added.
-const ROOMY: Limits =
-    Limits { head_bytes: 1 << 20, head_count: Slots::COUNT, target_bytes: 1 << 20 };
+const ROOMY: HeadLimits =
+    HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 1 << 20 };
 
 /// A stream of a client.
 pub fn request(bytes: &[u8]) {
-    let whole = requests(bytes, &Limits::default());
+    let whole = requests(bytes, &HeadLimits::default());
     // Everything that was passed on in full is a stream of requests that we take ourselves.
     if whole.outcomes.iter().all(|outcome| outcome.starts_with("accepted")) {
         let again = requests(&whole.passed, &ROOMY);
@@ -24,16 +25,16 @@ pub fn request(bytes: &[u8]) {
         assert!(all_accepted(&again), "{:?}", again.outcomes);
     }
     let parse = |bytes: &[u8]| -> Result<Option<String>, Defect> {
-        let mut slots = Slots::new();
-        let parsed = parse_request(bytes, &Limits::default(), &mut slots)?;
+        let mut slots = HeaderSlots::new();
+        let parsed = parse_request(bytes, &HeadLimits::default(), &mut slots)?;
         Ok(parsed.map(|request| format!("{} {}", request.head_len, request_line(&request))))
     };
     same_when_cut(bytes, parse);
-    let mut slots = Slots::new();
-    if let Ok(Some(request)) = parse_request(bytes, &Limits::default(), &mut slots) {
+    let mut slots = HeaderSlots::new();
+    if let Ok(Some(request)) = parse_request(bytes, &HeadLimits::default(), &mut slots) {
         let mut head = Vec::new();
         emit_request(&request, &request_edits(), &mut head);
-        let mut slots = Slots::new();
+        let mut slots = HeaderSlots::new();
         let again = parse_request(&head, &ROOMY, &mut slots);
         let again = again.expect("our own head").expect("a whole head");
         assert_eq!((again.head_len, again.body), (head.len(), request.body));
@@ -43,35 +44,35 @@ pub fn request(bytes: &[u8]) {
 /// A stream of a server; its first byte says what was asked for.
 pub fn response(bytes: &[u8]) {
     let (asked, bytes) = match bytes.split_first() {
-        Some((b'h', rest)) => (Asked::Head, rest),
-        Some((b'c', rest)) => (Asked::Connect, rest),
-        Some((b'u', rest)) => (Asked::Upgrade, rest),
-        _ => (Asked::Other, bytes),
+        Some((b'h', rest)) => (ResponseContext::Head, rest),
+        Some((b'c', rest)) => (ResponseContext::Connect, rest),
+        Some((b'u', rest)) => (ResponseContext::Upgrade, rest),
+        _ => (ResponseContext::Other, bytes),
     };
-    for client_version in [Version::Http10, Version::Http11] {
+    for client_version in [HttpVersion::Http10, HttpVersion::Http11] {
         let _ = answers(bytes, asked, client_version);
-        let mut slots = Slots::new();
-        let limits = Limits::default();
+        let mut slots = HeaderSlots::new();
+        let limits = HeadLimits::default();
         let Ok(Some(answer)) = parse_response(bytes, &limits, &mut slots, asked) else { continue };
         let edits = ResponseEdits {
             client_version,
-            persist: Persist::KeepAlive,
+            persist: ConnectionPersistence::KeepAlive,
             via: Some("x"),
             keep_upgrade: true,
-            gone: &[],
-            gone_cookie: None,
+            removed_headers: &[],
+            removed_cookie: None,
             lines: b"",
         };
         let mut head = Vec::new();
         emit_response(&answer, &edits, &mut head);
-        let mut slots = Slots::new();
+        let mut slots = HeaderSlots::new();
         let again = parse_response(&head, &ROOMY, &mut slots, asked);
         let again = again.expect("our own head").expect("a whole head");
         assert_eq!((again.head_len, again.status), (head.len(), answer.status));
     }
     same_when_cut(bytes, |bytes: &[u8]| -> Result<Option<String>, Defect> {
-        let mut slots = Slots::new();
-        let parsed = parse_response(bytes, &Limits::default(), &mut slots, asked)?;
+        let mut slots = HeaderSlots::new();
+        let parsed = parse_response(bytes, &HeadLimits::default(), &mut slots, asked)?;
         Ok(parsed.map(|answer| format!("{} {}", answer.head_len, answer_line(&answer))))
     });
 }
@@ -79,17 +80,18 @@ pub fn response(bytes: &[u8]) {
 /// A chunked body and what follows it.
 pub fn chunked(bytes: &[u8]) {
     let (mut out, mut pieces) = (Vec::new(), Vec::new());
-    let whole = Chunked::new(Emit::Chunked).feed(bytes, &mut out);
+    let whole = ChunkedDecoder::new(ChunkedOutput::Chunked).feed(bytes, &mut out);
     assert!(out.len() <= bytes.len(), "the output is longer than the input");
-    let mut decoder = Chunked::new(Emit::Chunked);
+    let mut decoder = ChunkedDecoder::new(ChunkedOutput::Chunked);
     let cut = cut_feed(&mut decoder, bytes, &mut pieces);
     assert_eq!(pieces, out, "what is written depends on where the input is cut");
     match whole {
         Ok(fed) => {
             assert_eq!(cut, Ok((fed.consumed, fed.finished)));
             let mut again = Vec::new();
-            let normal =
-                Chunked::new(Emit::Chunked).feed(&out, &mut again).expect("our own chunks");
+            let normal = ChunkedDecoder::new(ChunkedOutput::Chunked)
+                .feed(&out, &mut again)
+                .expect("our own chunks");
             assert_eq!((normal.finished, &again), (fed.finished, &out), "our own chunks change");
         }
         Err(defect) => {
@@ -100,7 +102,7 @@ pub fn chunked(bytes: &[u8]) {
 }
 
 fn cut_feed(
-    decoder: &mut Chunked,
+    decoder: &mut ChunkedDecoder,
     bytes: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(usize, bool), Defect> {
@@ -139,7 +141,7 @@ fn all_accepted(replay: &Replay) -> bool {
 
 /// Streams of the corpus of messages that are not too long to be mutated.
 fn streams(kind: &str) -> Vec<Vec<u8>> {
-    let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
+    let short = |case: corpus::CorpusCase| (case.sent.len() < 4_000).then_some(case.sent);
     corpus::load(kind).into_iter().filter_map(short).collect()
 }
 

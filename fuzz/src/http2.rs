@@ -3,12 +3,14 @@
 //! Input for heads is lines of `name: value` with any bytes, pseudo-header fields first: a head that crosses is one head
 //! for the parser behind, with nothing after it, and has the fields that came and no others.
 
-use wire::http1::{Defect, Limits, Slots, parse_request, parse_response};
-use wire::http2::{AnswerHead, Frame, RequestHead, Watch, write_answer, write_request};
+use wire::http1::{Defect, HeadLimits, HeaderSlots, parse_request, parse_response};
+use wire::http2::{
+    FrameObserver, ObservedFrame, RequestHead, ResponseHead, write_request, write_response,
+};
 
 /// For what was written here.
-const ROOMY: Limits =
-    Limits { head_bytes: 1 << 20, head_count: Slots::COUNT, target_bytes: 1 << 20 };
+const ROOMY: HeadLimits =
+    HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 1 << 20 };
 
 /// Bytes as names and values.
 fn lines(bytes: &[u8]) -> Vec<(&[u8], &[u8])> {
@@ -39,12 +41,12 @@ pub fn request(bytes: &[u8]) {
         authority: pseudo(b":authority"),
         path: pseudo(b":path"),
         protocol: pseudo(b":protocol"),
-        ended: bytes.len().is_multiple_of(2),
+        end_stream: bytes.len().is_multiple_of(2),
     };
     let mut out = Vec::new();
     let all = fields.iter().map(|(name, value)| (*name, *value));
     let Ok(_) = write_request(&head, all, b"AAAAAAAAAAAAAAAAAAAAAA==", &mut out) else { return };
-    let mut slots = Slots::new();
+    let mut slots = HeaderSlots::new();
     let parsed = match parse_request(&out, &ROOMY, &mut slots) {
         Ok(Some(parsed)) => parsed,
         Ok(None) => panic!("not a whole head: {:?}", String::from_utf8_lossy(&out)),
@@ -69,14 +71,18 @@ pub fn answer(bytes: &[u8]) {
     let status = status.iter().fold(0, |status, byte| status << 8 | u16::from(*byte)) % 1000;
     let lines = lines(rest);
     for accept in [None, Some(&b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="[..])] {
-        let head =
-            AnswerHead { status, ended: bytes.len().is_multiple_of(2), head_only: false, accept };
+        let head = ResponseHead {
+            status,
+            end_stream: bytes.len().is_multiple_of(2),
+            head_only: false,
+            accept,
+        };
         let mut out = Vec::new();
-        let Ok(_) = write_answer(&head, lines.iter().copied(), &mut out) else { continue };
-        let mut slots = Slots::new();
+        let Ok(_) = write_response(&head, lines.iter().copied(), &mut out) else { continue };
+        let mut slots = HeaderSlots::new();
         let asked = match accept {
-            Some(_) => wire::http1::Asked::Upgrade,
-            None => wire::http1::Asked::Other,
+            Some(_) => wire::http1::ResponseContext::Upgrade,
+            None => wire::http1::ResponseContext::Other,
         };
         if let Ok(parsed) = parse_response(&out, &ROOMY, &mut slots, asked) {
             assert_eq!(parsed.expect("a whole head").head_len, out.len());
@@ -87,9 +93,9 @@ pub fn answer(bytes: &[u8]) {
 /// Frames: the same however their bytes come.
 pub fn frames(bytes: &[u8]) {
     let told = |size: usize| {
-        let (mut frames, mut watch) = (Vec::<Frame>::new(), Watch::of_server());
+        let (mut frames, mut watch) = (Vec::<ObservedFrame>::new(), FrameObserver::for_server());
         bytes.chunks(size).for_each(|piece| watch.feed(piece, |frame| frames.push(frame)));
-        (frames, watch.unfinished())
+        (frames, watch.is_mid_frame())
     };
     let whole = told(bytes.len().max(1));
     assert_eq!(told(1), whole);

@@ -3,53 +3,55 @@
 //! A head that crosses is one head for the parser behind, with nothing after it; a stream says the same however its bytes
 //! are cut.
 
-use wire::http1::{Defect, Limits, Slots, parse_request};
-use wire::http3::{Broken, Frames, Step, Uni, decode, trailers, write_request};
+use wire::http1::{Defect, HeadLimits, HeaderSlots, parse_request};
+use wire::http3::{
+    FrameEvent, FrameReader, Http3Error, UniStream, decode, write_request, write_trailer_lines,
+};
 
 /// For what was written here.
-const ROOMY: Limits =
-    Limits { head_bytes: 1 << 20, head_count: Slots::COUNT, target_bytes: 1 << 20 };
+const ROOMY: HeadLimits =
+    HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 1 << 20 };
 
 /// What a head may come to.
 const MOST: usize = 4_096;
 
 /// The head, the body and the trailers of a stream, cut into pieces of this size.
-type Told = Result<(Vec<u8>, Vec<u8>, Vec<u8>), Broken>;
+type StreamMessage = Result<(Vec<u8>, Vec<u8>, Vec<u8>), Http3Error>;
 
-fn told(bytes: &[u8], size: usize) -> Told {
+fn decode_stream(bytes: &[u8], size: usize) -> StreamMessage {
     let (mut head, mut body, mut last) = (Vec::new(), Vec::new(), Vec::new());
-    let mut frames = Frames::new(MOST);
+    let mut frames = FrameReader::new(MOST);
     for piece in bytes.chunks(size) {
         let mut at = 0;
         while at < piece.len() {
             let (used, step) = frames.step(&piece[at..])?;
             at += used;
             match step {
-                Step::More => assert_eq!(at, piece.len(), "bytes were left"),
-                Step::Head => head = frames.take_block(),
-                Step::Trailers => last = frames.take_block(),
-                Step::Data(n) => {
+                FrameEvent::More => assert_eq!(at, piece.len(), "bytes were left"),
+                FrameEvent::Head => head = frames.take_field_section(),
+                FrameEvent::Trailers => last = frames.take_field_section(),
+                FrameEvent::Data(n) => {
                     assert!((1..=used).contains(&n), "{n} of {used}");
                     body.extend_from_slice(&piece[at - n..at]);
                 }
             }
         }
     }
-    frames.end()?;
+    frames.finish()?;
     Ok((head, body, last))
 }
 
 /// A request's stream.
 pub fn request(bytes: &[u8]) {
-    let whole = told(bytes, usize::MAX);
+    let whole = decode_stream(bytes, usize::MAX);
     for size in [1, 7] {
-        assert_eq!(told(bytes, size), whole, "in pieces of {size}");
+        assert_eq!(decode_stream(bytes, size), whole, "in pieces of {size}");
     }
     let Ok((head, _, last)) = whole else { return };
     block(&head);
     if let Ok(fields) = decode(&last, MOST) {
         let mut lines = Vec::new();
-        if trailers(&fields, &mut lines).is_ok() {
+        if write_trailer_lines(&fields, &mut lines).is_ok() {
             let ends = lines.windows(2).filter(|two| two == b"\r\n").count();
             assert_eq!(ends, fields.iter().count(), "a line for each field");
         }
@@ -66,7 +68,7 @@ pub fn block(bytes: &[u8]) {
     let Ok(_) = write_request(&fields, bytes.len().is_multiple_of(2), key, &mut out) else {
         return;
     };
-    let mut slots = Slots::new();
+    let mut slots = HeaderSlots::new();
     match parse_request(&out, &ROOMY, &mut slots) {
         Ok(Some(parsed)) => assert_eq!(parsed.head_len, out.len(), "something stands behind it"),
         Ok(None) => panic!("not a whole head: {:?}", String::from_utf8_lossy(&out)),
@@ -78,8 +80,8 @@ pub fn block(bytes: &[u8]) {
 /// A stream that goes one way.
 pub fn one_way(bytes: &[u8]) {
     let said = |size: usize| {
-        let mut uni = Uni::new();
-        bytes.chunks(size).try_for_each(|piece| uni.feed(piece)).map(|()| uni.only_one())
+        let mut uni = UniStream::new();
+        bytes.chunks(size).try_for_each(|piece| uni.feed(piece)).map(|()| uni.unique_kind())
     };
     let whole = said(usize::MAX);
     for size in [1, 5] {

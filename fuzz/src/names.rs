@@ -5,13 +5,13 @@
 use std::sync::{Arc, OnceLock};
 
 use model::config::load;
-use model::moment::Moment;
-use model::snapshot::Snapshot;
-use names::book::Book;
-use names::counts::Transport;
-use names::desk::{AMPLIFICATION, Asked, Desk};
-use names::plan::Plan;
-use names::question::Question;
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::WorkerSnapshot;
+use names::counts::DnsTransport;
+use names::question::DnsQuestion;
+use names::responder::{AMPLIFICATION, DnsResponder, QueryContext};
+use names::zone_data::ZoneData;
+use names::zone_plan::ZonePlans;
 
 /// A zone with a name of each kind.
 const TEXT: &str = r#"
@@ -38,35 +38,40 @@ policy = "sticky"
 
 /// A query as it comes from the network.
 pub fn query(bytes: &[u8]) {
-    let book = book();
-    for by in Transport::ALL {
-        let mut desk = Desk::new([0; 16], 1);
+    let book = zone_data();
+    for by in DnsTransport::ALL {
+        let mut desk = DnsResponder::new([0; 16], 1);
         let from = [192, 0, 2, 1].into();
-        let asked = Asked { from, by, now: Moment(1 << 40), unix_seconds: 1 };
+        let asked = QueryContext {
+            source: from,
+            transport: by,
+            now: MonotonicTime(1 << 40),
+            unix_seconds: 1,
+        };
         let mut out = Vec::new();
         let fate = desk.answer(&book, &asked, bytes, &mut out);
-        assert_eq!(fate.speaks(), !out.is_empty(), "{fate:?}");
+        assert_eq!(fate.is_sent(), !out.is_empty(), "{fate:?}");
         if out.is_empty() {
             continue;
         }
         let read = hickory_proto::op::Message::from_vec(&out);
         assert!(read.is_ok(), "{read:?}: {out:?}");
         assert_eq!(out[..2], bytes[..2], "of another query");
-        if by == Transport::Udp {
+        if by == DnsTransport::Udp {
             assert!(out.len() <= bytes.len() * AMPLIFICATION, "{} for {}", out.len(), bytes.len());
         }
-        if let Ok(question) = Question::read(bytes) {
+        if let Ok(question) = DnsQuestion::read(bytes) {
             assert!(out[12..].starts_with(question.section), "another question");
         }
     }
 }
 
-fn book() -> Arc<Book> {
-    static BOOK: OnceLock<Arc<Book>> = OnceLock::new();
+fn zone_data() -> Arc<ZoneData> {
+    static BOOK: OnceLock<Arc<ZoneData>> = OnceLock::new();
     let make = || {
         let config = load(TEXT, "fuzz.toml").unwrap().config;
-        let plan = Arc::new(Plan::new(&config, 1, None));
-        Arc::new(Book::new(plan, &config, &Snapshot::default()))
+        let plan = Arc::new(ZonePlans::new(&config, 1, None));
+        Arc::new(ZoneData::new(plan, &config, &WorkerSnapshot::default()))
     };
     Arc::clone(BOOK.get_or_init(make))
 }

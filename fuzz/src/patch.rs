@@ -3,8 +3,8 @@
 //! Beside never panicking: what is written is a text again, whose tree is what RFC 7396 makes of the old one, and a patch
 //! that is refused says why.
 
-use model::config::patch::{Object, patch, read};
-use model::config::tree::tree;
+use model::config::patch::{ConfigObject, apply_patch, read_object};
+use model::config::toml_tree::parse_tree;
 use serde_json::{Map, Value};
 
 /// What is patched when the input brings no text of its own.
@@ -37,20 +37,20 @@ pub fn merge(bytes: &[u8]) {
     };
     let Ok(keys) = serde_json::from_slice::<Value>(keys) else { return };
     let object = match which % 7 {
-        0 => Object::Service("shop".to_owned()),
-        1 => Object::Pool("web".to_owned()),
-        2 => Object::Server { pool: "web".to_owned(), name: "a".to_owned() },
-        3 => Object::Server { pool: "web".to_owned(), name: "10-0-0-3-80".to_owned() },
-        4 => Object::Rule { service: "shop".to_owned(), name: "api".to_owned() },
-        5 => Object::Rule { service: "shop".to_owned(), name: "1".to_owned() },
-        _ => Object::Whole,
+        0 => ConfigObject::Service("shop".to_owned()),
+        1 => ConfigObject::Pool("web".to_owned()),
+        2 => ConfigObject::Server { pool: "web".to_owned(), name: "a".to_owned() },
+        3 => ConfigObject::Server { pool: "web".to_owned(), name: "10-0-0-3-80".to_owned() },
+        4 => ConfigObject::Rule { service: "shop".to_owned(), name: "api".to_owned() },
+        5 => ConfigObject::Rule { service: "shop".to_owned(), name: "1".to_owned() },
+        _ => ConfigObject::Root,
     };
-    let before = read(&text, &object);
-    match patch(&text, &object, &keys) {
+    let before = read_object(&text, &object);
+    match apply_patch(&text, &object, &keys) {
         Ok(after) => {
-            let changed = tree(&after).unwrap_or_else(|e| panic!("{e}:\n{after}"));
+            let changed = parse_tree(&after).unwrap_or_else(|e| panic!("{e}:\n{after}"));
             let before = before.expect("a patched object was there");
-            let (Object::Whole, Value::Object(keys)) = (&object, &keys) else { return };
+            let (ConfigObject::Root, Value::Object(keys)) = (&object, &keys) else { return };
             assert_eq!(plain(&changed), plain(&merged(&before, keys)), "{after}");
         }
         Err(why) => assert!(!why.to_string().is_empty()),

@@ -2,22 +2,25 @@
 //!
 //! Beside never panicking: a plain path is read in one way, the form that is sent is its own, and readings are bounded.
 
-use model::path::{MOST, Readings, as_compared, is_plain, leaves, normal_form, readings, usual};
+use model::path::{
+    MAX_READINGS, PathReadings, comparison_form, escapes_prefix, is_plain, normal_form,
+    possible_readings, usual_form,
+};
 
 /// A path of a request.
 pub fn read(bytes: &[u8]) {
     let normal = normal_form(bytes);
     assert_eq!(normal_form(&normal), normal, "the normal form changes when it is made again");
-    let read = readings(bytes);
+    let read = possible_readings(bytes);
     if is_plain(bytes) {
-        assert_eq!(read, Readings::One, "a plain path");
-        assert!(!leaves(bytes), "a plain path leaves its place");
+        assert_eq!(read, PathReadings::One, "a plain path");
+        assert!(!escapes_prefix(bytes), "a plain path leaves its place");
     }
-    if let Readings::Several(all) = read {
-        assert!((2..=MOST + 1).contains(&all.len()), "{} readings", all.len());
-        assert_eq!(all[0], usual(bytes));
+    if let PathReadings::Several(all) = read {
+        assert!((2..=MAX_READINGS + 1).contains(&all.len()), "{} readings", all.len());
+        assert_eq!(all[0], usual_form(bytes));
     }
-    let _ = as_compared(bytes);
+    let _ = comparison_form(bytes);
 }
 
 /// What paths are made of.

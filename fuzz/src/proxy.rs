@@ -3,28 +3,28 @@
 //! Beside never panicking: a whole header has no broken beginning, no beginning of it asks for more than it has, and what
 //! it says is read again from what we write of it.
 
-use wire::proxy::{Ends, LONGEST, Read, read, write};
+use wire::proxy_protocol::{LONGEST, ProxiedAddresses, ProxyHeaderRead, read_header, write_header};
 
 /// Bytes at the beginning of a connection.
 pub fn header(bytes: &[u8]) {
-    match read(bytes) {
-        Ok(Read::Whole(header)) => {
+    match read_header(bytes) {
+        Ok(ProxyHeaderRead::Complete(header)) => {
             assert!(header.length <= bytes.len().min(LONGEST), "longer than what came");
             for cut in 0..header.length {
-                let Ok(Read::Partial(missing)) = read(&bytes[..cut]) else {
-                    panic!("the first {cut} bytes are {:?}", read(&bytes[..cut]));
+                let Ok(ProxyHeaderRead::Partial(missing)) = read_header(&bytes[..cut]) else {
+                    panic!("the first {cut} bytes are {:?}", read_header(&bytes[..cut]));
                 };
                 assert!(missing > 0 && cut + missing <= header.length, "{missing} at {cut}");
             }
             let mut again = Vec::new();
-            write(header.version, header.ends, &mut again);
-            let Ok(Read::Whole(second)) = read(&again) else {
+            write_header(header.version, header.addresses, &mut again);
+            let Ok(ProxyHeaderRead::Complete(second)) = read_header(&again) else {
                 panic!("{header:?} is not read again")
             };
-            assert_eq!(second.ends, header.ends);
+            assert_eq!(second.addresses, header.addresses);
             assert_eq!((second.version, second.length), (header.version, again.len()));
         }
-        Ok(Read::Partial(missing)) => {
+        Ok(ProxyHeaderRead::Partial(missing)) => {
             assert!(missing > 0 && bytes.len() + missing <= LONGEST, "{missing} are missing");
         }
         Err(_) => {}
@@ -58,9 +58,11 @@ pub fn seeds() -> Vec<Vec<u8>> {
         [("192.0.2.1:80", "203.0.113.200:65535"), ("[2001:db8::1]:1", "[::]:2")]
     {
         let (Ok(source), Ok(destination)) = (source.parse(), destination.parse()) else { continue };
-        for version in [wire::proxy::Version::One, wire::proxy::Version::Two] {
+        for version in
+            [wire::proxy_protocol::ProxyVersion::V1, wire::proxy_protocol::ProxyVersion::V2]
+        {
             let mut out = Vec::new();
-            write(version, Some(Ends { source, destination }), &mut out);
+            write_header(version, Some(ProxiedAddresses { source, destination }), &mut out);
             seeds.push(out);
         }
     }

@@ -1,19 +1,20 @@
 //! Targets of the trace analysis: any bytes are a capture, or are refused with a reason; sums agree whatever comes.
 
-use trace::analysis::{Analysis, Settings};
-use trace::compose::{Source, report};
-use trace::run::{Outcome, read};
+use trace::analysis::{Analysis, AnalysisSettings};
+use trace::ingest::{ReadOutcome, ingest_capture};
+use trace::report_builder::{CaptureSource, build_report};
 
 /// A capture file. What is kept at once is held small, so that connections are judged in pieces too.
 pub fn capture(bytes: &[u8]) {
-    let settings = Settings { max_events: 64, max_connections: 16, ..Settings::default() };
-    let (mut analysis, mut source) = (Analysis::new(settings), Source::default());
-    match read(&mut analysis, &mut source, "fuzz", bytes, |_| ()) {
-        Ok(Outcome::Whole) => assert!(source.damage.is_none()),
-        Ok(Outcome::Partial(damage)) => assert!(!damage.to_string().is_empty()),
+    let settings =
+        AnalysisSettings { max_events: 64, max_connections: 16, ..AnalysisSettings::default() };
+    let (mut analysis, mut source) = (Analysis::new(settings), CaptureSource::default());
+    match ingest_capture(&mut analysis, &mut source, "fuzz", bytes, |_| ()) {
+        Ok(ReadOutcome::Complete) => assert!(source.damage.is_none()),
+        Ok(ReadOutcome::Partial(damage)) => assert!(!damage.to_string().is_empty()),
         Err(damage) => assert!(!damage.to_string().is_empty()),
     }
-    let report = report(analysis.finish(), source);
+    let report = build_report(analysis.finish(), source);
     for transaction in report.connections.iter().flat_map(|one| &one.transactions) {
         let owners = &transaction.owners;
         let by_owner = owners.client + owners.network + owners.server + owners.balancer;
@@ -23,7 +24,7 @@ pub fn capture(bytes: &[u8]) {
             assert!((sum - transaction.total_seconds).abs() < 0.001, "{transaction:?}");
         }
     }
-    let packets = |end: &trace::report::End| end.sent.packets + end.sent.duplicates;
+    let packets = |end: &trace::report::EndReport| end.sent.packets + end.sent.duplicates;
     let told: u64 =
         report.connections.iter().map(|c| packets(&c.client) + packets(&c.server)).sum();
     assert_eq!(told + report.capture.beyond_limit, report.capture.tcp_packets);

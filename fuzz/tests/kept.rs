@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
+use fuzz::corpus_files::{self, BYTES, MOST, escape, unescape};
 use fuzz::fingerprint::fingerprint;
-use fuzz::kept::{self, BYTES, MOST, escape, unescape};
 use fuzz::targets::{all, find};
 
 #[test]
@@ -26,11 +26,11 @@ fn any_input_is_one_line_and_comes_back() {
 #[test]
 fn what_is_kept_is_bounded_and_shortest_first() {
     let many: Vec<Vec<u8>> = (0..1_000_u32).map(|n| n.to_string().into_bytes()).rev().collect();
-    let text = kept::write([many.clone(), many].concat());
+    let text = corpus_files::write([many.clone(), many].concat());
     assert_eq!(text.lines().count(), MOST);
     assert_eq!(text.lines().next(), Some("0"));
     assert_eq!(text.lines().last(), Some("299"));
-    let long = kept::write((0..9).map(|n| vec![n; BYTES / 16]).collect());
+    let long = corpus_files::write((0..9).map(|n| vec![n; BYTES / 16]).collect());
     assert!(!long.is_empty() && long.len() <= BYTES);
 }
 
@@ -43,7 +43,8 @@ fn every_file_belongs_to_a_target() {
         for file in files.map(|entry| entry.unwrap().path()) {
             let name = file.file_stem().unwrap().to_string_lossy().into_owned();
             assert!(find(&name).is_some(), "{} belongs to no target", file.display());
-            let (inputs, size) = (kept::corpus(&name).len(), file.metadata().unwrap().len());
+            let (inputs, size) =
+                (corpus_files::corpus(&name).len(), file.metadata().unwrap().len());
             assert!(inputs <= MOST && size <= BYTES as u64, "{name} has {inputs}, {size} bytes");
         }
     }
@@ -51,7 +52,7 @@ fn every_file_belongs_to_a_target() {
 
 #[test]
 fn a_fingerprint_follows_files_names_and_versions() {
-    let place = files::TemporaryDir::named("fingerprint").unwrap();
+    let place = files::TemporaryDir::with_prefix("fingerprint").unwrap();
     let top = place.path();
     let lock = |version: &str| format!("[[package]]\nname = \"h2\"\nversion = \"{version}\"\n");
     place.write("Cargo.lock", lock("1")).unwrap();

@@ -36,6 +36,6 @@ fn every_target_has_a_test_and_begins_with_something() {
     let targets = all();
     let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
     assert_eq!(names, TESTED);
-    assert!(targets.iter().all(|target| !target.seeds.is_empty() && !target.words.is_empty()));
+    assert!(targets.iter().all(|target| !target.seeds.is_empty() && !target.dictionary.is_empty()));
     assert!(find("chunked").unwrap().seeds.len() > 20);
 }

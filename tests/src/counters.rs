@@ -4,29 +4,33 @@
 
 use std::collections::BTreeSet;
 
-use crate::lexer::{Token, closing, spells};
-use crate::tree::{File, Offence, Tree};
+use crate::lexer::{RustToken, closing, spells};
+use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
 /// A file whose macro `name! { … }` lists names as `name = …`.
-struct List {
+struct NameList {
     path: &'static str,
     name: &'static str,
     /// What stands before a name where it is used.
     before: &'static [&'static str],
 }
 
-const LISTS: [List; 3] = [
-    List { path: "crates/model/src/live.rs", name: "counters", before: &["."] },
-    List { path: "crates/model/src/cause.rs", name: "causes", before: &["Cause", "::"] },
-    List { path: "crates/wire/src/http1/defect.rs", name: "defects", before: &["Defect", "::"] },
+const LISTS: [NameList; 3] = [
+    NameList { path: "crates/model/src/stats.rs", name: "counters", before: &["."] },
+    NameList { path: "crates/model/src/cause.rs", name: "causes", before: &["Cause", "::"] },
+    NameList {
+        path: "crates/wire/src/http1/defect.rs",
+        name: "defects",
+        before: &["Defect", "::"],
+    },
 ];
 
 /// Names that nothing uses.
-pub fn offences(tree: &Tree) -> Vec<Offence> {
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     LISTS.iter().flat_map(|list| unused(tree, list)).collect()
 }
 
-fn unused(tree: &Tree, list: &List) -> Vec<Offence> {
+fn unused(tree: &SourceTree, list: &NameList) -> Vec<RuleBreach> {
     let Some(file) = tree.file(list.path) else { return Vec::new() };
     let users =
         tree.files.iter().filter(|user| user.source_of().is_some() && user.path != file.path);
@@ -35,20 +39,20 @@ fn unused(tree: &Tree, list: &List) -> Vec<Offence> {
     for name in names(&file.tokens(), list.name) {
         if !used.contains(name.text) {
             let text = format!("`{}` is never counted: use it or remove it", name.text);
-            out.push(Offence::new(&file.path, name.line, text));
+            out.push(RuleBreach::new(&file.path, name.line, text));
         }
     }
     out
 }
 
 /// The words that stand after `before` in a file's product code.
-fn used_after<'t>(user: &'t File, before: &[&str]) -> Vec<&'t str> {
+fn used_after<'t>(user: &'t SourceFile, before: &[&str]) -> Vec<&'t str> {
     let tokens = user.product_tokens();
     let after = |at: usize| spells(&tokens, at, before).then(|| tokens.get(at + before.len()));
     (0..tokens.len()).filter_map(after).flatten().map(|token| token.text).collect()
 }
 
-fn names<'t>(tokens: &[Token<'t>], list: &str) -> Vec<Token<'t>> {
+fn names<'t>(tokens: &[RustToken<'t>], list: &str) -> Vec<RustToken<'t>> {
     let mut out = Vec::new();
     for at in (0..tokens.len()).filter(|at| spells(tokens, *at, &[list, "!", "{"])) {
         let open = at + 2;

@@ -5,7 +5,7 @@
 
 use toml::{Table, Value};
 
-use crate::tree::{Offence, Tree};
+use crate::tree::{RuleBreach, SourceTree};
 
 /// Crate folders, lowest floor first. Names of crates to come stand here already: the house is planned.
 pub const FLOORS: [&[&str]; 5] = [
@@ -17,7 +17,7 @@ pub const FLOORS: [&[&str]; 5] = [
 ];
 
 /// Dependencies between crates of this workspace that do not point to a lower floor.
-pub fn offences(tree: &Tree) -> Vec<Offence> {
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     for file in &tree.files {
         let Some(name) =
@@ -26,7 +26,7 @@ pub fn offences(tree: &Tree) -> Vec<Offence> {
             continue;
         };
         let Some(floor) = floor_of(name) else {
-            out.push(Offence::new(
+            out.push(RuleBreach::new(
                 &file.path,
                 0,
                 format!("crate `{name}` has no floor: give it one"),
@@ -36,13 +36,13 @@ pub fn offences(tree: &Tree) -> Vec<Offence> {
         let manifest: Table = match file.text.parse() {
             Ok(manifest) => manifest,
             Err(error) => {
-                out.push(Offence::new(&file.path, 0, format!("cannot be read: {error}")));
+                out.push(RuleBreach::new(&file.path, 0, format!("cannot be read: {error}")));
                 continue;
             }
         };
         for dependency in dependencies(&manifest) {
             if floor_of(&dependency).is_some_and(|below| below >= floor) {
-                out.push(Offence::new(
+                out.push(RuleBreach::new(
                     &file.path,
                     0,
                     format!("`{name}` may not import `{dependency}`: only lower floors"),

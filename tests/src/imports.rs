@@ -7,22 +7,23 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::tree::{File, Offence, Tree};
-use crate::uses;
+use crate::path_uses;
+use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
 /// One offence for each set of files that import each other in circles.
-pub fn offences(tree: &Tree) -> Vec<Offence> {
-    let crates: BTreeSet<&str> = tree.files.iter().filter_map(File::source_of).collect();
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
+    let crates: BTreeSet<&str> = tree.files.iter().filter_map(SourceFile::source_of).collect();
     crates.into_iter().flat_map(|name| offences_of_crate(tree, name)).collect()
 }
 
-type Graph<'t> = BTreeMap<&'t str, BTreeMap<&'t str, usize>>;
+type ImportGraph<'t> = BTreeMap<&'t str, BTreeMap<&'t str, usize>>;
 
-fn offences_of_crate(tree: &Tree, name: &str) -> Vec<Offence> {
-    let files: Vec<&File> = tree.files.iter().filter(|f| f.source_of() == Some(name)).collect();
+fn offences_of_crate(tree: &SourceTree, name: &str) -> Vec<RuleBreach> {
+    let files: Vec<&SourceFile> =
+        tree.files.iter().filter(|f| f.source_of() == Some(name)).collect();
     let modules: BTreeMap<Vec<String>, &str> =
         files.iter().map(|file| (module_of(&file.path), file.path.as_str())).collect();
-    let mut graph: Graph<'_> = BTreeMap::new();
+    let mut graph: ImportGraph<'_> = BTreeMap::new();
     for file in &files {
         graph.insert(&file.path, imports(file, &modules));
     }
@@ -30,7 +31,7 @@ fn offences_of_crate(tree: &Tree, name: &str) -> Vec<Offence> {
 }
 
 /// Names one shortest way around, and how many files hang together by such ways.
-fn describe(graph: &Graph<'_>, component: &[&str]) -> Offence {
+fn describe(graph: &ImportGraph<'_>, component: &[&str]) -> RuleBreach {
     let ways = component.iter().filter_map(|from| way_around(graph, from));
     let ring = ways.min_by_key(Vec::len).unwrap_or_default();
     let short = |path: &str| path.split("/src/").nth(1).unwrap_or(path).to_owned();
@@ -42,11 +43,11 @@ fn describe(graph: &Graph<'_>, component: &[&str]) -> Offence {
         files.join(" → "),
         component.len(),
     );
-    Offence::new(from, line, text)
+    RuleBreach::new(from, line, text)
 }
 
 /// A shortest way from a file back to itself, both ends included.
-fn way_around<'t>(graph: &Graph<'t>, start: &'t str) -> Option<Vec<&'t str>> {
+fn way_around<'t>(graph: &ImportGraph<'t>, start: &'t str) -> Option<Vec<&'t str>> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut next = VecDeque::from([start]);
     while let Some(file) = next.pop_front() {
@@ -82,7 +83,10 @@ fn module_of(path: &str) -> Vec<String> {
 }
 
 /// The files that `file` imports, each with the first line that does.
-fn imports<'t>(file: &File, modules: &BTreeMap<Vec<String>, &'t str>) -> BTreeMap<&'t str, usize> {
+fn imports<'t>(
+    file: &SourceFile,
+    modules: &BTreeMap<Vec<String>, &'t str>,
+) -> BTreeMap<&'t str, usize> {
     let module = module_of(&file.path);
     let children: Vec<String> = modules
         .keys()
@@ -90,7 +94,7 @@ fn imports<'t>(file: &File, modules: &BTreeMap<Vec<String>, &'t str>) -> BTreeMa
         .filter_map(|m| m.last().cloned())
         .collect();
     let mut out = BTreeMap::new();
-    for named in uses::named(&file.product_tokens(), &module, &children) {
+    for named in path_uses::named_paths(&file.product_tokens(), &module, &children) {
         let target = (0..=named.path.len()).rev().find_map(|n| modules.get(&named.path[..n]));
         if let Some(target) = target.filter(|target| **target != file.path) {
             out.entry(*target).or_insert(named.line);
@@ -100,7 +104,7 @@ fn imports<'t>(file: &File, modules: &BTreeMap<Vec<String>, &'t str>) -> BTreeMa
 }
 
 /// Strongly connected components of more than one file: files that reach each other.
-fn components<'t>(graph: &Graph<'t>) -> Vec<Vec<&'t str>> {
+fn components<'t>(graph: &ImportGraph<'t>) -> Vec<Vec<&'t str>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> =
         graph.keys().map(|from| (*from, reachable(graph, from))).collect();
     let mut seen = BTreeSet::new();
@@ -115,7 +119,7 @@ fn components<'t>(graph: &Graph<'t>) -> Vec<Vec<&'t str>> {
     out
 }
 
-fn reachable<'t>(graph: &Graph<'t>, from: &'t str) -> BTreeSet<&'t str> {
+fn reachable<'t>(graph: &ImportGraph<'t>, from: &'t str) -> BTreeSet<&'t str> {
     let mut out = BTreeSet::new();
     let mut next = vec![from];
     while let Some(file) = next.pop() {

@@ -5,14 +5,14 @@
 
 /// One token and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token<'t> {
+pub struct RustToken<'t> {
     /// An identifier, a lifetime, one punctuation character, `::`, or `"` for any literal.
     pub text: &'t str,
     /// Line, from 1.
     pub line: usize,
 }
 
-impl Token<'_> {
+impl RustToken<'_> {
     /// Whether it is a name or keyword.
     pub fn is_word(&self) -> bool {
         self.text.starts_with(|c: char| c == '_' || c.is_alphabetic())
@@ -20,7 +20,7 @@ impl Token<'_> {
 }
 
 /// All tokens of a text.
-pub fn tokens(text: &str) -> Vec<Token<'_>> {
+pub fn tokens(text: &str) -> Vec<RustToken<'_>> {
     let mut lexer = Lexer { text, at: 0, line: 1 };
     let mut out = Vec::new();
     while let Some(token) = lexer.next() {
@@ -30,7 +30,7 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
 }
 
 /// Leaves out every item under `#[cfg(test)]` or `#[test]`.
-pub fn without_tests(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
+pub fn without_tests(tokens: Vec<RustToken<'_>>) -> Vec<RustToken<'_>> {
     let mut out = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
@@ -45,7 +45,7 @@ pub fn without_tests(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
 }
 
 /// Index of the token that closes the bracket opened at `open`; the last token when it is never closed.
-pub fn closing(tokens: &[Token<'_>], open: usize) -> usize {
+pub fn closing(tokens: &[RustToken<'_>], open: usize) -> usize {
     let mut depth = 0usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
         match token.text {
@@ -63,18 +63,18 @@ pub fn closing(tokens: &[Token<'_>], open: usize) -> usize {
 }
 
 /// Whether the tokens from `at` spell `words`.
-pub fn spells(tokens: &[Token<'_>], at: usize, words: &[&str]) -> bool {
+pub fn spells(tokens: &[RustToken<'_>], at: usize, words: &[&str]) -> bool {
     words.iter().enumerate().all(|(n, word)| tokens.get(at + n).is_some_and(|t| t.text == *word))
 }
 
-fn attribute_is_test(tokens: &[Token<'_>]) -> bool {
+fn attribute_is_test(tokens: &[RustToken<'_>]) -> bool {
     spells(tokens, 0, &["#", "[", "cfg", "(", "test", ")", "]"])
         || spells(tokens, 0, &["#", "[", "test", "]"])
         || spells(tokens, 0, &["#", "[", "cfg", "(", "all", "(", "test"])
 }
 
 /// The index after the item that starts with an attribute at `at`: past its block or its semicolon.
-fn after_item(tokens: &[Token<'_>], mut at: usize) -> usize {
+fn after_item(tokens: &[RustToken<'_>], mut at: usize) -> usize {
     while at < tokens.len() {
         match tokens[at].text {
             "{" => return closing(tokens, at) + 1,
@@ -93,7 +93,7 @@ struct Lexer<'t> {
 }
 
 impl<'t> Lexer<'t> {
-    fn next(&mut self) -> Option<Token<'t>> {
+    fn next(&mut self) -> Option<RustToken<'t>> {
         self.skip_blank_and_comments();
         let rest = self.rest();
         let first = rest.chars().next()?;
@@ -101,7 +101,7 @@ impl<'t> Lexer<'t> {
         let (length, literal) = measure(rest, first);
         let taken = &rest[..length];
         self.advance(length);
-        Some(Token { text: if literal { "\"" } else { taken }, line })
+        Some(RustToken { text: if literal { "\"" } else { taken }, line })
     }
 
     fn rest(&self) -> &'t str {

@@ -3,9 +3,12 @@
 //! Each rule takes a [`tree::Tree`] and returns what offends; `tests/tidy.rs` applies them to this repository and
 //! to a small bad example each. They read text, never compiled code, and mend nothing.
 
+pub mod banned_words;
 pub mod contract;
 pub mod counters;
+pub mod documented_commands;
 pub mod e2e;
+pub mod file_access;
 pub mod floors;
 pub mod heads;
 pub mod imports;
@@ -14,13 +17,10 @@ pub mod licences;
 pub mod links;
 pub mod measures;
 pub mod monitoring;
-pub mod places;
-pub mod promises;
+pub mod path_uses;
+pub mod promise_tests;
 pub mod purity;
-pub mod shown;
 pub mod sizes;
 pub mod skip;
 pub mod tree;
 pub mod unsafety;
-pub mod uses;
-pub mod words;

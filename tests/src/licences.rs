@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::tree::Offence;
+use crate::tree::RuleBreach;
 
 /// Licences whose code may be part of a program under Apache-2.0 or MIT without further duty than notice.
 const FREE: [&str; 15] = [
@@ -27,12 +27,12 @@ const FREE: [&str; 15] = [
 ];
 
 #[derive(Debug, Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
+struct CargoMetadata {
+    packages: Vec<CargoPackage>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Package {
+struct CargoPackage {
     name: String,
     version: String,
     license: Option<String>,
@@ -43,14 +43,14 @@ struct Package {
 /// # Errors
 ///
 /// When the text is not that output.
-pub fn offences(metadata: &str) -> serde_json::Result<Vec<Offence>> {
-    let metadata: Metadata = serde_json::from_str(metadata)?;
+pub fn offences(metadata: &str) -> serde_json::Result<Vec<RuleBreach>> {
+    let metadata: CargoMetadata = serde_json::from_str(metadata)?;
     let judged = metadata.packages.iter().map(|package| (package, package.license.as_deref()));
     Ok(judged
         .filter(|(_, licence)| !licence.is_some_and(is_free))
         .map(|(package, licence)| {
             let name = format!("{} {}", package.name, package.version);
-            Offence::new(
+            RuleBreach::new(
                 &name,
                 0,
                 format!("licence `{}` is not on the list", licence.unwrap_or("none")),

@@ -4,10 +4,10 @@
 
 use std::path::{Component, Path};
 
-use crate::tree::{Offence, Tree};
+use crate::tree::{RuleBreach, SourceTree};
 
 /// Relative links to files that do not exist.
-pub fn offences(tree: &Tree) -> Vec<Offence> {
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
         for (at, line) in file.text.lines().enumerate() {
@@ -15,10 +15,11 @@ pub fn offences(tree: &Tree) -> Vec<Offence> {
                 let folder = Path::new(&file.path).parent().unwrap_or(Path::new(""));
                 let path = normal(&folder.join(target));
                 let prefix = format!("{path}/");
-                let there = |f: &crate::tree::File| f.path == path || f.path.starts_with(&prefix);
+                let there =
+                    |f: &crate::tree::SourceFile| f.path == path || f.path.starts_with(&prefix);
                 if !tree.files.iter().any(there) {
                     let text = format!("the link to `{target}` leads nowhere");
-                    out.push(Offence::new(&file.path, at + 1, text));
+                    out.push(RuleBreach::new(&file.path, at + 1, text));
                 }
             }
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::sizes::RATCHET;
-use crate::tree::{File, Offence, Tree};
+use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
 pub mod comments;
 pub mod cycles;
@@ -18,14 +18,14 @@ pub mod tuples;
 pub mod types;
 
 #[derive(Debug, Default, Deserialize)]
-struct Ratchet {
+struct MeasureRatchet {
     #[serde(default)]
     measures: BTreeMap<String, usize>,
 }
 
 /// Everything that is measured, by its name in the ratchet; smaller is better.
-pub fn of(tree: &Tree) -> BTreeMap<String, usize> {
-    let files: Vec<&File> = tree.files.iter().filter(|file| is_product(file)).collect();
+pub fn measure_tree(tree: &SourceTree) -> BTreeMap<String, usize> {
+    let files: Vec<&SourceFile> = tree.files.iter().filter(|file| is_product(file)).collect();
     let mut all = BTreeMap::new();
     all.extend(types::measure(&files));
     all.extend(tuples::measure(&files));
@@ -36,13 +36,13 @@ pub fn of(tree: &Tree) -> BTreeMap<String, usize> {
 }
 
 /// Figures that are worse than the ratchet says, and entries that are out of date.
-pub fn offences(tree: &Tree) -> Vec<Offence> {
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let text = tree.file(RATCHET).map_or("", |file| &file.text);
-    let ratchet: Ratchet = match toml::from_str(text) {
+    let ratchet: MeasureRatchet = match toml::from_str(text) {
         Ok(ratchet) => ratchet,
-        Err(error) => return vec![Offence::new(RATCHET, 0, format!("cannot be read: {error}"))],
+        Err(error) => return vec![RuleBreach::new(RATCHET, 0, format!("cannot be read: {error}"))],
     };
-    let found = of(tree);
+    let found = measure_tree(tree);
     let judged = found.iter().filter_map(|(name, now)| {
         let before = ratchet.measures.get(name).copied().unwrap_or(0);
         let text = if *now > before {
@@ -52,15 +52,15 @@ pub fn offences(tree: &Tree) -> Vec<Offence> {
         } else {
             return None;
         };
-        Some(Offence::new(RATCHET, 0, text))
+        Some(RuleBreach::new(RATCHET, 0, text))
     });
     let gone = ratchet.measures.keys().filter(|name| !found.contains_key(*name));
-    let gone = gone.map(|name| Offence::new(RATCHET, 0, format!("nothing measures `{name}`")));
+    let gone = gone.map(|name| RuleBreach::new(RATCHET, 0, format!("nothing measures `{name}`")));
     judged.chain(gone).collect()
 }
 
 /// Source of a library or program of the product, without what only tests compile.
-fn is_product(file: &File) -> bool {
+fn is_product(file: &SourceFile) -> bool {
     file.source_of().is_some() && !file.is_unit_tests()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! By the names that such code cannot do without. `Duration` and addresses are values and welcome.
 
-use crate::tree::{File, Offence, Tree};
+use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
 /// Crates that must stay pure.
 const CRATES: [&str; 6] = ["wire", "model", "probe", "ha", "names", "convert"];
@@ -23,12 +23,12 @@ const WORLD: [&str; 11] = [
 ];
 
 /// Uses of such names in product code of those crates.
-pub fn offences(tree: &Tree) -> Vec<Offence> {
-    let pure = |file: &&File| file.source_of().is_some_and(|name| CRATES.contains(&name));
-    tree.files.iter().filter(pure).flat_map(of_file).collect()
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
+    let pure = |file: &&SourceFile| file.source_of().is_some_and(|name| CRATES.contains(&name));
+    tree.files.iter().filter(pure).flat_map(file_offences).collect()
 }
 
-fn of_file(file: &File) -> Vec<Offence> {
+fn file_offences(file: &SourceFile) -> Vec<RuleBreach> {
     let tokens = file.product_tokens();
     let named = |at: usize| {
         let type_name = tokens[at].text.starts_with(|c: char| c.is_uppercase());
@@ -39,7 +39,7 @@ fn of_file(file: &File) -> Vec<Offence> {
         .map(|at| {
             let text =
                 format!("`{}` does not belong into a pure crate: pass it in", tokens[at].text);
-            Offence::new(&file.path, tokens[at].line, text)
+            RuleBreach::new(&file.path, tokens[at].line, text)
         })
         .collect()
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::lexer::{Token, closing};
-use crate::tree::{Offence, Tree};
+use crate::lexer::{RustToken, closing};
+use crate::tree::{RuleBreach, SourceTree};
 
 /// Where the ratchet lies.
 pub const RATCHET: &str = "tests/ratchet.toml";
@@ -23,7 +23,7 @@ const SOURCES: [&str; 10] =
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Ratchet {
+struct SizeRatchet {
     /// Lines by path.
     files: BTreeMap<String, usize>,
     /// Lines by `path::function`.
@@ -31,42 +31,46 @@ struct Ratchet {
 }
 
 /// Files and functions that are too long, and entries of the ratchet that are out of date.
-pub fn offences(tree: &Tree) -> Vec<Offence> {
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let text = tree.file(RATCHET).map_or("", |file| &file.text);
-    let ratchet: Ratchet = match toml::from_str(text) {
+    let ratchet: SizeRatchet = match toml::from_str(text) {
         Ok(ratchet) => ratchet,
-        Err(error) => return vec![Offence::new(RATCHET, 0, format!("cannot be read: {error}"))],
+        Err(error) => return vec![RuleBreach::new(RATCHET, 0, format!("cannot be read: {error}"))],
     };
     let files = tree
         .files
         .iter()
         .filter(|file| SOURCES.iter().any(|ending| file.path.ends_with(ending)))
-        .map(|file| Length { key: file.path.clone(), line: 0, lines: file.text.lines().count() });
+        .map(|file| ItemLength {
+            key: file.path.clone(),
+            line: 0,
+            lines: file.text.lines().count(),
+        });
     let functions = tree.rust().flat_map(|file| {
-        functions(&file.tokens()).into_iter().map(move |(name, line, lines)| Length {
+        functions(&file.tokens()).into_iter().map(move |(name, line, lines)| ItemLength {
             key: format!("{}::{name}", file.path),
             line,
             lines,
         })
     });
-    let mut out = judge("file", FILE_LINES, files, &ratchet.files);
-    out.extend(judge("function", FUNCTION_LINES, functions, &ratchet.functions));
+    let mut out = compare_with_limit("file", FILE_LINES, files, &ratchet.files);
+    out.extend(compare_with_limit("function", FUNCTION_LINES, functions, &ratchet.functions));
     out
 }
 
-struct Length {
+struct ItemLength {
     key: String,
     line: usize,
     lines: usize,
 }
 
-fn judge(
+fn compare_with_limit(
     what: &str,
     limit: usize,
-    found: impl Iterator<Item = Length>,
+    found: impl Iterator<Item = ItemLength>,
     exceptions: &BTreeMap<String, usize>,
-) -> Vec<Offence> {
-    let mut longest: BTreeMap<String, Length> = BTreeMap::new();
+) -> Vec<RuleBreach> {
+    let mut longest: BTreeMap<String, ItemLength> = BTreeMap::new();
     for length in found {
         let known = longest.get(&length.key).map_or(0, |known| known.lines);
         if length.lines > known {
@@ -74,7 +78,7 @@ fn judge(
         }
     }
     let mut out = Vec::new();
-    for Length { key, line, lines } in longest.values() {
+    for ItemLength { key, line, lines } in longest.values() {
         let path = key.split("::").next().unwrap_or(key);
         let text = match exceptions.get(key) {
             None if *lines > limit => {
@@ -85,21 +89,25 @@ fn judge(
             }
             _ => continue,
         };
-        out.push(Offence::new(path, *line, text));
+        out.push(RuleBreach::new(path, *line, text));
     }
     for (key, before) in exceptions {
         let now = longest.get(key).map_or(0, |length| length.lines);
         if now <= limit {
-            out.push(Offence::new(RATCHET, 0, format!("`{key}` needs no exception: remove it")));
+            out.push(RuleBreach::new(RATCHET, 0, format!("`{key}` needs no exception: remove it")));
         } else if now < *before {
-            out.push(Offence::new(RATCHET, 0, format!("`{key}` shrank to {now}: lower its entry")));
+            out.push(RuleBreach::new(
+                RATCHET,
+                0,
+                format!("`{key}` shrank to {now}: lower its entry"),
+            ));
         }
     }
     out
 }
 
 /// Name, line and length of each function with a body.
-fn functions(tokens: &[Token<'_>]) -> Vec<(String, usize, usize)> {
+fn functions(tokens: &[RustToken<'_>]) -> Vec<(String, usize, usize)> {
     let mut out = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let named = tokens.get(at + 1).filter(|name| token.text == "fn" && name.is_word());
@@ -112,7 +120,7 @@ fn functions(tokens: &[Token<'_>]) -> Vec<(String, usize, usize)> {
 }
 
 /// The brace that opens the body of the function at `at`; `None` for a declaration.
-fn body(tokens: &[Token<'_>], mut at: usize) -> Option<usize> {
+fn body(tokens: &[RustToken<'_>], mut at: usize) -> Option<usize> {
     while let Some(token) = tokens.get(at) {
         match token.text {
             "{" => return Some(at),

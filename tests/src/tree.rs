@@ -7,18 +7,18 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::lexer::{self, Token};
+use crate::lexer::{self, RustToken};
 
 /// One text file.
 #[derive(Debug)]
-pub struct File {
+pub struct SourceFile {
     /// Path from the top of the tree, with forward slashes.
     pub path: String,
     /// Its text.
     pub text: String,
 }
 
-impl File {
+impl SourceFile {
     /// Whether it is Rust source.
     pub fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
@@ -36,32 +36,32 @@ impl File {
     }
 
     /// Its Rust tokens, comments and the contents of literals left out.
-    pub fn tokens(&self) -> Vec<Token<'_>> {
+    pub fn tokens(&self) -> Vec<RustToken<'_>> {
         lexer::tokens(&self.text)
     }
 
     /// Its Rust tokens without modules and items that only tests compile.
-    pub fn product_tokens(&self) -> Vec<Token<'_>> {
+    pub fn product_tokens(&self) -> Vec<RustToken<'_>> {
         if self.is_unit_tests() { Vec::new() } else { lexer::without_tests(self.tokens()) }
     }
 }
 
 /// A source tree.
 #[derive(Debug, Default)]
-pub struct Tree {
+pub struct SourceTree {
     /// Sorted by path.
-    pub files: Vec<File>,
+    pub files: Vec<SourceFile>,
 }
 
-impl Tree {
+impl SourceTree {
     /// A tree of these paths and texts.
-    pub fn of(files: &[(&str, &str)]) -> Tree {
-        let mut files: Vec<File> = files
+    pub fn from_files(files: &[(&str, &str)]) -> SourceTree {
+        let mut files: Vec<SourceFile> = files
             .iter()
-            .map(|(path, text)| File { path: (*path).to_owned(), text: (*text).to_owned() })
+            .map(|(path, text)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() })
             .collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        Tree { files }
+        SourceTree { files }
     }
 
     /// Reads the tree under `top`; files that are not UTF-8 are left out.
@@ -69,14 +69,14 @@ impl Tree {
     /// # Errors
     ///
     /// When a folder or file cannot be read.
-    pub fn read(top: &Path) -> std::io::Result<Tree> {
+    pub fn read(top: &Path) -> std::io::Result<SourceTree> {
         let ignore = fs::read_to_string(top.join(".gitignore")).unwrap_or_default();
         let ignored: Vec<PathBuf> = ignore
             .lines()
             .filter_map(|line| line.trim().strip_prefix('/'))
             .map(|line| top.join(line.trim_end_matches('/')))
             .collect();
-        let mut tree = Tree::default();
+        let mut tree = SourceTree::default();
         let mut folders = vec![top.to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder)? {
@@ -100,17 +100,17 @@ impl Tree {
     /// # Errors
     ///
     /// As [`Tree::read`].
-    pub fn of_this_repository() -> std::io::Result<Tree> {
-        Tree::read(&top())
+    pub fn read_repository() -> std::io::Result<SourceTree> {
+        SourceTree::read(&top())
     }
 
     /// The file at exactly this path.
-    pub fn file(&self, path: &str) -> Option<&File> {
+    pub fn file(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
     /// All Rust files.
-    pub fn rust(&self) -> impl Iterator<Item = &File> {
+    pub fn rust(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.is_rust())
     }
 
@@ -122,7 +122,8 @@ impl Tree {
         };
         let relative = path.strip_prefix(top).unwrap_or(path);
         if let Ok(text) = String::from_utf8(bytes) {
-            self.files.push(File { path: relative.to_string_lossy().replace('\\', "/"), text });
+            self.files
+                .push(SourceFile { path: relative.to_string_lossy().replace('\\', "/"), text });
         }
         Ok(())
     }
@@ -135,7 +136,7 @@ pub fn top() -> PathBuf {
 
 /// One breach of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offence {
+pub struct RuleBreach {
     /// The file.
     pub path: String,
     /// The line, from 1; 0 when the whole file is meant.
@@ -144,14 +145,14 @@ pub struct Offence {
     pub text: String,
 }
 
-impl Offence {
+impl RuleBreach {
     /// An offence of `file`.
-    pub fn new(file: &str, line: usize, text: impl Into<String>) -> Offence {
-        Offence { path: file.to_owned(), line, text: text.into() }
+    pub fn new(file: &str, line: usize, text: impl Into<String>) -> RuleBreach {
+        RuleBreach { path: file.to_owned(), line, text: text.into() }
     }
 }
 
-impl fmt::Display for Offence {
+impl fmt::Display for RuleBreach {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(to, "{}: {}", self.path, self.text),

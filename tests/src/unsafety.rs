@@ -3,20 +3,20 @@
 //! The lint `unsafe_code` denies it everywhere else too; this rule is the list that one reads in review. It does
 //! not judge whether a reason holds.
 
-use crate::tree::{Offence, Tree};
+use crate::tree::{RuleBreach, SourceTree};
 
 /// The files that may hold unsafe code.
 pub const FILES: &[&str] = &[
     "crates/bpf/src/sys.rs",
-    "crates/daemon/src/footprint.rs",
-    "crates/daemon/src/links/sys.rs",
-    "crates/daemon/src/uplinks/sys.rs",
+    "crates/daemon/src/memory_footprint.rs",
+    "crates/daemon/src/links/frame_socket.rs",
+    "crates/daemon/src/uplinks/netns.rs",
     "crates/daemon/src/local_time.rs",
-    "crates/daemon/src/names/batch.rs",
-    "crates/daemon/src/probe/confine.rs",
-    "crates/daemon/src/sys.rs",
+    "crates/daemon/src/name_server/datagram_batch.rs",
+    "crates/daemon/src/health_check/program_limits.rs",
+    "crates/daemon/src/packet_socket.rs",
     "crates/l7/src/sys.rs",
-    "crates/lab/src/line/sys.rs",
+    "crates/lab/src/link_emulation/sys.rs",
     "crates/lab/src/sys.rs",
 ];
 
@@ -24,7 +24,7 @@ pub const FILES: &[&str] = &[
 const NOTE_LINES: usize = 8;
 
 /// Unsafe code elsewhere, blocks without a note, and entries that need no permission.
-pub fn offences(tree: &Tree) -> Vec<Offence> {
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     for file in tree.rust() {
         let allowed = FILES.contains(&file.path.as_str());
@@ -33,21 +33,21 @@ pub fn offences(tree: &Tree) -> Vec<Offence> {
         let blocks = || tokens.iter().filter(|token| token.text == "unsafe");
         if allowed && blocks().next().is_none() {
             let text = "holds no unsafe code: take it off the list in `tests/src/unsafety.rs`";
-            out.push(Offence::new(&file.path, 0, text));
+            out.push(RuleBreach::new(&file.path, 0, text));
         }
         for token in blocks() {
             let above = &lines[token.line.saturating_sub(NOTE_LINES)..token.line];
             if !allowed {
                 let text = "unsafe code may not stand here: use rustix or socket2";
-                out.push(Offence::new(&file.path, token.line, text));
+                out.push(RuleBreach::new(&file.path, token.line, text));
             } else if !above.iter().any(|line| line.contains("SAFETY:")) {
                 let text = "unsafe block without a `// SAFETY:` note above it";
-                out.push(Offence::new(&file.path, token.line, text));
+                out.push(RuleBreach::new(&file.path, token.line, text));
             }
         }
         if !allowed && let Some(token) = tokens.iter().find(|token| token.text == "unsafe_code") {
             let text = "only the listed files may change the lint on unsafe code";
-            out.push(Offence::new(&file.path, token.line, text));
+            out.push(RuleBreach::new(&file.path, token.line, text));
         }
     }
     out

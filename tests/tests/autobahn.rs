@@ -16,11 +16,11 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tests::e2e::balancer::{Balancer, figure};
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
-use tests::e2e::servers::reserved;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::{TestBalancer, figure};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::servers::reserve_port;
 use tests::e2e::target::tool;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
@@ -32,20 +32,20 @@ fn every_case_ends_as_it_does_without_us() {
         return;
     };
     let cases: Vec<&str> = asked.split(',').collect();
-    let (dir, through, direct) = (Dir::new(), reserved(), reserved());
-    let setup = Setup::http(&[through.address()]).quiet();
+    let (dir, through, direct) = (TestDir::new(), reserve_port(), reserve_port());
+    let setup = BalancerConfig::http(&[through.address()]).quiet();
     let front = setup.fronts()[0];
     let mut command = Command::new(tool("autobahn/bin/python"));
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/websockets.py"));
     command.args([through.address(), front, direct.address()].map(|at| at.port().to_string()));
-    let mut server = Process::start(command);
+    let mut server = ChildProcess::start(command);
     for port in [&through, &direct] {
         wait::until("the echo server accepts", || {
-            assert!(server.ended().is_none(), "{}", server.said());
+            assert!(server.try_wait().is_none(), "{}", server.output());
             std::net::TcpStream::connect(port.address()).is_ok()
         });
     }
-    let balancer = Balancer::start(&setup);
+    let balancer = TestBalancer::start(&setup);
     let spec = json!({
         "outdir": dir.join("report"),
         "servers": [
@@ -80,5 +80,5 @@ fn every_case_ends_as_it_does_without_us() {
     let failed = |ended: &(String, String)| ended.0 == "FAILED" || ended.1 == "FAILED";
     let worse = differ.iter().filter(|(_, ended)| failed(ended)).count();
     assert!(!through.is_empty() && worse == 0, "{differ:?}");
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }

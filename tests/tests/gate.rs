@@ -14,7 +14,7 @@ fn gate(second: u8) -> Output {
     let place = TemporaryDir::new("gate").unwrap();
     let path: &Path = place.path();
     for dir in [".ci", "bin", "tests"] {
-        files::make::make_dir(&path.join(dir), 0o700).unwrap();
+        files::create::make_dir(&path.join(dir), 0o700).unwrap();
     }
     std::fs::copy(top().join(".ci/run"), path.join(".ci/run")).unwrap();
     let failed = "echo 'test result: FAILED. 7 passed; 1 failed; 0 ignored'\n\
@@ -30,7 +30,7 @@ fn gate(second: u8) -> Output {
         ("bin/rustc", "echo 'host: x86_64-unknown-linux-gnu'"),
         ("bin/du", "echo '1M target'"),
     ] {
-        files::make::write(&path.join(name), format!("#!/bin/sh\n{does}\n"), 0o700).unwrap();
+        files::create::write(&path.join(name), format!("#!/bin/sh\n{does}\n"), 0o700).unwrap();
     }
     let paths = format!("{}:{}", path.join("bin").display(), std::env::var("PATH").unwrap());
     Command::new(path.join(".ci/run")).arg("test").env("PATH", paths).output().unwrap()

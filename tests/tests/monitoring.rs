@@ -11,16 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use serde_json::Value;
-use tests::e2e::balancer::{Balancer, program};
-use tests::e2e::client::Client;
-use tests::e2e::servers::{origin, reserved};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::{TestBalancer, program};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::servers::{origin, reserve_port};
 use tests::e2e::tools::curl_text;
 use tests::e2e::wait;
-use tests::monitoring::known::{Metric, Metrics, documented, family, scraped, stem, written};
-use tests::monitoring::promql::{Selector, Uses, uses};
+use tests::monitoring::known::{
+    KnownMetric, KnownMetrics, find_family, metric_names_in_source, parse_page, parse_scrape, stem,
+};
+use tests::monitoring::promql::{ExpressionNames, MetricSelector, parse_expression};
 use tests::monitoring::yaml;
-use tests::tree::{Tree, top};
+use tests::tree::{SourceTree, top};
 
 const DASHBOARD: &str = "packaging/grafana/steelyard.json";
 const RULES: &str = "packaging/prometheus/steelyard.rules.yml";
@@ -52,9 +54,9 @@ fn read(path: &str) -> String {
 
 /// A scrape of a daemon with services of both kinds, a rule, kept clients and names, after traffic that went well and
 /// traffic that did not.
-fn scrape() -> Metrics {
+fn scrape() -> KnownMetrics {
     let web = origin("a");
-    let [tcp, names, metrics, nobody] = [(); 4].map(|()| reserved());
+    let [tcp, names, metrics, nobody] = [(); 4].map(|()| reserve_port());
     let more = format!(
         "[[service.shop.rule]]\nname = \"old\"\nwhen = {{ path = \"/old\" }}\nanswer = {{ status = 404 }}\n\
          [service.mail]\nlisten = \"{}\"\nforward = \"tcp\"\npool = \"mail\"\n\
@@ -65,18 +67,18 @@ fn scrape() -> Metrics {
         nobody.address(),
         names.address(),
     );
-    let setup = Setup::http(&[web.address()])
+    let setup = BalancerConfig::http(&[web.address()])
         .global(&format!("metrics = \"{}\"", metrics.address()))
         .service("sticky = \"10m\"")
-        .more(&more);
-    let balancer = Balancer::start(&setup);
+        .with_tables(&more);
+    let balancer = TestBalancer::start(&setup);
     for target in ["/", "/old", "/status/503"] {
         balancer.client().get(target);
     }
     let mut twice = balancer.client();
     twice.send("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
-    assert_eq!(twice.answer().status(), 400);
-    let _refused = Client::to(tcp.address());
+    assert_eq!(twice.read_answer().status(), 400);
+    let _refused = HttpClient::connect(tcp.address());
     let url = format!("http://{}/metrics", metrics.address());
     let rows = [
         ("steelyard_server_phase_seconds_bucket{", "phase=\"first-byte\""),
@@ -84,27 +86,27 @@ fn scrape() -> Metrics {
         ("steelyard_server_causes_total{", "pool=\"mail\""),
         ("steelyard_rule_hits_total{", "rule=\"old\"} 1"),
     ];
-    wait::some("rows of what happened", || {
+    wait::until_some("rows of what happened", || {
         let text = curl_text(&[&url]);
         let has = |(name, with): &(&str, &str)| {
             text.lines().any(|line| line.starts_with(name) && line.contains(with))
         };
-        rows.iter().all(has).then(|| scraped(&text))
+        rows.iter().all(has).then(|| parse_scrape(&text))
     })
 }
 
 #[test]
 fn the_page_has_every_metric_with_its_type_unit_and_labels() {
-    let (shown, page) = (scrape(), documented(&read(PAGE)));
+    let (shown, page) = (scrape(), parse_page(&read(PAGE)));
     assert!(shown.len() > 90, "{}", shown.len());
     for (name, metric) in &shown {
         let row = page.get(name).unwrap_or_else(|| panic!("{PAGE} lacks {name}: {metric:?}"));
         assert_eq!((&row.kind, &row.unit), (&metric.kind, &metric.unit), "{name}");
-        let labels = |of: &Metric| of.labels.keys().cloned().collect::<BTreeSet<_>>();
-        assert!(!metric.seen || labels(row) == labels(metric), "{name}: {row:?} {metric:?}");
+        let labels = |of: &KnownMetric| of.labels.keys().cloned().collect::<BTreeSet<_>>();
+        assert!(!metric.has_row || labels(row) == labels(metric), "{name}: {row:?} {metric:?}");
     }
-    let tree = Tree::of_this_repository().unwrap();
-    let source = written(&tree);
+    let tree = SourceTree::read_repository().unwrap();
+    let source = metric_names_in_source(&tree);
     let stems: BTreeSet<&str> = page.iter().map(|(name, metric)| stem(name, metric)).collect();
     for (name, file) in &source {
         assert!(stems.contains(name), "{PAGE} lacks {name} of {}", file.path);
@@ -118,7 +120,9 @@ fn the_page_has_every_metric_with_its_type_unit_and_labels() {
             assert!(file.text.contains(&format!("Unit::{unit}")), "{name} is not in {unit}");
         }
     }
-    for (name, row) in page.iter().filter(|(name, _)| !shown.get(*name).is_some_and(|it| it.seen)) {
+    for (name, row) in
+        page.iter().filter(|(name, _)| !shown.get(*name).is_some_and(|it| it.has_row))
+    {
         let file = source.get(stem(name, row)).unwrap_or_else(|| panic!("no row of {name}"));
         for label in row.labels.keys().map(|label| format!("\"{label}\"")) {
             assert!(file.text.contains(&label), "{name} has no label {label} in {}", file.path);
@@ -127,29 +131,34 @@ fn the_page_has_every_metric_with_its_type_unit_and_labels() {
 }
 
 /// What expressions may name.
-struct Judge {
-    shown: Metrics,
-    page: Metrics,
+struct ExpressionChecker {
+    shown: KnownMetrics,
+    page: KnownMetrics,
     /// Metrics that rules record, with their labels.
     recorded: BTreeMap<String, BTreeSet<String>>,
     source: String,
 }
 
-impl Judge {
-    fn new() -> Judge {
-        let tree = Tree::of_this_repository().unwrap();
+impl ExpressionChecker {
+    fn new() -> ExpressionChecker {
+        let tree = SourceTree::read_repository().unwrap();
         let words = "crates/l4/bpf/abi/words.h";
         let of_product =
             |path: &str| path == words || (path.starts_with("crates/") && path.contains("/src/"));
         let files =
             tree.files.iter().filter(|file| of_product(&file.path) && !file.is_unit_tests());
         let source = files.map(|file| file.text.as_str()).collect();
-        Judge { shown: scrape(), page: documented(&read(PAGE)), recorded: BTreeMap::new(), source }
+        ExpressionChecker {
+            shown: scrape(),
+            page: parse_page(&read(PAGE)),
+            recorded: BTreeMap::new(),
+            source,
+        }
     }
 
     /// The labels of what an expression names; every name and value must exist.
-    fn labels(&self, text: &str) -> (Uses, BTreeSet<String>) {
-        let found = uses(text).unwrap_or_else(|error| panic!("{error}"));
+    fn labels(&self, text: &str) -> (ExpressionNames, BTreeSet<String>) {
+        let found = parse_expression(text).unwrap_or_else(|error| panic!("{error}"));
         let mut labels: BTreeSet<String> = ["job", "instance"].map(String::from).into();
         for selector in &found.selectors {
             let own = self.of(selector).unwrap_or_else(|why| panic!("{why}: {text}"));
@@ -162,9 +171,9 @@ impl Judge {
         (found, left)
     }
 
-    fn of(&self, selector: &Selector) -> Result<BTreeSet<String>, String> {
-        let Selector { name, matchers } = selector;
-        let known = family(&self.page, name);
+    fn of(&self, selector: &MetricSelector) -> Result<BTreeSet<String>, String> {
+        let MetricSelector { name, matchers } = selector;
+        let known = find_family(&self.page, name);
         let mut labels: BTreeSet<String> = match (known, self.recorded.get(name)) {
             (Some(metric), _) => metric.labels.keys().cloned().collect(),
             (None, Some(labels)) => labels.clone(),
@@ -191,7 +200,7 @@ impl Judge {
 
     /// In the scrape; where it has no such row yet, in the source.
     fn is_value(&self, name: &str, label: &str, value: &str) -> bool {
-        let shown = family(&self.shown, name).and_then(|metric| metric.labels.get(label));
+        let shown = find_family(&self.shown, name).and_then(|metric| metric.labels.get(label));
         let closed = !HAPPENED.iter().any(|(of, on)| *of == name && *on == label);
         match shown {
             Some(values) if closed => values.contains(value),
@@ -216,7 +225,7 @@ fn after<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
 
 #[test]
 fn rules_name_what_is_there_and_say_what_to_look_at() {
-    let mut judge = Judge::new();
+    let mut judge = ExpressionChecker::new();
     let rules = yaml::read(&read(RULES)).unwrap_or_else(|error| panic!("{RULES}: {error}"));
     let groups = rules["groups"].as_array().unwrap();
     let (mut names, mut verbs) = (BTreeSet::new(), BTreeSet::new());
@@ -263,7 +272,7 @@ fn rules_name_what_is_there_and_say_what_to_look_at() {
 
 #[test]
 fn the_dashboard_names_what_is_there() {
-    let judge = Judge::new();
+    let judge = ExpressionChecker::new();
     let board: Value = serde_json::from_str(&read(DASHBOARD)).unwrap();
     assert!(board["schemaVersion"].as_u64() >= Some(38) && board["id"].is_null());
     let variables = board["templating"]["list"].as_array().unwrap();
@@ -329,11 +338,12 @@ fn given(expression: &str, names: &BTreeSet<&str>) {
 
 #[test]
 fn what_is_not_there_is_found() {
-    let page = documented("| `steelyard_a_total` | counter | | `b` | 1 | Things. |\n");
-    let shown = scraped("# TYPE steelyard_a counter\nsteelyard_a_total{b=\"c\"} 1\n# EOF\n");
+    let page = parse_page("| `steelyard_a_total` | counter | | `b` | 1 | Things. |\n");
+    let shown = parse_scrape("# TYPE steelyard_a counter\nsteelyard_a_total{b=\"c\"} 1\n# EOF\n");
     assert_eq!(shown["steelyard_a_total"].labels["b"], ["c".to_owned()].into());
-    let judge = Judge { shown, page, recorded: BTreeMap::new(), source: "\"d\"".to_owned() };
-    let of = |text: &str| judge.of(&uses(text).unwrap().selectors[0]);
+    let judge =
+        ExpressionChecker { shown, page, recorded: BTreeMap::new(), source: "\"d\"".to_owned() };
+    let of = |text: &str| judge.of(&parse_expression(text).unwrap().selectors[0]);
     assert!(of("steelyard_a_total{b=\"c\",instance=~\"$instance\"}").is_ok());
     for wrong in [
         "steelyard_a",

@@ -7,11 +7,11 @@
 
 use model::cause::Cause;
 use model::config::load;
-use model::users::ended::{self, Outcome};
+use model::slo::outcome::{self, SloOutcome};
 use tests::contract::document::document;
-use tests::contract::source::Source;
+use tests::contract::source::TypeIndex;
 use tests::contract::typescript::typescript;
-use tests::tree::{File, Tree, top};
+use tests::tree::{SourceFile, SourceTree, top};
 
 /// The fenced blocks of a page in one language.
 fn blocks<'t>(page: &'t str, language: &str) -> Vec<&'t str> {
@@ -19,13 +19,13 @@ fn blocks<'t>(page: &'t str, language: &str) -> Vec<&'t str> {
     page.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).collect()
 }
 
-fn page<'t>(tree: &'t Tree, path: &str) -> &'t File {
+fn page<'t>(tree: &'t SourceTree, path: &str) -> &'t SourceFile {
     tree.file(path).unwrap()
 }
 
 #[test]
 fn configurations_on_pages_are_valid() {
-    let tree = Tree::of_this_repository().unwrap();
+    let tree = SourceTree::read_repository().unwrap();
     let mut seen = 0;
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
         for block in blocks(&file.text, "toml").into_iter().filter(|b| b.contains("[service.")) {
@@ -40,7 +40,7 @@ fn configurations_on_pages_are_valid() {
 
 #[test]
 fn what_counts_against_a_promise_is_told_as_it_is_decided() {
-    let tree = Tree::of_this_repository().unwrap();
+    let tree = SourceTree::read_repository().unwrap();
     let text = &page(&tree, "docs/users.md").text;
     let row = |first: &str, name: &str| {
         let start = format!("| `{first}` |");
@@ -53,12 +53,12 @@ fn what_counts_against_a_promise_is_told_as_it_is_decided() {
         assert_eq!(found, most, "{name}");
     };
     for cause in Cause::ALL {
-        let (outcome, error) = ended::of(*cause);
+        let (outcome, error) = outcome::classify_cause(*cause);
         let end = match outcome {
-            Outcome::Good => panic!("{} is no good end", cause.name()),
-            Outcome::Failed => "failed",
-            Outcome::Left => "left",
-            Outcome::Declined => "declined",
+            SloOutcome::Good => panic!("{} is no good end", cause.name()),
+            SloOutcome::Failed => "failed",
+            SloOutcome::ClientAborted => "left",
+            SloOutcome::Declined => "declined",
         };
         row(end, cause.name());
         if let Some(error) = error {
@@ -70,7 +70,7 @@ fn what_counts_against_a_promise_is_told_as_it_is_decided() {
 
 #[test]
 fn targets_that_the_readme_names_exist() {
-    let tree = Tree::of_this_repository().unwrap();
+    let tree = SourceTree::read_repository().unwrap();
     let makefile = &page(&tree, "Makefile").text;
     let readme = &page(&tree, "README.md").text;
     let mut seen = 0;
@@ -84,8 +84,8 @@ fn targets_that_the_readme_names_exist() {
 
 #[test]
 fn the_contract_is_written_from_the_types() {
-    let tree = Tree::of_this_repository().unwrap();
-    let document = document(&Source::read(&tree).unwrap()).unwrap();
+    let tree = SourceTree::read_repository().unwrap();
+    let document = document(&TypeIndex::read(&tree).unwrap()).unwrap();
     let json = serde_json::to_string_pretty(&document).unwrap() + "\n";
     for (path, fresh) in [
         ("docs/reference/openapi.json", json),

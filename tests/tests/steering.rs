@@ -14,11 +14,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use lab::net::{Checksums, End, Namespace, find, lay};
+use lab::net::{ChecksumMode, NetworkNamespace, VethEnd, create_veth, find};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
+use tests::e2e::dir::TestDir;
 use tests::skip::skip;
 
 /// Flows of the load: enough for any hash to use two processors.
@@ -27,13 +27,17 @@ const FLOWS: usize = 64;
 const BURST: usize = 16;
 
 /// `steelyard doctor cores` inside, with a view of its own interfaces; its exit code and what it printed.
-fn cores(inside: &Namespace, kept: &std::path::Path, arguments: &[&str]) -> (Option<i32>, Value) {
+fn cores(
+    inside: &NetworkNamespace,
+    kept: &std::path::Path,
+    arguments: &[&str],
+) -> (Option<i32>, Value) {
     cores_of(inside, "eth0", kept, arguments)
 }
 
 /// The same of another interface.
 fn cores_of(
-    inside: &Namespace,
+    inside: &NetworkNamespace,
     interface: &str,
     kept: &std::path::Path,
     arguments: &[&str],
@@ -51,7 +55,7 @@ fn cores_of(
 }
 
 /// What a file of the interface holds.
-fn held(inside: &Namespace, file: &str) -> String {
+fn held(inside: &NetworkNamespace, file: &str) -> String {
     let mut command = Command::new(find("ip"));
     command.args(["netns", "exec", inside.name(), "cat"]);
     let done = command.arg(format!("/sys/class/net/eth0/queues/{file}")).output();
@@ -59,8 +63,8 @@ fn held(inside: &Namespace, file: &str) -> String {
 }
 
 /// Sends many flows from one processor until told to stop.
-fn send(inside: &Namespace, stop: &AtomicBool) {
-    let sent = inside.within(|| {
+fn send(inside: &NetworkNamespace, stop: &AtomicBool) {
+    let sent = inside.run_inside(|| {
         let mut cpus = CpuSet::new();
         cpus.set(0);
         sched_setaffinity(None, &cpus).expect("the first processor");
@@ -90,16 +94,18 @@ fn one_processor_that_does_all_the_work_is_named_relieved_and_all_is_taken_back(
     if thread::available_parallelism().map_or(1, usize::from) < 2 {
         return skip("one processor cannot share its work");
     }
-    let (source, sink) = (Namespace::new("source").unwrap(), Namespace::new("sink").unwrap());
-    let end = |namespace| End { namespace, link: "eth0" };
-    lay(end(&source), end(&sink), 1500, Checksums::Offloaded).unwrap();
-    let beside = |namespace| End { namespace, link: "eth1" };
-    lay(beside(&source), beside(&sink), 1500, Checksums::Offloaded).unwrap();
+    let (source, sink) =
+        (NetworkNamespace::new("source").unwrap(), NetworkNamespace::new("sink").unwrap());
+    let end = |namespace| VethEnd { namespace, link: "eth0" };
+    create_veth(end(&source), end(&sink), 1500, ChecksumMode::Offloaded).unwrap();
+    let beside = |namespace| VethEnd { namespace, link: "eth1" };
+    create_veth(beside(&source), beside(&sink), 1500, ChecksumMode::Offloaded).unwrap();
     source.ip("addr add 10.77.0.1/24 dev eth0\n").unwrap();
     sink.ip("addr add 10.77.0.2/24 dev eth0\n").unwrap();
     // The flood's answers would be work too.
-    sink.set(&[("net/ipv4/icmp_ratelimit", "1000"), ("net/ipv4/icmp_ratemask", "8")]).unwrap();
-    let dir = Dir::new();
+    sink.write_sysctls(&[("net/ipv4/icmp_ratelimit", "1000"), ("net/ipv4/icmp_ratemask", "8")])
+        .unwrap();
+    let dir = TestDir::new();
     let kept = dir.path().join("state/steering.json");
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -14,11 +14,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lab::net::{Checksums, End, Namespace, find, lay};
+use lab::net::{ChecksumMode, NetworkNamespace, VethEnd, create_veth, find};
 use serde_json::Value;
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::wait;
 use tests::skip::skip;
 
@@ -30,20 +30,20 @@ const PROGRAM: &str = "/run/program/steelyard";
 const GROUPS: &str = "/run/groups";
 
 /// A plane: its drop-in, what is configured, and where `status` says what is wrong with it.
-struct Plane {
+struct PlaneUnit {
     name: &'static str,
     config: &'static str,
     wrong: fn(&Value) -> Option<String>,
 }
 
-const PLANES: [Plane; 4] = [
-    Plane {
+const PLANES: [PlaneUnit; 4] = [
+    PlaneUnit {
         name: "packets",
         config: "[service.shop]\nlisten = \"10.61.0.10:80\"\nforward = \"mac\"\npool = \"web\"\n\
                  [pool.web]\nservers = [\"10.61.0.2:80\"]\n",
         wrong: |status| text(&status["packets"], "broken"),
     },
-    Plane {
+    PlaneUnit {
         name: "links",
         config: "[link.up]\npolicy = \"round-robin\"\naddresses = \"10.63.0.1\"\nroutes = \"10.63.0.2/32\"\n\
                  links = [{ interface = \"eth0\", via = \"10.61.0.2\" }, { interface = \"eth1\", via = \"10.62.0.2\", delay = \"6ms\" }]\n",
@@ -54,7 +54,7 @@ const PLANES: [Plane; 4] = [
             (bundle["state"] != "up" || !held).then(|| bundle.to_string())
         },
     },
-    Plane {
+    PlaneUnit {
         name: "uplinks",
         config: "[uplink.one]\ninterface = \"eth0\"\nvia = \"10.61.0.2\"\nprobe = { echo = \"10.61.0.2\" }\n",
         wrong: |status| {
@@ -64,7 +64,7 @@ const PLANES: [Plane; 4] = [
             (!good).then(|| all.to_string())
         },
     },
-    Plane {
+    PlaneUnit {
         name: "vrrp",
         config: "[vrrp.front]\ninterface = \"eth0\"\nid = 51\naddresses = \"10.61.0.50\"\nadvertise = \"100ms\"\n",
         wrong: |status| {
@@ -83,33 +83,34 @@ fn text(of: &Value, key: &str) -> Option<String> {
 }
 
 /// A machine of its own with systemd; gone when dropped.
-struct Machine {
-    systemd: Process,
-    dir: Dir,
+struct SystemdMachine {
+    systemd: ChildProcess,
+    dir: TestDir,
     groups: PathBuf,
-    _host: Namespace,
-    _far: Namespace,
+    _host: NetworkNamespace,
+    _far: NetworkNamespace,
 }
 
-impl Machine {
+impl SystemdMachine {
     /// Starts the unit with these drop-ins and this configuration.
-    fn start(drop_ins: &[&str], config: &str) -> Machine {
-        let (host, far) = (Namespace::new("host").unwrap(), Namespace::new("far").unwrap());
+    fn start(drop_ins: &[&str], config: &str) -> SystemdMachine {
+        let (host, far) =
+            (NetworkNamespace::new("host").unwrap(), NetworkNamespace::new("far").unwrap());
         for (link, net) in [("eth0", 61), ("eth1", 62)] {
-            let end = |namespace| End { namespace, link };
-            lay(end(&host), end(&far), 1500, Checksums::Offloaded).unwrap();
+            let end = |namespace| VethEnd { namespace, link };
+            create_veth(end(&host), end(&far), 1500, ChecksumMode::Offloaded).unwrap();
             host.ip(&format!("addr add 10.{net}.0.1/24 dev {link}\n")).unwrap();
             far.ip(&format!("addr add 10.{net}.0.2/24 dev {link}\n")).unwrap();
         }
-        let dir = Dir::new();
+        let dir = TestDir::new();
         lay_units(&dir, drop_ins);
         dir.write("steelyard.toml", config);
         let groups = PathBuf::from(format!("{}-{}", std::process::id(), host.name()));
         let script = dir.write("start", start_script(dir.path(), &groups));
         let mut command = host.command(find("unshare"));
         command.args(["-m", "sh"]).arg(script);
-        let systemd = Process::start(command);
-        Machine { systemd, dir, groups, _host: host, _far: far }
+        let systemd = ChildProcess::start(command);
+        SystemdMachine { systemd, dir, groups, _host: host, _far: far }
     }
 
     /// The process of systemd, the first one inside.
@@ -135,11 +136,11 @@ impl Machine {
     /// What the daemon and systemd have said.
     fn said(&self) -> String {
         let daemon = fs::read_to_string(self.dir.path().join("said")).unwrap_or_default();
-        format!("{daemon}\n-- systemd:\n{}", self.systemd.said())
+        format!("{daemon}\n-- systemd:\n{}", self.systemd.output())
     }
 }
 
-impl Drop for Machine {
+impl Drop for SystemdMachine {
     fn drop(&mut self) {
         if let Some(first) = self.first() {
             // The first process of a namespace heeds nothing else.
@@ -149,7 +150,7 @@ impl Drop for Machine {
             println!("{}", self.said());
             return;
         }
-        wait::until("systemd is gone", || self.systemd.ended().is_some());
+        wait::until("systemd is gone", || self.systemd.try_wait().is_some());
         // What it started goes a moment later.
         wait::until("its group is empty and removed", || {
             let remove = Command::new("sh").arg("-c").arg(empty_group(&self.groups)).output();
@@ -168,7 +169,7 @@ fn empty_group(groups: &Path) -> String {
 }
 
 /// The unit as shipped, but for where its program and files are.
-fn lay_units(dir: &Dir, drop_ins: &[&str]) {
+fn lay_units(dir: &TestDir, drop_ins: &[&str]) {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/systemd");
     let unit = fs::read_to_string(shipped.join(UNIT)).unwrap();
     let line = "ExecStart=/usr/bin/steelyard run --config /etc/steelyard/steelyard.toml";
@@ -243,8 +244,8 @@ fn each_plane_stands_with_its_drop_in_and_not_without() {
     if !can_run() {
         return;
     }
-    for Plane { name, config, wrong } in &PLANES {
-        let with = Machine::start(&[name], config);
+    for PlaneUnit { name, config, wrong } in &PLANES {
+        let with = SystemdMachine::start(&[name], config);
         wait::until(&format!("{name} stands with its drop-in"), || {
             with.status().is_some_and(|status| wrong(&status).is_none())
         });
@@ -252,7 +253,7 @@ fn each_plane_stands_with_its_drop_in_and_not_without() {
         assert!(!said.contains("-trouble: ") && !said.contains("packets-failed"), "{name}: {said}");
         drop(with);
 
-        let without = Machine::start(&[], config);
+        let without = SystemdMachine::start(&[], config);
         let mut why = None;
         wait::until(&format!("{name} says what is missing"), || {
             why = without.status().and_then(|status| wrong(&status));
@@ -270,8 +271,8 @@ fn all_planes_stand_together() {
     }
     let names = PLANES.map(|plane| plane.name);
     let config: String = PLANES.map(|plane| plane.config).concat();
-    let machine = Machine::start(&names, &config);
-    for Plane { name, wrong, .. } in &PLANES {
+    let machine = SystemdMachine::start(&names, &config);
+    for PlaneUnit { name, wrong, .. } in &PLANES {
         wait::until(&format!("{name} stands"), || {
             machine.status().is_some_and(|status| wrong(&status).is_none())
         });
@@ -284,7 +285,7 @@ fn systemd_understands_the_unit_with_every_drop_in() {
         return skip("systemd-analyze is not installed");
     };
     assert!(analyze.status.success());
-    let dir = Dir::new();
+    let dir = TestDir::new();
     lay_units(&dir, &PLANES.map(|plane| plane.name));
     let unit = dir.path().join("units").join(UNIT);
     let text = fs::read_to_string(&unit).unwrap();

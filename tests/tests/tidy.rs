@@ -7,31 +7,31 @@
 use std::path::Path;
 use std::process::Command;
 
-use tests::tree::{Offence, Tree, top};
+use tests::tree::{RuleBreach, SourceTree, top};
 use tests::{
-    counters, floors, heads, imports, licences, links, measures, places, promises, purity, sizes,
-    skip, unsafety, words,
+    banned_words, counters, file_access, floors, heads, imports, licences, links, measures,
+    promise_tests, purity, sizes, skip, unsafety,
 };
 
-type Rule = fn(&Tree) -> Vec<Offence>;
+type TidyRule = fn(&SourceTree) -> Vec<RuleBreach>;
 
-fn holds(rule: Rule) {
-    let tree = Tree::of_this_repository().unwrap();
+fn holds(rule: TidyRule) {
+    let tree = SourceTree::read_repository().unwrap();
     assert!(tree.files.len() > 20, "the tree was not found");
     none(&rule(&tree));
 }
 
-fn none(offences: &[Offence]) {
-    let lines: Vec<String> = offences.iter().map(Offence::to_string).collect();
+fn none(offences: &[RuleBreach]) {
+    let lines: Vec<String> = offences.iter().map(RuleBreach::to_string).collect();
     assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
 }
 
 /// The rule finds exactly one offence in `bad` that says `says`, and none in `good`.
-fn finds(rule: Rule, bad: &[(&str, &str)], says: &str, good: &[(&str, &str)]) {
-    let found = rule(&Tree::of(bad));
+fn finds(rule: TidyRule, bad: &[(&str, &str)], says: &str, good: &[(&str, &str)]) {
+    let found = rule(&SourceTree::from_files(bad));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].to_string().contains(says), "{}", found[0]);
-    none(&rule(&Tree::of(good)));
+    none(&rule(&SourceTree::from_files(good)));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_clock_in_a_pure_crate_is_found() {
 
 #[test]
 fn files_are_made_where_nobody_else_can_have_put_them() {
-    holds(places::offences);
+    holds(file_access::offences);
 }
 
 #[test]
@@ -175,9 +175,9 @@ fn a_name_that_can_be_foreseen_and_a_file_that_is_followed_are_found() {
         ),
         ("crates/files/src/a.rs", "fn f() { std::env::temp_dir(); OpenOptions::new(); }"),
         ("crates/x/tests/a.rs", "fn f() { File::create(p); }"),
-        (places::KERNELS[0], "fn f() { fs::write(p, t) }"),
+        (file_access::KERNELS[0], "fn f() { fs::write(p, t) }"),
     ];
-    let found = |bad: &[(&str, &str)], says| finds(places::offences, bad, says, &good);
+    let found = |bad: &[(&str, &str)], says| finds(file_access::offences, bad, says, &good);
     found(&[(path, "fn f() { std::env::temp_dir().join(format!(\"x-{pid}\")); }")], "foreseen");
     found(&[("crates/x/tests/a.rs", "fn f() { temp_dir(); }")], "foreseen");
     found(&[(path, "fn f() { let p = \"/tmp/x\"; }")], "everybody may make files");
@@ -192,12 +192,12 @@ fn a_name_that_can_be_foreseen_and_a_file_that_is_followed_are_found() {
     ] {
         found(&[(path, &format!("fn f() {{ {makes}; }}"))], "use `files::make`");
     }
-    found(&[(places::KERNELS[0], "fn f() {}")], "off the list");
+    found(&[(file_access::KERNELS[0], "fn f() {}")], "off the list");
 }
 
 #[test]
 fn the_daemon_reads_regular_files_alone() {
-    holds(places::reads);
+    holds(file_access::read_offences);
 }
 
 #[test]
@@ -206,31 +206,36 @@ fn a_read_that_would_wait_is_found() {
     let good = [
         (path, "fn f() { regular::read(p, 9); } #[cfg(test)] mod t { fn f() { fs::read(p) } }"),
         ("crates/cli/src/a.rs", "fn f() { fs::read(p); }"),
-        (places::READERS[0], "fn f() { File::open(p); }"),
+        (file_access::READERS[0], "fn f() { File::open(p); }"),
     ];
     for reads in ["fs::read(p)", "std::fs::read_to_string(p)", "File::open(p)"] {
         let bad = format!("fn f() {{ {reads}; }}");
         for at in [path, "crates/l7/src/a.rs", "crates/model/src/a.rs"] {
-            finds(places::reads, &[(at, &bad)], "use `files::regular`", &good);
+            finds(file_access::read_offences, &[(at, &bad)], "use `files::regular`", &good);
         }
     }
-    finds(places::reads, &[(places::READERS[0], "fn f() {}")], "off the list", &good);
+    finds(
+        file_access::read_offences,
+        &[(file_access::READERS[0], "fn f() {}")],
+        "off the list",
+        &good,
+    );
 }
 
 #[test]
 fn nothing_is_unfinished_or_of_the_workshop() {
-    holds(words::offences);
+    holds(banned_words::offences);
 }
 
 #[test]
 fn forbidden_words_are_found() {
     let good = [("a.rs", "// A hack that is done; method, TODOS.\n")];
     let unfinished = ["TO", "DO: later"].concat();
-    finds(words::offences, &[("a.rs", &unfinished)], "finish it", &good);
+    finds(banned_words::offences, &[("a.rs", &unfinished)], "finish it", &good);
     let ignored = ["#[ig", "nore = \"slow\"]"].concat();
-    finds(words::offences, &[("a.rs", &ignored)], "finish it", &good);
+    finds(banned_words::offences, &[("a.rs", &ignored)], "finish it", &good);
     let place = ["see /wo", "rk/main"].concat();
-    finds(words::offences, &[("README.md", &place)], "not of the product", &good);
+    finds(banned_words::offences, &[("README.md", &place)], "not of the product", &good);
 }
 
 #[test]
@@ -240,7 +245,7 @@ fn every_counter_is_counted() {
 
 #[test]
 fn a_counter_without_a_user_is_found() {
-    let live = ("crates/model/src/live.rs", "counters! { S { /// Doc.\n hits = \"hits\"; } }");
+    let live = ("crates/model/src/stats.rs", "counters! { S { /// Doc.\n hits = \"hits\"; } }");
     let bad = [live, ("crates/l7/src/a.rs", "#[cfg(test)] mod tests { fn f() { s.hits.add(1) } }")];
     let good = [live, ("crates/l7/src/a.rs", "fn f() { s.hits.add(1) }")];
     finds(counters::offences, &bad, "`hits` is never counted", &good);
@@ -331,7 +336,7 @@ fn a_measure_that_rose_or_whose_entry_is_out_of_date_is_found() {
 
 #[test]
 fn promises_in_tables_name_tests_that_exist() {
-    holds(promises::offences);
+    holds(promise_tests::offences);
 }
 
 #[test]
@@ -340,9 +345,14 @@ fn a_promise_without_a_test_is_found() {
     let page = |cell: &str| format!("| promise | shown by |\n|---|---|\n| It holds. | {cell} |\n");
     let (good, bad) = (page("`tests/tests/a.rs::it_holds`"), page("`tests/tests/a.rs::it_breaks`"));
     let good = [test, ("docs/a.md", good.as_str())];
-    finds(promises::offences, &[test, ("docs/a.md", &bad)], "has no test `it_breaks`", &good);
-    finds(promises::offences, &[test, ("docs/a.md", &page("nothing"))], "names no test", &good);
-    finds(promises::offences, &[("docs/a.md", good[1].1)], "does not exist", &good);
+    finds(promise_tests::offences, &[test, ("docs/a.md", &bad)], "has no test `it_breaks`", &good);
+    finds(
+        promise_tests::offences,
+        &[test, ("docs/a.md", &page("nothing"))],
+        "names no test",
+        &good,
+    );
+    finds(promise_tests::offences, &[("docs/a.md", good[1].1)], "does not exist", &good);
     let prose = [("docs/security.md", "It is never lost.\n")];
-    finds(promises::offences, &prose, "outside a table", &good);
+    finds(promise_tests::offences, &prose, "outside a table", &good);
 }

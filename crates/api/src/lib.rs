@@ -9,5 +9,5 @@ pub mod routes;
 pub mod table;
 pub mod types;
 
-pub use client::Client;
-pub use client::error::CallError;
+pub use client::ApiClient;
+pub use client::error::ApiError;

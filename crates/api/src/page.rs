@@ -4,7 +4,7 @@
 
 /// A file of the page.
 #[derive(Clone, Copy, Debug)]
-pub struct File {
+pub struct PageFile {
     /// Where a browser asks for it.
     pub path: &'static str,
     /// Its content type.
@@ -14,23 +14,23 @@ pub struct File {
 }
 
 /// All of them, the page itself first.
-pub const FILES: [File; 4] = [
-    File {
+pub const FILES: [PageFile; 4] = [
+    PageFile {
         path: "/",
         kind: "text/html; charset=utf-8",
         bytes: include_bytes!("../web/dist/index.html"),
     },
-    File {
+    PageFile {
         path: "/app.js",
         kind: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../web/dist/app.js"),
     },
-    File {
+    PageFile {
         path: "/app.css",
         kind: "text/css; charset=utf-8",
         bytes: include_bytes!("../web/dist/app.css"),
     },
-    File {
+    PageFile {
         path: "/icon.svg",
         kind: "image/svg+xml",
         bytes: include_bytes!("../web/dist/icon.svg"),

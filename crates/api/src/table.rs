@@ -8,7 +8,7 @@ use crate::types::Role;
 
 /// A route.
 #[derive(Clone, Copy, Debug)]
-pub struct Route {
+pub struct ApiRoute {
     /// `GET`, `POST`, `PUT` or `PATCH`.
     pub method: &'static str,
     /// As in `routes`, with places in braces.
@@ -20,26 +20,26 @@ pub struct Route {
     /// The type of its query; empty: it has none.
     pub query: &'static str,
     /// What is sent.
-    pub body: Body,
+    pub body: RouteBody,
     /// What is answered.
-    pub answer: Body,
+    pub answer: RouteBody,
 }
 
 /// A body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum RouteBody {
     /// None.
-    Nothing,
+    Empty,
     /// JSON of this type.
     Json(&'static str),
     /// Text of this content type.
     Text(&'static str),
 }
 
-use Body::{Json, Nothing, Text};
+use RouteBody::{Empty, Json, Text};
 
 /// All of them.
-pub const ALL: &[Route] = &[
+pub const ALL: &[ApiRoute] = &[
     get(routes::STATUS, "The state of everything, and why.", "", Json("Status")),
     get(routes::REPORT, "Totals, rates, causes and times.", "ReportQuery", Json("Report")),
     get(
@@ -86,7 +86,7 @@ pub const ALL: &[Route] = &[
         "",
         Json("Capacity"),
     ),
-    Route {
+    ApiRoute {
         role: Role::Operate,
         ..get(
             routes::EXPLAIN_CAPTURE,
@@ -98,7 +98,7 @@ pub const ALL: &[Route] = &[
     get(routes::CONFIG_KEYS, "What may be written into a configuration.", "", Json("ConfigKeys")),
     get(routes::ME, "Who asks, and what they may.", "", Json("Me")),
     get(routes::OPENAPI, "This contract.", "", Text(routes::JSON)),
-    Route {
+    ApiRoute {
         body: Json("RequestAsked"),
         role: Role::View,
         ..post(
@@ -108,7 +108,7 @@ pub const ALL: &[Route] = &[
             Json("RequestExplained"),
         )
     },
-    Route {
+    ApiRoute {
         body: Text(routes::CAPTURED),
         role: Role::Operate,
         ..post(
@@ -118,7 +118,7 @@ pub const ALL: &[Route] = &[
             Text(routes::HTML),
         )
     },
-    Route {
+    ApiRoute {
         body: Json("ServerOrder"),
         role: Role::Operate,
         ..post(
@@ -128,7 +128,7 @@ pub const ALL: &[Route] = &[
             Json("ServerChanged"),
         )
     },
-    Route {
+    ApiRoute {
         role: Role::Operate,
         ..post(
             routes::TAKEOVER,
@@ -137,7 +137,7 @@ pub const ALL: &[Route] = &[
             Json("Taken"),
         )
     },
-    Route {
+    ApiRoute {
         method: "PUT",
         body: Json("LeaseOrder"),
         role: Role::Lease,
@@ -148,7 +148,7 @@ pub const ALL: &[Route] = &[
             Json("Lease"),
         )
     },
-    Route {
+    ApiRoute {
         role: Role::Operate,
         ..post(
             routes::CAPTURE,
@@ -157,11 +157,11 @@ pub const ALL: &[Route] = &[
             Json("Captures"),
         )
     },
-    Route {
+    ApiRoute {
         role: Role::Configure,
         ..get(routes::CONFIG, "The configuration's text.", "ConfigQuery", Text(routes::TOML))
     },
-    Route {
+    ApiRoute {
         method: "PUT",
         body: Text(routes::TOML),
         ..post(routes::CONFIG, "Replaces the configuration.", "ChangeQuery", Json("Applied"))
@@ -175,11 +175,11 @@ pub const ALL: &[Route] = &[
     patch(routes::CONFIG_POOL, "Changes a pool."),
     written(routes::CONFIG_SERVER, "A server, as written."),
     patch(routes::CONFIG_SERVER, "Changes a server."),
-    Route {
+    ApiRoute {
         body: Text(routes::TOML),
         ..post(routes::PLAN, "What a configuration would change.", "ApplyQuery", Json("PlanChange"))
     },
-    Route {
+    ApiRoute {
         body: Text(routes::TOML),
         ..post(routes::APPLY, "Puts a configuration in force.", "ApplyQuery", Json("Applied"))
     },
@@ -192,7 +192,7 @@ pub const ALL: &[Route] = &[
 const METRICS: &str = "application/openmetrics-text";
 
 /// The route of this method and path.
-pub fn find(method: &str, path: &str) -> Option<&'static Route> {
+pub fn find(method: &str, path: &str) -> Option<&'static ApiRoute> {
     ALL.iter().find(|route| route.method == method && route.path == path)
 }
 
@@ -200,27 +200,27 @@ const fn get(
     path: &'static str,
     summary: &'static str,
     query: &'static str,
-    answer: Body,
-) -> Route {
-    Route { method: "GET", path, role: Role::View, summary, query, body: Nothing, answer }
+    answer: RouteBody,
+) -> ApiRoute {
+    ApiRoute { method: "GET", path, role: Role::View, summary, query, body: Empty, answer }
 }
 
 const fn post(
     path: &'static str,
     summary: &'static str,
     query: &'static str,
-    answer: Body,
-) -> Route {
-    Route { method: "POST", path, role: Role::Configure, summary, query, body: Nothing, answer }
+    answer: RouteBody,
+) -> ApiRoute {
+    ApiRoute { method: "POST", path, role: Role::Configure, summary, query, body: Empty, answer }
 }
 
-const fn patch(path: &'static str, summary: &'static str) -> Route {
+const fn patch(path: &'static str, summary: &'static str) -> ApiRoute {
     let route = post(path, summary, "ChangeQuery", Json("Applied"));
-    Route { method: "PATCH", body: Text(routes::MERGE_PATCH), ..route }
+    ApiRoute { method: "PATCH", body: Text(routes::MERGE_PATCH), ..route }
 }
 
-const fn written(path: &'static str, summary: &'static str) -> Route {
-    Route { role: Role::Configure, ..get(path, summary, "", Text(routes::JSON)) }
+const fn written(path: &'static str, summary: &'static str) -> ApiRoute {
+    ApiRoute { role: Role::Configure, ..get(path, summary, "", Text(routes::JSON)) }
 }
 
 #[cfg(test)]

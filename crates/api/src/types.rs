@@ -39,8 +39,8 @@ pub use capture::{
 };
 pub use certificate::CertificateStatus;
 pub use change::{
-    Applied, ApplyQuery, BothApplied, ChangeQuery, Changed, Changes, ConfigKeys, ConfigQuery,
-    Drift, Generation, Generations, KeyChange, PlanChange, PoolChanged, PoolChanges, RollbackQuery,
+    Applied, ApplyQuery, ChangeQuery, Changed, Changes, ConfigKeys, ConfigQuery, Drift, Generation,
+    Generations, KeyChange, PairApplied, PlanChange, PoolChanged, PoolChanges, RollbackQuery,
     StopQuery, Stopping,
 };
 pub use counter::Counter;

@@ -15,8 +15,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use api::types::{Applied, Problem, ServerAction, Status};
-use api::{CallError, Client};
-use place::Place;
+use api::{ApiClient, ApiError};
+use place::SocketDir;
 use played::{socket, whole};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -26,12 +26,12 @@ async fn against<T, A, F, G>(name: &str, talk: T, ask: A) -> G::Output
 where
     T: FnOnce(UnixStream) -> F,
     F: Future<Output = ()> + Send + 'static,
-    A: FnOnce(Client) -> G,
+    A: FnOnce(ApiClient) -> G,
     G: Future,
 {
-    let place = Place::new(name);
+    let place = SocketDir::new(name);
     let listener = UnixListener::bind(socket(&place)).unwrap();
-    let client = Client::new(socket(&place)).with_deadline(Duration::from_secs(20));
+    let client = ApiClient::new(socket(&place)).with_deadline(Duration::from_secs(20));
     let (answer, ()) = tokio::join!(ask(client), async {
         let (stream, _) = listener.accept().await.unwrap();
         talk(stream).await;
@@ -67,7 +67,7 @@ async fn reply(mut stream: UnixStream, bytes: String) {
 }
 
 /// What `status` says when the daemon sends these bytes.
-async fn status_given(name: &str, bytes: &str) -> Result<Status, CallError> {
+async fn status_given(name: &str, bytes: &str) -> Result<Status, ApiError> {
     let bytes = bytes.to_owned();
     against(name, |stream| reply(stream, bytes), |client| async move { client.status().await })
         .await
@@ -75,9 +75,9 @@ async fn status_given(name: &str, bytes: &str) -> Result<Status, CallError> {
 
 #[tokio::test]
 async fn a_socket_that_is_absent_says_so_and_what_to_do() {
-    let place = Place::new("absent");
-    let error = Client::new(socket(&place)).status().await.unwrap_err();
-    assert!(matches!(error, CallError::Absent { .. }), "{error:?}");
+    let place = SocketDir::new("absent");
+    let error = ApiClient::new(socket(&place)).status().await.unwrap_err();
+    assert!(matches!(error, ApiError::Absent { .. }), "{error:?}");
     let text = error.to_string();
     assert!(
         text.starts_with(&format!("no daemon at {}: is it running?", socket(&place).display())),
@@ -87,24 +87,24 @@ async fn a_socket_that_is_absent_says_so_and_what_to_do() {
 
 #[tokio::test]
 async fn a_socket_that_its_daemon_left_behind_is_told_from_an_absent_one() {
-    let place = Place::new("gone");
+    let place = SocketDir::new("gone");
     drop(UnixListener::bind(socket(&place)).unwrap());
-    let error = Client::new(socket(&place)).status().await.unwrap_err();
-    assert!(matches!(error, CallError::Gone { .. }), "{error:?}");
+    let error = ApiClient::new(socket(&place)).status().await.unwrap_err();
+    assert!(matches!(error, ApiError::NotListening { .. }), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_plain_file_in_its_place_is_nobody_listening() {
-    let place = Place::new("file");
+    let place = SocketDir::new("file");
     std::fs::write(socket(&place), "not a socket").unwrap();
-    let error = Client::new(socket(&place)).status().await.unwrap_err();
-    assert!(matches!(error, CallError::Gone { .. }), "{error:?}");
+    let error = ApiClient::new(socket(&place)).status().await.unwrap_err();
+    assert!(matches!(error, ApiError::NotListening { .. }), "{error:?}");
 }
 
 #[tokio::test]
 async fn garbage_is_not_http() {
     let error = status_given("garbage", "SSH-2.0-OpenSSH_9.9\r\n\r\n").await.unwrap_err();
-    assert!(matches!(error, CallError::NotHttp { .. }), "{error:?}");
+    assert!(matches!(error, ApiError::NotHttp { .. }), "{error:?}");
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn closing_before_and_within_the_answer_is_told() {
         ),
     ] {
         let error = status_given(name, bytes).await.unwrap_err();
-        assert!(matches!(error, CallError::Closed { .. }), "{name}: {error:?}");
+        assert!(matches!(error, ApiError::Closed { .. }), "{name}: {error:?}");
     }
 }
 
@@ -131,16 +131,16 @@ async fn a_silent_daemon_costs_no_more_than_the_deadline() {
     };
     let error =
         against("silent", silent, |client| async move { client.status().await }).await.unwrap_err();
-    assert!(matches!(error, CallError::TimedOut { .. }), "{error:?}");
+    assert!(matches!(error, ApiError::TimedOut { .. }), "{error:?}");
     assert!(error.to_string().contains("/v1/status within 20s"), "{error}");
 }
 
 #[tokio::test]
 async fn a_huge_answer_is_given_up_at_the_limit() {
     let bytes = answer("200 OK", "application/json", &"x".repeat(100_000));
-    let ask = |client: Client| async move { client.with_answer_bytes(4096).status().await };
+    let ask = |client: ApiClient| async move { client.with_answer_bytes(4096).status().await };
     let error = against("huge", |stream| reply(stream, bytes), ask).await.unwrap_err();
-    assert!(matches!(error, CallError::TooLarge { limit: 4096, .. }), "{error:?}");
+    assert!(matches!(error, ApiError::TooLarge { limit: 4096, .. }), "{error:?}");
 }
 
 #[tokio::test]
@@ -159,10 +159,10 @@ async fn another_shape_is_told() {
     for (name, body) in [("shape", "{\"pid\": \"x\"}"), ("broken", "{"), ("nothing", "")] {
         let error =
             status_given(name, &answer("200 OK", "application/json", body)).await.unwrap_err();
-        assert!(matches!(error, CallError::Decode { .. }), "{name}: {error:?}");
+        assert!(matches!(error, ApiError::Decode { .. }), "{name}: {error:?}");
     }
     let bytes = "HTTP/1.1 204 No Content\r\ncontent-type: application/json\r\n\r\n";
-    assert!(matches!(status_given("empty", bytes).await, Err(CallError::Decode { .. })));
+    assert!(matches!(status_given("empty", bytes).await, Err(ApiError::Decode { .. })));
 }
 
 #[tokio::test]
@@ -182,7 +182,7 @@ async fn a_problem_is_a_refusal_with_its_own_words() {
         error.to_string(),
         "generation 7 is in force, 6 was asked for; look at `steelyard plan-change FILE` again"
     );
-    let CallError::Refused(found) = error else { panic!("checked above") };
+    let ApiError::Refused(found) = error else { panic!("checked above") };
     assert_eq!(found.status, 409);
 }
 
@@ -192,7 +192,7 @@ async fn a_refusal_without_words_has_at_least_its_status() {
         [("plain", "text/plain", "no"), ("bad", "application/problem+json", "[")]
     {
         let error = status_given(name, &answer("500 Oops", content_type, body)).await.unwrap_err();
-        assert!(matches!(error, CallError::Status { status: 500, .. }), "{name}: {error:?}");
+        assert!(matches!(error, ApiError::Status { status: 500, .. }), "{name}: {error:?}");
     }
 }
 
@@ -211,7 +211,7 @@ async fn what_is_sent_is_what_the_routes_say() {
                 .unwrap();
         stream.write_all(answer("200 OK", "application/json", &body).as_bytes()).await.unwrap();
     };
-    let ask = |client: Client| async move {
+    let ask = |client: ApiClient| async move {
         client.apply("[pool.web]\n".into(), Some("a b.toml".into()), Some(6), None).await
     };
     assert_eq!(against("apply", talk, ask).await.unwrap().generation, 7);
@@ -226,6 +226,6 @@ async fn what_is_sent_is_what_the_routes_say() {
             .unwrap();
     };
     let action = ServerAction::Weight { weight: Some(3) };
-    let ask = |client: Client| async move { client.server("web", "*", action).await };
+    let ask = |client: ApiClient| async move { client.server("web", "*", action).await };
     assert!(against("server", talk, ask).await.unwrap().servers.is_empty());
 }

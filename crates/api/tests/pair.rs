@@ -14,10 +14,10 @@ mod played;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use api::Client;
-use api::client::pair::{BothError, Order, apply};
-use api::types::BothApplied;
-use place::Place;
+use api::ApiClient;
+use api::client::pair::{PairChange, PairChangeError, apply};
+use api::types::PairApplied;
+use place::SocketDir;
 use played::{socket, whole};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -25,41 +25,41 @@ use tokio::net::{UnixListener, UnixStream};
 
 /// How a member meets an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Meets {
+enum OrderResponse {
     /// It does it.
-    Well,
+    Accept,
     /// It says no.
-    No,
+    Refuse,
     /// It goes before it has done it, and says nothing.
-    Lost,
+    LoseAnswer,
     /// It does it, and its answer is lost.
-    Unheard,
+    LoseRequest,
     /// It does it, its answer is lost, and it does not answer any more.
     Gone,
 }
 
-use Meets::{Gone, Lost, No, Unheard, Well};
+use OrderResponse::{Accept, Gone, LoseAnswer, LoseRequest, Refuse};
 
 /// A member of a pair.
-struct Member {
+struct FakeMember {
     pid: u32,
     generation: u64,
     texts: Vec<String>,
     /// How it meets the next orders; the last one all further ones.
-    meets: Vec<Meets>,
+    meets: Vec<OrderResponse>,
     gone: bool,
 }
 
-type Shared = Arc<Mutex<Member>>;
+type SharedMember = Arc<Mutex<FakeMember>>;
 
 fn text(server: &str) -> String {
     format!("[service.shop]\npool = \"web\"\n[pool.web]\nservers = [\"{server}\"]\n")
 }
 
-impl Member {
-    fn new(pid: u32, meets: &[Meets]) -> Shared {
+impl FakeMember {
+    fn new(pid: u32, meets: &[OrderResponse]) -> SharedMember {
         let (texts, meets) = (vec![text("old")], meets.to_vec());
-        Arc::new(Mutex::new(Member { pid, generation: 1, texts, meets, gone: false }))
+        Arc::new(Mutex::new(FakeMember { pid, generation: 1, texts, meets, gone: false }))
     }
 
     fn now(&self) -> &str {
@@ -89,17 +89,17 @@ impl Member {
         }
         assert!(line.contains(&format!("if-generation={}", self.generation)), "{line}");
         let how = if self.meets.len() > 1 { self.meets.remove(0) } else { self.meets[0] };
-        if how == No {
+        if how == Refuse {
             let problem = json!({ "type": "/problems/x", "title": "x", "status": 409, "detail": "a port is taken" });
             return Some(said("409 Conflict", "application/problem+json", &problem.to_string()));
         }
-        if how == Lost {
+        if how == LoseAnswer {
             return None;
         }
         self.generation += 1;
         self.texts.push(body.to_owned());
         self.gone = how == Gone;
-        if how != Well {
+        if how != Accept {
             return None;
         }
         json(
@@ -125,14 +125,14 @@ fn said(status: &str, kind: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}")
 }
 
-async fn serve(listener: UnixListener, member: Shared) {
+async fn serve(listener: UnixListener, member: SharedMember) {
     loop {
         let (stream, _) = listener.accept().await.unwrap();
         once(stream, &member).await;
     }
 }
 
-async fn once(mut stream: UnixStream, member: &Shared) {
+async fn once(mut stream: UnixStream, member: &SharedMember) {
     let mut seen = Vec::new();
     loop {
         if let Some(request) = whole(&seen) {
@@ -150,48 +150,52 @@ async fn once(mut stream: UnixStream, member: &Shared) {
 }
 
 /// What came of it, and the texts that are in force here and there.
-async fn ordered(here: &[Meets], there: &[Meets]) -> (Result<BothApplied, BothError>, [String; 2]) {
-    let members = [Member::new(1, here), Member::new(2, there)];
+async fn ordered(
+    here: &[OrderResponse],
+    there: &[OrderResponse],
+) -> (Result<PairApplied, PairChangeError>, [String; 2]) {
+    let members = [FakeMember::new(1, here), FakeMember::new(2, there)];
     let mut clients = Vec::new();
     let mut places = Vec::new();
     for (name, member) in ["here", "there"].into_iter().zip(&members) {
-        let place = Place::new(&format!("pair-{name}"));
+        let place = SocketDir::new(&format!("pair-{name}"));
         let listener = UnixListener::bind(socket(&place)).unwrap();
         tokio::spawn(serve(listener, Arc::clone(member)));
-        clients.push(Client::new(socket(&place)).with_deadline(Duration::from_secs(20)));
+        clients.push(ApiClient::new(socket(&place)).with_deadline(Duration::from_secs(20)));
         places.push(place);
     }
-    let order = Order { text: text("new"), ..Order::default() };
+    let order = PairChange { new_text: text("new"), ..PairChange::default() };
     let done = apply(&clients[0], &clients[1], order).await;
     (done, members.map(|member| member.lock().unwrap().now().to_owned()))
 }
 
 /// How this member and the other one meet orders, what comes of it, and the texts in force here and there.
-type Row = (&'static [Meets], &'static [Meets], &'static str, [&'static str; 2]);
+type PairCase =
+    (&'static [OrderResponse], &'static [OrderResponse], &'static str, [&'static str; 2]);
 
 #[tokio::test]
 async fn wherever_one_fails_both_have_it_or_neither_or_it_is_said() {
     let (old, new) = ("old", "new");
-    let rows: [Row; 11] = [
-        (&[Well], &[Well], "done", [new, new]),
-        (&[Well], &[No], "before", [old, old]),
-        (&[Well], &[Lost], "before", [old, old]),
-        (&[Well], &[Unheard], "done", [new, new]),
-        (&[Well], &[Gone], "half", [old, new]),
-        (&[No], &[Well], "taken back", [old, old]),
-        (&[No], &[Unheard, Well], "taken back", [old, old]),
-        (&[Lost], &[Well], "taken back", [old, old]),
-        (&[Unheard], &[Well], "done", [new, new]),
-        (&[Gone], &[Well], "half", [new, new]),
-        (&[No], &[Well, No], "half", [old, new]),
+    let rows: [PairCase; 11] = [
+        (&[Accept], &[Accept], "done", [new, new]),
+        (&[Accept], &[Refuse], "before", [old, old]),
+        (&[Accept], &[LoseAnswer], "before", [old, old]),
+        (&[Accept], &[LoseRequest], "done", [new, new]),
+        (&[Accept], &[Gone], "half", [old, new]),
+        (&[Refuse], &[Accept], "taken back", [old, old]),
+        (&[Refuse], &[LoseRequest, Accept], "taken back", [old, old]),
+        (&[LoseAnswer], &[Accept], "taken back", [old, old]),
+        (&[LoseRequest], &[Accept], "done", [new, new]),
+        (&[Gone], &[Accept], "half", [new, new]),
+        (&[Refuse], &[Accept, Refuse], "half", [old, new]),
     ];
     for (here, there, expected, texts) in rows {
         let (done, found) = ordered(here, there).await;
         let kind = match &done {
             Ok(_) => "done",
-            Err(BothError::Before { .. }) => "before",
-            Err(BothError::TakenBack { .. }) => "taken back",
-            Err(BothError::Half { .. }) => "half",
+            Err(PairChangeError::NotStarted { .. }) => "before",
+            Err(PairChangeError::RolledBack { .. }) => "taken back",
+            Err(PairChangeError::OneMemberOnly { .. }) => "half",
             Err(other) => panic!("{other}"),
         };
         assert_eq!(kind, expected, "{here:?} {there:?}: {done:?}");

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::home::{Home, HomeError};
-use crate::interface::{Interface, InterfaceError};
-use crate::load::{LoadError, Loaded, Program, load};
+use crate::interface::{InterfaceError, NetworkInterface};
+use crate::load::{LoadError, LoadedObject, ProgramSpec, load};
+use crate::pin_directory::{PinDirectory, PinDirectoryError};
 use crate::sys;
-use crate::table::{Table, TableError};
+use crate::typed_map::{MapError, TypedMap};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dispatch.bpf.o"));
 
@@ -25,7 +25,7 @@ const NATIVE: u32 = 1 << 2;
 
 /// Places in the order of call; the numbers of `bpf/tenant.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
+pub enum DispatcherSlot {
     /// Captures: sees everything first.
     Tap = 0,
     /// Bundles of links.
@@ -38,7 +38,7 @@ pub enum Slot {
 
 /// Where the program is to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum BpfAttachMode {
     /// In the driver where it can, in the stack otherwise.
     #[default]
     Auto,
@@ -58,7 +58,7 @@ pub enum AttachError {
     #[error(
         "interface `{interface}` already runs the packet program `{name}` (number {id}): remove it with `ip link set dev {interface} xdp off`, or leave the interface out"
     )]
-    Taken {
+    Occupied {
         /// The interface.
         interface: String,
         /// The program's number.
@@ -95,15 +95,15 @@ pub enum AttachError {
     Load(#[from] LoadError),
     /// The slots.
     #[error(transparent)]
-    Slot(#[from] TableError),
+    Slot(#[from] MapError),
     /// The directory for pins.
     #[error(transparent)]
-    Home(#[from] HomeError),
+    Home(#[from] PinDirectoryError),
 }
 
 /// An interface that the dispatcher stands before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attached {
+pub struct AttachedInterface {
     /// Its name.
     pub interface: String,
     /// Its number.
@@ -117,16 +117,16 @@ pub struct Attached {
 /// The dispatcher, loaded.
 #[derive(Debug)]
 pub struct Dispatcher {
-    home: Home,
-    loaded: Loaded,
+    pin_directory: PinDirectory,
+    loaded: LoadedObject,
 }
 
 impl Dispatcher {
     /// Loads it; slots that are pinned are kept.
-    pub fn open(home: &Home) -> Result<Dispatcher, AttachError> {
+    pub fn open(home: &PinDirectory) -> Result<Dispatcher, AttachError> {
         let loaded = load(
             home,
-            &Program {
+            &ProgramSpec {
                 tenant: "dispatcher",
                 object: OBJECT,
                 version: 1,
@@ -136,34 +136,38 @@ impl Dispatcher {
                 replace: true,
             },
         )?;
-        Ok(Dispatcher { home: home.clone(), loaded })
+        Ok(Dispatcher { pin_directory: home.clone(), loaded })
     }
 
     /// Puts a tenant's program into its slot, in place of what is there. Interfaces have it at once.
-    pub fn install(&self, slot: Slot, program: impl AsFd) -> Result<(), AttachError> {
+    pub fn install(&self, slot: DispatcherSlot, program: impl AsFd) -> Result<(), AttachError> {
         let fd = program.as_fd().as_raw_fd().unsigned_abs();
         Ok(self.slots()?.set(&(slot as u32), &fd)?)
     }
 
     /// Empties a slot; `false` when it was empty.
-    pub fn uninstall(&self, slot: Slot) -> Result<bool, AttachError> {
+    pub fn uninstall(&self, slot: DispatcherSlot) -> Result<bool, AttachError> {
         Ok(self.slots()?.remove(&(slot as u32))?)
     }
 
     /// Stands before an interface. Where it stood already it goes on, with this build's program.
-    pub fn attach(&self, name: &str, mode: Mode) -> Result<Attached, AttachError> {
-        let interface = Interface::find(name)?;
+    pub fn attach(
+        &self,
+        name: &str,
+        mode: BpfAttachMode,
+    ) -> Result<AttachedInterface, AttachError> {
+        let interface = NetworkInterface::find(name)?;
         let adopted = self.adopt(&interface)?;
         if !adopted {
-            self.link(&interface, mode)?;
+            self.attach_link(&interface, mode)?;
         }
-        let native = interface.holder()?.is_some_and(|holder| holder.native);
-        Ok(Attached { interface: interface.name, index: interface.index, native, adopted })
+        let native = interface.attached_program()?.is_some_and(|holder| holder.native);
+        Ok(AttachedInterface { interface: interface.name, index: interface.index, native, adopted })
     }
 
     /// Leaves an interface, which may be gone; `false` when it was not there.
     pub fn detach(&self, name: &str) -> Result<bool, AttachError> {
-        let path = self.pin(name)?;
+        let path = self.pin_path(name)?;
         match std::fs::remove_file(&path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -173,7 +177,7 @@ impl Dispatcher {
 
     /// Names of the interfaces that have a pinned link.
     pub fn interfaces(&self) -> Result<Vec<String>, AttachError> {
-        let path = self.home.below(LINKS)?;
+        let path = self.pin_directory.subdirectory(LINKS)?;
         let failed = |source| AttachError::Pin { act: "list", path: path.clone(), source };
         let mut out = Vec::new();
         for entry in std::fs::read_dir(&path).map_err(failed)? {
@@ -183,8 +187,8 @@ impl Dispatcher {
         Ok(out)
     }
 
-    fn adopt(&self, interface: &Interface) -> Result<bool, AttachError> {
-        let path = self.pin(&interface.name)?;
+    fn adopt(&self, interface: &NetworkInterface) -> Result<bool, AttachError> {
+        let path = self.pin_path(&interface.name)?;
         let link = match sys::pinned(&path) {
             Ok(link) => link,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -204,9 +208,13 @@ impl Dispatcher {
         Ok(true)
     }
 
-    fn link(&self, interface: &Interface, mode: Mode) -> Result<(), AttachError> {
-        if let Some(holder) = interface.holder()? {
-            return Err(AttachError::Taken {
+    fn attach_link(
+        &self,
+        interface: &NetworkInterface,
+        mode: BpfAttachMode,
+    ) -> Result<(), AttachError> {
+        if let Some(holder) = interface.attached_program()? {
+            return Err(AttachError::Occupied {
                 interface: interface.name.clone(),
                 id: holder.id,
                 name: holder.name,
@@ -214,15 +222,15 @@ impl Dispatcher {
         }
         let program = self.loaded.program("steelyard")?;
         let tries: &[u32] = match mode {
-            Mode::Auto => &[NATIVE, GENERIC],
-            Mode::Native => &[NATIVE],
-            Mode::Generic => &[GENERIC],
+            BpfAttachMode::Auto => &[NATIVE, GENERIC],
+            BpfAttachMode::Native => &[NATIVE],
+            BpfAttachMode::Generic => &[GENERIC],
         };
         let mut last = None;
         for flags in tries {
             match sys::link_xdp(program.as_fd(), interface.index, *flags) {
                 Ok(link) => {
-                    let path = self.pin(&interface.name)?;
+                    let path = self.pin_path(&interface.name)?;
                     return sys::pin(link.as_fd(), &path).map_err(|source| AttachError::Pin {
                         act: "make",
                         path,
@@ -241,11 +249,11 @@ impl Dispatcher {
         Err(AttachError::Refused { interface: interface.name.clone(), place, remedy, source })
     }
 
-    fn slots(&self) -> Result<Table<u32, u32>, AttachError> {
+    fn slots(&self) -> Result<TypedMap<u32, u32>, AttachError> {
         Ok(self.loaded.table("slots")?)
     }
 
-    fn pin(&self, name: &str) -> Result<PathBuf, AttachError> {
-        Ok(self.home.below(LINKS)?.join(name))
+    fn pin_path(&self, name: &str) -> Result<PathBuf, AttachError> {
+        Ok(self.pin_directory.subdirectory(LINKS)?.join(name))
     }
 }

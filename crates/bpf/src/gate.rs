@@ -7,10 +7,10 @@ use std::net::IpAddr;
 
 use thiserror::Error;
 
-use crate::home::{Home, HomeError};
-use crate::hook::{HookError, Hooks, Side};
-use crate::load::{LoadError, Loaded, Program, load};
-use crate::table::{Table, TableError};
+use crate::load::{LoadError, LoadedObject, ProgramSpec, load};
+use crate::pin_directory::{PinDirectory, PinDirectoryError};
+use crate::tcx::{TcDirection, TcxError, TcxPrograms};
+use crate::typed_map::{MapError, TypedMap};
 use crate::value::Value;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gate.bpf.o"));
@@ -18,83 +18,83 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gate.bpf.o"));
 /// Name of the tenant: its pins lie under `HOME/gate`.
 const TENANT: &str = "gate";
 /// Where the links are pinned, by interface and side.
-const HOOKS: Hooks = Hooks { what: "gate", pins: "gate-links" };
+const HOOKS: TcxPrograms = TcxPrograms { what: "gate", pins: "gate-links" };
 /// Raised when the maps of `bpf/gate.bpf.c` change.
 const VERSION: u32 = 1;
 /// Its programs, by side.
-const PROGRAMS: [(Side, &str, &str); 2] =
-    [(Side::Ingress, "gate_in", "in"), (Side::Egress, "gate_out", "out")];
+const PROGRAMS: [(TcDirection, &str, &str); 2] =
+    [(TcDirection::Ingress, "gate_in", "in"), (TcDirection::Egress, "gate_out", "out")];
 
 /// Why it does not stand.
 #[derive(Debug, Error)]
 pub enum GateError {
     /// The directory for pins.
     #[error(transparent)]
-    Home(#[from] HomeError),
+    Home(#[from] PinDirectoryError),
     /// The program.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// Its maps.
     #[error(transparent)]
-    Table(#[from] TableError),
+    Table(#[from] MapError),
     /// Its place at an interface.
     #[error(transparent)]
-    Hook(#[from] HookError),
+    Hook(#[from] TcxError),
 }
 
 /// What it kept from passing, packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shut {
+pub struct BlockedPackets {
     /// Questions where the address is, and answers.
     pub resolution: u64,
     /// To the address.
-    pub inward: u64,
+    pub inbound: u64,
     /// From it.
-    pub outward: u64,
+    pub outbound: u64,
 }
 
 /// The gate, loaded.
 #[derive(Debug)]
-pub struct Gate {
-    home: Home,
-    loaded: Loaded,
-    holds: Table<Key, u64>,
+pub struct AddressGate {
+    pin_directory: PinDirectory,
+    loaded: LoadedObject,
+    leases: TypedMap<AddressKey, u64>,
 }
 
 /// An address as the map has it: IPv4 as `::ffff:a.b.c.d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key([u8; 16]);
+struct AddressKey([u8; 16]);
 
-impl Key {
-    fn of(ip: IpAddr) -> Key {
-        Key(match ip {
+impl AddressKey {
+    fn from_ip(ip: IpAddr) -> AddressKey {
+        AddressKey(match ip {
             IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
             IpAddr::V6(v6) => v6.octets(),
         })
     }
 }
 
-impl Value for Key {
+impl Value for AddressKey {
     const SIZE: usize = 16;
 
     fn write(&self, out: &mut [u8]) {
         out[..16].copy_from_slice(&self.0);
     }
 
-    fn read(bytes: &[u8]) -> Key {
+    fn read(bytes: &[u8]) -> AddressKey {
         let mut key = [0; 16];
         key.copy_from_slice(&bytes[..16]);
-        Key(key)
+        AddressKey(key)
     }
 }
 
-impl Gate {
+impl AddressGate {
     /// Loads it; what is pinned is kept, so that an address stays shut or held over a restart.
     ///
     /// # Errors
     /// Rights, kernel or pins are missing.
-    pub fn open(home: &Home) -> Result<Gate, GateError> {
-        let program = Program {
+    pub fn open(home: &PinDirectory) -> Result<AddressGate, GateError> {
+        let program = ProgramSpec {
             tenant: TENANT,
             object: OBJECT,
             version: VERSION,
@@ -105,7 +105,7 @@ impl Gate {
         };
         let loaded = load(home, &program)?;
         let holds = loaded.table("holds")?;
-        Ok(Gate { home: home.clone(), loaded, holds })
+        Ok(AddressGate { pin_directory: home.clone(), loaded, leases: holds })
     }
 
     /// Stands at an interface, both sides; `false`: it stood there already.
@@ -115,7 +115,8 @@ impl Gate {
     pub fn attach(&self, name: &str) -> Result<bool, GateError> {
         let mut new = false;
         for (side, program, ending) in PROGRAMS {
-            new |= HOOKS.attach(&self.home, &self.loaded, (program, ending), (name, side))?;
+            new |=
+                HOOKS.attach(&self.pin_directory, &self.loaded, (program, ending), (name, side))?;
         }
         Ok(new)
     }
@@ -126,7 +127,7 @@ impl Gate {
     /// A pin cannot be removed.
     pub fn detach(&self, name: &str) -> Result<(), GateError> {
         for (_, _, ending) in PROGRAMS {
-            HOOKS.detach(&self.home, name, ending)?;
+            HOOKS.detach(&self.pin_directory, name, ending)?;
         }
         Ok(())
     }
@@ -135,24 +136,24 @@ impl Gate {
     ///
     /// # Errors
     /// The map refuses.
-    pub fn hold(&self, ip: IpAddr, until: u64) -> Result<(), GateError> {
-        Ok(self.holds.set(&Key::of(ip), &until)?)
+    pub fn lease_address(&self, ip: IpAddr, until: u64) -> Result<(), GateError> {
+        Ok(self.leases.set(&AddressKey::from_ip(ip), &until)?)
     }
 
     /// Until when; `None`: the address is no business of the gate.
     ///
     /// # Errors
     /// The map cannot be read.
-    pub fn held(&self, ip: IpAddr) -> Result<Option<u64>, GateError> {
-        Ok(self.holds.get(&Key::of(ip))?)
+    pub fn leased_until(&self, ip: IpAddr) -> Result<Option<u64>, GateError> {
+        Ok(self.leases.get(&AddressKey::from_ip(ip))?)
     }
 
     /// The address is no business of the gate any more.
     ///
     /// # Errors
     /// The map refuses.
-    pub fn forget(&self, ip: IpAddr) -> Result<(), GateError> {
-        self.holds.remove(&Key::of(ip))?;
+    pub fn remove_address(&self, ip: IpAddr) -> Result<(), GateError> {
+        self.leases.remove(&AddressKey::from_ip(ip))?;
         Ok(())
     }
 
@@ -160,9 +161,9 @@ impl Gate {
     ///
     /// # Errors
     /// The map cannot be read.
-    pub fn shut(&self) -> Result<Shut, GateError> {
-        let table: Table<u32, u64> = self.loaded.table("shut")?;
+    pub fn blocked_packets(&self) -> Result<BlockedPackets, GateError> {
+        let table: TypedMap<u32, u64> = self.loaded.table("shut")?;
         let sum = |at: u32| table.each_cpu(&at).map(|each| each.iter().sum());
-        Ok(Shut { resolution: sum(0)?, inward: sum(1)?, outward: sum(2)? })
+        Ok(BlockedPackets { resolution: sum(0)?, inbound: sum(1)?, outbound: sum(2)? })
     }
 }

@@ -26,7 +26,7 @@ pub enum InterfaceError {
 
 /// An interface that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interface {
+pub struct NetworkInterface {
     /// Its name.
     pub name: String,
     /// Its number.
@@ -35,7 +35,7 @@ pub struct Interface {
 
 /// A program in an XDP slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct AttachedProgram {
     /// The kernel's number of the program.
     pub id: u32,
     /// Its name; empty when the kernel knows none.
@@ -44,56 +44,56 @@ pub struct Holder {
     pub native: bool,
 }
 
-impl Interface {
+impl NetworkInterface {
     /// Finds an interface of this network namespace.
-    pub fn find(name: &str) -> Result<Interface, InterfaceError> {
+    pub fn find(name: &str) -> Result<NetworkInterface, InterfaceError> {
         let index = by_name(name);
         let index = index.ok_or_else(|| InterfaceError::Missing(name.to_owned()))?;
-        Ok(Interface { name: name.to_owned(), index })
+        Ok(NetworkInterface { name: name.to_owned(), index })
     }
 
     /// The program that holds the slot.
-    pub fn holder(&self) -> Result<Option<Holder>, InterfaceError> {
-        let (mode, id, _) = self.state()?;
+    pub fn attached_program(&self) -> Result<Option<AttachedProgram>, InterfaceError> {
+        let (mode, id, _) = self.xdp_state()?;
         if mode == NONE {
             return Ok(None);
         }
         let program = ProgInfoIter::default().find(|program| program.id == id);
         let name = program.map(|program| program.name.to_string_lossy().into_owned());
-        Ok(Some(Holder { id, name: name.unwrap_or_default(), native: mode != GENERIC }))
+        Ok(Some(AttachedProgram { id, name: name.unwrap_or_default(), native: mode != GENERIC }))
     }
 }
 
 /// What becomes of frames that programs send out of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sending {
+pub enum XdpTransmitSupport {
     /// Its driver sends them.
-    Sends,
+    Supported,
     /// Its driver loses them, as a virtual cable does whose far end has neither a program nor GRO.
-    Loses,
+    Dropped,
     /// The kernel does not say (before Linux 6.3).
     Unknown,
 }
 
-impl Sending {
-    fn of(features: u64) -> Sending {
+impl XdpTransmitSupport {
+    fn from_features(features: u64) -> XdpTransmitSupport {
         match (features & BASIC != 0, features & SENDS != 0) {
-            (_, true) => Sending::Sends,
-            (true, false) => Sending::Loses,
-            (false, false) => Sending::Unknown,
+            (_, true) => XdpTransmitSupport::Supported,
+            (true, false) => XdpTransmitSupport::Dropped,
+            (false, false) => XdpTransmitSupport::Unknown,
         }
     }
 }
 
-impl Interface {
+impl NetworkInterface {
     /// What becomes of frames that programs in drivers send out of it, as things stand. Some drivers send them only while
     /// a program is attached to them.
-    pub fn sending(&self) -> Result<Sending, InterfaceError> {
-        let (_, _, features) = self.state()?;
-        Ok(Sending::of(features))
+    pub fn transmit_support(&self) -> Result<XdpTransmitSupport, InterfaceError> {
+        let (_, _, features) = self.xdp_state()?;
+        Ok(XdpTransmitSupport::from_features(features))
     }
 
-    fn state(&self) -> Result<(u8, u32, u64), InterfaceError> {
+    fn xdp_state(&self) -> Result<(u8, u32, u64), InterfaceError> {
         sys::xdp_state(self.index)
             .map_err(|source| InterfaceError::Query { name: self.name.clone(), source })
     }
@@ -122,12 +122,12 @@ mod tests {
     #[test]
     fn what_drivers_say_of_sending() {
         for (features, sending) in [
-            (0, Sending::Unknown),
-            (BASIC, Sending::Loses),
-            (BASIC | 2, Sending::Loses),
-            (BASIC | 2 | SENDS, Sending::Sends),
+            (0, XdpTransmitSupport::Unknown),
+            (BASIC, XdpTransmitSupport::Dropped),
+            (BASIC | 2, XdpTransmitSupport::Dropped),
+            (BASIC | 2 | SENDS, XdpTransmitSupport::Supported),
         ] {
-            assert_eq!(Sending::of(features), sending);
+            assert_eq!(XdpTransmitSupport::from_features(features), sending);
         }
     }
 }

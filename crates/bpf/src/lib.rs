@@ -4,28 +4,28 @@
 //! knows no tenant's maps: those are the tenant's business.
 
 pub mod attach;
+pub mod cgroup;
 pub mod gate;
-pub mod group;
-pub mod home;
-pub mod hook;
 pub mod interface;
-pub mod lasting;
+mod libbpf_log;
 pub mod load;
-pub mod mapped;
-pub mod owner;
-mod said;
+pub mod mmap_array;
+pub mod pin_directory;
+pub mod pin_lifetime;
+pub mod pin_owner;
 mod sys;
-pub mod table;
+pub mod tcx;
+pub mod typed_map;
 pub mod value;
 
-pub use attach::{AttachError, Attached, Dispatcher, Mode, Slot};
-pub use gate::{Gate, GateError, Shut};
-pub use group::{GroupError, Groups, When};
-pub use home::{Home, HomeError};
-pub use hook::{HookError, Hooks, Side};
-pub use interface::{Interface, InterfaceError, Sending};
-pub use load::{LoadError, Loaded, Program, load};
-pub use mapped::Mapped;
-pub use owner::{ClaimError, Holder, Owner, Sharing};
-pub use table::{Table, TableError};
+pub use attach::{AttachError, AttachedInterface, BpfAttachMode, Dispatcher, DispatcherSlot};
+pub use cgroup::{CgroupError, CgroupPrograms, ConnectHook};
+pub use gate::{AddressGate, BlockedPackets, GateError};
+pub use interface::{InterfaceError, NetworkInterface, XdpTransmitSupport};
+pub use load::{LoadError, LoadedObject, ProgramSpec, load};
+pub use mmap_array::MappedArray;
+pub use pin_directory::{PinDirectory, PinDirectoryError};
+pub use pin_owner::{ClaimError, ClaimScope, OwnerRecord, PinOwner};
+pub use tcx::{TcDirection, TcxError, TcxPrograms};
+pub use typed_map::{MapError, TypedMap};
 pub use value::Value;

@@ -10,9 +10,9 @@ use std::time::Duration;
 use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, ProgramInput};
 use thiserror::Error;
 
-use crate::home::{Home, HomeError};
-use crate::said;
-use crate::table::{Table, TableError};
+use crate::libbpf_log;
+use crate::pin_directory::{PinDirectory, PinDirectoryError};
+use crate::typed_map::{MapError, TypedMap};
 use crate::value::Value;
 
 /// Name of the file beside the pins' directory that says which ABI the maps have.
@@ -20,7 +20,7 @@ const MAPS: &str = "maps";
 
 /// What to load.
 #[derive(Clone, Copy, Debug)]
-pub struct Program<'a> {
+pub struct ProgramSpec<'a> {
     /// Name of the tenant: a directory under the home.
     pub tenant: &'a str,
     /// The compiled object.
@@ -42,7 +42,7 @@ pub struct Program<'a> {
 pub enum LoadError {
     /// The directory for pins.
     #[error(transparent)]
-    Home(#[from] HomeError),
+    Home(#[from] PinDirectoryError),
     /// The maps that are pinned belong to another build.
     #[error(
         "the packet plane that runs has ABI {found}, this program has {expected}: its connections cannot be taken over; `steelyard stop` ends it, or start with `--replace`"
@@ -81,24 +81,24 @@ pub enum LoadError {
     Missing(String),
     /// The record of the ABI.
     #[error(transparent)]
-    Table(#[from] TableError),
+    Table(#[from] MapError),
 }
 
 /// A loaded object; its maps stay when it is dropped, for they are pinned.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedObject {
     object: Object,
     /// Whether the maps were there before.
     pub adopted: bool,
 }
 
 /// Version and fingerprint as they are pinned.
-struct Abi {
+struct AbiRecord {
     version: u32,
     fingerprint: u64,
 }
 
-impl Value for Abi {
+impl Value for AbiRecord {
     const SIZE: usize = 16;
 
     fn write(&self, out: &mut [u8]) {
@@ -107,49 +107,49 @@ impl Value for Abi {
         self.fingerprint.write(&mut out[8..]);
     }
 
-    fn read(bytes: &[u8]) -> Abi {
-        Abi { version: u32::read(bytes), fingerprint: u64::read(&bytes[8..]) }
+    fn read(bytes: &[u8]) -> AbiRecord {
+        AbiRecord { version: u32::read(bytes), fingerprint: u64::read(&bytes[8..]) }
     }
 }
 
-impl Abi {
-    fn words(&self) -> String {
+impl AbiRecord {
+    fn describe(&self) -> String {
         format!("{} ({:016x})", self.version, self.fingerprint)
     }
 }
 
 /// Loads `program`, with the maps that are pinned for its tenant, or new ones that it pins.
-pub fn load(home: &Home, program: &Program<'_>) -> Result<Loaded, LoadError> {
-    let expected = Abi { version: program.version, fingerprint: program.fingerprint };
+pub fn load(home: &PinDirectory, program: &ProgramSpec<'_>) -> Result<LoadedObject, LoadError> {
+    let expected = AbiRecord { version: program.version, fingerprint: program.fingerprint };
     let info = home.root().join(program.tenant).join("abi");
     let mut adopted = info.exists();
     if adopted {
         let map = MapHandle::from_pinned_path(&info)
             .map_err(|source| LoadError::Map { name: "abi".to_owned(), source })?;
-        let found = Table::<u32, Abi>::new("abi", map)?.get(&0)?;
+        let found = TypedMap::<u32, AbiRecord>::new("abi", map)?.get(&0)?;
         let same = found.as_ref().is_some_and(|found| {
             found.version == expected.version && found.fingerprint == expected.fingerprint
         });
         if !same && !program.replace {
-            let found = found.map_or_else(|| "none".to_owned(), |found| found.words());
-            return Err(LoadError::Abi { found, expected: expected.words() });
+            let found = found.map_or_else(|| "none".to_owned(), |found| found.describe());
+            return Err(LoadError::Abi { found, expected: expected.describe() });
         }
         adopted = same;
     }
     if !adopted {
         home.remove(program.tenant)?;
     }
-    let maps = home.below(&format!("{}/{MAPS}", program.tenant))?;
+    let maps = home.subdirectory(&format!("{}/{MAPS}", program.tenant))?;
     let object = open(home, program, &maps)?;
     if !adopted {
         pin_abi(&expected, &info)?;
     }
-    Ok(Loaded { object, adopted })
+    Ok(LoadedObject { object, adopted })
 }
 
-fn open(home: &Home, program: &Program<'_>, maps: &Path) -> Result<Object, LoadError> {
+fn open(home: &PinDirectory, program: &ProgramSpec<'_>, maps: &Path) -> Result<Object, LoadError> {
     // The ELF reader wants its bytes at an even place.
-    let aligned: Vec<u64> = program.object.chunks(8).map(word).collect();
+    let aligned: Vec<u64> = program.object.chunks(8).map(read_word).collect();
     let bytes: Vec<u8> = aligned.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let bytes = &bytes[..program.object.len()];
     let mut open = ObjectBuilder::default().open_memory(bytes).map_err(LoadError::Open)?;
@@ -175,37 +175,38 @@ fn open(home: &Home, program: &Program<'_>, maps: &Path) -> Result<Object, LoadE
             one.set_autoload(false);
         }
     }
-    let (loaded, said) = said::listen(|| open.load());
+    let (loaded, said) = libbpf_log::capture_log(|| open.load());
     loaded.map_err(|source| {
-        let (why, remedy) = said::explain(&said, source.kind());
+        let (why, remedy) = libbpf_log::explain_refusal(&said, source.kind());
         LoadError::Kernel { why, remedy, source }
     })
 }
 
-fn word(bytes: &[u8]) -> u64 {
+fn read_word(bytes: &[u8]) -> u64 {
     let mut out = [0; 8];
     out[..bytes.len()].copy_from_slice(bytes);
     u64::from_ne_bytes(out)
 }
 
-fn pin_abi(abi: &Abi, path: &PathBuf) -> Result<(), LoadError> {
+fn pin_abi(abi: &AbiRecord, path: &PathBuf) -> Result<(), LoadError> {
     let failed = |source| LoadError::Map { name: "abi".to_owned(), source };
     let options = libbpf_rs::libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_rs::libbpf_sys::bpf_map_create_opts>() as _,
         ..Default::default()
     };
     let kind = libbpf_rs::MapType::Array;
-    let mut map = MapHandle::create(kind, Some("steelyard_abi"), 4, Abi::SIZE as u32, 1, &options)
-        .map_err(failed)?;
+    let mut map =
+        MapHandle::create(kind, Some("steelyard_abi"), 4, AbiRecord::SIZE as u32, 1, &options)
+            .map_err(failed)?;
     map.pin(path).map_err(failed)?;
-    Table::<u32, Abi>::new("abi", map)?.set(&0, abi)?;
+    TypedMap::<u32, AbiRecord>::new("abi", map)?.set(&0, abi)?;
     Ok(())
 }
 
-impl Loaded {
+impl LoadedObject {
     /// A map by name, with the types of its entries.
-    pub fn table<K: Value, V: Value>(&self, name: &str) -> Result<Table<K, V>, LoadError> {
-        Ok(Table::new(name, self.map(name)?)?)
+    pub fn table<K: Value, V: Value>(&self, name: &str) -> Result<TypedMap<K, V>, LoadError> {
+        Ok(TypedMap::new(name, self.map(name)?)?)
     }
 
     /// A map by name.
@@ -224,29 +225,29 @@ impl Loaded {
     }
 
     /// A program by name, to be put into a slot.
-    pub fn program(&self, name: &str) -> Result<Running<'_>, LoadError> {
+    pub fn program(&self, name: &str) -> Result<ProgramHandle<'_>, LoadError> {
         let found = self.object.progs_mut().find(|program| program.name() == name);
-        found.map(Running).ok_or_else(|| LoadError::Missing(name.to_owned()))
+        found.map(ProgramHandle).ok_or_else(|| LoadError::Missing(name.to_owned()))
     }
 }
 
 /// A program in the kernel.
-pub struct Running<'a>(libbpf_rs::ProgramMut<'a>);
+pub struct ProgramHandle<'a>(libbpf_rs::ProgramMut<'a>);
 
 /// What a trial run gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trial {
+pub struct TestRun {
     /// The program's return value.
-    pub verdict: u32,
+    pub return_code: u32,
     /// The packet afterwards.
     pub packet: Vec<u8>,
     /// Mean time of one run.
     pub time: Duration,
 }
 
-impl Running<'_> {
+impl ProgramHandle<'_> {
     /// Runs the program on a packet `repeat` times without sending anything. The packet is not reset in between.
-    pub fn trial(&self, packet: &[u8], ifindex: u32, repeat: u32) -> libbpf_rs::Result<Trial> {
+    pub fn test_run(&self, packet: &[u8], ifindex: u32, repeat: u32) -> libbpf_rs::Result<TestRun> {
         let mut context = [0; 24];
         let end = u32::try_from(packet.len()).unwrap_or(u32::MAX);
         context[4..8].copy_from_slice(&end.to_ne_bytes());
@@ -260,13 +261,13 @@ impl Running<'_> {
             ..Default::default()
         })?;
         let packet = output.data.map(|data| data.to_vec()).unwrap_or_default();
-        Ok(Trial { verdict: output.return_value, packet, time: output.duration })
+        Ok(TestRun { return_code: output.return_value, packet, time: output.duration })
     }
 }
 
-impl Running<'_> {
+impl ProgramHandle<'_> {
     /// Runs a program of traffic control on a packet that leaves by the loopback, `repeat` times.
-    pub fn trial_leaving(&self, packet: &[u8], repeat: u32) -> libbpf_rs::Result<Trial> {
+    pub fn test_run_egress(&self, packet: &[u8], repeat: u32) -> libbpf_rs::Result<TestRun> {
         let mut out = vec![0; packet.len() + ROOM];
         let output = self.0.test_run(ProgramInput {
             data_in: Some(packet),
@@ -275,14 +276,14 @@ impl Running<'_> {
             ..Default::default()
         })?;
         let packet = output.data.map(|data| data.to_vec()).unwrap_or_default();
-        Ok(Trial { verdict: output.return_value, packet, time: output.duration })
+        Ok(TestRun { return_code: output.return_value, packet, time: output.duration })
     }
 }
 
 /// Bytes that a program may add to a packet in a trial.
 const ROOM: usize = 512;
 
-impl AsFd for Running<'_> {
+impl AsFd for ProgramHandle<'_> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 use rustix::mm::{MapFlags, ProtFlags};
 
 /// What libbpf returns: a number, or a negative `errno`.
-fn checked(result: i32) -> io::Result<i32> {
+fn check_result(result: i32) -> io::Result<i32> {
     if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(result) }
 }
 
@@ -34,7 +34,7 @@ pub fn link_xdp(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result
         ..Default::default()
     };
     // SAFETY: the options live for the call and say their own size; both numbers are checked by the kernel.
-    let fd = checked(unsafe {
+    let fd = check_result(unsafe {
         libbpf_sys::bpf_link_create(program.as_raw_fd(), target, libbpf_sys::BPF_XDP, &options)
     })?;
     // SAFETY: a successful call gives a descriptor that nobody else owns.
@@ -43,7 +43,7 @@ pub fn link_xdp(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result
 
 /// Where a program sees packets of the network stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum TcDirection {
     /// As they come in.
     Ingress,
     /// As they go out.
@@ -51,14 +51,14 @@ pub enum Side {
 }
 
 /// Attaches a program of traffic control through a link, behind those that are there.
-pub fn link_tcx(program: BorrowedFd<'_>, ifindex: u32, side: Side) -> io::Result<OwnedFd> {
+pub fn link_tcx(program: BorrowedFd<'_>, ifindex: u32, side: TcDirection) -> io::Result<OwnedFd> {
     let target = i32::try_from(ifindex).map_err(io::Error::other)?;
     let kind = match side {
-        Side::Ingress => libbpf_sys::BPF_TCX_INGRESS,
-        Side::Egress => libbpf_sys::BPF_TCX_EGRESS,
+        TcDirection::Ingress => libbpf_sys::BPF_TCX_INGRESS,
+        TcDirection::Egress => libbpf_sys::BPF_TCX_EGRESS,
     };
     // SAFETY: no options are given, which libbpf allows; both numbers are checked by the kernel.
-    let fd = checked(unsafe {
+    let fd = check_result(unsafe {
         libbpf_sys::bpf_link_create(program.as_raw_fd(), target, kind, std::ptr::null())
     })?;
     // SAFETY: a successful call gives a descriptor that nobody else owns.
@@ -67,7 +67,7 @@ pub fn link_tcx(program: BorrowedFd<'_>, ifindex: u32, side: Side) -> io::Result
 
 /// What a socket does when a program sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum ConnectHook {
     /// It connects, a socket of IPv4.
     Connect4,
     /// It connects, a socket of IPv6.
@@ -75,19 +75,20 @@ pub enum When {
 }
 
 /// Attaches a program to the sockets of a control group through a link, beside those that are there.
-pub fn link_group(
+pub fn link_cgroup(
     program: BorrowedFd<'_>,
     group: BorrowedFd<'_>,
-    when: When,
+    when: ConnectHook,
 ) -> io::Result<OwnedFd> {
     let kind = match when {
-        When::Connect4 => libbpf_sys::BPF_CGROUP_INET4_CONNECT,
-        When::Connect6 => libbpf_sys::BPF_CGROUP_INET6_CONNECT,
+        ConnectHook::Connect4 => libbpf_sys::BPF_CGROUP_INET4_CONNECT,
+        ConnectHook::Connect6 => libbpf_sys::BPF_CGROUP_INET6_CONNECT,
     };
     let (program, group) = (program.as_raw_fd(), group.as_raw_fd());
     // SAFETY: no options are given, which libbpf allows; both descriptors are open for the call.
-    let fd =
-        checked(unsafe { libbpf_sys::bpf_link_create(program, group, kind, std::ptr::null()) })?;
+    let fd = check_result(unsafe {
+        libbpf_sys::bpf_link_create(program, group, kind, std::ptr::null())
+    })?;
     // SAFETY: a successful call gives a descriptor that nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
@@ -97,7 +98,7 @@ pub fn tcx_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
     let mut info = libbpf_sys::bpf_link_info::default();
     let mut size = size_of::<libbpf_sys::bpf_link_info>() as u32;
     // SAFETY: the kernel writes at most `size` bytes, which is the size of `info`.
-    checked(unsafe {
+    check_result(unsafe {
         libbpf_sys::bpf_link_get_info_by_fd(link.as_raw_fd(), &mut info, &mut size)
     })?;
     // SAFETY: every variant of the union is plain numbers, and all bytes were initialised; for such a link the kernel
@@ -111,21 +112,21 @@ pub fn link_update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<
     let done = unsafe {
         libbpf_sys::bpf_link_update(link.as_raw_fd(), program.as_raw_fd(), std::ptr::null())
     };
-    checked(done).map(drop)
+    check_result(done).map(drop)
 }
 
 /// Pins an object of BPF at a path of a BPF file system.
 pub fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     let path = c_path(path)?;
     // SAFETY: the path is a terminated string that lives for the call.
-    checked(unsafe { libbpf_sys::bpf_obj_pin(object.as_raw_fd(), path.as_ptr()) }).map(drop)
+    check_result(unsafe { libbpf_sys::bpf_obj_pin(object.as_raw_fd(), path.as_ptr()) }).map(drop)
 }
 
 /// Opens a pinned object.
 pub fn pinned(path: &Path) -> io::Result<OwnedFd> {
     let path = c_path(path)?;
     // SAFETY: the path is a terminated string that lives for the call.
-    let fd = checked(unsafe { libbpf_sys::bpf_obj_get(path.as_ptr()) })?;
+    let fd = check_result(unsafe { libbpf_sys::bpf_obj_get(path.as_ptr()) })?;
     // SAFETY: a successful call gives a descriptor that nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
@@ -135,7 +136,7 @@ pub fn link_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
     let mut info = libbpf_sys::bpf_link_info::default();
     let mut size = size_of::<libbpf_sys::bpf_link_info>() as u32;
     // SAFETY: the kernel writes at most `size` bytes, which is the size of `info`.
-    checked(unsafe {
+    check_result(unsafe {
         libbpf_sys::bpf_link_get_info_by_fd(link.as_raw_fd(), &mut info, &mut size)
     })?;
     // SAFETY: every variant of the union is plain numbers, and all bytes were initialised; for an XDP link the
@@ -152,7 +153,7 @@ pub fn xdp_state(ifindex: u32) -> io::Result<(u8, u32, u64)> {
         ..Default::default()
     };
     // SAFETY: the options live for the call and say their own size.
-    checked(unsafe { libbpf_sys::bpf_xdp_query(index, 0, &mut options) })?;
+    check_result(unsafe { libbpf_sys::bpf_xdp_query(index, 0, &mut options) })?;
     Ok((options.attach_mode, options.prog_id, options.feature_flags))
 }
 
@@ -183,7 +184,7 @@ pub fn read_each_cpu(
             std::ptr::null(),
         )
     };
-    match checked(done) {
+    match check_result(done) {
         Ok(_) => {}
         // The array's end.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOENT.raw_os_error()) => {}
@@ -195,36 +196,36 @@ pub fn read_each_cpu(
 
 /// Shared memory of a map.
 #[derive(Debug)]
-pub struct Region {
+pub struct MappedRegion {
     start: NonNull<AtomicU64>,
     bytes: usize,
 }
 
 // SAFETY: the memory stays mapped while the region lives, and is only reached through atomic words.
-unsafe impl Send for Region {}
+unsafe impl Send for MappedRegion {}
 // SAFETY: as above.
-unsafe impl Sync for Region {}
+unsafe impl Sync for MappedRegion {}
 
-impl Region {
+impl MappedRegion {
     /// Maps `bytes` of an array map for reading and writing.
-    pub fn new(map: BorrowedFd<'_>, bytes: usize) -> io::Result<Region> {
+    pub fn new(map: BorrowedFd<'_>, bytes: usize) -> io::Result<MappedRegion> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: the kernel chooses an unused place, so no memory of ours is replaced.
         let start = unsafe {
             rustix::mm::mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, map, 0)
         }?;
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Region { start, bytes })
+        Ok(MappedRegion { start, bytes })
     }
 
     /// Words in it.
-    pub fn words(&self) -> usize {
+    pub fn word_count(&self) -> usize {
         self.bytes / size_of::<AtomicU64>()
     }
 
     /// One word.
     pub fn word(&self, index: usize) -> Option<&AtomicU64> {
-        if index >= self.words() {
+        if index >= self.word_count() {
             return None;
         }
         // SAFETY: the index is within the mapping, which starts at a page and lives as long as `self`; all access
@@ -233,7 +234,7 @@ impl Region {
     }
 }
 
-impl Drop for Region {
+impl Drop for MappedRegion {
     fn drop(&mut self) {
         // SAFETY: exactly the region that `new` mapped, and no word of it is borrowed any more.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes) };

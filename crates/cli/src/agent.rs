@@ -10,11 +10,11 @@ mod table;
 
 use std::process::ExitCode;
 
-pub use self::args::Args;
-use crate::ask::wait;
-use crate::end::finish;
+pub use self::args::AgentArgs;
+use crate::common_args::block_on;
+use crate::outcome::finish;
 
 /// Carries it out.
-pub fn run(args: Args) -> ExitCode {
-    finish(args.once, wait(serve::run(args)))
+pub fn run(args: AgentArgs) -> ExitCode {
+    finish(args.once, block_on(serve::run(args)))
 }

@@ -1,17 +1,19 @@
 //! `steelyard apply`: puts a configuration in force. What it touches is the daemon's to say.
 
-mod both;
-mod told;
+mod pair_change;
+mod rendering;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use api::Client;
-use api::client::pair::{self, Order};
+use api::ApiClient;
+use api::client::pair::{self, PairChange};
 use api::types::Applied;
 
-use crate::ask::{Contact, Saving, file_name, read_config, wait};
-use crate::end::{End, Failure, finish, kept, print_findings, print_json};
+use crate::common_args::{DaemonArgs, SaveArgs, block_on, file_name, read_config};
+use crate::outcome::{
+    CommandError, CommandOutcome, finish, outcome_with_unsaved, print_findings, print_json,
+};
 use crate::show::screen;
 
 /// Put a configuration in force; what did not change is not touched.
@@ -32,7 +34,7 @@ addresses of shared groups) and keeps what is its own. --ca, --pin, --token-file
 
 Exit codes: 0 done, 1 refused, 2 unreadable, or no daemon, 3 with --pair: one of both may have it alone, 4 done, and the
 daemon could not keep it on its disk.")]
-pub struct Args {
+pub struct ApplyArgs {
     /// The configuration, or - for standard input.
     pub file: PathBuf,
     /// Only if this generation is in force.
@@ -45,39 +47,45 @@ pub struct Args {
     #[arg(long, requires = "pair")]
     level: bool,
     #[command(flatten)]
-    saving: Saving,
+    saving: SaveArgs,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &ApplyArgs) -> ExitCode {
     finish(
         args.contact.json,
-        wait(async {
+        block_on(async {
             let text = read_config(&args.file)?;
             let file = Some(file_name(&args.file));
             let client = args.contact.client()?;
             let (json, if_generation) = (args.contact.json, args.if_generation);
-            let save = args.saving.asked();
+            let save = args.saving.save_preference();
             let Some(host) = &args.pair else {
                 let applied = client.apply(text, file, if_generation, save).await?;
-                return show(&applied, json);
+                return print_applied(&applied, json);
             };
-            let peer = Client::remote(args.contact.place.far.other(host)?);
-            let order = Order { text, file, if_generation, save, level: args.level };
-            both::show(pair::apply(&client, &peer, order).await, json)
+            let peer = ApiClient::remote(args.contact.place.far.peer_remote(host)?);
+            let order = PairChange {
+                new_text: text,
+                file,
+                if_generation,
+                save,
+                allow_differences: args.level,
+            };
+            pair_change::print_pair_applied(pair::apply(&client, &peer, order).await, json)
         }),
     )
 }
 
 /// Prints what a change did.
-pub fn show(applied: &Applied, json: bool) -> Result<End, Failure> {
+pub fn print_applied(applied: &Applied, json: bool) -> Result<CommandOutcome, CommandError> {
     if json {
         print_json(applied)?;
     } else {
         print_findings(&applied.warnings, 0);
-        screen::print(&told::render(applied))?;
+        screen::print(&rendering::render_applied(applied))?;
     }
-    Ok(kept(&applied.unkept))
+    Ok(outcome_with_unsaved(&applied.unkept))
 }

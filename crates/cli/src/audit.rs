@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use api::types::{Audit, AuditRecord};
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish};
+use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::moment;
-use crate::watch::{Again, shown};
-use crate::when::{When, now_ms, when};
+use crate::time_spec::{TimeSpec, now_ms, when};
 
 /// Show who changed what, when, and from what to what.
 #[derive(Clone, Debug, clap::Args)]
@@ -23,27 +23,27 @@ Examples:
   steelyard audit --since 2026-11-22T08:00 --json | jq '.records[] | select(.who | startswith(\"uid 0\"))'
 
 A record marked with * can be taken back with `steelyard undo NUMBER`, as long as nothing else changed the same since.")]
-pub struct Args {
+pub struct AuditArgs {
     /// Only from then on: 2h, 08:00, or 2026-11-22T08:00.
     #[arg(long, value_name = "WHEN", value_parser = when)]
-    since: Option<When>,
+    since: Option<TimeSpec>,
     #[command(flatten)]
-    again: Again,
+    again: RefreshArgs,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(ask(args)))
+pub fn run(args: &AuditArgs) -> ExitCode {
+    finish(args.contact.json, block_on(print_audit(args)))
 }
 
-async fn ask(args: &Args) -> Result<End, Failure> {
+async fn print_audit(args: &AuditArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     // A span is one before each look.
     let ask = || async { Ok(client.audit(args.since.map(|since| since.before(now_ms()))).await?) };
     let show = |kept: &Audit| render(kept, screen::width(), Paint::for_stdout());
-    shown(args.again, args.contact.json, ask, show).await
+    show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
 fn render(kept: &Audit, width: usize, paint: Paint) -> String {
@@ -55,12 +55,12 @@ fn render(kept: &Audit, width: usize, paint: Paint) -> String {
         ("BEFORE", Align::Left),
         ("AFTER", Align::Left),
     ];
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for record in &kept.records {
         table.row(vec![
-            number(record),
+            number_cell(record),
             moment(record.at_unix_ms).into(),
-            what(record).into(),
+            describe_change(record).into(),
             format!("{} by {}", record.who, record.way).into(),
             record.before.as_str().into(),
             record.after.as_str().into(),
@@ -76,14 +76,14 @@ fn render(kept: &Audit, width: usize, paint: Paint) -> String {
     text
 }
 
-fn number(record: &AuditRecord) -> Cell {
+fn number_cell(record: &AuditRecord) -> TextCell {
     match record.reversible {
-        true => Cell::coloured(format!("{}*", record.id), Colour::Good),
+        true => TextCell::coloured(format!("{}*", record.id), Colour::Good),
         false => record.id.to_string().into(),
     }
 }
 
-fn what(record: &AuditRecord) -> String {
+fn describe_change(record: &AuditRecord) -> String {
     let AuditRecord { action, target, saved, undoes, .. } = record;
     let undoes = undoes.map(|id| format!(" of record {id}")).unwrap_or_default();
     let saved = if saved.is_some() { ", saved" } else { "" };

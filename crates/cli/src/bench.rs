@@ -4,7 +4,7 @@ mod agent;
 mod common;
 mod connect;
 mod http;
-mod keep;
+mod output_files;
 mod progress;
 mod render;
 mod serve;
@@ -12,15 +12,15 @@ mod stream;
 
 use std::process::ExitCode;
 
-pub use self::keep::{provenance, put, writable};
+pub use self::output_files::{check_writable, provenance, write_atomically};
 pub use self::progress::stop_on_interrupt;
 
 /// Measure: make load and say what came of it.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct BenchArgs {
     #[command(subcommand)]
-    what: What,
+    what: BenchCommand,
 }
 
 const EXAMPLES: &str = "\
@@ -35,21 +35,21 @@ Examples:
   steelyard compare base.json changed.json";
 
 #[derive(Clone, Debug, clap::Subcommand)]
-enum What {
-    Http(Box<http::Args>),
-    Connect(Box<connect::Args>),
-    Stream(Box<stream::Args>),
-    Serve(serve::Args),
-    Agent(agent::Args),
+enum BenchCommand {
+    Http(Box<http::BenchHttpArgs>),
+    Connect(Box<connect::BenchConnectArgs>),
+    Stream(Box<stream::BenchStreamArgs>),
+    Serve(serve::BenchServeArgs),
+    Agent(agent::BenchAgentArgs),
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &BenchArgs) -> ExitCode {
     match &args.what {
-        What::Http(args) => http::run(args),
-        What::Connect(args) => connect::run(args),
-        What::Stream(args) => stream::run(args),
-        What::Serve(args) => serve::run(args),
-        What::Agent(args) => agent::run(args),
+        BenchCommand::Http(args) => http::run(args),
+        BenchCommand::Connect(args) => connect::run(args),
+        BenchCommand::Stream(args) => stream::run(args),
+        BenchCommand::Serve(args) => serve::run(args),
+        BenchCommand::Agent(args) => agent::run(args),
     }
 }

@@ -6,22 +6,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::machine::read::facts;
-use model::capacity::demand::{Cost, Demand, Machine};
-use model::capacity::forecast::{Forecast, forecast};
-use model::capacity::mutual::{Mutual, mutual};
-use model::capacity::ports::of_range;
-use model::capacity::quantity::{BitRate, Bytes};
+use lab::machine::procfs::machine_facts;
+use model::capacity::demand::{MachineCapacity, ProcessingCost, TrafficDemand};
+use model::capacity::failover::{FailoverCapacity, forecast_failover};
+use model::capacity::forecast::{ServiceForecast, forecast_services};
+use model::capacity::ports::ports_in_range;
+use model::capacity::quantity::{BitRate, ByteCount};
 use model::capacity::wire::Duplex;
-use model::config::unit::Size;
+use model::config::unit::ByteSize;
 use model::config::{Config, load};
 use serde::Serialize;
 
-use crate::ask::{Place, bit_rate, file_name, positive_span, read_config, wait};
-use crate::end::{End, Failure, finish, print_findings, print_json};
+use crate::common_args::{
+    DaemonAddressArgs, bit_rate, block_on, file_name, positive_span, read_config,
+};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_findings, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::rate;
 
 mod calibrate;
@@ -47,7 +49,7 @@ and without --calibrate or --cost none of processors.
 
 Exit codes: 0 done, 1 mistakes in the configuration, or one member does not carry all that --rate states, 2 unreadable,
 or no daemon.")]
-pub struct Args {
+pub struct CapacityArgs {
     /// The configuration, or - for standard input.
     #[arg(
         short,
@@ -58,10 +60,10 @@ pub struct Args {
     config: PathBuf,
     /// Bytes of a request with its head.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "400B")]
-    request: Bytes,
+    request: ByteCount,
     /// Bytes of an answer with its head.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "8KiB")]
-    response: Bytes,
+    response: ByteCount,
     /// Requests of a client's connection.
     #[arg(long, value_name = "N", value_parser = from_one, default_value = "1")]
     per_connection: f64,
@@ -82,7 +84,7 @@ pub struct Args {
     half_duplex: bool,
     /// What work costs here, microseconds: of a request, of a connection besides, of a KiB of an answer besides.
     #[arg(long, value_name = "US,US,US", value_parser = cost, conflicts_with = "calibrate")]
-    cost: Option<Cost>,
+    cost: Option<ProcessingCost>,
     /// Requests a second of a service, again for each: where shared addresses have groups that different members may
     /// hold, whether one member carries all of them.
     #[arg(long = "rate", value_name = "SERVICE=N", value_parser = mutual::rate)]
@@ -98,7 +100,7 @@ pub struct Args {
     #[arg(long, requires = "live")]
     watch: bool,
     #[command(flatten)]
-    place: Place,
+    place: DaemonAddressArgs,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -106,22 +108,23 @@ pub struct Args {
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Answer {
-    demand: Demand,
-    machine: Machine,
-    services: Vec<Forecast>,
+struct CapacityForecast {
+    demand: TrafficDemand,
+    machine: MachineCapacity,
+    services: Vec<ServiceForecast>,
     /// Groups that different members may hold at a time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mutual: Option<Mutual>,
+    mutual: Option<FailoverCapacity>,
 }
 
-fn size(text: &str) -> Result<Bytes, String> {
-    let found =
-        text.parse::<Size>().map_err(|error| format!("{error}; expected a size such as 8KiB"))?;
+fn size(text: &str) -> Result<ByteCount, String> {
+    let found = text
+        .parse::<ByteSize>()
+        .map_err(|error| format!("{error}; expected a size such as 8KiB"))?;
     if found.0 == 0 {
         Err("expected at least 1 byte".to_owned())
     } else {
-        Ok(Bytes(found.0 as f64))
+        Ok(ByteCount(found.0 as f64))
     }
 }
 
@@ -130,45 +133,47 @@ fn from_one(text: &str) -> Result<f64, String> {
     found.ok_or_else(|| "expected a number from 1 on".to_owned())
 }
 
-fn cost(text: &str) -> Result<Cost, String> {
+fn cost(text: &str) -> Result<ProcessingCost, String> {
     let parts: Vec<f64> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
     let good = parts.iter().all(|part| (0.0..1e9).contains(part));
     match parts.as_slice() {
-        [request_us, connection_us, kibibyte_us] if good && *request_us > 0.0 => Ok(Cost {
-            request_us: *request_us,
-            connection_us: *connection_us,
-            kibibyte_us: *kibibyte_us,
-        }),
+        [request_us, connection_us, kibibyte_us] if good && *request_us > 0.0 => {
+            Ok(ProcessingCost {
+                request_us: *request_us,
+                connection_us: *connection_us,
+                kibibyte_us: *kibibyte_us,
+            })
+        }
         _ => Err("expected three numbers of microseconds, such as 18,12,0.4, the first above 0"
             .to_owned()),
     }
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &CapacityArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
 
-fn carry_out(args: &Args) -> Result<End, Failure> {
+fn carry_out(args: &CapacityArgs) -> Result<CommandOutcome, CommandError> {
     if args.live {
-        return wait(live::show(&args.place, args.watch, args.json));
+        return block_on(live::show_live(&args.place, args.watch, args.json));
     }
     let text = read_config(&args.config)?;
     let checked = match load(&text, &file_name(&args.config)) {
         Ok(checked) => checked,
         Err(findings) => {
             print_findings(&findings.findings, findings.unlisted);
-            return Ok(End::No);
+            return Ok(CommandOutcome::Negative);
         }
     };
     let rates = rates(&args.rates, &checked.config)?;
-    let cost = if args.calibrate { Some(calibrate::measure(args.json)?) } else { args.cost };
+    let cost = if args.calibrate { Some(calibrate::measure_cost(args.json)?) } else { args.cost };
     let (demand, machine) = (demand(args), machine(args, cost));
-    let services = forecast(&checked.config, &demand, &machine);
-    let mutual = mutual(&checked.config, &services, &rates);
+    let services = forecast_services(&checked.config, &demand, &machine);
+    let mutual = forecast_failover(&checked.config, &services, &rates);
     let refused = mutual.as_ref().is_some_and(|found| found.one_carries_all == Some(false));
     if args.json {
-        print_json(&Answer { demand, machine, services, mutual })?;
+        print_json(&CapacityForecast { demand, machine, services, mutual })?;
     } else {
         let paint = Paint::for_stdout();
         let mut texts: Vec<String> =
@@ -183,23 +188,23 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
         });
         screen::print(&format!("{cost}{}", texts.join("\n")))?;
     }
-    Ok(if refused { End::No } else { End::Done })
+    Ok(if refused { CommandOutcome::Negative } else { CommandOutcome::Done })
 }
 
 /// The rates by service, each of which is there.
-fn rates(stated: &[(String, f64)], config: &Config) -> Result<BTreeMap<String, f64>, Failure> {
+fn rates(stated: &[(String, f64)], config: &Config) -> Result<BTreeMap<String, f64>, CommandError> {
     if let Some((name, _)) = stated.iter().find(|(name, _)| !config.services.contains_key(name)) {
         let there: Vec<&str> = config.services.keys().map(AsRef::as_ref).collect();
         let there = there.join(", ");
-        return Err(Failure::Unusable(format!(
+        return Err(CommandError::Unusable(format!(
             "--rate: no service is called '{name}'; there are: {there}"
         )));
     }
     Ok(stated.iter().cloned().collect())
 }
 
-fn demand(args: &Args) -> Demand {
-    Demand {
+fn demand(args: &CapacityArgs) -> TrafficDemand {
+    TrafficDemand {
         request: args.request,
         response: args.response,
         per_connection: args.per_connection,
@@ -209,24 +214,24 @@ fn demand(args: &Args) -> Demand {
     }
 }
 
-fn machine(args: &Args, cost: Option<Cost>) -> Machine {
-    let facts = facts();
-    Machine {
+fn machine(args: &CapacityArgs, cost: Option<ProcessingCost>) -> MachineCapacity {
+    let facts = machine_facts();
+    MachineCapacity {
         processors: facts.processors,
         descriptors: facts.descriptors,
-        ports: of_range(facts.ports.0, facts.ports.1),
-        time_wait: facts.ports_rest(),
+        ports: ports_in_range(facts.ports.0, facts.ports.1),
+        time_wait: facts.time_wait_period(),
         link: args.link,
         duplex: if args.half_duplex { Duplex::Half } else { Duplex::Full },
-        receive_buffer: Bytes(facts.receive_buffer as f64),
-        send_buffer: Bytes(facts.send_buffer as f64),
+        receive_buffer: ByteCount(facts.receive_buffer as f64),
+        send_buffer: ByteCount(facts.send_buffer as f64),
         cost,
     }
 }
 
-fn render(of: &Forecast, width: usize, paint: Paint) -> String {
+fn render(of: &ServiceForecast, width: usize, paint: Paint) -> String {
     let mut out = format!("{} ({})\n", paint.text(Colour::Strong, &of.service), of.forward.name());
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("limit", Align::Left),
         ("requests/s", Align::Right),
         ("connections/s", Align::Right),
@@ -234,7 +239,7 @@ fn render(of: &Forecast, width: usize, paint: Paint) -> String {
     ]);
     for (at, limit) in of.limits.iter().enumerate() {
         let name = format!("{:?}", limit.kind).to_lowercase();
-        let name = if at == 0 { Cell::coloured(name, Colour::Doubt) } else { name.into() };
+        let name = if at == 0 { TextCell::coloured(name, Colour::Doubt) } else { name.into() };
         table.row(vec![
             name,
             rate(limit.requests_per_second.0).into(),

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use api::types::{Capture, CaptureAction, Captures};
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
+use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::Paint;
 use crate::show::screen;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 use crate::show::unit::{count, moment};
-use crate::watch::{Again, shown};
 
 /// Look at captures that rules called for, and take one by hand.
 #[derive(Clone, Debug, clap::Args)]
@@ -26,19 +26,19 @@ Examples:
 
 Rules are tables [capture.NAME] of the configuration. Files are pcapng, readable by the daemon's user alone; each
 connection's first packet names the exchange.")]
-pub struct Args {
+pub struct CaptureArgs {
     #[command(subcommand)]
-    verb: Verb,
+    verb: CaptureCommand,
 }
 
 #[derive(Clone, Debug, clap::Subcommand)]
-enum Verb {
+enum CaptureCommand {
     /// Rules as they stand, and what was captured, newest first.
     List {
         #[command(flatten)]
-        again: Again,
+        again: RefreshArgs,
         #[command(flatten)]
-        contact: Contact,
+        contact: DaemonArgs,
     },
     /// Why a capture was made, and where it is.
     Show {
@@ -46,58 +46,69 @@ enum Verb {
         #[arg(value_name = "CAPTURE")]
         name: Option<String>,
         #[command(flatten)]
-        contact: Contact,
+        contact: DaemonArgs,
     },
     /// Take what a rule is about, now.
-    Start(Rule),
+    Start(CaptureRuleArgs),
     /// Write down what a rule takes, before its time is over.
-    Stop(Rule),
+    Stop(CaptureRuleArgs),
 }
 
 #[derive(Clone, Debug, clap::Args)]
-struct Rule {
+struct CaptureRuleArgs {
     /// The NAME of [capture.NAME].
     #[arg(value_name = "RULE")]
     rule: String,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &CaptureArgs) -> ExitCode {
     match &args.verb {
-        Verb::List { again, contact } => finish(contact.json, wait(list(*again, contact))),
-        Verb::Show { name, contact } => finish(contact.json, wait(show(name.as_deref(), contact))),
-        Verb::Start(of) => finish(of.contact.json, wait(order(of, CaptureAction::Start))),
-        Verb::Stop(of) => finish(of.contact.json, wait(order(of, CaptureAction::Stop))),
+        CaptureCommand::List { again, contact } => {
+            finish(contact.json, block_on(list(*again, contact)))
+        }
+        CaptureCommand::Show { name, contact } => {
+            finish(contact.json, block_on(show(name.as_deref(), contact)))
+        }
+        CaptureCommand::Start(of) => {
+            finish(of.contact.json, block_on(send_capture_command(of, CaptureAction::Start)))
+        }
+        CaptureCommand::Stop(of) => {
+            finish(of.contact.json, block_on(send_capture_command(of, CaptureAction::Stop)))
+        }
     }
 }
 
-async fn list(again: Again, contact: &Contact) -> Result<End, Failure> {
+async fn list(again: RefreshArgs, contact: &DaemonArgs) -> Result<CommandOutcome, CommandError> {
     let client = contact.client()?;
     let ask = || async { Ok(client.captures().await?) };
     let show = |told: &Captures| render(told, screen::width(), Paint::for_stdout());
-    shown(again, contact.json, ask, show).await
+    show_or_watch(again, contact.json, ask, show).await
 }
 
-async fn order(of: &Rule, action: CaptureAction) -> Result<End, Failure> {
+async fn send_capture_command(
+    of: &CaptureRuleArgs,
+    action: CaptureAction,
+) -> Result<CommandOutcome, CommandError> {
     print(&of.contact.client()?.capture(&of.rule, action).await?, &of.contact)
 }
 
-fn print(captures: &Captures, contact: &Contact) -> Result<End, Failure> {
+fn print(captures: &Captures, contact: &DaemonArgs) -> Result<CommandOutcome, CommandError> {
     if contact.json {
         print_json(captures)?;
     } else {
         screen::print(&render(captures, screen::width(), Paint::for_stdout()))?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-async fn show(name: Option<&str>, contact: &Contact) -> Result<End, Failure> {
+async fn show(name: Option<&str>, contact: &DaemonArgs) -> Result<CommandOutcome, CommandError> {
     let captures = contact.client()?.captures().await?.captures;
     let found = captures.iter().find(|one| name.is_none_or(|name| one.name == name));
     let found = found.ok_or_else(|| {
-        Failure::Absent(name.map_or_else(
+        CommandError::Absent(name.map_or_else(
             || "nothing was captured yet".to_owned(),
             |name| format!("there is no capture '{name}'; `steelyard capture list` names them"),
         ))
@@ -109,11 +120,11 @@ async fn show(name: Option<&str>, contact: &Contact) -> Result<End, Failure> {
         let head = format!("{}, {} bytes\n{about}\n", moment(*at_unix_ms), count(*bytes));
         screen::print(&format!("{head}{file}\n\n  steelyard explain trace {file}\n"))?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn render(captures: &Captures, width: usize, paint: Paint) -> String {
-    let mut rules = Table::new(&[("RULE", Align::Left), ("STATE", Align::Left)]);
+    let mut rules = TextTable::new(&[("RULE", Align::Left), ("STATE", Align::Left)]);
     for rule in &captures.rules {
         let state = match (rule.taking, rule.waits_ms) {
             (true, _) => "taking".to_owned(),
@@ -128,7 +139,7 @@ fn render(captures: &Captures, width: usize, paint: Paint) -> String {
         ("BYTES", Align::Right),
         ("ABOUT", Align::Left),
     ];
-    let mut files = Table::new(&columns);
+    let mut files = TextTable::new(&columns);
     for one in &captures.captures {
         files.row(vec![
             one.name.as_str().into(),

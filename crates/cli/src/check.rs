@@ -5,13 +5,15 @@ mod files;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use daemon::secrets::{As, Exposed, exposed};
-use model::config::{Checked, Config, Entry, Finding, Findings, Severity, explain, load};
+use daemon::secrets::{ExposedFile, FileReader, find_exposed_files};
+use model::config::{
+    CheckedConfig, Config, ConfigFinding, ConfigFindings, EffectiveSetting, Severity, explain, load,
+};
 use serde::Serialize;
 
-use self::files::opened;
-use crate::ask::{file_name, read_config};
-use crate::end::{End, Failure, finish, print_findings, print_json};
+use self::files::check_files;
+use crate::common_args::{file_name, read_config};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_findings, print_json};
 use crate::show::screen;
 
 /// Check a configuration: every mistake with its place, what was found and what was expected.
@@ -24,7 +26,7 @@ Examples:
   steelyard check -c shop.toml --without-files   on a machine that has no keys
 
 Exit codes: 0 good (warnings included), 1 mistakes, 2 unreadable.")]
-pub struct Args {
+pub struct CheckArgs {
     /// The configuration, or - for standard input.
     #[arg(
         short,
@@ -47,66 +49,72 @@ pub struct Args {
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct CheckResult {
     file: String,
     good: bool,
     errors: usize,
     warnings: usize,
-    findings: Vec<Finding>,
+    findings: Vec<ConfigFinding>,
     unlisted: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    effective: Option<Vec<Entry>>,
+    effective: Option<Vec<EffectiveSetting>>,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &CheckArgs) -> ExitCode {
     finish(args.json, check(args))
 }
 
-fn check(args: &Args) -> Result<End, Failure> {
+fn check(args: &CheckArgs) -> Result<CommandOutcome, CommandError> {
     let text = read_config(&args.config)?;
     let file = file_name(&args.config);
     let result = load(&text, &file).and_then(|checked| match args.without_files {
         true => Ok(checked),
-        false => secret(checked, &text, &file).and_then(|checked| opened(checked, &text, &file)),
+        false => check_secret_files(checked, &text, &file)
+            .and_then(|checked| check_files(checked, &text, &file)),
     });
-    let end = if result.is_ok() { End::Done } else { End::No };
+    let end = if result.is_ok() { CommandOutcome::Done } else { CommandOutcome::Negative };
     if args.json {
-        print_json(&answer(file, result, args.explain))?;
+        print_json(&check_result(file, result, args.explain))?;
         return Ok(end);
     }
     match result {
         Ok(checked) => {
             print_findings(&checked.warnings, 0);
-            let text = if args.explain { explain(&checked) } else { summary(&file, &checked) };
+            let text =
+                if args.explain { explain(&checked) } else { render_summary(&file, &checked) };
             screen::print(&text)?;
         }
         Err(findings) => {
             print_findings(&findings.findings, findings.unlisted);
-            screen::print(&verdict(&file, &findings))?;
+            screen::print(&render_findings_count(&file, &findings))?;
         }
     }
     Ok(end)
 }
 
 /// Mistakes where files of secrets can be used by others; a file that is not there is none.
-fn secret(checked: Checked, text: &str, file: &str) -> Result<Checked, Findings> {
-    let found = exposed(&checked.config, As::Anybody);
+fn check_secret_files(
+    checked: CheckedConfig,
+    text: &str,
+    file: &str,
+) -> Result<CheckedConfig, ConfigFindings> {
+    let found = find_exposed_files(&checked.config, FileReader::Anybody);
     if found.is_empty() {
         return Ok(checked);
     }
     let entries = checked.origins.entries();
-    let mistake = |one: &Exposed| {
+    let mistake = |one: &ExposedFile| {
         let written = entries.iter().find(|entry| entry.key == one.key);
         let line = written.and_then(|entry| entry.origin.strip_prefix("line ")?.parse().ok());
         let line: usize = line.unwrap_or(1);
-        Finding {
+        ConfigFinding {
             severity: Severity::Error,
             file: file.to_owned(),
             line: u32::try_from(line).unwrap_or(u32::MAX),
             column: 1,
             key: one.key.clone(),
-            message: one.why.to_string(),
+            message: one.error.to_string(),
             found: None,
             expected: None,
             suggestion: None,
@@ -114,42 +122,46 @@ fn secret(checked: Checked, text: &str, file: &str) -> Result<Checked, Findings>
             width: 1,
         }
     };
-    Err(Findings { findings: found.iter().map(mistake).collect(), unlisted: 0 })
+    Err(ConfigFindings { findings: found.iter().map(mistake).collect(), unlisted: 0 })
 }
 
-fn answer(file: String, result: Result<Checked, Findings>, explained: bool) -> Answer {
+fn check_result(
+    file: String,
+    result: Result<CheckedConfig, ConfigFindings>,
+    explained: bool,
+) -> CheckResult {
     let (good, effective, findings, unlisted) = match result {
         Ok(checked) => (true, explained.then(|| checked.origins.entries()), checked.warnings, 0),
         Err(findings) => (false, None, findings.findings, findings.unlisted),
     };
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     let warnings = findings.len() - errors;
-    Answer { file, good, errors, warnings, findings, unlisted, effective }
+    CheckResult { file, good, errors, warnings, findings, unlisted, effective }
 }
 
-fn summary(file: &str, checked: &Checked) -> String {
+fn render_summary(file: &str, checked: &CheckedConfig) -> String {
     let Config { services, pools, .. } = &checked.config;
     let servers = pools.values().map(|pool| pool.servers.len()).sum();
     let mut text = format!(
         "{file}: good: {}, {}, {}",
-        counted(services.len(), "service"),
-        counted(pools.len(), "pool"),
-        counted(servers, "server")
+        pluralize(services.len(), "service"),
+        pluralize(pools.len(), "pool"),
+        pluralize(servers, "server")
     );
     if !checked.warnings.is_empty() {
-        text.push_str(&format!(", {}", counted(checked.warnings.len(), "warning")));
+        text.push_str(&format!(", {}", pluralize(checked.warnings.len(), "warning")));
     }
     text.push('\n');
     text
 }
 
-fn verdict(file: &str, findings: &Findings) -> String {
+fn render_findings_count(file: &str, findings: &ConfigFindings) -> String {
     let errors = findings.errors().count();
     let more = if findings.unlisted > 0 { "at least " } else { "" };
-    format!("{file}: {more}{}\n", counted(errors, "mistake"))
+    format!("{file}: {more}{}\n", pluralize(errors, "mistake"))
 }
 
-fn counted(count: usize, what: &str) -> String {
+fn pluralize(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
@@ -171,15 +183,15 @@ servers = [\"10.0.0.1:80\", \"10.0.0.2:80\"]
     fn a_good_file_is_summed_up_and_a_bad_one_counted() {
         let checked = load(GOOD, "shop.toml").unwrap();
         let text = "shop.toml: good: 1 service, 1 pool, 2 servers\n";
-        assert_eq!(summary("shop.toml", &checked), text);
+        assert_eq!(render_summary("shop.toml", &checked), text);
         let findings = load("[service.shop]\nlisen = 1", "shop.toml").unwrap_err();
-        assert_eq!(verdict("shop.toml", &findings), "shop.toml: 4 mistakes\n");
+        assert_eq!(render_findings_count("shop.toml", &findings), "shop.toml: 4 mistakes\n");
     }
 
     #[test]
     fn json_has_the_findings_and_on_request_the_values_in_force() {
         let answer = |text, explained| {
-            let answer = answer("shop.toml".into(), load(text, "shop.toml"), explained);
+            let answer = check_result("shop.toml".into(), load(text, "shop.toml"), explained);
             serde_json::to_value(answer).unwrap()
         };
         let bad = answer("[service.shop]\nlisen = 1", true);
@@ -199,7 +211,7 @@ servers = [\"10.0.0.1:80\", \"10.0.0.2:80\"]
     #[test]
     fn an_unreadable_file_is_neither_good_nor_bad() {
         let config = PathBuf::from("/nonexistent/steelyard.toml");
-        let args = Args { config, explain: false, without_files: false, json: false };
-        assert!(matches!(check(&args), Err(Failure::Unusable(_))));
+        let args = CheckArgs { config, explain: false, without_files: false, json: false };
+        assert!(matches!(check(&args), Err(CommandError::Unusable(_))));
     }
 }

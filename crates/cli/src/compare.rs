@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lab::compare::{Comparison, Rule, Status, compare_together};
-use lab::result::{BenchResult, read};
+use lab::compare::{BenchComparison, ComparisonStatus, SignificanceRule, compare_together};
+use lab::result::{BenchResult, parse_result};
 
-use crate::end::{End, Failure, finish, print_json};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 
 /// Compare a result with a baseline: what is proven to differ, and what is not.
 ///
@@ -26,7 +26,7 @@ Examples:
 
 Exit codes: 0 no regression is proven, 1 one is, beyond the threshold, 2 a file could not be read, 3 nothing can be
 told: too few runs, or nothing in common.")]
-pub struct Args {
+pub struct CompareArgs {
     /// The result to compare with.
     #[arg(value_name = "BASE")]
     baseline: PathBuf,
@@ -61,33 +61,33 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &CompareArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
 
-fn carry_out(args: &Args) -> Result<End, Failure> {
-    let (mut baseline, mut result) = (open(&args.baseline)?, open(&args.result)?);
+fn carry_out(args: &CompareArgs) -> Result<CommandOutcome, CommandError> {
+    let (mut baseline, mut result) = (read_result(&args.baseline)?, read_result(&args.result)?);
     for side in [&mut baseline, &mut result] {
         for run in &mut side.runs {
             run.metrics.retain(|metric| is_wanted(args, &metric.name));
         }
     }
-    let rule = Rule { alpha: args.alpha, threshold_percent: args.threshold };
+    let rule = SignificanceRule { alpha: args.alpha, threshold_percent: args.threshold };
     let comparison = compare_together(&baseline, &result, rule);
     if args.json {
         print_json(&comparison)?;
     } else {
-        screen::print(&text(&comparison, rule, screen::width(), Paint::for_stdout()))?;
+        screen::print(&render_comparison(&comparison, rule, screen::width(), Paint::for_stdout()))?;
     }
-    let told = comparison.rows.iter().any(|row| row.status != Status::TooFewRuns);
+    let told = comparison.rows.iter().any(|row| row.status != ComparisonStatus::TooFewRuns);
     Ok(match (comparison.worse, told) {
-        (true, _) => End::No,
-        (false, true) => End::Done,
-        (false, false) => End::Partial,
+        (true, _) => CommandOutcome::Negative,
+        (false, true) => CommandOutcome::Done,
+        (false, false) => CommandOutcome::Partial,
     })
 }
 
-fn is_wanted(args: &Args, name: &str) -> bool {
+fn is_wanted(args: &CompareArgs, name: &str) -> bool {
     match args.metric.as_slice() {
         _ if args.all => true,
         [] => USUAL.contains(&name),
@@ -95,15 +95,22 @@ fn is_wanted(args: &Args, name: &str) -> bool {
     }
 }
 
-fn open(path: &Path) -> Result<BenchResult, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::Unusable(format!("cannot read {}: {error}", path.display())))?;
-    read(&text).map_err(|error| Failure::Unusable(format!("{}: {error}", path.display())))
+fn read_result(path: &Path) -> Result<BenchResult, CommandError> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        CommandError::Unusable(format!("cannot read {}: {error}", path.display()))
+    })?;
+    parse_result(&text)
+        .map_err(|error| CommandError::Unusable(format!("{}: {error}", path.display())))
 }
 
-fn text(comparison: &Comparison, rule: Rule, width: usize, paint: Paint) -> String {
+fn render_comparison(
+    comparison: &BenchComparison,
+    rule: SignificanceRule,
+    width: usize,
+    paint: Paint,
+) -> String {
     let right = |name| (name, Align::Right);
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("test", Align::Left),
         ("metric", Align::Left),
         ("unit", Align::Left),
@@ -119,11 +126,11 @@ fn text(comparison: &Comparison, rule: Rule, width: usize, paint: Paint) -> Stri
     ]);
     for row in &comparison.rows {
         let (status, colour) = match row.status {
-            Status::Better => ("better", Colour::Good),
-            Status::Worse => ("worse", Colour::Bad),
-            Status::Differs => ("differs", Colour::Doubt),
-            Status::Unproven => ("~", Colour::Quiet),
-            Status::TooFewRuns => ("too few runs", Colour::Doubt),
+            ComparisonStatus::Better => ("better", Colour::Good),
+            ComparisonStatus::Worse => ("worse", Colour::Bad),
+            ComparisonStatus::Differs => ("differs", Colour::Doubt),
+            ComparisonStatus::Unproven => ("~", Colour::Quiet),
+            ComparisonStatus::TooFewRuns => ("too few runs", Colour::Doubt),
         };
         let signed = |value: f64| format!("{value:+.2} %");
         let interval = row.interval_percent.map(|(low, high)| format!("{low:+.2} … {high:+.2} %"));
@@ -134,7 +141,7 @@ fn text(comparison: &Comparison, rule: Rule, width: usize, paint: Paint) -> Stri
             figure(row.baseline).into(),
             figure(row.result).into(),
             row.difference_percent.map_or("-".to_owned(), signed).into(),
-            Cell::coloured(status, colour),
+            TextCell::coloured(status, colour),
             format!("{:.2} %", row.baseline_deviation_percent).into(),
             format!("{:.2} %", row.result_deviation_percent).into(),
             format!("{:.4}", row.p_together).into(),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap_complete::{Shell, generate};
 
-use crate::end::{End, Failure, finish};
+use crate::outcome::{CommandError, CommandOutcome, finish};
 use crate::show::screen;
 
 /// Print completions for a shell. Names of live objects complete in bash, zsh and fish.
@@ -15,22 +15,25 @@ Examples:
   steelyard completions bash > /etc/bash_completion.d/steelyard
   steelyard completions zsh > /usr/local/share/zsh/site-functions/_steelyard
   steelyard completions fish > ~/.config/fish/completions/steelyard.fish")]
-pub struct Args {
+pub struct CompletionsArgs {
     /// The shell.
     pub shell: Shell,
 }
 
 /// Prints those of `program`.
-pub fn run(args: &Args, mut program: clap::Command) -> ExitCode {
+pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> ExitCode {
     let name = program.get_name().to_owned();
     let mut script = Vec::new();
     generate(args.shell, &mut program, name, &mut script);
-    let script = lively(args.shell, &String::from_utf8_lossy(&script));
-    finish(false, screen::print(&script).map(|()| End::Done).map_err(Failure::Output))
+    let script = with_live_names(args.shell, &String::from_utf8_lossy(&script));
+    finish(
+        false,
+        screen::print(&script).map(|()| CommandOutcome::Done).map_err(CommandError::Output),
+    )
 }
 
 /// What was generated, with what completes names of live objects.
-fn lively(shell: Shell, script: &str) -> String {
+fn with_live_names(shell: Shell, script: &str) -> String {
     match shell {
         Shell::Bash => format!("{script}{BASH}"),
         Shell::Fish => format!("{script}{FISH}"),

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ::convert::dialect::Dialect;
-use ::convert::notes::{Kind, Note};
-use ::convert::run::{Converted, convert};
+use ::convert::notes::{ConversionNote, NoteKind};
+use ::convert::run::{ConversionResult, convert};
 use clap::ValueEnum;
-use files::make::create;
+use files::create::create;
 
-use crate::ask::{file_name, read_config};
-use crate::end::{End, Failure, finish, note, print_json};
+use crate::common_args::{file_name, read_config};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_note};
 use crate::show::screen;
 
 /// Convert the configuration of another balancer, and list what could not be carried over.
@@ -28,13 +28,13 @@ The configuration goes to standard output, or to a file with -o; what is said ab
 is, is seen from what stands in it. What is written passes `steelyard check`.
 
 Exit codes: 0 all of it was carried over, 1 nothing could be, 2 unreadable, 3 something was left out.")]
-pub struct Args {
+pub struct ConvertArgs {
     /// The file, or - for standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Whose configuration it is.
     #[arg(long, value_name = "PROGRAM")]
-    pub from: Option<From>,
+    pub from: Option<SourceDialect>,
     /// Write the configuration there; the file must not exist.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -48,7 +48,7 @@ pub struct Args {
 
 /// Programs whose configurations are read.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum From {
+pub enum SourceDialect {
     /// haproxy.cfg
     Haproxy,
     /// nginx.conf, or what `nginx -T` prints
@@ -59,36 +59,36 @@ pub enum From {
     Dispatcher,
 }
 
-impl From {
+impl SourceDialect {
     fn dialect(self) -> Dialect {
         match self {
-            From::Haproxy => Dialect::Haproxy,
-            From::Nginx => Dialect::Nginx,
-            From::Keepalived => Dialect::Keepalived,
-            From::Dispatcher => Dialect::Dispatcher,
+            SourceDialect::Haproxy => Dialect::Haproxy,
+            SourceDialect::Nginx => Dialect::Nginx,
+            SourceDialect::Keepalived => Dialect::Keepalived,
+            SourceDialect::Dispatcher => Dialect::Dispatcher,
         }
     }
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.json, carried_over(args))
+pub fn run(args: &ConvertArgs) -> ExitCode {
+    finish(args.json, convert_file(args))
 }
 
-fn carried_over(args: &Args) -> Result<End, Failure> {
+fn convert_file(args: &ConvertArgs) -> Result<CommandOutcome, CommandError> {
     let text = read_config(&args.file)?;
     let file = file_name(&args.file);
-    let from = args.from.map(From::dialect).or_else(|| Dialect::recognise(&text));
+    let from = args.from.map(SourceDialect::dialect).or_else(|| Dialect::recognise(&text));
     let from = from.ok_or_else(|| {
-        Failure::Unusable(format!(
+        CommandError::Unusable(format!(
             "{file}: cannot tell whose configuration this is; say so with --from haproxy, nginx, keepalived or dispatcher"
         ))
     })?;
     let converted = convert(&text, &file, from);
     let end = match (&converted.text, converted.left_out) {
-        (None, _) => End::No,
-        (Some(_), 0) => End::Done,
-        (Some(_), _) => End::Partial,
+        (None, _) => CommandOutcome::Negative,
+        (Some(_), 0) => CommandOutcome::Done,
+        (Some(_), _) => CommandOutcome::Partial,
     };
     if let (Some(output), Some(text)) = (&args.output, &converted.text) {
         write_new(output, text)?;
@@ -100,35 +100,37 @@ fn carried_over(args: &Args) -> Result<End, Failure> {
     if let Some(text) = converted.text.as_ref().filter(|_| args.output.is_none()) {
         screen::print(text)?;
     }
-    note(&told(&converted, &file, args.all));
+    print_note(&render_notes(&converted, &file, args.all));
     Ok(end)
 }
 
 /// What exists stays.
-fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+fn write_new(path: &Path, text: &str) -> Result<(), CommandError> {
     let written = create(path, 0o644)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
-    written.map_err(|error| Failure::Unusable(format!("cannot write {}: {error}", path.display())))
+    written.map_err(|error| {
+        CommandError::Unusable(format!("cannot write {}: {error}", path.display()))
+    })
 }
 
-fn told(converted: &Converted, file: &str, all: bool) -> String {
+fn render_notes(converted: &ConversionResult, file: &str, all: bool) -> String {
     let mut text = String::new();
-    let of = |kind: Kind| converted.notes.iter().filter(move |note| note.kind == kind);
+    let of = |kind: NoteKind| converted.notes.iter().filter(move |note| note.kind == kind);
     for (kind, title) in [
-        (Kind::LeftOut, "left out:"),
-        (Kind::Changed, "means something else:"),
-        (Kind::NotNeeded, "not needed:"),
+        (NoteKind::LeftOut, "left out:"),
+        (NoteKind::Changed, "means something else:"),
+        (NoteKind::NotNeeded, "not needed:"),
     ] {
-        if of(kind).next().is_none() || kind == Kind::NotNeeded && !all {
+        if of(kind).next().is_none() || kind == NoteKind::NotNeeded && !all {
             continue;
         }
         text.push_str(&format!("{title}\n"));
-        of(kind).for_each(|note| text.push_str(&line(note)));
+        of(kind).for_each(|note| text.push_str(&render_note(note)));
     }
     if converted.unlisted > 0 {
         text.push_str(&format!("and {} more that are not listed\n", converted.unlisted));
     }
-    let (changed, needless) = (of(Kind::Changed).count(), of(Kind::NotNeeded).count());
+    let (changed, needless) = (of(NoteKind::Changed).count(), of(NoteKind::NotNeeded).count());
     let verdict =
         if converted.text.is_some() { "converted" } else { "nothing could be carried over" };
     text.push_str(&format!(
@@ -139,7 +141,7 @@ fn told(converted: &Converted, file: &str, all: bool) -> String {
     text
 }
 
-fn line(note: &Note) -> String {
+fn render_note(note: &ConversionNote) -> String {
     let mut text =
         format!("  {}:{}: {}\n      {}\n", note.file, note.line, note.directive, note.reason);
     if !note.instead.is_empty() {
@@ -163,7 +165,7 @@ left out:
       instead: do it at the servers
 haproxy.cfg: converted from haproxy: 1 left out, 0 changed, 0 not needed
 ";
-        assert_eq!(told(&converted, "haproxy.cfg", false), expected);
+        assert_eq!(render_notes(&converted, "haproxy.cfg", false), expected);
         assert!(model::config::load(&converted.text.unwrap(), "x").is_ok());
     }
 }

@@ -4,13 +4,13 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use bpf::{Home, Mode};
+use bpf::{BpfAttachMode, PinDirectory};
 use clap::{Subcommand, ValueEnum};
-use l4::decap::{self, DecapError, Settings, Shown};
+use l4::decapsulation::{self, DecapError, DecapSettings, DecapsulationStatus};
 use model::preflight::Encapsulation;
 use serde::Serialize;
 
-use crate::end::{End, Failure, finish, print_json, sentence};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json, sentence};
 use crate::show::screen;
 use crate::show::unit::count;
 
@@ -32,62 +32,62 @@ Examples:
 `steelyard doctor server ADDRESS --forward tunnel` says what else the server needs. Wrapped packets carry what their
 sender wants them to carry, with any source address that he likes (CERT VU#199397): --from names the balancers, and nothing is
 loaded without it. `--from any` unwraps everybody's packets, for a network where nobody else can send any.")]
-pub struct Args {
+pub struct DecapArgs {
     #[command(subcommand)]
-    what: What,
+    what: DecapCommand,
 }
 
 #[derive(Clone, Debug, Subcommand)]
-enum What {
+enum DecapCommand {
     /// Load it before an interface; loaded again, it takes the new settings.
-    Load(LoadArgs),
+    Load(DecapLoadArgs),
     /// Take it away from an interface.
-    Unload(UnloadArgs),
+    Unload(DecapUnloadArgs),
     /// What is loaded, and what it has unwrapped.
-    Show(ShowArgs),
+    Show(DecapShowArgs),
 }
 
 #[derive(Clone, Debug, clap::Args)]
-struct LoadArgs {
+struct DecapLoadArgs {
     /// The interface that packets from the balancer come in by.
     #[arg(long, value_name = "NAME")]
     interface: String,
     /// Kinds that are unwrapped.
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [Kind::Ipip, Kind::Gre, Kind::Gue])]
-    takes: Vec<Kind>,
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [TunnelEncapsulation::Ipip, TunnelEncapsulation::Gre, TunnelEncapsulation::Gue])]
+    takes: Vec<TunnelEncapsulation>,
     /// UDP port of GUE.
-    #[arg(long, default_value_t = decap::PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = decapsulation::PORT, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
     /// Networks of the balancers, each with an option of its own; `any`: everybody's packets are unwrapped.
     #[arg(long, value_name = "NETWORK|any", value_parser = sender)]
-    from: Vec<Sender>,
+    from: Vec<AllowedSender>,
     /// In the driver, in the kernel's generic hook, or the first where it can.
-    #[arg(long, value_enum, value_name = "PLACE", default_value_t = Place::Auto)]
-    mode: Place,
+    #[arg(long, value_enum, value_name = "PLACE", default_value_t = XdpMode::Auto)]
+    mode: XdpMode,
     #[command(flatten)]
-    pins: Pins,
+    pins: PinsArgs,
 }
 
 #[derive(Clone, Debug, clap::Args)]
-struct UnloadArgs {
+struct DecapUnloadArgs {
     /// The interface.
     #[arg(long, value_name = "NAME")]
     interface: String,
     #[command(flatten)]
-    pins: Pins,
+    pins: PinsArgs,
 }
 
 #[derive(Clone, Debug, clap::Args)]
-struct ShowArgs {
+struct DecapShowArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    pins: Pins,
+    pins: PinsArgs,
 }
 
 #[derive(Clone, Debug, clap::Args)]
-struct Pins {
+struct PinsArgs {
     /// Directory of a BPF file system where it outlives this process.
     #[arg(long, value_name = "DIR", default_value = PINS)]
     pins: PathBuf,
@@ -95,14 +95,14 @@ struct Pins {
 
 /// Whose packets are unwrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sender {
+enum AllowedSender {
     Any,
     Network(IpAddr, u8),
 }
 
 /// Kinds of encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
+pub enum TunnelEncapsulation {
     /// A bare IP header.
     Ipip,
     /// IP and GRE.
@@ -111,18 +111,18 @@ pub enum Kind {
     Gue,
 }
 
-impl From<Kind> for Encapsulation {
-    fn from(kind: Kind) -> Encapsulation {
+impl From<TunnelEncapsulation> for Encapsulation {
+    fn from(kind: TunnelEncapsulation) -> Encapsulation {
         match kind {
-            Kind::Ipip => Encapsulation::Ipip,
-            Kind::Gre => Encapsulation::Gre,
-            Kind::Gue => Encapsulation::Gue,
+            TunnelEncapsulation::Ipip => Encapsulation::Ipip,
+            TunnelEncapsulation::Gre => Encapsulation::Gre,
+            TunnelEncapsulation::Gue => Encapsulation::Gue,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Place {
+enum XdpMode {
     Auto,
     Native,
     Generic,
@@ -131,24 +131,24 @@ enum Place {
 /// What `show --json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Answer {
+struct DecapStatus {
     loaded: bool,
-    interfaces: Vec<OnInterface>,
+    interfaces: Vec<DecapInterface>,
     takes: Vec<&'static str>,
     port: u16,
-    unwrapped: Unwrapped,
-    dropped: Dropped,
+    unwrapped: DecapsulatedCounts,
+    dropped: DecapDropCounts,
     not_taken: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct OnInterface {
+struct DecapInterface {
     name: String,
     native: bool,
 }
 
 #[derive(Debug, Serialize)]
-struct Unwrapped {
+struct DecapsulatedCounts {
     ipip: u64,
     gre: u64,
     gue: u64,
@@ -156,71 +156,72 @@ struct Unwrapped {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Dropped {
+struct DecapDropCounts {
     foreign_source: u64,
     malformed: u64,
     congested: u64,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &DecapArgs) -> ExitCode {
     match &args.what {
-        What::Load(args) => finish(false, load(args)),
-        What::Unload(args) => finish(false, unload(args)),
-        What::Show(args) => finish(args.json, show(args)),
+        DecapCommand::Load(args) => finish(false, load(args)),
+        DecapCommand::Unload(args) => finish(false, unload(args)),
+        DecapCommand::Show(args) => finish(args.json, show(args)),
     }
 }
 
-fn load(args: &LoadArgs) -> Result<End, Failure> {
-    let settings = Settings {
-        takes: args.takes.iter().map(|kind| Encapsulation::from(*kind)).collect(),
+fn load(args: &DecapLoadArgs) -> Result<CommandOutcome, CommandError> {
+    let settings = DecapSettings {
+        protocols: args.takes.iter().map(|kind| Encapsulation::from(*kind)).collect(),
         port: args.port,
-        from: senders(&args.from)?,
+        allowed_sources: merge_senders(&args.from)?,
     };
     let mode = match args.mode {
-        Place::Auto => Mode::Auto,
-        Place::Native => Mode::Native,
-        Place::Generic => Mode::Generic,
+        XdpMode::Auto => BpfAttachMode::Auto,
+        XdpMode::Native => BpfAttachMode::Native,
+        XdpMode::Generic => BpfAttachMode::Generic,
     };
-    let attached =
-        home(&args.pins.pins).and_then(|home| decap::load(&home, &args.interface, mode, &settings));
+    let attached = pins_home(&args.pins.pins)
+        .and_then(|home| decapsulation::load(&home, &args.interface, mode, &settings));
     let attached = attached.map_err(unusable)?;
     let place = if attached.native { "in the driver" } else { "in the generic hook" };
     let word = if attached.adopted { "renewed" } else { "loaded" };
     screen::print(&format!("{word} on {} {place}\n", attached.interface))?;
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn unload(args: &UnloadArgs) -> Result<End, Failure> {
-    if decap::show(&args.pins.pins).map_err(unusable)?.is_none() {
-        return Err(absent(&args.interface));
+fn unload(args: &DecapUnloadArgs) -> Result<CommandOutcome, CommandError> {
+    if decapsulation::read_status(&args.pins.pins).map_err(unusable)?.is_none() {
+        return Err(not_loaded(&args.interface));
     }
-    let was = home(&args.pins.pins).and_then(|home| decap::unload(&home, &args.interface));
+    let was =
+        pins_home(&args.pins.pins).and_then(|home| decapsulation::unload(&home, &args.interface));
     if !was.map_err(unusable)? {
-        return Err(absent(&args.interface));
+        return Err(not_loaded(&args.interface));
     }
     screen::print(&format!("unloaded from {}\n", args.interface))?;
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn show(args: &ShowArgs) -> Result<End, Failure> {
-    let shown = decap::show(&args.pins.pins).map_err(unusable)?;
-    let end = if shown.is_some() { End::Done } else { End::No };
+fn show(args: &DecapShowArgs) -> Result<CommandOutcome, CommandError> {
+    let shown = decapsulation::read_status(&args.pins.pins).map_err(unusable)?;
+    let end = if shown.is_some() { CommandOutcome::Done } else { CommandOutcome::Negative };
     if args.json {
-        print_json(&answer(shown))?;
+        print_json(&decap_status(shown))?;
     } else {
-        screen::print(&shown.map_or("no decapsulator is loaded\n".to_owned(), text))?;
+        screen::print(&shown.map_or("no decapsulator is loaded\n".to_owned(), render_status))?;
     }
     Ok(end)
 }
 
-fn text(shown: Shown) -> String {
+fn render_status(shown: DecapsulationStatus) -> String {
     let mut out = String::new();
     for (name, native) in &shown.interfaces {
         let place = if *native { "in the driver" } else { "in the generic hook" };
         out.push_str(&format!("on {name} {place}\n"));
     }
-    let takes: Vec<&str> = shown.settings.takes.iter().map(|kind| kind.name()).collect();
+    let takes: Vec<&str> = shown.settings.protocols.iter().map(|kind| kind.name()).collect();
     let counts = shown.counts;
     out.push_str(&format!("takes {} (GUE on port {})\n", takes.join(", "), shown.settings.port));
     for (what, number) in [
@@ -230,55 +231,59 @@ fn text(shown: Shown) -> String {
         ("dropped: foreign source", counts.foreign_source),
         ("dropped: malformed", counts.malformed),
         ("dropped: congestion marked", counts.congested),
-        ("handed on as they came", counts.not_taken),
+        ("handed on as they came", counts.not_handled),
     ] {
         out.push_str(&format!("  {what:<28}{:>14}\n", count(number)));
     }
     out
 }
 
-fn answer(shown: Option<Shown>) -> Answer {
+fn decap_status(shown: Option<DecapsulationStatus>) -> DecapStatus {
     let loaded = shown.is_some();
-    let shown = shown.unwrap_or(Shown {
+    let shown = shown.unwrap_or(DecapsulationStatus {
         interfaces: Vec::new(),
-        settings: Settings { takes: Vec::new(), port: decap::PORT, from: Vec::new() },
-        counts: decap::Counts::default(),
+        settings: DecapSettings {
+            protocols: Vec::new(),
+            port: decapsulation::PORT,
+            allowed_sources: Vec::new(),
+        },
+        counts: decapsulation::DecapCounters::default(),
     });
     let interfaces =
-        shown.interfaces.into_iter().map(|(name, native)| OnInterface { name, native });
+        shown.interfaces.into_iter().map(|(name, native)| DecapInterface { name, native });
     let counts = shown.counts;
-    Answer {
+    DecapStatus {
         loaded,
         interfaces: interfaces.collect(),
-        takes: shown.settings.takes.iter().map(|kind| kind.name()).collect(),
+        takes: shown.settings.protocols.iter().map(|kind| kind.name()).collect(),
         port: shown.settings.port,
-        unwrapped: Unwrapped { ipip: counts.ipip, gre: counts.gre, gue: counts.gue },
-        dropped: Dropped {
+        unwrapped: DecapsulatedCounts { ipip: counts.ipip, gre: counts.gre, gue: counts.gue },
+        dropped: DecapDropCounts {
             foreign_source: counts.foreign_source,
             malformed: counts.malformed,
             congested: counts.congested,
         },
-        not_taken: counts.not_taken,
+        not_taken: counts.not_handled,
     }
 }
 
-fn home(pins: &Path) -> Result<Home, DecapError> {
-    Ok(Home::open(pins)?)
+fn pins_home(pins: &Path) -> Result<PinDirectory, DecapError> {
+    Ok(PinDirectory::open(pins)?)
 }
 
-fn absent(interface: &str) -> Failure {
-    Failure::Absent(format!("no decapsulator is loaded on {interface}"))
+fn not_loaded(interface: &str) -> CommandError {
+    CommandError::Absent(format!("no decapsulator is loaded on {interface}"))
 }
 
-fn unusable(error: DecapError) -> Failure {
-    Failure::Unusable(sentence(&error))
+fn unusable(error: DecapError) -> CommandError {
+    CommandError::Unusable(sentence(&error))
 }
 
 /// Networks of the senders; none: everybody.
-fn senders(named: &[Sender]) -> Result<Vec<(IpAddr, u8)>, Failure> {
-    let network = |sender: &Sender| match sender {
-        Sender::Any => None,
-        Sender::Network(ip, bits) => Some((*ip, *bits)),
+fn merge_senders(named: &[AllowedSender]) -> Result<Vec<(IpAddr, u8)>, CommandError> {
+    let network = |sender: &AllowedSender| match sender {
+        AllowedSender::Any => None,
+        AllowedSender::Network(ip, bits) => Some((*ip, *bits)),
     };
     let networks: Vec<_> = named.iter().filter_map(network).collect();
     let why = match (named.len(), networks.len()) {
@@ -288,16 +293,16 @@ fn senders(named: &[Sender]) -> Result<Vec<(IpAddr, u8)>, Failure> {
         (all, some) if some > 0 && some < all => "`any` and networks do not go together",
         _ => return Ok(networks),
     };
-    Err(Failure::Unusable(format!(
+    Err(CommandError::Unusable(format!(
         "{why}: expected --from NETWORK for each network of balancers, or --from any where nobody else can send"
     )))
 }
 
-fn sender(text: &str) -> Result<Sender, String> {
+fn sender(text: &str) -> Result<AllowedSender, String> {
     if text == "any" {
-        return Ok(Sender::Any);
+        return Ok(AllowedSender::Any);
     }
-    network(text).map(|(ip, bits)| Sender::Network(ip, bits))
+    network(text).map(|(ip, bits)| AllowedSender::Network(ip, bits))
 }
 
 /// `10.10.0.0/24`, or a single address.
@@ -332,10 +337,10 @@ mod tests {
     #[test]
     fn nobodys_packets_are_unwrapped_unless_it_is_said_whose() {
         let network = sender("10.10.0.0/24").unwrap();
-        assert_eq!(senders(&[network]).unwrap().len(), 1);
-        assert_eq!(senders(&[Sender::Any]).unwrap(), [], "no list: everybody");
-        for wrong in [&[][..], &[Sender::Any, network], &[network, Sender::Any]] {
-            let error = senders(wrong).unwrap_err().to_string();
+        assert_eq!(merge_senders(&[network]).unwrap().len(), 1);
+        assert_eq!(merge_senders(&[AllowedSender::Any]).unwrap(), [], "no list: everybody");
+        for wrong in [&[][..], &[AllowedSender::Any, network], &[network, AllowedSender::Any]] {
+            let error = merge_senders(wrong).unwrap_err().to_string();
             assert!(error.contains("--from any"), "{error}");
         }
         assert!(sender("everybody").is_err());
@@ -343,7 +348,7 @@ mod tests {
 
     #[test]
     fn nothing_loaded_is_an_answer_too() {
-        let value = serde_json::to_value(answer(None)).unwrap();
+        let value = serde_json::to_value(decap_status(None)).unwrap();
         assert_eq!((&value["loaded"], &value["unwrapped"]["gue"]), (&false.into(), &0.into()));
     }
 }

@@ -12,12 +12,12 @@ use std::net::IpAddr;
 use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
-use model::preflight::{Finding, Verdict, Wanted, examine};
+use model::preflight::{PreflightFinding, PreflightRequirements, PreflightResult, check_server};
 use serde::Serialize;
 use std::path::PathBuf;
 
-use crate::decap::{self, Kind};
-use crate::end::{End, Failure, finish, print_json, sentence};
+use crate::decap::{self, TunnelEncapsulation};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json, sentence};
 use crate::show::screen;
 
 /// Examine this machine: what is wrong for its task, and the exact commands that mend it.
@@ -30,18 +30,18 @@ Examples:
   steelyard doctor host                          what its settings will carry, and what changes them
   steelyard doctor cores                         which processor does the network's work, and what evens it out
   steelyard doctor zones -c shop.toml            are the zones delegated to us?")]
-pub struct Args {
+pub struct DoctorArgs {
     #[command(subcommand)]
-    what: What,
+    what: DoctorCommand,
 }
 
 #[derive(Clone, Debug, Subcommand)]
-enum What {
-    Server(ServerArgs),
-    Links(links::LinksArgs),
-    Cores(cores::CoresArgs),
-    Host(host::HostArgs),
-    Zones(zones::ZonesArgs),
+enum DoctorCommand {
+    Server(DoctorServerArgs),
+    Links(links::DoctorLinksArgs),
+    Cores(cores::DoctorCoresArgs),
+    Host(host::DoctorHostArgs),
+    Zones(zones::DoctorZonesArgs),
 }
 
 /// Examine a server of a service that is forwarded by packets; run it on that server.
@@ -59,16 +59,16 @@ Firewalls are not looked at. Commands last until the next start of the machine: 
 addresses and routes where your distribution keeps them.
 
 Exit codes: 0 ready, 1 something is wrong, 2 the machine could not be read.")]
-pub struct ServerArgs {
+pub struct DoctorServerArgs {
     /// Addresses of the services, as clients use them.
     #[arg(required = true, value_name = "ADDRESS")]
     pub service: Vec<IpAddr>,
     /// How the services are forwarded.
-    #[arg(long, value_enum, value_name = "METHOD", default_value_t = Forward::Mac)]
-    pub forward: Forward,
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = ServerForwardMethod::Mac)]
+    pub forward: ServerForwardMethod,
     /// With --forward tunnel: how packets are wrapped.
-    #[arg(long, value_enum, value_name = "KIND", default_value_t = Kind::Ipip)]
-    pub encapsulation: Kind,
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = TunnelEncapsulation::Ipip)]
+    pub encapsulation: TunnelEncapsulation,
     /// With --forward tunnel: the largest packet that the path from the balancer carries, in bytes; without it what
     /// the server's link carries.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1280..=65_535))]
@@ -83,7 +83,7 @@ pub struct ServerArgs {
 
 /// The methods in which a server takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Forward {
+pub enum ServerForwardMethod {
     /// Direct return on the balancer's subnet.
     Mac,
     /// Direct return across routers.
@@ -92,33 +92,35 @@ pub enum Forward {
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct ServerDiagnosis {
     ready: bool,
     wrong: usize,
-    findings: Vec<Finding>,
+    findings: Vec<PreflightFinding>,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &DoctorArgs) -> ExitCode {
     match &args.what {
-        What::Server(args) => finish(args.json, server(args)),
-        What::Links(args) => links::run(args),
-        What::Cores(args) => cores::run(args),
-        What::Host(args) => host::run(args),
-        What::Zones(args) => finish(args.json, zones::zones(args)),
+        DoctorCommand::Server(args) => finish(args.json, diagnose_server(args)),
+        DoctorCommand::Links(args) => links::run(args),
+        DoctorCommand::Cores(args) => cores::run(args),
+        DoctorCommand::Host(args) => host::run(args),
+        DoctorCommand::Zones(args) => finish(args.json, zones::diagnose_zones(args)),
     }
 }
 
-fn server(args: &ServerArgs) -> Result<End, Failure> {
-    let tunnel = (args.forward == Forward::Tunnel).then(|| args.encapsulation.into());
-    let wanted = Wanted { services: args.service.clone(), tunnel, path_mtu: args.path_mtu };
-    let picture = read::picture(&args.pins).map_err(|error| Failure::Unusable(sentence(&error)))?;
-    let findings = examine(&picture, &wanted);
-    let wrong = findings.iter().filter(|finding| finding.verdict == Verdict::Wrong).count();
+fn diagnose_server(args: &DoctorServerArgs) -> Result<CommandOutcome, CommandError> {
+    let tunnel = (args.forward == ServerForwardMethod::Tunnel).then(|| args.encapsulation.into());
+    let wanted =
+        PreflightRequirements { services: args.service.clone(), tunnel, path_mtu: args.path_mtu };
+    let picture = read::read_server_settings(&args.pins)
+        .map_err(|error| CommandError::Unusable(sentence(&error)))?;
+    let findings = check_server(&picture, &wanted);
+    let wrong = findings.iter().filter(|finding| finding.verdict == PreflightResult::Wrong).count();
     if args.json {
-        print_json(&Answer { ready: wrong == 0, wrong, findings })?;
+        print_json(&ServerDiagnosis { ready: wrong == 0, wrong, findings })?;
     } else {
-        screen::print(&render::text(&findings))?;
+        screen::print(&render::render_findings(&findings))?;
     }
-    Ok(if wrong == 0 { End::Done } else { End::No })
+    Ok(if wrong == 0 { CommandOutcome::Done } else { CommandOutcome::Negative })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 pub fn expect(name: &str, text: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expect").join(name);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        files::make::write(&file, text, 0o644).unwrap();
+        files::create::write(&file, text, 0o644).unwrap();
         return;
     }
     let expected = std::fs::read_to_string(&file).unwrap_or_default();

@@ -12,9 +12,9 @@ use std::process::ExitCode;
 /// Say why.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct ExplainArgs {
     #[command(subcommand)]
-    what: What,
+    what: ExplainCommand,
 }
 
 const EXAMPLES: &str = "\
@@ -31,23 +31,23 @@ Examples:
                                           which addresses a client is told, and why";
 
 #[derive(Clone, Debug, clap::Subcommand)]
-enum What {
-    Server(server::Args),
-    Slow(slow::Args),
-    Users(users::Args),
-    Trace(trace::Args),
-    Request(request::Args),
-    Name(name::Args),
+enum ExplainCommand {
+    Server(server::ExplainServerArgs),
+    Slow(slow::ExplainSlowArgs),
+    Users(users::ExplainUsersArgs),
+    Trace(trace::ExplainTraceArgs),
+    Request(request::ExplainRequestArgs),
+    Name(name::ExplainNameArgs),
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &ExplainArgs) -> ExitCode {
     match &args.what {
-        What::Server(args) => server::run(args),
-        What::Slow(args) => slow::run(args),
-        What::Users(args) => users::run(args),
-        What::Trace(args) => trace::run(args),
-        What::Request(args) => request::run(args),
-        What::Name(args) => name::run(args),
+        ExplainCommand::Server(args) => server::run(args),
+        ExplainCommand::Slow(args) => slow::run(args),
+        ExplainCommand::Users(args) => users::run(args),
+        ExplainCommand::Trace(args) => trace::run(args),
+        ExplainCommand::Request(args) => request::run(args),
+        ExplainCommand::Name(args) => name::run(args),
     }
 }

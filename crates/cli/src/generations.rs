@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use api::types::Generations;
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish};
+use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::moment;
-use crate::watch::{Again, shown};
 
 /// List the configurations that are kept for rollback.
 #[derive(Clone, Debug, clap::Args)]
@@ -19,23 +19,23 @@ Examples:
   steelyard generations
   steelyard generations --watch           again every two seconds, until Ctrl-C
   steelyard generations --json | jq '.generations[] | select(.current).digest'")]
-pub struct Args {
+pub struct GenerationsArgs {
     #[command(flatten)]
-    again: Again,
+    again: RefreshArgs,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(ask(args)))
+pub fn run(args: &GenerationsArgs) -> ExitCode {
+    finish(args.contact.json, block_on(print_generations(args)))
 }
 
-async fn ask(args: &Args) -> Result<End, Failure> {
+async fn print_generations(args: &GenerationsArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     let ask = || async { Ok(client.generations().await?) };
     let show = |kept: &Generations| render(kept, screen::width(), Paint::for_stdout());
-    shown(args.again, args.contact.json, ask, show).await
+    show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
 fn render(kept: &Generations, width: usize, paint: Paint) -> String {
@@ -46,13 +46,13 @@ fn render(kept: &Generations, width: usize, paint: Paint) -> String {
         ("WHO", Align::Left),
         ("FROM", Align::Left),
     ];
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for one in &kept.generations {
         let from = if one.current { format!("{} (in force)", one.from) } else { one.from.clone() };
         let digest: String = one.digest.chars().take(12).collect();
         let number = one.generation.to_string();
         table.row(vec![
-            if one.current { Cell::coloured(number, Colour::Good) } else { number.into() },
+            if one.current { TextCell::coloured(number, Colour::Good) } else { number.into() },
             moment(one.when_unix_ms).into(),
             digest.into(),
             one.who.as_str().into(),

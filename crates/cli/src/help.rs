@@ -6,13 +6,13 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage, unreadable input or no daemon to ask, 3 done in part, 4 done and\nnot kept on disk.";
 
 /// The verbs of `command`, which is called by these words, with their examples and exit codes.
-pub fn complete(command: clap::Command, words: &str) -> clap::Command {
-    let outer = after(&command);
+pub fn with_examples(command: clap::Command, words: &str) -> clap::Command {
+    let outer = after_help(&command);
     command.mut_subcommands(|verb| {
         let words = format!("{words} {}", verb.get_name());
-        let verb = complete(verb, &words);
+        let verb = with_examples(verb, &words);
         let mut parts = Vec::new();
-        let own = after(&verb);
+        let own = after_help(&verb);
         if !own.contains("Examples:") {
             parts.extend(examples(&outer, &words));
         }
@@ -26,7 +26,7 @@ pub fn complete(command: clap::Command, words: &str) -> clap::Command {
     })
 }
 
-fn after(command: &clap::Command) -> String {
+fn after_help(command: &clap::Command) -> String {
     command.get_after_help().map(ToString::to_string).unwrap_or_default()
 }
 

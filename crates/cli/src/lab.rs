@@ -14,16 +14,16 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use self::common::plan;
-use crate::end::{End, Failure, finish, print_json};
+use self::common::read_plan;
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
 /// Set up networks to prove things in: hosts, routers and bridges, with links that take time and lose packets.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct LabArgs {
     #[command(subcommand)]
-    what: What,
+    what: LabCommand,
 }
 
 const EXAMPLES: &str = "\
@@ -36,19 +36,19 @@ Examples:
   steelyard lab down                               take it down";
 
 #[derive(Clone, Debug, Subcommand)]
-enum What {
-    Check(FileArgs),
-    Up(up::UpArgs),
-    List(list::ListArgs),
-    Exec(exec::ExecArgs),
-    Down(down::DownArgs),
+enum LabCommand {
+    Check(LabCheckArgs),
+    Up(up::LabUpArgs),
+    List(list::LabListArgs),
+    Exec(exec::LabExecArgs),
+    Down(down::LabDownArgs),
     #[command(hide = true)]
-    Keep(keep::KeepArgs),
+    Keep(keep::LabKeepArgs),
 }
 
 /// Check a network's file; nothing is made.
 #[derive(Clone, Debug, clap::Args)]
-pub struct FileArgs {
+pub struct LabCheckArgs {
     /// The file; docs/lab.md tells what stands in it.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -58,39 +58,39 @@ pub struct FileArgs {
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &LabArgs) -> ExitCode {
     match &args.what {
-        What::Check(args) => finish(args.json, check(args)),
-        What::Up(args) => finish(args.json, up::up(args)),
-        What::List(args) => finish(args.json, list::list(args)),
-        What::Exec(args) => exec::run(args),
-        What::Down(args) => finish(args.json, down::down(args)),
-        What::Keep(args) => finish(false, keep::keep(args)),
+        LabCommand::Check(args) => finish(args.json, check(args)),
+        LabCommand::Up(args) => finish(args.json, up::up(args)),
+        LabCommand::List(args) => finish(args.json, list::list(args)),
+        LabCommand::Exec(args) => exec::run(args),
+        LabCommand::Down(args) => finish(args.json, down::down(args)),
+        LabCommand::Keep(args) => finish(false, keep::keep(args)),
     }
 }
 
 /// What `lab check --json` prints.
 #[derive(serde::Serialize)]
-struct Checked {
+struct LabCheckResult {
     name: String,
     nodes: Vec<String>,
     links: Vec<String>,
 }
 
-fn check(args: &FileArgs) -> Result<End, Failure> {
-    let plan = plan(&args.file, None)?;
+fn check(args: &LabCheckArgs) -> Result<CommandOutcome, CommandError> {
+    let plan = read_plan(&args.file, None)?;
     let nodes =
-        plan.nodes.iter().map(|node| format!("{} {}", node.kind.word(), node.name)).collect();
-    let links = plan.cords.iter().map(|cord| plan.told(cord)).collect();
-    let checked = Checked { name: plan.name.clone(), nodes, links };
+        plan.nodes.iter().map(|node| format!("{} {}", node.kind.keyword(), node.name)).collect();
+    let links = plan.links.iter().map(|cord| plan.describe_link(cord)).collect();
+    let checked = LabCheckResult { name: plan.name.clone(), nodes, links };
     if args.json {
         print_json(&checked)?;
     } else {
-        let Checked { name, nodes, links } = checked;
+        let LabCheckResult { name, nodes, links } = checked;
         screen::print(&format!("{name}: {}\n", nodes.join(", ")))?;
         for link in links {
             screen::print(&format!("  {link}\n"))?;
         }
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }

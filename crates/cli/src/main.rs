@@ -2,15 +2,15 @@
 //!
 //! Verbs render what the daemon, the model and the lab say. Nothing is decided here.
 
-mod ask;
-mod end;
+mod common_args;
 mod help;
-mod hint;
+mod outcome;
 mod pattern;
+mod refresh;
 mod remote;
 mod show;
-mod watch;
-mod when;
+mod time_spec;
+mod usage_hint;
 
 mod agent;
 mod apply;
@@ -25,7 +25,6 @@ mod convert;
 mod decap;
 mod doctor;
 mod explain;
-mod follow;
 mod generations;
 mod lab;
 mod man;
@@ -44,6 +43,7 @@ mod token;
 mod top;
 mod try_;
 mod undo;
+mod watch_events;
 
 use std::process::ExitCode;
 
@@ -52,9 +52,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 /// One address in front of many servers: balances, measures and explains.
 #[derive(Debug, Parser)]
 #[command(name = "steelyard", version, after_help = AFTER_HELP)]
-struct Program {
+struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    verb: CliCommand,
 }
 
 const AFTER_HELP: &str = "\
@@ -68,91 +68,92 @@ Colours are used on terminals unless NO_COLOR is set. `steelyard VERB --help` ha
 
 /// The whole command line, every verb with its examples and exit codes.
 fn command() -> clap::Command {
-    help::complete(Program::command(), "steelyard")
+    help::with_examples(Cli::command(), "steelyard")
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
-    Run(run::Args),
-    Agent(agent::Args),
-    Check(check::Args),
-    Convert(convert::Args),
-    PlanChange(plan_change::Args),
-    Apply(apply::Args),
-    Rollback(rollback::Args),
-    Generations(generations::Args),
-    Status(status::Args),
-    Report(report::Args),
-    Top(top::Args),
-    Server(server::Args),
-    Watch(follow::Args),
-    Explain(explain::Args),
-    Audit(audit::Args),
-    Capture(capture::Args),
-    Undo(undo::Args),
-    Takeover(takeover::Args),
-    Stop(stop::Args),
-    Support(support::Args),
-    Token(token::Args),
-    Doctor(doctor::Args),
-    Decap(decap::Args),
-    Try(try_::Args),
-    Bench(bench::Args),
-    Compare(compare::Args),
-    Lab(lab::Args),
-    Study(study::Args),
-    Capacity(Box<capacity::Args>),
-    Completions(completions::Args),
+enum CliCommand {
+    Run(run::RunArgs),
+    Agent(agent::AgentArgs),
+    Check(check::CheckArgs),
+    Convert(convert::ConvertArgs),
+    PlanChange(plan_change::PlanChangeArgs),
+    Apply(apply::ApplyArgs),
+    Rollback(rollback::RollbackArgs),
+    Generations(generations::GenerationsArgs),
+    Status(status::StatusArgs),
+    Report(report::ReportArgs),
+    Top(top::TopArgs),
+    Server(server::ServerArgs),
+    Watch(watch_events::WatchArgs),
+    Explain(explain::ExplainArgs),
+    Audit(audit::AuditArgs),
+    Capture(capture::CaptureArgs),
+    Undo(undo::UndoArgs),
+    Takeover(takeover::TakeoverArgs),
+    Stop(stop::StopArgs),
+    Support(support::SupportArgs),
+    Token(token::TokenArgs),
+    Doctor(doctor::DoctorArgs),
+    Decap(decap::DecapArgs),
+    Try(try_::TryArgs),
+    Bench(bench::BenchArgs),
+    Compare(compare::CompareArgs),
+    Lab(lab::LabArgs),
+    Study(study::StudyArgs),
+    Capacity(Box<capacity::CapacityArgs>),
+    Completions(completions::CompletionsArgs),
     #[command(hide = true)]
-    Names(names::Args),
+    Names(names::NamesArgs),
     #[command(hide = true)]
-    Man(man::Args),
+    Man(man::ManArgs),
 }
 
 fn main() -> ExitCode {
-    let parsed = command().try_get_matches().and_then(|found| Program::from_arg_matches(&found));
+    let parsed = command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
     let verb = match parsed {
         Ok(program) => program.verb,
         Err(error) => {
-            let error = hint::with_hint(error, &command(), std::env::args().nth(1).as_deref());
+            let error =
+                usage_hint::with_hint(error, &command(), std::env::args().nth(1).as_deref());
             // Help, the version or a usage error; a reader that has gone is no error of ours.
             let _ = error.print();
             return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
         }
     };
     match verb {
-        Verb::Run(args) => run::run(args),
-        Verb::Agent(args) => agent::run(args),
-        Verb::Check(args) => check::run(&args),
-        Verb::Convert(args) => convert::run(&args),
-        Verb::PlanChange(args) => plan_change::run(&args),
-        Verb::Apply(args) => apply::run(&args),
-        Verb::Rollback(args) => rollback::run(&args),
-        Verb::Generations(args) => generations::run(&args),
-        Verb::Status(args) => status::run(args),
-        Verb::Report(args) => report::run(args),
-        Verb::Top(args) => top::run(args),
-        Verb::Server(args) => server::run(&args),
-        Verb::Watch(args) => follow::run(&args),
-        Verb::Explain(args) => explain::run(&args),
-        Verb::Audit(args) => audit::run(&args),
-        Verb::Capture(args) => capture::run(&args),
-        Verb::Undo(args) => undo::run(&args),
-        Verb::Takeover(args) => takeover::run(&args),
-        Verb::Stop(args) => stop::run(&args),
-        Verb::Support(args) => support::run(&args),
-        Verb::Token(args) => token::run(&args),
-        Verb::Doctor(args) => doctor::run(&args),
-        Verb::Decap(args) => decap::run(&args),
-        Verb::Try(args) => try_::run(args),
-        Verb::Bench(args) => bench::run(&args),
-        Verb::Compare(args) => compare::run(&args),
-        Verb::Lab(args) => lab::run(&args),
-        Verb::Study(args) => study::run(&args),
-        Verb::Capacity(args) => capacity::run(&args),
-        Verb::Completions(args) => completions::run(&args, command()),
-        Verb::Names(args) => names::run(&args),
-        Verb::Man(args) => man::run(&args, command()),
+        CliCommand::Run(args) => run::run(args),
+        CliCommand::Agent(args) => agent::run(args),
+        CliCommand::Check(args) => check::run(&args),
+        CliCommand::Convert(args) => convert::run(&args),
+        CliCommand::PlanChange(args) => plan_change::run(&args),
+        CliCommand::Apply(args) => apply::run(&args),
+        CliCommand::Rollback(args) => rollback::run(&args),
+        CliCommand::Generations(args) => generations::run(&args),
+        CliCommand::Status(args) => status::run(args),
+        CliCommand::Report(args) => report::run(args),
+        CliCommand::Top(args) => top::run(args),
+        CliCommand::Server(args) => server::run(&args),
+        CliCommand::Watch(args) => watch_events::run(&args),
+        CliCommand::Explain(args) => explain::run(&args),
+        CliCommand::Audit(args) => audit::run(&args),
+        CliCommand::Capture(args) => capture::run(&args),
+        CliCommand::Undo(args) => undo::run(&args),
+        CliCommand::Takeover(args) => takeover::run(&args),
+        CliCommand::Stop(args) => stop::run(&args),
+        CliCommand::Support(args) => support::run(&args),
+        CliCommand::Token(args) => token::run(&args),
+        CliCommand::Doctor(args) => doctor::run(&args),
+        CliCommand::Decap(args) => decap::run(&args),
+        CliCommand::Try(args) => try_::run(args),
+        CliCommand::Bench(args) => bench::run(&args),
+        CliCommand::Compare(args) => compare::run(&args),
+        CliCommand::Lab(args) => lab::run(&args),
+        CliCommand::Study(args) => study::run(&args),
+        CliCommand::Capacity(args) => capacity::run(&args),
+        CliCommand::Completions(args) => completions::run(&args, command()),
+        CliCommand::Names(args) => names::run(&args),
+        CliCommand::Man(args) => man::run(&args, command()),
     }
 }
 

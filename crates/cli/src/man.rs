@@ -3,20 +3,21 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::end::{End, Failure, finish};
+use crate::outcome::{CommandError, CommandOutcome, finish};
 
 /// Write the manual pages into a directory.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ManArgs {
     /// Where to; it must exist.
     pub dir: PathBuf,
 }
 
 /// Writes those of `program`.
-pub fn run(args: &Args, program: clap::Command) -> ExitCode {
-    let written =
-        clap_mangen::generate_to(program, &args.dir).map(|()| End::Done).map_err(|error| {
-            Failure::Unusable(format!(
+pub fn run(args: &ManArgs, program: clap::Command) -> ExitCode {
+    let written = clap_mangen::generate_to(program, &args.dir)
+        .map(|()| CommandOutcome::Done)
+        .map_err(|error| {
+            CommandError::Unusable(format!(
                 "cannot write manual pages into {}: {error}",
                 args.dir.display()
             ))

@@ -7,8 +7,8 @@ use std::time::Duration;
 use api::types::Status;
 use clap::ValueEnum;
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish};
 use crate::show::screen;
 
 /// How long the daemon may take.
@@ -18,16 +18,16 @@ const MOST: usize = 10_000;
 
 /// Print names of live objects.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct NamesArgs {
     /// Of what.
-    pub of: Of,
+    pub of: NamedObjectKind,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// What has names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Of {
+pub enum NamedObjectKind {
     /// Servers, as POOL/NAME, and POOL/*
     Servers,
     /// Services
@@ -39,26 +39,26 @@ pub enum Of {
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(false, wait(names(args)))
+pub fn run(args: &NamesArgs) -> ExitCode {
+    finish(false, block_on(print_names(args)))
 }
 
-async fn names(args: &Args) -> Result<End, Failure> {
+async fn print_names(args: &NamesArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?.with_deadline(DEADLINE);
-    let Ok(status) = client.status().await else { return Ok(End::Unusable) };
-    screen::print(&listed(&status, args.of))?;
-    Ok(End::Done)
+    let Ok(status) = client.status().await else { return Ok(CommandOutcome::Unusable) };
+    screen::print(&list_names(&status, args.of))?;
+    Ok(CommandOutcome::Done)
 }
 
-fn listed(status: &Status, of: Of) -> String {
+fn list_names(status: &Status, of: NamedObjectKind) -> String {
     let mut names = Vec::new();
-    if matches!(of, Of::Services | Of::Objects) {
+    if matches!(of, NamedObjectKind::Services | NamedObjectKind::Objects) {
         names.extend(status.services.iter().map(|service| service.name.clone()));
     }
-    if matches!(of, Of::Pools | Of::Objects) {
+    if matches!(of, NamedObjectKind::Pools | NamedObjectKind::Objects) {
         names.extend(status.pools.iter().map(|pool| pool.name.clone()));
     }
-    if of == Of::Servers {
+    if of == NamedObjectKind::Servers {
         for pool in &status.pools {
             names.push(format!("{}/*", pool.name));
             names

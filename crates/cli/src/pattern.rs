@@ -1,29 +1,31 @@
 //! Names as they are asked for: one, several with commas, and `*` for anything within each.
 
-use crate::end::Failure;
+use crate::outcome::CommandError;
 
 /// Whether a name fits a pattern, in which `*` stands for anything.
-pub fn fits(pattern: &str, name: &str) -> bool {
+pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     let Some((before, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(left) = name.strip_prefix(before) else { return false };
-    (0..=left.len()).any(|at| left.get(at..).is_some_and(|left| fits(rest, left)))
+    (0..=left.len()).any(|at| left.get(at..).is_some_and(|left| matches_pattern(rest, left)))
 }
 
 /// Whether one of a list of patterns fits a name.
-pub fn among(list: &str, name: &str) -> bool {
-    list.split(',').any(|pattern| fits(pattern.trim(), name))
+pub fn matches_any(list: &str, name: &str) -> bool {
+    list.split(',').any(|pattern| matches_pattern(pattern.trim(), name))
 }
 
 /// Refuses a list in which a pattern fits none of the services and pools that there are.
 ///
 /// # Errors
 /// It names that pattern, and what there is.
-pub fn known(list: &str, names: &[&str]) -> Result<(), Failure> {
-    let nobody = |pattern: &&str| !names.iter().any(|name| fits(pattern, name));
+pub fn check_patterns(list: &str, names: &[&str]) -> Result<(), CommandError> {
+    let nobody = |pattern: &&str| !names.iter().any(|name| matches_pattern(pattern, name));
     let Some(pattern) = list.split(',').map(str::trim).find(nobody) else { return Ok(()) };
     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let called = if pattern.contains('*') { "fits" } else { "is called" };
-    Err(Failure::Absent(format!("no service or pool {called} '{pattern}'; there are: {there}")))
+    Err(CommandError::Absent(format!(
+        "no service or pool {called} '{pattern}'; there are: {there}"
+    )))
 }
 
 #[cfg(test)]
@@ -45,18 +47,18 @@ mod tests {
             ("**", "x", true),
             ("é*", "éa", true),
         ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+            assert_eq!(matches_pattern(pattern, name), expected, "{pattern} {name}");
         }
     }
 
     #[test]
     fn of_a_list_each_must_fit_something() {
-        assert!(among("shop, w*", "web") && !among("shop,w*", "api"));
+        assert!(matches_any("shop, w*", "web") && !matches_any("shop,w*", "api"));
         let names = ["shop", "web"];
-        assert!(known("shop,w*", &names).is_ok() && known("*", &names).is_ok());
-        let said = |list| known(list, &names).unwrap_err().to_string();
+        assert!(check_patterns("shop,w*", &names).is_ok() && check_patterns("*", &names).is_ok());
+        let said = |list| check_patterns(list, &names).unwrap_err().to_string();
         assert_eq!(said("shop,wep"), "no service or pool is called 'wep'; there are: shop, web");
         assert_eq!(said("x*"), "no service or pool fits 'x*'; there are: shop, web");
-        assert!(known("a", &[]).unwrap_err().to_string().ends_with("there are: none"));
+        assert!(check_patterns("a", &[]).unwrap_err().to_string().ends_with("there are: none"));
     }
 }

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use api::types::{Changes, KeyChange, PlanChange};
 
-use crate::ask::{Contact, file_name, read_config, wait};
-use crate::end::{End, Failure, finish, print_findings, print_json};
+use crate::common_args::{DaemonArgs, block_on, file_name, read_config};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_findings, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::screen;
@@ -17,19 +17,19 @@ use crate::show::screen;
 Examples:
   steelyard plan-change steelyard.toml
   steelyard plan-change --json steelyard.toml | jq .changed")]
-pub struct Args {
+pub struct PlanChangeArgs {
     /// The configuration, or - for standard input.
     pub file: PathBuf,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(ask(args)))
+pub fn run(args: &PlanChangeArgs) -> ExitCode {
+    finish(args.contact.json, block_on(print_plan(args)))
 }
 
-async fn ask(args: &Args) -> Result<End, Failure> {
+async fn print_plan(args: &PlanChangeArgs) -> Result<CommandOutcome, CommandError> {
     let text = read_config(&args.file)?;
     let plan = args.contact.client()?.plan(text, Some(file_name(&args.file))).await?;
     if args.contact.json {
@@ -38,7 +38,7 @@ async fn ask(args: &Args) -> Result<End, Failure> {
         print_findings(&plan.warnings, 0);
         screen::print(&render(&plan, Paint::for_stdout()))?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn render(plan: &PlanChange, paint: Paint) -> String {

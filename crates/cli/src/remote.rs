@@ -5,15 +5,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use api::client::remote::{Options, Remote};
+use api::client::remote::{RemoteDaemon, RemoteOptions};
 use serde::Deserialize;
 
-use crate::end::Failure;
+use crate::outcome::CommandError;
 
 /// Another machine's daemon.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Another machine's daemon")]
-pub struct Far {
+pub struct RemoteArgs {
     /// HOST, HOST:PORT, https://HOST:PORT, or a name from the client's file; also STEELYARD_REMOTE.
     #[arg(long, value_name = "HOST", env = "STEELYARD_REMOTE", hide_env = true)]
     remote: Option<String>,
@@ -37,14 +37,14 @@ pub struct Far {
 /// The client's file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-struct Known {
-    remote: BTreeMap<String, Entry>,
+struct KnownDaemons {
+    remote: BTreeMap<String, KnownDaemon>,
 }
 
 /// A daemon in it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Entry {
+struct KnownDaemon {
     host: String,
     ca: Option<PathBuf>,
     pin: Option<String>,
@@ -53,22 +53,24 @@ struct Entry {
     key: Option<PathBuf>,
 }
 
-impl Far {
+impl RemoteArgs {
     /// The daemon that is meant; `None`: that of this machine.
     ///
     /// # Errors
     /// It cannot be called so, or the client's file cannot be read.
-    pub fn remote(&self) -> Result<Option<Remote>, Failure> {
+    pub fn open_remote(&self) -> Result<Option<RemoteDaemon>, CommandError> {
         let Some(name) = self.remote.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(None);
         };
-        let known = match place() {
-            Some(file) => known(&file)?,
-            None => Known::default(),
+        let known = match config_path() {
+            Some(file) => read_known_daemons(&file)?,
+            None => KnownDaemons::default(),
         };
         let token = std::env::var("STEELYARD_TOKEN").ok().filter(|token| !token.is_empty());
-        let options = self.options(name, known, token);
-        Remote::open(&options).map(Some).map_err(|error| Failure::Unusable(error.to_string()))
+        let options = self.remote_options(name, known, token);
+        RemoteDaemon::open(&options)
+            .map(Some)
+            .map_err(|error| CommandError::Unusable(error.to_string()))
     }
 
     /// The other member of a pair. What the command line says besides is about it, unless that is about a first daemon
@@ -76,39 +78,45 @@ impl Far {
     ///
     /// # Errors
     /// As of `remote`.
-    pub fn other(&self, name: &str) -> Result<Remote, Failure> {
+    pub fn peer_remote(&self, name: &str) -> Result<RemoteDaemon, CommandError> {
         let own = self.remote.as_deref().is_none_or(str::is_empty);
-        let far = if own { self.clone() } else { Far::default() };
-        let far = Far { remote: Some(name.to_owned()), ..far };
-        far.remote()?.ok_or_else(|| Failure::Unusable("--pair: expected a host".to_owned()))
+        let far = if own { self.clone() } else { RemoteArgs::default() };
+        let far = RemoteArgs { remote: Some(name.to_owned()), ..far };
+        far.open_remote()?
+            .ok_or_else(|| CommandError::Unusable("--pair: expected a host".to_owned()))
     }
 
-    fn options(&self, name: &str, mut known: Known, token: Option<String>) -> Options {
+    fn remote_options(
+        &self,
+        name: &str,
+        mut known: KnownDaemons,
+        token: Option<String>,
+    ) -> RemoteOptions {
         let entry = known.remote.remove(name);
         let host = entry.as_ref().map_or(name, |entry| entry.host.as_str()).to_owned();
-        let Far { remote: _, ca, pin, token_file, certificate, key } = self.clone();
+        let RemoteArgs { remote: _, ca, pin, token_file, certificate, key } = self.clone();
         // A token that is given nearer is not replaced by one from the file.
         let own = token.is_some() || token_file.is_some();
-        let of = Options { host, ca, pin, token, token_file, certificate, key };
+        let of = RemoteOptions { host, ca, pin, token, token_file, certificate, key };
         let Some(entry) = entry else { return of };
         let key = if of.certificate.is_some() { of.key } else { of.key.or(entry.key) };
         let (ca, pin) = match (of.ca, of.pin) {
             (None, None) => (entry.ca, entry.pin),
             given => given,
         };
-        Options {
+        RemoteOptions {
             ca,
             pin,
             token_file: if own { of.token_file } else { entry.token_file },
             certificate: of.certificate.or(entry.certificate),
             key,
-            ..Options { host: of.host, token: of.token, ..Options::default() }
+            ..RemoteOptions { host: of.host, token: of.token, ..RemoteOptions::default() }
         }
     }
 }
 
 /// Where the client's file is; `None`: this user has no place for it.
-fn place() -> Option<PathBuf> {
+fn config_path() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     set("STEELYARD_CLIENT").or_else(|| {
         let configuration =
@@ -117,14 +125,17 @@ fn place() -> Option<PathBuf> {
     })
 }
 
-fn known(file: &Path) -> Result<Known, Failure> {
-    let wrong = |why: String| Failure::Unusable(format!("{}: {why}", file.display()));
+fn read_known_daemons(file: &Path) -> Result<KnownDaemons, CommandError> {
+    let wrong = |why: String| CommandError::Unusable(format!("{}: {why}", file.display()));
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Known::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(KnownDaemons::default());
+        }
         Err(error) => return Err(wrong(format!("it cannot be read: {error}"))),
     };
-    let mut known: Known = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let mut known: KnownDaemons =
+        toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     // Files are meant from where the client's file is.
     let from = file.parent().unwrap_or(Path::new(""));
     for entry in known.remote.values_mut() {
@@ -140,7 +151,7 @@ fn known(file: &Path) -> Result<Known, Failure> {
 mod tests {
     use super::*;
 
-    fn file() -> Known {
+    fn file() -> KnownDaemons {
         let text = "[remote.lb1]\nhost = \"lb1.example\"\npin = \"sha256:1\"\ntoken-file = \"t\"\n\
                     certificate = \"c\"\nkey = \"k\"\n";
         toml::from_str(text).unwrap()
@@ -148,27 +159,31 @@ mod tests {
 
     #[test]
     fn what_is_nearer_wins() {
-        let far = Far::default();
-        let by_name = far.options("lb1", file(), None);
+        let far = RemoteArgs::default();
+        let by_name = far.remote_options("lb1", file(), None);
         assert_eq!(
             (by_name.host.as_str(), by_name.pin.as_deref()),
             ("lb1.example", Some("sha256:1"))
         );
         assert_eq!(by_name.token_file, Some("t".into()));
-        let other = far.options("lb2", file(), None);
-        assert_eq!(other, Options { host: "lb2".into(), ..Options::default() });
-        let with = far.options("lb1", file(), Some("steelyard_x".into()));
+        let other = far.remote_options("lb2", file(), None);
+        assert_eq!(other, RemoteOptions { host: "lb2".into(), ..RemoteOptions::default() });
+        let with = far.remote_options("lb1", file(), Some("steelyard_x".into()));
         assert_eq!((with.token.as_deref(), with.token_file), (Some("steelyard_x"), None));
-        let far = Far { ca: Some("ca".into()), certificate: Some("mine".into()), ..Far::default() };
-        let given = far.options("lb1", file(), None);
+        let far = RemoteArgs {
+            ca: Some("ca".into()),
+            certificate: Some("mine".into()),
+            ..RemoteArgs::default()
+        };
+        let given = far.remote_options("lb1", file(), None);
         assert_eq!((given.ca, given.pin), (Some("ca".into()), None));
         assert_eq!((given.certificate, given.key), (Some("mine".into()), None));
     }
 
     #[test]
     fn a_key_that_is_not_known_is_told_with_its_place() {
-        let error =
-            toml::from_str::<Known>("[remote.a]\nhost = \"x\"\ntoken = \"y\"\n").unwrap_err();
+        let error = toml::from_str::<KnownDaemons>("[remote.a]\nhost = \"x\"\ntoken = \"y\"\n")
+            .unwrap_err();
         assert!(
             error.to_string().contains("token") && error.to_string().contains("line 3"),
             "{error}"

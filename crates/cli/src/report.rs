@@ -1,6 +1,6 @@
 //! `steelyard report`: what passed through, what was discarded and why, and whose time it took.
 
-mod past;
+mod history;
 mod refused;
 mod render;
 mod rules;
@@ -8,14 +8,14 @@ mod rules;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use api::Client;
+use api::ApiClient;
 
-use crate::ask::{Contact, span, wait};
-use crate::end::{End, Failure, finish, json_line, print_json};
+use crate::common_args::{DaemonArgs, block_on, span};
+use crate::outcome::{CommandError, CommandOutcome, finish, json_line, print_json};
+use crate::refresh::redraw_every;
 use crate::show::paint::Paint;
 use crate::show::screen;
-use crate::watch::watch;
-use crate::when::{When, now_ms, when};
+use crate::time_spec::{TimeSpec, now_ms, when};
 
 /// Show totals, rates, discards by reason and times; every balance shows what it cannot account for.
 #[derive(Clone, Debug, clap::Args)]
@@ -34,7 +34,7 @@ Examples:
 Totals count since the daemon's start. 'unaccounted' is what a balance cannot explain: 0, or what moved
 while a busy daemon was being read."
 )]
-pub struct Args {
+pub struct ReportArgs {
     /// Only this service or pool, several with commas, `*` for anything within a name.
     #[arg(value_name = "SERVICE|POOL")]
     pub only: Option<String>,
@@ -46,19 +46,19 @@ pub struct Args {
     pub interval: Option<Duration>,
     /// What was since then, from the history on disk: 2h, 08:00, or 2026-11-22T08:00.
     #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with_all = ["watch", "interval"])]
-    pub since: Option<When>,
+    pub since: Option<TimeSpec>,
     /// With --since: until when; without it, now.
     #[arg(long, value_name = "WHEN", value_parser = when, requires = "since")]
-    pub until: Option<When>,
+    pub until: Option<TimeSpec>,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
     #[command(subcommand)]
-    part: Option<Part>,
+    part: Option<ReportPart>,
 }
 
 #[derive(Clone, Debug, clap::Subcommand)]
-enum Part {
-    Refused(refused::Args),
+enum ReportPart {
+    Refused(refused::ReportRefusedArgs),
 }
 
 /// Between two frames with --watch, unless said otherwise.
@@ -75,15 +75,15 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 /// Carries it out.
-pub fn run(args: Args) -> ExitCode {
-    if let Some(Part::Refused(args)) = &args.part {
+pub fn run(args: ReportArgs) -> ExitCode {
+    if let Some(ReportPart::Refused(args)) = &args.part {
         return refused::run(args);
     }
     let json = args.contact.json;
-    finish(json, wait(show(args)))
+    finish(json, block_on(show(args)))
 }
 
-async fn show(args: Args) -> Result<End, Failure> {
+async fn show(args: ReportArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     let only = args.only.as_deref();
     let json = args.contact.json;
@@ -94,28 +94,29 @@ async fn show(args: Args) -> Result<End, Failure> {
         if json {
             print_json(&history)?;
         } else {
-            screen::print(&past::render(&history, only, screen::width(), Paint::for_stdout()))?;
+            screen::print(&history::render(&history, only, screen::width(), Paint::for_stdout()))?;
         }
-        return Ok(End::Done);
+        return Ok(CommandOutcome::Done);
     }
     if args.watch {
         let every = args.interval.unwrap_or(STEP);
-        return watch(every, !json, || frame(&client, only, Some(every), json)).await;
+        return redraw_every(every, !json, || fetch_and_render(&client, only, Some(every), json))
+            .await;
     }
     if json {
         print_json(&render::select(client.report(args.interval).await?, only)?)?;
     } else {
-        screen::print(&frame(&client, only, args.interval, false).await?)?;
+        screen::print(&fetch_and_render(&client, only, args.interval, false).await?)?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-async fn frame(
-    client: &Client,
+async fn fetch_and_render(
+    client: &ApiClient,
     only: Option<&str>,
     interval: Option<Duration>,
     json: bool,
-) -> Result<String, Failure> {
+) -> Result<String, CommandError> {
     let report = render::select(client.report(interval).await?, only)?;
     if json {
         return json_line(&report);

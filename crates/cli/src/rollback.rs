@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use crate::apply::show;
-use crate::ask::{Contact, Saving, wait};
-use crate::end::finish;
+use crate::apply::print_applied;
+use crate::common_args::{DaemonArgs, SaveArgs, block_on};
+use crate::outcome::finish;
 
 /// Put an earlier configuration in force again.
 #[derive(Clone, Debug, clap::Args)]
@@ -12,24 +12,27 @@ use crate::end::finish;
 Examples:
   steelyard rollback      the one before
   steelyard rollback 4    generation 4; `steelyard generations` lists those that are kept")]
-pub struct Args {
+pub struct RollbackArgs {
     /// The generation; without it, the one before the one in force.
     #[arg(value_name = "N")]
     pub generation: Option<u64>,
     #[command(flatten)]
-    saving: Saving,
+    saving: SaveArgs,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &RollbackArgs) -> ExitCode {
     finish(
         args.contact.json,
-        wait(async {
-            let applied =
-                args.contact.client()?.rollback(args.generation, args.saving.asked()).await?;
-            show(&applied, args.contact.json)
+        block_on(async {
+            let applied = args
+                .contact
+                .client()?
+                .rollback(args.generation, args.saving.save_preference())
+                .await?;
+            print_applied(&applied, args.contact.json)
         }),
     )
 }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use daemon::event::Form;
+use daemon::event::LogFormat;
 use daemon::{RunError, RunOptions};
 
-use crate::end::{End, complain, print_findings};
+use crate::outcome::{CommandOutcome, print_error, print_findings};
 
 /// Run the daemon until it is told to stop.
 #[derive(Clone, Debug, clap::Args)]
@@ -18,7 +18,7 @@ Examples:
   steelyard run -c shop.toml --takeover         take the listening sockets over from the daemon that runs
 
 Signals: SIGHUP reads the file again and applies it, SIGTERM drains and ends, SIGUSR1 reopens the access log.")]
-pub struct Args {
+pub struct RunArgs {
     /// The configuration.
     #[arg(
         short,
@@ -31,13 +31,13 @@ pub struct Args {
     #[arg(long)]
     pub takeover: bool,
     /// How the daemon's own events are written to standard error.
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = Events::Text)]
-    pub events: Events,
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = EventFormat::Text)]
+    pub events: EventFormat,
 }
 
 /// The form of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Events {
+pub enum EventFormat {
     /// A line of text each.
     Text,
     /// A JSON object each, one a line.
@@ -45,20 +45,20 @@ pub enum Events {
 }
 
 /// Runs until told to stop.
-pub fn run(args: Args) -> ExitCode {
+pub fn run(args: RunArgs) -> ExitCode {
     let events = match args.events {
-        Events::Text => Form::Text,
-        Events::Json => Form::Json,
+        EventFormat::Text => LogFormat::Text,
+        EventFormat::Json => LogFormat::Json,
     };
     let options = RunOptions { config: args.config, takeover: args.takeover, events };
     match daemon::run(options) {
-        Ok(()) => End::Done.code(),
+        Ok(()) => CommandOutcome::Done.exit_code(),
         Err(error) => {
             match &error {
                 RunError::Invalid(findings) => {
                     print_findings(&findings.findings, findings.unlisted)
                 }
-                other => complain(other),
+                other => print_error(other),
             }
             ExitCode::from(error.exit_code())
         }

@@ -5,16 +5,16 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use api::types::{ServerAction, ServerChange, ServerChanged, ServerOrder};
-use api::{CallError, Client};
+use api::{ApiClient, ApiError};
 
-use crate::ask::{Contact, Saving, span, wait};
-use crate::end::{End, Failure, finish, kept, print_json};
-use crate::pattern::fits;
+use crate::common_args::{DaemonArgs, SaveArgs, block_on, span};
+use crate::outcome::{CommandError, CommandOutcome, finish, outcome_with_unsaved, print_json};
+use crate::pattern::matches_pattern;
 use crate::show::paint::Paint;
 use crate::show::screen;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 use crate::show::unit::count;
-use crate::when::{When, now_ms, when};
+use crate::time_spec::{TimeSpec, now_ms, when};
 
 /// Take servers in and out, weigh them, add and remove them while running.
 #[derive(Clone, Debug, clap::Args)]
@@ -35,25 +35,25 @@ Examples:
 
 Orders outlive reloads and restarts until the file's own word for the same thing changes. With --save they are written
 into the daemon's file, comments kept; drain, enable, disable, weight, add and remove can be.")]
-pub struct Args {
+pub struct ServerArgs {
     #[command(subcommand)]
-    order: Order,
+    order: ServerCommand,
 }
 
 #[derive(Clone, Debug, clap::Subcommand)]
-enum Order {
+enum ServerCommand {
     /// Let servers finish what they have and give them nothing new.
-    Drain(Target),
+    Drain(ServerTargetArgs),
     /// Judge servers by their health alone again; ends a quiesce and a maintenance.
-    Enable(Target),
+    Enable(ServerTargetArgs),
     /// Give servers nothing.
-    Disable(Target),
+    Disable(ServerTargetArgs),
     /// Give servers nothing, and reset what they have now.
-    Cut(Target),
+    Cut(ServerTargetArgs),
     /// Give servers no new client, while those that are kept at them still come; then drain them.
     Quiesce {
         #[command(flatten)]
-        target: Target,
+        target: ServerTargetArgs,
         /// How long clients that are kept at them still come.
         #[arg(long = "for", value_name = "TIME", value_parser = span)]
         limit: Duration,
@@ -61,13 +61,13 @@ enum Order {
     /// Give servers nothing during a window.
     Maintain {
         #[command(flatten)]
-        target: Target,
+        target: ServerTargetArgs,
         /// From when: 30m, 22:00, or 2026-11-22T22:00; without it, now.
         #[arg(long, value_name = "WHEN", value_parser = when)]
-        from: Option<When>,
+        from: Option<TimeSpec>,
         /// Until when; without it, until they are enabled.
         #[arg(long, value_name = "WHEN", value_parser = when)]
-        until: Option<When>,
+        until: Option<TimeSpec>,
         /// Why, for those who look.
         #[arg(long, value_name = "TEXT", default_value = "")]
         reason: String,
@@ -75,7 +75,7 @@ enum Order {
     /// Change the share of servers.
     Weight {
         #[command(flatten)]
-        target: Target,
+        target: ServerTargetArgs,
         /// 0-256; without it, the configured weight again.
         #[arg(value_name = "N", value_parser = clap::value_parser!(u16).range(0..=256))]
         weight: Option<u16>,
@@ -95,30 +95,30 @@ enum Order {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=256))]
         weight: Option<u16>,
         #[command(flatten)]
-        saving: Saving,
+        saving: SaveArgs,
         #[command(flatten)]
-        contact: Contact,
+        contact: DaemonArgs,
     },
     /// Take servers out of their pool; what they have is finished.
-    Remove(Target),
+    Remove(ServerTargetArgs),
 }
 
 #[derive(Clone, Debug, clap::Args)]
-struct Target {
+struct ServerTargetArgs {
     /// POOL/NAME, POOL/* for all of a pool, * within either, or several with commas.
     #[arg(value_name = "POOL/NAME")]
-    servers: Selectors,
+    servers: ServerSelectors,
     #[command(flatten)]
-    saving: Saving,
+    saving: SaveArgs,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// What was named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Selectors(Vec<(String, String)>);
+struct ServerSelectors(Vec<(String, String)>);
 
-impl FromStr for Selectors {
+impl FromStr for ServerSelectors {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -128,43 +128,46 @@ impl FromStr for Selectors {
             }
             _ => Err(format!("found '{part}', expected POOL/NAME, such as web/a, web/* or */a-*")),
         };
-        text.split(',').map(|part| one(part.trim())).collect::<Result<_, _>>().map(Selectors)
+        text.split(',').map(|part| one(part.trim())).collect::<Result<_, _>>().map(ServerSelectors)
     }
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &ServerArgs) -> ExitCode {
     let (target, action) = match args.order.clone() {
-        Order::Drain(target) => (target, ServerAction::Drain),
-        Order::Enable(target) => (target, ServerAction::Enable),
-        Order::Disable(target) => (target, ServerAction::Disable),
-        Order::Cut(target) => (target, ServerAction::Cut),
-        Order::Remove(target) => (target, ServerAction::Remove),
-        Order::Weight { target, weight } => (target, ServerAction::Weight { weight }),
-        Order::Quiesce { target, limit } => {
+        ServerCommand::Drain(target) => (target, ServerAction::Drain),
+        ServerCommand::Enable(target) => (target, ServerAction::Enable),
+        ServerCommand::Disable(target) => (target, ServerAction::Disable),
+        ServerCommand::Cut(target) => (target, ServerAction::Cut),
+        ServerCommand::Remove(target) => (target, ServerAction::Remove),
+        ServerCommand::Weight { target, weight } => (target, ServerAction::Weight { weight }),
+        ServerCommand::Quiesce { target, limit } => {
             let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
             (target, ServerAction::Quiesce { limit_ms })
         }
-        Order::Maintain { target, from, until, reason } => {
+        ServerCommand::Maintain { target, from, until, reason } => {
             let now = now_ms();
             let from_unix_ms = from.map(|from| from.ahead(now));
             // A time of day after the window's beginning, not after now.
             let until_unix_ms = until.map(|until| until.ahead(from_unix_ms.unwrap_or(now)));
             (target, ServerAction::Maintain { from_unix_ms, until_unix_ms, reason })
         }
-        Order::Add { pool, address, name, weight, saving, contact } => {
-            let servers = Selectors(vec![(pool, name)]);
-            (Target { servers, saving, contact }, ServerAction::Add { address, weight })
+        ServerCommand::Add { pool, address, name, weight, saving, contact } => {
+            let servers = ServerSelectors(vec![(pool, name)]);
+            (ServerTargetArgs { servers, saving, contact }, ServerAction::Add { address, weight })
         }
     };
-    let order = ServerOrder { action, save: target.saving.asked() };
-    finish(target.contact.json, wait(self::order(&target, &order)))
+    let order = ServerOrder { action, save: target.saving.save_preference() };
+    finish(target.contact.json, block_on(self::send_order(&target, &order)))
 }
 
-async fn order(target: &Target, order: &ServerOrder) -> Result<End, Failure> {
+async fn send_order(
+    target: &ServerTargetArgs,
+    order: &ServerOrder,
+) -> Result<CommandOutcome, CommandError> {
     let client = target.contact.client()?;
-    let servers = meant(&client, &target.servers).await?;
-    let (changed, mut failures) = give(&client, &servers, order).await;
+    let servers = expand_patterns(&client, &target.servers).await?;
+    let (changed, mut failures) = order_each(&client, &servers, order).await;
     let json = target.contact.json;
     if !changed.servers.is_empty() {
         if json {
@@ -173,7 +176,7 @@ async fn order(target: &Target, order: &ServerOrder) -> Result<End, Failure> {
             screen::print(&render(&changed, screen::width(), Paint::for_stdout()))?;
         }
     }
-    let end = kept(&changed.unkept);
+    let end = outcome_with_unsaved(&changed.unkept);
     let Some(last) = failures.pop() else { return Ok(end) };
     for failure in failures {
         finish(json, Err(failure.into()));
@@ -182,11 +185,14 @@ async fn order(target: &Target, order: &ServerOrder) -> Result<End, Failure> {
         return Err(last.into());
     }
     finish(json, Err(last.into()));
-    Ok(End::Partial)
+    Ok(CommandOutcome::Partial)
 }
 
 /// The servers that patterns stand for; names stay as they are.
-async fn meant(client: &Client, named: &Selectors) -> Result<Selectors, Failure> {
+async fn expand_patterns(
+    client: &ApiClient,
+    named: &ServerSelectors,
+) -> Result<ServerSelectors, CommandError> {
     // All of a pool is one order.
     let pattern =
         |(pool, name): &(String, String)| pool.contains('*') || (name != "*" && name.contains('*'));
@@ -201,26 +207,30 @@ async fn meant(client: &Client, named: &Selectors) -> Result<Selectors, Failure>
             continue;
         }
         let before = all.len();
-        let pools = status.pools.iter().filter(|pool| fits(&one.0, &pool.name));
+        let pools = status.pools.iter().filter(|pool| matches_pattern(&one.0, &pool.name));
         for pool in pools {
-            let servers = pool.servers.iter().filter(|server| fits(&one.1, &server.name));
+            let servers =
+                pool.servers.iter().filter(|server| matches_pattern(&one.1, &server.name));
             all.extend(servers.map(|server| (pool.name.clone(), server.name.clone())));
         }
         if all.len() == before {
-            return Err(Failure::Absent(format!("no server is meant by '{}/{}'", one.0, one.1)));
+            return Err(CommandError::Absent(format!(
+                "no server is meant by '{}/{}'",
+                one.0, one.1
+            )));
         }
     }
     let mut seen = std::collections::HashSet::new();
     all.retain(|one| seen.insert(one.clone()));
-    Ok(Selectors(all))
+    Ok(ServerSelectors(all))
 }
 
 /// Gives the order to each selector; one that is refused does not keep the others from it.
-async fn give(
-    client: &Client,
-    to: &Selectors,
+async fn order_each(
+    client: &ApiClient,
+    to: &ServerSelectors,
     order: &ServerOrder,
-) -> (ServerChanged, Vec<CallError>) {
+) -> (ServerChanged, Vec<ApiError>) {
     let mut done = ServerChanged::default();
     let mut failures = Vec::new();
     for (pool, name) in &to.0 {
@@ -251,7 +261,7 @@ fn render(changed: &ServerChanged, width: usize, paint: Paint) -> String {
         ("IN FLIGHT", Align::Right),
         ("STATE", Align::Left),
     ];
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for one in &changed.servers {
         let ServerChange { pool, server, changed, state, weight, in_flight, removed, .. } = one;
         let state = if *removed { "removed" } else { state.name() };
@@ -271,7 +281,7 @@ fn render(changed: &ServerChanged, width: usize, paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::config::Admin;
+    use model::config::AdminState;
     use model::snapshot::ServerState;
 
     use super::*;
@@ -290,7 +300,7 @@ mod tests {
             ("web/a,", None),
             ("", None),
         ] {
-            assert_eq!(text.parse::<Selectors>().ok().map(|all| all.0), expected, "{text}");
+            assert_eq!(text.parse::<ServerSelectors>().ok().map(|all| all.0), expected, "{text}");
         }
     }
 
@@ -300,7 +310,7 @@ mod tests {
             pool: "web".into(),
             server: server.into(),
             changed,
-            admin: Admin::Drain,
+            admin: AdminState::Drain,
             state: ServerState::Drain,
             weight: 3,
             in_flight: 1200,

@@ -5,13 +5,13 @@ mod render;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use api::Client;
+use api::ApiClient;
 
-use crate::ask::{Contact, span, wait};
-use crate::end::{End, Failure, finish, json_line, print_json};
+use crate::common_args::{DaemonArgs, block_on, span};
+use crate::outcome::{CommandError, CommandOutcome, finish, json_line, print_json};
+use crate::refresh::redraw_every;
 use crate::show::paint::Paint;
 use crate::show::screen;
-use crate::watch::watch;
 
 /// Show services, pools and servers: their states, why, and since when.
 #[derive(Clone, Debug, clap::Args)]
@@ -22,7 +22,7 @@ Examples:
   steelyard status 'shop,api-*'    several, with * for anything
   steelyard status --watch         again every second, until Ctrl-C
   steelyard status --json | jq '.pools[].servers[] | select(.state != \"up\")'")]
-pub struct Args {
+pub struct StatusArgs {
     /// Only this service or pool, several with commas, `*` for anything within a name.
     #[arg(value_name = "SERVICE|POOL")]
     pub only: Option<String>,
@@ -33,31 +33,31 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "1s", requires = "watch")]
     pub interval: Duration,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: Args) -> ExitCode {
+pub fn run(args: StatusArgs) -> ExitCode {
     let json = args.contact.json;
-    finish(json, wait(show(args)))
+    finish(json, block_on(show(args)))
 }
 
-async fn show(args: Args) -> Result<End, Failure> {
+async fn show(args: StatusArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     let only = args.only.as_deref();
     if args.watch {
         let json = args.contact.json;
-        return watch(args.interval, !json, || frame(&client, only, json)).await;
+        return redraw_every(args.interval, !json, || frame(&client, only, json)).await;
     }
     if args.contact.json {
         print_json(&render::select(client.status().await?, only)?)?;
     } else {
         screen::print(&frame(&client, only, false).await?)?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-async fn frame(client: &Client, only: Option<&str>, json: bool) -> Result<String, Failure> {
+async fn frame(client: &ApiClient, only: Option<&str>, json: bool) -> Result<String, CommandError> {
     let status = render::select(client.status().await?, only)?;
     if json {
         return json_line(&status);

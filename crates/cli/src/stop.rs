@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use api::Client;
+use api::ApiClient;
 use tokio::time::{Instant, sleep};
 
-use crate::ask::{Contact, span, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::common_args::{DaemonArgs, block_on, span};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 use crate::show::unit;
 
@@ -19,7 +19,7 @@ Examples:
   steelyard stop --limit 5s    cut what is left after five seconds
   steelyard stop --no-wait     return when draining has begun
   steelyard stop --detach      the kernel goes on forwarding packets")]
-pub struct Args {
+pub struct StopArgs {
     /// How long exchanges may finish; without it, the configured `drain`.
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub limit: Option<Duration>,
@@ -30,15 +30,15 @@ pub struct Args {
     #[arg(long)]
     pub detach: bool,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(stop(args)))
+pub fn run(args: &StopArgs) -> ExitCode {
+    finish(args.contact.json, block_on(stop(args)))
 }
 
-async fn stop(args: &Args) -> Result<End, Failure> {
+async fn stop(args: &StopArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     let stopping = client.stop(args.limit, args.detach).await?;
     if args.contact.json {
@@ -52,23 +52,23 @@ async fn stop(args: &Args) -> Result<End, Failure> {
         ))?;
     }
     if args.no_wait {
-        return Ok(End::Done);
+        return Ok(CommandOutcome::Done);
     }
     let limit = Duration::from_millis(stopping.limit_ms).saturating_add(MARGIN);
-    if !gone(&client, limit).await {
+    if !wait_until_gone(&client, limit).await {
         let span = unit::span(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-        return Err(Failure::Absent(format!(
+        return Err(CommandError::Absent(format!(
             "the daemon is still there after {span}; look at its log"
         )));
     }
     if !args.contact.json {
         screen::print("stopped\n")?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Whether nobody listens any more before the limit has passed.
-async fn gone(client: &Client, limit: Duration) -> bool {
+async fn wait_until_gone(client: &ApiClient, limit: Duration) -> bool {
     let start = Instant::now();
     // Too many questions are refused; it is there then, too.
     while !matches!(client.events().await, Err(error) if !error.is_refusal()) {

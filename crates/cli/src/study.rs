@@ -7,25 +7,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use files::make::{make_dir, write};
-use lab::machine::read::{facts, raise_descriptors};
-use lab::net::sweep;
-use lab::result::{Note, Weight};
-use lab::study::name::{STUDIES, Study, find};
-use lab::study::page::{number, page};
+use files::create::{make_dir, write};
+use lab::machine::procfs::{machine_facts, raise_descriptor_limit};
+use lab::net::sweep_orphans;
+use lab::result::{NoteSeverity, ResultNote};
+use lab::study::catalog::{STUDIES, Study, find_study};
+use lab::study::context::StudyContext;
+use lab::study::page::{number, render_page};
 use lab::study::parameter::Parameters;
-use lab::study::report::{Report, Verdict};
-use lab::study::stage::Stage;
+use lab::study::report::{ClaimResult, StudyReport};
 
-use crate::bench::{provenance, put, stop_on_interrupt, writable};
-use crate::end::{End, Failure, finish, note, print_json, sentence};
+use crate::bench::{check_writable, provenance, stop_on_interrupt, write_atomically};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_note, sentence};
 use crate::show::screen;
 
 /// Repeat one of the studies that this program grew from, in namespaces of this machine, and write one page with tables,
 /// plots, the study's figures beside those found here, and what differs. As root.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct StudyArgs {
     /// Which; without it they are listed.
     #[arg(value_name = "NAME")]
     name: Option<String>,
@@ -59,44 +59,46 @@ Examples:
 Exit codes: 0 measured, 2 nothing could be measured, 3 a partial report.";
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &StudyArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
 
-fn carry_out(args: &Args) -> Result<End, Failure> {
+fn carry_out(args: &StudyArgs) -> Result<CommandOutcome, CommandError> {
     let Some(name) = &args.name else {
         return studies(args.json);
     };
-    let study = find(name).ok_or_else(|| {
+    let study = find_study(name).ok_or_else(|| {
         let names = STUDIES.iter().map(|study| study.name).collect::<Vec<_>>().join(", ");
-        Failure::Absent(format!("no study is called `{name}`; there are: {names}"))
+        CommandError::Absent(format!("no study is called `{name}`; there are: {names}"))
     })?;
     let mut parameters = Parameters::new(study.specs, args.quick);
     for setting in &args.set {
-        parameters.set(setting).map_err(|error| Failure::Unusable(format!("{name}: {error}")))?;
+        parameters
+            .set(setting)
+            .map_err(|error| CommandError::Unusable(format!("{name}: {error}")))?;
     }
     if args.list {
         return list(&parameters, args.json);
     }
     if let Some(file) = &args.out {
-        writable(file)?;
+        check_writable(file)?;
     }
     let mut report = measure(args, study, &parameters)?;
-    let kept = args.out.as_deref().is_none_or(|file| keep(file, &mut report));
+    let kept = args.out.as_deref().is_none_or(|file| write_report(file, &mut report));
     if args.json || !kept {
         // All of it; the text leaves tables to the page.
         print_json(&report)?;
     } else {
         screen::print(&text(&report))?;
     }
-    Ok(if report.complete { End::Done } else { End::Partial })
+    Ok(if report.complete { CommandOutcome::Done } else { CommandOutcome::Partial })
 }
 
 /// Writes the page; false: it could not be, and the report must be shown in another way.
-fn keep(file: &Path, report: &mut Report) -> bool {
-    let error = match put(file, &page(report)) {
+fn write_report(file: &Path, report: &mut StudyReport) -> bool {
+    let error = match write_atomically(file, &render_page(report)) {
         Ok(()) => {
-            note(&format!("the report is in {}\n", file.display()));
+            print_note(&format!("the report is in {}\n", file.display()));
             return true;
         }
         Err(error) => error,
@@ -105,29 +107,33 @@ fn keep(file: &Path, report: &mut Report) -> bool {
         "the report could not be written to {}: {error}; it follows on standard output",
         file.display()
     );
-    note(&format!("steelyard: {text}\n"));
-    report.note(Weight::Partial, text);
+    print_note(&format!("steelyard: {text}\n"));
+    report.note(NoteSeverity::Partial, text);
     false
 }
 
-fn measure(args: &Args, study: &Study, parameters: &Parameters) -> Result<Report, Failure> {
-    let cannot = |error: io::Error| Failure::Unusable(error.to_string());
+fn measure(
+    args: &StudyArgs,
+    study: &Study,
+    parameters: &Parameters,
+) -> Result<StudyReport, CommandError> {
+    let cannot = |error: io::Error| CommandError::Unusable(error.to_string());
     let program = std::env::current_exe().map_err(cannot)?;
     if let Some(folder) = &args.captures {
         make_dir(folder, 0o755).map_err(|error| {
-            Failure::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
+            CommandError::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
         })?;
     }
     let stop = stop_on_interrupt()?;
-    sweep();
-    raise_descriptors();
+    sweep_orphans();
+    raise_descriptor_limit();
     let quiet = args.json;
-    let stage = Stage {
+    let stage = StudyContext {
         program: &program,
         stop: &stop,
-        told: &|step| {
+        log: &|step| {
             if !quiet {
-                note(&format!("{step}\n"));
+                print_note(&format!("{step}\n"));
             }
         },
         captured: &|name, bytes| match &args.captures {
@@ -136,8 +142,8 @@ fn measure(args: &Args, study: &Study, parameters: &Parameters) -> Result<Report
         },
     };
     let measured = (study.run)(&stage, parameters);
-    let mut report = measured.map_err(|error| Failure::Unusable(sentence(&error)))?;
-    report.provenance = provenance(&facts());
+    let mut report = measured.map_err(|error| CommandError::Unusable(sentence(&error)))?;
+    report.provenance = provenance(&machine_facts());
     Ok(report)
 }
 
@@ -148,13 +154,13 @@ fn capture_file(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{}.pcapng", words.join("-")))
 }
 
-fn studies(json: bool) -> Result<End, Failure> {
+fn studies(json: bool) -> Result<CommandOutcome, CommandError> {
     #[derive(serde::Serialize)]
     struct One {
         name: &'static str,
         asks: &'static str,
     }
-    let all = STUDIES.iter().map(|study| One { name: study.name, asks: study.asks });
+    let all = STUDIES.iter().map(|study| One { name: study.name, asks: study.question });
     if json {
         print_json(&all.collect::<Vec<_>>())?;
     } else {
@@ -162,14 +168,14 @@ fn studies(json: bool) -> Result<End, Failure> {
             screen::print(&format!("{name:<14} {asks}\n"))?;
         }
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn list(parameters: &Parameters, json: bool) -> Result<End, Failure> {
-    let told = parameters.told();
+fn list(parameters: &Parameters, json: bool) -> Result<CommandOutcome, CommandError> {
+    let told = parameters.to_report();
     if json {
         print_json(&told)?;
-        return Ok(End::Done);
+        return Ok(CommandOutcome::Done);
     }
     let width = told.iter().map(|told| told.name.len() + told.here.len()).max().unwrap_or(0) + 1;
     for told in told {
@@ -181,18 +187,18 @@ fn list(parameters: &Parameters, json: bool) -> Result<End, Failure> {
         };
         screen::print(&format!("{setting:<width$}  {}{source}\n", told.meaning))?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// What people read without a browser: verdicts, and the figures beside each other.
-fn text(report: &Report) -> String {
+fn text(report: &StudyReport) -> String {
     let mut out = format!("{}\n\n", report.title);
-    let (missing, notes): (Vec<&Note>, Vec<&Note>) =
-        report.notes.iter().partition(|note| note.weight == Weight::Partial);
+    let (missing, notes): (Vec<&ResultNote>, Vec<&ResultNote>) =
+        report.notes.iter().partition(|note| note.weight == NoteSeverity::Partial);
     for note in &missing {
         let _ = writeln!(out, "PARTIAL: {}\n", note.text);
     }
-    for Verdict { claim, holds, because } in &report.verdicts {
+    for ClaimResult { claim, holds, because } in &report.verdicts {
         let word = match holds {
             Some(true) => "yes",
             Some(false) => "no",

@@ -9,15 +9,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use api::{CallError, Client};
+use api::{ApiClient, ApiError};
 use serde::Serialize;
 
-use crate::ask::{Contact, read_config, wait};
-use crate::end::{End, Failure, finish, note, print_json, sentence};
+use crate::common_args::{DaemonArgs, block_on, read_config};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_note, sentence};
 use crate::show::screen;
-use crate::when::now_ms;
+use crate::time_spec::now_ms;
 
-use self::archive::Archive;
+use self::archive::SupportArchive;
 
 /// How long the daemon may take for each answer.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ Private keys, tokens, passwords, cookies, header fields, parameters and what pro
 taken out. Look into it before it is given away.
 
 Exit codes: 0 done, 2 it could not be written, 3 written, but something did not answer (missing.txt says what).")]
-pub struct Args {
+pub struct SupportArgs {
     /// Where to; the file must not exist.
     #[arg(short, long, value_name = "FILE", default_value = "steelyard-support.tar.gz")]
     pub output: PathBuf,
@@ -47,13 +47,13 @@ pub struct Args {
     )]
     pub config: PathBuf,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Written {
+struct SupportResult {
     file: String,
     bytes: u64,
     files: Vec<String>,
@@ -61,63 +61,67 @@ struct Written {
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(support(args)))
+pub fn run(args: &SupportArgs) -> ExitCode {
+    finish(args.contact.json, block_on(write_archive(args)))
 }
 
-async fn support(args: &Args) -> Result<End, Failure> {
-    let mut archive = Archive::new(now_ms() / 1_000);
+async fn write_archive(args: &SupportArgs) -> Result<CommandOutcome, CommandError> {
+    let mut archive = SupportArchive::new(now_ms() / 1_000);
     let say = |what: &str| {
         if !args.contact.json {
-            note(&format!("{what}\n"));
+            print_note(&format!("{what}\n"));
         }
     };
     say("asking the daemon");
-    daemon(&args.contact.client()?.with_deadline(DEADLINE), &mut archive).await;
+    collect_daemon_state(&args.contact.client()?.with_deadline(DEADLINE), &mut archive).await;
     say("reading the configuration");
     match read_config(&args.config) {
         Ok(text) => archive.add("config/file.toml", &text),
-        Err(failure) => archive.missing(&failure.to_string()),
+        Err(failure) => archive.note_missing(&failure.to_string()),
     }
     say("looking at the machine");
     archive.add("version.txt", concat!("steelyard ", env!("CARGO_PKG_VERSION"), "\n"));
     machine::collect(&mut archive);
     say("writing");
-    let (files, missing) = (archive.files().to_vec(), archive.missed().to_vec());
+    let (files, missing) = (archive.files().to_vec(), archive.missing_files().to_vec());
     let bytes = archive.write(&args.output).map_err(|error| {
-        Failure::Unusable(format!("cannot write {}: {error}", args.output.display()))
+        CommandError::Unusable(format!("cannot write {}: {error}", args.output.display()))
     })?;
     let file = args.output.display().to_string();
-    let written = Written { file, bytes, files, missing };
+    let written = SupportResult { file, bytes, files, missing };
     if args.contact.json {
         print_json(&written)?;
     } else {
         for missing in &written.missing {
-            note(&format!("missing: {missing}\n"));
+            print_note(&format!("missing: {missing}\n"));
         }
         let count = written.files.len();
         screen::print(&format!("{}: {count} files, {bytes} bytes\n", written.file))?;
     }
-    Ok(if written.missing.is_empty() { End::Done } else { End::Partial })
+    Ok(if written.missing.is_empty() { CommandOutcome::Done } else { CommandOutcome::Partial })
 }
 
 /// Everything that the daemon answers; the first silence ends the asking.
-async fn daemon(client: &Client, archive: &mut Archive) {
-    let goes_on = put(archive, "status.json", client.status().await)
-        && put(archive, "report.json", client.report(None).await)
-        && put(archive, "events.json", client.events().await)
-        && put(archive, "generations.json", client.generations().await);
+async fn collect_daemon_state(client: &ApiClient, archive: &mut SupportArchive) {
+    let goes_on = add_answer(archive, "status.json", client.status().await)
+        && add_answer(archive, "report.json", client.report(None).await)
+        && add_answer(archive, "events.json", client.events().await)
+        && add_answer(archive, "generations.json", client.generations().await);
     if !goes_on {
         return;
     }
     match client.config().await {
         Ok(text) => archive.add("config/in-force.toml", &text),
-        Err(error) => archive.missing(&format!("config/in-force.toml: {}", sentence(&error))),
+        Err(error) => archive.note_missing(&format!("config/in-force.toml: {}", sentence(&error))),
     }
 }
 
 /// Whether the daemon is worth another question.
-fn put<T: Serialize>(archive: &mut Archive, name: &str, answer: Result<T, CallError>) -> bool {
+fn add_answer<T: Serialize>(
+    archive: &mut SupportArchive,
+    name: &str,
+    answer: Result<T, ApiError>,
+) -> bool {
     let error = match answer {
         Ok(answer) => match serde_json::to_string_pretty(&answer) {
             Ok(text) => {
@@ -128,10 +132,10 @@ fn put<T: Serialize>(archive: &mut Archive, name: &str, answer: Result<T, CallEr
         },
         Err(error) if error.is_refusal() => sentence(&error),
         Err(error) => {
-            archive.missing(&format!("the daemon: {}", sentence(&error)));
+            archive.note_missing(&format!("the daemon: {}", sentence(&error)));
             return false;
         }
     };
-    archive.missing(&format!("{name}: {error}"));
+    archive.note_missing(&format!("{name}: {error}"));
     true
 }

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use api::types::{TakeoverOrder, TakeoverQuery};
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
 /// Take shared addresses over from the machine that has them, or hand them over to the other one.
@@ -21,7 +21,7 @@ Examples:
 Taken over, this member's priority is raised above the one that it heard until it stands by again. Handed over, it takes
 nothing back from a lower priority. The other order, or a failure, ends both; `--release` ends them without one. With a
 heartbeat `--give` is refused when the other member would not take the group.")]
-pub struct Args {
+pub struct TakeoverArgs {
     /// The group.
     #[arg(value_name = "GROUP")]
     group: Option<String>,
@@ -35,15 +35,15 @@ pub struct Args {
     #[arg(long, requires = "give")]
     force: bool,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(ask(args)))
+pub fn run(args: &TakeoverArgs) -> ExitCode {
+    finish(args.contact.json, block_on(send_takeover(args)))
 }
 
-async fn ask(args: &Args) -> Result<End, Failure> {
+async fn send_takeover(args: &TakeoverArgs) -> Result<CommandOutcome, CommandError> {
     let order = match (args.give, args.release) {
         (true, _) => TakeoverOrder::Give,
         (_, true) => TakeoverOrder::Release,
@@ -67,5 +67,5 @@ async fn ask(args: &Args) -> Result<End, Failure> {
     } else {
         screen::print(&format!("{done}: {}\n", moved.groups.join(", ")))?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }

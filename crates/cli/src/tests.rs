@@ -3,7 +3,7 @@
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::{Program, command, hint};
+use super::{Cli, command, usage_hint};
 
 mod pages;
 
@@ -16,7 +16,7 @@ fn the_table_of_verbs_is_sound() {
 fn what_is_taken_and_what_is_not() {
     for (line, expected) in READING.iter().chain(ORDERING) {
         let words = std::iter::once("steelyard").chain(line.split_whitespace());
-        let found = Program::try_parse_from(words).err().map(|error| error.kind());
+        let found = Cli::try_parse_from(words).err().map(|error| error.kind());
         assert_eq!(found, *expected, "steelyard {line}");
     }
 }
@@ -34,8 +34,8 @@ fn a_configuration_that_is_named_in_the_other_way_is_told_the_right_one() {
         ("stop shop.toml", ""),
     ] {
         let words = std::iter::once("steelyard").chain(line.split_whitespace());
-        let error = Program::try_parse_from(words).unwrap_err();
-        let said = hint::with_hint(error, &command(), line.split(' ').next()).to_string();
+        let error = Cli::try_parse_from(words).unwrap_err();
+        let said = usage_hint::with_hint(error, &command(), line.split(' ').next()).to_string();
         assert!(said.contains(says), "{line}: {said}");
         assert_eq!(said.contains("the configuration is"), !says.is_empty(), "{line}: {said}");
     }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use api::types::Role;
-use daemon::serve::tokens::{certified, issue};
+use daemon::api_server::tokens::{certificate_line, issue_token};
 use serde::Serialize;
 
-use crate::end::{End, Failure, finish, print_json};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
 /// Make a token for the API and its page over TCP: what its owner shows, and the line for global.control.tokens.
@@ -23,7 +23,7 @@ Examples:
 Roles: lease is for members whose witness this daemon is, and lets them hold leases alone; view looks; operate drains,
 enables, disables and weighs servers and takes shared addresses over; configure may do everything but set what the
 daemon's file alone may (global.control.allow-programs). The file keeps only a digest: who loses a token gets a new one. To take a token back, remove its line.")]
-pub struct Args {
+pub struct TokenArgs {
     /// What it lets its owner do: lease, view, operate or configure.
     #[arg(value_parser = role)]
     role: Role,
@@ -41,31 +41,31 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Made<'m> {
+struct CreatedToken<'m> {
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<&'m str>,
     line: &'m str,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.json, make(args))
+pub fn run(args: &TokenArgs) -> ExitCode {
+    finish(args.json, create_token(args))
 }
 
-fn make(args: &Args) -> Result<End, Failure> {
+fn create_token(args: &TokenArgs) -> Result<CommandOutcome, CommandError> {
     let made = match &args.certificate {
-        None => issue(args.role, &args.name).map(|made| (Some(made.token), made.line)),
-        Some(claim) => certified(args.role, &args.name, claim).map(|line| (None, line)),
+        None => issue_token(args.role, &args.name).map(|made| (Some(made.token), made.line)),
+        Some(claim) => certificate_line(args.role, &args.name, claim).map(|line| (None, line)),
     };
-    let (token, line) = made.map_err(|error| Failure::Unusable(error.to_string()))?;
+    let (token, line) = made.map_err(|error| CommandError::Unusable(error.to_string()))?;
     if let Some(file) = &args.into {
-        add(file, &line).map_err(|error| {
-            Failure::Unusable(format!("cannot add the token to {}: {error}", file.display()))
+        append_line(file, &line).map_err(|error| {
+            CommandError::Unusable(format!("cannot add the token to {}: {error}", file.display()))
         })?;
     }
     if args.json {
-        print_json(&Made { token: token.as_deref(), line: &line })?;
-        return Ok(End::Done);
+        print_json(&CreatedToken { token: token.as_deref(), line: &line })?;
+        return Ok(CommandOutcome::Done);
     }
     let place = match &args.into {
         Some(file) => format!("its line is in {}", file.display()),
@@ -73,15 +73,15 @@ fn make(args: &Args) -> Result<End, Failure> {
     };
     let token = token.map(|token| token + "\n").unwrap_or_default();
     screen::print(&format!("{token}{place}\n"))?;
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn add(file: &Path, line: &str) -> std::io::Result<()> {
-    let mut file = files::make::append(file, 0o600)?;
+fn append_line(file: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = files::create::append(file, 0o600)?;
     file.write_all(format!("{line}\n").as_bytes())?;
     file.sync_all()
 }
 
 fn role(text: &str) -> Result<Role, String> {
-    Role::named(text).ok_or_else(|| "expected lease, view, operate or configure".to_owned())
+    Role::from_name(text).ok_or_else(|| "expected lease, view, operate or configure".to_owned())
 }

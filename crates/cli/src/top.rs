@@ -3,20 +3,20 @@
 //! What keys do and what is seen is decided in `top::view`; the terminal is `top::shell`'s.
 
 mod canvas;
+mod event_loop;
+#[cfg(test)]
+mod fixture;
 mod frame;
-mod head;
 mod help;
 mod history;
 mod keys;
-mod order;
 mod panels;
-mod print;
+mod plain_output;
 mod rows;
-#[cfg(test)]
-mod sample;
+mod server_operation;
 mod sheet;
-mod shell;
 mod snapshot;
+mod summary;
 mod tab;
 mod view;
 
@@ -25,8 +25,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use self::tab::Tab;
-use crate::ask::{Place, span, wait};
-use crate::end::finish;
+use crate::common_args::{DaemonAddressArgs, block_on, span};
+use crate::outcome::finish;
 
 /// Watch services, servers, rates and failures on a live screen, and drain, enable and disable servers by keys.
 #[derive(Clone, Debug, clap::Args)]
@@ -40,7 +40,7 @@ Examples:
 
 Keys: arrows or j and k choose, tab changes the view, s sorts, / filters by name, d drains, e enables and x disables the
 server that is chosen (each asks first), p pauses, ? helps, q quits. Without a terminal one frame is printed.")]
-pub struct Args {
+pub struct TopArgs {
     /// Between two looks; rates and times cover it (100ms to 60s).
     #[arg(long, value_name = "TIME", value_parser = every, default_value = "1s")]
     every: Duration,
@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "VIEW")]
     view: Option<Tab>,
     #[command(flatten)]
-    place: Place,
+    place: DaemonAddressArgs,
 }
 
 /// The shortest time between two looks: what is asked more often measures the asking.
@@ -68,11 +68,11 @@ fn every(text: &str) -> Result<Duration, String> {
 }
 
 /// Carries it out.
-pub fn run(args: Args) -> ExitCode {
+pub fn run(args: TopArgs) -> ExitCode {
     let live = !args.once && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     let shown = args.place.client().and_then(|client| match live {
-        true => wait(shell::live(&client, args.every, args.view)),
-        false => wait(shell::once(&client, args.every, args.view)),
+        true => block_on(event_loop::run_live(&client, args.every, args.view)),
+        false => block_on(event_loop::print_once(&client, args.every, args.view)),
     });
     finish(false, shown)
 }

@@ -4,29 +4,29 @@
 //! measures nothing for comparison: `bench` does.
 
 mod args;
-mod chronicle;
+mod driver;
+mod environment;
+mod event_log;
 mod keys;
-mod look;
 mod packets;
-mod show;
-mod stage;
-mod story;
+mod script;
+mod snapshot;
 mod summary;
 mod view;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-pub use self::args::Args;
-use crate::ask::wait;
-use crate::end::finish;
+pub use self::args::TryArgs;
+use crate::common_args::block_on;
+use crate::outcome::finish;
 
 /// Carries it out.
-pub fn run(args: Args) -> ExitCode {
+pub fn run(args: TryArgs) -> ExitCode {
     if args.packets {
-        return finish(args.json, wait(packets::show(args)));
+        return finish(args.json, block_on(packets::show(args)));
     }
     let interactive =
         !args.once && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
-    finish(args.json, wait(show::show(args, interactive)))
+    finish(args.json, block_on(driver::show(args, interactive)))
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
 /// Take an order back: the latest that can be, or one by its number in `steelyard audit`.
@@ -14,20 +14,20 @@ Examples:
   steelyard undo 17       record 17 of `steelyard audit`
 
 It is refused when something else changed the same since. Connections that were cut stay cut.")]
-pub struct Args {
+pub struct UndoArgs {
     /// The record's number.
     #[arg(value_name = "RECORD")]
     id: Option<u64>,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(ask(args)))
+pub fn run(args: &UndoArgs) -> ExitCode {
+    finish(args.contact.json, block_on(ask(args)))
 }
 
-async fn ask(args: &Args) -> Result<End, Failure> {
+async fn ask(args: &UndoArgs) -> Result<CommandOutcome, CommandError> {
     let record = args.contact.client()?.undo(args.id).await?;
     if args.contact.json {
         print_json(&record)?;
@@ -36,5 +36,5 @@ async fn ask(args: &Args) -> Result<End, Failure> {
         let text = format!("{}{of}: taken back; it is now: {}\n", record.target, record.after);
         screen::print(&text)?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -19,14 +19,14 @@ use serde_json::Value;
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A daemon with a directory of its own; both are gone at the end.
-struct Daemon {
+struct TestDaemon {
     dir: TemporaryDir,
     process: RefCell<Child>,
     service: SocketAddr,
     server: SocketAddr,
 }
 
-impl Daemon {
+impl TestDaemon {
     fn start(name: &str) -> Self {
         let dir = TemporaryDir::new(name).unwrap();
         let origin = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -42,7 +42,7 @@ impl Daemon {
             .stderr(dir.create("log").unwrap())
             .spawn()
             .unwrap();
-        let daemon = Daemon { dir, process: RefCell::new(process), service, server };
+        let daemon = TestDaemon { dir, process: RefCell::new(process), service, server };
         daemon.until(&["status", "--json"], |status| {
             status["pools"][0]["servers"][0]["state"] == "up"
         });
@@ -97,7 +97,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for TestDaemon {
     fn drop(&mut self) {
         // A daemon that was stopped is gone already.
         let mut process = self.process.borrow_mut();
@@ -143,7 +143,7 @@ fn request(to: SocketAddr, head: &str) -> String {
 
 #[test]
 fn what_passed_through_is_in_the_report() {
-    let daemon = Daemon::start("report");
+    let daemon = TestDaemon::start("report");
     let good = request(daemon.service, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     assert!(good.starts_with("HTTP/1.1 200"), "{good}");
     let bad =
@@ -170,7 +170,7 @@ fn what_passed_through_is_in_the_report() {
 
 #[test]
 fn a_change_is_planned_applied_refused_and_taken_back() {
-    let daemon = Daemon::start("change");
+    let daemon = TestDaemon::start("change");
     let file = daemon.write("next.toml", 3);
     assert!(daemon.say(0, &["plan-change", &file]).contains("~ server a"));
     assert_eq!(daemon.json(&["status", "--json"])["generation"], 1);
@@ -206,7 +206,7 @@ fn a_change_is_planned_applied_refused_and_taken_back() {
 
 #[test]
 fn servers_obey_and_status_says_by_whose_order() {
-    let daemon = Daemon::start("server");
+    let daemon = TestDaemon::start("server");
     assert!(daemon.say(0, &["server", "drain", "web/a"]).contains("drain"));
     assert!(daemon.say(0, &["server", "weight", "web/*", "7"]).contains('7'));
     let text = daemon.say(0, &["status", "shop"]);

@@ -18,18 +18,18 @@ use std::process::{Command, Output, Stdio};
 use std::thread::JoinHandle;
 
 use api::types::{Applied, Generations, Problem, Stopping};
-use place::Place;
+use place::SocketDir;
 use played::{socket, whole};
 use serde_json::{Value, json};
 
-fn file(place: &Place, name: &str, bytes: &[u8]) -> PathBuf {
+fn file(place: &SocketDir, name: &str, bytes: &[u8]) -> PathBuf {
     let path = place.path().join(name);
     std::fs::write(&path, bytes).unwrap();
     path
 }
 
 /// Plays the daemon for as many calls as there are answers; returns what was asked.
-fn daemon(place: &Place, answers: Vec<(u16, Value)>) -> JoinHandle<Vec<String>> {
+fn daemon(place: &SocketDir, answers: Vec<(u16, Value)>) -> JoinHandle<Vec<String>> {
     let listener = UnixListener::bind(socket(place)).unwrap();
     std::thread::spawn(move || {
         answers
@@ -94,7 +94,7 @@ fn status() -> Value {
 
 #[test]
 fn usage_errors_are_2_and_help_is_0() {
-    let place = Place::new("usage");
+    let place = SocketDir::new("usage");
     for (words, code) in [
         (&["--help"][..], 0),
         (&["--version"], 0),
@@ -115,7 +115,7 @@ fn usage_errors_are_2_and_help_is_0() {
 
 #[test]
 fn without_a_daemon_every_verb_says_so_and_is_2() {
-    let place = Place::new("absent");
+    let place = SocketDir::new("absent");
     let file = file(&place, "x.toml", b"");
     let file = file.to_str().unwrap();
     for words in [
@@ -142,7 +142,7 @@ fn without_a_daemon_every_verb_says_so_and_is_2() {
 
 #[test]
 fn files_that_cannot_be_read_are_2() {
-    let place = Place::new("files");
+    let place = SocketDir::new("files");
     let not_text = file(&place, "bad.toml", b"ab\xff");
     for (file, said) in [
         (place.path().join("absent.toml"), "No such file"),
@@ -161,7 +161,7 @@ fn files_that_cannot_be_read_are_2() {
 
 #[test]
 fn status_is_shown_without_colours_when_nobody_looks() {
-    let place = Place::new("status");
+    let place = SocketDir::new("status");
     let asked = daemon(&place, vec![(200, status()), (200, status()), (200, status())]);
     let (code, out, err) = parts(&steelyard(&socket(&place), &["status"]));
     assert_eq!((code, err.as_str()), (0, ""));
@@ -184,7 +184,7 @@ fn status_is_shown_without_colours_when_nobody_looks() {
 
 #[test]
 fn watching_as_json_gives_an_object_a_line_until_the_daemon_goes() {
-    let place = Place::new("watch");
+    let place = SocketDir::new("watch");
     let asked = daemon(&place, vec![(200, status()), (200, status())]);
     let (code, out, err) =
         parts(&steelyard(&socket(&place), &["status", "--watch", "--json", "--interval", "1ms"]));
@@ -199,7 +199,7 @@ fn watching_as_json_gives_an_object_a_line_until_the_daemon_goes() {
 
 #[test]
 fn lists_are_watched_as_well() {
-    let place = Place::new("lists");
+    let place = SocketDir::new("lists");
     let captures = serde_json::to_value(api::types::Captures::default()).unwrap();
     let audit = json!({"records": [], "unreadable": 0, "failures": 0});
     for (words, answer, key) in [
@@ -220,7 +220,7 @@ fn lists_are_watched_as_well() {
 
 #[test]
 fn findings_print_as_the_model_prints_them() {
-    let place = Place::new("findings");
+    let place = SocketDir::new("findings");
     let file = file(&place, "x.toml", b"[pool.web]\nbalance = 3\n");
     let findings = json!([{
         "severity": "error", "file": "x.toml", "line": 2, "column": 11, "key": "pool.web.balance",
@@ -234,8 +234,8 @@ fn findings_print_as_the_model_prints_them() {
     let words = ["apply", "--if-generation", "7", file.to_str().unwrap()];
     let (code, out, err) = parts(&steelyard(&socket(&place), &words));
     assert_eq!((code, out.as_str()), (1, ""));
-    let expected: Vec<model::config::Finding> = serde_json::from_value(findings).unwrap();
-    assert_eq!(err, model::config::Findings { findings: expected, unlisted: 2 }.to_string());
+    let expected: Vec<model::config::ConfigFinding> = serde_json::from_value(findings).unwrap();
+    assert_eq!(err, model::config::ConfigFindings { findings: expected, unlisted: 2 }.to_string());
     let (code, out, _) =
         parts(&steelyard(&socket(&place), &["plan-change", "--json", file.to_str().unwrap()]));
     assert_eq!(code, 1);
@@ -247,7 +247,7 @@ fn findings_print_as_the_model_prints_them() {
 
 #[test]
 fn check_needs_no_daemon_and_says_what_apply_would() {
-    let place = Place::new("check");
+    let place = SocketDir::new("check");
     let good = file(&place, "good.toml", GOOD.as_bytes());
     let (code, out, err) =
         parts(&steelyard(&socket(&place), &["check", "-c", good.to_str().unwrap()]));
@@ -266,7 +266,7 @@ fn check_needs_no_daemon_and_says_what_apply_would() {
 
 #[test]
 fn a_daemon_that_cannot_start_says_why() {
-    let place = Place::new("run");
+    let place = SocketDir::new("run");
     let absent = place.path().join("absent.toml");
     let (code, out, err) =
         parts(&steelyard(&socket(&place), &["run", "-c", absent.to_str().unwrap()]));
@@ -291,7 +291,7 @@ servers = [\"10.0.0.1:80\"]
 
 #[test]
 fn changes_and_generations_are_told() {
-    let place = Place::new("changes");
+    let place = SocketDir::new("changes");
     let file = file(&place, "x.toml", b"");
     let applied = Applied { generation: 8, changed: true, confirmed: true, ..Applied::default() };
     let applied = serde_json::to_value(applied).unwrap();
@@ -318,7 +318,7 @@ fn an_order_that_some_servers_refuse_is_done_in_part() {
         ("part", vec![(404, absent.clone()), (200, changed)], 3, said),
         ("none", vec![(404, absent.clone()), (404, absent)], 1, &said.repeat(2)),
     ] {
-        let place = Place::new(name);
+        let place = SocketDir::new(name);
         let asked = daemon(&place, answers);
         let (found, out, err) =
             parts(&steelyard(&socket(&place), &["server", "drain", "web/x,web/a"]));
@@ -332,7 +332,7 @@ fn an_order_that_some_servers_refuse_is_done_in_part() {
 
 #[test]
 fn stop_waits_until_the_daemon_is_gone() {
-    let place = Place::new("stop");
+    let place = SocketDir::new("stop");
     let stopping = Stopping { limit_ms: 20_000, connections: 3, in_flight: 1 };
     let asked = daemon(&place, vec![(200, serde_json::to_value(stopping).unwrap())]);
     let (code, out, err) = parts(&steelyard(&socket(&place), &["stop", "--limit", "20s"]));
@@ -344,7 +344,7 @@ fn stop_waits_until_the_daemon_is_gone() {
 
 #[test]
 fn a_reader_that_has_gone_is_no_error() {
-    let place = Place::new("pipe");
+    let place = SocketDir::new("pipe");
     let asked = daemon(&place, vec![(200, status())]);
     for words in [&["status"][..], &["completions", "bash"], &["--help"]] {
         let (reader, writer) = std::io::pipe().unwrap();
@@ -364,7 +364,7 @@ fn a_reader_that_has_gone_is_no_error() {
 
 #[test]
 fn completions_and_manual_pages_know_the_verbs() {
-    let place = Place::new("man");
+    let place = SocketDir::new("man");
     for shell in ["bash", "zsh", "fish"] {
         let (code, out, _) = parts(&steelyard(&socket(&place), &["completions", shell]));
         assert_eq!(code, 0);

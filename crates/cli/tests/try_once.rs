@@ -15,10 +15,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use place::Place;
+use place::SocketDir;
 use serde_json::Value;
 
-fn start(place: &Place, words: &[&str]) -> Child {
+fn start(place: &SocketDir, words: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_steelyard"))
         .arg("try")
         .args(words)
@@ -52,13 +52,13 @@ fn end(mut child: Child) -> (String, String, Option<i32>) {
     (out, errors, child.wait().unwrap().code())
 }
 
-fn left(place: &Place) -> Vec<PathBuf> {
+fn left(place: &SocketDir) -> Vec<PathBuf> {
     std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
 #[test]
 fn once_kills_revives_and_drains_and_no_request_fails() {
-    let place = Place::new("once");
+    let place = SocketDir::new("once");
     let (text, errors, code) = end(start(&place, &["--once", "--json", "--rate", "500"]));
     let summary: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(summary["failed-requests"], 0, "{summary:#}");
@@ -76,7 +76,7 @@ fn once_kills_revives_and_drains_and_no_request_fails() {
 
 #[test]
 fn a_signal_ends_it_and_nothing_is_left() {
-    let place = Place::new("signal");
+    let place = SocketDir::new("signal");
     let mut child = start(&place, &["--rate", "100"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut first = String::new();

@@ -4,7 +4,7 @@ use crate::value;
 
 /// A condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cond {
+pub enum RuleCondition {
     /// Always, or never.
     Is(bool),
     /// Over TLS: what that comes to depends on the listener.
@@ -12,70 +12,70 @@ pub enum Cond {
     /// A key of `when` that holds when one of these values does, each as TOML writes it.
     Key(&'static str, Vec<String>),
     /// All of them.
-    All(Vec<Cond>),
+    All(Vec<RuleCondition>),
     /// One of them.
-    Any(Vec<Cond>),
+    Any(Vec<RuleCondition>),
     /// Not this.
-    Not(Box<Cond>),
+    Not(Box<RuleCondition>),
 }
 
-impl Cond {
+impl RuleCondition {
     /// A key with strings.
-    pub fn texts<S: AsRef<str>>(key: &'static str, texts: &[S]) -> Cond {
-        Cond::Key(key, texts.iter().map(|text| value::text(text.as_ref())).collect())
+    pub fn texts<S: AsRef<str>>(key: &'static str, texts: &[S]) -> RuleCondition {
+        RuleCondition::Key(key, texts.iter().map(|text| value::quote(text.as_ref())).collect())
     }
 
     /// The opposite.
-    pub fn negated(self) -> Cond {
+    pub fn negate(self) -> RuleCondition {
         match self {
-            Cond::Is(is) => Cond::Is(!is),
-            Cond::Not(inner) => *inner,
-            other => Cond::Not(Box::new(other)),
+            RuleCondition::Is(is) => RuleCondition::Is(!is),
+            RuleCondition::Not(inner) => *inner,
+            other => RuleCondition::Not(Box::new(other)),
         }
     }
 
     /// Both.
-    pub fn and(self, other: Cond) -> Cond {
-        Cond::All(vec![self, other])
+    pub fn and(self, other: RuleCondition) -> RuleCondition {
+        RuleCondition::All(vec![self, other])
     }
 
     /// Without constants, for a listener that speaks TLS or does not.
-    pub fn settled(self, tls: bool) -> Cond {
+    pub fn simplify(self, tls: bool) -> RuleCondition {
         match self {
-            Cond::Tls => Cond::Is(tls),
-            Cond::Not(inner) => inner.settled(tls).negated(),
-            Cond::All(parts) => Cond::joined(parts, tls, true),
-            Cond::Any(parts) => Cond::joined(parts, tls, false),
+            RuleCondition::Tls => RuleCondition::Is(tls),
+            RuleCondition::Not(inner) => inner.simplify(tls).negate(),
+            RuleCondition::All(parts) => RuleCondition::join(parts, tls, true),
+            RuleCondition::Any(parts) => RuleCondition::join(parts, tls, false),
             other => other,
         }
     }
 
     /// `all`: a part that never holds decides; else one that always does.
-    fn joined(parts: Vec<Cond>, tls: bool, all: bool) -> Cond {
+    fn join(parts: Vec<RuleCondition>, tls: bool, all: bool) -> RuleCondition {
         let mut out = Vec::new();
         for part in parts {
-            match part.settled(tls) {
-                Cond::Is(is) if is == all => {}
-                Cond::Is(_) => return Cond::Is(!all),
-                Cond::All(inner) if all => out.extend(inner),
-                Cond::Any(inner) if !all => out.extend(inner),
+            match part.simplify(tls) {
+                RuleCondition::Is(is) if is == all => {}
+                RuleCondition::Is(_) => return RuleCondition::Is(!all),
+                RuleCondition::All(inner) if all => out.extend(inner),
+                RuleCondition::Any(inner) if !all => out.extend(inner),
                 other => out.push(other),
             }
         }
         match (out.len(), out.pop()) {
-            (_, None) => Cond::Is(all),
+            (_, None) => RuleCondition::Is(all),
             (1, Some(only)) => only,
             (_, Some(last)) => {
                 out.push(last);
-                if all { Cond::All(out) } else { Cond::Any(out) }
+                if all { RuleCondition::All(out) } else { RuleCondition::Any(out) }
             }
         }
     }
 
     /// As `when` writes it, settled; `None`: it always holds. What never holds is `Some` of nothing to write.
-    pub fn when(&self) -> Option<String> {
+    pub fn to_when(&self) -> Option<String> {
         match self {
-            Cond::Is(true) => None,
+            RuleCondition::Is(true) => None,
             other => Some(value::table(&other.pairs())),
         }
     }
@@ -83,31 +83,31 @@ impl Cond {
     fn pairs(&self) -> Vec<(&'static str, String)> {
         match self {
             // A condition that cannot hold, in words that exist: no client has this network and not.
-            Cond::Is(_) | Cond::Tls => {
+            RuleCondition::Is(_) | RuleCondition::Tls => {
                 let inner = value::table(&[(
                     "client",
-                    value::list([value::text("0.0.0.0/0"), value::text("::/0")]),
+                    value::list([value::quote("0.0.0.0/0"), value::quote("::/0")]),
                 )]);
                 vec![("not", inner)]
             }
-            Cond::Key(key, values) => {
+            RuleCondition::Key(key, values) => {
                 let value = match &values[..] {
                     [one] => one.clone(),
                     several => value::list(several.iter().cloned()),
                 };
                 vec![(key, value)]
             }
-            Cond::Not(inner) => vec![("not", value::table(&inner.pairs()))],
-            Cond::Any(parts) => {
+            RuleCondition::Not(inner) => vec![("not", value::table(&inner.pairs()))],
+            RuleCondition::Any(parts) => {
                 vec![("any", value::list(parts.iter().map(|part| value::table(&part.pairs()))))]
             }
-            Cond::All(parts) => together(parts),
+            RuleCondition::All(parts) => join_pairs(parts),
         }
     }
 }
 
 /// Keys that occur once stand side by side; further ones of the same key go into `all`.
-fn together(parts: &[Cond]) -> Vec<(&'static str, String)> {
+fn join_pairs(parts: &[RuleCondition]) -> Vec<(&'static str, String)> {
     let mut side: Vec<(&'static str, String)> = Vec::new();
     let mut rest = Vec::new();
     for part in parts {
@@ -126,7 +126,7 @@ fn together(parts: &[Cond]) -> Vec<(&'static str, String)> {
 }
 
 /// A regular expression that fits exactly this text.
-pub fn escaped(text: &str) -> String {
+pub fn escape_regex(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         if "\\.+*?()|[]{}^$#&-~".contains(c) {
@@ -156,13 +156,13 @@ pub fn whole_path(expression: &str, ignore_case: bool) -> String {
 mod tests {
     use super::*;
 
-    fn path(text: &str) -> Cond {
-        Cond::texts("path", &[text])
+    fn path(text: &str) -> RuleCondition {
+        RuleCondition::texts("path", &[text])
     }
 
     #[test]
     fn conditions_are_written_as_rules_read_them() {
-        let host = Cond::texts("host", &["a.example", "b.example"]);
+        let host = RuleCondition::texts("host", &["a.example", "b.example"]);
         for (cond, tls, expected) in [
             (path("/a"), false, Some("{ path = \"/a\" }")),
             (
@@ -175,20 +175,20 @@ mod tests {
                 false,
                 Some("{ path = \"/a\", all = [{ path = \"/b\" }] }"),
             ),
-            (path("/a").negated(), false, Some("{ not = { path = \"/a\" } }")),
-            (path("/a").negated().negated(), false, Some("{ path = \"/a\" }")),
+            (path("/a").negate(), false, Some("{ not = { path = \"/a\" } }")),
+            (path("/a").negate().negate(), false, Some("{ path = \"/a\" }")),
             (
-                Cond::Any(vec![path("/a"), path("/b")]),
+                RuleCondition::Any(vec![path("/a"), path("/b")]),
                 false,
                 Some("{ any = [{ path = \"/a\" }, { path = \"/b\" }] }"),
             ),
-            (Cond::Tls.and(path("/a")), true, Some("{ path = \"/a\" }")),
-            (Cond::Any(vec![Cond::Tls, path("/a")]), true, None),
-            (Cond::All(vec![]), false, None),
+            (RuleCondition::Tls.and(path("/a")), true, Some("{ path = \"/a\" }")),
+            (RuleCondition::Any(vec![RuleCondition::Tls, path("/a")]), true, None),
+            (RuleCondition::All(vec![]), false, None),
         ] {
-            assert_eq!(cond.clone().settled(tls).when().as_deref(), expected, "{cond:?}");
+            assert_eq!(cond.clone().simplify(tls).to_when().as_deref(), expected, "{cond:?}");
         }
-        assert_eq!(Cond::Tls.and(path("/a")).settled(false), Cond::Is(false));
+        assert_eq!(RuleCondition::Tls.and(path("/a")).simplify(false), RuleCondition::Is(false));
     }
 
     #[test]
@@ -203,6 +203,6 @@ mod tests {
         ] {
             assert_eq!(whole_path(search, false), whole);
         }
-        assert_eq!(escaped("/a.b+c"), "/a\\.b\\+c");
+        assert_eq!(escape_regex("/a.b+c"), "/a\\.b\\+c");
     }
 }

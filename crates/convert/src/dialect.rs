@@ -32,7 +32,7 @@ impl Dialect {
     }
 
     /// By its name.
-    pub fn named(name: &str) -> Option<Dialect> {
+    pub fn from_name(name: &str) -> Option<Dialect> {
         Dialect::ALL.into_iter().find(|one| one.name() == name)
     }
 

@@ -2,24 +2,24 @@
 //! the picture is written at the end.
 
 mod command;
-mod judged;
-mod picture;
+mod config;
+mod port_checks;
 mod rule;
 mod write;
 
 use crate::document::Document;
-use crate::notes::Notes;
+use crate::notes::ConversionNotes;
 
-use self::command::Command;
-use self::picture::Picture;
+use self::command::DispatcherCommand;
+use self::config::DispatcherConfig;
 
 /// Writes what `text` says into `document`.
-pub fn convert(text: &str, document: &mut Document, notes: &mut Notes) {
-    let mut picture = Picture::default();
+pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
+    let mut picture = DispatcherConfig::default();
     for (line, number) in text.lines().zip(1u32..) {
-        if let Some(command) = Command::read(line, number, notes) {
-            picture.carry_out(&command, notes);
+        if let Some(command) = DispatcherCommand::read(line, number, notes) {
+            picture.apply(&command, notes);
         }
     }
-    write::write(&picture, document, notes);
+    write::write_config(&picture, document, notes);
 }

@@ -2,7 +2,7 @@
 //!
 //! It knows TOML's form and none of our keys. What may not stand is taken out again by `fit`.
 
-use crate::notes::shown;
+use crate::notes::shorten;
 
 /// Tables of one document; what comes beyond is refused.
 pub const TABLES: usize = 20_000;
@@ -11,35 +11,35 @@ pub const TABLES: usize = 20_000;
 #[derive(Debug, Default)]
 pub struct Document {
     /// They.
-    pub tables: Vec<Table>,
+    pub tables: Vec<TomlTable>,
     /// Tables that had no room.
-    pub refused: usize,
+    pub dropped: usize,
 }
 
 /// One table.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct TomlTable {
     /// `service.shop`, without brackets.
     pub path: String,
     /// One of several of this path: `[[…]]`.
-    pub many: bool,
+    pub repeated: bool,
     /// The line it came from; 0: of none.
     pub line: u32,
     /// What stands there.
     pub directive: String,
     /// One mistake takes all of it out: a rule without its condition would take everything.
-    pub whole: bool,
+    pub atomic: bool,
     /// Its keys.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TomlEntry>,
 }
 
 /// One key.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct TomlEntry {
     /// Its name.
     pub key: &'static str,
     /// Its value.
-    pub value: Value,
+    pub value: TomlValue,
     /// The line it came from.
     pub line: u32,
     /// Without it the table may not stand: what protects must not be lost.
@@ -48,18 +48,18 @@ pub struct Entry {
 
 /// A value, as TOML writes it.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum TomlValue {
     /// On the key's line.
-    One(String),
+    Single(String),
     /// A list with a line for each, and where each came from.
     List(Vec<(String, u32)>),
 }
 
 /// What stands on a line of the rendered text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
+pub enum LineContent {
     /// Nothing that can be taken out.
-    Nothing,
+    Fixed,
     /// A table's header.
     Table(usize),
     /// A key of a table.
@@ -68,39 +68,39 @@ pub enum Slot {
     Item(usize, usize, usize),
 }
 
-impl Table {
+impl TomlTable {
     /// `[path]`.
-    pub fn new(path: impl Into<String>, line: u32, directive: &str) -> Table {
-        let (path, directive) = (path.into(), shown(directive));
-        Table { path, many: false, line, directive, whole: false, entries: Vec::new() }
+    pub fn new(path: impl Into<String>, line: u32, directive: &str) -> TomlTable {
+        let (path, directive) = (path.into(), shorten(directive));
+        TomlTable { path, repeated: false, line, directive, atomic: false, entries: Vec::new() }
     }
 
     /// `[[path]]`, of which one mistake takes all out.
-    pub fn one_of(path: impl Into<String>, line: u32, directive: &str) -> Table {
-        Table { many: true, whole: true, ..Table::new(path, line, directive) }
+    pub fn one_of(path: impl Into<String>, line: u32, directive: &str) -> TomlTable {
+        TomlTable { repeated: true, atomic: true, ..TomlTable::new(path, line, directive) }
     }
 
     /// Sets a key, in the place of an earlier one.
     pub fn set(&mut self, key: &'static str, value: impl Into<String>, line: u32) {
-        self.put(key, Value::One(value.into()), line, false);
+        self.insert(key, TomlValue::Single(value.into()), line, false);
     }
 
     /// Sets a key without which the table may not stand.
-    pub fn must(&mut self, key: &'static str, value: impl Into<String>, line: u32) {
-        self.put(key, Value::One(value.into()), line, true);
+    pub fn set_required(&mut self, key: &'static str, value: impl Into<String>, line: u32) {
+        self.insert(key, TomlValue::Single(value.into()), line, true);
     }
 
-    fn put(&mut self, key: &'static str, value: Value, line: u32, essential: bool) {
+    fn insert(&mut self, key: &'static str, value: TomlValue, line: u32, essential: bool) {
         self.entries.retain(|entry| entry.key != key);
-        self.entries.push(Entry { key, value, line, essential });
+        self.entries.push(TomlEntry { key, value, line, essential });
     }
 
     /// One more of a list.
-    pub fn item(&mut self, key: &'static str, value: String, line: u32) {
+    pub fn push_item(&mut self, key: &'static str, value: String, line: u32) {
         let known = self.entries.iter_mut().find(|entry| entry.key == key);
         match known.map(|entry| &mut entry.value) {
-            Some(Value::List(list)) => list.push((value, line)),
-            _ => self.put(key, Value::List(vec![(value, line)]), line, false),
+            Some(TomlValue::List(list)) => list.push((value, line)),
+            _ => self.insert(key, TomlValue::List(vec![(value, line)]), line, false),
         }
     }
 
@@ -112,79 +112,79 @@ impl Table {
     /// A key's value on one line.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.entries.iter().find(|entry| entry.key == key).and_then(|entry| match &entry.value {
-            Value::One(value) => Some(value.as_str()),
-            Value::List(_) => None,
+            TomlValue::Single(value) => Some(value.as_str()),
+            TomlValue::List(_) => None,
         })
     }
 }
 
 impl Document {
     /// One more table, if there is room.
-    pub fn push(&mut self, table: Table) {
+    pub fn push(&mut self, table: TomlTable) {
         if self.tables.len() < TABLES {
             self.tables.push(table);
         } else {
-            self.refused += 1;
+            self.dropped += 1;
         }
     }
 
     /// The table of a path.
-    pub fn find(&mut self, path: &str) -> Option<&mut Table> {
-        self.tables.iter_mut().find(|table| !table.many && table.path == path)
+    pub fn find(&mut self, path: &str) -> Option<&mut TomlTable> {
+        self.tables.iter_mut().find(|table| !table.repeated && table.path == path)
     }
 
     /// The text, and what stands on each of its lines.
-    pub fn render(&self, file: &str) -> (String, Vec<Slot>) {
-        let mut page = Page::default();
+    pub fn render(&self, file: &str) -> (String, Vec<LineContent>) {
+        let mut page = TomlWriter::default();
         for (at, table) in self.tables.iter().enumerate() {
             if table.entries.is_empty() {
                 continue;
             }
             if at > 0 {
-                page.line("", Slot::Nothing);
+                page.line("", LineContent::Fixed);
             }
             if table.line > 0 {
-                let origin = format!("# {}:{} {}", shown(file), table.line, table.directive);
-                page.line(origin.trim_end(), Slot::Nothing);
+                let origin = format!("# {}:{} {}", shorten(file), table.line, table.directive);
+                page.line(origin.trim_end(), LineContent::Fixed);
             }
-            let header = if table.many {
+            let header = if table.repeated {
                 format!("[[{}]]", table.path)
             } else {
                 format!("[{}]", table.path)
             };
-            page.line(&header, Slot::Table(at));
+            page.line(&header, LineContent::Table(at));
             for (which, entry) in table.entries.iter().enumerate() {
                 page.entry(entry, (at, which));
             }
         }
-        (page.text, page.slots)
+        (page.text, page.line_contents)
     }
 }
 
 #[derive(Default)]
-struct Page {
+struct TomlWriter {
     text: String,
-    slots: Vec<Slot>,
+    line_contents: Vec<LineContent>,
 }
 
-impl Page {
-    fn line(&mut self, text: &str, slot: Slot) {
+impl TomlWriter {
+    fn line(&mut self, text: &str, slot: LineContent) {
         self.text.push_str(text);
         self.text.push('\n');
-        self.slots.push(slot);
+        self.line_contents.push(slot);
     }
 
-    fn entry(&mut self, entry: &Entry, (table, which): (usize, usize)) {
-        let slot = Slot::Entry(table, which);
+    fn entry(&mut self, entry: &TomlEntry, (table, which): (usize, usize)) {
+        let slot = LineContent::Entry(table, which);
         match &entry.value {
-            Value::One(value) => {
-                self.line(&format!("{} = {value}{}", entry.key, origin(entry.line)), slot);
+            TomlValue::Single(value) => {
+                self.line(&format!("{} = {value}{}", entry.key, origin_comment(entry.line)), slot);
             }
-            Value::List(items) => {
+            TomlValue::List(items) => {
                 self.line(&format!("{} = [", entry.key), slot);
                 for (at, (item, line)) in items.iter().enumerate() {
-                    let text = format!("  {item},{}", origin(*line));
-                    self.line(&text, Slot::Item(table, which, at));
+                    let text = format!("  {item},{}", origin_comment(*line));
+                    self.line(&text, LineContent::Item(table, which, at));
                 }
                 self.line("]", slot);
             }
@@ -192,6 +192,6 @@ impl Page {
     }
 }
 
-fn origin(line: u32) -> String {
+fn origin_comment(line: u32) -> String {
     if line > 0 { format!(" # line {line}") } else { String::new() }
 }

@@ -5,89 +5,96 @@
 mod acl;
 mod backend;
 mod bind;
-mod check;
 mod compress;
+mod directives;
 mod fetch;
 mod frontend;
-mod known;
+mod health_check;
+mod http_rules;
 mod lex;
 mod pools;
 mod section;
 mod server;
 mod settings;
-mod steps;
-mod sticky;
+mod stick_table;
 
 use std::collections::BTreeMap;
 
-use crate::document::{Document, Table};
-use crate::names::Names;
-use crate::notes::Notes;
-use crate::{nowhere, span};
+use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::{duration, empty_pool};
 
-use self::pools::Pools;
-use self::section::{Kind, Section};
-use self::settings::Settings;
+use self::pools::BackendPools;
+use self::section::{HaproxySection, SectionKind};
+use self::settings::ProxySettings;
 
 /// Writes what `text` says into `document`.
-pub fn convert(text: &str, document: &mut Document, notes: &mut Notes) {
+pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
     let sections = section::sections(text, notes);
-    let mut names = nowhere::reserved();
+    let mut names = empty_pool::reserve_name();
     // Names of backends first: frontends refer to ones that come later.
-    let mut pools = Pools::default();
-    for section in sections.iter().filter(|one| matches!(one.kind, Kind::Backend | Kind::Listen)) {
-        pools.name(section.name.clone(), names.give(&section.name));
+    let mut pools = BackendPools::default();
+    for section in
+        sections.iter().filter(|one| matches!(one.kind, SectionKind::Backend | SectionKind::Listen))
+    {
+        pools.set_name(section.name.clone(), names.unique_name(&section.name));
     }
-    let mut names = Names::default();
+    let mut names = UniqueNames::default();
     let mut base = String::new();
-    let mut read: Vec<(&Section, Settings)> = Vec::new();
-    let mut globals = Table::new("global", 0, "");
+    let mut read: Vec<(&HaproxySection, ProxySettings)> = Vec::new();
+    let mut globals = TomlTable::new("global", 0, "");
     for section in &sections {
         match section.kind {
-            Kind::Global => global(section, &mut globals, &mut base, notes),
-            Kind::Frontend | Kind::Backend | Kind::Listen => {
-                read.push((section, Settings::read(section, notes)));
+            SectionKind::Global => global(section, &mut globals, &mut base, notes),
+            SectionKind::Frontend | SectionKind::Backend | SectionKind::Listen => {
+                read.push((section, ProxySettings::read(section, notes)));
             }
-            Kind::Other => {
-                let (reason, instead) = known::section(&section.word);
-                notes.left(section.line, &section.word, reason, instead);
+            SectionKind::Other => {
+                let (reason, instead) = directives::unsupported_section(&section.keyword);
+                notes.left_out(section.line, &section.keyword, reason, instead);
             }
         }
     }
-    for (section, settings) in read.iter().filter(|(one, _)| one.kind != Kind::Frontend) {
-        pools.set(&section.name, settings.clone());
+    for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Frontend) {
+        pools.set_settings(&section.name, settings.clone());
     }
-    if read.iter().any(|(_, settings)| settings.logs()) {
+    if read.iter().any(|(_, settings)| settings.logs_requests()) {
         globals.set("access-log", "{ all = true }", 0);
     }
     if !globals.entries.is_empty() {
         document.push(globals);
     }
     let mut ports: BTreeMap<String, Vec<u16>> = BTreeMap::new();
-    for (section, settings) in read.iter().filter(|(one, _)| one.kind != Kind::Backend) {
-        let mut front = frontend::Frontend { section, settings, pools: &pools, base: &base };
+    for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Backend) {
+        let mut front = frontend::FrontendWriter { section, settings, pools: &pools, base: &base };
         front.write(document, &mut names, &mut ports, notes);
     }
-    for (section, settings) in read.iter().filter(|(one, _)| one.kind != Kind::Frontend) {
+    for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Frontend) {
         let ports = ports.get(&section.name).map_or(&[][..], Vec::as_slice);
-        let name = pools.written(&section.name).unwrap_or_default().to_owned();
+        let name = pools.written_name(&section.name).unwrap_or_default().to_owned();
         backend::write(section, settings, (&name, ports), document, notes);
     }
 }
 
 /// The process' own settings.
-fn global(section: &Section, table: &mut Table, base: &mut String, notes: &mut Notes) {
+fn global(
+    section: &HaproxySection,
+    table: &mut TomlTable,
+    base: &mut String,
+    notes: &mut ConversionNotes,
+) {
     for line in &section.lines {
         let (word, first) = (line.word(0), line.word(1));
         match word {
             "maxconn" => table.set("connections", first, line.number),
             "nbthread" => table.set("workers", first, line.number),
             "crt-base" => first.clone_into(base),
-            "hard-stop-after" => match span::read(first, 1) {
-                Some(ms) => table.set("drain", span::written(ms), line.number),
-                None => notes.left(line.number, &line.text(), "not a time", "`[global] drain`"),
+            "hard-stop-after" => match duration::parse_duration(first, 1) {
+                Some(ms) => table.set("drain", duration::format_duration(ms), line.number),
+                None => notes.left_out(line.number, &line.text(), "not a time", "`[global] drain`"),
             },
-            _ => known::tell(word, line, notes),
+            _ => directives::note_directive(word, line, notes),
         }
     }
 }

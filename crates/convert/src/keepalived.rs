@@ -1,26 +1,26 @@
 //! keepalived: virtual servers of IPVS become services that forward packets, instances of VRRP become groups.
 
-mod check;
 mod defaults;
+mod health_check;
 mod tree;
 mod virtual_server;
 mod vrrp;
 
 use crate::document::Document;
-use crate::names::Names;
-use crate::notes::Notes;
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
 
-use self::defaults::Defaults;
+use self::defaults::GlobalDefs;
 
 /// Writes what `text` says into `document`.
-pub fn convert(text: &str, document: &mut Document, notes: &mut Notes) {
+pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
     let nodes = tree::read(text, notes);
-    let mut defaults = Defaults { version: 2, ..Defaults::default() };
+    let mut defaults = GlobalDefs { version: 2, ..GlobalDefs::default() };
     for node in nodes.iter().filter(|node| node.word(0) == "global_defs") {
         defaults.read(node, notes);
     }
-    let mut services = Names::default();
-    let mut groups = Names::default();
+    let mut services = UniqueNames::default();
+    let mut groups = UniqueNames::default();
     for node in &nodes {
         match node.word(0) {
             "global_defs" | "virtual_server_group" => {}
@@ -30,7 +30,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut Notes) {
             "vrrp_instance" => vrrp::write(node, &defaults, &mut groups, document, notes),
             "vrrp_sync_group" => {
                 let reason = "each group finds its active member by itself";
-                notes.left(
+                notes.left_out(
                     node.line,
                     &node.text(),
                     reason,
@@ -39,7 +39,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut Notes) {
             }
             "vrrp_script" | "vrrp_track_process" | "track_file" | "vrrp_track_file" => {
                 let reason = "a group's priority does not follow scripts";
-                notes.left(
+                notes.left_out(
                     node.line,
                     &node.text(),
                     reason,
@@ -51,23 +51,23 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut Notes) {
             | "static_rules"
             | "interface_up_down_delays"
             | "garp_group" => {
-                notes.left(
+                notes.left_out(
                     node.line,
                     &node.text(),
                     "addresses and routes of the machine are not ours",
                     "the system's network configuration",
                 );
             }
-            "include" => notes.left(
+            "include" => notes.left_out(
                 node.line,
                 &node.text(),
                 "the included file is not here",
                 "put its text in the place of the line",
             ),
             "bfd_instance" | "ssl" | "SSL" => {
-                notes.left(node.line, &node.text(), "there is no such thing", "")
+                notes.left_out(node.line, &node.text(), "there is no such thing", "")
             }
-            _ => notes.left(node.line, &node.text(), "the converter does not know it", ""),
+            _ => notes.left_out(node.line, &node.text(), "the converter does not know it", ""),
         }
     }
 }

@@ -7,21 +7,21 @@ const LONGEST: usize = 48;
 
 /// Names that were given.
 #[derive(Debug, Default)]
-pub struct Names {
-    given: HashMap<String, u32>,
+pub struct UniqueNames {
+    taken: HashMap<String, u32>,
 }
 
-impl Names {
+impl UniqueNames {
     /// A name for `text` that no other has.
-    pub fn give(&mut self, text: &str) -> String {
+    pub fn unique_name(&mut self, text: &str) -> String {
         let base = kebab(text);
         let mut name = base.clone();
-        while self.given.contains_key(&name) {
-            let count = self.given.entry(base.clone()).or_insert(1);
+        while self.taken.contains_key(&name) {
+            let count = self.taken.entry(base.clone()).or_insert(1);
             *count += 1;
             name = format!("{base}-{count}");
         }
-        self.given.insert(name.clone(), 1);
+        self.taken.insert(name.clone(), 1);
         name
     }
 }
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn names_are_kebab_and_unique() {
-        let mut names = Names::default();
+        let mut names = UniqueNames::default();
         for (text, name) in [
             ("Web_01", "web-01"),
             ("web.01", "web-01-2"),
@@ -52,7 +52,7 @@ mod tests {
             ("--", "unnamed"),
             ("ä", "unnamed-2"),
         ] {
-            assert_eq!(names.give(text), name, "{text}");
+            assert_eq!(names.unique_name(text), name, "{text}");
         }
     }
 }

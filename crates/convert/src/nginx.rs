@@ -3,13 +3,14 @@
 //!
 //! Includes are followed within what `nginx -T` prints; no file is opened.
 
-mod accept;
+mod accept_proxy;
 mod access;
-mod compress;
+mod compression;
 mod content;
+mod directives;
+mod expressions;
 mod fields;
 mod http;
-mod known;
 mod listen;
 mod location;
 mod pools;
@@ -21,20 +22,19 @@ mod tree;
 mod upstream;
 mod variables;
 mod vhost;
-mod words;
 
-use crate::document::{Document, Table};
-use crate::names::Names;
-use crate::notes::Notes;
-use crate::{nowhere, value};
+use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::{empty_pool, value};
 
-use self::pools::Pools;
+use self::pools::UpstreamPools;
 use self::tree::Directive;
 
 /// Writes what `text` says into `document`.
-pub fn convert(text: &str, document: &mut Document, notes: &mut Notes) {
+pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
     let directives = tree::read(text, notes);
-    let mut globals = Table::new("global", 0, "");
+    let mut globals = TomlTable::new("global", 0, "");
     let (mut http, mut stream): (Vec<&Directive>, Vec<&Directive>) = (Vec::new(), Vec::new());
     let mut loose = Vec::new();
     for directive in &directives {
@@ -45,20 +45,20 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut Notes) {
             "worker_processes" if directive.word(0) != "auto" => {
                 globals.set("workers", directive.word(0), directive.line);
             }
-            _ => known::tell(directive, notes),
+            _ => directives::note_directive(directive, notes),
         }
     }
     let logged = http.iter().flat_map(|http| http.inner()).find(|one| one.name == "access_log");
     if let Some(log) = logged.filter(|log| log.word(0) != "off") {
         let target = if log.word(0).starts_with('/') { log.word(0) } else { "stderr" };
-        let log = [("all", "true".to_owned()), ("target", value::text(target))];
+        let log = [("all", "true".to_owned()), ("target", value::quote(target))];
         globals.set("access-log", value::table(&log), 0);
     }
     if !globals.entries.is_empty() {
         document.push(globals);
     }
-    let mut pools = Pools::new(nowhere::reserved());
-    let mut names = Names::default();
+    let mut pools = UpstreamPools::new(empty_pool::reserve_name());
+    let mut names = UniqueNames::default();
     for block in http {
         http::convert(block.inner(), document, &mut pools, &mut names, notes);
     }

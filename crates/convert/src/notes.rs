@@ -14,7 +14,7 @@ const SHOWN: usize = 120;
 /// What a note says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum NoteKind {
     /// It is not in the configuration that was written.
     LeftOut,
     /// It is, and does not mean quite the same.
@@ -26,9 +26,9 @@ pub enum Kind {
 /// One note.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Note {
+pub struct ConversionNote {
     /// What it says.
-    pub kind: Kind,
+    pub kind: NoteKind,
     /// The file, as it was named.
     pub file: String,
     /// From 1; 0: the whole file.
@@ -43,70 +43,70 @@ pub struct Note {
 
 /// Why something cannot be carried over, and what to use instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Why {
+pub struct UnsupportedReason {
     /// The reason.
     pub reason: String,
     /// What to use instead.
     pub instead: String,
 }
 
-impl Why {
+impl UnsupportedReason {
     /// Both.
-    pub fn new(reason: impl Into<String>, instead: impl Into<String>) -> Why {
-        Why { reason: reason.into(), instead: instead.into() }
+    pub fn new(reason: impl Into<String>, instead: impl Into<String>) -> UnsupportedReason {
+        UnsupportedReason { reason: reason.into(), instead: instead.into() }
     }
 }
 
 /// Notes of one conversion, each once.
 #[derive(Debug, Default)]
-pub struct Notes {
+pub struct ConversionNotes {
     file: String,
-    list: Vec<Note>,
-    seen: HashSet<(Kind, u32, String)>,
+    list: Vec<ConversionNote>,
+    seen: HashSet<(NoteKind, u32, String)>,
     unlisted: u64,
     left_out: u64,
 }
 
-impl Notes {
+impl ConversionNotes {
     /// Of a file of this name.
-    pub fn new(file: &str) -> Notes {
-        Notes { file: file.to_owned(), ..Notes::default() }
+    pub fn new(file: &str) -> ConversionNotes {
+        ConversionNotes { file: file.to_owned(), ..ConversionNotes::default() }
     }
 
     /// It is not carried over.
-    pub fn left(&mut self, line: u32, directive: &str, reason: &str, instead: &str) {
-        self.add(Kind::LeftOut, line, directive, reason, instead);
+    pub fn left_out(&mut self, line: u32, directive: &str, reason: &str, instead: &str) {
+        self.add(NoteKind::LeftOut, line, directive, reason, instead);
     }
 
     /// The same, for a reason that was made elsewhere.
-    pub fn why(&mut self, line: u32, directive: &str, why: &Why) {
-        self.left(line, directive, &why.reason, &why.instead);
+    pub fn left_out_because(&mut self, line: u32, directive: &str, why: &UnsupportedReason) {
+        self.left_out(line, directive, &why.reason, &why.instead);
     }
 
     /// It means something else.
     pub fn changed(&mut self, line: u32, directive: &str, reason: &str, instead: &str) {
-        self.add(Kind::Changed, line, directive, reason, instead);
+        self.add(NoteKind::Changed, line, directive, reason, instead);
     }
 
     /// Nothing is missing without it.
-    pub fn needless(&mut self, line: u32, directive: &str, reason: &str) {
-        self.add(Kind::NotNeeded, line, directive, reason, "");
+    pub fn not_needed(&mut self, line: u32, directive: &str, reason: &str) {
+        self.add(NoteKind::NotNeeded, line, directive, reason, "");
     }
 
-    fn add(&mut self, kind: Kind, line: u32, directive: &str, reason: &str, instead: &str) {
-        let directive = shown(directive);
+    fn add(&mut self, kind: NoteKind, line: u32, directive: &str, reason: &str, instead: &str) {
+        let directive = shorten(directive);
         // A line that several objects inherit is told once.
         if self.list.len() < LISTED && !self.seen.insert((kind, line, directive.clone())) {
             return;
         }
-        if kind == Kind::LeftOut {
+        if kind == NoteKind::LeftOut {
             self.left_out += 1;
         }
         if self.list.len() >= LISTED {
             self.unlisted += 1;
             return;
         }
-        self.list.push(Note {
+        self.list.push(ConversionNote {
             kind,
             file: self.file.clone(),
             line,
@@ -122,14 +122,14 @@ impl Notes {
     }
 
     /// All in the order of their lines; how many were left out; how many are not listed.
-    pub fn finish(mut self) -> (Vec<Note>, u64, u64) {
+    pub fn finish(mut self) -> (Vec<ConversionNote>, u64, u64) {
         self.list.sort_by_key(|note| (note.line, note.kind));
         (self.list, self.left_out, self.unlisted)
     }
 }
 
 /// Short enough and harmless enough for a message or a comment.
-pub fn shown(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     let words: String =
         text.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().nth(SHOWN).is_some() { format!("{words}…") } else { words }

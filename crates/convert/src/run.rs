@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::dialect::Dialect;
 use crate::document::Document;
-use crate::fit::fit;
-use crate::notes::{Note, Notes, shown};
+use crate::notes::{ConversionNote, ConversionNotes, shorten};
+use crate::validation::validate;
 use crate::{dispatcher, haproxy, keepalived, nginx};
 
 /// Bytes of a file that is converted.
@@ -14,13 +14,13 @@ pub const FILE_MAX: usize = 4 * 1_024 * 1_024;
 /// What came of it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Converted {
+pub struct ConversionResult {
     /// Whose configuration it was.
     pub from: Dialect,
     /// The configuration, which `steelyard check` takes; `None`: nothing could be carried over.
     pub text: Option<String>,
     /// What was left out, what changed and what is not needed, by line.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ConversionNote>,
     /// Directives left out, listed or not.
     pub left_out: u64,
     /// Notes beyond those listed.
@@ -28,12 +28,12 @@ pub struct Converted {
 }
 
 /// Converts the configuration of another balancer. `file` is for comments and notes only.
-pub fn convert(text: &str, file: &str, from: Dialect) -> Converted {
-    let mut notes = Notes::new(file);
+pub fn convert(text: &str, file: &str, from: Dialect) -> ConversionResult {
+    let mut notes = ConversionNotes::new(file);
     let mut document = Document::default();
     if text.len() > FILE_MAX {
         let reason = format!("it has {} bytes, more than {FILE_MAX}", text.len());
-        notes.left(0, "the whole file", &reason, "split the file");
+        notes.left_out(0, "the whole file", &reason, "split the file");
     } else {
         match from {
             Dialect::Haproxy => haproxy::convert(text, &mut document, &mut notes),
@@ -42,15 +42,15 @@ pub fn convert(text: &str, file: &str, from: Dialect) -> Converted {
             Dialect::Dispatcher => dispatcher::convert(text, &mut document, &mut notes),
         }
     }
-    let fitted = if document.tables.is_empty() { None } else { fit(document, &mut notes) };
+    let fitted = if document.tables.is_empty() { None } else { validate(document, &mut notes) };
     let (notes, left_out, unlisted) = notes.finish();
     let text = fitted.map(|body| {
         let head = format!(
             "# Converted from {} ({}); \"line N\" is a line there. Look at it before it is used.\n\n",
-            shown(file),
+            shorten(file),
             from.name()
         );
         head + &body
     });
-    Converted { from, text, notes, left_out, unlisted }
+    ConversionResult { from, text, notes, left_out, unlisted }
 }

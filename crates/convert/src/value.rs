@@ -1,7 +1,7 @@
 //! Values as TOML writes them on one line: strings, lists, inline tables.
 
 /// A basic string.
-pub fn text(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -20,10 +20,10 @@ pub fn text(text: &str) -> String {
 }
 
 /// A string, or a list of them when there are several.
-pub fn texts<S: AsRef<str>>(texts: &[S]) -> String {
+pub fn quote_all<S: AsRef<str>>(texts: &[S]) -> String {
     match texts {
-        [one] => text(one.as_ref()),
-        several => list(several.iter().map(|one| text(one.as_ref()))),
+        [one] => quote(one.as_ref()),
+        several => list(several.iter().map(|one| quote(one.as_ref()))),
     }
 }
 
@@ -46,12 +46,12 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         for one in ["", "a", "\"", "\\", "a\nb\r\t", "\u{7f}\u{1}", "ä#\u{85}"] {
-            let line = format!("a = {}\n", text(one));
+            let line = format!("a = {}\n", quote(one));
             let read = model::config::load(&line, "x").unwrap_err().to_string();
             assert!(!read.contains("not TOML"), "{line}: {read}");
         }
-        assert_eq!(texts(&["a"]), "\"a\"");
-        assert_eq!(texts(&["a", "b"]), "[\"a\", \"b\"]");
-        assert_eq!(table(&[("a", text("b")), ("c", "1".into())]), "{ a = \"b\", c = 1 }");
+        assert_eq!(quote_all(&["a"]), "\"a\"");
+        assert_eq!(quote_all(&["a", "b"]), "[\"a\", \"b\"]");
+        assert_eq!(table(&[("a", quote("b")), ("c", "1".into())]), "{ a = \"b\", c = 1 }");
     }
 }

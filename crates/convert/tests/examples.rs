@@ -11,8 +11,8 @@
 use std::path::{Path, PathBuf};
 
 use convert::dialect::Dialect;
-use convert::notes::Kind;
-use convert::run::{Converted, convert};
+use convert::notes::NoteKind;
+use convert::run::{ConversionResult, convert};
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
@@ -31,14 +31,14 @@ fn examples(dialect: Dialect) -> Vec<(String, String)> {
     found
 }
 
-fn told(converted: &Converted) -> String {
+fn told(converted: &ConversionResult) -> String {
     let mut text = converted.text.clone().unwrap_or_default();
     text.push_str("\n# What was said:\n");
     for note in &converted.notes {
         let kind = match note.kind {
-            Kind::LeftOut => "left out",
-            Kind::Changed => "changed",
-            Kind::NotNeeded => "not needed",
+            NoteKind::LeftOut => "left out",
+            NoteKind::Changed => "changed",
+            NoteKind::NotNeeded => "not needed",
         };
         text.push_str(&format!(
             "# {} {kind}: {}\n#   {}\n",
@@ -110,7 +110,8 @@ fn no_example_loses_a_directive_without_a_word() {
     for dialect in [Dialect::Haproxy, Dialect::Keepalived] {
         for (name, text) in examples(dialect) {
             let converted = convert(&text, &name, dialect);
-            let unread = |note: &&convert::notes::Note| note.reason.contains("does not know");
+            let unread =
+                |note: &&convert::notes::ConversionNote| note.reason.contains("does not know");
             let unknown: Vec<_> = converted.notes.iter().filter(unread).collect();
             assert!(unknown.is_empty(), "{name}: {unknown:?}");
         }

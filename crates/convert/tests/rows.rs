@@ -7,7 +7,7 @@
 )]
 
 use convert::dialect::Dialect;
-use convert::notes::Kind;
+use convert::notes::NoteKind;
 use convert::run::convert;
 
 /// What is put around a row's directives so that they stand somewhere.
@@ -32,9 +32,9 @@ fn around(dialect: Dialect, directives: &str) -> String {
 }
 
 /// Directives, what must be written, and whether something is left out.
-type Row = (&'static str, &'static str, bool);
+type ConversionCase = (&'static str, &'static str, bool);
 
-fn rows(dialect: Dialect, rows: &[Row]) {
+fn rows(dialect: Dialect, rows: &[ConversionCase]) {
     for (directives, written, left) in rows {
         let converted = convert(&around(dialect, directives), "x", dialect);
         let text = converted.text.clone().unwrap_or_else(|| panic!("{directives}: {converted:?}"));
@@ -42,7 +42,7 @@ fn rows(dialect: Dialect, rows: &[Row]) {
             .unwrap_or_else(|findings| panic!("{directives}: {findings}"));
         let squeezed = text.replace("\n", " ");
         assert!(squeezed.contains(written), "{directives}: no {written} in\n{text}");
-        let out = converted.notes.iter().any(|note| note.kind == Kind::LeftOut);
+        let out = converted.notes.iter().any(|note| note.kind == NoteKind::LeftOut);
         assert_eq!(out, *left, "{directives}: {:?}", converted.notes);
     }
 }
@@ -390,7 +390,7 @@ fn what_one_of_several_nginx_servers_wants_of_its_clients_stays() {
         let out = converted
             .notes
             .iter()
-            .any(|note| note.kind == Kind::LeftOut && note.directive.starts_with("ssl_"));
+            .any(|note| note.kind == NoteKind::LeftOut && note.directive.starts_with("ssl_"));
         assert_eq!(out, left, "{text}: {:?}", converted.notes);
     }
 }

@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use daemon::embed::Embedded;
+use daemon::embed::EmbeddedDaemon;
 use rustix::event::{Timespec, epoll};
 use rustix::net;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -25,10 +25,10 @@ const RISING: Duration = Duration::from_secs(8);
 /// Threads of the child that answer.
 const THREADS: usize = 2;
 
-type Failure = Box<dyn std::error::Error>;
+type ExampleFailure = Box<dyn std::error::Error>;
 
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), ExampleFailure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let kind = arguments.first().map_or("http", String::as_str);
     if kind == "answer" {
@@ -37,7 +37,7 @@ fn main() -> Result<(), Failure> {
     let servers: u32 = arguments.get(1).map_or(Ok(10_000), |count| count.parse())?;
     let limit = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: limit, maximum: limit })?;
-    let mut child = Answering::start(if kind == "floor" { "http" } else { kind })?;
+    let mut child = ResponderProcess::start(if kind == "floor" { "http" } else { kind })?;
     if kind == "floor" {
         return floor(servers, child.port()?);
     }
@@ -46,7 +46,7 @@ fn main() -> Result<(), Failure> {
     let text = config(kind, servers, front, child.port()?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let daemon = Embedded::start(&text).await?;
+        let daemon = EmbeddedDaemon::start(&text).await?;
         tokio::time::sleep(RISING).await;
         let (before, cpu, begun) = (daemon.probes(), processor(), Instant::now());
         tokio::time::sleep(MEASURED).await;
@@ -65,7 +65,7 @@ fn main() -> Result<(), Failure> {
 
 /// The calls of as many probes by HTTP as are due in the measured time, every turn its share, and nothing else.
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
-fn floor(servers: u32, port: u16) -> Result<(), Failure> {
+fn floor(servers: u32, port: u16) -> Result<(), ExampleFailure> {
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut open: HashMap<u64, OwnedFd> = HashMap::new();
     let (mut begun, mut answered, mut buffer) = (0u32, 0u32, [0u8; 4096]);
@@ -133,22 +133,22 @@ fn config(kind: &str, servers: u32, front: u16, port: u16) -> String {
 }
 
 /// The child that answers, gone with this.
-struct Answering(Child);
+struct ResponderProcess(Child);
 
-impl Answering {
-    fn start(kind: &str) -> Result<Answering, Failure> {
+impl ResponderProcess {
+    fn start(kind: &str) -> Result<ResponderProcess, ExampleFailure> {
         let mut command = Command::new(std::env::current_exe()?);
-        Ok(Answering(command.args(["answer", kind]).stdout(Stdio::piped()).spawn()?))
+        Ok(ResponderProcess(command.args(["answer", kind]).stdout(Stdio::piped()).spawn()?))
     }
 
-    fn port(&mut self) -> Result<u16, Failure> {
+    fn port(&mut self) -> Result<u16, ExampleFailure> {
         let mut line = [0; 5];
         self.0.stdout.as_mut().ok_or("no port")?.read_exact(&mut line)?;
         Ok(std::str::from_utf8(&line)?.trim().parse()?)
     }
 }
 
-impl Drop for Answering {
+impl Drop for ResponderProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -157,7 +157,7 @@ impl Drop for Answering {
 
 /// Answers every connection until it is killed.
 #[expect(clippy::print_stdout, reason = "the parent reads the port")]
-fn answer(http: bool) -> Result<(), Failure> {
+fn answer(http: bool) -> Result<(), ExampleFailure> {
     let listener = TcpListener::bind("0.0.0.0:0")?;
     println!("{:5}", listener.local_addr()?.port());
     std::io::stdout().flush()?;

@@ -3,35 +3,39 @@
 //! When an order is due is `model::acme`'s; here it is waited for (`job`), carried out (`order`, over `https`), kept on
 //! disk (`place`) and told (`board`). That a new certificate comes into force is `tls::vault`'s, as with any file.
 
-pub mod board;
 mod https;
-mod job;
 mod order;
-pub mod place;
+pub mod paths;
 pub mod proof;
+mod renewal;
+pub mod status;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::config::{Acme, Config};
+use model::config::{AcmeConfig, Config};
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::control::Control;
-use board::Board;
-use job::Job;
+use crate::control::ControlHandle;
+use renewal::RenewalJob;
+use status::AcmeOrders;
 
 /// Follows the pictures until the daemon is gone.
-pub async fn run(control: Control, board: Arc<Board>, state: Option<PathBuf>) {
+pub async fn run(control: ControlHandle, board: Arc<AcmeOrders>, state: Option<PathBuf>) {
     // Without a place to keep it nothing is ordered; the vault has refused such a configuration.
     let Some(state) = state else { return };
     let mut pictures = control.watch();
     let mut jobs = JoinSet::new();
-    let mut running: BTreeMap<String, (Acme, AbortHandle)> = BTreeMap::new();
+    let mut running: BTreeMap<String, (AcmeConfig, AbortHandle)> = BTreeMap::new();
     loop {
         let picture = pictures.borrow_and_update().clone();
-        let wanted = if picture.leaving { BTreeMap::new() } else { wanted(&picture.config) };
+        let wanted = if picture.shutting_down {
+            BTreeMap::new()
+        } else {
+            wanted_certificates(&picture.config)
+        };
         let gone: Vec<String> = running
             .iter()
             .filter(|(key, (acme, _))| wanted.get(*key) != Some(acme))
@@ -43,13 +47,13 @@ pub async fn run(control: Control, board: Arc<Board>, state: Option<PathBuf>) {
             }
             board.forget(&key);
             // It may have been in the middle of an order.
-            control.prove(key, None).await;
+            control.publish_proof(key, None).await;
         }
         for (key, acme) in wanted {
             if let Entry::Vacant(room) = running.entry(key) {
                 let (control, board, state) = (control.clone(), Arc::clone(&board), state.clone());
                 let key = room.key().clone();
-                let job = Job { control, board, state, key, acme: acme.clone() };
+                let job = RenewalJob { control, board, state, key, acme: acme.clone() };
                 room.insert((acme, jobs.spawn(job.run())));
             }
         }
@@ -62,7 +66,7 @@ pub async fn run(control: Control, board: Arc<Board>, state: Option<PathBuf>) {
 }
 
 /// What is to be ordered, each certificate once, whichever services show it.
-fn wanted(config: &Config) -> BTreeMap<String, Acme> {
+fn wanted_certificates(config: &Config) -> BTreeMap<String, AcmeConfig> {
     let all = config.services.values().filter_map(|service| service.tls.as_ref()?.acme.as_ref());
-    all.map(|acme| (place::key(acme), acme.clone())).collect()
+    all.map(|acme| (paths::key(acme), acme.clone())).collect()
 }

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use api::types::AuditRecord;
 use serde::{Deserialize, Serialize};
 
-use crate::event::Events;
-use crate::keep;
-use crate::reconcile::memory::Remembered;
-use crate::reconcile::overlay::Manual;
+use crate::atomic_file;
+use crate::event::EventLog;
+use crate::reconcile::overlay::MembershipOverride;
+use crate::reconcile::saved_state::SavedServerState;
 
 /// Records kept in memory.
 const RECORDS: usize = 10_000;
@@ -28,25 +28,25 @@ const READ_BYTES: u64 = 16 * 1024 * 1024;
 /// A record and how it is taken back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Entry {
+pub struct AuditEntry {
     /// What is told.
     #[serde(flatten)]
     pub record: AuditRecord,
     /// How it is taken back; `None`: it cannot be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reversal: Option<Reversal>,
+    pub reversal: Option<UndoAction>,
 }
 
 /// How an order is taken back: what was before, and what must still be so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reversal {
+pub enum UndoAction {
     /// What operators said of a server.
     Words {
         /// Before.
-        before: Box<Remembered>,
+        before: Box<SavedServerState>,
         /// After.
-        after: Box<Remembered>,
+        after: Box<SavedServerState>,
     },
     /// Whether a server is there.
     Manual {
@@ -55,9 +55,9 @@ pub enum Reversal {
         /// Its name.
         name: String,
         /// Before.
-        before: Box<Manual>,
+        before: Box<MembershipOverride>,
         /// After.
-        after: Box<Manual>,
+        after: Box<MembershipOverride>,
     },
     /// The configuration.
     Generation {
@@ -70,7 +70,7 @@ pub enum Reversal {
 
 /// What is kept, for those who look.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct AuditExcerpt {
     /// Oldest first.
     pub records: Vec<AuditRecord>,
     /// Lines that could not be read.
@@ -81,24 +81,24 @@ pub struct Kept {
 
 /// The record.
 #[derive(Debug)]
-pub struct Audit {
+pub struct AuditLog {
     path: Option<PathBuf>,
     limit: u64,
-    entries: VecDeque<Entry>,
+    entries: VecDeque<AuditEntry>,
     next: u64,
     bytes: u64,
     /// The file may end within a line.
     torn: bool,
     unreadable: u64,
     failures: u64,
-    why: String,
-    events: Events,
+    last_error: String,
+    events: EventLog,
 }
 
-impl Audit {
+impl AuditLog {
     /// Reads what the process before kept below `state`; `None`: nothing is kept on disk.
-    pub fn open(state: Option<&Path>, limit: u64, events: Events) -> Audit {
-        let mut audit = Audit {
+    pub fn open(state: Option<&Path>, limit: u64, events: EventLog) -> AuditLog {
+        let mut audit = AuditLog {
             path: state.map(|state| state.join("audit.jsonl")),
             limit,
             entries: VecDeque::new(),
@@ -107,7 +107,7 @@ impl Audit {
             torn: false,
             unreadable: 0,
             failures: 0,
-            why: String::new(),
+            last_error: String::new(),
             events,
         };
         if let Some(path) = audit.path.clone() {
@@ -115,8 +115,8 @@ impl Audit {
                 Ok(Some(tail)) => audit.adopt(&tail),
                 Ok(None) => {}
                 Err(error) => {
-                    audit.trouble("read", &error);
-                    keep::set_aside(&path, &error, &audit.events);
+                    audit.record_failure("read", &error);
+                    atomic_file::set_aside(&path, &error, &audit.events);
                 }
             }
         }
@@ -124,40 +124,40 @@ impl Audit {
     }
 
     /// How large the file may grow from now on.
-    pub fn limit(&mut self, bytes: u64) {
+    pub fn set_limit(&mut self, bytes: u64) {
         self.limit = bytes;
     }
 
     /// Adds one; it gets the next number.
-    pub fn add(&mut self, record: AuditRecord, reversal: Option<Reversal>) -> u64 {
+    pub fn add(&mut self, record: AuditRecord, reversal: Option<UndoAction>) -> u64 {
         let id = self.next;
         self.next += 1;
         let reversible = reversal.is_some();
-        let mut entry = Entry { record: AuditRecord { id, reversible, ..record }, reversal };
+        let mut entry = AuditEntry { record: AuditRecord { id, reversible, ..record }, reversal };
         let mut line = serde_json::to_vec(&entry).unwrap_or_default();
         if line.len() > RECORD_BYTES {
             let short = |text: &String| text.chars().take(1_000).collect::<String>();
             let AuditRecord { before, after, .. } = &entry.record;
             let (before, after) = (short(before), short(after));
             let record = AuditRecord { before, after, reversible: false, ..entry.record };
-            entry = Entry { record, reversal: None };
+            entry = AuditEntry { record, reversal: None };
             line = serde_json::to_vec(&entry).unwrap_or_default();
         }
         line.push(b'\n');
-        self.keep(entry);
+        self.push_entry(entry);
         if let Err(error) = self.write(&line) {
-            self.trouble("write", &error);
+            self.record_failure("write", &error);
         }
         id
     }
 
     /// One by its number.
-    pub fn find(&self, id: u64) -> Option<&Entry> {
+    pub fn find(&self, id: u64) -> Option<&AuditEntry> {
         self.entries.iter().rev().find(|entry| entry.record.id == id)
     }
 
     /// The latest that can be taken back, was not, and did not take back another.
-    pub fn latest(&self) -> Option<&Entry> {
+    pub fn latest(&self) -> Option<&AuditEntry> {
         let undone = |id: u64| self.entries.iter().any(|it| it.record.undoes == Some(id));
         self.entries.iter().rev().find(|entry| {
             let record = &entry.record;
@@ -166,9 +166,9 @@ impl Audit {
     }
 
     /// What is kept from this moment (Unix milliseconds) on.
-    pub fn kept(&self, since_unix_ms: u64) -> Kept {
+    pub fn records_since(&self, since_unix_ms: u64) -> AuditExcerpt {
         let wanted = self.entries.iter().filter(|it| it.record.at_unix_ms >= since_unix_ms);
-        Kept {
+        AuditExcerpt {
             records: wanted.map(|entry| entry.record.clone()).collect(),
             unreadable: self.unreadable,
             failures: self.failures,
@@ -180,21 +180,21 @@ impl Audit {
         self.failures
     }
 
-    fn adopt(&mut self, tail: &Tail) {
+    fn adopt(&mut self, tail: &AuditFileTail) {
         self.bytes = tail.file_bytes;
         self.torn = tail.torn;
         for line in tail.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            match serde_json::from_slice::<Entry>(line) {
+            match serde_json::from_slice::<AuditEntry>(line) {
                 Ok(entry) => {
                     self.next = self.next.max(entry.record.id.saturating_add(1));
-                    self.keep(entry);
+                    self.push_entry(entry);
                 }
                 Err(_) => self.unreadable += 1,
             }
         }
     }
 
-    fn keep(&mut self, entry: Entry) {
+    fn push_entry(&mut self, entry: AuditEntry) {
         if self.entries.len() == RECORDS {
             self.entries.pop_front();
         }
@@ -202,8 +202,8 @@ impl Audit {
     }
 
     /// Why the last one could not.
-    pub fn why(&self) -> &str {
-        &self.why
+    pub fn last_error(&self) -> &str {
+        &self.last_error
     }
 
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
@@ -214,7 +214,7 @@ impl Audit {
         let mut file = match open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if let Some(directory) = path.parent() {
-                    files::make::make_dir(directory, 0o750)?;
+                    files::create::make_dir(directory, 0o750)?;
                 }
                 open(&path)?
             }
@@ -247,15 +247,15 @@ impl Audit {
             lines.push_front(line);
         }
         let text: Vec<u8> = lines.into_iter().flatten().collect();
-        keep::replace(path, &text)?;
+        atomic_file::replace(path, &text)?;
         self.bytes = text.len() as u64;
         self.torn = false;
         Ok(())
     }
 
-    fn trouble(&mut self, what: &str, error: &io::Error) {
+    fn record_failure(&mut self, what: &str, error: &io::Error) {
         self.failures += 1;
-        self.why = error.to_string();
+        self.last_error = error.to_string();
         let path = self.path.as_deref().unwrap_or(Path::new("")).display();
         let text = format!("cannot {what} {path}: {error}; the record of orders has a gap there");
         self.events.warn("audit-not-kept", text);
@@ -263,7 +263,7 @@ impl Audit {
 }
 
 /// The end of a file.
-struct Tail {
+struct AuditFileTail {
     /// Whole lines, but perhaps for the last one.
     bytes: Vec<u8>,
     /// The last line has no end.
@@ -272,8 +272,8 @@ struct Tail {
     file_bytes: u64,
 }
 
-fn read(path: &Path, most: u64) -> io::Result<Option<Tail>> {
-    let Some(mut file) = files::own::open(path)? else { return Ok(None) };
+fn read(path: &Path, most: u64) -> io::Result<Option<AuditFileTail>> {
+    let Some(mut file) = files::owned_file::open(path)? else { return Ok(None) };
     let file_bytes = file.metadata()?.len();
     // One byte more tells whether a line begins there.
     let before = file_bytes.saturating_sub(most + 1);
@@ -285,28 +285,28 @@ fn read(path: &Path, most: u64) -> io::Result<Option<Tail>> {
         let end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
         bytes.drain(..end);
     }
-    Ok(Some(Tail { bytes, torn, file_bytes }))
+    Ok(Some(AuditFileTail { bytes, torn, file_bytes }))
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    files::make::append(path, 0o640)
+    files::create::append(path, 0o640)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::temp_dir::Scratch;
 
     fn record(action: &str) -> AuditRecord {
         AuditRecord { action: action.into(), at_unix_ms: 5, ..AuditRecord::default() }
     }
 
-    fn open_in(scratch: &Scratch) -> Audit {
-        Audit::open(Some(scratch.path()), 1 << 20, Events::quiet())
+    fn open_in(scratch: &Scratch) -> AuditLog {
+        AuditLog::open(Some(scratch.path()), 1 << 20, EventLog::quiet())
     }
 
-    fn reversal() -> Option<Reversal> {
-        Some(Reversal::Generation { before: 1, after: 2 })
+    fn reversal() -> Option<UndoAction> {
+        Some(UndoAction::Generation { before: 1, after: 2 })
     }
 
     #[test]
@@ -319,9 +319,9 @@ mod tests {
         for end in 0..whole.len() {
             std::fs::write(&path, &whole[..end]).unwrap();
             let mut audit = open_in(&scratch);
-            let kept = audit.kept(0).records.len();
+            let kept = audit.records_since(0).records.len();
             let id = audit.add(record("c"), None);
-            let again = open_in(&scratch).kept(0);
+            let again = open_in(&scratch).records_since(0);
             assert_eq!(again.records.len(), kept + 1, "{end}");
             assert!(again.unreadable <= 1 && id as usize == kept + 1, "{end}");
         }
@@ -330,13 +330,13 @@ mod tests {
     #[test]
     fn the_file_stays_below_its_limit_and_keeps_the_newest() {
         let scratch = Scratch::new("audit").unwrap();
-        let mut audit = Audit::open(Some(scratch.path()), 4_096, Events::quiet());
+        let mut audit = AuditLog::open(Some(scratch.path()), 4_096, EventLog::quiet());
         for _ in 0..200 {
             audit.add(record("drain"), None);
             let size = std::fs::metadata(scratch.path().join("audit.jsonl")).unwrap().len();
             assert!(size <= 4_096, "{size}");
         }
-        let kept = open_in(&scratch).kept(0).records;
+        let kept = open_in(&scratch).records_since(0).records;
         assert_eq!(kept.last().unwrap().id, 200);
         assert!(kept.len() > 5);
     }
@@ -368,7 +368,7 @@ mod tests {
         let mut audit = open_in(&scratch);
         assert_eq!(audit.add(record("a"), None), 1);
         assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);
-        assert_eq!(open_in(&scratch).kept(0).records.len(), 1);
+        assert_eq!(open_in(&scratch).records_since(0).records.len(), 1);
     }
 
     #[test]
@@ -376,16 +376,16 @@ mod tests {
         let scratch = Scratch::new("audit").unwrap();
         let state = scratch.path().join("file");
         std::fs::write(&state, "not a directory").unwrap();
-        let mut audit = Audit::open(Some(&state), 1 << 20, Events::quiet());
+        let mut audit = AuditLog::open(Some(&state), 1 << 20, EventLog::quiet());
         audit.add(record("a"), reversal());
         assert!(audit.failures() >= 2);
-        assert_eq!(audit.kept(0).records.len(), 1);
-        assert!(audit.kept(6).records.is_empty());
+        assert_eq!(audit.records_since(0).records.len(), 1);
+        assert!(audit.records_since(6).records.is_empty());
     }
 
     #[test]
     fn the_latest_is_the_one_that_was_not_taken_back() {
-        let mut audit = Audit::open(None, 1 << 20, Events::quiet());
+        let mut audit = AuditLog::open(None, 1 << 20, EventLog::quiet());
         let first = audit.add(record("a"), reversal());
         let second = audit.add(record("b"), reversal());
         audit.add(record("c"), None);

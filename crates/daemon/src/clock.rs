@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use crate::control::Control;
+use crate::control::ControlHandle;
 
 /// How late a window may open or close.
 const STEP: Duration = Duration::from_secs(1);
 
 /// Until the daemon is gone.
-pub async fn run(control: Control) {
+pub async fn run(control: ControlHandle) {
     let mut every = tokio::time::interval(STEP);
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

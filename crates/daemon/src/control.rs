@@ -3,40 +3,44 @@
 //!
 //! How a change is carried out is `reconcile`'s.
 
+mod active_config;
 pub mod actor;
-mod fallen;
-mod force;
-mod found;
+mod api_permissions;
+mod audit_record;
+pub mod change;
+mod config_file;
+mod discovery;
+pub mod discovery_result;
+mod down_servers;
 pub mod handle;
-mod keeping;
-mod operate;
-pub mod order;
 pub mod origin;
-mod passing;
-mod patched;
-mod permit;
-pub mod picture;
-mod reach;
-mod record;
-pub mod sighting;
-mod tell;
+mod patch;
+mod permission_check;
+mod persistence;
+pub mod server_command;
+mod server_control;
+mod server_state_file;
+mod state_events;
+pub mod state_snapshot;
 #[cfg(test)]
 mod tests;
+mod timed_changes;
 mod undo;
-mod unkept;
-pub mod word;
-mod words;
 mod write_back;
 
-pub use handle::{Control, Handed};
-pub use order::{
-    AgentWord, Applied, ApplyError, Change, Generation, Gone, Leave, Patch, Planned, Resolution,
-    RollbackError, Verdict,
+pub use change::{
+    ApplyError, ApplyOutcome, ConfigChange, ConfigPatch, DaemonStopping, GenerationRecord,
+    HealthReport, PlanOutcome, RollbackError, ServerAgentReport, ServerResolution, ShutdownRequest,
 };
-pub use origin::{Origin, Way};
-pub use picture::{
-    Ejected, Hand, Judged, Judgement, ListenerFacts, Maintain, Picture, Quiesce, Resolved,
-    ServerFacts, Share, Word,
+pub use discovery_result::DiscoveryResult;
+pub use handle::{ControlHandle, HandoverState};
+pub use origin::{ChangeOrigin, ChangeTrigger};
+pub use server_command::{
+    OperatorCommand, SaveError, ServerCommandError, ServerCommandOutcome, ServerCommandRequest,
+    UndoError, UndoOutcome,
 };
-pub use sighting::Found;
-pub use word::{Operate, Operated, SaveError, ServerWord, SetServerError, UndoError, Undone};
+pub use state_snapshot::{
+    HealthState, HealthStatus, ListenerFacts, MaintenanceWindow, OperatorOverride,
+    OperatorOverrides, QuiescePeriod, ResolvedAddress, ServerEjection, ServerFacts, StateSnapshot,
+    WeightShare,
+};

@@ -13,24 +13,24 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use l7::Open;
-use l7::socket::{Claim, ListenError, listeners, listening_at};
-use model::config::{Findings, SocketOptions, load};
+use l7::OpenCounts;
+use l7::socket::{AddressClaim, ListenError, listeners, listening_address};
+use model::config::{ConfigFindings, SocketOptions, load};
 
-use crate::control::{Change, Control, Leave, Origin, Way};
-use crate::event::Events;
-use crate::house::{BuildError, House, Plan};
-use crate::listeners::NoKeeper;
-use crate::probe::counts::ProbeSums;
-use crate::scratch::Scratch;
-use crate::serve::bind::{BindError, Over, bind};
+use crate::api_server::control_socket::{ControlSocketError, ReplacePolicy, bind};
+use crate::app::{App, AppBuildError, AppOptions};
+use crate::control::{ChangeOrigin, ChangeTrigger, ConfigChange, ControlHandle, ShutdownRequest};
+use crate::event::EventLog;
+use crate::health_check::counts::ProbeSums;
+use crate::listeners::NoSocketStore;
+use crate::temp_dir::Scratch;
 
 /// The socket is this user's alone.
 const MODE: u32 = 0o600;
 
 /// A daemon inside this process.
-pub struct Embedded {
-    house: House,
+pub struct EmbeddedDaemon {
+    app: App,
     socket: PathBuf,
     // Removed last, when everything in it is closed.
     scratch: Scratch,
@@ -38,22 +38,22 @@ pub struct Embedded {
 
 /// A free address, held until a daemon takes it: a configuration's text can name it.
 #[derive(Debug)]
-pub struct Reserved {
+pub struct ReservedAddress {
     address: SocketAddr,
     sockets: Vec<OwnedFd>,
 }
 
-impl Reserved {
+impl ReservedAddress {
     /// A port of this address that the kernel chooses, with a socket for each of `workers`.
     ///
     /// # Errors
     /// The address is not to be had.
-    pub fn port_of(ip: IpAddr, workers: usize) -> Result<Reserved, ListenError> {
+    pub fn reserve_port(ip: IpAddr, workers: usize) -> Result<ReservedAddress, ListenError> {
         let options = SocketOptions::default();
-        let sockets = listeners((ip, 0).into(), &options, workers.max(1), Claim::Alone)?;
-        let address = sockets.first().and_then(|socket| listening_at(socket.as_fd()));
+        let sockets = listeners((ip, 0).into(), &options, workers.max(1), AddressClaim::Alone)?;
+        let address = sockets.first().and_then(|socket| listening_address(socket.as_fd()));
         let address = address.ok_or(ListenError::NotListening)?;
-        Ok(Reserved { address, sockets })
+        Ok(ReservedAddress { address, sockets })
     }
 
     /// Where it is.
@@ -72,25 +72,25 @@ impl Reserved {
 pub enum EmbedError {
     /// The text has mistakes.
     #[error("{0}")]
-    Invalid(Findings),
+    Invalid(ConfigFindings),
     /// No directory of its own.
     #[error("no temporary directory could be made: {0}")]
     Scratch(#[source] io::Error),
     /// The API's socket.
     #[error(transparent)]
-    Bind(#[from] BindError),
+    Bind(#[from] ControlSocketError),
     /// Anything that runs.
     #[error(transparent)]
-    Build(#[from] BuildError),
+    Build(#[from] AppBuildError),
 }
 
-impl Embedded {
+impl EmbeddedDaemon {
     /// Starts one from a configuration's text, within the runtime of the caller. `global.control` is replaced.
     ///
     /// # Errors
     /// See `EmbedError`.
-    pub async fn start(text: &str) -> Result<Embedded, EmbedError> {
-        Embedded::start_on(text, Vec::new(), Events::quiet()).await
+    pub async fn start(text: &str) -> Result<EmbeddedDaemon, EmbedError> {
+        EmbeddedDaemon::start_on(text, Vec::new(), EventLog::quiet()).await
     }
 
     /// As `start`, on addresses that were reserved, and says what happens.
@@ -99,33 +99,33 @@ impl Embedded {
     /// See `EmbedError`.
     pub async fn start_on(
         text: &str,
-        reserved: Vec<Reserved>,
-        events: Events,
-    ) -> Result<Embedded, EmbedError> {
+        reserved: Vec<ReservedAddress>,
+        events: EventLog,
+    ) -> Result<EmbeddedDaemon, EmbedError> {
         let file = "embedded.toml".to_owned();
         let checked = load(text, &file).map_err(EmbedError::Invalid)?;
         let scratch = Scratch::new("daemon").map_err(EmbedError::Scratch)?;
         let socket = scratch.path().join("control.sock");
-        let bound = bind(&socket, MODE, Over::Dead)?;
-        let origin = Origin::new("embedded", Way::Start);
-        let plan = Plan {
-            change: Change::new(text, file, origin),
+        let bound = bind(&socket, MODE, ReplacePolicy::StaleOnly)?;
+        let origin = ChangeOrigin::new("embedded", ChangeTrigger::Start);
+        let plan = AppOptions {
+            change: ConfigChange::new(text, file, origin),
             global: checked.config.global,
-            inherited: reserved.into_iter().flat_map(Reserved::sockets).collect(),
-            before: None,
-            keeper: Box::new(NoKeeper),
+            inherited: reserved.into_iter().flat_map(ReservedAddress::sockets).collect(),
+            predecessor: None,
+            socket_store: Box::new(NoSocketStore),
             state: Some(scratch.path().join("state")),
             file: None,
             events,
         };
-        let mut house = House::build(plan).await?;
-        house.serve(Some(bound));
-        Ok(Embedded { house, socket, scratch })
+        let mut house = App::build(plan).await?;
+        house.serve_api(Some(bound));
+        Ok(EmbeddedDaemon { app: house, socket, scratch })
     }
 
     /// To ask for changes.
-    pub fn control(&self) -> &Control {
-        &self.house.control
+    pub fn control(&self) -> &ControlHandle {
+        &self.app.control
     }
 
     /// The API's socket.
@@ -136,27 +136,27 @@ impl Embedded {
     /// Where each service listens.
     pub fn addresses(&self) -> BTreeMap<String, Vec<SocketAddr>> {
         let mut addresses: BTreeMap<String, Vec<SocketAddr>> = BTreeMap::new();
-        for (address, facts) in &self.control().picture().listeners {
+        for (address, facts) in &self.control().state().listeners {
             addresses.entry(facts.service_name.clone()).or_default().push(*address);
         }
         addresses
     }
 
     /// What is open now.
-    pub fn open(&self) -> Open {
-        self.house.open()
+    pub fn open_counts(&self) -> OpenCounts {
+        self.app.open_counts()
     }
 
     /// Probes by result.
     pub fn probes(&self) -> ProbeSums {
-        self.house.probes()
+        self.app.probes()
     }
 
     /// Ends it: exchanges may finish within `limit`. Returns what was cut.
-    pub async fn stop(self, limit: Duration) -> Open {
-        let Embedded { house, scratch, .. } = self;
-        let how = Leave { handed: false, limit: Some(limit), detach: false };
-        let left = house.leave(how, std::future::pending()).await;
+    pub async fn stop(self, limit: Duration) -> OpenCounts {
+        let EmbeddedDaemon { app: house, scratch, .. } = self;
+        let how = ShutdownRequest { handed_over: false, limit: Some(limit), detach: false };
+        let left = house.shut_down(how, std::future::pending()).await;
         drop(scratch);
         left
     }

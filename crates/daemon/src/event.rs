@@ -16,7 +16,7 @@ use tokio::sync::broadcast;
 /// Lines that may wait for standard error.
 const QUEUE: usize = 1024;
 /// Events kept for the API, and for a subscriber that is slow.
-const KEPT: usize = 256;
+const RECENT_EVENTS: usize = 256;
 /// Bytes of one event's sentence; more is cut.
 const TEXT_BYTES: usize = 2048;
 /// How long `flush` waits for a standard error that nobody reads.
@@ -25,7 +25,7 @@ const FLUSH: Duration = Duration::from_secs(1);
 /// How grave an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Level {
+pub enum EventLevel {
     /// Good to know.
     Info,
     /// Something to look at.
@@ -37,11 +37,11 @@ pub enum Level {
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Event {
+pub struct DaemonEvent {
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
     /// How grave.
-    pub level: Level,
+    pub level: EventLevel,
     /// Its kind, kebab-case: what scripts look for.
     pub what: &'static str,
     /// A sentence for people.
@@ -53,7 +53,7 @@ pub struct Event {
 
 /// The form of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum LogFormat {
     /// `level what: text`, with the priority prefix of sd-daemon(3) when the journal reads it.
     #[default]
     Text,
@@ -63,32 +63,32 @@ pub enum Form {
 
 /// Where events go; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Events {
-    shared: Arc<Shared>,
+pub struct EventLog {
+    shared: Arc<EventLogShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    form: Form,
+struct EventLogShared {
+    format: LogFormat,
     journal: bool,
-    queue: Option<SyncSender<Message>>,
-    kept: Mutex<VecDeque<Event>>,
-    followers: broadcast::Sender<Event>,
+    queue: Option<SyncSender<EventLogMessage>>,
+    recent: Mutex<VecDeque<DaemonEvent>>,
+    followers: broadcast::Sender<DaemonEvent>,
     dropped: AtomicU64,
     counted: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-enum Message {
+enum EventLogMessage {
     Line(Vec<u8>),
     Flush(SyncSender<()>),
 }
 
-impl Events {
+impl EventLog {
     /// Events that go to standard error. Without a thread to write them (none could be started) they are kept
     /// for the API all the same.
-    pub fn stderr(form: Form) -> Events {
+    pub fn stderr(form: LogFormat) -> EventLog {
         // Set by systemd when standard error is the journal.
-        Events::with(
+        EventLog::with_writer(
             form,
             std::env::var_os("JOURNAL_STREAM").is_some(),
             Box::new(std::io::stderr()),
@@ -96,62 +96,74 @@ impl Events {
     }
 
     /// Events that go to `to`.
-    pub fn to(form: Form, to: Box<dyn Write + Send>) -> Events {
-        Events::with(form, false, to)
+    pub fn to_writer(form: LogFormat, to: Box<dyn Write + Send>) -> EventLog {
+        EventLog::with_writer(form, false, to)
     }
 
     /// Events that are kept for the API and written nowhere: for `try` and for tests.
-    pub fn quiet() -> Events {
-        Events::made(Form::Text, false, None)
+    pub fn quiet() -> EventLog {
+        EventLog::from_parts(LogFormat::Text, false, None)
     }
 
-    fn with(form: Form, journal: bool, mut to: Box<dyn Write + Send>) -> Events {
+    fn with_writer(form: LogFormat, journal: bool, mut to: Box<dyn Write + Send>) -> EventLog {
         let (queue, lines) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new().name("events".to_owned()).spawn(move || {
             for message in lines {
                 match message {
                     // A standard error that is closed or full has nobody to complain to.
-                    Message::Line(line) => drop(to.write_all(&line)),
-                    Message::Flush(done) => {
+                    EventLogMessage::Line(line) => drop(to.write_all(&line)),
+                    EventLogMessage::Flush(done) => {
                         drop(to.flush());
                         let _ = done.try_send(());
                     }
                 }
             }
         });
-        Events::made(form, journal, thread.ok().map(|_| queue))
+        EventLog::from_parts(form, journal, thread.ok().map(|_| queue))
     }
 
-    fn made(form: Form, journal: bool, queue: Option<SyncSender<Message>>) -> Events {
-        let (followers, _) = broadcast::channel(KEPT);
-        let kept = Mutex::new(VecDeque::with_capacity(KEPT));
+    fn from_parts(
+        form: LogFormat,
+        journal: bool,
+        queue: Option<SyncSender<EventLogMessage>>,
+    ) -> EventLog {
+        let (followers, _) = broadcast::channel(RECENT_EVENTS);
+        let kept = Mutex::new(VecDeque::with_capacity(RECENT_EVENTS));
         let (dropped, counted) = (AtomicU64::new(0), Mutex::default());
-        let shared = Shared { form, journal, queue, kept, followers, dropped, counted };
-        Events { shared: Arc::new(shared) }
+        let shared = EventLogShared {
+            format: form,
+            journal,
+            queue,
+            recent: kept,
+            followers,
+            dropped,
+            counted,
+        };
+        EventLog { shared: Arc::new(shared) }
     }
 
     /// Good to know.
     pub fn info(&self, what: &'static str, text: impl Into<String>) {
-        self.tell(Level::Info, what, text, &[]);
+        self.emit(EventLevel::Info, what, text, &[]);
     }
 
     /// Something to look at.
     pub fn warn(&self, what: &'static str, text: impl Into<String>) {
-        self.tell(Level::Warning, what, text, &[]);
+        self.emit(EventLevel::Warning, what, text, &[]);
     }
 
     /// Something that was asked for could not be done.
     pub fn error(&self, what: &'static str, text: impl Into<String>) {
-        self.tell(Level::Error, what, text, &[]);
+        self.emit(EventLevel::Error, what, text, &[]);
     }
 
     /// The last events, oldest first.
-    pub fn recent(&self) -> Vec<Event> {
-        self.kept().iter().cloned().collect()
+    pub fn recent(&self) -> Vec<DaemonEvent> {
+        self.lock_recent().iter().cloned().collect()
     }
 
     /// Follows events from now on; a slow follower loses the oldest.
-    pub fn follow(&self) -> broadcast::Receiver<Event> {
+    pub fn follow(&self) -> broadcast::Receiver<DaemonEvent> {
         self.shared.followers.subscribe()
     }
 
@@ -164,36 +176,36 @@ impl Events {
     pub fn flush(&self) {
         let Some(queue) = &self.shared.queue else { return };
         let (done, wait) = sync_channel(1);
-        if queue.try_send(Message::Flush(done)).is_ok() {
+        if queue.try_send(EventLogMessage::Flush(done)).is_ok() {
             let _ = wait.recv_timeout(FLUSH);
         }
     }
 
     /// Says something with what it is about, for programs.
-    pub fn tell(
+    pub fn emit(
         &self,
-        level: Level,
+        level: EventLevel,
         what: &'static str,
         text: impl Into<String>,
         about: &[(&'static str, String)],
     ) {
         let mut text = text.into();
         cut(&mut text);
-        *self.counted().entry(what).or_default() += 1;
+        *self.lock_counts().entry(what).or_default() += 1;
         let about = about.iter().cloned().collect();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        let event = Event { at_ms, level, what, text, about };
+        let event = DaemonEvent { at_ms, level, what, text, about };
         if let Some(queue) = &self.shared.queue {
-            let line = line(&event, self.shared.form, self.shared.journal);
-            if let Err(TrySendError::Full(_)) = queue.try_send(Message::Line(line)) {
+            let line = line(&event, self.shared.format, self.shared.journal);
+            if let Err(TrySendError::Full(_)) = queue.try_send(EventLogMessage::Line(line)) {
                 self.shared.dropped.fetch_add(1, Ordering::Relaxed);
             }
         }
         // Nobody may be following.
         let _ = self.shared.followers.send(event.clone());
-        let mut kept = self.kept();
-        if kept.len() == KEPT {
+        let mut kept = self.lock_recent();
+        if kept.len() == RECENT_EVENTS {
             kept.pop_front();
         }
         kept.push_back(event);
@@ -201,15 +213,15 @@ impl Events {
 
     /// How many of each kind there were.
     pub fn counts(&self) -> Vec<(&'static str, u64)> {
-        self.counted().iter().map(|(what, count)| (*what, *count)).collect()
+        self.lock_counts().iter().map(|(what, count)| (*what, *count)).collect()
     }
 
-    fn counted(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
+    fn lock_counts(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
         self.shared.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kept(&self) -> MutexGuard<'_, VecDeque<Event>> {
-        self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_recent(&self) -> MutexGuard<'_, VecDeque<DaemonEvent>> {
+        self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -226,18 +238,18 @@ fn cut(text: &mut String) {
 }
 
 /// One line. A sentence of several lines (a list of mistakes) keeps them as text, each with the prefix.
-fn line(event: &Event, form: Form, journal: bool) -> Vec<u8> {
+fn line(event: &DaemonEvent, form: LogFormat, journal: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(event.text.len() + 64);
-    if form == Form::Json {
+    if form == LogFormat::Json {
         // Strings and numbers only: it cannot fail, and if it did the line would merely be short.
         drop(serde_json::to_writer(&mut out, event));
         out.push(b'\n');
         return out;
     }
     let (word, priority) = match event.level {
-        Level::Info => ("info", "<6>"),
-        Level::Warning => ("warning", "<4>"),
-        Level::Error => ("error", "<3>"),
+        EventLevel::Info => ("info", "<6>"),
+        EventLevel::Warning => ("warning", "<4>"),
+        EventLevel::Error => ("error", "<3>"),
     };
     let prefix = if journal { priority } else { "" };
     let mut lines = event.text.split('\n');
@@ -253,9 +265,9 @@ fn line(event: &Event, form: Form, journal: bool) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    struct Out(Arc<Mutex<Vec<u8>>>);
+    struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Out {
+    impl Write for CapturedOutput {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -265,9 +277,9 @@ mod tests {
         }
     }
 
-    fn written(form: Form, say: impl FnOnce(&Events)) -> String {
+    fn written(form: LogFormat, say: impl FnOnce(&EventLog)) -> String {
         let out = Arc::new(Mutex::new(Vec::new()));
-        let events = Events::to(form, Box::new(Out(out.clone())));
+        let events = EventLog::to_writer(form, Box::new(CapturedOutput(out.clone())));
         say(&events);
         events.flush();
         let bytes = out.lock().unwrap().clone();
@@ -276,7 +288,7 @@ mod tests {
 
     #[test]
     fn text_is_a_line_an_event_and_several_lines_are_indented() {
-        let text = written(Form::Text, |events| {
+        let text = written(LogFormat::Text, |events| {
             events.info("ready", "two services");
             events.error("config-invalid", "first\nsecond");
         });
@@ -285,7 +297,7 @@ mod tests {
 
     #[test]
     fn json_is_one_object_a_line_whatever_the_text_holds() {
-        let text = written(Form::Json, |events| events.warn("odd", "a\n\"b\""));
+        let text = written(LogFormat::Json, |events| events.warn("odd", "a\n\"b\""));
         assert_eq!(text.matches('\n').count(), 1);
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["level"], "warning");
@@ -294,24 +306,24 @@ mod tests {
 
     #[test]
     fn the_journal_gets_priorities() {
-        let event = Event {
+        let event = DaemonEvent {
             at_ms: 0,
-            level: Level::Warning,
+            level: EventLevel::Warning,
             what: "w",
             text: "a\nb".to_owned(),
             about: BTreeMap::new(),
         };
-        assert_eq!(line(&event, Form::Text, true), b"<4>warning w: a\n<4>  b\n");
+        assert_eq!(line(&event, LogFormat::Text, true), b"<4>warning w: a\n<4>  b\n");
     }
 
     #[test]
     fn what_is_kept_and_how_long_a_text_may_be_is_bounded() {
-        let events = Events::quiet();
+        let events = EventLog::quiet();
         let mut follower = events.follow();
-        for _ in 0..KEPT + 10 {
+        for _ in 0..RECENT_EVENTS + 10 {
             events.info("again", "é".repeat(TEXT_BYTES));
         }
-        assert_eq!(events.recent().len(), KEPT);
+        assert_eq!(events.recent().len(), RECENT_EVENTS);
         assert!(events.recent()[0].text.len() <= TEXT_BYTES + '…'.len_utf8());
         assert!(matches!(
             follower.try_recv(),

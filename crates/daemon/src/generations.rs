@@ -10,14 +10,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use files::make::make_dir;
+use files::create::make_dir;
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use crate::control::order::Generation;
-use crate::control::origin::Origin;
-use crate::event::Events;
-use crate::keep;
+use crate::atomic_file;
+use crate::control::change::GenerationRecord;
+use crate::control::origin::ChangeOrigin;
+use crate::event::EventLog;
 
 /// Bytes of a configuration's text; more is refused before it comes here.
 pub const TEXT_BYTES: u64 = 16 << 20;
@@ -26,62 +26,70 @@ const FILES: usize = 10_000;
 
 /// The generations kept.
 #[derive(Debug)]
-pub struct Generations {
+pub struct GenerationStore {
     directory: Option<PathBuf>,
-    keep: usize,
-    all: BTreeMap<u64, Kept>,
+    limit: usize,
+    all: BTreeMap<u64, StoredGeneration>,
     highest: u64,
-    failed: u64,
-    why: String,
-    events: Events,
+    failures: u64,
+    last_error: String,
+    events: EventLog,
 }
 
 /// One generation with its text.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct StoredGeneration {
     /// Its description.
-    pub record: Generation,
+    pub record: GenerationRecord,
     /// Its text.
     pub text: String,
 }
 
 /// What the file beside a text says.
 #[derive(Serialize, Deserialize)]
-struct Described {
+struct GenerationFile {
     version: u32,
     #[serde(flatten)]
-    record: Generation,
+    record: GenerationRecord,
 }
 
 /// A new generation.
 #[derive(Clone, Debug)]
-pub struct Entry<'a> {
+pub struct NewGeneration<'a> {
     /// The text.
     pub text: &'a str,
     /// The file that it came from.
     pub file: &'a str,
     /// Who asked for it.
-    pub origin: &'a Origin,
+    pub origin: &'a ChangeOrigin,
     /// For a rollback: the generation whose text it repeats.
     pub repeats: Option<u64>,
 }
 
-impl Generations {
+impl GenerationStore {
     /// Reads what earlier processes kept below `state`; `None`: nothing is kept on disk.
-    pub fn open(state: Option<&Path>, keep: u32, events: Events) -> Generations {
+    pub fn open(state: Option<&Path>, keep: u32, events: EventLog) -> GenerationStore {
         let directory = state.map(|state| state.join("generations"));
         let keep = usize::try_from(keep).unwrap_or(usize::MAX).max(1);
         let all = BTreeMap::new();
         let (highest, failed, why) = (0, 0, String::new());
-        let mut it = Generations { directory, keep, all, highest, failed, why, events };
+        let mut it = GenerationStore {
+            directory,
+            limit: keep,
+            all,
+            highest,
+            failures: failed,
+            last_error: why,
+            events,
+        };
         if let Some(directory) = it.directory.clone() {
             match make_dir(&directory, 0o750).and_then(|()| it.load(&directory)) {
                 Ok(()) => {}
                 Err(error) => {
-                    it.trouble("read", &error);
+                    it.record_failure("read", &error);
                     // Something else where the directory is to be; it is made with the next generation.
                     if !directory.is_dir() {
-                        keep::set_aside(&directory, &error, &it.events);
+                        atomic_file::set_aside(&directory, &error, &it.events);
                     }
                 }
             }
@@ -100,16 +108,21 @@ impl Generations {
     }
 
     /// Numbers below this one are taken: by a process before that could not write.
-    pub fn at_least(&mut self, number: u64) {
+    pub fn reserve_below(&mut self, number: u64) {
         self.highest = self.highest.max(number.saturating_sub(1));
     }
 
     /// Keeps a generation that is now in force. One that is kept already stays as it is.
-    pub fn add(&mut self, number: u64, entry: &Entry<'_>, now: SystemTime) -> Generation {
+    pub fn add(
+        &mut self,
+        number: u64,
+        entry: &NewGeneration<'_>,
+        now: SystemTime,
+    ) -> GenerationRecord {
         if let Some(kept) = self.all.get(&number) {
             return kept.record.clone();
         }
-        let record = Generation {
+        let record = GenerationRecord {
             number,
             origin: entry.origin.clone(),
             file: entry.file.to_owned(),
@@ -117,11 +130,11 @@ impl Generations {
             digest: digest(entry.text),
             repeats: entry.repeats,
         };
-        let kept = Kept { record: record.clone(), text: entry.text.to_owned() };
+        let kept = StoredGeneration { record: record.clone(), text: entry.text.to_owned() };
         if let Some(directory) = self.directory.clone()
             && let Err(error) = write(&directory, &kept)
         {
-            self.trouble("write", &error);
+            self.record_failure("write", &error);
         }
         self.highest = self.highest.max(number);
         self.all.insert(number, kept);
@@ -130,38 +143,38 @@ impl Generations {
     }
 
     /// All kept, oldest first.
-    pub fn list(&self) -> Vec<Generation> {
+    pub fn list(&self) -> Vec<GenerationRecord> {
         self.all.values().map(|kept| kept.record.clone()).collect()
     }
 
     /// One of them.
-    pub fn find(&self, number: u64) -> Option<&Kept> {
+    pub fn find(&self, number: u64) -> Option<&StoredGeneration> {
         self.all.get(&number)
     }
 
     /// The last one before `number` with another text than its.
-    pub fn before(&self, number: u64, text: &str) -> Option<&Kept> {
+    pub fn previous(&self, number: u64, text: &str) -> Option<&StoredGeneration> {
         self.all.range(..number).rev().map(|(_, kept)| kept).find(|kept| kept.text != text)
     }
 
     /// Changes how many are kept.
-    pub fn keep(&mut self, keep: u32) {
-        self.keep = usize::try_from(keep).unwrap_or(usize::MAX).max(1);
+    pub fn set_limit(&mut self, keep: u32) {
+        self.limit = usize::try_from(keep).unwrap_or(usize::MAX).max(1);
         self.forget_old();
     }
 
     /// Attempts to read or write the directory that failed.
-    pub fn failed(&self) -> u64 {
-        self.failed
+    pub fn failures(&self) -> u64 {
+        self.failures
     }
 
     /// Why the last one did.
-    pub fn why(&self) -> &str {
-        &self.why
+    pub fn last_error(&self) -> &str {
+        &self.last_error
     }
 
     fn load(&mut self, directory: &Path) -> io::Result<()> {
-        for entry in files::own::entries(directory)?.into_iter().flatten().take(FILES) {
+        for entry in files::owned_file::entries(directory)?.into_iter().flatten().take(FILES) {
             let path = entry?.path();
             if path.extension().is_none_or(|ending| ending != "json") {
                 continue;
@@ -174,9 +187,9 @@ impl Generations {
                 Ok(None) => {}
                 Err(error) => {
                     let named = format!("{}: {error}", path.display());
-                    self.trouble("read", &io::Error::new(error.kind(), named));
+                    self.record_failure("read", &io::Error::new(error.kind(), named));
                     self.highest = self.highest.max(numbered(&path));
-                    keep::set_aside(&path, &error, &self.events);
+                    atomic_file::set_aside(&path, &error, &self.events);
                 }
             }
         }
@@ -184,7 +197,7 @@ impl Generations {
     }
 
     fn forget_old(&mut self) {
-        while self.all.len() > self.keep {
+        while self.all.len() > self.limit {
             let Some((number, _)) = self.all.pop_first() else { return };
             if let Some(directory) = &self.directory {
                 // What cannot be removed is found again at the next start and removed then.
@@ -194,9 +207,9 @@ impl Generations {
         }
     }
 
-    fn trouble(&mut self, what: &str, error: &io::Error) {
-        self.failed += 1;
-        self.why = error.to_string();
+    fn record_failure(&mut self, what: &str, error: &io::Error) {
+        self.failures += 1;
+        self.last_error = error.to_string();
         let place = self.directory.as_deref().unwrap_or(Path::new("")).display();
         self.events.warn(
             "generations-not-kept",
@@ -215,27 +228,27 @@ pub fn digest(text: &str) -> String {
 }
 
 /// The text first: a description is only found where its text is.
-fn write(directory: &Path, kept: &Kept) -> io::Result<()> {
+fn write(directory: &Path, kept: &StoredGeneration) -> io::Result<()> {
     make_dir(directory, 0o750)?;
-    keep::replace(&text(directory, kept.record.number), kept.text.as_bytes())?;
-    let described = Described { version: 1, record: kept.record.clone() };
+    atomic_file::replace(&text(directory, kept.record.number), kept.text.as_bytes())?;
+    let described = GenerationFile { version: 1, record: kept.record.clone() };
     let json = serde_json::to_vec_pretty(&described).map_err(io::Error::other)?;
-    keep::replace(&description(directory, kept.record.number), &json)
+    atomic_file::replace(&description(directory, kept.record.number), &json)
 }
 
-fn read(path: &Path) -> io::Result<Option<Kept>> {
-    let Some(json) = keep::read_own(path, TEXT_BYTES)? else { return Ok(None) };
-    let described: Described = serde_json::from_str(&json).map_err(io::Error::other)?;
+fn read(path: &Path) -> io::Result<Option<StoredGeneration>> {
+    let Some(json) = atomic_file::read_own(path, TEXT_BYTES)? else { return Ok(None) };
+    let described: GenerationFile = serde_json::from_str(&json).map_err(io::Error::other)?;
     if described.version != 1 {
         return Err(io::Error::other("written by another version"));
     }
     let record = described.record;
-    let text = keep::read_own(&path.with_extension("toml"), TEXT_BYTES)?
+    let text = atomic_file::read_own(&path.with_extension("toml"), TEXT_BYTES)?
         .ok_or_else(|| io::Error::other("its text is missing"))?;
     if digest(&text) != record.digest {
         return Err(io::Error::other("its text was changed since"));
     }
-    Ok(Some(Kept { record, text }))
+    Ok(Some(StoredGeneration { record, text }))
 }
 
 /// The number that a file's name says; 0: none.
@@ -256,13 +269,13 @@ fn text(directory: &Path, number: u64) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::origin::Way;
-    use crate::scratch::Scratch;
+    use crate::control::origin::ChangeTrigger;
+    use crate::temp_dir::Scratch;
 
-    fn add(generations: &mut Generations, text: &str) -> u64 {
-        let origin = Origin::new("tester", Way::Api);
+    fn add(generations: &mut GenerationStore, text: &str) -> u64 {
+        let origin = ChangeOrigin::new("tester", ChangeTrigger::Api);
         let number = generations.number_for(text);
-        let entry = Entry { text, file: "f.toml", origin: &origin, repeats: None };
+        let entry = NewGeneration { text, file: "f.toml", origin: &origin, repeats: None };
         generations.add(number, &entry, SystemTime::now());
         number
     }
@@ -270,31 +283,31 @@ mod tests {
     #[test]
     fn they_outlive_the_process_and_go_on_counting() {
         let scratch = Scratch::new("generations").unwrap();
-        let mut first = Generations::open(Some(scratch.path()), 20, Events::quiet());
+        let mut first = GenerationStore::open(Some(scratch.path()), 20, EventLog::quiet());
         assert_eq!(add(&mut first, "a"), 1);
         assert_eq!(add(&mut first, "b"), 2);
         assert_eq!(add(&mut first, "b"), 2, "the same text is the same generation");
         let kept = first.list();
         drop(first);
-        let mut second = Generations::open(Some(scratch.path()), 20, Events::quiet());
+        let mut second = GenerationStore::open(Some(scratch.path()), 20, EventLog::quiet());
         assert_eq!(second.list(), kept);
         assert_eq!(add(&mut second, "b"), 2);
         assert_eq!(add(&mut second, "a"), 3);
-        assert_eq!(second.before(3, "a").map(|kept| kept.record.number), Some(2));
-        assert_eq!(second.failed(), 0);
+        assert_eq!(second.previous(3, "a").map(|kept| kept.record.number), Some(2));
+        assert_eq!(second.failures(), 0);
     }
 
     #[test]
     fn the_oldest_go_from_memory_and_disk() {
         let scratch = Scratch::new("generations").unwrap();
-        let mut it = Generations::open(Some(scratch.path()), 3, Events::quiet());
+        let mut it = GenerationStore::open(Some(scratch.path()), 3, EventLog::quiet());
         for text in ["a", "b", "c", "d", "e"] {
             add(&mut it, text);
         }
-        let numbers = |it: &Generations| it.list().iter().map(|r| r.number).collect::<Vec<_>>();
+        let numbers = |it: &GenerationStore| it.list().iter().map(|r| r.number).collect::<Vec<_>>();
         assert_eq!(numbers(&it), [3, 4, 5]);
         assert_eq!(std::fs::read_dir(scratch.path().join("generations")).unwrap().count(), 6);
-        it.keep(2);
+        it.set_limit(2);
         assert_eq!(numbers(&it), [4, 5]);
         assert!(it.find(3).is_none());
     }
@@ -304,12 +317,12 @@ mod tests {
         let scratch = Scratch::new("generations").unwrap();
         let place = scratch.path().join("file");
         std::fs::write(&place, "not a directory").unwrap();
-        let events = Events::quiet();
-        let mut it = Generations::open(Some(&place), 20, events.clone());
+        let events = EventLog::quiet();
+        let mut it = GenerationStore::open(Some(&place), 20, events.clone());
         add(&mut it, "a");
         add(&mut it, "b");
         assert_eq!(it.list().len(), 2);
-        assert_eq!(it.failed(), 3);
+        assert_eq!(it.failures(), 3);
         assert!(events.recent().iter().all(|event| event.what == "generations-not-kept"));
         assert_eq!(events.recent().len(), 3);
     }
@@ -317,7 +330,7 @@ mod tests {
     #[test]
     fn what_was_tampered_with_is_told_and_left_out() {
         let scratch = Scratch::new("generations").unwrap();
-        let mut it = Generations::open(Some(scratch.path()), 20, Events::quiet());
+        let mut it = GenerationStore::open(Some(scratch.path()), 20, EventLog::quiet());
         for text in ["a", "b", "c"] {
             add(&mut it, text);
         }
@@ -325,9 +338,9 @@ mod tests {
         std::fs::write(place.join("00000001.toml"), "other").unwrap();
         std::fs::remove_file(place.join("00000002.toml")).unwrap();
         std::fs::write(place.join("odd.json"), "{").unwrap();
-        let again = Generations::open(Some(scratch.path()), 20, Events::quiet());
+        let again = GenerationStore::open(Some(scratch.path()), 20, EventLog::quiet());
         assert_eq!(again.list().iter().map(|r| r.number).collect::<Vec<_>>(), [3]);
-        assert_eq!(again.failed(), 3);
+        assert_eq!(again.failures(), 3);
         assert_eq!(again.number_for("new"), 4);
     }
 }

@@ -6,16 +6,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use model::capacity::headroom::Trend;
-use model::moment::Moment;
+use model::capacity::headroom::UsageTrend;
+use model::monotonic_time::MonotonicTime;
 
 /// How much of something is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct ResourceUsage {
     /// What there is too little of one day.
-    pub what: &'static str,
+    pub resource: &'static str,
     /// Whose it is.
-    pub of: String,
+    pub subject: String,
     /// In use.
     pub used: u64,
     /// The most; 0: there is no limit.
@@ -24,9 +24,9 @@ pub struct Use {
 
 /// A use and when it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct HeadroomRow {
     /// The use.
-    pub now: Use,
+    pub usage: ResourceUsage,
     /// When the limit is met if it grows on like this; `None`: it does not, or cannot be foretold.
     pub exhausted_in: Option<Duration>,
 }
@@ -34,41 +34,41 @@ pub struct Row {
 /// What was found last.
 #[derive(Debug, Default)]
 pub struct Headroom {
-    rows: Mutex<Arc<Vec<Row>>>,
+    rows: Mutex<Arc<Vec<HeadroomRow>>>,
 }
 
 impl Headroom {
     /// The rows, fullest first.
-    pub fn rows(&self) -> Arc<Vec<Row>> {
+    pub fn rows(&self) -> Arc<Vec<HeadroomRow>> {
         Arc::clone(&self.rows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Shows others.
-    pub fn show(&self, rows: Vec<Row>) {
+    pub fn show(&self, rows: Vec<HeadroomRow>) {
         *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(rows);
     }
 }
 
 /// What was seen of each limit lately.
 #[derive(Debug, Default)]
-pub struct Trends(HashMap<(&'static str, String), Trend>);
+pub struct UsageTrends(HashMap<(&'static str, String), UsageTrend>);
 
-impl Trends {
+impl UsageTrends {
     /// Adds what is in use now; limits that are not there any more are forgotten.
-    pub fn look(&mut self, uses: Vec<Use>, now: Moment) -> Vec<Row> {
+    pub fn update(&mut self, uses: Vec<ResourceUsage>, now: MonotonicTime) -> Vec<HeadroomRow> {
         let mut before = std::mem::take(&mut self.0);
         let limited = uses.into_iter().filter(|one| one.limit > 0).take(REMEMBERED);
-        let mut rows: Vec<Row> = limited
+        let mut rows: Vec<HeadroomRow> = limited
             .map(|one| {
-                let key = (one.what, one.of.clone());
+                let key = (one.resource, one.subject.clone());
                 let mut trend = before.remove(&key).unwrap_or_default();
                 trend.add(now, one.used);
-                let exhausted_in = trend.exhausted_in(one.limit);
+                let exhausted_in = trend.time_to_exhaustion(one.limit);
                 self.0.insert(key, trend);
-                Row { now: one, exhausted_in }
+                HeadroomRow { usage: one, exhausted_in }
             })
             .collect();
-        let share = |row: &Row| row.now.used as f64 / row.now.limit as f64;
+        let share = |row: &HeadroomRow| row.usage.used as f64 / row.usage.limit as f64;
         rows.sort_by(|a, b| share(b).total_cmp(&share(a)));
         rows
     }
@@ -81,24 +81,24 @@ const REMEMBERED: usize = 10_000;
 mod tests {
     use super::*;
 
-    fn one(of: &str, used: u64, limit: u64) -> Use {
-        Use { what: "connections", of: of.to_owned(), used, limit }
+    fn one(of: &str, used: u64, limit: u64) -> ResourceUsage {
+        ResourceUsage { resource: "connections", subject: of.to_owned(), used, limit }
     }
 
     #[test]
     fn rows_come_fullest_first_and_what_grows_has_an_end() {
-        let mut trends = Trends::default();
+        let mut trends = UsageTrends::default();
         let mut rows = Vec::new();
         for step in 0..6 {
             let uses =
                 vec![one("steady", 10, 100), one("grows", 50 + step * 5, 100), one("none", 5, 0)];
-            rows = trends.look(uses, Moment(step * 2_000_000_000));
+            rows = trends.update(uses, MonotonicTime(step * 2_000_000_000));
         }
-        let names: Vec<&str> = rows.iter().map(|row| row.now.of.as_str()).collect();
+        let names: Vec<&str> = rows.iter().map(|row| row.usage.subject.as_str()).collect();
         assert_eq!(names, ["grows", "steady"]);
         assert_eq!(rows[0].exhausted_in, Some(Duration::from_secs(10)));
         assert_eq!(rows[1].exhausted_in, None);
-        trends.look(Vec::new(), Moment(20_000_000_000));
+        trends.update(Vec::new(), MonotonicTime(20_000_000_000));
         assert!(trends.0.is_empty(), "what is gone is forgotten");
     }
 }

@@ -14,39 +14,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use api::types::History;
-use model::history::{Record, Row};
+use model::history::{HistoryRecord, MetricRow};
 use model::id::ServerId;
-use model::snapshot::{ServerState, Snapshot};
+use model::snapshot::{ServerState, WorkerSnapshot};
 use tokio::time::Instant;
 
-use crate::control::Control;
-use crate::packets::view::View;
-use crate::report::sample::Sample;
-use crate::report::sums::{ServerSums, ServiceSums};
-use crate::report::vitals::{Facts, Vitals, unix_ms};
-use store::Store;
+use crate::control::ControlHandle;
+use crate::packets::view::PacketPlaneView;
+use crate::report::report_sources::{ProcessFacts, ReportSources, unix_ms};
+use crate::report::sample::CounterSample;
+use crate::report::totals::{ServerTotals, ServiceTotals};
+use store::HistoryStore;
 
 /// Between two looks at states.
 const LOOK: Duration = Duration::from_secs(2);
 /// Rows of one record; the servers beyond are left out, and counted.
 const ROWS: usize = 20_000;
 /// Further failures between two warnings.
-const QUIET: u64 = 60;
+const REPORT_INTERVAL: u64 = 60;
 
 /// The history of a daemon.
-pub struct Annals {
+pub struct HistoryRecorder {
     state: Option<PathBuf>,
-    store: Option<Arc<Mutex<Store>>>,
+    store: Option<Arc<Mutex<HistoryStore>>>,
     failures: AtomicU64,
     clipped: AtomicU64,
 }
 
-impl Annals {
+impl HistoryRecorder {
     /// Below this directory; `None`: none is kept.
-    pub fn new(state: Option<PathBuf>) -> Annals {
-        let store = |state: &PathBuf| Arc::new(Mutex::new(Store::new(state.join("history"))));
+    pub fn new(state: Option<PathBuf>) -> HistoryRecorder {
+        let store =
+            |state: &PathBuf| Arc::new(Mutex::new(HistoryStore::new(state.join("history"))));
         let store = state.as_ref().map(store);
-        Annals { state, store, failures: AtomicU64::new(0), clipped: AtomicU64::new(0) }
+        HistoryRecorder { state, store, failures: AtomicU64::new(0), clipped: AtomicU64::new(0) }
     }
 
     /// The directory of this daemon's state, if it keeps any.
@@ -55,12 +56,12 @@ impl Annals {
     }
 
     /// Keeps records until the daemon is gone.
-    pub async fn run(self: Arc<Annals>, vitals: Arc<Vitals>) {
-        let mut before: Option<(Sample, Arc<View>)> = None;
+    pub async fn run(self: Arc<HistoryRecorder>, vitals: Arc<ReportSources>) {
+        let mut before: Option<(CounterSample, Arc<PacketPlaneView>)> = None;
         let mut states: HashMap<ServerId, [u64; 5]> = HashMap::new();
         let (mut began, mut looked) = (Instant::now(), Instant::now());
         loop {
-            let picture = vitals.control.picture();
+            let picture = vitals.control.state();
             let Some(keep) = picture.config.global.history else {
                 (before, began) = (None, Instant::now());
                 tokio::time::sleep(LOOK).await;
@@ -68,14 +69,14 @@ impl Annals {
             };
             let first = before.is_none();
             tokio::time::sleep(if first { Duration::ZERO } else { keep.step.min(LOOK) }).await;
-            let (picture, now) = (vitals.control.picture(), Instant::now());
-            stay(&picture.snapshot, now - looked, &mut states);
+            let (picture, now) = (vitals.control.state(), Instant::now());
+            add_state_time(&picture.snapshot, now - looked, &mut states);
             looked = now;
             if !first && now - began < keep.step {
                 continue;
             }
-            let facts = vitals.facts(&picture);
-            let now_is = (vitals.sample(&picture), Arc::clone(&facts.packets));
+            let facts = vitals.collect(&picture);
+            let now_is = (vitals.take_sample(&picture), Arc::clone(&facts.packets));
             if let Some((old, old_packets)) = before.replace(now_is)
                 && let Some((new, new_packets)) = &before
             {
@@ -86,21 +87,26 @@ impl Annals {
                 self.clipped.fetch_add(clipped, Ordering::Relaxed);
                 let at = unix_ms(SystemTime::now()) / 1000;
                 let span = u32::try_from((now - began).as_secs().max(1)).unwrap_or(u32::MAX);
-                self.write(&vitals.control, Record { at, span, rows }, keep).await;
+                self.write(&vitals.control, HistoryRecord { at, span, rows }, keep).await;
             }
             states.clear();
             began = now;
         }
     }
 
-    async fn write(&self, control: &Control, record: Record, keep: model::config::HistoryKeep) {
+    async fn write(
+        &self,
+        control: &ControlHandle,
+        record: HistoryRecord,
+        keep: model::config::HistoryRetention,
+    ) {
         let Some(store) = self.store.clone() else { return };
         let events = control.events().clone();
         let write = move || {
             let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
             let written = store.add(&record, &keep);
-            for (path, why) in store.refused() {
-                crate::keep::set_aside(&path, &why, &events);
+            for (path, why) in store.take_refused() {
+                crate::atomic_file::set_aside(&path, &why, &events);
             }
             written
         };
@@ -111,7 +117,7 @@ impl Annals {
             Err(error) => error.to_string(),
         };
         let before = self.failures.fetch_add(1, Ordering::Relaxed);
-        if before.is_multiple_of(QUIET) {
+        if before.is_multiple_of(REPORT_INTERVAL) {
             let text = format!("a record of history is lost: {why}; {} so far", before + 1);
             control.events().warn("history-not-kept", text);
         }
@@ -128,7 +134,7 @@ impl Annals {
         let read = move || {
             let store = store.lock().unwrap_or_else(PoisonError::into_inner).reader();
             let read = store.read(since_unix_ms / 1000, until_unix_ms / 1000)?;
-            Ok(History { failures, ..digest::digest(read, since_unix_ms, until_unix_ms) })
+            Ok(History { failures, ..digest::build_history(read, since_unix_ms, until_unix_ms) })
         };
         tokio::task::spawn_blocking(read).await.map_err(std::io::Error::other)?
     }
@@ -139,8 +145,8 @@ impl Annals {
         services: Vec<String>,
         since: u64,
         until: u64,
-    ) -> std::io::Result<users::Past> {
-        let Some(store) = self.store.clone() else { return Ok(users::Past::new()) };
+    ) -> std::io::Result<users::UserHistory> {
+        let Some(store) = self.store.clone() else { return Ok(users::UserHistory::new()) };
         let read = move || {
             let store = store.lock().unwrap_or_else(PoisonError::into_inner).reader();
             users::read(&store, &services, since, until)
@@ -150,7 +156,11 @@ impl Annals {
 }
 
 /// Adds the time that each server has been in its state.
-fn stay(snapshot: &Snapshot, time: Duration, states: &mut HashMap<ServerId, [u64; 5]>) {
+fn add_state_time(
+    snapshot: &WorkerSnapshot,
+    time: Duration,
+    states: &mut HashMap<ServerId, [u64; 5]>,
+) {
     let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     for view in snapshot.pools.values().flat_map(|pool| &pool.servers) {
         let at = match view.state {
@@ -166,21 +176,21 @@ fn stay(snapshot: &Snapshot, time: Duration, states: &mut HashMap<ServerId, [u64
 
 /// A record's rows but for those of packets.
 fn rows(
-    snapshot: &Snapshot,
-    old: &Sample,
-    new: &Sample,
+    snapshot: &WorkerSnapshot,
+    old: &CounterSample,
+    new: &CounterSample,
     states: &HashMap<ServerId, [u64; 5]>,
-    facts: &Facts,
-) -> Vec<Row> {
-    let connections = u64::from(facts.open.connections);
+    facts: &ProcessFacts,
+) -> Vec<MetricRow> {
+    let connections = u64::from(facts.open_counts.connections);
     let numbers = vec![facts.resident_bytes, facts.descriptors.in_use, connections];
-    let mut rows = vec![Row { name: "process".to_owned(), numbers }];
-    let (no_service, no_server) = (ServiceSums::default(), ServerSums::default());
+    let mut rows = vec![MetricRow { name: "process".to_owned(), numbers }];
+    let (no_service, no_server) = (ServiceTotals::default(), ServerTotals::default());
     // Services that forward packets have rows of their own.
     for view in snapshot.services.values().filter(|view| view.config.packets.is_none()) {
         let Some(sums) = new.services.get(&view.id) else { continue };
         let before = old.services.get(&view.id).unwrap_or(&no_service);
-        rows.push(Row {
+        rows.push(MetricRow {
             name: format!("service/{}", view.config.name),
             numbers: service(before, sums),
         });
@@ -190,21 +200,21 @@ fn rows(
         for view in &pool.servers {
             let sums = new.servers.get(&view.id).map_or(&no_server, AsRef::as_ref);
             let before = old.servers.get(&view.id).map_or(&no_server, AsRef::as_ref);
-            let mut numbers = server(before, sums, u64::from(view.live.in_flight.get()));
+            let mut numbers = server(before, sums, u64::from(view.stats.in_flight.get()));
             numbers.extend(states.get(&view.id).copied().unwrap_or_default());
             let name = format!("server/{}/{}", pool.config.name, view.config.name);
-            rows.push(Row { name, numbers });
+            rows.push(MetricRow { name, numbers });
         }
     }
     rows
 }
 
 /// In the order of `model::history::SERVICE`.
-fn service(old: &ServiceSums, new: &ServiceSums) -> Vec<u64> {
+fn service(old: &ServiceTotals, new: &ServiceTotals) -> Vec<u64> {
     let (was, is) = (&old.counters, &new.counters);
     let slowest = new.phases[4].since(&old.phases[4]).quantile(1.0).unwrap_or_default();
     let grown = |was: u64, is: u64| is.saturating_sub(was);
-    let failed = |of: &model::live::ServiceCounters| of.answered_by_us.get() + of.aborted.get();
+    let failed = |of: &model::stats::ServiceCounters| of.answered_by_us.get() + of.aborted.get();
     vec![
         grown(was.accepted.get(), is.accepted.get()),
         grown(was.refused.get(), is.refused.get()),
@@ -219,7 +229,7 @@ fn service(old: &ServiceSums, new: &ServiceSums) -> Vec<u64> {
 }
 
 /// In the order of `model::history::SERVER`, without the times in states.
-fn server(old: &ServerSums, new: &ServerSums, in_flight: u64) -> Vec<u64> {
+fn server(old: &ServerTotals, new: &ServerTotals, in_flight: u64) -> Vec<u64> {
     let (was, is) = (&old.counters, &new.counters);
     let grown = |was: u64, is: u64| is.saturating_sub(was);
     vec![

@@ -8,40 +8,40 @@ mod child;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use model::config::Hook;
+use model::config::EventHook;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
-use crate::control::Control;
-use crate::event::{Event, Events};
-use crate::probe::seed::seed;
-use child::Ran;
+use crate::control::ControlHandle;
+use crate::event::{DaemonEvent, EventLog};
+use crate::health_check::random_seed::random_seed;
+use child::HookOutcome;
 
 /// Bytes of what a program said that an event repeats.
-const SAID: usize = 512;
+const OUTPUT_SHOWN: usize = 512;
 
 /// One hook at work.
 #[derive(Default)]
-struct Bench {
+struct HookQueue {
     running: usize,
-    waiting: VecDeque<Arc<Event>>,
+    waiting: VecDeque<Arc<DaemonEvent>>,
 }
 
 /// Follows events until the daemon is gone; what runs then is killed.
-pub async fn run(control: Control) {
+pub async fn run(control: ControlHandle) {
     let events = control.events().clone();
     let mut follower = events.follow();
-    let mut benches: HashMap<String, Bench> = HashMap::new();
+    let mut benches: HashMap<String, HookQueue> = HashMap::new();
     let mut running: JoinSet<String> = JoinSet::new();
     loop {
         tokio::select! {
             event = follower.recv() => match event {
                 Ok(event) => {
-                    let hooks = control.picture().config.global.hooks.clone();
+                    let hooks = control.state().config.global.hooks.clone();
                     let event = Arc::new(event);
                     for hook in hooks.iter().filter(|hook| wants(hook, &event)) {
                         let bench = benches.entry(hook.name.clone()).or_default();
-                        take(&events, hook, bench, Arc::clone(&event), &mut running);
+                        enqueue_event(&events, hook, bench, Arc::clone(&event), &mut running);
                     }
                 }
                 Err(RecvError::Lagged(lost)) => {
@@ -53,11 +53,11 @@ pub async fn run(control: Control) {
                 let Ok(name) = done else { continue };
                 let Some(bench) = benches.get_mut(&name) else { continue };
                 bench.running = bench.running.saturating_sub(1);
-                let hooks = control.picture().config.global.hooks.clone();
+                let hooks = control.state().config.global.hooks.clone();
                 match hooks.iter().find(|hook| hook.name == name) {
                     Some(hook) => {
                         if let Some(event) = bench.waiting.pop_front() {
-                            begin(&events, hook, bench, event, &mut running);
+                            start_run(&events, hook, bench, event, &mut running);
                         }
                     }
                     None => bench.waiting.clear(),
@@ -67,20 +67,20 @@ pub async fn run(control: Control) {
     }
 }
 
-fn wants(hook: &Hook, event: &Event) -> bool {
+fn wants(hook: &EventHook, event: &DaemonEvent) -> bool {
     // Trouble with hooks must not make more of it.
     !event.what.starts_with("hook-") && hook.on.iter().any(|on| *on == "all" || *on == event.what)
 }
 
-fn take(
-    events: &Events,
-    hook: &Hook,
-    bench: &mut Bench,
-    event: Arc<Event>,
+fn enqueue_event(
+    events: &EventLog,
+    hook: &EventHook,
+    bench: &mut HookQueue,
+    event: Arc<DaemonEvent>,
     running: &mut JoinSet<String>,
 ) {
     if bench.running < hook.at_once {
-        return begin(events, hook, bench, event, running);
+        return start_run(events, hook, bench, event, running);
     }
     if bench.waiting.len() >= hook.queue {
         let text = format!(
@@ -92,28 +92,28 @@ fn take(
     bench.waiting.push_back(event);
 }
 
-fn begin(
-    events: &Events,
-    hook: &Hook,
-    bench: &mut Bench,
-    event: Arc<Event>,
+fn start_run(
+    events: &EventLog,
+    hook: &EventHook,
+    bench: &mut HookQueue,
+    event: Arc<DaemonEvent>,
     running: &mut JoinSet<String>,
 ) {
     bench.running += 1;
     let (hook, events) = (hook.clone(), events.clone());
     running.spawn(async move {
-        let ran = child::run(&hook.run, &environment(&event), hook.timeout, seed()).await;
-        tell(&events, &hook, &event, &ran);
+        let ran = child::run(&hook.run, &environment(&event), hook.timeout, random_seed()).await;
+        report_outcome(&events, &hook, &event, &ran);
         hook.name
     });
 }
 
 /// The event as a program reads it.
-fn environment(event: &Event) -> Vec<(String, String)> {
+fn environment(event: &DaemonEvent) -> Vec<(String, String)> {
     let level = match event.level {
-        crate::event::Level::Info => "info",
-        crate::event::Level::Warning => "warning",
-        crate::event::Level::Error => "error",
+        crate::event::EventLevel::Info => "info",
+        crate::event::EventLevel::Warning => "warning",
+        crate::event::EventLevel::Error => "error",
     };
     let mut out = vec![
         ("STEELYARD_EVENT".to_owned(), event.what.to_owned()),
@@ -128,21 +128,21 @@ fn environment(event: &Event) -> Vec<(String, String)> {
     out
 }
 
-fn tell(events: &Events, hook: &Hook, event: &Event, ran: &Ran) {
-    let Hook { name, timeout, .. } = hook;
+fn report_outcome(events: &EventLog, hook: &EventHook, event: &DaemonEvent, ran: &HookOutcome) {
+    let EventHook { name, timeout, .. } = hook;
     let what = event.what;
     match ran {
-        Ran::Done { said } => {
-            events.info("hook-ran", format!("hook {name} was told of {what}{}", repeated(said)));
+        HookOutcome::Done { said } => {
+            events.info("hook-ran", format!("hook {name} was told of {what}{}", first_line(said)));
         }
-        Ran::Failed { why, said } => {
-            let text = format!("hook {name}, told of {what}: {why}{}", repeated(said));
+        HookOutcome::Failed { why, said } => {
+            let text = format!("hook {name}, told of {what}: {why}{}", first_line(said));
             events.warn("hook-failed", text);
         }
-        Ran::TooLong { said } => {
+        HookOutcome::TooLong { said } => {
             let text = format!(
                 "hook {name}, told of {what}, was killed after {timeout:?}{}",
-                repeated(said)
+                first_line(said)
             );
             events.warn("hook-timed-out", text);
         }
@@ -150,8 +150,8 @@ fn tell(events: &Events, hook: &Hook, event: &Event, ran: &Ran) {
 }
 
 /// The beginning of what a program said, on one line.
-fn repeated(said: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&said[..said.len().min(SAID)]);
+fn first_line(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&said[..said.len().min(OUTPUT_SHOWN)]);
     let text: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.is_empty() { String::new() } else { format!("; it said: {text}") }
 }

@@ -4,13 +4,13 @@
 //! The thread waits for nobody, so that no load delays a failover. What follows from what it sees is decided by
 //! `links`; packets go through the kernel alone, except those that are held for order (`holder`).
 
-mod asker;
 mod bundle;
+mod delay_equalizer;
 mod device;
-mod holder;
-mod sys;
+mod frame_socket;
+mod link_tracker;
+mod prober;
 mod task;
-mod track;
 pub mod view;
 
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::control::Control;
-use task::End;
-use view::View;
+use crate::control::ControlHandle;
+use task::LinksShutdown;
+use view::LinksView;
 
 /// A failover is urgent; without the right to say so the thread goes on as it is.
 const NICE: i32 = -15;
@@ -30,17 +30,17 @@ const WAIT: Duration = Duration::from_secs(5);
 
 /// The thread, as others see it.
 #[derive(Debug)]
-pub struct Handle {
-    view: watch::Receiver<Arc<View>>,
-    end: mpsc::Sender<End>,
+pub struct LinksHandle {
+    view: watch::Receiver<Arc<LinksView>>,
+    end: mpsc::Sender<LinksShutdown>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Handle {
+impl LinksHandle {
     /// Starts the thread, which follows `control`.
-    pub fn start(control: Control) -> Handle {
+    pub fn start(control: ControlHandle) -> LinksHandle {
         let (end, ended) = mpsc::channel(1);
-        let (show, view) = watch::channel(Arc::new(View::default()));
+        let (show, view) = watch::channel(Arc::new(LinksView::default()));
         let events = control.events().clone();
         let thread = std::thread::Builder::new().name("links".to_owned());
         let thread = thread.spawn(move || {
@@ -52,11 +52,11 @@ impl Handle {
                 Err(error) => events.error("bundle-failed", format!("no runtime: {error}")),
             }
         });
-        Handle { view, end, thread: thread.ok() }
+        LinksHandle { view, end, thread: thread.ok() }
     }
 
     /// How things stand.
-    pub fn view(&self) -> watch::Receiver<Arc<View>> {
+    pub fn view(&self) -> watch::Receiver<Arc<LinksView>> {
         self.view.clone()
     }
 
@@ -64,7 +64,7 @@ impl Handle {
     pub async fn end(&mut self, give: bool) {
         let Some(thread) = self.thread.take() else { return };
         let (done, told) = oneshot::channel();
-        if self.end.send(End { give, done }).await.is_ok() {
+        if self.end.send(LinksShutdown { remove_devices: give, done }).await.is_ok() {
             let _ = tokio::time::timeout(WAIT, told).await;
         }
         if thread.is_finished() {

@@ -12,14 +12,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use l7::socket::{self, Claim, ListenError, OutgoingError};
+use l7::socket::{self, AddressClaim, ListenError, OutgoingError};
 use model::config::SocketOptions;
 
 /// Workers are done with a listener that is closed after this at the latest: before, they take what has come.
 pub const CLOSING: Duration = Duration::from_secs(1);
 
 /// System calls on sockets: a seam, so that refusals can be tested.
-pub trait Sockets: Send {
+pub trait SocketOps: Send {
     /// Bound sockets of one group, which do not listen yet.
     ///
     /// # Errors
@@ -29,19 +29,19 @@ pub trait Sockets: Send {
         address: SocketAddr,
         options: &SocketOptions,
         count: usize,
-        claim: Claim,
+        claim: AddressClaim,
     ) -> Result<Vec<OwnedFd>, ListenError>;
 
     /// Sockets for packets of QUIC beside the bound ones of an address.
     ///
     /// # Errors
     /// The address cannot be had, or a setting was refused.
-    fn packets(
+    fn bind_udp(
         &mut self,
         address: SocketAddr,
         options: &SocketOptions,
         count: usize,
-        claim: Claim,
+        claim: AddressClaim,
         beside: &[OwnedFd],
     ) -> Result<Vec<OwnedFd>, ListenError>;
 
@@ -60,14 +60,17 @@ pub trait Sockets: Send {
     ///
     /// # Errors
     /// A setting was refused.
-    fn alter(&mut self, socket: BorrowedFd<'_>, options: &SocketOptions)
-    -> Result<(), ListenError>;
+    fn set_options(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        options: &SocketOptions,
+    ) -> Result<(), ListenError>;
 
     /// Tries a pool's settings.
     ///
     /// # Errors
     /// A setting or a source address was refused.
-    fn rehearse(
+    fn try_outgoing(
         &mut self,
         source: Option<IpAddr>,
         options: &SocketOptions,
@@ -76,25 +79,25 @@ pub trait Sockets: Send {
 
 /// The kernel's.
 #[derive(Debug)]
-pub struct Kernel;
+pub struct KernelSockets;
 
-impl Sockets for Kernel {
+impl SocketOps for KernelSockets {
     fn bind(
         &mut self,
         address: SocketAddr,
         options: &SocketOptions,
         count: usize,
-        claim: Claim,
+        claim: AddressClaim,
     ) -> Result<Vec<OwnedFd>, ListenError> {
         socket::bind(address, options, count, claim)
     }
 
-    fn packets(
+    fn bind_udp(
         &mut self,
         address: SocketAddr,
         options: &SocketOptions,
         count: usize,
-        claim: Claim,
+        claim: AddressClaim,
         beside: &[OwnedFd],
     ) -> Result<Vec<OwnedFd>, ListenError> {
         socket::packets(address, options, count, claim, beside)
@@ -109,45 +112,45 @@ impl Sockets for Kernel {
         socket::listen(socket, address, options)
     }
 
-    fn alter(
+    fn set_options(
         &mut self,
         socket: BorrowedFd<'_>,
         options: &SocketOptions,
     ) -> Result<(), ListenError> {
-        socket::alter(socket, options)
+        socket::change_options(socket, options)
     }
 
-    fn rehearse(
+    fn try_outgoing(
         &mut self,
         source: Option<IpAddr>,
         options: &SocketOptions,
     ) -> Result<(), OutgoingError> {
-        socket::rehearse(source, options)
+        socket::check_outgoing(source, options)
     }
 }
 
 /// Who keeps listening sockets over the death of this process.
-pub trait Keeper: Send {
+pub trait SocketStore: Send {
     /// Keeps these under a name, which the sockets of one address share.
-    fn keep(&mut self, name: &str, sockets: &[BorrowedFd<'_>]);
+    fn store_sockets(&mut self, name: &str, sockets: &[BorrowedFd<'_>]);
     /// Lets go of everything under a name.
-    fn forget(&mut self, name: &str);
+    fn remove_sockets(&mut self, name: &str);
 }
 
 /// Nobody does.
 #[derive(Debug)]
-pub struct NoKeeper;
+pub struct NoSocketStore;
 
-impl Keeper for NoKeeper {
-    fn keep(&mut self, _name: &str, _sockets: &[BorrowedFd<'_>]) {}
-    fn forget(&mut self, _name: &str) {}
+impl SocketStore for NoSocketStore {
+    fn store_sockets(&mut self, _name: &str, _sockets: &[BorrowedFd<'_>]) {}
+    fn remove_sockets(&mut self, _name: &str) {}
 }
 
 /// The listening sockets of this process.
-pub struct Listeners {
-    sockets: Box<dyn Sockets>,
-    keeper: Box<dyn Keeper>,
-    held: BTreeMap<SocketAddr, Vec<OwnedFd>>,
+pub struct ListenerSet {
+    sockets: Box<dyn SocketOps>,
+    store: Box<dyn SocketStore>,
+    open: BTreeMap<SocketAddr, Vec<OwnedFd>>,
     inherited: BTreeMap<SocketAddr, Vec<OwnedFd>>,
     closed: Vec<(SocketAddr, Instant)>,
     workers: usize,
@@ -155,18 +158,22 @@ pub struct Listeners {
 
 /// Sockets of one address, for both who hold them.
 #[derive(Debug)]
-pub struct Pair {
+pub struct DuplicatedSockets {
     /// For `Listeners::hold`.
-    pub ours: Vec<OwnedFd>,
+    pub for_daemon: Vec<OwnedFd>,
     /// For the workers.
-    pub theirs: Vec<OwnedFd>,
+    pub for_workers: Vec<OwnedFd>,
 }
 
-impl Listeners {
+impl ListenerSet {
     /// None yet; a socket for each of `workers` is opened per address.
-    pub fn new(sockets: Box<dyn Sockets>, keeper: Box<dyn Keeper>, workers: usize) -> Listeners {
+    pub fn new(
+        sockets: Box<dyn SocketOps>,
+        keeper: Box<dyn SocketStore>,
+        workers: usize,
+    ) -> ListenerSet {
         let (held, inherited) = (BTreeMap::new(), BTreeMap::new());
-        Listeners { sockets, keeper, held, inherited, closed: Vec::new(), workers }
+        ListenerSet { sockets, store: keeper, open: held, inherited, closed: Vec::new(), workers }
     }
 
     /// Takes sockets from systemd or from the process before, each under the address that it was configured with.
@@ -188,20 +195,20 @@ impl Listeners {
         quic: bool,
     ) -> Result<Vec<OwnedFd>, ListenError> {
         if let Some(sockets) = self.inherited.get(&address)
-            && sockets.iter().all(|socket| socket::fits(socket.as_fd(), options))
+            && sockets.iter().all(|socket| socket::has_fixed_options(socket.as_fd(), options))
             && sockets.iter().any(|socket| socket::takes_packets(socket.as_fd())) == quic
         {
             for socket in sockets {
-                self.sockets.alter(socket.as_fd(), options)?;
+                self.sockets.set_options(socket.as_fd(), options)?;
             }
             return sockets.iter().map(|socket| duplicate(address, socket)).collect();
         }
-        let ours = self.held.keys().chain(self.inherited.keys());
+        let ours = self.open.keys().chain(self.inherited.keys());
         let beside = ours.filter(|other| other.port() == address.port()).count() > 0;
-        let claim = if beside { Claim::Shared } else { Claim::Alone };
+        let claim = if beside { AddressClaim::Shared } else { AddressClaim::Alone };
         let mut sockets = self.sockets.bind(address, options, self.workers, claim)?;
         if quic {
-            sockets.extend(self.sockets.packets(
+            sockets.extend(self.sockets.bind_udp(
                 address,
                 options,
                 self.workers,
@@ -229,18 +236,18 @@ impl Listeners {
     ///
     /// # Errors
     /// A setting was refused.
-    pub fn alter(
+    pub fn set_options(
         &mut self,
         address: SocketAddr,
         options: &SocketOptions,
         before: &SocketOptions,
     ) -> Result<(), ListenError> {
-        let Some(sockets) = self.held.get(&address) else { return Ok(()) };
+        let Some(sockets) = self.open.get(&address) else { return Ok(()) };
         for socket in sockets {
-            if let Err(refused) = self.sockets.alter(socket.as_fd(), options) {
+            if let Err(refused) = self.sockets.set_options(socket.as_fd(), options) {
                 for socket in sockets {
                     // They had these before: nothing new can be refused, and nothing else could be done.
-                    let _ = self.sockets.alter(socket.as_fd(), before);
+                    let _ = self.sockets.set_options(socket.as_fd(), before);
                 }
                 return Err(refused);
             }
@@ -252,22 +259,26 @@ impl Listeners {
     ///
     /// # Errors
     /// A setting or a source address was refused.
-    pub fn rehearse(
+    pub fn try_outgoing(
         &mut self,
         source: Option<IpAddr>,
         options: &SocketOptions,
     ) -> Result<(), OutgoingError> {
-        self.sockets.rehearse(source, options)
+        self.sockets.try_outgoing(source, options)
     }
 
     /// Duplicates for the workers.
     ///
     /// # Errors
     /// No descriptor is left.
-    pub fn pair(&self, address: SocketAddr, ours: Vec<OwnedFd>) -> Result<Pair, ListenError> {
+    pub fn duplicate_for_workers(
+        &self,
+        address: SocketAddr,
+        ours: Vec<OwnedFd>,
+    ) -> Result<DuplicatedSockets, ListenError> {
         let theirs =
             ours.iter().map(|socket| duplicate(address, socket)).collect::<Result<_, _>>()?;
-        Ok(Pair { ours, theirs })
+        Ok(DuplicatedSockets { for_daemon: ours, for_workers: theirs })
     }
 
     /// Duplicates of what is held, for workers that take an address over.
@@ -275,29 +286,29 @@ impl Listeners {
     /// # Errors
     /// No descriptor is left.
     pub fn duplicates(&self, address: SocketAddr) -> Result<Vec<OwnedFd>, ListenError> {
-        let held = self.held.get(&address).map(Vec::as_slice).unwrap_or_default();
+        let held = self.open.get(&address).map(Vec::as_slice).unwrap_or_default();
         held.iter().map(|socket| duplicate(address, socket)).collect()
     }
 
     /// Holds these under an address from now on, and has them kept; those before are let go.
-    pub fn hold(&mut self, address: SocketAddr, sockets: Vec<OwnedFd>) {
-        let name = kept_name(address);
+    pub fn insert(&mut self, address: SocketAddr, sockets: Vec<OwnedFd>) {
+        let name = fd_store_name(address);
         let inherited = self.inherited.get(&address).and_then(|sockets| sockets.first());
         if !inherited.zip(sockets.first()).is_some_and(|(had, has)| is_same(had, has)) {
             // What is kept is replaced whole: a socket that nobody accepts on must not stay in the group.
-            self.keeper.forget(&name);
+            self.store.remove_sockets(&name);
         }
         // Those that are kept already are known to be the same; were they forgotten first, dying now would lose them.
         let borrowed: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
-        self.keeper.keep(&name, &borrowed);
-        self.held.insert(address, sockets);
+        self.store.store_sockets(&name, &borrowed);
+        self.open.insert(address, sockets);
         self.inherited.remove(&address);
     }
 
     /// Lets go of an address: once the workers have closed theirs nobody listens there.
     pub fn release(&mut self, address: SocketAddr) {
-        self.keeper.forget(&kept_name(address));
-        if self.held.remove(&address).is_some() {
+        self.store.remove_sockets(&fd_store_name(address));
+        if self.open.remove(&address).is_some() {
             self.closed.retain(|(_, at)| at.elapsed() < CLOSING);
             self.closed.push((address, Instant::now()));
         }
@@ -305,7 +316,7 @@ impl Listeners {
 
     /// Whether a refusal may be due to a listener of ours on that port that workers were about to close when the
     /// attempt began. It may have ended long after: who has the port is looked up among all processes.
-    pub fn was_closing(&self, refused: &ListenError, began: Instant) -> bool {
+    pub fn may_be_own_listener(&self, refused: &ListenError, began: Instant) -> bool {
         let closing = |address: SocketAddr| {
             let mut same = self.closed.iter().filter(|(closed, _)| closed.port() == address.port());
             same.any(|(_, at)| began.saturating_duration_since(*at) < CLOSING)
@@ -317,17 +328,17 @@ impl Listeners {
     }
 
     /// Closes what was inherited and is not wanted; says which addresses.
-    pub fn close_unwanted(&mut self) -> Vec<SocketAddr> {
+    pub fn close_unused(&mut self) -> Vec<SocketAddr> {
         let unwanted = std::mem::take(&mut self.inherited);
         for address in unwanted.keys() {
-            self.keeper.forget(&kept_name(*address));
+            self.store.remove_sockets(&fd_store_name(*address));
         }
         unwanted.into_keys().collect()
     }
 
     /// How many sockets are open at an address.
     pub fn open_at(&self, address: SocketAddr) -> usize {
-        self.held.get(&address).map_or(0, Vec::len)
+        self.open.get(&address).map_or(0, Vec::len)
     }
 
     /// Copies of everything held, for the process that takes over.
@@ -340,23 +351,23 @@ impl Listeners {
             let copy = move |socket| duplicate(address, socket).map(|copy| (address, copy));
             sockets.iter().map(copy).collect::<Vec<_>>()
         };
-        self.held.iter().flat_map(copies).collect()
+        self.open.iter().flat_map(copies).collect()
     }
 
     /// Lets go of everything without a word to whoever keeps sockets: they live on in another process.
-    pub fn hand_on(&mut self) {
-        self.held.clear();
+    pub fn forget_all(&mut self) {
+        self.open.clear();
         self.inherited.clear();
     }
 }
 
 /// The name under which systemd keeps the sockets of an address: printable, without a colon (sd_notify(3), FDNAME).
-pub fn kept_name(address: SocketAddr) -> String {
+pub fn fd_store_name(address: SocketAddr) -> String {
     address.to_string().replace(':', "_")
 }
 
 /// The address of such a name.
-pub fn kept_address(name: &str) -> Option<SocketAddr> {
+pub fn fd_store_address(name: &str) -> Option<SocketAddr> {
     name.replace('_', ":").parse().ok()
 }
 

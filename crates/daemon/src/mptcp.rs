@@ -3,7 +3,7 @@
 //!
 //! Sockets speak it by themselves (`socket.mptcp`); what follows from what is found is decided by `links::mptcp`.
 
-mod kept;
+mod state_file;
 pub mod view;
 
 use std::collections::HashMap;
@@ -13,74 +13,79 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use links::mptcp::{self as words, Flow, Spot};
-use links::uplink::source::Own;
-use model::config::{Config, Mptcp, Purpose};
+use links::mptcp::{self as words, MptcpEndpointEntry, MptcpFlow};
+use links::uplink::source::InterfaceNetwork;
+use model::config::{Config, EndpointPurpose, MptcpConfig};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::control::Control;
-use crate::event::Events;
-use crate::uplinks::routes::{Interface, Netlink};
-use crate::uplinks::talk::talk;
-use kept::Kept;
-use view::{Connection, EndpointView, View};
+use crate::control::ControlHandle;
+use crate::event::EventLog;
+use crate::uplinks::nfnetlink::exchange_messages;
+use crate::uplinks::rtnetlink::{RouteNetlink, UplinkInterface};
+use state_file::MptcpStateFile;
+use view::{MptcpConnectionView, MptcpEndpointView, MptcpView};
 
 /// `NETLINK_GENERIC`, `NETLINK_SOCK_DIAG`.
 const GENERIC: isize = 16;
 const DIAGNOSE: isize = 4;
 /// Between two looks: addresses come and go, connections too.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Connections that are shown with their subflows.
-const SHOWN: usize = 64;
+const MAX_LISTED_CONNECTIONS: usize = 64;
 /// How long others wait for the task to end.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// The task, as others see it.
 #[derive(Debug)]
-pub struct Handle {
-    view: watch::Receiver<Arc<View>>,
-    end: mpsc::Sender<(bool, oneshot::Sender<()>)>,
+pub struct MptcpHandle {
+    view: watch::Receiver<Arc<MptcpView>>,
+    stop: mpsc::Sender<(bool, oneshot::Sender<()>)>,
 }
 
-impl Handle {
+impl MptcpHandle {
     /// Starts the task, which follows `control`.
-    pub fn start(control: Control) -> Handle {
+    pub fn start(control: ControlHandle) -> MptcpHandle {
         let (end, ended) = mpsc::channel(1);
-        let (show, view) = watch::channel(Arc::new(View::default()));
+        let (show, view) = watch::channel(Arc::new(MptcpView::default()));
         tokio::spawn(run(control, ended, show));
-        Handle { view, end }
+        MptcpHandle { view, stop: end }
     }
 
     /// How things stand.
-    pub fn view(&self) -> watch::Receiver<Arc<View>> {
+    pub fn view(&self) -> watch::Receiver<Arc<MptcpView>> {
         self.view.clone()
     }
 
     /// Ends the task. `give`: endpoints are removed and limits set back; otherwise they stay.
-    pub async fn end(&self, give: bool) {
+    pub async fn shut_down(&self, give: bool) {
         let (done, told) = oneshot::channel();
-        if self.end.send((give, done)).await.is_ok() {
+        if self.stop.send((give, done)).await.is_ok() {
             let _ = tokio::time::timeout(WAIT, told).await;
         }
     }
 }
 
 async fn run(
-    control: Control,
+    control: ControlHandle,
     mut ended: mpsc::Receiver<(bool, oneshot::Sender<()>)>,
-    show: watch::Sender<Arc<View>>,
+    show: watch::Sender<Arc<MptcpView>>,
 ) {
     let mut pictures = control.watch();
     let events = control.events().clone();
-    let mut life = Life { events, state: None, kept: Kept::default(), trouble: None };
-    let mut look = tokio::time::interval(LOOK);
+    let mut life = MptcpTask {
+        events,
+        state_dir: None,
+        saved_state: MptcpStateFile::default(),
+        last_error: None,
+    };
+    let mut look = tokio::time::interval(POLL_INTERVAL);
     let mut alive = true;
     loop {
         tokio::select! {
             end = ended.recv() => {
                 let Some((give, done)) = end else { return };
                 if give {
-                    life.give();
+                    life.remove_endpoints();
                 }
                 let _ = done.send(());
                 return;
@@ -89,44 +94,44 @@ async fn run(
             _ = look.tick() => {}
         }
         let config = Arc::clone(&pictures.borrow_and_update().config);
-        let view = life.follow(&config).await;
+        let view = life.apply_config(&config).await;
         show.send_replace(Arc::new(view));
     }
 }
 
-struct Life {
-    events: Events,
+struct MptcpTask {
+    events: EventLog,
     /// Where it is kept what was set; `None`: no configuration was seen yet.
-    state: Option<PathBuf>,
-    kept: Kept,
-    trouble: Option<String>,
+    state_dir: Option<PathBuf>,
+    saved_state: MptcpStateFile,
+    last_error: Option<String>,
 }
 
-impl Life {
-    async fn follow(&mut self, config: &Config) -> View {
+impl MptcpTask {
+    async fn apply_config(&mut self, config: &Config) -> MptcpView {
         let state = &config.global.control.state;
-        if self.state.is_none() {
+        if self.state_dir.is_none() {
             // What a process before set, which may have ended in any way.
-            self.kept = Kept::read(state, &self.events);
+            self.saved_state = MptcpStateFile::read(state, &self.events);
         }
-        self.state = Some(state.clone());
-        let wanted = config.mptcp.wanted();
+        self.state_dir = Some(state.clone());
+        let wanted = config.mptcp.is_enabled();
         if !wanted {
-            self.give();
+            self.remove_endpoints();
         }
-        let mut view = View::default();
+        let mut view = MptcpView::default();
         if wanted {
-            match self.stand(config).await {
-                Ok(endpoints) => (view.endpoints, self.trouble) = (endpoints, None),
+            match self.sync_endpoints(config).await {
+                Ok(endpoints) => (view.endpoints, self.last_error) = (endpoints, None),
                 Err(error) => {
                     let why = format!(
                         "no endpoint of Multipath TCP stands: {error}; it takes a kernel with MPTCP, `sysctl \
                          net.mptcp.enabled=1` and CAP_NET_ADMIN"
                     );
-                    if self.trouble.as_ref() != Some(&why) {
+                    if self.last_error.as_ref() != Some(&why) {
                         self.events.warn("mptcp-trouble", why.clone());
                     }
-                    self.trouble = Some(why);
+                    self.last_error = Some(why);
                 }
             }
         }
@@ -135,47 +140,49 @@ impl Life {
         if wanted || speaks {
             (view.count, view.connections) = connections().unwrap_or_default();
         }
-        view.trouble = self.trouble.clone();
+        view.last_error = self.last_error.clone();
         view
     }
 
     /// Has the endpoints of this configuration.
-    async fn stand(&mut self, config: &Config) -> io::Result<Vec<EndpointView>> {
-        let netlink = Netlink::connect()?;
+    async fn sync_endpoints(&mut self, config: &Config) -> io::Result<Vec<MptcpEndpointView>> {
+        let netlink = RouteNetlink::connect()?;
         // One after the other: the kernel tells one list at a time.
         let interfaces = netlink.interfaces();
         let interfaces = interfaces.await?;
         let own = netlink.addresses();
-        let wanted = spots(config, &interfaces, &own.await?);
+        let wanted = wanted_endpoints(config, &interfaces, &own.await?);
         drop(netlink);
         let family = family()?;
-        let (taken, found) = (limits(family)?, there(family)?);
+        let (taken, found) = (limits(family)?, read_endpoints(family)?);
         let most = u32::from(config.mptcp.subflows);
-        let words::Plan { steps, ours } = words::plan(&wanted, &found, &self.kept.spots);
-        let mut kept = self.kept.clone();
+        let words::EndpointPlan { steps, ours } =
+            words::plan_endpoints(&wanted, &found, &self.saved_state.spots);
+        let mut kept = self.saved_state.clone();
         kept.spots = ours;
         if taken != (most, most) {
             kept.limits.get_or_insert(taken);
         }
         // First: of what is set and not kept nobody knows whose it is.
-        self.keep(kept);
+        self.save_state(kept);
         if taken != (most, most) {
-            talk(GENERIC, &[words::limit(family, (most, most))])?;
+            exchange_messages(GENERIC, &[words::set_limits_request(family, (most, most))])?;
         }
         for step in &steps {
-            talk(GENERIC, &[words::change(family, step)])?;
+            exchange_messages(GENERIC, &[words::change_request(family, step)])?;
         }
-        let ours = |spot: &Spot| self.kept.spots.contains(&(spot.id, spot.ip));
-        let view = |spot: Spot| EndpointView { spot, ours: ours(&spot) };
-        Ok(there(family)?.into_iter().map(view).collect())
+        let ours = |spot: &MptcpEndpointEntry| self.saved_state.spots.contains(&(spot.id, spot.ip));
+        let view =
+            |spot: MptcpEndpointEntry| MptcpEndpointView { endpoint: spot, ours: ours(&spot) };
+        Ok(read_endpoints(family)?.into_iter().map(view).collect())
     }
 
-    fn keep(&mut self, kept: Kept) {
-        if self.kept == kept {
+    fn save_state(&mut self, kept: MptcpStateFile) {
+        if self.saved_state == kept {
             return;
         }
-        self.kept = kept;
-        let written = self.state.as_ref().map_or(Ok(()), |state| self.kept.write(state));
+        self.saved_state = kept;
+        let written = self.state_dir.as_ref().map_or(Ok(()), |state| self.saved_state.write(state));
         if let Err(error) = written {
             let text = format!("it cannot be kept which endpoints are ours: {error}");
             self.events.warn("mptcp-trouble", text);
@@ -183,35 +190,38 @@ impl Life {
     }
 
     /// Gives everything up that a process of ours set.
-    fn give(&mut self) {
-        if self.kept.is_empty() {
+    fn remove_endpoints(&mut self) {
+        if self.saved_state.is_empty() {
             return;
         }
         let given = family().and_then(|family| {
-            for step in &words::plan(&[], &there(family)?, &self.kept.spots).steps {
-                talk(GENERIC, &[words::change(family, step)])?;
+            for step in
+                &words::plan_endpoints(&[], &read_endpoints(family)?, &self.saved_state.spots).steps
+            {
+                exchange_messages(GENERIC, &[words::change_request(family, step)])?;
             }
-            if let Some(limits) = self.kept.limits {
-                talk(GENERIC, &[words::limit(family, limits)])?;
+            if let Some(limits) = self.saved_state.limits {
+                exchange_messages(GENERIC, &[words::set_limits_request(family, limits)])?;
             }
             Ok(())
         });
         if let Err(error) = given {
             self.events.warn("mptcp-trouble", format!("endpoints are left: {error}"));
         }
-        self.keep(Kept::default());
+        self.save_state(MptcpStateFile::default());
     }
 }
 
 /// The endpoints that are wanted, on the machine as it is now: an address that is not there yet has none.
-fn spots(config: &Config, interfaces: &HashMap<String, Interface>, own: &[Own]) -> Vec<Spot> {
-    let Mptcp { bundle, endpoints, purpose, .. } = &config.mptcp;
+fn wanted_endpoints(
+    config: &Config,
+    interfaces: &HashMap<String, UplinkInterface>,
+    own: &[InterfaceNetwork],
+) -> Vec<MptcpEndpointEntry> {
+    let MptcpConfig { bundle, endpoints, purpose, .. } = &config.mptcp;
     let number = |name: &String| interfaces.get(name).map(|interface| interface.ifindex);
-    let spot = |ip: IpAddr, ifindex: u32, purpose: Purpose, backup: bool| Spot {
-        id: 0,
-        ip,
-        flags: words::flags(purpose, backup),
-        ifindex,
+    let spot = |ip: IpAddr, ifindex: u32, purpose: EndpointPurpose, backup: bool| {
+        MptcpEndpointEntry { id: 0, ip, flags: words::endpoint_flags(purpose, backup), ifindex }
     };
     let mut spots = Vec::new();
     for one in endpoints.iter().filter(|one| own.iter().any(|own| own.ip == one.address)) {
@@ -228,41 +238,41 @@ fn spots(config: &Config, interfaces: &HashMap<String, Interface>, own: &[Own]) 
 }
 
 fn family() -> io::Result<u16> {
-    let told = talk(GENERIC, &[words::family()])?;
-    let found = told.iter().find_map(|(_, body)| words::family_of(body));
+    let told = exchange_messages(GENERIC, &[words::family_request()])?;
+    let found = told.iter().find_map(|(_, body)| words::parse_family(body));
     found.ok_or_else(|| io::Error::other("the kernel does not name its family"))
 }
 
 fn limits(family: u16) -> io::Result<(u32, u32)> {
-    let told = talk(GENERIC, &[words::limits(family)])?;
-    let found = told.iter().find_map(|(_, body)| words::limits_of(body));
+    let told = exchange_messages(GENERIC, &[words::limits_request(family)])?;
+    let found = told.iter().find_map(|(_, body)| words::parse_limits(body));
     found.ok_or_else(|| io::Error::other("the kernel does not tell its limits"))
 }
 
-fn there(family: u16) -> io::Result<Vec<Spot>> {
-    let told = talk(GENERIC, &[words::list(family)])?;
-    Ok(told.iter().filter_map(|(_, body)| words::spot(body)).collect())
+fn read_endpoints(family: u16) -> io::Result<Vec<MptcpEndpointEntry>> {
+    let told = exchange_messages(GENERIC, &[words::list_request(family)])?;
+    Ok(told.iter().filter_map(|(_, body)| words::parse_endpoint(body)).collect())
 }
 
 /// How many connections there are in this network namespace, and the first with their subflows.
-fn connections() -> io::Result<(usize, Vec<Connection>)> {
-    let mut whole: Vec<Flow> = Vec::new();
-    let mut parts: Vec<Flow> = Vec::new();
+fn connections() -> io::Result<(usize, Vec<MptcpConnectionView>)> {
+    let mut whole: Vec<MptcpFlow> = Vec::new();
+    let mut parts: Vec<MptcpFlow> = Vec::new();
     for v6 in [false, true] {
-        let told = talk(DIAGNOSE, &[words::connections(v6, true)])?;
-        whole.extend(told.iter().filter_map(|(_, body)| words::connection_of(body)));
+        let told = exchange_messages(DIAGNOSE, &[words::connections_request(v6, true)])?;
+        whole.extend(told.iter().filter_map(|(_, body)| words::parse_connection(body)));
     }
     let count = whole.len();
-    whole.truncate(SHOWN);
+    whole.truncate(MAX_LISTED_CONNECTIONS);
     if !whole.is_empty() {
         for v6 in [false, true] {
-            let told = talk(DIAGNOSE, &[words::connections(v6, false)])?;
-            parts.extend(told.iter().filter_map(|(_, body)| words::subflow_of(body)));
+            let told = exchange_messages(DIAGNOSE, &[words::connections_request(v6, false)])?;
+            parts.extend(told.iter().filter_map(|(_, body)| words::parse_subflow(body)));
         }
     }
-    let with = |flow: Flow| {
+    let with = |flow: MptcpFlow| {
         let subflows = parts.iter().filter(|part| part.token == flow.token).copied().collect();
-        Connection { whole: flow, subflows }
+        MptcpConnectionView { summary: flow, subflows }
     };
     Ok((count, whole.into_iter().map(with).collect()))
 }

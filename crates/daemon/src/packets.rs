@@ -5,17 +5,17 @@
 //! a service that forwards packets nothing is loaded and no right is needed.
 
 mod alarms;
-pub mod attach;
-pub mod facts;
+pub mod connection_tables;
+mod flow_samples;
 pub mod fragmenter;
-mod insight;
+pub mod host_facts;
+pub mod interface_selection;
 pub mod netlink;
+pub mod open_plane;
 pub mod order;
-mod shows;
-pub mod site;
-pub mod tables;
 mod task;
 pub mod view;
+mod view_builder;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -23,31 +23,34 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use crate::control::Control;
-use crate::insight::Insight;
-use order::{End, Order, Orders};
-use tables::{Source, Tables};
-use view::View;
+use crate::control::ControlHandle;
+use crate::flow_samples::FlowSampleCollector;
+use connection_tables::{ConnectionTables, ReplicationSource};
+use order::{PlaneCommand, PlaneCommandSender, PlaneExit};
+use view::PacketPlaneView;
 
 /// How long the plane may take to stand before others go on without it.
 const STAND: Duration = Duration::from_secs(10);
 
 /// The packet plane, as others see it.
 #[derive(Debug)]
-pub struct Handle {
-    view: watch::Receiver<Arc<View>>,
-    insight: Arc<Insight>,
-    tables: watch::Receiver<Option<Arc<Tables>>>,
-    orders: Orders,
+pub struct PacketPlaneHandle {
+    view: watch::Receiver<Arc<PacketPlaneView>>,
+    flow_samples: Arc<FlowSampleCollector>,
+    tables: watch::Receiver<Option<Arc<ConnectionTables>>>,
+    commands: PlaneCommandSender,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Handle {
+impl PacketPlaneHandle {
     /// Starts the thread, which follows `control` and takes its orders from `inbox`.
-    pub fn start(control: Control, (orders, inbox): (Orders, mpsc::Receiver<Order>)) -> Handle {
-        let insight = Arc::new(Insight::default());
+    pub fn start(
+        control: ControlHandle,
+        (orders, inbox): (PlaneCommandSender, mpsc::Receiver<PlaneCommand>),
+    ) -> PacketPlaneHandle {
+        let insight = Arc::new(FlowSampleCollector::default());
         let sees = Arc::clone(&insight);
-        let (show, view) = watch::channel(Arc::new(View::default()));
+        let (show, view) = watch::channel(Arc::new(PacketPlaneView::default()));
         let (give, tables) = watch::channel(None);
         let events = control.events().clone();
         let thread = std::thread::Builder::new().name("packets".to_owned());
@@ -58,38 +61,44 @@ impl Handle {
                 Err(error) => events.error("packets-failed", format!("no runtime: {error}")),
             }
         });
-        Handle { view, insight, tables, orders, thread: thread.ok() }
+        PacketPlaneHandle {
+            view,
+            flow_samples: insight,
+            tables,
+            commands: orders,
+            thread: thread.ok(),
+        }
     }
 
     /// How things stand.
-    pub fn view(&self) -> watch::Receiver<Arc<View>> {
+    pub fn view(&self) -> watch::Receiver<Arc<PacketPlaneView>> {
         self.view.clone()
     }
 
     /// What watched connections showed.
-    pub fn insight(&self) -> Arc<Insight> {
-        Arc::clone(&self.insight)
+    pub fn flow_samples(&self) -> Arc<FlowSampleCollector> {
+        Arc::clone(&self.flow_samples)
     }
 
     /// The tables of connections, and how to have them hashed otherwise, for replication.
-    pub fn source(&self) -> Source {
-        Source { tables: self.tables.clone(), orders: self.orders.clone() }
+    pub fn replication_source(&self) -> ReplicationSource {
+        ReplicationSource { tables: self.tables.clone(), commands: self.commands.clone() }
     }
 
     /// Waits, not for ever, until what is asked for was carried out or refused with its reason.
-    pub fn settled(&self) -> impl Future<Output = ()> + use<> {
+    pub fn wait_settled(&self) -> impl Future<Output = ()> + use<> {
         let mut view = self.view();
         async move {
-            let settled = view.wait_for(|view| view.settled);
+            let settled = view.wait_for(|view| view.is_settled);
             // Whatever keeps it is told by the thread, and stands in `status`.
             let _ = tokio::time::timeout(STAND, settled).await;
         }
     }
 
     /// Ends the thread; what a second call says does not count any more.
-    pub async fn end(&mut self, end: End) {
+    pub async fn shut_down(&mut self, end: PlaneExit) {
         let Some(thread) = self.thread.take() else { return };
-        self.orders.end(end).await;
+        self.commands.shut_down(end).await;
         if thread.is_finished() {
             let _ = thread.join();
         }

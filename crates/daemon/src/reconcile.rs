@@ -3,16 +3,16 @@
 //! `book` makes the next state from the old one and a configuration (pure), `step` says what has to be done to
 //! listeners (pure), `act` does it. Nothing here reads a file or talks to a user.
 
-pub mod act;
-pub mod book;
-pub mod engine;
+pub mod applied_state;
+pub mod apply;
 #[cfg(test)]
 pub mod fake;
-pub(crate) mod kept;
-pub mod memory;
+pub mod listener_step;
 pub mod overlay;
-pub mod secure;
-pub mod server;
-pub mod step;
+pub(crate) mod preserved;
+pub mod saved_state;
+pub mod server_state;
 #[cfg(test)]
 mod tests;
+pub mod tls_materials;
+pub mod traffic_engine;

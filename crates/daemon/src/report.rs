@@ -10,25 +10,25 @@ pub mod counts;
 pub mod explain;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod flow_samples;
 pub mod heartbeat;
-pub mod insight;
 pub mod links;
 pub mod mptcp;
 pub mod names;
 pub mod packets;
-mod parts;
 pub mod refused;
+pub mod report_sources;
 pub mod request;
 mod rules;
 pub mod sample;
+pub mod slo;
 pub mod slow;
+mod slow_parts;
 pub mod status;
-pub mod sums;
 #[cfg(test)]
 mod tests;
+pub mod totals;
 pub mod uplinks;
-pub mod users;
-pub mod vitals;
 pub mod vrrp;
 
 use std::time::{Duration, SystemTime};
@@ -38,31 +38,34 @@ use api::types::{
     ServiceCounts, ServiceReport,
 };
 use l7::PortUse;
-use model::config::Forward;
-use model::live::pool::PoolCounters;
-use model::live::{HistogramSum, Phases};
-use model::snapshot::{PoolView, ServerView, Snapshot};
+use model::config::ForwardingMode;
+use model::snapshot::{PoolView, ServerView, WorkerSnapshot};
+use model::stats::pool::PoolCounters;
+use model::stats::{ExchangePhaseHistograms, HistogramSum};
 
-use crate::headroom::Row;
-use counts::{add, octaves, phase, rate, server, server_count, service};
-use sample::Sample;
-use sums::{ServerSums, ServiceSums};
-use vitals::{Facts, unix_ms};
+use crate::headroom::HeadroomRow;
+use counts::{
+    add_counts, octave_counts, phase_times, server_count, server_counts, service_counts,
+    total_and_rate,
+};
+use report_sources::{ProcessFacts, unix_ms};
+use sample::CounterSample;
+use totals::{ServerTotals, ServiceTotals};
 
 /// Limits that one report shows: the fullest.
 const HEADROOM: usize = 250;
 
 /// What passed between two samples of `snapshot`.
-pub fn report(
-    snapshot: &Snapshot,
-    before: &Sample,
-    now: &Sample,
-    facts: &Facts,
+pub fn build_report(
+    snapshot: &WorkerSnapshot,
+    before: &CounterSample,
+    now: &CounterSample,
+    facts: &ProcessFacts,
     at: SystemTime,
 ) -> Report {
     let interval = now.at.saturating_duration_since(before.at);
     let seconds = interval.as_secs_f64();
-    let (none, no_server) = (ServiceSums::default(), ServerSums::default());
+    let (none, no_server) = (ServiceTotals::default(), ServerTotals::default());
     let mut views: Vec<_> = snapshot.services.values().collect();
     views.sort_by(|a, b| a.config.name.cmp(&b.config.name));
     let mut total = ServiceCounts::default();
@@ -71,23 +74,27 @@ pub fn report(
     for view in views {
         let Some(sums) = now.services.get(&view.id) else { continue };
         let old = before.services.get(&view.id).unwrap_or(&none);
-        let counts = service(old, sums, seconds, defect);
-        add(&mut total, &counts);
+        let counts = service_counts(old, sums, seconds, defect);
+        add_counts(&mut total, &counts);
         for (all, (new, old)) in times.iter_mut().zip(sums.phases.iter().zip(&old.phases)) {
             merge(all, &new.since(old));
         }
         services.push(ServiceReport {
             name: view.config.name.clone(),
-            forward: forward(view.config.forward),
+            forward: forwarding_name(view.config.forward),
             counts,
-            rules: rules::of(view),
-            affinity: rules::affinity(view),
-            users: users::report(old.users.as_ref(), sums.users.as_ref(), seconds),
+            rules: rules::rule_reports(view),
+            affinity: rules::affinity_report(view),
+            users: slo::users_report(old.users.as_ref(), sums.users.as_ref(), seconds),
         });
     }
-    total.phases = Phases::NAMES.iter().zip(&times).map(|(name, sum)| phase(name, sum)).collect();
+    total.phases = ExchangePhaseHistograms::NAMES
+        .iter()
+        .zip(&times)
+        .map(|(name, sum)| phase_times(name, sum))
+        .collect();
     if let (Some(whole), [.., sum]) = (total.phases.last_mut(), &times) {
-        whole.octaves = octaves(sum);
+        whole.octaves = octave_counts(sum);
     }
 
     let mut views: Vec<_> = snapshot.pools.values().collect();
@@ -112,12 +119,12 @@ pub fn report(
         total,
         services,
         pools: views.into_iter().map(|view| pool(view)).collect(),
-        ports: facts.ports.iter().map(port).collect(),
+        ports: facts.port_usage.iter().map(port).collect(),
         headroom: facts.headroom.iter().take(HEADROOM).map(headroom).collect(),
-        packets: packets::report(&facts.packets, snapshot),
+        packets: packets::packets_report(&facts.packets, snapshot),
         names: names::report(&facts.names),
         members: vrrp::report(&facts.vrrp),
-        peers: heartbeat::report(&facts.vrrp),
+        peers: heartbeat::heartbeat_reports(&facts.vrrp),
     }
 }
 
@@ -134,7 +141,7 @@ fn pool_counts(
     rows.filter(|(_, (new, _))| *new > 0)
         .map(|(name, (new, old))| NamedCount {
             name: (*name).to_owned(),
-            count: rate(old, new, seconds),
+            count: total_and_rate(old, new, seconds),
         })
         .collect()
 }
@@ -149,34 +156,34 @@ fn port(row: &PortUse) -> PortReport {
     }
 }
 
-fn headroom(row: &Row) -> HeadroomReport {
+fn headroom(row: &HeadroomRow) -> HeadroomReport {
     HeadroomReport {
-        resource: row.now.what.to_owned(),
-        of: row.now.of.clone(),
-        used: row.now.used,
-        limit: row.now.limit,
+        resource: row.usage.resource.to_owned(),
+        of: row.usage.subject.clone(),
+        used: row.usage.used,
+        limit: row.usage.limit,
         exhausted_in_ms: row.exhausted_in.map(millis),
     }
 }
 
 /// The method, as written.
-pub fn forward(method: Forward) -> String {
+pub fn forwarding_name(method: ForwardingMode) -> String {
     method.name().into()
 }
 
 fn server_report(
     view: &ServerView,
-    old: &ServerSums,
-    sums: &ServerSums,
+    old: &ServerTotals,
+    sums: &ServerTotals,
     seconds: f64,
 ) -> ServerReport {
-    let parts = server(old, sums, seconds);
+    let parts = server_counts(old, sums, seconds);
     let count = |field| server_count(old, sums, seconds, field);
     ServerReport {
         name: view.config.name.clone(),
         state: view.state,
-        in_flight: view.live.in_flight.get(),
-        connections: view.live.connections.get(),
+        in_flight: view.stats.in_flight.get(),
+        connections: view.stats.connections.get(),
         connects: count(|c| &c.connects),
         connect_failed: count(|c| &c.connect_failed),
         requests: count(|c| &c.requests),
@@ -194,9 +201,9 @@ fn server_report(
 /// Lines dropped: by the full queue (services count those) and by the target.
 fn process(
     total: &ServiceCounts,
-    before: &Sample,
-    now: &Sample,
-    facts: &Facts,
+    before: &CounterSample,
+    now: &CounterSample,
+    facts: &ProcessFacts,
     seconds: f64,
 ) -> Process {
     let queue = total
@@ -204,13 +211,13 @@ fn process(
         .iter()
         .find(|limit| limit.name == "log-lines-dropped")
         .map(|limit| limit.count);
-    let mut log_lines_dropped = rate(before.log_dropped, now.log_dropped, seconds);
+    let mut log_lines_dropped = total_and_rate(before.log_dropped, now.log_dropped, seconds);
     log_lines_dropped += queue.unwrap_or_default();
     Process {
         descriptors: facts.descriptors,
         resident_bytes: facts.resident_bytes,
-        held_bytes: facts.open.held_bytes,
-        piped_bytes: facts.open.piped_bytes,
+        held_bytes: facts.open_counts.held_bytes,
+        piped_bytes: facts.open_counts.piped_bytes,
         kernel_tcp_bytes: facts.kernel_tcp_bytes,
         log_lines_dropped,
     }

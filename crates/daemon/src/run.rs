@@ -2,8 +2,8 @@
 //!
 //! What runs is put together by `house`; this file adds the process around it: file, signals, systemd, upgrades.
 
-pub mod absent;
-mod limit;
+mod descriptor_limit;
+pub mod host_check;
 mod process;
 mod signals;
 mod successor;
@@ -14,29 +14,29 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::config::{Checked, Control, Findings, SOCKET, load};
+use model::config::{CheckedConfig, ConfigFindings, ControlConfig, DEFAULT_SOCKET, load};
 
-use crate::control::{Change, Leave, Origin, Way};
-use crate::cover::{Cover, laid};
-use crate::event::{Events, Form};
-use crate::house::{BuildError, House, Plan};
-use crate::keep;
-use crate::listeners::Keeper;
-use crate::secrets::{As, Exposed, exposed};
-use crate::serve::bind::{BindError, Over, bind};
-use crate::systemd::{self, Notify};
-use crate::upgrade::frame::Offer;
+use crate::api_server::control_socket::{ControlSocketError, ReplacePolicy, bind};
+use crate::app::{App, AppBuildError, AppOptions};
+use crate::atomic_file;
+use crate::config_overlay::{ConfigOverlay, apply_overlay};
+use crate::control::{ChangeOrigin, ChangeTrigger, ConfigChange, ShutdownRequest};
+use crate::event::{EventLog, LogFormat};
+use crate::listeners::SocketStore;
+use crate::secrets::{ExposedFile, FileReader, find_exposed_files};
+use crate::systemd::{self, SystemdNotifier};
+use crate::upgrade::message::UpgradeOffer;
+use crate::upgrade::new_process::{TakeError, TakenOverState, take_over};
 use crate::upgrade::socket_beside;
-use crate::upgrade::spawn::Program;
-use crate::upgrade::take::{TakeError, Taken, take};
-use process::{Around, Doors, FILE_BYTES, Process};
-use signals::Signals;
+use crate::upgrade::spawn::UpgradeProgram;
+use process::{FILE_BYTES, ProcessContext, ProcessSockets, RunningDaemon};
+use signals::SignalListener;
 
 /// Only root and our own user may take over.
 const UPGRADE_MODE: u32 = 0o600;
 
 /// Background work that is still under way at the end gets this long.
-const LEAVE: std::time::Duration = std::time::Duration::from_millis(200);
+const BACKGROUND_GRACE: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub struct RunOptions {
     /// Take over from the daemon that is running: its sockets, and what is in force there rather than in the file.
     pub takeover: bool,
     /// The form of the daemon's own events.
-    pub events: Form,
+    pub events: LogFormat,
 }
 
 /// Why it did not run.
@@ -63,12 +63,12 @@ pub enum RunError {
     },
     /// The file has mistakes.
     #[error("{0}")]
-    Invalid(Findings),
+    Invalid(ConfigFindings),
     /// Files of secrets that others can use.
     #[error("{}", exposed.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Exposed {
         /// Each.
-        exposed: Vec<Exposed>,
+        exposed: Vec<ExposedFile>,
     },
     /// The process cannot be set up.
     #[error("cannot {action}: {source}")]
@@ -81,13 +81,13 @@ pub enum RunError {
     },
     /// The API's socket.
     #[error(transparent)]
-    Bind(#[from] BindError),
+    Bind(#[from] ControlSocketError),
     /// There was nothing to take over.
     #[error(transparent)]
-    Take(#[from] TakeError),
+    Takeover(#[from] TakeError),
     /// Something that runs.
     #[error(transparent)]
-    Build(#[from] BuildError),
+    Build(#[from] AppBuildError),
 }
 
 impl RunError {
@@ -103,121 +103,138 @@ impl RunError {
 /// It could not start; nothing is left behind.
 pub fn run(options: RunOptions) -> Result<(), RunError> {
     // Before anything else is opened: systemd hands descriptors over by number.
-    let kept = systemd::kept_sockets();
+    let kept = systemd::stored_sockets();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(in_the_way("start the runtime"))?;
-    let events = Events::stderr(options.events);
-    let result = runtime.block_on(life(&options, kept, &events));
+    let runtime = runtime.map_err(startup_error("start the runtime"))?;
+    let events = EventLog::stderr(options.events);
+    let result = runtime.block_on(run_daemon(&options, kept, &events));
     // A look-up that hangs in the system's resolver must not keep the process.
-    runtime.shutdown_timeout(LEAVE);
+    runtime.shutdown_timeout(BACKGROUND_GRACE);
     events.flush();
     result
 }
 
-async fn life(
+async fn run_daemon(
     options: &RunOptions,
     kept: Vec<(SocketAddr, OwnedFd)>,
-    events: &Events,
+    events: &EventLog,
 ) -> Result<(), RunError> {
-    let written = read(&options.config, events)?;
-    let mut signals = Signals::new().map_err(in_the_way("listen for signals"))?;
-    limit::raise_descriptors(events);
-    let notify = Notify::from_environment();
-    let around = Around {
+    let written = load_config(&options.config, events)?;
+    let mut signals = SignalListener::new().map_err(startup_error("listen for signals"))?;
+    descriptor_limit::raise_descriptors(events);
+    let notify = SystemdNotifier::from_environment();
+    let around = ProcessContext {
         config: options.config.clone(),
         events: events.clone(),
         notify: notify.clone(),
-        watchdog: systemd::watchdog(std::env::var("WATCHDOG_USEC").ok().as_deref()),
-        program: Program::this().ok(),
+        watchdog: systemd::watchdog_interval(std::env::var("WATCHDOG_USEC").ok().as_deref()),
+        upgrade_program: UpgradeProgram::current().ok(),
     };
-    let start = Start { config: options.config.clone(), events: events.clone(), notify };
+    let start = ProcessStart { config: options.config.clone(), events: events.clone(), notify };
     let (house, doors) = if options.takeover {
         start.take_over(written).await?
     } else {
-        start.fresh(written, kept).await?
+        start.start_alone(written, kept).await?
     };
-    let opened = Process::open(house, doors, around);
-    let mut process = opened.map_err(in_the_way("open the API's socket"))?;
+    let opened = RunningDaemon::open(house, doors, around);
+    let mut process = opened.map_err(startup_error("open the API's socket"))?;
     let how = process.serve(&mut signals).await;
-    process.leave(how, &mut signals).await;
+    process.shut_down(how, &mut signals).await;
     Ok(())
 }
 
 /// A configuration that was read.
-struct Written {
+struct LoadedConfig {
     text: String,
     file: String,
-    origin: Origin,
-    checked: Checked,
+    origin: ChangeOrigin,
+    checked: CheckedConfig,
     /// The file's own text.
     base: Arc<str>,
 }
 
-fn read(path: &Path, events: &Events) -> Result<Written, RunError> {
+fn load_config(path: &Path, events: &EventLog) -> Result<LoadedConfig, RunError> {
     let failed = |source| RunError::Read { path: path.to_owned(), source };
-    let text = keep::read(path, FILE_BYTES).map_err(failed)?;
+    let text = atomic_file::read(path, FILE_BYTES).map_err(failed)?;
     let text = text.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
     let file = path.display().to_string();
     let base: Arc<str> = text.into();
-    let text = laid(&base, &file, events);
+    let text = apply_overlay(&base, &file, events);
     let checked = load(&text, &file).map_err(RunError::Invalid)?;
-    let exposed = exposed(&checked.config, As::Reader);
+    let exposed = find_exposed_files(&checked.config, FileReader::ProcessUser);
     if !exposed.is_empty() {
         return Err(RunError::Exposed { exposed });
     }
-    Ok(Written { text, file, origin: Origin::new("run", Way::Start), checked, base })
+    Ok(LoadedConfig {
+        text,
+        file,
+        origin: ChangeOrigin::new("run", ChangeTrigger::Start),
+        checked,
+        base,
+    })
 }
 
 /// The two ways to start.
-struct Start {
+struct ProcessStart {
     config: PathBuf,
-    events: Events,
-    notify: Notify,
+    events: EventLog,
+    notify: SystemdNotifier,
 }
 
-impl Start {
+impl ProcessStart {
     /// Alone: the doors first, so that a second daemon finds the first one before it touches anything.
-    async fn fresh(
+    async fn start_alone(
         &self,
-        written: Written,
+        written: LoadedConfig,
         kept: Vec<(SocketAddr, OwnedFd)>,
-    ) -> Result<(House, Option<Doors>), RunError> {
-        let doors = self.doors(&written.checked.config.global.control, Over::Dead)?;
-        let house = House::build(self.plan(written, kept)).await.inspect_err(|_| {
+    ) -> Result<(App, Option<ProcessSockets>), RunError> {
+        let doors =
+            self.bind_sockets(&written.checked.config.global.control, ReplacePolicy::StaleOnly)?;
+        let house = App::build(self.plan(written, kept)).await.inspect_err(|_| {
             for bound in doors.iter().flat_map(|doors| [&doors.control, &doors.upgrade]) {
-                bound.place().remove();
+                bound.socket_path().remove();
             }
         })?;
         Ok((house, doors))
     }
 
     /// From the daemon that is running: the doors last, so that it keeps them if we fail.
-    async fn take_over(&self, written: Written) -> Result<(House, Option<Doors>), RunError> {
+    async fn take_over(
+        &self,
+        written: LoadedConfig,
+    ) -> Result<(App, Option<ProcessSockets>), RunError> {
         let running = written.checked.config.global.control.socket.clone();
-        let mut taken = take(&socket_beside(&running)).await?;
-        let written = self.in_force(&taken, written);
+        let mut taken = take_over(&socket_beside(&running)).await?;
+        let written = self.adopt_active_config(&taken, written);
         let control = written.checked.config.global.control.clone();
         let sockets = std::mem::take(&mut taken.sockets);
         let before = (taken.offer.generation, taken.offer.memory.clone());
-        let plan = Plan { before: Some(before), ..self.plan(written, sockets) };
-        let mut house = House::build(plan).await?;
+        let plan = AppOptions { predecessor: Some(before), ..self.plan(written, sockets) };
+        let mut house = App::build(plan).await?;
         let before = taken.offer.pid;
-        match taken.ready().await {
+        match taken.confirm_ready().await {
             Ok(line) => house.follow_predecessor(before, line),
             Err(error) => {
                 // What we have accepted meanwhile is finished.
-                let how = Leave { handed: true, limit: None, detach: true };
-                house.leave(how, std::future::pending()).await;
+                let how = ShutdownRequest { handed_over: true, limit: None, detach: true };
+                house.shut_down(how, std::future::pending()).await;
                 return Err(error.into());
             }
         }
-        Ok((house, self.doors(&control, Over::Living)?))
+        Ok((house, self.bind_sockets(&control, ReplacePolicy::RunningDaemon)?))
     }
 
     /// The sockets; `None`: nobody has chosen a path, and there can be none at the usual one. Traffic needs none.
-    fn doors(&self, control: &Control, over: Over) -> Result<Option<Doors>, BindError> {
-        match doors(control, over) {
-            Err(error) if control.socket == Path::new(SOCKET) && error.is_no_room() => {
+    fn bind_sockets(
+        &self,
+        control: &ControlConfig,
+        over: ReplacePolicy,
+    ) -> Result<Option<ProcessSockets>, ControlSocketError> {
+        match control_paths(control, over) {
+            Err(error)
+                if control.socket == Path::new(DEFAULT_SOCKET)
+                    && error.is_unwritable_directory() =>
+            {
                 let text = format!(
                     "{error}; the API is served by no socket, and this process can be asked for nothing but by signals \
                      and over TCP: set `socket` in `global.control` to a path that can be written"
@@ -230,10 +247,10 @@ impl Start {
     }
 
     /// What is in force in the process before, if this one understands it; the file may say something else by now.
-    fn in_force(&self, taken: &Taken, written: Written) -> Written {
+    fn adopt_active_config(&self, taken: &TakenOverState, written: LoadedConfig) -> LoadedConfig {
         let offer = &taken.offer;
         if offer.text == written.text {
-            return Written { origin: offer.origin.clone(), ..written };
+            return LoadedConfig { origin: offer.origin.clone(), ..written };
         }
         match load(&offer.text, &offer.file) {
             Ok(checked) => {
@@ -244,8 +261,8 @@ impl Start {
                 self.events.warn("file-differs", text);
                 let (text, file) = (offer.text.clone(), offer.file.clone());
                 let origin = offer.origin.clone();
-                let base = self.base_of(offer, &written);
-                Written { text, file, origin, checked, base }
+                let base = self.active_base_text(offer, &written);
+                LoadedConfig { text, file, origin, checked, base }
             }
             Err(findings) => {
                 let text = format!(
@@ -259,39 +276,42 @@ impl Start {
     }
 
     /// The file's text that what is in force in the process before was made of.
-    fn base_of(&self, offer: &Offer, written: &Written) -> Arc<str> {
-        let kept = Cover::read(&written.checked.config.global.control.state);
+    fn active_base_text(&self, offer: &UpgradeOffer, written: &LoadedConfig) -> Arc<str> {
+        let kept = ConfigOverlay::read(&written.checked.config.global.control.state);
         let same = kept.ok().flatten().filter(|cover| cover.text == offer.text);
         same.map_or_else(|| offer.text.as_str().into(), |cover| cover.base.into())
     }
 
-    fn plan(&self, written: Written, inherited: Vec<(SocketAddr, OwnedFd)>) -> Plan {
-        let Written { text, file, origin, checked, base } = written;
+    fn plan(&self, written: LoadedConfig, inherited: Vec<(SocketAddr, OwnedFd)>) -> AppOptions {
+        let LoadedConfig { text, file, origin, checked, base } = written;
         for warning in &checked.warnings {
             self.events.warn("configuration", warning.to_string());
         }
         let global = checked.config.global;
-        let keeper: Box<dyn Keeper> = Box::new(self.notify.clone());
-        Plan {
-            change: Change { base: Some(base), ..Change::new(text, file, origin) },
+        let keeper: Box<dyn SocketStore> = Box::new(self.notify.clone());
+        AppOptions {
+            change: ConfigChange { base: Some(base), ..ConfigChange::new(text, file, origin) },
             state: Some(global.control.state.clone()),
             file: Some(self.config.clone()),
             global,
             inherited,
-            before: None,
-            keeper,
+            predecessor: None,
+            socket_store: keeper,
             events: self.events.clone(),
         }
     }
 }
 
-fn doors(config: &Control, over: Over) -> Result<Doors, BindError> {
+fn control_paths(
+    config: &ControlConfig,
+    over: ReplacePolicy,
+) -> Result<ProcessSockets, ControlSocketError> {
     let control = bind(&config.socket, config.mode, over)?;
-    let upgrade = bind(&socket_beside(&config.socket), UPGRADE_MODE, Over::Living);
-    let upgrade = upgrade.inspect_err(|_| control.place().remove())?;
-    Ok(Doors { control, upgrade })
+    let upgrade = bind(&socket_beside(&config.socket), UPGRADE_MODE, ReplacePolicy::RunningDaemon);
+    let upgrade = upgrade.inspect_err(|_| control.socket_path().remove())?;
+    Ok(ProcessSockets { control, upgrade })
 }
 
-fn in_the_way(action: &'static str) -> impl Fn(io::Error) -> RunError {
+fn startup_error(action: &'static str) -> impl Fn(io::Error) -> RunError {
     move |source| RunError::Process { action, source }
 }

@@ -4,61 +4,61 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use files::secret::{Kept, SecretError, judge, judge_mode};
+use files::secret::{SecretError, SecretProtection, check_access, check_mode};
 use model::config::Config;
-use model::config::secrets::{Holds, SecretFile};
+use model::config::secrets::{SecretContent, SecretFile};
 
-use crate::tls::files::{expand, key_of};
+use crate::tls::cert_files::{expand_paths, key_file_for};
 
 /// A file that others could use.
 #[derive(Debug)]
-pub struct Exposed {
+pub struct ExposedFile {
     /// The key that names it.
     pub key: String,
     /// Why it is no secret, and what mends it.
-    pub why: SecretError,
+    pub error: SecretError,
 }
 
-impl fmt::Display for Exposed {
+impl fmt::Display for ExposedFile {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "{}: {}", self.key, self.why)
+        write!(to, "{}: {}", self.key, self.error)
     }
 }
 
 /// As whom files are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum As {
+pub enum FileReader {
     /// The user of this process, who will read them.
-    Reader,
+    ProcessUser,
     /// Anybody, who checks for a daemon of another user: owners are not judged.
     Anybody,
 }
 
 /// Files of secrets that others could use.
-pub fn exposed(config: &Config, by: As) -> Vec<Exposed> {
-    let mut out: Vec<Exposed> = Vec::new();
-    for SecretFile { key, path, holds } in config.secret_files() {
+pub fn find_exposed_files(config: &Config, by: FileReader) -> Vec<ExposedFile> {
+    let mut out: Vec<ExposedFile> = Vec::new();
+    for SecretFile { key, path, content: holds } in config.secret_files() {
         let (files, kept) = match holds {
-            Holds::Certificate => (keys(&path), Kept::Unread),
-            Holds::Secret => (vec![path], Kept::Unread),
-            Holds::Tokens => (vec![path], Kept::Unwritten),
+            SecretContent::Certificate => (keys(&path), SecretProtection::NotReadable),
+            SecretContent::Secret => (vec![path], SecretProtection::NotReadable),
+            SecretContent::Tokens => (vec![path], SecretProtection::NotWritable),
         };
-        let found = files.iter().filter_map(|file| fault(file, kept, by));
-        out.extend(found.map(|why| Exposed { key: key.clone(), why }));
+        let found = files.iter().filter_map(|file| check_file(file, kept, by));
+        out.extend(found.map(|why| ExposedFile { key: key.clone(), error: why }));
     }
     out
 }
 
 fn keys(path: &Path) -> Vec<PathBuf> {
-    let files = expand(&[path.to_owned()]).unwrap_or_default();
-    files.iter().filter_map(|file| key_of(file)).collect()
+    let files = expand_paths(&[path.to_owned()]).unwrap_or_default();
+    files.iter().filter_map(|file| key_file_for(file)).collect()
 }
 
-fn fault(file: &Path, kept: Kept, by: As) -> Option<SecretError> {
+fn check_file(file: &Path, kept: SecretProtection, by: FileReader) -> Option<SecretError> {
     let about = std::fs::metadata(file).ok()?;
     let judged = match by {
-        As::Reader => judge(file, &about, kept),
-        As::Anybody => judge_mode(file, &about, kept),
+        FileReader::ProcessUser => check_access(file, &about, kept),
+        FileReader::Anybody => check_mode(file, &about, kept),
     };
     judged.err()
 }
@@ -69,7 +69,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::temp_dir::Scratch;
 
     /// A configuration that names a file of each kind.
     fn config(at: &Path) -> Config {
@@ -93,7 +93,10 @@ mod tests {
     fn every_kind_of_secret_is_refused_when_others_can_use_it() {
         let room = Scratch::new("exposed").unwrap();
         let config = config(room.path());
-        assert!(exposed(&config, As::Reader).is_empty(), "nothing is there yet");
+        assert!(
+            find_exposed_files(&config, FileReader::ProcessUser).is_empty(),
+            "nothing is there yet"
+        );
         let made = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).unwrap();
         let (chain, key) = (made.cert.pem(), made.signing_key.serialize_pem());
         let both = format!("{chain}{key}");
@@ -116,13 +119,16 @@ mod tests {
         }
         let named = config.secret_files().len();
         assert_eq!(named, files.len(), "each kind is walked");
-        assert!(exposed(&config, As::Reader).is_empty(), "all are ours alone");
+        assert!(
+            find_exposed_files(&config, FileReader::ProcessUser).is_empty(),
+            "all are ours alone"
+        );
         for (name, _, readable) in files {
             let file = room.path().join(name);
             for mode in [0o644, 0o666, 0o620, 0o602] {
                 set_permissions(&file, Permissions::from_mode(mode)).unwrap();
-                for by in [As::Reader, As::Anybody] {
-                    let found = exposed(&config, by);
+                for by in [FileReader::ProcessUser, FileReader::Anybody] {
+                    let found = find_exposed_files(&config, by);
                     if readable && mode == 0o644 {
                         assert!(found.is_empty(), "{name}: digests are no secret: {found:?}");
                         continue;

@@ -3,28 +3,28 @@
 //! What a collector does not take in time is dropped and counted: nobody waits for it. The form is `otlp`'s, the
 //! connection `send`'s.
 
-pub mod letters;
-mod otlp;
-mod send;
+pub mod exporter;
+mod otlp_client;
+mod otlp_json;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use model::attribute::Facts;
+use model::time_attribution::ExchangeMeasurement;
 use serde_json::Value;
 
-use crate::control::Picture;
+use crate::control::StateSnapshot;
 
 /// Spans, and records, that wait for the next letter.
-const WAITING: usize = 8_192;
+const QUEUE_CAPACITY: usize = 8_192;
 /// Of them, so many in a letter.
-const LETTER: usize = 1_024;
+const BATCH_MAX: usize = 1_024;
 
 /// What waits, and what was counted.
 #[derive(Debug, Default)]
-pub struct Outbox {
+pub struct SpanQueue {
     spans: Mutex<VecDeque<Value>>,
     /// Sent and taken.
     sent: AtomicU64,
@@ -34,41 +34,42 @@ pub struct Outbox {
 
 /// What became of spans and records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ExportCounts {
     /// Taken by the collector.
     pub sent: u64,
     /// Without room, or not taken.
     pub dropped: u64,
 }
 
-impl Outbox {
+impl SpanQueue {
     /// Of exchanges that ended, those that are recorded; `now` is the workers' clock.
-    pub fn offer(&self, picture: &Picture, fresh: &[Facts], now: u64) {
+    pub fn push_spans(&self, picture: &StateSnapshot, fresh: &[ExchangeMeasurement], now: u64) {
         if !picture.config.global.telemetry.as_ref().is_some_and(|it| it.traces) {
             return;
         }
         let unix = unix_ns(SystemTime::now());
         let at = |moment: u64| unix.saturating_sub(now.saturating_sub(moment));
-        let recorded = |facts: &&Facts| facts.traced.is_some_and(|traced| traced.sampled);
+        let recorded =
+            |facts: &&ExchangeMeasurement| facts.trace.is_some_and(|traced| traced.sampled);
         let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
         for facts in fresh.iter().filter(recorded) {
-            if spans.len() >= WAITING {
+            if spans.len() >= QUEUE_CAPACITY {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
             } else {
-                spans.push_back(otlp::span(facts, picture, at(facts.at)));
+                spans.push_back(otlp_json::span_json(facts, picture, at(facts.ended_at)));
             }
         }
     }
 
     /// What became of all of them.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ExportCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Counts { sent: read(&self.sent), dropped: read(&self.dropped) }
+        ExportCounts { sent: read(&self.sent), dropped: read(&self.dropped) }
     }
 
-    fn take(&self) -> Vec<Value> {
+    fn take_batch(&self) -> Vec<Value> {
         let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = spans.len().min(LETTER);
+        let most = spans.len().min(BATCH_MAX);
         spans.drain(..most).collect()
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! What they are made into is the request plane's; nothing of a key is ever said.
 
-pub mod authorities;
-pub mod calling;
-pub mod files;
-mod held;
-pub mod told;
-pub mod trusted;
-pub mod vault;
-pub mod watch;
+mod active_cert;
+pub mod cert_files;
+pub mod cert_status;
+pub mod cert_store;
+pub mod cert_watch;
+pub mod client_config;
+pub mod client_trust;
+pub mod trust_store;

@@ -13,11 +13,11 @@
 //! If the new one dies before it is ready the old one goes on as if nothing had happened; if the old one dies the
 //! new one goes on alone. How each of them starts or leaves is not decided here.
 
-pub mod frame;
-pub mod give;
-pub mod remains;
+pub mod draining_process;
+pub mod message;
+pub mod new_process;
+pub mod old_process;
 pub mod spawn;
-pub mod take;
 #[cfg(test)]
 mod tests;
 

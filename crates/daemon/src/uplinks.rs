@@ -3,14 +3,14 @@
 //!
 //! What follows from what it sees is decided by `links::uplink`; packets go through the kernel alone.
 
-mod asker;
+mod kernel_state;
+mod netns;
+pub(crate) mod nfnetlink;
 mod path;
-pub(crate) mod routes;
-mod sys;
-pub(crate) mod talk;
+mod prober;
+pub(crate) mod rtnetlink;
 mod task;
 pub mod view;
-mod write;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -18,26 +18,26 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::control::Control;
-use task::End;
-use view::View;
+use crate::control::ControlHandle;
+use task::UplinksShutdown;
+use view::UplinksView;
 
 /// How long others wait for the thread to end.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// The thread, as others see it.
 #[derive(Debug)]
-pub struct Handle {
-    view: watch::Receiver<Arc<View>>,
-    end: mpsc::Sender<End>,
+pub struct UplinksHandle {
+    view: watch::Receiver<Arc<UplinksView>>,
+    stop: mpsc::Sender<UplinksShutdown>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Handle {
+impl UplinksHandle {
     /// Starts the thread, which follows `control`.
-    pub fn start(control: Control) -> Handle {
+    pub fn start(control: ControlHandle) -> UplinksHandle {
         let (end, ended) = mpsc::channel(1);
-        let (show, view) = watch::channel(Arc::new(View::default()));
+        let (show, view) = watch::channel(Arc::new(UplinksView::default()));
         let events = control.events().clone();
         let thread = std::thread::Builder::new().name("uplinks".to_owned());
         let thread = thread.spawn(move || {
@@ -47,19 +47,19 @@ impl Handle {
                 Err(error) => events.error("uplink-failed", format!("no runtime: {error}")),
             }
         });
-        Handle { view, end, thread: thread.ok() }
+        UplinksHandle { view, stop: end, thread: thread.ok() }
     }
 
     /// How things stand.
-    pub fn view(&self) -> watch::Receiver<Arc<View>> {
+    pub fn view(&self) -> watch::Receiver<Arc<UplinksView>> {
         self.view.clone()
     }
 
     /// Ends the thread. `give`: rules, routes and programs are removed; otherwise connections go on as they do now.
-    pub async fn end(&mut self, give: bool) {
+    pub async fn shut_down(&mut self, give: bool) {
         let Some(thread) = self.thread.take() else { return };
         let (done, told) = oneshot::channel();
-        if self.end.send(End { give, done }).await.is_ok() {
+        if self.stop.send(UplinksShutdown { remove_routes: give, done }).await.is_ok() {
             let _ = tokio::time::timeout(WAIT, told).await;
         }
         if thread.is_finished() {

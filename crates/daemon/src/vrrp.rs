@@ -3,22 +3,22 @@
 //! The thread waits for nobody: it takes pictures, frames and orders as they are there, and asks nothing of workers or
 //! the control task, so that neither's load delays an advertisement. It decides nothing about who is active: `ha` does.
 
-mod alive;
-mod ear;
-mod fit;
-mod gate;
-mod ground;
+mod address_gate;
+mod address_repair;
+pub mod command;
+mod control_liveness;
+mod duplicate_filter;
 mod group;
 pub mod heartbeat;
-mod mouth;
-pub mod order;
-pub mod replica;
-mod restored;
-mod scout;
-mod seat;
+mod interface;
+mod macvlan;
+pub mod replication;
+mod rx_socket;
+mod service_check;
 mod settings;
 mod task;
-mod tell;
+mod transition_text;
+mod tx_socket;
 pub mod view;
 
 use std::sync::Arc;
@@ -26,34 +26,34 @@ use std::thread::JoinHandle;
 
 use tokio::sync::watch;
 
-use crate::control::Control;
-use crate::packets::tables::Source;
+use crate::control::ControlHandle;
+use crate::packets::connection_tables::ReplicationSource;
 use crate::packets::view as packets;
-pub use alive::{Pulse, now};
-use order::Orders;
-use view::View;
+use command::VrrpCommandSender;
+pub use control_liveness::{ControlPulse, monotonic_now};
+use view::VrrpView;
 
 /// Nobody else's work is more urgent than an advertisement; without the right to say so it goes on as it is.
 const NICE: i32 = -15;
 
 /// The thread, as others see it.
 #[derive(Debug)]
-pub struct Handle {
-    view: watch::Receiver<Arc<View>>,
-    orders: Orders,
+pub struct VrrpHandle {
+    view: watch::Receiver<Arc<VrrpView>>,
+    commands: VrrpCommandSender,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Handle {
+impl VrrpHandle {
     /// Starts the thread, which follows `control`; `pulse` says whether the control's runtime lives, `packets` whether
     /// packets are forwarded, and `source` has the tables of connections.
     pub fn start(
-        control: Control,
-        pulse: Pulse,
-        (packets, source): (watch::Receiver<Arc<packets::View>>, Source),
-    ) -> Handle {
-        let (orders, inbox) = order::orders();
-        let (show, view) = watch::channel(Arc::new(View::default()));
+        control: ControlHandle,
+        pulse: ControlPulse,
+        (packets, source): (watch::Receiver<Arc<packets::PacketPlaneView>>, ReplicationSource),
+    ) -> VrrpHandle {
+        let (orders, inbox) = command::command_channel();
+        let (show, view) = watch::channel(Arc::new(VrrpView::default()));
         let events = control.events().clone();
         let thread = std::thread::Builder::new().name("vrrp".to_owned());
         let thread = thread.spawn(move || {
@@ -67,23 +67,23 @@ impl Handle {
                 Err(error) => events.error("vrrp-failed", format!("no runtime: {error}")),
             }
         });
-        Handle { view, orders, thread: thread.ok() }
+        VrrpHandle { view, commands: orders, thread: thread.ok() }
     }
 
     /// How things stand.
-    pub fn view(&self) -> watch::Receiver<Arc<View>> {
+    pub fn view(&self) -> watch::Receiver<Arc<VrrpView>> {
         self.view.clone()
     }
 
     /// To order a takeover.
-    pub fn orders(&self) -> Orders {
-        self.orders.clone()
+    pub fn commands(&self) -> VrrpCommandSender {
+        self.commands.clone()
     }
 
     /// Ends the thread. `give`: addresses are given up, and the others told; otherwise the next process has them.
-    pub async fn end(&mut self, give: bool) {
+    pub async fn shut_down(&mut self, give: bool) {
         let Some(thread) = self.thread.take() else { return };
-        self.orders.end(give).await;
+        self.commands.shut_down(give).await;
         if thread.is_finished() {
             let _ = thread.join();
         }

@@ -14,17 +14,17 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use daemon::event::Form;
+use daemon::event::LogFormat;
 use daemon::{RunOptions, run};
-use systemd::Systemd;
-use traffic::{Load, Origin, WAIT, ask};
+use systemd::FakeSystemd;
+use traffic::{ClientLoad, LineServer, WAIT, ask};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "run") {
         let takeover = arguments.iter().any(|it| it == "--takeover");
         let options =
-            RunOptions { config: PathBuf::from(&arguments[1]), takeover, events: Form::Text };
+            RunOptions { config: PathBuf::from(&arguments[1]), takeover, events: LogFormat::Text };
         if let Err(error) = run(options) {
             eprintln!("error start-failed: {error}");
             std::process::exit(1);
@@ -50,8 +50,8 @@ fn main() {
 
 /// Clients that connect while no daemon runs wait in the queue instead of being refused.
 fn a_killed_daemon_is_back_with_its_sockets() {
-    let origin = Origin::start();
-    let mut systemd = Systemd::new(&origin);
+    let origin = LineServer::start();
+    let mut systemd = FakeSystemd::new(&origin);
     systemd.start();
     systemd.wait_ready();
     assert_eq!(ask(systemd.address, "one"), "one");
@@ -71,14 +71,14 @@ fn a_killed_daemon_is_back_with_its_sockets() {
 
 /// Every request of clients that never pause is answered over two upgrades, and so is one that began before them.
 fn upgrades_under_load_lose_nothing() {
-    let origin = Origin::start();
-    let mut systemd = Systemd::new(&origin);
+    let origin = LineServer::start();
+    let mut systemd = FakeSystemd::new(&origin);
     systemd.start();
     let first = systemd.wait_ready();
     let mut long = TcpStream::connect(systemd.address).unwrap();
     long.write_all(b"begun\n").unwrap();
     assert_eq!(traffic::line(&mut long), "begun");
-    let load = Load::start(systemd.address);
+    let load = ClientLoad::start(systemd.address);
     load.wait_for(50);
     systemd.signal("USR2");
     let second = systemd.wait_main_other_than(first);
@@ -97,11 +97,11 @@ fn upgrades_under_load_lose_nothing() {
 }
 
 fn an_upgrade_that_fails_changes_nothing() {
-    let origin = Origin::start();
-    let mut systemd = Systemd::new(&origin);
+    let origin = LineServer::start();
+    let mut systemd = FakeSystemd::new(&origin);
     systemd.start();
     systemd.wait_ready();
-    let load = Load::start(systemd.address);
+    let load = ClientLoad::start(systemd.address);
     let broken = systemd.directory.path().join("broken");
     std::fs::write(&broken, "#!/bin/sh\nexit 3\n").unwrap();
     std::fs::set_permissions(&broken, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -117,8 +117,8 @@ fn an_upgrade_that_fails_changes_nothing() {
 }
 
 fn a_reload_with_mistakes_changes_nothing() {
-    let origin = Origin::start();
-    let mut systemd = Systemd::new(&origin);
+    let origin = LineServer::start();
+    let mut systemd = FakeSystemd::new(&origin);
     systemd.start();
     systemd.wait_ready();
     systemd.write("[service.echo]\nlisten = 7\n");
@@ -131,8 +131,8 @@ fn a_reload_with_mistakes_changes_nothing() {
 }
 
 fn leaving_finishes_what_is_under_way() {
-    let origin = Origin::start();
-    let mut systemd = Systemd::new(&origin);
+    let origin = LineServer::start();
+    let mut systemd = FakeSystemd::new(&origin);
     systemd.start();
     systemd.wait_ready();
     let mut open = TcpStream::connect(systemd.address).unwrap();
@@ -149,8 +149,8 @@ fn leaving_finishes_what_is_under_way() {
 }
 
 fn a_second_signal_cuts() {
-    let origin = Origin::start();
-    let mut systemd = Systemd::new(&origin);
+    let origin = LineServer::start();
+    let mut systemd = FakeSystemd::new(&origin);
     systemd.start();
     systemd.wait_ready();
     let mut open = TcpStream::connect(systemd.address).unwrap();

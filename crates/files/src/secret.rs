@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::place::{ours, us};
-use crate::regular;
+use crate::regular_file;
+use crate::safe_path::{effective_uid, is_ours};
 
 /// From whom a file is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum SecretProtection {
     /// Nobody but its owner may write it: what is in it is believed, and is no secret.
-    Unwritten,
+    NotWritable,
     /// It holds a secret.
-    Unread,
+    NotReadable,
 }
 
 /// Why a file is not read.
@@ -44,7 +44,7 @@ pub enum SecretError {
         found: &'static str,
     },
     /// Somebody else's.
-    #[error("{} belongs to uid {owner}: expected root or uid {}; chown {} {}", path.display(), us(), us(), path.display())]
+    #[error("{} belongs to uid {owner}: expected root or uid {}; chown {} {}", path.display(), effective_uid(), effective_uid(), path.display())]
     Owner {
         /// The file.
         path: PathBuf,
@@ -74,21 +74,21 @@ pub enum SecretError {
 ///
 /// # Errors
 /// See `SecretError`; what is in the file is never said.
-pub fn read(path: &Path, limit: u64, kept: Kept) -> Result<Vec<u8>, SecretError> {
+pub fn read(path: &Path, limit: u64, kept: SecretProtection) -> Result<Vec<u8>, SecretError> {
     let failed = |source| SecretError::Read { path: path.to_owned(), source };
     // To open what is no file may do something to it, or wait.
-    judge(path, &fs::metadata(path).map_err(failed)?, kept)?;
-    let file = regular::open(path).map_err(failed)?;
+    check_access(path, &fs::metadata(path).map_err(failed)?, kept)?;
+    let file = regular_file::open(path).map_err(failed)?;
     // The open file is judged: its name may be another's by now.
-    judge(path, &file.metadata().map_err(failed)?, kept)?;
-    regular::whole(file, limit).map_err(failed)
+    check_access(path, &file.metadata().map_err(failed)?, kept)?;
+    regular_file::read_open(file, limit).map_err(failed)
 }
 
 /// The same for text.
 ///
 /// # Errors
 /// See `SecretError`.
-pub fn read_text(path: &Path, limit: u64, kept: Kept) -> Result<String, SecretError> {
+pub fn read_text(path: &Path, limit: u64, kept: SecretProtection) -> Result<String, SecretError> {
     let bytes = read(path, limit, kept)?;
     String::from_utf8(bytes).map_err(|_| SecretError::Read {
         path: path.to_owned(),
@@ -100,30 +100,38 @@ pub fn read_text(path: &Path, limit: u64, kept: Kept) -> Result<String, SecretEr
 ///
 /// # Errors
 /// Others could have read or written it.
-pub fn judge(path: &Path, about: &Metadata, kept: Kept) -> Result<(), SecretError> {
+pub fn check_access(
+    path: &Path,
+    about: &Metadata,
+    kept: SecretProtection,
+) -> Result<(), SecretError> {
     let owner = about.uid();
-    if about.is_file() && !ours(owner) {
+    if about.is_file() && !is_ours(owner) {
         return Err(SecretError::Owner { path: path.to_owned(), owner });
     }
-    judge_mode(path, about, kept)
+    check_mode(path, about, kept)
 }
 
 /// The same, whoever owns it: for somebody who looks at another user's files.
 ///
 /// # Errors
 /// As `judge`.
-pub fn judge_mode(path: &Path, about: &Metadata, kept: Kept) -> Result<(), SecretError> {
+pub fn check_mode(
+    path: &Path,
+    about: &Metadata,
+    kept: SecretProtection,
+) -> Result<(), SecretError> {
     let path = || path.to_owned();
     if !about.is_file() {
         return Err(SecretError::NotAFile {
             path: path(),
-            found: regular::kind(about.file_type()),
+            found: regular_file::describe_kind(about.file_type()),
         });
     }
     let owner = about.uid();
-    match fault(about.mode() & 0o777, owner == 0, kept) {
+    match mode_fault(about.mode() & 0o777, owner == 0, kept) {
         None => Ok(()),
-        Some(Fault { use_it, expected, mend }) => {
+        Some(ModeFault { use_it, expected, mend }) => {
             let mode = about.mode() & 0o777;
             Err(SecretError::Open { path: path(), mode, use_it, expected, mend })
         }
@@ -132,19 +140,21 @@ pub fn judge_mode(path: &Path, about: &Metadata, kept: Kept) -> Result<(), Secre
 
 /// What is wrong with a mode.
 #[derive(Debug, PartialEq, Eq)]
-struct Fault {
+struct ModeFault {
     use_it: &'static str,
     expected: &'static str,
     mend: &'static str,
 }
 
-fn fault(mode: u32, roots: bool, kept: Kept) -> Option<Fault> {
+fn mode_fault(mode: u32, roots: bool, kept: SecretProtection) -> Option<ModeFault> {
     let (allowed, expected, mend) = match (kept, roots) {
-        (Kept::Unwritten, _) => (0o755, "that its owner alone may write it", "chmod go-w"),
-        (Kept::Unread, true) => {
+        (SecretProtection::NotWritable, _) => {
+            (0o755, "that its owner alone may write it", "chmod go-w")
+        }
+        (SecretProtection::NotReadable, true) => {
             (0o750, "0600, or 0640 for a group that may read it", "chmod g-w,o=")
         }
-        (Kept::Unread, false) => (0o700, "0600", "chmod go="),
+        (SecretProtection::NotReadable, false) => (0o700, "0600", "chmod go="),
     };
     let loose = mode & !allowed & 0o077;
     let reads = loose & 0o055 != 0;
@@ -154,7 +164,7 @@ fn fault(mode: u32, roots: bool, kept: Kept) -> Option<Fault> {
         (false, true) => "write",
         (true, true) => "read and write",
     };
-    Some(Fault { use_it, expected, mend })
+    Some(ModeFault { use_it, expected, mend })
 }
 
 #[cfg(test)]
@@ -167,10 +177,10 @@ mod tests {
 
     #[test]
     fn modes_that_others_can_use_are_refused() {
-        let verdict = |mode, roots, kept| fault(mode, roots, kept).map(|fault| fault.use_it);
+        let verdict = |mode, roots, kept| mode_fault(mode, roots, kept).map(|fault| fault.use_it);
         for roots in [true, false] {
             for good in [0o600, 0o400, 0o700] {
-                assert_eq!(verdict(good, roots, Kept::Unread), None, "{good:o}");
+                assert_eq!(verdict(good, roots, SecretProtection::NotReadable), None, "{good:o}");
             }
             for (mode, does) in [
                 (0o644, "read"),
@@ -183,40 +193,53 @@ mod tests {
                 (0o444, "read"),
                 (0o777, "read and write"),
             ] {
-                assert_eq!(verdict(mode, roots, Kept::Unread), Some(does), "{mode:o}");
+                assert_eq!(
+                    verdict(mode, roots, SecretProtection::NotReadable),
+                    Some(does),
+                    "{mode:o}"
+                );
             }
             for good in [0o644, 0o600, 0o755, 0o444] {
-                assert_eq!(verdict(good, roots, Kept::Unwritten), None, "{good:o}");
+                assert_eq!(verdict(good, roots, SecretProtection::NotWritable), None, "{good:o}");
             }
             for bad in [0o666, 0o620, 0o602, 0o664] {
-                assert_eq!(verdict(bad, roots, Kept::Unwritten), Some("write"), "{bad:o}");
+                assert_eq!(
+                    verdict(bad, roots, SecretProtection::NotWritable),
+                    Some("write"),
+                    "{bad:o}"
+                );
             }
         }
         // The group of a file that is root's is root's choice.
-        assert_eq!(verdict(0o640, true, Kept::Unread), None);
-        assert_eq!(verdict(0o640, false, Kept::Unread), Some("read"));
+        assert_eq!(verdict(0o640, true, SecretProtection::NotReadable), None);
+        assert_eq!(verdict(0o640, false, SecretProtection::NotReadable), Some("read"));
     }
 
     #[test]
     fn a_refusal_says_the_path_both_modes_and_the_command() {
         let room = TemporaryDir::new("secret").unwrap();
         let file = room.write("key", "hidden").unwrap();
-        assert_eq!(read_text(&file, 6, Kept::Unread).unwrap(), "hidden");
-        let large = read(&file, 5, Kept::Unread).unwrap_err().to_string();
+        assert_eq!(read_text(&file, 6, SecretProtection::NotReadable).unwrap(), "hidden");
+        let large = read(&file, 5, SecretProtection::NotReadable).unwrap_err().to_string();
         assert!(large.contains("it has 6 bytes: expected at most 5"), "{large}");
         fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-        let said = read(&file, 10, Kept::Unread).unwrap_err().to_string();
+        let said = read(&file, 10, SecretProtection::NotReadable).unwrap_err().to_string();
         for part in [file.to_str().unwrap(), "0644", "0600", "chmod", "read"] {
             assert!(said.contains(part), "{part}: {said}");
         }
         assert!(!said.contains("hidden"));
-        assert!(matches!(read(room.path(), 9, Kept::Unread), Err(SecretError::NotAFile { .. })));
-        let none = read(&room.path().join("none"), 9, Kept::Unread).unwrap_err().to_string();
+        assert!(matches!(
+            read(room.path(), 9, SecretProtection::NotReadable),
+            Err(SecretError::NotAFile { .. })
+        ));
+        let none = read(&room.path().join("none"), 9, SecretProtection::NotReadable)
+            .unwrap_err()
+            .to_string();
         assert!(none.contains("none") && none.contains("No such file"), "{none}");
-        if us() == 0 {
+        if effective_uid() == 0 {
             fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
             std::os::unix::fs::chown(&file, Some(12_345), None).unwrap();
-            let said = read(&file, 10, Kept::Unread).unwrap_err().to_string();
+            let said = read(&file, 10, SecretProtection::NotReadable).unwrap_err().to_string();
             assert!(said.contains("uid 12345") && said.contains("chown"), "{said}");
         }
     }
@@ -230,7 +253,7 @@ mod tests {
         for (path, found) in
             [(pipe.as_path(), "a named pipe"), (Path::new("/dev/null"), "a device")]
         {
-            let said = read(path, 9, Kept::Unread).unwrap_err().to_string();
+            let said = read(path, 9, SecretProtection::NotReadable).unwrap_err().to_string();
             assert_eq!(said, format!("{} is {found}: expected a regular file", path.display()));
         }
     }

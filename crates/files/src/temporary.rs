@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::make::create;
-use crate::place::{PlaceError, keeps_names, us};
+use crate::create::create;
+use crate::safe_path::{PathError, check_stable_names, effective_uid};
 
 /// Names that are tried: two of 64 random bits are equal by design of somebody who watches, or never.
 const TRIES: usize = 16;
@@ -27,24 +27,24 @@ impl TemporaryDir {
     /// # Errors
     /// The temporary place is not writable, or others could rename what is made in it.
     pub fn new(purpose: &str) -> io::Result<TemporaryDir> {
-        TemporaryDir::named(&format!("steelyard-{purpose}"))
+        TemporaryDir::with_prefix(&format!("steelyard-{purpose}"))
     }
 
     /// The same, with a name that begins so.
     ///
     /// # Errors
     /// As `new`.
-    pub fn named(prefix: &str) -> io::Result<TemporaryDir> {
-        TemporaryDir::within(&temporary_place()?, prefix)
+    pub fn with_prefix(prefix: &str) -> io::Result<TemporaryDir> {
+        TemporaryDir::create_in(&temporary_root()?, prefix)
     }
 
-    fn within(place: &Path, prefix: &str) -> io::Result<TemporaryDir> {
-        keeps_names(place)?;
+    fn create_in(place: &Path, prefix: &str) -> io::Result<TemporaryDir> {
+        check_stable_names(place)?;
         for _ in 0..TRIES {
             let path = place.join(format!("{prefix}-{}", random_word()?));
             // It takes no name that is there, and follows no symbolic link.
             match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return proven(path),
+                Ok(()) => return verify_created(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -86,7 +86,7 @@ impl Drop for TemporaryDir {
 ///
 /// # Errors
 /// There is none.
-pub fn temporary_place() -> io::Result<PathBuf> {
+pub fn temporary_root() -> io::Result<PathBuf> {
     fs::canonicalize(std::env::temp_dir())
 }
 
@@ -106,13 +106,13 @@ fn random_word() -> io::Result<String> {
 }
 
 /// What stands there is what was made.
-fn proven(path: PathBuf) -> io::Result<TemporaryDir> {
+fn verify_created(path: PathBuf) -> io::Result<TemporaryDir> {
     let about = fs::symlink_metadata(&path)?;
     if !about.is_dir() {
-        return Err(PlaceError::NotADirectory { path }.into());
+        return Err(PathError::NotADirectory { path }.into());
     }
-    if about.uid() != us() || about.mode() & 0o077 != 0 {
-        return Err(PlaceError::Foreign { path, owner: about.uid() }.into());
+    if about.uid() != effective_uid() || about.mode() & 0o077 != 0 {
+        return Err(PathError::Foreign { path, owner: about.uid() }.into());
     }
     Ok(TemporaryDir(path))
 }
@@ -128,7 +128,7 @@ mod tests {
         let (one, other) = (TemporaryDir::new("x").unwrap(), TemporaryDir::new("x").unwrap());
         assert_ne!(one.path(), other.path());
         let about = fs::symlink_metadata(one.path()).unwrap();
-        assert_eq!((about.mode() & 0o777, about.uid()), (0o700, us()));
+        assert_eq!((about.mode() & 0o777, about.uid()), (0o700, effective_uid()));
         let file = one.write("a", "text").unwrap();
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
         assert!(one.write("a", "again").is_err(), "a name is taken once");
@@ -142,7 +142,7 @@ mod tests {
         let place = TemporaryDir::new("place").unwrap();
         let loose = |mode| {
             fs::set_permissions(place.path(), fs::Permissions::from_mode(mode)).unwrap();
-            TemporaryDir::within(place.path(), "x").map(drop).map_err(|error| error.to_string())
+            TemporaryDir::create_in(place.path(), "x").map(drop).map_err(|error| error.to_string())
         };
         assert!(loose(0o777).unwrap_err().contains("chmod +t"));
         assert_eq!(loose(0o1777), Ok(()));

@@ -6,8 +6,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
+use crate::checksum;
 use crate::defect::defects;
-use crate::sum;
 
 /// VRRP's number among the protocols above IP.
 pub const PROTOCOL: u8 = 112;
@@ -34,18 +34,18 @@ const WIDEST: u16 = 0x0fff;
 
 /// The version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Version {
+pub enum VrrpVersion {
     /// RFC 3768: IPv4 alone, whole seconds.
-    Two,
+    V2,
     /// RFC 9568: both families, hundredths of a second.
-    Three,
+    V3,
 }
 
 /// An advertisement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Advert {
+pub struct VrrpAdvertisement {
     /// The version.
-    pub version: Version,
+    pub version: VrrpVersion,
     /// The virtual router's number, 1–255.
     pub group: u8,
     /// 0: gives up; 255: owns the address.
@@ -58,7 +58,7 @@ pub struct Advert {
 
 /// How an advertisement arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Envelope {
+pub struct IpHeader {
     /// From.
     pub source: IpAddr,
     /// To.
@@ -67,16 +67,16 @@ pub struct Envelope {
     pub hops: u8,
 }
 
-impl Envelope {
+impl IpHeader {
     /// Whether it came from this link, as far as can be seen.
-    pub fn is_near(&self) -> bool {
+    pub fn is_link_local(&self) -> bool {
         self.hops == HOPS
     }
 }
 
 defects! {
     /// What is wrong with a packet of protocol 112.
-    pub enum Defect;
+    pub enum AdvertisementDefect;
     /// It passed a router, or pretends to come from this link.
     Hops = "hop-limit",
     /// Fewer bytes than the head has.
@@ -101,11 +101,11 @@ defects! {
     Interval = "interval-zero",
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for VrrpVersion {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(match self {
-            Version::Two => "2",
-            Version::Three => "3",
+            VrrpVersion::V2 => "2",
+            VrrpVersion::V3 => "3",
         })
     }
 }
@@ -116,66 +116,73 @@ impl fmt::Display for Version {
 ///
 /// # Errors
 /// What is wrong with it, the first that is found in the order of RFC 9568 §7.1.
-pub fn parse(bytes: &[u8], envelope: &Envelope) -> Result<Advert, Defect> {
-    if envelope.destination.is_multicast() && !envelope.is_near() {
-        return Err(Defect::Hops);
+pub fn parse(bytes: &[u8], envelope: &IpHeader) -> Result<VrrpAdvertisement, AdvertisementDefect> {
+    if envelope.destination.is_multicast() && !envelope.is_link_local() {
+        return Err(AdvertisementDefect::Hops);
     }
-    let head = bytes.first_chunk::<HEAD>().ok_or(Defect::Short)?;
+    let head = bytes.first_chunk::<HEAD>().ok_or(AdvertisementDefect::Short)?;
     let [kind, group, priority, count, high, low, _, _] = *head;
     let v6 = envelope.source.is_ipv6();
     let version = match kind >> 4 {
-        3 => Version::Three,
-        2 if !v6 => Version::Two,
-        _ => return Err(Defect::Version),
+        3 => VrrpVersion::V3,
+        2 if !v6 => VrrpVersion::V2,
+        _ => return Err(AdvertisementDefect::Version),
     };
     if kind & 0x0f != ADVERTISEMENT {
-        return Err(Defect::Kind);
+        return Err(AdvertisementDefect::Kind);
     }
     let each = if v6 { 16 } else { 4 };
-    let tail = if version == Version::Two { SECRET } else { 0 };
+    let tail = if version == VrrpVersion::V2 { SECRET } else { 0 };
     let length = HEAD + usize::from(count) * each + tail;
-    if count == 0 || bytes.len() < length || (version == Version::Three && bytes.len() > length) {
-        return Err(Defect::Length);
+    if count == 0 || bytes.len() < length || (version == VrrpVersion::V3 && bytes.len() > length) {
+        return Err(AdvertisementDefect::Length);
     }
     let bytes = &bytes[..length];
-    if !whole(bytes, version, envelope) {
-        return Err(Defect::Checksum);
+    if !has_valid_checksum(bytes, version, envelope) {
+        return Err(AdvertisementDefect::Checksum);
     }
     if group == 0 {
-        return Err(Defect::Group);
+        return Err(AdvertisementDefect::Group);
     }
     let interval = match version {
-        Version::Two => {
-            authenticated(high)?;
+        VrrpVersion::V2 => {
+            check_authentication(high)?;
             Duration::from_secs(u64::from(low))
         }
-        Version::Three => {
+        VrrpVersion::V3 => {
             Duration::from_millis(10 * u64::from(u16::from_be_bytes([high, low]) & WIDEST))
         }
     };
     if interval.is_zero() {
-        return Err(Defect::Interval);
+        return Err(AdvertisementDefect::Interval);
     }
     let addresses = bytes[HEAD..length - tail].chunks_exact(each).filter_map(address).collect();
-    Ok(Advert { version, group, priority, interval, addresses })
+    Ok(VrrpAdvertisement { version, group, priority, interval, addresses })
 }
 
 /// The checksum of version 3 covers a pseudo header; some senders of IPv4 leave it out, and the packet is as whole.
-fn whole(bytes: &[u8], version: Version, envelope: &Envelope) -> bool {
-    let plain = || sum::of(bytes) == 0;
-    let pseudo = || sum::with_pseudo(bytes, envelope.source, envelope.destination, PROTOCOL) == 0;
+fn has_valid_checksum(bytes: &[u8], version: VrrpVersion, envelope: &IpHeader) -> bool {
+    let plain = || checksum::checksum(bytes) == 0;
+    let pseudo = || {
+        checksum::checksum_with_pseudo_header(
+            bytes,
+            envelope.source,
+            envelope.destination,
+            PROTOCOL,
+        ) == 0
+    };
     match version {
-        Version::Two => plain(),
-        Version::Three => pseudo() || (envelope.source.is_ipv4() && plain()),
+        VrrpVersion::V2 => plain(),
+        VrrpVersion::V3 => pseudo() || (envelope.source.is_ipv4() && plain()),
     }
 }
 
-fn authenticated(kind: u8) -> Result<(), Defect> {
+fn check_authentication(kind: u8) -> Result<(), AdvertisementDefect> {
     match kind {
         0 => Ok(()),
-        1 => Err(Defect::Password),
-        2 => Err(Defect::Digest),
-        _ => Err(Defect::Authentication),
+        1 => Err(AdvertisementDefect::Password),
+        2 => Err(AdvertisementDefect::Digest),
+        _ => Err(AdvertisementDefect::Authentication),
     }
 }
 
@@ -185,14 +192,14 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
 }
 
 /// What follows the IP header, for a packet between these addresses. At most 255 addresses are written.
-pub fn emit(advert: &Advert, source: IpAddr, destination: IpAddr) -> Vec<u8> {
+pub fn emit(advert: &VrrpAdvertisement, source: IpAddr, destination: IpAddr) -> Vec<u8> {
     let count = u8::try_from(advert.addresses.len()).unwrap_or(u8::MAX);
     let (kind, interval) = match advert.version {
-        Version::Two => {
+        VrrpVersion::V2 => {
             let seconds = advert.interval.as_secs().clamp(1, 255);
             (2 << 4 | ADVERTISEMENT, u16::try_from(seconds).unwrap_or(1))
         }
-        Version::Three => {
+        VrrpVersion::V3 => {
             let hundredths = advert.interval.as_millis() / 10;
             let hundredths = u16::try_from(hundredths).unwrap_or(WIDEST).clamp(1, WIDEST);
             (3 << 4 | ADVERTISEMENT, hundredths)
@@ -208,11 +215,13 @@ pub fn emit(advert: &Advert, source: IpAddr, destination: IpAddr) -> Vec<u8> {
         }
     }
     let sum = match advert.version {
-        Version::Two => {
+        VrrpVersion::V2 => {
             out.extend([0; SECRET]);
-            sum::of(&out)
+            checksum::checksum(&out)
         }
-        Version::Three => sum::with_pseudo(&out, source, destination, PROTOCOL),
+        VrrpVersion::V3 => {
+            checksum::checksum_with_pseudo_header(&out, source, destination, PROTOCOL)
+        }
     };
     out[6..8].copy_from_slice(&sum.to_be_bytes());
     out

@@ -2,7 +2,7 @@
 
 /// What arrived that is worth counting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct VrrpCounters {
     /// Advertisements sent.
     pub sent: u64,
     /// Advertisements received that are of this group.
@@ -18,7 +18,7 @@ pub struct Counts {
     /// With another interval than ours; version 2 does not follow them (RFC 3768 §7.1).
     pub other_interval: u64,
     /// Of somebody who is active beside us.
-    pub rivals: u64,
+    pub active_conflicts: u64,
     /// Times that the active member was told that this one had been active too.
     pub notices: u64,
     /// Addresses that were set again because another program had taken them away.
@@ -26,17 +26,17 @@ pub struct Counts {
     /// Times that the address was announced.
     pub announced: u64,
     /// Changes to active.
-    pub taken: u64,
+    pub takeovers: u64,
     /// Changes from active.
-    pub given: u64,
+    pub releases: u64,
     /// Times that the heartbeat kept us from becoming active by silence.
-    pub withheld: u64,
+    pub blocked_takeovers: u64,
     /// Times that we gave up because nobody agreed any more.
-    pub alone: u64,
+    pub lost_quorum: u64,
     /// Times that it was asked whether the addresses answer elsewhere.
-    pub asked_elsewhere: u64,
+    pub duplicate_probes: u64,
     /// Times that one was found at another link.
-    pub doubled: u64,
+    pub duplicates_found: u64,
     /// Times that it was announced again because of that.
     pub defended: u64,
     /// Times that we had said nothing for the dead man's time.

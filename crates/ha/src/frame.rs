@@ -3,24 +3,24 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::advert::{Envelope, GROUP_V4, GROUP_V6, HOPS, PROTOCOL};
-use crate::sum;
+use crate::advert::{GROUP_V4, GROUP_V6, HOPS, IpHeader, PROTOCOL};
+use crate::checksum;
 
 /// An address of a link.
-pub type Link = [u8; 6];
+pub type MacAddress = [u8; 6];
 
 const ETHERNET: usize = 14;
-const BROADCAST: Link = [0xff; 6];
+const BROADCAST: MacAddress = [0xff; 6];
 /// Where the frame of `ff02::1` goes (RFC 2464 §7).
-const ALL_NODES_LINK: Link = [0x33, 0x33, 0, 0, 0, 1];
+const ALL_NODES_LINK: MacAddress = [0x33, 0x33, 0, 0, 0, 1];
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const TYPE_V4: [u8; 2] = [0x08, 0x00];
 const TYPE_V6: [u8; 2] = [0x86, 0xdd];
 const TYPE_ARP: [u8; 2] = [0x08, 0x06];
 const ICMP_V6: u8 = 58;
 /// Where frames to the group of VRRP go (RFC 1112 §6.4, RFC 2464 §7).
-const GROUP_LINK_V4: Link = [0x01, 0, 0x5e, 0, 0, 18];
-const GROUP_LINK_V6: Link = [0x33, 0x33, 0, 0, 0, 0x12];
+const GROUP_LINK_V4: MacAddress = [0x01, 0, 0x5e, 0, 0, 18];
+const GROUP_LINK_V6: MacAddress = [0x33, 0x33, 0, 0, 0, 0x12];
 /// Internetwork control (RFC 2474 §4.2.2.2), as routing protocols have it.
 pub const CONTROL: u8 = 0xc0;
 /// Override: what a neighbour knows is replaced (RFC 4861 §4.4).
@@ -28,27 +28,27 @@ const OVERRIDE: u8 = 0x20;
 
 /// Tells every neighbour that this address is at this link: a gratuitous ARP request (RFC 5227 §3, which every stack
 /// heeds), or an unsolicited neighbour advertisement (RFC 4861 §7.2.6).
-pub fn announcement(ip: IpAddr, link: Link) -> Vec<u8> {
+pub fn announcement(ip: IpAddr, link: MacAddress) -> Vec<u8> {
     match ip {
-        IpAddr::V4(v4) => gratuitous(v4, link),
-        IpAddr::V6(v6) => unsolicited(v6, link),
+        IpAddr::V4(v4) => gratuitous_arp(v4, link),
+        IpAddr::V6(v6) => unsolicited_advertisement(v6, link),
     }
 }
 
 /// Asks whether somebody has this address, and changes nobody's mind: an ARP probe (RFC 5227 §2.1.1), or a solicitation as
 /// for duplicate address detection (RFC 4862 §5.4.2).
-pub fn probe(ip: IpAddr, link: Link) -> Vec<u8> {
+pub fn address_probe(ip: IpAddr, link: MacAddress) -> Vec<u8> {
     match ip {
-        IpAddr::V4(v4) => request(Ipv4Addr::UNSPECIFIED, v4, link),
-        IpAddr::V6(v6) => solicitation(v6, link),
+        IpAddr::V4(v4) => arp_request(Ipv4Addr::UNSPECIFIED, v4, link),
+        IpAddr::V6(v6) => neighbor_solicitation(v6, link),
     }
 }
 
-fn gratuitous(ip: Ipv4Addr, link: Link) -> Vec<u8> {
-    request(ip, ip, link)
+fn gratuitous_arp(ip: Ipv4Addr, link: MacAddress) -> Vec<u8> {
+    arp_request(ip, ip, link)
 }
 
-fn request(sender: Ipv4Addr, ip: Ipv4Addr, link: Link) -> Vec<u8> {
+fn arp_request(sender: Ipv4Addr, ip: Ipv4Addr, link: MacAddress) -> Vec<u8> {
     let mut out = ethernet(BROADCAST, link, TYPE_ARP);
     // Ethernet, IPv4, lengths 6 and 4, request.
     out.extend([0, 1, 8, 0, 6, 4, 0, 1]);
@@ -59,7 +59,7 @@ fn request(sender: Ipv4Addr, ip: Ipv4Addr, link: Link) -> Vec<u8> {
     out
 }
 
-fn unsolicited(ip: Ipv6Addr, link: Link) -> Vec<u8> {
+fn unsolicited_advertisement(ip: Ipv6Addr, link: MacAddress) -> Vec<u8> {
     let mut message = vec![136, 0, 0, 0, OVERRIDE, 0, 0, 0];
     message.extend(ip.octets());
     // Option 2, one unit of eight bytes: the target's link address.
@@ -68,7 +68,7 @@ fn unsolicited(ip: Ipv6Addr, link: Link) -> Vec<u8> {
     icmp(message, (ip, ALL_NODES), ethernet(ALL_NODES_LINK, link, TYPE_V6))
 }
 
-fn solicitation(ip: Ipv6Addr, link: Link) -> Vec<u8> {
+fn neighbor_solicitation(ip: Ipv6Addr, link: MacAddress) -> Vec<u8> {
     let mut message = vec![135, 0, 0, 0, 0, 0, 0, 0];
     message.extend(ip.octets());
     let [.., a, b, c] = ip.octets();
@@ -81,7 +81,7 @@ fn solicitation(ip: Ipv6Addr, link: Link) -> Vec<u8> {
 
 /// A message of ICMPv6 behind its headers, with its sum.
 fn icmp(mut message: Vec<u8>, (from, to): (Ipv6Addr, Ipv6Addr), mut out: Vec<u8>) -> Vec<u8> {
-    let sum = sum::with_pseudo(&message, from.into(), to.into(), ICMP_V6);
+    let sum = checksum::checksum_with_pseudo_header(&message, from.into(), to.into(), ICMP_V6);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
     let length = u16::try_from(message.len()).unwrap_or(u16::MAX);
     out.extend([0x60, 0, 0, 0]);
@@ -94,7 +94,7 @@ fn icmp(mut message: Vec<u8>, (from, to): (Ipv6Addr, Ipv6Addr), mut out: Vec<u8>
 }
 
 /// Where a frame says that an address is: ARP by its sender, or a neighbour advertisement.
-pub fn says_where(frame: &[u8]) -> Option<(IpAddr, Link)> {
+pub fn claimed_address(frame: &[u8]) -> Option<(IpAddr, MacAddress)> {
     let (kind, packet) = (frame.get(12..ETHERNET)?, frame.get(ETHERNET..)?);
     if kind == TYPE_ARP {
         let head = packet.first_chunk::<28>()?;
@@ -115,7 +115,7 @@ pub fn says_where(frame: &[u8]) -> Option<(IpAddr, Link)> {
 }
 
 /// An advertisement to everybody that comes from this link address, not from the interface's (RFC 9568 §7.2).
-pub fn advertisement(advert: &[u8], source: IpAddr, link: Link) -> Vec<u8> {
+pub fn vrrp_frame(advert: &[u8], source: IpAddr, link: MacAddress) -> Vec<u8> {
     let length = |more: usize| u16::try_from(advert.len() + more).unwrap_or(u16::MAX).to_be_bytes();
     let mut out;
     match source {
@@ -126,7 +126,7 @@ pub fn advertisement(advert: &[u8], source: IpAddr, link: Link) -> Vec<u8> {
             head[2..4].copy_from_slice(&length(20));
             head[12..16].copy_from_slice(&v4.octets());
             head[16..].copy_from_slice(&GROUP_V4.octets());
-            let sum = sum::of(&head).to_be_bytes();
+            let sum = checksum::checksum(&head).to_be_bytes();
             head[10..12].copy_from_slice(&sum);
             out.extend(head);
         }
@@ -143,7 +143,7 @@ pub fn advertisement(advert: &[u8], source: IpAddr, link: Link) -> Vec<u8> {
     out
 }
 
-fn ethernet(to: Link, from: Link, kind: [u8; 2]) -> Vec<u8> {
+fn ethernet(to: MacAddress, from: MacAddress, kind: [u8; 2]) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.extend(to);
     out.extend(from);
@@ -152,18 +152,18 @@ fn ethernet(to: Link, from: Link, kind: [u8; 2]) -> Vec<u8> {
 }
 
 /// The packet of protocol 112 in a frame; `None` for anything else, and for a header that is not whole.
-pub fn vrrp(frame: &[u8]) -> Option<(Envelope, &[u8])> {
+pub fn parse_vrrp_frame(frame: &[u8]) -> Option<(IpHeader, &[u8])> {
     let (kind, packet) = (frame.get(12..ETHERNET)?, frame.get(ETHERNET..)?);
     if kind == TYPE_V4 {
-        of_v4(packet)
+        parse_ipv4_packet(packet)
     } else if kind == TYPE_V6 {
-        of_v6(packet)
+        parse_ipv6_packet(packet)
     } else {
         None
     }
 }
 
-fn of_v4(packet: &[u8]) -> Option<(Envelope, &[u8])> {
+fn parse_ipv4_packet(packet: &[u8]) -> Option<(IpHeader, &[u8])> {
     let head = packet.first_chunk::<20>()?;
     let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
     let header = usize::from(head[0] & 0x0f) * 4;
@@ -173,11 +173,11 @@ fn of_v4(packet: &[u8]) -> Option<(Envelope, &[u8])> {
         return None;
     }
     let ip = |at: usize| IpAddr::from([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-    let envelope = Envelope { source: ip(12), destination: ip(16), hops: head[8] };
+    let envelope = IpHeader { source: ip(12), destination: ip(16), hops: head[8] };
     Some((envelope, packet.get(header..length)?))
 }
 
-fn of_v6(packet: &[u8]) -> Option<(Envelope, &[u8])> {
+fn parse_ipv6_packet(packet: &[u8]) -> Option<(IpHeader, &[u8])> {
     let head = packet.first_chunk::<40>()?;
     let length = usize::from(u16::from_be_bytes([head[4], head[5]]));
     if head[0] >> 4 != 6 || head[6] != PROTOCOL {
@@ -186,7 +186,7 @@ fn of_v6(packet: &[u8]) -> Option<(Envelope, &[u8])> {
     let source = <[u8; 16]>::try_from(&head[8..24]).ok()?;
     let destination = <[u8; 16]>::try_from(&head[24..40]).ok()?;
     let envelope =
-        Envelope { source: source.into(), destination: destination.into(), hops: head[7] };
+        IpHeader { source: source.into(), destination: destination.into(), hops: head[7] };
     Some((envelope, packet.get(40..40 + length)?))
 }
 

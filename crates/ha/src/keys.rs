@@ -12,15 +12,15 @@ pub const MOST: usize = 2;
 /// Characters of a secret: as many as 32 random bytes have bits for in any usual writing, and no more than a line.
 pub const LENGTH: std::ops::RangeInclusive<usize> = 32..=512;
 /// Bytes of a signature (HMAC-SHA256, RFC 2104).
-pub const TAG: usize = model::capacity::telling::TAG;
+pub const TAG: usize = model::capacity::replication_traffic::SIGNATURE_BYTES;
 
 /// The keys of a member. Their secrets cannot be read back.
 #[derive(Clone)]
-pub struct Keys {
+pub struct ClusterKeys {
     keys: Vec<(u8, Key)>,
 }
 
-impl fmt::Debug for Keys {
+impl fmt::Debug for ClusterKeys {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ids: Vec<u8> = self.ids().collect();
         write!(to, "keys {ids:?}")
@@ -52,12 +52,12 @@ pub enum KeysError {
     None,
 }
 
-impl Keys {
+impl ClusterKeys {
     /// Reads a file's text; blank lines and those that begin with `#` say nothing.
     ///
     /// # Errors
     /// See `KeysError`.
-    pub fn parse(text: &str) -> Result<Keys, KeysError> {
+    pub fn parse(text: &str) -> Result<ClusterKeys, KeysError> {
         let mut keys: Vec<(u8, Key)> = Vec::new();
         for (at, line) in text.lines().enumerate() {
             let line_number = at + 1;
@@ -87,7 +87,7 @@ impl Keys {
         }
         match keys.len() {
             0 => Err(KeysError::None),
-            1..=MOST => Ok(Keys { keys }),
+            1..=MOST => Ok(ClusterKeys { keys }),
             more => Err(KeysError::TooMany(more)),
         }
     }
@@ -103,7 +103,7 @@ impl Keys {
     }
 
     /// Whether there is a key of this number.
-    pub fn has(&self, id: u8) -> bool {
+    pub fn contains(&self, id: u8) -> bool {
         self.ids().any(|known| known == id)
     }
 
@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn the_first_signs_and_both_are_accepted() {
-        let old = Keys::parse(&format!("# ours\n\n 1 {ONE} \n2 {OTHER}\n")).unwrap();
-        let new = Keys::parse(&format!("2 {OTHER}\n1 {ONE}")).unwrap();
+        let old = ClusterKeys::parse(&format!("# ours\n\n 1 {ONE} \n2 {OTHER}\n")).unwrap();
+        let new = ClusterKeys::parse(&format!("2 {OTHER}\n1 {ONE}")).unwrap();
         let mut signed = b"beat".to_vec();
         old.sign(&mut signed);
         let (bytes, tag) = signed.split_at(4);
@@ -162,7 +162,7 @@ mod tests {
             (&format!("1 é{ONE}"), "cannot be seen"),
         ];
         for (text, says) in rows {
-            let why = Keys::parse(text).unwrap_err().to_string();
+            let why = ClusterKeys::parse(text).unwrap_err().to_string();
             assert!(why.contains(says) && !why.contains(ONE), "{text}: {why}");
         }
     }

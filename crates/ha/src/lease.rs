@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 
 /// The shortest lease.
 pub const SHORTEST: Duration = Duration::from_millis(200);
@@ -17,13 +17,13 @@ pub const NAMES: usize = 1024;
 
 /// What a member asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct LeaseRequest<'a> {
     /// Who wants it.
     pub holder: &'a str,
     /// A number that grows with each time that this holder begins to hold: what it asked before that is out of date.
     pub ticket: u64,
     /// It holds this name now, and wants to go on.
-    pub holds: bool,
+    pub is_holder: bool,
     /// For so long; zero gives it back.
     pub length: Duration,
 }
@@ -55,43 +55,43 @@ pub enum LeaseError {
 
 /// All of them.
 #[derive(Clone, Debug, Default)]
-pub struct Leases {
-    each: BTreeMap<String, Lease>,
+pub struct LeaseTable {
+    by_name: BTreeMap<String, HeldLease>,
     /// Nothing new is given before.
-    quiet: Moment,
+    grants_from: MonotonicTime,
 }
 
 #[derive(Clone, Debug)]
-struct Lease {
+struct HeldLease {
     holder: String,
     ticket: u64,
-    until: Moment,
+    until: MonotonicTime,
 }
 
-impl Leases {
+impl LeaseTable {
     /// Of a process that begins. `follows`: one before it may have given some.
-    pub fn new(now: Moment, follows: bool) -> Leases {
-        let quiet = if follows { now + LONGEST } else { Moment::default() };
-        Leases { each: BTreeMap::new(), quiet }
+    pub fn new(now: MonotonicTime, follows: bool) -> LeaseTable {
+        let quiet = if follows { now + LONGEST } else { MonotonicTime::default() };
+        LeaseTable { by_name: BTreeMap::new(), grants_from: quiet }
     }
 
     /// Gives a lease, for how long, or takes it back.
     ///
     /// # Errors
     /// It is not given.
-    pub fn ask(
+    pub fn request_lease(
         &mut self,
-        now: Moment,
+        now: MonotonicTime,
         name: &str,
-        asked: Asked<'_>,
+        asked: LeaseRequest<'_>,
     ) -> Result<Duration, LeaseError> {
-        let held = self.each.get(name).filter(|lease| now < lease.until);
+        let held = self.by_name.get(name).filter(|lease| now < lease.until);
         if asked.length.is_zero() {
-            let ours = |lease: &Lease| {
+            let ours = |lease: &HeldLease| {
                 (lease.holder.as_str(), lease.ticket) == (asked.holder, asked.ticket)
             };
             if held.is_some_and(ours) {
-                self.each.remove(name);
+                self.by_name.remove(name);
             }
             return Ok(Duration::ZERO);
         }
@@ -104,27 +104,29 @@ impl Leases {
                 return Err(LeaseError::Held { holder, left });
             }
             Some(lease) if lease.ticket > asked.ticket => return Err(LeaseError::Stale),
-            None if now < self.quiet && !asked.holds => {
-                return Err(LeaseError::Young(self.quiet.since(now)));
+            None if now < self.grants_from && !asked.is_holder => {
+                return Err(LeaseError::Young(self.grants_from.since(now)));
             }
             _ => {}
         }
-        if !self.each.contains_key(name) && self.each.len() >= NAMES {
-            self.each.retain(|_, lease| now < lease.until);
-            if self.each.len() >= NAMES {
+        if !self.by_name.contains_key(name) && self.by_name.len() >= NAMES {
+            self.by_name.retain(|_, lease| now < lease.until);
+            if self.by_name.len() >= NAMES {
                 return Err(LeaseError::Full);
             }
         }
         let (holder, until) = (asked.holder.to_owned(), now + asked.length);
         // An answer that is late must not shorten what was given since.
-        let until = held_until(self.each.get(name), asked.holder).max(until);
-        self.each.insert(name.to_owned(), Lease { holder, ticket: asked.ticket, until });
+        let until = lease_end(self.by_name.get(name), asked.holder).max(until);
+        self.by_name.insert(name.to_owned(), HeldLease { holder, ticket: asked.ticket, until });
         Ok(asked.length)
     }
 }
 
-fn held_until(lease: Option<&Lease>, holder: &str) -> Moment {
-    lease.filter(|lease| lease.holder == holder).map_or(Moment::default(), |lease| lease.until)
+fn lease_end(lease: Option<&HeldLease>, holder: &str) -> MonotonicTime {
+    lease
+        .filter(|lease| lease.holder == holder)
+        .map_or(MonotonicTime::default(), |lease| lease.until)
 }
 
 #[cfg(test)]
@@ -133,64 +135,73 @@ mod tests {
 
     const S: Duration = Duration::from_secs(1);
 
-    fn at(s: u32) -> Moment {
-        Moment(1_000_000_000) + S * s
+    fn at(s: u32) -> MonotonicTime {
+        MonotonicTime(1_000_000_000) + S * s
     }
 
-    fn asks(holder: &str, ticket: u64) -> Asked<'_> {
-        Asked { holder, ticket, holds: false, length: S * 3 }
+    fn asks(holder: &str, ticket: u64) -> LeaseRequest<'_> {
+        LeaseRequest { holder, ticket, is_holder: false, length: S * 3 }
     }
 
     #[test]
     fn one_holds_it_until_it_is_over_or_given_back() {
-        let mut leases = Leases::new(at(0), false);
-        assert_eq!(leases.ask(at(0), "a", asks("left", 1)), Ok(S * 3));
-        let why = leases.ask(at(1), "a", asks("right", 9)).unwrap_err();
+        let mut leases = LeaseTable::new(at(0), false);
+        assert_eq!(leases.request_lease(at(0), "a", asks("left", 1)), Ok(S * 3));
+        let why = leases.request_lease(at(1), "a", asks("right", 9)).unwrap_err();
         assert_eq!(why.to_string(), "left holds it for 2000 ms more");
-        assert_eq!(leases.ask(at(1), "b", asks("right", 9)), Ok(S * 3), "another name");
-        assert_eq!(leases.ask(at(2), "a", asks("left", 1)), Ok(S * 3));
-        assert!(leases.ask(at(4), "a", asks("right", 9)).is_err());
-        assert_eq!(leases.ask(at(5), "a", asks("right", 9)), Ok(S * 3), "it is over");
-        let back = |holder, ticket| Asked { length: Duration::ZERO, ..asks(holder, ticket) };
+        assert_eq!(leases.request_lease(at(1), "b", asks("right", 9)), Ok(S * 3), "another name");
+        assert_eq!(leases.request_lease(at(2), "a", asks("left", 1)), Ok(S * 3));
+        assert!(leases.request_lease(at(4), "a", asks("right", 9)).is_err());
+        assert_eq!(leases.request_lease(at(5), "a", asks("right", 9)), Ok(S * 3), "it is over");
+        let back = |holder, ticket| LeaseRequest { length: Duration::ZERO, ..asks(holder, ticket) };
         for (holder, ticket) in [("left", 9), ("right", 8)] {
-            assert_eq!(leases.ask(at(5), "a", back(holder, ticket)), Ok(Duration::ZERO));
-            assert!(leases.ask(at(5), "a", asks("left", 2)).is_err(), "not theirs to give back");
+            assert_eq!(leases.request_lease(at(5), "a", back(holder, ticket)), Ok(Duration::ZERO));
+            assert!(
+                leases.request_lease(at(5), "a", asks("left", 2)).is_err(),
+                "not theirs to give back"
+            );
         }
-        assert_eq!(leases.ask(at(5), "a", back("right", 9)), Ok(Duration::ZERO));
-        assert_eq!(leases.ask(at(5), "a", asks("left", 2)), Ok(S * 3));
+        assert_eq!(leases.request_lease(at(5), "a", back("right", 9)), Ok(Duration::ZERO));
+        assert_eq!(leases.request_lease(at(5), "a", asks("left", 2)), Ok(S * 3));
     }
 
     #[test]
     fn what_was_asked_before_its_holder_began_anew_is_refused() {
-        let mut leases = Leases::new(at(0), false);
-        assert!(leases.ask(at(0), "a", asks("left", 5)).is_ok());
-        assert!(leases.ask(at(1), "a", asks("left", 7)).is_ok());
-        assert_eq!(leases.ask(at(1), "a", asks("left", 5)), Err(LeaseError::Stale));
-        assert!(leases.ask(at(4), "a", asks("left", 5)).is_ok(), "it is over");
+        let mut leases = LeaseTable::new(at(0), false);
+        assert!(leases.request_lease(at(0), "a", asks("left", 5)).is_ok());
+        assert!(leases.request_lease(at(1), "a", asks("left", 7)).is_ok());
+        assert_eq!(leases.request_lease(at(1), "a", asks("left", 5)), Err(LeaseError::Stale));
+        assert!(leases.request_lease(at(4), "a", asks("left", 5)).is_ok(), "it is over");
     }
 
     #[test]
     fn a_process_that_follows_another_lets_holders_go_on_and_nobody_begin() {
-        let mut leases = Leases::new(at(0), true);
-        assert!(matches!(leases.ask(at(29), "a", asks("right", 1)), Err(LeaseError::Young(_))));
-        let on = Asked { holds: true, ..asks("left", 1) };
-        assert_eq!(leases.ask(at(1), "a", on), Ok(S * 3));
-        assert!(matches!(leases.ask(at(2), "a", asks("right", 1)), Err(LeaseError::Held { .. })));
-        assert_eq!(leases.ask(at(30), "a", asks("right", 1)), Ok(S * 3));
+        let mut leases = LeaseTable::new(at(0), true);
+        assert!(matches!(
+            leases.request_lease(at(29), "a", asks("right", 1)),
+            Err(LeaseError::Young(_))
+        ));
+        let on = LeaseRequest { is_holder: true, ..asks("left", 1) };
+        assert_eq!(leases.request_lease(at(1), "a", on), Ok(S * 3));
+        assert!(matches!(
+            leases.request_lease(at(2), "a", asks("right", 1)),
+            Err(LeaseError::Held { .. })
+        ));
+        assert_eq!(leases.request_lease(at(30), "a", asks("right", 1)), Ok(S * 3));
     }
 
     #[test]
     fn lengths_and_names_have_limits() {
-        let mut leases = Leases::new(at(0), false);
-        let long = Asked { length: LONGEST + S, ..asks("left", 1) };
-        assert_eq!(leases.ask(at(0), "a", long), Err(LeaseError::Length));
+        let mut leases = LeaseTable::new(at(0), false);
+        let long = LeaseRequest { length: LONGEST + S, ..asks("left", 1) };
+        assert_eq!(leases.request_lease(at(0), "a", long), Err(LeaseError::Length));
         for one in 0..NAMES {
-            assert!(leases.ask(at(0), &one.to_string(), asks("left", 1)).is_ok());
+            assert!(leases.request_lease(at(0), &one.to_string(), asks("left", 1)).is_ok());
         }
-        assert_eq!(leases.ask(at(0), "more", asks("left", 1)), Err(LeaseError::Full));
-        assert!(leases.ask(at(0), "7", asks("left", 1)).is_ok());
+        assert_eq!(leases.request_lease(at(0), "more", asks("left", 1)), Err(LeaseError::Full));
+        assert!(leases.request_lease(at(0), "7", asks("left", 1)).is_ok());
         assert!(
-            leases.ask(at(9), "more", asks("left", 1)).is_ok(),
+            leases.request_lease(at(9), "more", asks("left", 1)).is_ok(),
             "those that are over make room"
         );
     }

@@ -4,18 +4,18 @@
 //! no socket, sets no address and reads no clock: the daemon does.
 
 pub mod advert;
-pub mod announce;
-pub mod beat;
+pub mod announcement;
+mod checksum;
 pub mod counts;
 mod defect;
-pub mod double;
+pub mod duplicate_address;
 pub mod frame;
-pub mod hearing;
+pub mod heartbeat;
 pub mod keys;
 pub mod lease;
-pub mod machine;
+pub mod peer_link;
 pub mod reach;
 pub mod replica;
 pub mod settings;
-mod sum;
+pub mod state_machine;
 pub mod witness;

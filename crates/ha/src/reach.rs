@@ -6,81 +6,81 @@
 
 use std::time::Duration;
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 
-use crate::beat::Score;
+use crate::heartbeat::ReachScore;
 
 /// A target under judgement.
 #[derive(Clone, Debug, Default)]
-pub struct Target {
+pub struct ReachTarget {
     reached: Option<bool>,
-    against: u8,
+    contrary_results: u8,
     /// Answers.
     pub answered: u64,
     /// Questions without one.
     pub unanswered: u64,
 }
 
-impl Target {
+impl ReachTarget {
     /// Whether it is reached; `None`: nothing is known.
-    pub fn reached(&self) -> Option<bool> {
+    pub fn is_reached(&self) -> Option<bool> {
         self.reached
     }
 
     /// A question was answered in time, or was not; whether the verdict changed.
-    pub fn hear(&mut self, answered: bool, rise: u8, fall: u8) -> bool {
+    pub fn record_probe(&mut self, answered: bool, rise: u8, fall: u8) -> bool {
         let counted = if answered { &mut self.answered } else { &mut self.unanswered };
         *counted += 1;
         if self.reached == Some(answered) {
-            self.against = 0;
+            self.contrary_results = 0;
             return false;
         }
-        self.against = self.against.saturating_add(1);
+        self.contrary_results = self.contrary_results.saturating_add(1);
         let enough = if answered { rise } else { fall };
-        let changes = self.reached.is_none() || self.against >= enough;
+        let changes = self.reached.is_none() || self.contrary_results >= enough;
         if changes {
-            (self.reached, self.against) = (Some(answered), 0);
+            (self.reached, self.contrary_results) = (Some(answered), 0);
         }
         changes
     }
 }
 
 /// How many of these are reached; `None` without targets, or while one is unknown.
-pub fn score<'t>(targets: impl Iterator<Item = &'t Target>) -> Option<Score> {
-    let mut score = Score::default();
+pub fn reach_score<'t>(targets: impl Iterator<Item = &'t ReachTarget>) -> Option<ReachScore> {
+    let mut score = ReachScore::default();
     for target in targets {
         score.reached += u16::from(target.reached?);
-        score.of += 1;
+        score.total += 1;
     }
-    (score.of > 0).then_some(score)
+    (score.total > 0).then_some(score)
 }
 
 /// Whether this member stands behind the other one.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
-    behind: bool,
+pub struct ReachComparison {
+    is_behind: bool,
     /// Since when comparisons contradict that.
-    since: Option<Moment>,
+    since: Option<MonotonicTime>,
 }
 
-impl Standing {
+impl ReachComparison {
     /// Whether the other member reaches more.
-    pub fn behind(&self) -> bool {
-        self.behind
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
     }
 
     /// Compares; whether the verdict changed. `None`: not known, by which nobody stands behind.
     pub fn compare(
         &mut self,
-        now: Moment,
-        ours: Option<Score>,
-        theirs: Option<Score>,
+        now: MonotonicTime,
+        ours: Option<ReachScore>,
+        theirs: Option<ReachScore>,
         settle: Duration,
     ) -> bool {
         // Members that ask different targets cannot be compared.
-        let both = ours.zip(theirs).filter(|(ours, theirs)| ours.of == theirs.of);
+        let both = ours.zip(theirs).filter(|(ours, theirs)| ours.total == theirs.total);
         let behind = both.is_some_and(|(ours, theirs)| ours.reached < theirs.reached);
-        if behind == self.behind {
+        if behind == self.is_behind {
             self.since = None;
             return false;
         }
@@ -88,14 +88,14 @@ impl Standing {
         // Nothing is behind somebody who is not heard.
         let changes = both.is_none() || now.since(since) >= settle;
         if changes {
-            (self.behind, self.since) = (behind, None);
+            (self.is_behind, self.since) = (behind, None);
         }
         changes
     }
 
     /// When the verdict changes if comparisons stay as they are.
-    pub fn due(&self, settle: Duration) -> Moment {
-        self.since.map_or(Moment::NEVER, |since| since + settle)
+    pub fn next_due(&self, settle: Duration) -> MonotonicTime {
+        self.since.map_or(MonotonicTime::NEVER, |since| since + settle)
     }
 }
 
@@ -105,61 +105,62 @@ mod tests {
 
     const SETTLE: Duration = Duration::from_secs(3);
 
-    fn at(ms: u64) -> Moment {
-        Moment(ms * 1_000_000)
+    fn at(ms: u64) -> MonotonicTime {
+        MonotonicTime(ms * 1_000_000)
     }
 
-    fn of(reached: u16) -> Option<Score> {
-        Some(Score { reached, of: 2 })
+    fn of(reached: u16) -> Option<ReachScore> {
+        Some(ReachScore { reached, total: 2 })
     }
 
     #[test]
     fn the_first_answer_is_a_verdict_and_then_it_takes_several() {
-        let mut target = Target::default();
-        assert_eq!(target.reached(), None);
-        assert!(target.hear(true, 2, 3));
-        let heard = [false, false, true, false, false, false].map(|one| target.hear(one, 2, 3));
+        let mut target = ReachTarget::default();
+        assert_eq!(target.is_reached(), None);
+        assert!(target.record_probe(true, 2, 3));
+        let heard =
+            [false, false, true, false, false, false].map(|one| target.record_probe(one, 2, 3));
         assert_eq!(heard, [false, false, false, false, false, true]);
-        let heard = [true, false, true, true].map(|one| target.hear(one, 2, 3));
+        let heard = [true, false, true, true].map(|one| target.record_probe(one, 2, 3));
         assert_eq!(heard, [false, false, false, true]);
         assert_eq!((target.answered, target.unanswered), (5, 6));
-        let mut target = Target::default();
-        assert!(target.hear(false, 2, 3), "a target that never answered is not reached");
+        let mut target = ReachTarget::default();
+        assert!(target.record_probe(false, 2, 3), "a target that never answered is not reached");
     }
 
     #[test]
     fn targets_count_when_all_are_known() {
-        let mut targets = [Target::default(), Target::default()];
-        assert_eq!(score([].iter()), None);
-        targets[0].hear(true, 1, 1);
-        assert_eq!(score(targets.iter()), None);
-        targets[1].hear(false, 1, 1);
-        assert_eq!(score(targets.iter()), Some(Score { reached: 1, of: 2 }));
+        let mut targets = [ReachTarget::default(), ReachTarget::default()];
+        assert_eq!(reach_score([].iter()), None);
+        targets[0].record_probe(true, 1, 1);
+        assert_eq!(reach_score(targets.iter()), None);
+        targets[1].record_probe(false, 1, 1);
+        assert_eq!(reach_score(targets.iter()), Some(ReachScore { reached: 1, total: 2 }));
     }
 
     #[test]
     fn who_reaches_less_for_long_enough_stands_behind() {
-        let mut standing = Standing::default();
+        let mut standing = ReachComparison::default();
         assert!(!standing.compare(at(0), of(1), of(2), SETTLE));
-        assert_eq!(standing.due(SETTLE), at(3_000));
+        assert_eq!(standing.next_due(SETTLE), at(3_000));
         assert!(!standing.compare(at(2_999), of(1), of(2), SETTLE));
         // One equal number begins it anew.
         assert!(!standing.compare(at(3_000), of(2), of(2), SETTLE));
         assert!(!standing.compare(at(3_100), of(1), of(2), SETTLE));
-        assert!(standing.compare(at(6_100), of(1), of(2), SETTLE) && standing.behind());
-        assert!(!standing.compare(at(6_200), of(2), of(2), SETTLE) && standing.behind());
-        assert!(standing.compare(at(9_200), of(2), of(2), SETTLE) && !standing.behind());
+        assert!(standing.compare(at(6_100), of(1), of(2), SETTLE) && standing.is_behind());
+        assert!(!standing.compare(at(6_200), of(2), of(2), SETTLE) && standing.is_behind());
+        assert!(standing.compare(at(9_200), of(2), of(2), SETTLE) && !standing.is_behind());
     }
 
     #[test]
     fn nobody_stands_behind_what_is_not_known() {
-        let mut standing = Standing::default();
+        let mut standing = ReachComparison::default();
         standing.compare(at(0), of(0), of(1), Duration::ZERO);
-        assert!(standing.behind());
-        assert!(standing.compare(at(1), of(0), None, SETTLE) && !standing.behind());
-        let other = Some(Score { reached: 2, of: 3 });
+        assert!(standing.is_behind());
+        assert!(standing.compare(at(1), of(0), None, SETTLE) && !standing.is_behind());
+        let other = Some(ReachScore { reached: 2, total: 3 });
         assert!(!standing.compare(at(8_000), of(1), other, Duration::ZERO), "other targets");
-        assert!(!standing.compare(at(9_000), None, of(2), SETTLE) && !standing.behind());
-        assert!(!standing.compare(at(99_000), of(2), of(1), SETTLE) && !standing.behind());
+        assert!(!standing.compare(at(9_000), None, of(2), SETTLE) && !standing.is_behind());
+        assert!(!standing.compare(at(99_000), of(2), of(1), SETTLE) && !standing.is_behind());
     }
 }

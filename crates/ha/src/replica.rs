@@ -6,9 +6,9 @@
 //! place. Where the tables are and what their entries mean is the caller's business.
 
 pub mod datagram;
-pub mod partner;
+pub mod defect;
+pub mod peer;
+pub mod receive_window;
 pub mod record;
 pub mod seal;
-pub mod taken;
-pub mod window;
-pub mod wrong;
+pub mod send_window;

@@ -3,13 +3,13 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::advert::{Advert, Version};
+use crate::advert::{VrrpAdvertisement, VrrpVersion};
 
 /// A group as one member runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct VrrpSettings {
     /// The version that is sent and understood.
-    pub version: Version,
+    pub version: VrrpVersion,
     /// The virtual router's number.
     pub group: u8,
     /// 1–254, or 255 for the owner of the address.
@@ -32,10 +32,10 @@ pub struct Settings {
     pub virtual_link: bool,
 }
 
-impl Settings {
+impl VrrpSettings {
     /// The advertisement of this group with this priority.
-    pub fn advert(&self, priority: u8) -> Advert {
-        Advert {
+    pub fn advertisement(&self, priority: u8) -> VrrpAdvertisement {
+        VrrpAdvertisement {
             version: self.version,
             group: self.group,
             priority,
@@ -46,26 +46,26 @@ impl Settings {
 
     /// How long a member of this priority waits longer than three intervals (RFC 9568 §6.1; for version 2 in
     /// fractions of a second, RFC 3768 §6.1).
-    pub fn skew(&self, priority: u8, interval: Duration) -> Duration {
+    pub fn skew_time(&self, priority: u8, interval: Duration) -> Duration {
         let whole = match self.version {
-            Version::Two => Duration::from_secs(1),
-            Version::Three => interval,
+            VrrpVersion::V2 => Duration::from_secs(1),
+            VrrpVersion::V3 => interval,
         };
         whole * (256 - u32::from(priority)) / 256
     }
 
     /// After so long without an advertisement the active member is gone.
-    pub fn down(&self, priority: u8, interval: Duration) -> Duration {
-        interval * 3 + self.skew(priority, interval)
+    pub fn active_down_interval(&self, priority: u8, interval: Duration) -> Duration {
+        interval * 3 + self.skew_time(priority, interval)
     }
 }
 
 #[cfg(test)]
-impl Settings {
+impl VrrpSettings {
     /// Of the second one of two members, with tenths of a second between advertisements.
-    pub fn second(priority: u8) -> Settings {
-        Settings {
-            version: Version::Three,
+    pub fn backup_of_pair(priority: u8) -> VrrpSettings {
+        VrrpSettings {
+            version: VrrpVersion::V3,
             group: 51,
             priority,
             interval: Duration::from_millis(100),

@@ -1,37 +1,37 @@
 //! Reads the small C language of the ABI headers. What it does not understand is an error, so that nothing is lost.
 
 /// One item of the headers.
-pub enum Item {
+pub enum AbiItem {
     /// `#define NAME number`.
     Number { doc: Vec<String>, name: String, value: u64 },
     /// An `enum`.
-    Enum { doc: Vec<String>, name: String, members: Vec<Member> },
+    Enum { doc: Vec<String>, name: String, members: Vec<AbiMember> },
     /// A `struct` with its size in bytes.
-    Struct { doc: Vec<String>, name: String, fields: Vec<Field>, size: usize },
+    Struct { doc: Vec<String>, name: String, fields: Vec<AbiField>, size: usize },
 }
 
 /// One member of an enum.
-pub struct Member {
+pub struct AbiMember {
     pub doc: Vec<String>,
     pub name: String,
     pub value: u64,
 }
 
 /// One field of a struct.
-pub struct Field {
+pub struct AbiField {
     pub doc: Vec<String>,
     pub name: String,
     /// Bytes of one element: 1, 2, 4 or 8.
     pub width: usize,
     /// In network order.
-    pub big: bool,
+    pub big_endian: bool,
     /// Elements, for an array.
     pub count: Option<usize>,
     pub offset: usize,
 }
 
 /// Items in their order.
-pub fn parse(text: &str) -> Result<Vec<Item>, String> {
+pub fn parse_headers(text: &str) -> Result<Vec<AbiItem>, String> {
     let mut items = Vec::new();
     let mut doc = Vec::new();
     let mut lines = text.lines().map(str::trim);
@@ -40,17 +40,17 @@ pub fn parse(text: &str) -> Result<Vec<Item>, String> {
             doc.push(words.trim().to_owned());
         } else if let Some(rest) = line.strip_prefix("#define ") {
             if let Some((name, value)) = rest.split_once(' ') {
-                let (name, value) = (name.to_owned(), number(value)?);
-                items.push(Item::Number { doc: std::mem::take(&mut doc), name, value });
+                let (name, value) = (name.to_owned(), parse_number(value)?);
+                items.push(AbiItem::Number { doc: std::mem::take(&mut doc), name, value });
             }
         } else if let Some(name) = line.strip_prefix("enum ") {
             let name = name.trim_end_matches(" {").to_owned();
-            let members = members(&mut lines)?;
-            items.push(Item::Enum { doc: std::mem::take(&mut doc), name, members });
+            let members = parse_members(&mut lines)?;
+            items.push(AbiItem::Enum { doc: std::mem::take(&mut doc), name, members });
         } else if let Some(name) = line.strip_prefix("struct ") {
             let name = name.trim_end_matches(" {").to_owned();
-            let (fields, size) = fields(&name, &mut lines)?;
-            items.push(Item::Struct { doc: std::mem::take(&mut doc), name, fields, size });
+            let (fields, size) = parse_fields(&name, &mut lines)?;
+            items.push(AbiItem::Struct { doc: std::mem::take(&mut doc), name, fields, size });
         } else if !(line.is_empty() || line.starts_with("/*") || line.starts_with('#')) {
             return Err(format!("the ABI headers may not say `{line}`"));
         }
@@ -58,7 +58,7 @@ pub fn parse(text: &str) -> Result<Vec<Item>, String> {
     Ok(items)
 }
 
-fn members<'t>(lines: &mut impl Iterator<Item = &'t str>) -> Result<Vec<Member>, String> {
+fn parse_members<'t>(lines: &mut impl Iterator<Item = &'t str>) -> Result<Vec<AbiMember>, String> {
     let (mut out, mut doc) = (Vec::new(), Vec::new());
     for line in lines {
         if let Some(words) = line.strip_prefix("///") {
@@ -70,17 +70,17 @@ fn members<'t>(lines: &mut impl Iterator<Item = &'t str>) -> Result<Vec<Member>,
                 .trim_end_matches(',')
                 .split_once(" = ")
                 .ok_or_else(|| format!("a member is `NAME = number,`, not `{line}`"))?;
-            let (name, value) = (name.to_owned(), number(value)?);
-            out.push(Member { doc: std::mem::take(&mut doc), name, value });
+            let (name, value) = (name.to_owned(), parse_number(value)?);
+            out.push(AbiMember { doc: std::mem::take(&mut doc), name, value });
         }
     }
     Err("an enum does not end".to_owned())
 }
 
-fn fields<'t>(
+fn parse_fields<'t>(
     owner: &str,
     lines: &mut impl Iterator<Item = &'t str>,
-) -> Result<(Vec<Field>, usize), String> {
+) -> Result<(Vec<AbiField>, usize), String> {
     let (mut out, mut doc) = (Vec::new(), Vec::new());
     let (mut offset, mut align) = (0, 1);
     for line in lines {
@@ -108,21 +108,23 @@ fn fields<'t>(
             other => return Err(format!("struct {owner} has a field of type `{other}`")),
         };
         let (name, count) = match rest.split_once('[') {
-            Some((name, count)) => (name, Some(number(count.trim_end_matches(']'))? as usize)),
+            Some((name, count)) => {
+                (name, Some(parse_number(count.trim_end_matches(']'))? as usize))
+            }
             None => (rest, None),
         };
         if offset % width != 0 {
             return Err(format!("struct {owner} has padding before {name}"));
         }
         let doc = std::mem::take(&mut doc);
-        out.push(Field { doc, name: name.to_owned(), width, big, count, offset });
+        out.push(AbiField { doc, name: name.to_owned(), width, big_endian: big, count, offset });
         offset += width * count.unwrap_or(1);
         align = align.max(width);
     }
     Err(format!("struct {owner} does not end"))
 }
 
-fn number(text: &str) -> Result<u64, String> {
+fn parse_number(text: &str) -> Result<u64, String> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),

@@ -2,42 +2,42 @@
 
 use std::fmt::{self, Write};
 
-use crate::abi::{Field, Item, Member};
+use crate::abi::{AbiField, AbiItem, AbiMember};
 
 /// The text of `abi.rs`. `headers` is fingerprinted.
-pub fn rust(items: &[Item], headers: &str) -> Result<String, fmt::Error> {
+pub fn emit_rust(items: &[AbiItem], headers: &str) -> Result<String, fmt::Error> {
     let mut out = String::new();
     writeln!(out, "/// Fingerprint of the headers (FNV-1a); pinned maps carry it.")?;
     writeln!(out, "pub const FINGERPRINT: u64 = {:#x};", fingerprint(headers))?;
     for item in items {
         match item {
-            Item::Number { doc, name, value } => {
-                docs(&mut out, doc, "")?;
+            AbiItem::Number { doc, name, value } => {
+                emit_docs(&mut out, doc, "")?;
                 writeln!(out, "pub const {name}: u32 = {value:#x};")?;
             }
-            Item::Enum { doc, name, members } => an_enum(&mut out, doc, name, members)?,
-            Item::Struct { doc, name, fields, size } => {
-                a_struct(&mut out, doc, name, fields, *size)?;
+            AbiItem::Enum { doc, name, members } => emit_enum(&mut out, doc, name, members)?,
+            AbiItem::Struct { doc, name, fields, size } => {
+                emit_struct(&mut out, doc, name, fields, *size)?;
             }
         }
     }
     Ok(out)
 }
 
-fn an_enum(out: &mut String, doc: &[String], name: &str, members: &[Member]) -> fmt::Result {
-    let name = camel(name);
-    docs(out, doc, "")?;
+fn emit_enum(out: &mut String, doc: &[String], name: &str, members: &[AbiMember]) -> fmt::Result {
+    let name = camel_case(name);
+    emit_docs(out, doc, "")?;
     writeln!(out, "#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]")?;
     writeln!(out, "#[repr(u32)]\npub enum {name} {{")?;
     for member in members {
-        docs(out, &member.doc, "    ")?;
-        writeln!(out, "    {} = {},", camel(&member.name), member.value)?;
+        emit_docs(out, &member.doc, "    ")?;
+        writeln!(out, "    {} = {},", camel_case(&member.name), member.value)?;
     }
     writeln!(out, "}}\nimpl {name} {{")?;
     writeln!(out, "    /// All, in their order.")?;
     writeln!(out, "    pub const ALL: [{name}; {}] = [", members.len())?;
     for member in members {
-        writeln!(out, "        {name}::{},", camel(&member.name))?;
+        writeln!(out, "        {name}::{},", camel_case(&member.name))?;
     }
     writeln!(out, "    ];")?;
     writeln!(out, "    /// The one with this number.")?;
@@ -47,30 +47,30 @@ fn an_enum(out: &mut String, doc: &[String], name: &str, members: &[Member]) -> 
     writeln!(out, "    pub fn name(self) -> &'static str {{\n        match self {{")?;
     for member in members {
         let kebab = member.name.to_lowercase().replace('_', "-");
-        writeln!(out, "            {name}::{} => \"{kebab}\",", camel(&member.name))?;
+        writeln!(out, "            {name}::{} => \"{kebab}\",", camel_case(&member.name))?;
     }
     writeln!(out, "        }}\n    }}")?;
     writeln!(out, "    /// What it means, in a sentence.")?;
     writeln!(out, "    pub fn text(self) -> &'static str {{\n        match self {{")?;
     for member in members {
         let text = member.doc.join(" ");
-        writeln!(out, "            {name}::{} => {text:?},", camel(&member.name))?;
+        writeln!(out, "            {name}::{} => {text:?},", camel_case(&member.name))?;
     }
     writeln!(out, "        }}\n    }}\n}}")
 }
 
-fn a_struct(
+fn emit_struct(
     out: &mut String,
     doc: &[String],
     name: &str,
-    fields: &[Field],
+    fields: &[AbiField],
     size: usize,
 ) -> fmt::Result {
-    let name = camel(name);
-    docs(out, doc, "")?;
+    let name = camel_case(name);
+    emit_docs(out, doc, "")?;
     writeln!(out, "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]\npub struct {name} {{")?;
     for field in fields {
-        docs(out, &field.doc, "    ")?;
+        emit_docs(out, &field.doc, "    ")?;
         let bits = field.width * 8;
         match field.count {
             Some(count) => writeln!(out, "    pub {}: [u{bits}; {count}],", field.name)?,
@@ -80,8 +80,8 @@ fn a_struct(
     writeln!(out, "}}\nimpl bpf::Value for {name} {{\n    const SIZE: usize = {size};")?;
     writeln!(out, "    fn write(&self, out: &mut [u8]) {{")?;
     for field in fields {
-        let order = if field.big { "be" } else { "ne" };
-        for (of, at) in places(field) {
+        let order = if field.big_endian { "be" } else { "ne" };
+        for (of, at) in field_elements(field) {
             let end = at + field.width;
             writeln!(
                 out,
@@ -92,12 +92,12 @@ fn a_struct(
     writeln!(out, "    }}\n    fn read(bytes: &[u8]) -> Self {{\n        Self {{")?;
     for field in fields {
         let one = |at: usize| {
-            let order = if field.big { "be" } else { "ne" };
+            let order = if field.big_endian { "be" } else { "ne" };
             let bytes: Vec<String> =
                 (at..at + field.width).map(|byte| format!("bytes[{byte}]")).collect();
             format!("u{}::from_{order}_bytes([{}])", field.width * 8, bytes.join(", "))
         };
-        let all: Vec<String> = places(field).iter().map(|(_, at)| one(*at)).collect();
+        let all: Vec<String> = field_elements(field).iter().map(|(_, at)| one(*at)).collect();
         match field.count {
             Some(_) => writeln!(out, "            {}: [{}],", field.name, all.join(", "))?,
             None => writeln!(out, "            {}: {},", field.name, all.join(""))?,
@@ -107,7 +107,7 @@ fn a_struct(
 }
 
 /// Each element of a field as an expression, with its offset.
-fn places(field: &Field) -> Vec<(String, usize)> {
+fn field_elements(field: &AbiField) -> Vec<(String, usize)> {
     match field.count {
         None => vec![(field.name.clone(), field.offset)],
         Some(count) => (0..count)
@@ -116,11 +116,11 @@ fn places(field: &Field) -> Vec<(String, usize)> {
     }
 }
 
-fn docs(out: &mut String, doc: &[String], indent: &str) -> fmt::Result {
+fn emit_docs(out: &mut String, doc: &[String], indent: &str) -> fmt::Result {
     doc.iter().try_for_each(|line| writeln!(out, "{indent}/// {line}"))
 }
 
-fn camel(name: &str) -> String {
+fn camel_case(name: &str) -> String {
     let word = |word: &str| {
         let (head, tail) = word.split_at(1.min(word.len()));
         head.to_uppercase() + &tail.to_lowercase()

@@ -23,8 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for header in HEADERS {
         text.push_str(&fs::read_to_string(format!("bpf/abi/{header}.h"))?);
     }
-    let items = abi::parse(&text)?;
-    fs::write(out.join("abi.rs"), emit::rust(&items, &text)?)?;
+    let items = abi::parse_headers(&text)?;
+    fs::write(out.join("abi.rs"), emit::emit_rust(&items, &text)?)?;
     let arch = env::var("CARGO_CFG_TARGET_ARCH")?;
     for name in PROGRAMS {
         compile(name, &arch, &out)?;

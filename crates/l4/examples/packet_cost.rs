@@ -10,11 +10,11 @@
 use std::error::Error;
 use std::time::Duration;
 
-use bpf::Home;
-use bpf::home::mount_at;
+use bpf::PinDirectory;
+use bpf::pin_directory::mount_at;
 use files::TemporaryDir;
 use l4::abi::{self, Method, Pool, Server, Service, Share, Share4, Vip, Vip4, Way};
-use l4::{Plane, Sizes};
+use l4::{PacketDatapath, TableSizes};
 
 /// Servers behind each service.
 const SERVERS: u32 = 16;
@@ -25,10 +25,10 @@ const SYNS: u32 = 80_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let rounds: u32 = std::env::args().nth(1).map_or(Ok(3), |text| text.parse())?;
-    let place = Place::new()?;
-    let home = Home::open(&place.0.path().join("home"))?;
-    let sizes = Sizes { flows: 1 << 21, records: 1 << 20, ..Sizes::default() };
-    let plane = Plane::open(&home, &sizes, false)?;
+    let place = PacketCostBpfFs::new()?;
+    let home = PinDirectory::open(&place.0.path().join("home"))?;
+    let sizes = TableSizes { flows: 1 << 21, records: 1 << 20, ..TableSizes::default() };
+    let plane = PacketDatapath::open(&home, &sizes, false)?;
     fill(&plane)?;
     let mut rows = Vec::new();
     for round in 0..rounds {
@@ -75,7 +75,7 @@ fn print(rows: &[(String, f64)]) {
 }
 
 /// One service for each method at 203.0.113.METHOD, port 80.
-fn fill(plane: &Plane) -> Result<(), Box<dyn Error>> {
+fn fill(plane: &PacketDatapath) -> Result<(), Box<dyn Error>> {
     for method in [Method::Mac, Method::Tunnel, Method::Nat] {
         let number = method as u32;
         let service = Service {
@@ -108,7 +108,7 @@ fn fill(plane: &Plane) -> Result<(), Box<dyn Error>> {
 }
 
 /// The service of a method has these flags; its address is held.
-fn share(plane: &Plane, method: Method, flags: u32) -> Result<(), Box<dyn Error>> {
+fn share(plane: &PacketDatapath, method: Method, flags: u32) -> Result<(), Box<dyn Error>> {
     let number = method as u32;
     let service = plane.services.get(&number)?.unwrap_or_default();
     plane.services.set(&number, &Service { flags, ..service })?;
@@ -117,7 +117,7 @@ fn share(plane: &Plane, method: Method, flags: u32) -> Result<(), Box<dyn Error>
 }
 
 /// A server with one share.
-fn serve(plane: &Plane, index: u32, service: u32) -> Result<(), Box<dyn Error>> {
+fn serve(plane: &PacketDatapath, index: u32, service: u32) -> Result<(), Box<dyn Error>> {
     let mut addr = [0; 16];
     addr[10..].copy_from_slice(&[0xff, 0xff, 10, 0, 0, index as u8 + 1]);
     let mut outer = addr;
@@ -166,27 +166,27 @@ const ACK: u8 = 16;
 
 /// Mean ns of runs of one packet each, which the kernel times itself.
 fn timed(
-    plane: &Plane,
+    plane: &PacketDatapath,
     samples: u32,
     mut next: impl FnMut(u32) -> Vec<u8>,
 ) -> Result<f64, Box<dyn Error>> {
     let program = plane.program()?;
     let mut sum = Duration::ZERO;
     for n in 0..samples {
-        sum += program.trial(&next(n), 0, 1)?.time;
+        sum += program.test_run(&next(n), 0, 1)?.time;
     }
     Ok(sum.as_nanos() as f64 / f64::from(samples))
 }
 
 /// A hit among so many flows, in an order without pattern.
-fn hit(plane: &Plane, method: Method, flows: u32) -> Result<f64, Box<dyn Error>> {
+fn hit(plane: &PacketDatapath, method: Method, flows: u32) -> Result<f64, Box<dyn Error>> {
     let program = plane.program()?;
     for n in 0..flows {
-        program.trial(&packet(method as u32, n, SYN), 0, 1)?;
+        program.test_run(&packet(method as u32, n, SYN), 0, 1)?;
     }
     if flows == 1 && method == Method::Mac {
         let ack = packet(method as u32, 0, ACK);
-        return Ok(program.trial(&ack, 0, SAMPLES * 10)?.time.as_nanos() as f64);
+        return Ok(program.test_run(&ack, 0, SAMPLES * 10)?.time.as_nanos() as f64);
     }
     let order = |n: u32| ((u64::from(n) * 2_654_435_761) % u64::from(flows)) as u32;
     let all = timed(plane, SAMPLES, |n| packet(method as u32, order(n), ACK))?;
@@ -194,30 +194,30 @@ fn hit(plane: &Plane, method: Method, flows: u32) -> Result<f64, Box<dyn Error>>
 }
 
 /// A SYN of a flow that is not known; flows are numbered from here on.
-fn syn(plane: &Plane, method: Method, from: u32) -> Result<f64, Box<dyn Error>> {
+fn syn(plane: &PacketDatapath, method: Method, from: u32) -> Result<f64, Box<dyn Error>> {
     let all = timed(plane, SYNS, |n| packet(method as u32, n + from, SYN))?;
     Ok(all - nothing(plane)?)
 }
 
 /// What a run costs by itself: a packet that is no IP.
-fn nothing(plane: &Plane) -> Result<f64, Box<dyn Error>> {
+fn nothing(plane: &PacketDatapath) -> Result<f64, Box<dyn Error>> {
     let mut none = packet(0, 0, 0);
     none[12] = 9;
     timed(plane, SAMPLES, |_| none.clone())
 }
 
 /// A private BPF file system.
-struct Place(TemporaryDir);
+struct PacketCostBpfFs(TemporaryDir);
 
-impl Place {
-    fn new() -> Result<Place, Box<dyn Error>> {
+impl PacketCostBpfFs {
+    fn new() -> Result<PacketCostBpfFs, Box<dyn Error>> {
         let place = TemporaryDir::new("cost")?;
         mount_at(place.path())?;
-        Ok(Place(place))
+        Ok(PacketCostBpfFs(place))
     }
 }
 
-impl Drop for Place {
+impl Drop for PacketCostBpfFs {
     fn drop(&mut self) {
         let _ = rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH);
     }

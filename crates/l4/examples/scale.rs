@@ -20,17 +20,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bpf::Home;
-use bpf::home::mount_at;
+use bpf::PinDirectory;
+use bpf::pin_directory::mount_at;
 use files::TemporaryDir;
-use l4::hops::Hops;
-use l4::plan::Planner;
-use l4::sweep::Sweeper;
-use l4::{Plane, Sizes, apply};
-use model::config::Checked;
-use model::moment::Moment;
+use l4::next_hops::NextHopTable;
+use l4::plan::MapPlanner;
+use l4::sweeper::TableSweeper;
+use l4::{PacketDatapath, TableSizes, apply};
+use model::config::CheckedConfig;
+use model::monotonic_time::MonotonicTime;
 
-use self::pictures::{Bench, pool, service};
+use self::pictures::{PlannerFixture, pool, service};
 
 const SERVICES: usize = 1_000;
 const SERVERS: usize = 100;
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 }
 
 /// All services; one of them has lost a server when `less` says so. Each has servers of its `own`, or all the same.
-fn config(method: &str, own: bool, less: bool) -> Result<Checked, Box<dyn Error>> {
+fn config(method: &str, own: bool, less: bool) -> Result<CheckedConfig, Box<dyn Error>> {
     let mut text = String::from("[packets]\nreturn = [\"10.0.0.254\"]\n");
     for at in 0..SERVICES {
         let name = format!("s{at}");
@@ -72,16 +72,17 @@ fn config(method: &str, own: bool, less: bool) -> Result<Checked, Box<dyn Error>
 }
 
 fn measure(method: &str, own: bool) -> Result<bool, Box<dyn Error>> {
-    let place = Place::new()?;
-    let home = Home::open(&place.0.path().join("home"))?;
+    let place = ScaleBpfFs::new()?;
+    let home = PinDirectory::open(&place.0.path().join("home"))?;
     let (whole, less) = (config(method, own, false)?, config(method, own, true)?);
-    let sizes = Sizes::of(&whole.config);
-    let plane = Plane::open(&home, &sizes, false)?;
-    let mut bench = Bench::with(Planner::new(&apply::capacity(&plane)));
+    let sizes = TableSizes::from_config(&whole.config);
+    let plane = PacketDatapath::open(&home, &sizes, false)?;
+    let mut bench = PlannerFixture::with(MapPlanner::new(&apply::capacity(&plane)));
     let sources = |at: u32| (std::net::IpAddr::from(at.to_be_bytes()), [10, 0, 0, 4].into());
     // As many facts as there are servers, as the daemon has them.
-    bench.facts.sources = Arc::new((0..(SERVICES * SERVERS) as u32).map(sources).collect());
-    let mut hops = Hops::default();
+    bench.facts.source_addresses =
+        Arc::new((0..(SERVICES * SERVERS) as u32).map(sources).collect());
+    let mut hops = NextHopTable::default();
     let load = change(&mut bench, &plane, &mut hops, &whole)?;
     let mut changes = Vec::new();
     for round in 0..CHANGES {
@@ -100,7 +101,7 @@ fn measure(method: &str, own: bool) -> Result<bool, Box<dyn Error>> {
         ("take_over_s", adopt.as_secs_f64()),
         ("sweep_ms", sweep.as_secs_f64() * 1e3),
         ("read_ms", read.as_secs_f64() * 1e3),
-        ("memory_MiB", sizes.memory() as f64 / f64::from(1 << 20)),
+        ("memory_MiB", sizes.memory_bytes() as f64 / f64::from(1 << 20)),
     ];
     let figures: Vec<String> =
         figures.iter().map(|(name, value)| format!("\"{name}\": {value:.2}")).collect();
@@ -110,21 +111,21 @@ fn measure(method: &str, own: bool) -> Result<bool, Box<dyn Error>> {
 
 /// Brings the maps and the next hops to a configuration, as the daemon does.
 fn change(
-    bench: &mut Bench,
-    plane: &Plane,
-    hops: &mut Hops,
-    to: &Checked,
+    bench: &mut PlannerFixture,
+    plane: &PacketDatapath,
+    hops: &mut NextHopTable,
+    to: &CheckedConfig,
 ) -> Result<Duration, Box<dyn Error>> {
     let snapshot = bench.picture(to);
     let start = Instant::now();
-    let change = bench.planner.change(&snapshot, &to.config.packets, &bench.facts);
+    let change = bench.planner.plan_change(&snapshot, &to.config.packets, &bench.facts);
     apply::apply(plane, &change.writes)?;
-    if let Some(ways) = bench.planner.new_ways() {
-        hops.want(&ways, &BTreeMap::new());
+    if let Some(ways) = bench.planner.take_next_hops() {
+        hops.set_servers(&ways, &BTreeMap::new());
     }
     let took = start.elapsed();
     // What the kernel is asked for afterwards costs by the server that is new.
-    let _ = hops.tick(Moment::default());
+    let _ = hops.tick(MonotonicTime::default());
     match change.obstacles.iter().next() {
         Some((name, why)) => Err(format!("{name}: {why}").into()),
         None => Ok(took),
@@ -132,55 +133,59 @@ fn change(
 }
 
 /// A second process finds everything in the maps.
-fn adopt(home: &Home, sizes: &Sizes, whole: &Checked) -> Result<Duration, Box<dyn Error>> {
-    let plane = Plane::open(home, sizes, false)?;
-    let mut bench = Bench::with(Planner::new(&apply::capacity(&plane)));
+fn adopt(
+    home: &PinDirectory,
+    sizes: &TableSizes,
+    whole: &CheckedConfig,
+) -> Result<Duration, Box<dyn Error>> {
+    let plane = PacketDatapath::open(home, sizes, false)?;
+    let mut bench = PlannerFixture::with(MapPlanner::new(&apply::capacity(&plane)));
     let snapshot = bench.picture(whole);
     let start = Instant::now();
-    let found = apply::found(&plane)?;
+    let found = apply::read_maps(&plane)?;
     bench.planner.recover(found);
-    let change = bench.planner.change(&snapshot, &whole.config.packets, &bench.facts);
+    let change = bench.planner.plan_change(&snapshot, &whole.config.packets, &bench.facts);
     apply::apply(&plane, &change.writes)?;
     Ok(start.elapsed())
 }
 
 /// What follows each second: counting, gauges, and what left.
-fn sweep(bench: &mut Bench, plane: &Plane) -> Result<Duration, Box<dyn Error>> {
-    let sweeper = Sweeper::new(plane)?;
+fn sweep(bench: &mut PlannerFixture, plane: &PacketDatapath) -> Result<Duration, Box<dyn Error>> {
+    let sweeper = TableSweeper::new(plane)?;
     let services: Vec<u32> =
-        (0..SERVICES).filter_map(|at| bench.planner.service(&format!("s{at}"))).collect();
+        (0..SERVICES).filter_map(|at| bench.planner.service_index(&format!("s{at}"))).collect();
     let start = Instant::now();
-    let census = sweeper.census(1);
-    let owners = bench.planner.owners();
-    let arrivals = l4::sweep::gauge(plane, &census, &owners, &services)?;
-    let (change, forgotten) = bench.planner.reclaim(&census, &arrivals);
-    sweeper.unstick(&forgotten);
+    let census = sweeper.count_connections(1);
+    let owners = bench.planner.server_services();
+    let arrivals = l4::sweeper::write_gauges(plane, &census, &owners, &services)?;
+    let (change, forgotten) = bench.planner.reclaim_drained(&census, &arrivals);
+    sweeper.forget_sticky_clients(&forgotten);
     apply::apply(plane, &change.writes)?;
     Ok(start.elapsed())
 }
 
 /// Reads all counters, as each second does.
-fn read(bench: &Bench, plane: &Plane) -> Result<Duration, Box<dyn Error>> {
-    let owners = bench.planner.owners();
+fn read(bench: &PlannerFixture, plane: &PacketDatapath) -> Result<Duration, Box<dyn Error>> {
+    let owners = bench.planner.server_services();
     let servers: Vec<u32> = owners.keys().copied().collect();
     let services: Vec<u32> = owners.values().copied().collect();
     let start = Instant::now();
-    l4::counts::read(plane, &services, &servers)?;
+    l4::counts::read_counters(plane, &services, &servers)?;
     Ok(start.elapsed())
 }
 
 /// A private BPF file system.
-struct Place(TemporaryDir);
+struct ScaleBpfFs(TemporaryDir);
 
-impl Place {
-    fn new() -> Result<Place, Box<dyn Error>> {
+impl ScaleBpfFs {
+    fn new() -> Result<ScaleBpfFs, Box<dyn Error>> {
         let place = TemporaryDir::new("scale")?;
         mount_at(place.path())?;
-        Ok(Place(place))
+        Ok(ScaleBpfFs(place))
     }
 }
 
-impl Drop for Place {
+impl Drop for ScaleBpfFs {
     fn drop(&mut self) {
         let _ = rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH);
     }

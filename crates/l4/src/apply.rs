@@ -3,35 +3,35 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 
-use bpf::{Table, TableError, Value};
+use bpf::{MapError, TypedMap, Value};
 
 use crate::abi;
-use crate::layout::{Capacity, Region, ShareKey};
-use crate::plan::form::{VipKey, from_address};
-use crate::plan::recover::Found;
-use crate::plane::Plane;
-use crate::write::Write;
+use crate::datapath::PacketDatapath;
+use crate::layout::{ArrayRegion, MapCapacity, ShareKey};
+use crate::map_write::MapWrite;
+use crate::plan::encoding::{VipKey, from_mapped_bytes};
+use crate::plan::recovery::RecoveredMaps;
 
 /// Entries of one call to the kernel.
 const BATCH: usize = 4_096;
 
 /// Entries waiting for one call.
-struct Batch<'a, K, V> {
-    table: &'a Table<K, V>,
+struct MapBatch<'a, K, V> {
+    table: &'a TypedMap<K, V>,
     entries: Vec<(K, V)>,
 }
 
-impl<'a, K: Value, V: Value> Batch<'a, K, V> {
-    fn new(table: &'a Table<K, V>) -> Batch<'a, K, V> {
-        Batch { table, entries: Vec::new() }
+impl<'a, K: Value, V: Value> MapBatch<'a, K, V> {
+    fn new(table: &'a TypedMap<K, V>) -> MapBatch<'a, K, V> {
+        MapBatch { table, entries: Vec::new() }
     }
 
-    fn add(&mut self, key: K, value: V) -> Result<(), TableError> {
+    fn add(&mut self, key: K, value: V) -> Result<(), MapError> {
         self.entries.push((key, value));
         if self.entries.len() >= BATCH { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> Result<(), TableError> {
+    fn flush(&mut self) -> Result<(), MapError> {
         let entries = std::mem::take(&mut self.entries);
         match entries.as_slice() {
             [(key, value)] => self.table.set(key, value),
@@ -41,36 +41,36 @@ impl<'a, K: Value, V: Value> Batch<'a, K, V> {
 }
 
 /// All batches, in the order of `Write`.
-struct Batches<'a> {
-    plane: &'a Plane,
-    ways: Batch<'a, u32, abi::Way>,
-    shares: Batch<'a, u32, abi::Share>,
-    share_list: Batch<'a, u32, u32>,
-    servers: Batch<'a, u32, abi::Server>,
-    schedule: Batch<'a, u32, u32>,
-    pools: Batch<'a, u32, abi::Pool>,
-    rules: Batch<'a, u32, abi::Rule>,
-    services: Batch<'a, u32, abi::Service>,
+struct WriteBatches<'a> {
+    plane: &'a PacketDatapath,
+    next_hops: MapBatch<'a, u32, abi::Way>,
+    shares: MapBatch<'a, u32, abi::Share>,
+    share_list: MapBatch<'a, u32, u32>,
+    servers: MapBatch<'a, u32, abi::Server>,
+    schedule: MapBatch<'a, u32, u32>,
+    pools: MapBatch<'a, u32, abi::Pool>,
+    rules: MapBatch<'a, u32, abi::Rule>,
+    services: MapBatch<'a, u32, abi::Service>,
 }
 
-impl<'a> Batches<'a> {
-    fn new(plane: &'a Plane) -> Batches<'a> {
-        Batches {
+impl<'a> WriteBatches<'a> {
+    fn new(plane: &'a PacketDatapath) -> WriteBatches<'a> {
+        WriteBatches {
             plane,
-            ways: Batch::new(&plane.ways),
-            shares: Batch::new(&plane.shares),
-            share_list: Batch::new(&plane.share_list),
-            servers: Batch::new(&plane.servers),
-            schedule: Batch::new(&plane.schedule),
-            pools: Batch::new(&plane.pools),
-            rules: Batch::new(&plane.rules),
-            services: Batch::new(&plane.services),
+            next_hops: MapBatch::new(&plane.ways),
+            shares: MapBatch::new(&plane.shares),
+            share_list: MapBatch::new(&plane.share_list),
+            servers: MapBatch::new(&plane.servers),
+            schedule: MapBatch::new(&plane.schedule),
+            pools: MapBatch::new(&plane.pools),
+            rules: MapBatch::new(&plane.rules),
+            services: MapBatch::new(&plane.services),
         }
     }
 
     /// In the order in which entries refer to each other.
-    fn flush(&mut self) -> Result<(), TableError> {
-        self.ways.flush()?;
+    fn flush(&mut self) -> Result<(), MapError> {
+        self.next_hops.flush()?;
         self.shares.flush()?;
         self.share_list.flush()?;
         self.servers.flush()?;
@@ -80,48 +80,48 @@ impl<'a> Batches<'a> {
         self.services.flush()
     }
 
-    fn write(&mut self, write: &Write) -> Result<(), TableError> {
+    fn write(&mut self, write: &MapWrite) -> Result<(), MapError> {
         match write {
-            Write::Way(at, way) => self.ways.add(*at, *way),
-            Write::Share(at, share) => self.shares.add(*at, *share),
-            Write::ShareList(at, list) => many(&mut self.share_list, *at, list),
-            Write::Server(at, server) => self.servers.add(*at, *server),
-            Write::Schedule(at, list) => many(&mut self.schedule, *at, list),
-            Write::Pool(at, pool) => self.pools.add(*at, *pool),
-            Write::Rules(at, list) => many(&mut self.rules, *at, list),
-            Write::Service(at, service) => self.services.add(*at, *service),
+            MapWrite::NextHop(at, way) => self.next_hops.add(*at, *way),
+            MapWrite::Share(at, share) => self.shares.add(*at, *share),
+            MapWrite::ShareList(at, list) => add_many(&mut self.share_list, *at, list),
+            MapWrite::Server(at, server) => self.servers.add(*at, *server),
+            MapWrite::Schedule(at, list) => add_many(&mut self.schedule, *at, list),
+            MapWrite::Pool(at, pool) => self.pools.add(*at, *pool),
+            MapWrite::Rules(at, list) => add_many(&mut self.rules, *at, list),
+            MapWrite::Service(at, service) => self.services.add(*at, *service),
             other => {
                 self.flush()?;
-                self.single(other)
+                self.write_single(other)
             }
         }
     }
 
-    fn single(&self, write: &Write) -> Result<(), TableError> {
+    fn write_single(&self, write: &MapWrite) -> Result<(), MapError> {
         let plane = self.plane;
         match write {
-            Write::Share4(key, at) => plane.shares4.set(key, at),
-            Write::Share6(key, at) => plane.shares6.set(key, at),
-            Write::Guard(key, value) => plane.guards.set(key, value),
-            Write::Vip4(key, vip) => plane.vips4.set(key, vip),
-            Write::Vip6(key, vip) => plane.vips6.set(key, vip),
-            Write::Flags(flags) | Write::Expect(flags) => {
+            MapWrite::Share4(key, at) => plane.shares4.set(key, at),
+            MapWrite::Share6(key, at) => plane.shares6.set(key, at),
+            MapWrite::Guard(key, value) => plane.guards.set(key, value),
+            MapWrite::Vip4(key, vip) => plane.vips4.set(key, vip),
+            MapWrite::Vip6(key, vip) => plane.vips6.set(key, vip),
+            MapWrite::Flags(flags) | MapWrite::Expect(flags) => {
                 let mut config = plane.config.get(&0)?.unwrap_or_default();
                 config.flags = *flags;
                 plane.config.set(&0, &config)
             }
-            Write::Address(key, kinds) => plane.addresses.set(key, kinds),
-            Write::DropAddress(key) => plane.addresses.remove(key).map(drop),
-            Write::DropVip4(key) => plane.vips4.remove(key).map(drop),
-            Write::DropVip6(key) => plane.vips6.remove(key).map(drop),
-            Write::DropGuard(key) => plane.guards.remove(key).map(drop),
-            Write::DropShare4(key) => plane.shares4.remove(key).map(drop),
-            Write::DropShare6(key) => plane.shares6.remove(key).map(drop),
-            Write::DropServer(at) => {
+            MapWrite::Address(key, kinds) => plane.addresses.set(key, kinds),
+            MapWrite::DropAddress(key) => plane.addresses.remove(key).map(drop),
+            MapWrite::DropVip4(key) => plane.vips4.remove(key).map(drop),
+            MapWrite::DropVip6(key) => plane.vips6.remove(key).map(drop),
+            MapWrite::DropGuard(key) => plane.guards.remove(key).map(drop),
+            MapWrite::DropShare4(key) => plane.shares4.remove(key).map(drop),
+            MapWrite::DropShare6(key) => plane.shares6.remove(key).map(drop),
+            MapWrite::DropServer(at) => {
                 plane.servers.set(at, &abi::Server::default())?;
                 plane.server_counts.set_each_cpu(at, &abi::ServerCount::default())
             }
-            Write::DropService(at) => {
+            MapWrite::DropService(at) => {
                 self.forget_clients(*at)?;
                 plane.services.set(at, &abi::Service::default())?;
                 plane.gauges.set(at, &abi::Gauge::default())?;
@@ -133,13 +133,13 @@ impl<'a> Batches<'a> {
     }
 
     /// The next service with this index has other clients: no ban and no used limit may be found there.
-    fn forget_clients(&self, service: u32) -> Result<(), TableError> {
-        for (key, _) in self.plane.bans.all()? {
+    fn forget_clients(&self, service: u32) -> Result<(), MapError> {
+        for (key, _) in self.plane.bans.entries()? {
             if key.service == service {
                 self.plane.bans.remove(&key)?;
             }
         }
-        for (key, _) in self.plane.sources.all()? {
+        for (key, _) in self.plane.sources.entries()? {
             if key.service == service {
                 self.plane.sources.remove(&key)?;
             }
@@ -148,11 +148,11 @@ impl<'a> Batches<'a> {
     }
 }
 
-fn many<V: Value + Copy>(
-    batch: &mut Batch<'_, u32, V>,
+fn add_many<V: Value + Copy>(
+    batch: &mut MapBatch<'_, u32, V>,
     first: u32,
     list: &[V],
-) -> Result<(), TableError> {
+) -> Result<(), MapError> {
     (first..).zip(list).try_for_each(|(at, value)| batch.add(at, *value))
 }
 
@@ -160,19 +160,19 @@ fn many<V: Value + Copy>(
 ///
 /// # Errors
 /// A map refused one; those before are carried out.
-pub fn apply(plane: &Plane, writes: &[Write]) -> Result<(), TableError> {
-    let mut batches = Batches::new(plane);
+pub fn apply(plane: &PacketDatapath, writes: &[MapWrite]) -> Result<(), MapError> {
+    let mut batches = WriteBatches::new(plane);
     writes.iter().try_for_each(|write| batches.write(write))?;
     batches.flush()
 }
 
 /// Entries of the maps.
-pub fn capacity(plane: &Plane) -> Capacity {
-    Capacity {
+pub fn capacity(plane: &PacketDatapath) -> MapCapacity {
+    MapCapacity {
         services: plane.services.capacity(),
         pools: plane.pools.capacity(),
         servers: plane.servers.capacity(),
-        ways: plane.ways.capacity(),
+        next_hops: plane.ways.capacity(),
         shares: plane.shares.capacity(),
         share_list: plane.share_list.capacity(),
         records: plane.records.capacity(),
@@ -185,11 +185,11 @@ pub fn capacity(plane: &Plane) -> Capacity {
 ///
 /// # Errors
 /// A map cannot be read.
-pub fn found(plane: &Plane) -> Result<Found, TableError> {
-    let mut found = Found { vips: vips(plane)?, ..Found::default() };
+pub fn read_maps(plane: &PacketDatapath) -> Result<RecoveredMaps, MapError> {
+    let mut found = RecoveredMaps { vips: read_vips(plane)?, ..RecoveredMaps::default() };
     let used = u8::try_from(abi::SERVER_SERVES | abi::SERVER_RESETS).unwrap_or_default();
-    let lists: BTreeMap<u32, u32> = plane.share_list.all()?.into_iter().collect();
-    for (at, server) in plane.servers.all()? {
+    let lists: BTreeMap<u32, u32> = plane.share_list.entries()?.into_iter().collect();
+    for (at, server) in plane.servers.entries()? {
         if server.flags & used == 0 {
             continue;
         }
@@ -199,19 +199,19 @@ pub fn found(plane: &Plane) -> Result<Found, TableError> {
         found.servers.insert(at, server);
     }
     let mut known = HashSet::new();
-    for (key, at) in shares(plane)? {
+    for (key, at) in read_shares(plane)? {
         if known.insert(key)
             && let Some(share) = plane.shares.get(&at)?
         {
             found.shares.push((key, at, share));
         }
     }
-    let pools = plane.pools.all()?;
+    let pools = plane.pools.entries()?;
     let pools: BTreeMap<u32, abi::Pool> = pools.into_iter().collect();
-    let rules: BTreeMap<u32, abi::Rule> = plane.rules.all()?.into_iter().collect();
+    let rules: BTreeMap<u32, abi::Rule> = plane.rules.entries()?.into_iter().collect();
     let mut named = BTreeSet::new();
-    for (_, service) in plane.services.all()? {
-        let region = Region { first: service.rule_first, length: service.rule_count };
+    for (_, service) in plane.services.entries()? {
+        let region = ArrayRegion { first: service.rule_first, length: service.rule_count };
         let own = rules.range(region.first..region.first.saturating_add(region.length));
         named.extend(own.map(|(_, rule)| rule.pool).chain([service.pool]));
         if region.length > 0 {
@@ -224,7 +224,7 @@ pub fn found(plane: &Plane) -> Result<Found, TableError> {
     Ok(found)
 }
 
-fn vips(plane: &Plane) -> Result<BTreeMap<VipKey, abi::Vip>, TableError> {
+fn read_vips(plane: &PacketDatapath) -> Result<BTreeMap<VipKey, abi::Vip>, MapError> {
     let mut vips = BTreeMap::new();
     for key in plane.vips4.keys() {
         let at = VipKey { address: IpAddr::from(key.addr), port: key.port, protocol: key.proto };
@@ -237,19 +237,19 @@ fn vips(plane: &Plane) -> Result<BTreeMap<VipKey, abi::Vip>, TableError> {
     Ok(vips)
 }
 
-fn shares(plane: &Plane) -> Result<Vec<(ShareKey, u32)>, TableError> {
+fn read_shares(plane: &PacketDatapath) -> Result<Vec<(ShareKey, u32)>, MapError> {
     let mut shares = Vec::new();
     let back = |ip: IpAddr| Some(ip).filter(|ip| !ip.is_unspecified());
     for key in plane.shares4.keys() {
         let (server, back) = (IpAddr::from(key.server), back(IpAddr::from(key.back)));
         let at = plane.shares4.get(&key)?;
-        let key = ShareKey { server, port: key.port, back, protocol: key.proto };
+        let key = ShareKey { server, port: key.port, return_address: back, protocol: key.proto };
         shares.extend(at.map(|at| (key, at)));
     }
     for key in plane.shares6.keys() {
         let (server, back) = (IpAddr::from(key.server), back(IpAddr::from(key.back)));
         let at = plane.shares6.get(&key)?;
-        let key = ShareKey { server, port: key.port, back, protocol: key.proto };
+        let key = ShareKey { server, port: key.port, return_address: back, protocol: key.proto };
         shares.extend(at.map(|at| (key, at)));
     }
     Ok(shares)
@@ -259,11 +259,14 @@ fn shares(plane: &Plane) -> Result<Vec<(ShareKey, u32)>, TableError> {
 ///
 /// # Errors
 /// A map cannot be read.
-pub fn ways(plane: &Plane, found: &Found) -> Result<BTreeMap<IpAddr, abi::Way>, TableError> {
+pub fn read_next_hops(
+    plane: &PacketDatapath,
+    found: &RecoveredMaps,
+) -> Result<BTreeMap<IpAddr, abi::Way>, MapError> {
     let mut ways = BTreeMap::new();
     for server in found.servers.values() {
         let way = plane.ways.get(&server.way)?;
-        ways.extend(way.map(|way| (from_address(server.addr), way)));
+        ways.extend(way.map(|way| (from_mapped_bytes(server.addr), way)));
     }
     Ok(ways)
 }

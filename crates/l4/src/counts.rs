@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bpf::TableError;
+use bpf::MapError;
 
 use crate::abi::{self, Outcome};
-use crate::plane::Plane;
+use crate::datapath::PacketDatapath;
 
 /// Packets of both families.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Packets {
+pub struct PacketCounts {
     /// IPv4.
     pub v4: u64,
     /// IPv6.
@@ -19,7 +19,7 @@ pub struct Packets {
     pub other: u64,
 }
 
-impl Packets {
+impl PacketCounts {
     /// All of them.
     pub fn sum(&self) -> u64 {
         self.v4 + self.v6 + self.other
@@ -27,13 +27,13 @@ impl Packets {
 }
 
 /// Packets by outcome; outcomes that never happened are left out.
-pub type Outcomes = BTreeMap<Outcome, Packets>;
+pub type PacketOutcomes = BTreeMap<Outcome, PacketCounts>;
 
 /// What a server got and gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerCounts {
     /// Packets by outcome.
-    pub outcomes: Outcomes,
+    pub outcomes: PacketOutcomes,
     /// Bytes towards the server.
     pub bytes_in: u64,
     /// Bytes towards clients.
@@ -46,13 +46,13 @@ pub struct ServerCounts {
 
 /// All counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct PlaneCounters {
     /// Packets that arrived.
     pub received: u64,
     /// Packets that belong to no service.
-    pub plane: Outcomes,
+    pub plane: PacketOutcomes,
     /// Packets of a service that reached no server, by index of service.
-    pub services: BTreeMap<u32, Outcomes>,
+    pub services: BTreeMap<u32, PacketOutcomes>,
     /// Packets of a server, by index of server.
     pub servers: BTreeMap<u32, ServerCounts>,
     /// Notices that were lost.
@@ -60,39 +60,39 @@ pub struct Counts {
     /// Living connections given up for new ones.
     pub evicted: u64,
     /// Packets of services and servers that are gone: whoever drops one adds what `read` says of it.
-    pub gone: Outcomes,
+    pub removed_servers: PacketOutcomes,
     /// Packets of those that were gone before this process; how they ended nobody knows any more.
-    pub gone_before: u64,
+    pub removed_before: u64,
 }
 
-impl Counts {
+impl PlaneCounters {
     /// Packets that ended somewhere.
     pub fn accounted(&self) -> u64 {
-        let sum = |outcomes: &Outcomes| outcomes.values().map(Packets::sum).sum::<u64>();
+        let sum = |outcomes: &PacketOutcomes| outcomes.values().map(PacketCounts::sum).sum::<u64>();
         let services: u64 = self.services.values().map(sum).sum();
         let servers: u64 = self.servers.values().map(|one| sum(&one.outcomes)).sum();
-        sum(&self.plane) + services + servers + sum(&self.gone) + self.gone_before
+        sum(&self.plane) + services + servers + sum(&self.removed_servers) + self.removed_before
     }
 
     /// All packets by outcome.
-    pub fn total(&self) -> Outcomes {
+    pub fn total(&self) -> PacketOutcomes {
         let mut total = self.plane.clone();
-        add(&mut total, &self.gone);
-        add(&mut total, &self.of_services());
+        add_outcomes(&mut total, &self.removed_servers);
+        add_outcomes(&mut total, &self.service_packets());
         total
     }
 
     /// Packets of services and servers alone.
-    pub fn of_services(&self) -> Outcomes {
-        let mut sum = Outcomes::new();
+    pub fn service_packets(&self) -> PacketOutcomes {
+        let mut sum = PacketOutcomes::new();
         let servers = self.servers.values().map(|one| &one.outcomes);
-        self.services.values().chain(servers).for_each(|outcomes| add(&mut sum, outcomes));
+        self.services.values().chain(servers).for_each(|outcomes| add_outcomes(&mut sum, outcomes));
         sum
     }
 }
 
 /// Adds outcomes to others.
-pub fn add(total: &mut Outcomes, more: &Outcomes) {
+pub fn add_outcomes(total: &mut PacketOutcomes, more: &PacketOutcomes) {
     for (outcome, packets) in more {
         let sum = total.entry(*outcome).or_default();
         sum.v4 += packets.v4;
@@ -105,13 +105,17 @@ pub fn add(total: &mut Outcomes, more: &Outcomes) {
 ///
 /// # Errors
 /// A map cannot be read.
-pub fn read(plane: &Plane, services: &[u32], servers: &[u32]) -> Result<Counts, TableError> {
-    let mut counts = Counts::default();
+pub fn read_counters(
+    plane: &PacketDatapath,
+    services: &[u32],
+    servers: &[u32],
+) -> Result<PlaneCounters, MapError> {
+    let mut counts = PlaneCounters::default();
     // What arrived is read last, so that no packet seems to have ended that never came.
-    for (at, rows) in plane.server_counts.each_cpu_of(&ascending(servers))? {
+    for (at, rows) in plane.server_counts.each_cpu_entries(&sorted_indexes(servers))? {
         let mut one = ServerCounts::default();
         for row in &rows {
-            enter(&mut one.outcomes, 0, &row.packets4, &row.packets6, &[]);
+            add_entries(&mut one.outcomes, 0, &row.packets4, &row.packets6, &[]);
             one.bytes_in += row.bytes_in;
             one.bytes_out += row.bytes_out;
             one.flows += row.flows;
@@ -119,16 +123,16 @@ pub fn read(plane: &Plane, services: &[u32], servers: &[u32]) -> Result<Counts, 
         }
         counts.servers.insert(at, one);
     }
-    for (at, rows) in plane.service_counts.each_cpu_of(&ascending(services))? {
-        let mut outcomes = Outcomes::new();
+    for (at, rows) in plane.service_counts.each_cpu_entries(&sorted_indexes(services))? {
+        let mut outcomes = PacketOutcomes::new();
         for row in &rows {
-            enter(&mut outcomes, abi::SERVER_OUTCOMES, &row.packets4, &row.packets6, &[]);
+            add_entries(&mut outcomes, abi::SERVER_OUTCOMES, &row.packets4, &row.packets6, &[]);
         }
         counts.services.insert(at, outcomes);
     }
     let first = abi::SERVER_OUTCOMES + abi::SERVICE_OUTCOMES;
     for row in plane.plane_counts.each_cpu(&0)? {
-        enter(&mut counts.plane, first, &row.packets4, &row.packets6, &row.others);
+        add_entries(&mut counts.plane, first, &row.packets4, &row.packets6, &row.others);
         counts.received += row.received;
         counts.events_lost += row.events_lost;
         counts.evicted += row.evicted;
@@ -137,11 +141,11 @@ pub fn read(plane: &Plane, services: &[u32], servers: &[u32]) -> Result<Counts, 
 }
 
 /// Each index once, in order, as neighbours are read together.
-fn ascending(indexes: &[u32]) -> Vec<u32> {
+fn sorted_indexes(indexes: &[u32]) -> Vec<u32> {
     indexes.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
-fn enter(outcomes: &mut Outcomes, first: u32, v4: &[u64], v6: &[u64], others: &[u64]) {
+fn add_entries(outcomes: &mut PacketOutcomes, first: u32, v4: &[u64], v6: &[u64], others: &[u64]) {
     for (outcome, at) in (first..).zip(0..v4.len()) {
         let other = others.get(at).copied().unwrap_or(0);
         let (v4, v6) = (v4[at], v6.get(at).copied().unwrap_or(0));

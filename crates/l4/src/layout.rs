@@ -11,7 +11,7 @@ use thiserror::Error;
 /// Why nothing more fits.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the packet plane has room for {limit} {what} and no more")]
-pub struct Full {
+pub struct CapacityExceeded {
     /// What there are too many of.
     pub what: &'static str,
     /// How many fit.
@@ -20,32 +20,32 @@ pub struct Full {
 
 /// Names and their indexes.
 #[derive(Clone, Debug)]
-pub struct Indexes<K> {
+pub struct IndexAllocator<K> {
     what: &'static str,
     limit: u32,
     next: u32,
     free: BTreeSet<u32>,
-    known: HashMap<K, u32>,
+    by_name: HashMap<K, u32>,
     /// The names by their indexes.
     names: HashMap<u32, K>,
 }
 
-impl<K: Hash + Eq + Clone> Indexes<K> {
+impl<K: Hash + Eq + Clone> IndexAllocator<K> {
     /// `limit` indexes from 0 on.
-    pub fn new(what: &'static str, limit: u32) -> Indexes<K> {
-        Indexes {
+    pub fn new(what: &'static str, limit: u32) -> IndexAllocator<K> {
+        IndexAllocator {
             what,
             limit,
             next: 0,
             free: BTreeSet::new(),
-            known: HashMap::new(),
+            by_name: HashMap::new(),
             names: HashMap::new(),
         }
     }
 
     /// The index of a name, if it has one.
     pub fn find(&self, name: &K) -> Option<u32> {
-        self.known.get(name).copied()
+        self.by_name.get(name).copied()
     }
 
     /// The name that has an index.
@@ -54,8 +54,8 @@ impl<K: Hash + Eq + Clone> Indexes<K> {
     }
 
     /// The index of a name, which gets one if it has none.
-    pub fn take(&mut self, name: &K) -> Result<u32, Full> {
-        if let Some(index) = self.known.get(name) {
+    pub fn allocate(&mut self, name: &K) -> Result<u32, CapacityExceeded> {
+        if let Some(index) = self.by_name.get(name) {
             return Ok(*index);
         }
         let index = match self.free.pop_first() {
@@ -64,9 +64,9 @@ impl<K: Hash + Eq + Clone> Indexes<K> {
                 self.next += 1;
                 self.next - 1
             }
-            None => return Err(Full { what: self.what, limit: self.limit }),
+            None => return Err(CapacityExceeded { what: self.what, limit: self.limit }),
         };
-        self.known.insert(name.clone(), index);
+        self.by_name.insert(name.clone(), index);
         self.names.insert(index, name.clone());
         Ok(index)
     }
@@ -79,56 +79,56 @@ impl<K: Hash + Eq + Clone> Indexes<K> {
         }
         self.free.remove(&index);
         self.names.insert(index, name.clone());
-        self.known.insert(name, index);
+        self.by_name.insert(name, index);
     }
 
     /// Gives the index of one name to another.
     pub fn rename(&mut self, old: &K, new: K) {
-        if let Some(index) = self.known.remove(old) {
+        if let Some(index) = self.by_name.remove(old) {
             self.names.insert(index, new.clone());
-            self.known.insert(new, index);
+            self.by_name.insert(new, index);
         }
     }
 
     /// Takes an index back.
     pub fn release(&mut self, name: &K) -> Option<u32> {
-        let index = self.known.remove(name)?;
+        let index = self.by_name.remove(name)?;
         self.names.remove(&index);
         self.free.insert(index);
         Some(index)
     }
 
     /// Takes the name off an index, which nobody gets until it is given back.
-    pub fn lift(&mut self, name: &K) -> Option<u32> {
-        let index = self.known.remove(name)?;
+    pub fn detach_name(&mut self, name: &K) -> Option<u32> {
+        let index = self.by_name.remove(name)?;
         self.names.remove(&index);
         Some(index)
     }
 
     /// Gives a lifted index back.
-    pub fn give_back(&mut self, index: u32) {
+    pub fn free_detached(&mut self, index: u32) {
         self.free.insert(index);
     }
 
     /// Every name with its index.
     pub fn iter(&self) -> impl Iterator<Item = (&K, u32)> {
-        self.known.iter().map(|(name, index)| (name, *index))
+        self.by_name.iter().map(|(name, index)| (name, *index))
     }
 
     /// How many are in use.
     pub fn len(&self) -> usize {
-        self.known.len()
+        self.by_name.len()
     }
 
     /// None is in use.
     pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.by_name.is_empty()
     }
 }
 
 /// Consecutive entries of one array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Region {
+pub struct ArrayRegion {
     /// The first.
     pub first: u32,
     /// How many.
@@ -137,39 +137,39 @@ pub struct Region {
 
 /// Hands out regions of an array.
 #[derive(Clone, Debug)]
-pub struct Regions {
+pub struct RegionAllocator {
     what: &'static str,
     limit: u32,
     /// Free regions by their first entry; neighbours are merged.
     free: BTreeMap<u32, u32>,
 }
 
-impl Regions {
+impl RegionAllocator {
     /// All of `limit` entries are free.
-    pub fn new(what: &'static str, limit: u32) -> Regions {
-        Regions { what, limit, free: BTreeMap::from([(0, limit)]) }
+    pub fn new(what: &'static str, limit: u32) -> RegionAllocator {
+        RegionAllocator { what, limit, free: BTreeMap::from([(0, limit)]) }
     }
 
     /// The first region that is long enough. An empty one costs nothing.
-    pub fn take(&mut self, length: u32) -> Result<Region, Full> {
+    pub fn allocate(&mut self, length: u32) -> Result<ArrayRegion, CapacityExceeded> {
         if length == 0 {
-            return Ok(Region::default());
+            return Ok(ArrayRegion::default());
         }
         let fits =
             self.free.iter().find(|(_, room)| **room >= length).map(|(at, room)| (*at, *room));
         let Some((first, room)) = fits else {
-            return Err(Full { what: self.what, limit: self.limit });
+            return Err(CapacityExceeded { what: self.what, limit: self.limit });
         };
         self.free.remove(&first);
         if room > length {
             self.free.insert(first + length, room - length);
         }
-        Ok(Region { first, length })
+        Ok(ArrayRegion { first, length })
     }
 
     /// Marks entries that were found in use. Those of them that were free until now are returned, to be given back one
     /// day: what nothing leads to any more may overlap what something does.
-    pub fn adopt(&mut self, region: Region) -> Vec<Region> {
+    pub fn adopt(&mut self, region: ArrayRegion) -> Vec<ArrayRegion> {
         if region.length == 0 {
             return Vec::new();
         }
@@ -187,14 +187,14 @@ impl Regions {
             if at + room > after {
                 self.free.insert(after, at + room - after);
             }
-            marked.push(Region { first, length: after - first });
+            marked.push(ArrayRegion { first, length: after - first });
         }
         marked
     }
 
     /// Takes a region back.
-    pub fn release(&mut self, region: Region) {
-        let Region { mut first, mut length } = region;
+    pub fn release(&mut self, region: ArrayRegion) {
+        let ArrayRegion { mut first, mut length } = region;
         if length == 0 {
             return;
         }
@@ -211,7 +211,7 @@ impl Regions {
     }
 
     /// Entries that are free.
-    pub fn room(&self) -> u32 {
+    pub fn free_entries(&self) -> u32 {
         self.free.values().sum()
     }
 }
@@ -224,7 +224,7 @@ pub struct ShareKey {
     /// The server's port; 0: all ports.
     pub port: u16,
     /// The return address; `None`: the client's address is kept.
-    pub back: Option<IpAddr>,
+    pub return_address: Option<IpAddr>,
     /// 6 or 17.
     pub protocol: u8,
 }
@@ -242,7 +242,7 @@ pub struct ServerKey {
 
 /// Entries of the maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
+pub struct MapCapacity {
     /// Services.
     pub services: u32,
     /// Pools of services.
@@ -250,7 +250,7 @@ pub struct Capacity {
     /// Servers of services.
     pub servers: u32,
     /// Next hops.
-    pub ways: u32,
+    pub next_hops: u32,
     /// Shares.
     pub shares: u32,
     /// Mentions of shares by servers.
@@ -265,46 +265,49 @@ pub struct Capacity {
 
 /// All indexes in use.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct MapLayout {
     /// Services by name.
-    pub services: Indexes<String>,
+    pub services: IndexAllocator<String>,
     /// Pools by service and position.
-    pub pools: Indexes<(u32, u32)>,
+    pub pools: IndexAllocator<(u32, u32)>,
     /// Servers.
-    pub servers: Indexes<ServerKey>,
+    pub servers: IndexAllocator<ServerKey>,
     /// Next hops by server address.
-    pub ways: Indexes<IpAddr>,
+    pub next_hops: IndexAllocator<IpAddr>,
     /// Shares.
-    pub shares: Indexes<ShareKey>,
+    pub shares: IndexAllocator<ShareKey>,
     /// Records of each share.
-    pub records: HashMap<ShareKey, Region>,
+    pub records: HashMap<ShareKey, ArrayRegion>,
     /// Free records.
-    pub record_room: Regions,
+    pub free_records: RegionAllocator,
     /// Free entries of schedules.
-    pub schedule: Regions,
+    pub schedule: RegionAllocator,
     /// Free entries of the lists of shares.
-    pub share_list: Regions,
+    pub share_list: RegionAllocator,
     /// Free rules.
-    pub rules: Regions,
+    pub rules: RegionAllocator,
 }
 
-impl Layout {
+impl MapLayout {
     /// Nothing is in use.
-    pub fn new(capacity: &Capacity) -> Layout {
-        Layout {
-            services: Indexes::new("services", capacity.services),
-            pools: Indexes::new("pools", capacity.pools),
-            servers: Indexes::new("servers", capacity.servers),
-            ways: Indexes::new("addresses of servers", capacity.ways),
-            shares: Indexes::new("pairs of a return address and a server", capacity.shares),
+    pub fn new(capacity: &MapCapacity) -> MapLayout {
+        MapLayout {
+            services: IndexAllocator::new("services", capacity.services),
+            pools: IndexAllocator::new("pools", capacity.pools),
+            servers: IndexAllocator::new("servers", capacity.servers),
+            next_hops: IndexAllocator::new("addresses of servers", capacity.next_hops),
+            shares: IndexAllocator::new("pairs of a return address and a server", capacity.shares),
             records: HashMap::new(),
-            record_room: Regions::new(
+            free_records: RegionAllocator::new(
                 "translated connections (`flows` in `[packets]`)",
                 capacity.records,
             ),
-            schedule: Regions::new("entries of schedules", capacity.schedule),
-            share_list: Regions::new("pairs of a return address and a server", capacity.share_list),
-            rules: Regions::new("rules", capacity.rules),
+            schedule: RegionAllocator::new("entries of schedules", capacity.schedule),
+            share_list: RegionAllocator::new(
+                "pairs of a return address and a server",
+                capacity.share_list,
+            ),
+            rules: RegionAllocator::new("rules", capacity.rules),
         }
     }
 }
@@ -315,51 +318,66 @@ mod tests {
 
     #[test]
     fn indexes_are_kept_and_used_again_when_freed() {
-        let mut names = Indexes::new("names", 3);
-        assert_eq!([names.take(&"a"), names.take(&"b"), names.take(&"a")], [Ok(0), Ok(1), Ok(0)]);
+        let mut names = IndexAllocator::new("names", 3);
+        assert_eq!(
+            [names.allocate(&"a"), names.allocate(&"b"), names.allocate(&"a")],
+            [Ok(0), Ok(1), Ok(0)]
+        );
         assert_eq!(names.release(&"a"), Some(0));
-        assert_eq!((names.take(&"c"), names.take(&"d")), (Ok(0), Ok(2)));
-        assert_eq!(names.take(&"e").unwrap_err().limit, 3);
+        assert_eq!((names.allocate(&"c"), names.allocate(&"d")), (Ok(0), Ok(2)));
+        assert_eq!(names.allocate(&"e").unwrap_err().limit, 3);
     }
 
     #[test]
     fn adopted_indexes_are_not_given_again() {
-        let mut names = Indexes::new("names", 4);
+        let mut names = IndexAllocator::new("names", 4);
         names.adopt("x", 2);
-        assert_eq!([names.take(&"a"), names.take(&"b"), names.take(&"c")], [Ok(0), Ok(1), Ok(3)]);
+        assert_eq!(
+            [names.allocate(&"a"), names.allocate(&"b"), names.allocate(&"c")],
+            [Ok(0), Ok(1), Ok(3)]
+        );
         names.rename(&"x", "y");
         assert_eq!(names.find(&"y"), Some(2));
     }
 
     #[test]
     fn regions_merge_again() {
-        let mut room = Regions::new("entries", 10);
-        let (a, b) = (room.take(4).unwrap(), room.take(6).unwrap());
-        assert!(room.take(1).is_err());
+        let mut room = RegionAllocator::new("entries", 10);
+        let (a, b) = (room.allocate(4).unwrap(), room.allocate(6).unwrap());
+        assert!(room.allocate(1).is_err());
         room.release(a);
         room.release(b);
-        assert_eq!(room.take(10), Ok(Region { first: 0, length: 10 }));
+        assert_eq!(room.allocate(10), Ok(ArrayRegion { first: 0, length: 10 }));
     }
 
     #[test]
     fn adopted_regions_are_not_given_again() {
-        let mut room = Regions::new("entries", 10);
-        assert_eq!(room.adopt(Region { first: 3, length: 2 }), [Region { first: 3, length: 2 }]);
-        assert_eq!(room.take(3), Ok(Region { first: 0, length: 3 }));
-        assert_eq!(room.take(5), Ok(Region { first: 5, length: 5 }));
-        assert_eq!(room.room(), 0);
+        let mut room = RegionAllocator::new("entries", 10);
+        assert_eq!(
+            room.adopt(ArrayRegion { first: 3, length: 2 }),
+            [ArrayRegion { first: 3, length: 2 }]
+        );
+        assert_eq!(room.allocate(3), Ok(ArrayRegion { first: 0, length: 3 }));
+        assert_eq!(room.allocate(5), Ok(ArrayRegion { first: 5, length: 5 }));
+        assert_eq!(room.free_entries(), 0);
     }
 
     #[test]
     fn overlapping_regions_are_adopted_once() {
-        let mut room = Regions::new("entries", 20);
-        assert_eq!(room.adopt(Region { first: 4, length: 4 }), [Region { first: 4, length: 4 }]);
-        let around = room.adopt(Region { first: 2, length: 10 });
-        assert_eq!(around, [Region { first: 8, length: 4 }, Region { first: 2, length: 2 }]);
-        assert_eq!(room.adopt(Region { first: 5, length: 2 }), []);
-        assert_eq!(room.room(), 10);
+        let mut room = RegionAllocator::new("entries", 20);
+        assert_eq!(
+            room.adopt(ArrayRegion { first: 4, length: 4 }),
+            [ArrayRegion { first: 4, length: 4 }]
+        );
+        let around = room.adopt(ArrayRegion { first: 2, length: 10 });
+        assert_eq!(
+            around,
+            [ArrayRegion { first: 8, length: 4 }, ArrayRegion { first: 2, length: 2 }]
+        );
+        assert_eq!(room.adopt(ArrayRegion { first: 5, length: 2 }), []);
+        assert_eq!(room.free_entries(), 10);
         around.into_iter().for_each(|region| room.release(region));
-        room.release(Region { first: 4, length: 4 });
-        assert_eq!(room.take(20), Ok(Region { first: 0, length: 20 }));
+        room.release(ArrayRegion { first: 4, length: 4 });
+        assert_eq!(room.allocate(20), Ok(ArrayRegion { first: 0, length: 20 }));
     }
 }

@@ -3,22 +3,22 @@
 //! It decides nothing about configurations or health; that comes in as pictures and plain writes to its maps.
 
 pub mod abi;
+pub mod address_leases;
 pub mod apply;
+mod client_connections;
 pub mod counts;
-mod crowd;
-pub mod decap;
-pub mod holds;
-pub mod hops;
-pub mod insight;
+pub mod datapath;
+pub mod decapsulation;
+pub mod events;
+pub mod flow_samples;
 pub mod layout;
-pub mod notices;
+pub mod map_sizes;
+pub mod map_write;
+pub mod next_hops;
 pub mod oversized;
 pub mod plan;
-pub mod plane;
 pub mod replica;
-pub mod sizes;
-pub mod sweep;
-pub mod write;
+pub mod sweeper;
 
-pub use plane::{OpenError, Plane};
-pub use sizes::Sizes;
+pub use datapath::{DatapathError, PacketDatapath};
+pub use map_sizes::TableSizes;

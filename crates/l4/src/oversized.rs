@@ -20,28 +20,28 @@ const OUTER6: usize = 40;
 /// The hop limit of outer packets, as the datapath's.
 const HOPS: u8 = 64;
 /// Bits of the word that has flags and offset.
-const MORE: u16 = 0x2000;
-const WHOLE: u16 = 0x4000;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const DONT_FRAGMENT: u16 = 0x4000;
 const OFFSET: u16 = 0x1fff;
 /// An option that later fragments have too (RFC 791 §3.1).
 const COPIED: u8 = 0x80;
 
 /// A packet that was handed over, and how it is to be wrapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Handed {
+pub struct OversizedPacket {
     /// Ends, wrap and room of the outer packets.
     pub head: Oversized,
     /// The client's packet, from its IP header on.
     pub packet: Vec<u8>,
 }
 
-impl Handed {
+impl OversizedPacket {
     /// An entry of the ring; `None` where it is shorter than it says.
-    pub fn read(bytes: &[u8]) -> Option<Handed> {
+    pub fn parse(bytes: &[u8]) -> Option<OversizedPacket> {
         let head = Oversized::read(bytes.get(..Oversized::SIZE)?);
         let length = usize::try_from(head.length).ok()?;
         let packet = bytes.get(Oversized::SIZE..)?.get(..length)?.to_vec();
-        Some(Handed { head, packet })
+        Some(OversizedPacket { head, packet })
     }
 }
 
@@ -53,7 +53,7 @@ pub enum FragmentError {
     Malformed,
     /// Its sender forbids fragments.
     #[error("its sender allows no fragments")]
-    Whole,
+    DontFragment,
     /// Its hop limit ends here.
     #[error("its hop limit ends here")]
     Hops,
@@ -66,9 +66,9 @@ pub enum FragmentError {
 ///
 /// # Errors
 /// See `FragmentError`; nothing is to be sent then.
-pub fn fragments(handed: &Handed) -> Result<Vec<Vec<u8>>, FragmentError> {
-    let Handed { head, packet } = handed;
-    let inner = Inner::read(packet)?;
+pub fn fragment_packet(handed: &OversizedPacket) -> Result<Vec<Vec<u8>>, FragmentError> {
+    let OversizedPacket { head, packet } = handed;
+    let inner = InnerPacket::parse(packet)?;
     let around = outer_bytes(head);
     let room = usize::try_from(head.room).unwrap_or(usize::MAX).min(usize::from(u16::MAX));
     let mut out = Vec::new();
@@ -82,13 +82,13 @@ pub fn fragments(handed: &Handed) -> Result<Vec<Vec<u8>>, FragmentError> {
         if bytes == 0 || offset > usize::from(OFFSET) {
             return Err(FragmentError::Room);
         }
-        let more = if at + bytes < inner.payload.len() { MORE } else { inner.more };
+        let more = if at + bytes < inner.payload.len() { MORE_FRAGMENTS } else { inner.more };
         let word = u16::try_from(offset).map_err(|_| FragmentError::Room)? | inner.reserved | more;
-        let mut one = wrapped(head, header.len() + bytes);
+        let mut one = outer_headers(head, header.len() + bytes);
         let start = one.len();
         one.extend_from_slice(header);
         one.extend_from_slice(&inner.payload[at..at + bytes]);
-        finish(&mut one[start..], header.len(), word);
+        finish_header(&mut one[start..], header.len(), word);
         out.push(one);
         at += bytes;
     }
@@ -96,7 +96,7 @@ pub fn fragments(handed: &Handed) -> Result<Vec<Vec<u8>>, FragmentError> {
 }
 
 /// What the fragments of a packet are made of.
-struct Inner<'a> {
+struct InnerPacket<'a> {
     /// The header of the first fragment, with all options; of later ones with those that are copied.
     first: Vec<u8>,
     later: Vec<u8>,
@@ -108,8 +108,8 @@ struct Inner<'a> {
     reserved: u16,
 }
 
-impl<'a> Inner<'a> {
-    fn read(packet: &'a [u8]) -> Result<Inner<'a>, FragmentError> {
+impl<'a> InnerPacket<'a> {
+    fn parse(packet: &'a [u8]) -> Result<InnerPacket<'a>, FragmentError> {
         let fixed: &[u8; HEADER] = packet.first_chunk().ok_or(FragmentError::Malformed)?;
         let size = usize::from(fixed[0] & 15) * 4;
         let total = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
@@ -117,8 +117,8 @@ impl<'a> Inner<'a> {
         let (header, payload) =
             packet.split_at_checked(size).filter(|_| sound).ok_or(FragmentError::Malformed)?;
         let word = u16::from_be_bytes([fixed[6], fixed[7]]);
-        if word & WHOLE != 0 {
-            return Err(FragmentError::Whole);
+        if word & DONT_FRAGMENT != 0 {
+            return Err(FragmentError::DontFragment);
         }
         if fixed[8] <= 1 {
             return Err(FragmentError::Hops);
@@ -126,16 +126,16 @@ impl<'a> Inner<'a> {
         let mut first = header.to_vec();
         first[8] -= 1;
         let mut later = first[..HEADER].to_vec();
-        later.extend_from_slice(&copied(&header[HEADER..]));
+        later.extend_from_slice(&copied_options(&header[HEADER..]));
         // At most 60 bytes.
         later[0] = 0x40 | (later.len() / 4) as u8;
-        let (offset, more) = (usize::from(word & OFFSET), word & MORE);
-        Ok(Inner { first, later, payload, offset, more, reserved: word & 0x8000 })
+        let (offset, more) = (usize::from(word & OFFSET), word & MORE_FRAGMENTS);
+        Ok(InnerPacket { first, later, payload, offset, more, reserved: word & 0x8000 })
     }
 }
 
 /// The options that later fragments have too, filled up to whole words; none from where they cannot be read.
-fn copied(options: &[u8]) -> Vec<u8> {
+fn copied_options(options: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = options;
     while let [kind, ..] = rest {
@@ -158,7 +158,7 @@ fn copied(options: &[u8]) -> Vec<u8> {
 }
 
 /// Length, flags and checksum of an inner header.
-fn finish(packet: &mut [u8], header: usize, word: u16) {
+fn finish_header(packet: &mut [u8], header: usize, word: u16) {
     // A fragment is no longer than the room of a way.
     let length = packet.len() as u16;
     packet[2..4].copy_from_slice(&length.to_be_bytes());
@@ -186,7 +186,7 @@ fn outer_bytes(head: &Oversized) -> usize {
 }
 
 /// The headers around a fragment of so many bytes, as the datapath writes them (`bpf/tunnel.h`).
-fn wrapped(head: &Oversized, inner: usize) -> Vec<u8> {
+fn outer_headers(head: &Oversized, inner: usize) -> Vec<u8> {
     let wrap = Wrap::of(head.wrap.into());
     let proto = match wrap {
         Some(Wrap::Gue) => 17,
@@ -198,7 +198,7 @@ fn wrapped(head: &Oversized, inner: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(outer_bytes(head) + inner);
     if is_v4(head) {
         let [high, low] = (behind + HEADER as u16).to_be_bytes();
-        let flags = (WHOLE >> 8) as u8;
+        let flags = (DONT_FRAGMENT >> 8) as u8;
         out.extend_from_slice(&[0x45, head.tos, high, low, 0, 0, flags, 0, HOPS, proto, 0, 0]);
         out.extend_from_slice(&head.outer[12..]);
         out.extend_from_slice(&head.server[12..]);
@@ -235,34 +235,34 @@ fn checksum(bytes: &[u8]) -> u16 {
 
 /// The reading end of the ring.
 #[derive(Debug)]
-pub struct Ring {
+pub struct OversizedReader {
     ring: RingBuffer<'static>,
-    handed: Receiver<Option<Handed>>,
+    received: Receiver<Option<OversizedPacket>>,
 }
 
-impl Ring {
+impl OversizedReader {
     /// Opens the ring of a plane (`Plane::oversized`).
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn open(map: &MapHandle) -> Result<Ring, LoadError> {
+    pub fn open(map: &MapHandle) -> Result<OversizedReader, LoadError> {
         let failed = |source| LoadError::Map { name: "oversized".to_owned(), source };
         let (give, handed) = channel();
         let take = move |bytes: &[u8]| {
             // Both ends are held here.
-            let _ = give.send(Handed::read(bytes));
+            let _ = give.send(OversizedPacket::parse(bytes));
             0
         };
         let mut ring = RingBufferBuilder::new();
         ring.add(map, take).map_err(failed)?;
-        Ok(Ring { ring: ring.build().map_err(failed)?, handed })
+        Ok(OversizedReader { ring: ring.build().map_err(failed)?, received: handed })
     }
 
     /// What has come, after waiting for the first so long; `None` for an entry that cannot be read.
-    pub fn wait(&self, patience: Duration) -> Vec<Option<Handed>> {
+    pub fn wait_for_packets(&self, patience: Duration) -> Vec<Option<OversizedPacket>> {
         // An error leaves what was taken before it, and the next call goes on.
         let _ = self.ring.poll(patience);
-        self.handed.try_iter().collect()
+        self.received.try_iter().collect()
     }
 }
 

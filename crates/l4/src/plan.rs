@@ -4,21 +4,21 @@
 //! Servers that left keep their index until no flow points at it; `reclaim` is told by the sweep.
 
 mod change;
+mod draining_servers;
+pub mod encoding;
 pub mod facts;
-pub mod form;
 mod guards;
-mod leaving;
-mod levels;
+mod leveling;
+mod listeners;
 mod merge;
-pub mod part;
 mod pools;
-pub mod recover;
+pub mod recovery;
 mod rules;
 pub mod schedule;
+pub mod service_plan;
 mod shares;
 mod source;
 mod state;
-mod vips;
 
-pub use model::capacity::shares::ports_of;
-pub use state::{Change, Planner};
+pub use model::capacity::port_shares::distribute_ports;
+pub use state::{MapPlanner, PlannedChange};

@@ -3,25 +3,25 @@
 //!
 //! It decides nothing about what is told: entries go out and come in with the indexes that servers have here.
 
-mod connection;
-mod hashed;
+mod hash_table;
+mod nat_connection;
 mod record;
 
 use std::io;
 use std::net::IpAddr;
 
-use bpf::{Mapped, Value as _};
+use bpf::{MappedArray, Value as _};
 
 use crate::abi::{self, State};
-use crate::plane::Plane;
-use connection::RECORD;
-pub use connection::{Connection, Slot};
-use hashed::Hashed;
-pub use hashed::{Entry, Put, Secret, print_of};
+use crate::datapath::PacketDatapath;
+use hash_table::FlowHashTable;
+pub use hash_table::{FlowEntry, FlowHashSecret, PutResult, flow_fingerprint};
+use nat_connection::RECORD;
+pub use nat_connection::{NatConnection, RecordSlot};
 
 /// A table whose entries are told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Table {
+pub enum ReplicatedTable {
     /// Connections of `mac` and `tunnel`.
     Flows,
     /// Translated connections.
@@ -30,38 +30,40 @@ pub enum Table {
     Sticky,
 }
 
-impl Table {
+impl ReplicatedTable {
     /// All of them.
-    pub const ALL: [Table; 3] = [Table::Flows, Table::Records, Table::Sticky];
+    pub const ALL: [ReplicatedTable; 3] =
+        [ReplicatedTable::Flows, ReplicatedTable::Records, ReplicatedTable::Sticky];
 }
 
 /// The tables, laid into memory.
 #[derive(Debug)]
-pub struct Replica {
-    flows: Hashed,
-    sticky: Hashed,
-    forward: Hashed,
-    records: Mapped,
-    hands: Mapped,
-    changed: [Mapped; 3],
+pub struct ReplicaTables {
+    flows: FlowHashTable,
+    sticky: FlowHashTable,
+    forward: FlowHashTable,
+    records: MappedArray,
+    hands: MappedArray,
+    changed: [MappedArray; 3],
 }
 
-impl Replica {
+impl ReplicaTables {
     /// Lays the tables of a plane into memory.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn new(plane: &Plane) -> io::Result<Replica> {
-        let words =
-            |table: &bpf::Table<u32, u64>| Mapped::new(table, table.capacity() as usize * 8);
+    pub fn new(plane: &PacketDatapath) -> io::Result<ReplicaTables> {
+        let words = |table: &bpf::TypedMap<u32, u64>| {
+            MappedArray::new(table, table.capacity() as usize * 8)
+        };
         let records = plane.records.capacity() as usize * abi::Record::SIZE;
         let hands = plane.hands.capacity() as usize * abi::Hand::SIZE;
-        Ok(Replica {
-            flows: Hashed::new(&plane.flows)?,
-            sticky: Hashed::new(&plane.sticky)?,
-            forward: Hashed::new(&plane.forward)?,
-            records: Mapped::new(&plane.records, records)?,
-            hands: Mapped::new(&plane.hands, hands)?,
+        Ok(ReplicaTables {
+            flows: FlowHashTable::new(&plane.flows)?,
+            sticky: FlowHashTable::new(&plane.sticky)?,
+            forward: FlowHashTable::new(&plane.forward)?,
+            records: MappedArray::new(&plane.records, records)?,
+            hands: MappedArray::new(&plane.hands, hands)?,
             changed: [
                 words(&plane.flows_changed)?,
                 words(&plane.records_changed)?,
@@ -70,16 +72,16 @@ impl Replica {
         })
     }
 
-    fn bits(&self, table: Table) -> &Mapped {
+    fn changed_bits(&self, table: ReplicatedTable) -> &MappedArray {
         &self.changed[table as usize]
     }
 
     /// Places of a table.
-    pub fn places(&self, table: Table) -> u32 {
+    pub fn places(&self, table: ReplicatedTable) -> u32 {
         let places = match table {
-            Table::Flows => self.flows.places(),
-            Table::Sticky => self.sticky.places(),
-            Table::Records => self.records.words() / RECORD,
+            ReplicatedTable::Flows => self.flows.places(),
+            ReplicatedTable::Sticky => self.sticky.places(),
+            ReplicatedTable::Records => self.records.word_count() / RECORD,
         };
         u32::try_from(places).unwrap_or(u32::MAX)
     }
@@ -88,19 +90,19 @@ impl Replica {
     ///
     /// # Errors
     /// The place at which that was: it stays noted, with what is left.
-    pub fn changes(
+    pub fn take_changes(
         &self,
-        table: Table,
+        table: ReplicatedTable,
         from: u32,
         mut each: impl FnMut(u32) -> bool,
     ) -> Result<(), u32> {
-        let bits = self.bits(table);
-        let first = (from / u64::BITS) as usize % bits.words().max(1);
-        for at in (first..bits.words()).chain(0..first) {
+        let bits = self.changed_bits(table);
+        let first = (from / u64::BITS) as usize % bits.word_count().max(1);
+        for at in (first..bits.word_count()).chain(0..first) {
             if bits.load(at) == 0 {
                 continue;
             }
-            let mut left = bits.take(at);
+            let mut left = bits.take_word(at);
             while left != 0 {
                 let place = at as u32 * u64::BITS + left.trailing_zeros();
                 if !each(place) {
@@ -114,14 +116,14 @@ impl Replica {
     }
 
     /// Notes a place as changed.
-    pub fn note(&self, table: Table, place: u32) {
-        self.bits(table).set_bits((place / u64::BITS) as usize, 1 << (place % u64::BITS));
+    pub fn mark_changed(&self, table: ReplicatedTable, place: u32) {
+        self.changed_bits(table).set_bits((place / u64::BITS) as usize, 1 << (place % u64::BITS));
     }
 
     /// Takes every note of changes away: everything is going to be told.
-    pub fn forget_changes(&self, table: Table) {
-        let bits = self.bits(table);
-        for at in 0..bits.words() {
+    pub fn clear_changes(&self, table: ReplicatedTable) {
+        let bits = self.changed_bits(table);
+        for at in 0..bits.word_count() {
             if bits.load(at) != 0 {
                 bits.store(at, 0);
             }
@@ -129,49 +131,61 @@ impl Replica {
     }
 
     /// Whether something stands at a place; it may have ended.
-    pub fn is_used(&self, table: Table, place: u32) -> bool {
+    pub fn is_used(&self, table: ReplicatedTable, place: u32) -> bool {
         match table {
-            Table::Flows => self.flows.used(place),
-            Table::Sticky => self.sticky.used(place),
-            Table::Records => self.word(place) & 0xff > State::Claimed as u64,
+            ReplicatedTable::Flows => self.flows.is_used(place),
+            ReplicatedTable::Sticky => self.sticky.is_used(place),
+            ReplicatedTable::Records => self.load_word(place) & 0xff > State::Claimed as u64,
         }
     }
 
     /// The connection of `mac` or `tunnel` at a place, if one lives there.
-    pub fn flow(&self, place: u32, tick: u32) -> Option<Entry> {
+    pub fn flow(&self, place: u32, tick: u32) -> Option<FlowEntry> {
         self.flows.entry(place, tick)
     }
 
     /// The client that sticks at a place.
-    pub fn stuck(&self, place: u32, tick: u32) -> Option<Entry> {
+    pub fn sticky_client(&self, place: u32, tick: u32) -> Option<FlowEntry> {
         self.sticky.entry(place, tick)
     }
 
     /// Enters a connection of `mac` or `tunnel`; one that is there is changed only where `over` says so.
-    pub fn put_flow(&self, entry: &Entry, tick: u32, over: bool) -> Put {
-        self.flows.put(entry.print, entry.low(), tick.wrapping_add(entry.left), tick, over)
+    pub fn put_flow(&self, entry: &FlowEntry, tick: u32, over: bool) -> PutResult {
+        self.flows.put(
+            entry.fingerprint,
+            entry.low_word(),
+            tick.wrapping_add(entry.ttl_ticks),
+            tick,
+            over,
+        )
     }
 
     /// Enters a client that sticks.
-    pub fn put_stuck(&self, entry: &Entry, tick: u32, over: bool) -> Put {
-        self.sticky.put(entry.print, entry.server, tick.wrapping_add(entry.left), tick, over)
+    pub fn put_sticky_client(&self, entry: &FlowEntry, tick: u32, over: bool) -> PutResult {
+        self.sticky.put(
+            entry.fingerprint,
+            entry.server,
+            tick.wrapping_add(entry.ttl_ticks),
+            tick,
+            over,
+        )
     }
 
     /// From now on connections are hashed with another secret: forgets those of which nothing but the hash is known, and
     /// enters translated ones anew. `kept`: the
     /// address and port of the server of one that keeps its client's address.
-    pub fn begin_anew(
+    pub fn change_secret(
         &self,
-        secret: &Secret,
+        secret: &FlowHashSecret,
         tick: u32,
-        kept: impl Fn(&Connection) -> Option<(IpAddr, u16)>,
+        kept: impl Fn(&NatConnection) -> Option<(IpAddr, u16)>,
     ) {
         self.flows.clear();
         self.sticky.clear();
         self.forward.clear();
-        for place in 0..self.places(Table::Records) {
+        for place in 0..self.places(ReplicatedTable::Records) {
             if let Some(connection) = self.connection(place, tick, secret) {
-                let _ = self.enter(&connection, place, kept(&connection), secret);
+                let _ = self.add_keys(&connection, place, kept(&connection), secret);
             }
         }
     }

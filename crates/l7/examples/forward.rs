@@ -7,17 +7,17 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use l7::{Access, Observation, Outside, Plane, PlaneOptions};
-use model::config::{AccessFormat, Config, Host, Pool, Server};
+use l7::{AccessLogOptions, PlaneObservation, PlaneObserver, PlaneOptions, RequestPlane};
+use model::config::{AccessLogFormat, Config, PoolConfig, ServerConfig, ServerHost};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
-use model::live::{ServerLive, ServiceLive};
-use model::rules::Ruling;
-use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
+use model::rules::ServiceRules;
+use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnapshot};
+use model::stats::{ServerStats, ServiceStats};
 
-struct Quiet;
+struct QuietObserver;
 
-impl Outside for Quiet {
-    fn observe(&self, _: Observation) {}
+impl PlaneObserver for QuietObserver {
+    fn observe(&self, _: PlaneObservation) {}
 
     fn log(&self, _: Vec<u8>) -> bool {
         true
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         workers: 1,
         pin: false,
         connections: 100_000,
-        access: Access { all: false, format: AccessFormat::Json, enabled: false },
+        access: AccessLogOptions { all: false, format: AccessLogFormat::Json, enabled: false },
         traces: false,
         // So that the cost of measuring can be measured: `off`, or one in so many.
         sample: std::env::var("SAMPLE").map_or(Some(64), |text| text.parse().ok()),
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         utc_offset: |_| 0,
     };
     let socket = l7::socket::listener(listen, &config.services["all"].socket)?;
-    let plane = Plane::start(options, Arc::new(Quiet))?;
+    let plane = RequestPlane::start(options, Arc::new(QuietObserver))?;
     plane.install(Arc::new(snapshot(&config)));
     plane.listen(ListenerId(0), ServiceId(0), vec![socket]);
     loop {
@@ -54,40 +54,40 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn snapshot(config: &Config) -> Snapshot {
+fn snapshot(config: &Config) -> WorkerSnapshot {
     let of_all = |name: &str| (name == "all").then_some(PoolId(0));
-    let ruling = Ruling::new(&config.services["all"], of_all, 1, None);
+    let ruling = ServiceRules::new(&config.services["all"], of_all, 1, None);
     let service = ServiceView {
         id: ServiceId(0),
         config: config.services["all"].clone(),
         pool: PoolId(0),
         tls: None,
-        live: Arc::new(ServiceLive::new(1)),
+        stats: Arc::new(ServiceStats::new(1)),
         rules: ruling.map(Arc::new),
         affinity: None,
-        users: None,
+        slo: None,
     };
-    Snapshot {
+    WorkerSnapshot {
         generation: 1,
         version: 1,
         services: [(ServiceId(0), Arc::new(service))].into(),
         pools: [(PoolId(0), Arc::new(pool(&config.pools["all"])))].into(),
-        proofs: None,
+        acme_proofs: None,
         cookie_secrets: Default::default(),
     }
 }
 
-fn pool(config: &Arc<Pool>) -> PoolView {
+fn pool(config: &Arc<PoolConfig>) -> PoolView {
     let servers =
         config.servers.iter().enumerate().map(|(at, config)| server(at, config)).collect();
-    let live = Arc::new(model::live::pool::PoolLive::new(1));
-    PoolView { id: PoolId(0), config: config.clone(), tls: None, live, servers }
+    let live = Arc::new(model::stats::pool::PoolStats::new(1));
+    PoolView { id: PoolId(0), config: config.clone(), tls: None, stats: live, servers }
 }
 
-fn server(at: usize, config: &Arc<Server>) -> ServerView {
+fn server(at: usize, config: &Arc<ServerConfig>) -> ServerView {
     let address = match config.address.host {
-        Host::Ip(ip) => Some(SocketAddr::new(ip, config.address.port)),
-        Host::Name(_) => None,
+        ServerHost::Ip(ip) => Some(SocketAddr::new(ip, config.address.port)),
+        ServerHost::Name(_) => None,
     };
     ServerView {
         id: ServerId(at as u32),
@@ -95,7 +95,7 @@ fn server(at: usize, config: &Arc<Server>) -> ServerView {
         address,
         state: ServerState::Up,
         weight: config.weight,
-        keeps: false,
-        live: Arc::new(ServerLive::new(1)),
+        keeps_sticky_clients: false,
+        stats: Arc::new(ServerStats::new(1)),
     }
 }

@@ -9,50 +9,50 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::Forward;
-use model::moment::Moment;
+use model::config::ForwardingMode;
+use model::monotonic_time::MonotonicTime;
 use model::snapshot::ServiceView;
-use wire::http1::{self, Persist};
+use wire::http1::{self, ConnectionPersistence};
 
-use crate::account::Record;
-use crate::admission::{Eviction, OpenConnection};
-use crate::local::LocalService;
-use crate::outside::Observation;
-use crate::refuse::{self, Answer};
-use crate::rt::{Net, Readiness, TaskId};
-use crate::said::Said;
-use crate::stream::Stream;
+use crate::accounting::ExchangeRecord;
+use crate::admission::{EvictionScope, OpenConnection};
+use crate::local_reply::{self, LocalReply};
+use crate::logged_request::LoggedRequest;
+use crate::observer::PlaneObservation;
+use crate::rt::{NetDriver, Readiness, TaskId};
+use crate::stream::ProxyStream;
 use crate::worker::Worker;
+use crate::worker_state::LocalService;
 use crate::{connection, tcp};
 
 /// Connections taken in one turn before others get theirs.
-const BATCH: usize = 64;
+const ACCEPTS_PER_TURN: usize = 64;
 
 /// Clients of a worker that are being refused with time to read why. Beyond that they are ended at once: a crowd
 /// outside must not take the descriptors of those inside.
-const REFUSING: u32 = 16;
+const MAX_REFUSING: u32 = 16;
 
 /// Clients that wait for a place of other workers. Further ones stay with the kernel meanwhile, where they take no
 /// descriptor.
-pub(crate) const WAITING: u32 = 64;
+pub(crate) const MAX_PENDING: u32 = 64;
 
 /// How long they wait.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PENDING_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Between two attempts.
-const STEP: Duration = Duration::from_millis(10);
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// After a failure for want of descriptors, look again this soon.
-const BREATH: Duration = Duration::from_millis(20);
+const DESCRIPTOR_BACKOFF: Duration = Duration::from_millis(20);
 
 /// A closing listener takes what is being established for this long: a round trip or two.
-const CLOSING: Duration = Duration::from_millis(200);
+const CLOSING_GRACE: Duration = Duration::from_millis(200);
 
 /// What is wanted of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ListenerMode {
     /// Accept.
-    Open,
+    Accept,
     /// Accept what has been established, then close.
     Finish,
     /// Close now: another process goes on with the same socket.
@@ -60,45 +60,47 @@ pub enum Wanted {
 }
 
 /// A handle on a listener's task.
-pub struct Listening {
+pub struct ListenerHandle {
     /// What is wanted.
-    pub wanted: Rc<Cell<Wanted>>,
+    pub mode: Rc<Cell<ListenerMode>>,
     /// Its task.
     pub task: TaskId,
 }
 
 /// Accepts until something else is wanted.
-pub async fn listen<N: Net>(
+pub async fn listen<N: NetDriver>(
     worker: Rc<Worker<N>>,
     sock: N::Sock,
     local: SocketAddr,
     service: Rc<LocalService<N>>,
-    wanted: Rc<Cell<Wanted>>,
+    wanted: Rc<Cell<ListenerMode>>,
 ) {
-    let Ok(listener) = Stream::<N>::new(&worker.rt, sock, false) else {
-        worker.outside.observe(Observation::NoDescriptor { worker: worker.index });
+    let Ok(listener) = ProxyStream::<N>::new(&worker.rt, sock, false) else {
+        worker.observer.observe(PlaneObservation::NoDescriptor { worker: worker.index });
         return;
     };
     listener.source().set(Readiness::READ);
-    let mut closing = Moment::NEVER;
+    let mut closing = MonotonicTime::NEVER;
     loop {
         match wanted.get() {
-            Wanted::Drop => return,
-            Wanted::Finish if closing == Moment::NEVER => {
-                closing = worker.rt.now() + CLOSING;
+            ListenerMode::Drop => return,
+            ListenerMode::Finish if closing == MonotonicTime::NEVER => {
+                closing = worker.rt.now() + CLOSING_GRACE;
                 listener.refuse_handshakes();
             }
             _ => {}
         }
-        match batch(&worker, &listener, local, &service) {
-            Batch::More => worker.rt.yield_now().await,
-            Batch::Exhausted => worker.rt.sleep_until(worker.rt.now() + BREATH).await,
-            Batch::Full => worker.rt.sleep_until(worker.rt.now() + STEP).await,
-            Batch::Empty if worker.rt.now() >= closing => return,
-            Batch::Empty => {
+        match accept_batch(&worker, &listener, local, &service) {
+            AcceptBatch::More => worker.rt.yield_now().await,
+            AcceptBatch::Exhausted => {
+                worker.rt.sleep_until(worker.rt.now() + DESCRIPTOR_BACKOFF).await
+            }
+            AcceptBatch::Full => worker.rt.sleep_until(worker.rt.now() + RETRY_INTERVAL).await,
+            AcceptBatch::Empty if worker.rt.now() >= closing => return,
+            AcceptBatch::Empty => {
                 let _ = listener
-                    .until(|rt| {
-                        if wanted.get() != Wanted::Open && closing == Moment::NEVER {
+                    .poll_until(|rt| {
+                        if wanted.get() != ListenerMode::Accept && closing == MonotonicTime::NEVER {
                             return std::task::Poll::Ready(Ok(()));
                         }
                         rt.poll_ready(listener.source(), Readiness::READ, closing)
@@ -109,100 +111,100 @@ pub async fn listen<N: Net>(
     }
 }
 
-enum Batch {
+enum AcceptBatch {
     More,
     Empty,
     Exhausted,
     Full,
 }
 
-fn batch<N: Net>(
+fn accept_batch<N: NetDriver>(
     worker: &Rc<Worker<N>>,
-    listener: &Stream<N>,
+    listener: &ProxyStream<N>,
     local: SocketAddr,
     service: &Rc<LocalService<N>>,
-) -> Batch {
-    for _ in 0..BATCH {
-        if worker.waiting.get() >= WAITING {
-            return Batch::Full;
+) -> AcceptBatch {
+    for _ in 0..ACCEPTS_PER_TURN {
+        if worker.pending_clients.get() >= MAX_PENDING {
+            return AcceptBatch::Full;
         }
         match listener.accept() {
             Ok((sock, peer)) if worker.spare.is_missing() => {
-                refuse_for_want(worker, &sock, peer, service);
+                refuse_without_descriptor(worker, &sock, peer, service);
             }
-            Ok((sock, peer)) if worker.rt.net.kept_back(&sock) => {
-                without_descriptor(worker, service);
-                refuse_for_want(worker, &sock, peer, service);
+            Ok((sock, peer)) if worker.rt.net.is_reserved_descriptor(&sock) => {
+                report_descriptor_shortage(worker, service);
+                refuse_without_descriptor(worker, &sock, peer, service);
             }
             Ok((sock, peer)) => admit(worker, sock, peer, local, service),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 listener.source().clear(Readiness::READ);
-                return Batch::Empty;
+                return AcceptBatch::Empty;
             }
             Err(error) => {
-                if !no_descriptor(&error) {
+                if !is_descriptor_shortage(&error) {
                     let view = service.view.borrow().clone();
-                    view.live.slots[worker.index].counters.accept_failed.add(1);
+                    view.stats.slots[worker.index].counters.accept_failed.add(1);
                     continue;
                 }
-                without_descriptor(worker, service);
+                report_descriptor_shortage(worker, service);
                 return refuse_with_spare(worker, listener, service);
             }
         }
     }
-    Batch::More
+    AcceptBatch::More
 }
 
 /// Counts and tells that a client came and there was no descriptor for it.
-fn without_descriptor<N: Net>(worker: &Worker<N>, service: &LocalService<N>) {
+fn report_descriptor_shortage<N: NetDriver>(worker: &Worker<N>, service: &LocalService<N>) {
     let view = service.view.borrow().clone();
-    view.live.slots[worker.index].counters.accept_no_descriptor.add(1);
-    worker.outside.observe(Observation::NoDescriptor { worker: worker.index });
+    view.stats.slots[worker.index].counters.accept_no_descriptor.add(1);
+    worker.observer.observe(PlaneObservation::NoDescriptor { worker: worker.index });
 }
 
-fn no_descriptor(error: &io::Error) -> bool {
+fn is_descriptor_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
 }
 
 /// Gives up the spare descriptors for a moment to take one connection and end it, so that its client learns at once.
-fn refuse_with_spare<N: Net>(
+fn refuse_with_spare<N: NetDriver>(
     worker: &Rc<Worker<N>>,
-    listener: &Stream<N>,
+    listener: &ProxyStream<N>,
     service: &Rc<LocalService<N>>,
-) -> Batch {
-    worker.spare.give_up();
+) -> AcceptBatch {
+    worker.spare.release();
     let next = match listener.accept() {
         Ok((sock, peer)) => {
-            refuse_for_want(worker, &sock, peer, service);
-            Batch::More
+            refuse_without_descriptor(worker, &sock, peer, service);
+            AcceptBatch::More
         }
         // Without descriptors the kernel says so even when nobody waits.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
             listener.source().clear(Readiness::READ);
-            Batch::Empty
+            AcceptBatch::Empty
         }
-        Err(_) => Batch::Exhausted,
+        Err(_) => AcceptBatch::Exhausted,
     };
     worker.spare.regain(&worker.rt.net);
-    if worker.spare.is_missing() { Batch::Exhausted } else { next }
+    if worker.spare.is_missing() { AcceptBatch::Exhausted } else { next }
 }
 
 /// Refuses a connection for want of descriptors.
-fn refuse_for_want<N: Net>(
+fn refuse_without_descriptor<N: NetDriver>(
     worker: &Worker<N>,
     sock: &N::Sock,
     peer: SocketAddr,
     service: &LocalService<N>,
 ) {
     let view = service.view.borrow().clone();
-    let slot = &view.live.slots[worker.index].counters;
+    let slot = &view.stats.slots[worker.index].counters;
     slot.accepted.add(1);
     slot.closed.add(1);
     slot.refused.add(1);
-    end_at_once(worker, sock, peer, &view, Cause::NoDescriptor);
+    close_immediately(worker, sock, peer, &view, Cause::NoDescriptor);
 }
 
-fn admit<N: Net>(
+fn admit<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
     peer: SocketAddr,
@@ -210,86 +212,86 @@ fn admit<N: Net>(
     service: &Rc<LocalService<N>>,
 ) {
     let view = service.view.borrow().clone();
-    view.live.slots[worker.index].counters.accepted.add(1);
+    view.stats.slots[worker.index].counters.accepted.add(1);
     let may_wait = worker.options.workers > 1;
-    let eviction = if may_wait { Eviction::Useless } else { Eviction::Any };
+    let eviction = if may_wait { EvictionScope::IdleOnly } else { EvictionScope::Any };
     match worker.admission.admit(&worker.rt, &view, Some(peer.ip()), eviction) {
-        Ok(open) => begin(worker, sock, (peer, local), service, open),
+        Ok(open) => begin_connection(worker, sock, (peer, local), service, open),
         Err(Cause::ConnectionLimit) if may_wait => {
-            wait(worker, sock, (peer, local), service);
+            wait_for_admission(worker, sock, (peer, local), service);
         }
-        Err(cause) => turn_away(worker, sock, peer, service, cause),
+        Err(cause) => reject_client(worker, sock, peer, service, cause),
     }
 }
 
 /// Other workers may have connections that do nothing: they are asked for a place, for a while.
-fn wait<N: Net>(
+fn wait_for_admission<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
     ends: (SocketAddr, SocketAddr),
     service: &Rc<LocalService<N>>,
 ) {
     let (worker, service) = (worker.clone(), service.clone());
-    let mut waiting = Waiting::new(&worker);
+    let mut waiting = PendingClient::new(&worker);
     worker.clone().rt.spawn(async move {
-        let until = worker.rt.now() + PATIENCE;
+        let until = worker.rt.now() + PENDING_TIMEOUT;
         let admitted = loop {
-            worker.rt.sleep_until(worker.rt.now() + STEP).await;
+            worker.rt.sleep_until(worker.rt.now() + RETRY_INTERVAL).await;
             let (view, now) = (service.view.borrow().clone(), worker.rt.now());
-            let eviction = if now < until { Eviction::Useless } else { Eviction::Any };
+            let eviction = if now < until { EvictionScope::IdleOnly } else { EvictionScope::Any };
             match worker.admission.admit(&worker.rt, &view, Some(ends.0.ip()), eviction) {
-                Err(Cause::ConnectionLimit) if now < until => waiting.looks(),
+                Err(Cause::ConnectionLimit) if now < until => waiting.request_eviction(),
                 over => break over,
             }
         };
         drop(waiting);
         match admitted {
-            Ok(open) => begin(&worker, sock, ends, &service, open),
-            Err(cause) => turn_away(&worker, sock, ends.0, &service, cause),
+            Ok(open) => begin_connection(&worker, sock, ends, &service, open),
+            Err(cause) => reject_client(&worker, sock, ends.0, &service, cause),
         }
     });
 }
 
 /// A client that waits for a place.
-struct Waiting<N: Net> {
+struct PendingClient<N: NetDriver> {
     worker: Rc<Worker<N>>,
     /// It is among those that want a place of any worker.
-    wants: bool,
+    asks_eviction: bool,
 }
 
-impl<N: Net> Waiting<N> {
-    fn new(worker: &Rc<Worker<N>>) -> Waiting<N> {
-        worker.waiting.set(worker.waiting.get() + 1);
-        worker.eviction_requests.waiting.up();
-        let mut waiting = Waiting { worker: worker.clone(), wants: false };
-        waiting.looks();
+impl<N: NetDriver> PendingClient<N> {
+    fn new(worker: &Rc<Worker<N>>) -> PendingClient<N> {
+        worker.pending_clients.set(worker.pending_clients.get() + 1);
+        worker.eviction_requests.waiting.increment();
+        let mut waiting = PendingClient { worker: worker.clone(), asks_eviction: false };
+        waiting.request_eviction();
         waiting
     }
 
     /// It was kept out once more: others are asked for a place where this worker has none to give.
-    fn looks(&mut self) {
+    fn request_eviction(&mut self) {
         let wants = self.worker.admission.found_no_victim();
-        match (self.wants, wants) {
-            (false, true) => _ = self.worker.eviction_requests.without_victim.up(),
-            (true, false) => self.worker.eviction_requests.without_victim.down(),
+        match (self.asks_eviction, wants) {
+            (false, true) => _ = self.worker.eviction_requests.without_victim.increment(),
+            (true, false) => self.worker.eviction_requests.without_victim.decrement(),
             _ => {}
         }
-        self.wants = wants;
+        self.asks_eviction = wants;
     }
 }
 
-impl<N: Net> Drop for Waiting<N> {
+impl<N: NetDriver> Drop for PendingClient<N> {
     fn drop(&mut self) {
-        if self.wants {
-            self.worker.eviction_requests.without_victim.down();
+        if self.asks_eviction {
+            self.worker.eviction_requests.without_victim.decrement();
         }
-        self.worker.eviction_requests.waiting.down();
-        self.worker.waiting.set(self.worker.waiting.get() - 1);
+        self.worker.eviction_requests.waiting.decrement();
+        self.worker.pending_clients.set(self.worker.pending_clients.get() - 1);
     }
 }
 
 /// A connection that has its place is served.
-fn begin<N: Net>(
+fn begin_connection<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
     (peer, local): (SocketAddr, SocketAddr),
@@ -299,27 +301,30 @@ fn begin<N: Net>(
     let view = service.view.borrow().clone();
     // Of every address only the connection knows the one that was meant.
     let local = match local.ip().is_unspecified() {
-        true => worker.rt.net.local(&sock).unwrap_or(local),
+        true => worker.rt.net.local_address(&sock).unwrap_or(local),
         false => local,
     };
-    let Ok(client) = Stream::new(&worker.rt, sock, true) else {
-        view.live.slots[worker.index].counters.accept_failed.add(1);
+    let Ok(client) = ProxyStream::new(&worker.rt, sock, true) else {
+        view.stats.slots[worker.index].counters.accept_failed.add(1);
         return;
     };
     let (worker_, service_, now) = (worker.clone(), service.clone(), worker.rt.now());
     match view.config.forward {
-        Forward::Http => {
+        ForwardingMode::Http => {
             worker.rt.spawn(connection::serve(worker_, client, (peer, local, now), service_, open))
         }
         // Forwarded packets never reach a socket of ours.
-        Forward::Tcp | Forward::Mac | Forward::Tunnel | Forward::Nat => {
+        ForwardingMode::Tcp
+        | ForwardingMode::Mac
+        | ForwardingMode::Tunnel
+        | ForwardingMode::Nat => {
             worker.rt.spawn(tcp::serve(worker_, client, (peer, local, now), service_, open))
         }
     };
 }
 
 /// Counts and tells a client that it is not let in: 503 with the cause (`http`), a reset (`tcp`).
-fn turn_away<N: Net>(
+fn reject_client<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
     peer: SocketAddr,
@@ -327,58 +332,64 @@ fn turn_away<N: Net>(
     cause: Cause,
 ) {
     let view = service.view.borrow().clone();
-    let slot = &view.live.slots[worker.index].counters;
+    let slot = &view.stats.slots[worker.index].counters;
     slot.refused.add(1);
     slot.closed.add(1);
-    if view.config.forward != Forward::Http || worker.refusing.get() >= REFUSING {
-        return end_at_once(worker, &sock, peer, &view, cause);
+    if view.config.forward != ForwardingMode::Http || worker.refusing.get() >= MAX_REFUSING {
+        return close_immediately(worker, &sock, peer, &view, cause);
     }
-    let Ok(client) = Stream::<N>::new(&worker.rt, sock, true) else { return };
-    view.live.slots[worker.index].counters.requests.add(1);
-    let mut record = Record::begin(worker.rt.now(), worker.rt.now());
+    let Ok(client) = ProxyStream::<N>::new(&worker.rt, sock, true) else { return };
+    view.stats.slots[worker.index].counters.requests.add(1);
+    let mut record = ExchangeRecord::begin(worker.rt.now(), worker.rt.now());
     record.cause = Some(cause);
     let worker_ = worker.clone();
     worker.refusing.set(worker.refusing.get() + 1);
     worker.rt.spawn(async move {
-        client.mine();
-        let answer = Answer { status: cause.status(), cause, keep: false, head_only: false };
-        refuse::answer(&worker_, &client, &view, &answer, &mut record).await;
-        worker_.close(&view, None, &mut record, &Said::nothing(peer, view.config.forward));
-        refuse::linger(&worker_, client).await;
+        client.attach_current_task();
+        let answer =
+            LocalReply { status: cause.status(), cause, keep_alive: false, head_only: false };
+        local_reply::send_reply(&worker_, &client, &view, &answer, &mut record).await;
+        worker_.close(
+            &view,
+            None,
+            &mut record,
+            &LoggedRequest::unreadable(peer, view.config.forward),
+        );
+        local_reply::linger(&worker_, client).await;
         worker_.refusing.set(worker_.refusing.get() - 1);
     });
 }
 
 /// Tells a client that is not admitted, and waits for nothing: closing follows, which may overtake the answer to a
 /// client that has sent more than we read.
-fn end_at_once<N: Net>(
+fn close_immediately<N: NetDriver>(
     worker: &Worker<N>,
     sock: &N::Sock,
     peer: SocketAddr,
     view: &ServiceView,
     cause: Cause,
 ) {
-    view.live.slots[worker.index].counters.requests.add(1);
-    let mut record = Record::begin(worker.rt.now(), worker.rt.now());
+    view.stats.slots[worker.index].counters.requests.add(1);
+    let mut record = ExchangeRecord::begin(worker.rt.now(), worker.rt.now());
     record.cause = Some(cause);
-    if view.config.forward == Forward::Http {
-        (record.status, record.by_us) = (cause.status(), true);
+    if view.config.forward == ForwardingMode::Http {
+        (record.status, record.local_reply) = (cause.status(), true);
         let mut out = worker.buffers.take();
         let id = record.id(&worker.ids);
-        http1::emit_error(
+        http1::emit_local_reply(
             cause.status(),
             cause.name(),
             id.as_str(),
-            Persist::Close,
+            ConnectionPersistence::Close,
             false,
             &mut out,
         );
         // The client may be gone or its buffer full: it is refused either way.
         let _ = worker.rt.net.write(sock, &out, false);
         let _ = worker.rt.net.end(sock);
-        worker.buffers.give(out);
+        worker.buffers.put(out);
     } else {
         worker.rt.net.reset_on_drop(sock);
     }
-    worker.close(view, None, &mut record, &Said::nothing(peer, view.config.forward));
+    worker.close(view, None, &mut record, &LoggedRequest::unreadable(peer, view.config.forward));
 }

@@ -4,19 +4,19 @@
 
 use std::cell::RefCell;
 
-use crate::rt::Net;
+use crate::rt::NetDriver;
 
 /// Bytes read at a time when copying.
-pub const COPY: usize = 48 * 1024;
+pub const COPY_BYTES: usize = 48 * 1024;
 
 /// Buffers kept for the next task.
-const KEPT: usize = 256;
+const MAX_POOLED: usize = 256;
 /// A buffer that grew beyond this is freed.
-const LARGEST: usize = 64 * 1024;
+const MAX_POOLED_BYTES: usize = 64 * 1024;
 /// What a new buffer begins with: most heads fit.
-const FIRST: usize = 2048;
+const INITIAL_BYTES: usize = 2048;
 /// Pipes kept for the next task.
-const KEPT_PIPES: usize = 64;
+const MAX_POOLED_PIPES: usize = 64;
 
 /// Byte buffers.
 #[derive(Debug, Default)]
@@ -25,13 +25,14 @@ pub struct Buffers(RefCell<Vec<Vec<u8>>>);
 impl Buffers {
     /// An empty buffer.
     pub fn take(&self) -> Vec<u8> {
-        self.0.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(FIRST))
+        self.0.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(INITIAL_BYTES))
     }
 
     /// Takes one back.
-    pub fn give(&self, mut buffer: Vec<u8>) {
+    pub fn put(&self, mut buffer: Vec<u8>) {
         let mut kept = self.0.borrow_mut();
-        if buffer.capacity() > 0 && buffer.capacity() <= LARGEST && kept.len() < KEPT {
+        if buffer.capacity() > 0 && buffer.capacity() <= MAX_POOLED_BYTES && kept.len() < MAX_POOLED
+        {
             buffer.clear();
             kept.push(buffer);
         }
@@ -39,24 +40,24 @@ impl Buffers {
 }
 
 /// Pipes for splicing.
-pub struct Pipes<N: Net>(RefCell<Vec<N::Pipe>>);
+pub struct Pipes<N: NetDriver>(RefCell<Vec<N::Pipe>>);
 
-impl<N: Net> Default for Pipes<N> {
+impl<N: NetDriver> Default for Pipes<N> {
     fn default() -> Self {
         Pipes(RefCell::default())
     }
 }
 
-impl<N: Net> Pipes<N> {
+impl<N: NetDriver> Pipes<N> {
     /// An empty pipe; `None` when there is none to be had.
     pub fn take(&self, net: &N) -> Option<N::Pipe> {
         self.0.borrow_mut().pop().or_else(|| net.pipe())
     }
 
     /// Takes an empty one back.
-    pub fn give(&self, pipe: N::Pipe) {
+    pub fn put(&self, pipe: N::Pipe) {
         let mut kept = self.0.borrow_mut();
-        if kept.len() < KEPT_PIPES {
+        if kept.len() < MAX_POOLED_PIPES {
             kept.push(pipe);
         }
     }

@@ -6,7 +6,7 @@
 use wire::http1::Header;
 
 /// Whether a request authenticates its connection.
-pub fn is_given(fields: &[Header<'_>]) -> bool {
+pub fn request_authenticates(fields: &[Header<'_>]) -> bool {
     fields.iter().any(|field| {
         // Few names have these lengths.
         let named = match field.name.len() {
@@ -14,12 +14,12 @@ pub fn is_given(fields: &[Header<'_>]) -> bool {
             19 => field.name.eq_ignore_ascii_case("proxy-authorization"),
             _ => false,
         };
-        named && is_of_connection(field.value)
+        named && is_connection_scheme(field.value)
     })
 }
 
 /// Whether an answer asks for it. Servers put either field into answers of any status, so each of them counts.
-pub fn is_asked_for(fields: &[Header<'_>]) -> bool {
+pub fn answer_asks_authentication(fields: &[Header<'_>]) -> bool {
     let challenges = fields.iter().filter(|field| {
         // Few names have these lengths.
         match field.name.len() {
@@ -29,11 +29,11 @@ pub fn is_asked_for(fields: &[Header<'_>]) -> bool {
         }
     });
     // A field may have several challenges, and a comma may also stand within one: no other begins with these words.
-    challenges.flat_map(|field| field.value.split(|byte| *byte == b',')).any(is_of_connection)
+    challenges.flat_map(|field| field.value.split(|byte| *byte == b',')).any(is_connection_scheme)
 }
 
 /// Whether credentials, or a challenge, begin with such a scheme.
-fn is_of_connection(value: &[u8]) -> bool {
+fn is_connection_scheme(value: &[u8]) -> bool {
     let value = value.trim_ascii();
     let end = value.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(value.len());
     let scheme = &value[..end];
@@ -65,7 +65,7 @@ mod tests {
         ];
         for (name, value, wanted) in rows {
             let fields = [field("Host", "a"), field(name, value)];
-            assert_eq!(is_given(&fields), wanted, "{name}: {value}");
+            assert_eq!(request_authenticates(&fields), wanted, "{name}: {value}");
         }
     }
 
@@ -85,7 +85,7 @@ mod tests {
         ];
         for (name, value, wanted) in rows {
             let fields = [field("Date", "x"), field(name, value)];
-            assert_eq!(is_asked_for(&fields), wanted, "{name}: {value}");
+            assert_eq!(answer_asks_authentication(&fields), wanted, "{name}: {value}");
         }
     }
 }

@@ -4,103 +4,105 @@
 //! fault (`model::retry`), answer for ourselves (`refuse`), close the account, shelve the connection. It parses and
 //! moves no bytes.
 
-mod failed;
-mod failure;
-mod hedged;
-mod late;
+mod attempt_failure;
+mod buffered_answer;
+mod buffered_request;
+mod failure_handling;
+mod finish;
+mod hedge;
 mod learn;
-mod over;
-mod parting;
-mod route;
-mod whole;
+mod release;
+mod routing;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use model::cause::Cause;
-use model::compress::Asked;
+use model::compression::AcceptedEncodings;
 use model::id::ServerId;
-use model::line::Class;
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 use model::snapshot::ServiceView;
+use model::wait_queue::PriorityClass;
 
-use crate::account::{Opening, Record};
-use crate::after::After;
-use crate::again::{self, Another, UnderWay};
-use crate::caller::Caller;
-use crate::census::OpenExchange;
-use crate::changes::Changes;
-use crate::cuts::Cuts;
-use crate::felt;
-use crate::flow::Flow;
-use crate::hash_on;
-use crate::hedge::{Hedged, Second, Sent};
-use crate::incoming::Incoming;
-use crate::kept_bytes::KeptBytes;
-use crate::local::{LocalPool, LocalServer, LocalService};
-use crate::measured;
+use crate::abort_watch::AbortWatch;
+use crate::accounting::{ConnectionSetup, ExchangeRecord};
+use crate::affinity::ClientAffinity;
+use crate::buffered_bytes::BufferedBytes;
+use crate::client_peer::ClientPeer;
+use crate::deadline::ExchangeDeadline;
+use crate::disposition::ConnectionDisposition;
+use crate::flow::ByteFlow;
+use crate::gauges::OpenExchange;
+use crate::hash_key;
+use crate::hedge::{HedgeResult, HedgeWinner, SentRequest};
+use crate::incoming_request::IncomingRequest;
 use crate::meter::Meter;
-use crate::patience::Patience;
-use crate::relay::{Ending, Ends, Relay};
-use crate::rt::Net;
-use crate::ruled::Taken;
-use crate::sticking::Sticking;
-use crate::stream::Stream;
+use crate::outlier_stats;
+use crate::relay::{AttemptEnding, AttemptRelay, RelayContext};
+use crate::response_changes::ResponseChanges;
+use crate::retry_attempts::{self, RetryInFlight, RetryTrigger};
+use crate::routing::MatchedRule;
+use crate::rt::NetDriver;
+use crate::sampling;
+use crate::stream::ProxyStream;
 use crate::tunnel;
-use crate::upstream::{self, Lent, NotLent, Now, Want};
+use crate::upstream::{
+    self, LeaseDecision, UpstreamLease, UpstreamLeaseError, UpstreamLeaseRequest,
+};
 use crate::worker::Worker;
-use failure::Failure;
+use crate::worker_state::{LocalPool, LocalServer, LocalService};
+use attempt_failure::AttemptFailure;
 
 /// Who talks, and through what.
-pub struct Parties<'a, N: Net> {
+pub struct ExchangeContext<'a, N: NetDriver> {
     /// The worker.
     pub worker: &'a Rc<Worker<N>>,
     /// The client's connection.
-    pub client: &'a Stream<N>,
+    pub client: &'a ProxyStream<N>,
     /// Who it is.
-    pub caller: &'a Rc<Caller>,
+    pub client_peer: &'a Rc<ClientPeer>,
     /// The service.
     pub service: &'a LocalService<N>,
 }
 
 /// An exchange under way.
-pub struct Exchange<'a, N: Net> {
-    parties: Parties<'a, N>,
+pub struct HttpExchange<'a, N: NetDriver> {
+    context: ExchangeContext<'a, N>,
     view: Arc<ServiceView>,
     pool: Rc<LocalPool<N>>,
-    incoming: Incoming<N>,
-    record: Record,
-    whole: Moment,
+    incoming: IncomingRequest<N>,
+    record: ExchangeRecord,
+    total_deadline: MonotonicTime,
     /// Servers that failed.
-    failed: Vec<ServerId>,
+    failed_servers: Vec<ServerId>,
     /// Of those, the ones that may have done what was asked for.
-    written: Vec<ServerId>,
+    written_servers: Vec<ServerId>,
     /// When all attempts must be over.
-    attempts_end: Moment,
+    attempts_end: MonotonicTime,
     /// Why a first attempt failed beside a second one that goes on, where none may follow on both.
     last_cause: Option<Cause>,
     /// The server that gets the request once more, on a new connection.
-    again: Option<ServerId>,
+    retry_server: Option<ServerId>,
     /// A second attempt that has won, or that goes on after the first one failed.
-    second: Second<N>,
+    hedge: HedgeResult<N>,
     /// When a first attempt was made that lost.
-    lost_since: Option<Moment>,
+    lost_since: Option<MonotonicTime>,
     /// Counts it once it is sent again.
-    under_way: UnderWay,
+    retry_in_flight: RetryInFlight,
     /// Its class where it must wait for a server.
-    class: Class,
+    class: PriorityClass,
     /// The rule that took it.
-    taken: Option<Taken>,
+    matched_rule: Option<MatchedRule>,
     /// How its client is kept at a server.
-    sticking: Option<Sticking>,
+    affinity: Option<ClientAffinity>,
     /// What is changed in the answer's head.
-    changes: Changes,
+    changes: ResponseChanges,
     /// How the client takes the answer coded.
-    asked: Asked,
+    accepted_encodings: AcceptedEncodings,
     /// The request's body, where it is kept.
-    kept: Option<KeptBytes>,
+    buffered_bytes: Option<BufferedBytes>,
     /// What the client still lacks of an answer whose server is done.
-    rest: Option<Flow<N>>,
+    remaining_answer: Option<ByteFlow<N>>,
     _open: OpenExchange,
 }
 
@@ -109,291 +111,341 @@ pub struct Exchange<'a, N: Net> {
     clippy::large_enum_variant,
     reason = "nearly all are done: a box would cost each an allocation"
 )]
-enum Attempt<N: Net> {
-    Done(Lent<N>, Ending),
-    Failed(Failure<N>),
+enum AttemptOutcome<N: NetDriver> {
+    Done(UpstreamLease<N>, AttemptEnding),
+    Failed(AttemptFailure<N>),
 }
 
-impl<'a, N: Net> Exchange<'a, N> {
+impl<'a, N: NetDriver> HttpExchange<'a, N> {
     /// Opens the account of a request whose first byte came at `began`.
     pub fn begin(
-        parties: Parties<'a, N>,
-        incoming: Incoming<N>,
-        began: Moment,
-        opening: Option<Opening>,
-    ) -> Exchange<'a, N> {
+        parties: ExchangeContext<'a, N>,
+        incoming: IncomingRequest<N>,
+        began: MonotonicTime,
+        opening: Option<ConnectionSetup>,
+    ) -> HttpExchange<'a, N> {
         let worker = parties.worker;
-        let mut record = Record::begin(began, worker.rt.now());
-        record.measured.opening = opening;
-        if let Some(place) = incoming.place {
-            record.trace(place.traced, place.span);
+        let mut record = ExchangeRecord::begin(began, worker.rt.now());
+        record.sample.connection_setup = opening;
+        if let Some(place) = incoming.trace_span {
+            record.join_trace(place.trace, place.span);
         }
         let view = parties.service.view.borrow().clone();
-        let open = worker.census.exchange(&view);
-        view.live.slots[worker.index].counters.requests.add(1);
-        let whole = view.config.timeout.whole.map_or(Moment::NEVER, |span| worker.rt.now() + span);
+        let open = worker.gauges.count_exchange(&view);
+        view.stats.slots[worker.index].counters.requests.add(1);
+        let whole =
+            view.config.timeout.whole.map_or(MonotonicTime::NEVER, |span| worker.rt.now() + span);
         let pool = parties.service.pool.borrow().clone();
         // Read before a rule changes what the server is told.
-        let asked = view.config.compress.as_ref().map(|_| incoming.asked_coding());
+        let asked = view.config.compress.as_ref().map(|_| incoming.accepted_encodings());
         let class = incoming.class(&view.config.priority);
-        Exchange {
-            parties,
+        HttpExchange {
+            context: parties,
             view,
             pool,
             incoming,
             record,
-            whole,
-            failed: Vec::new(),
-            written: Vec::new(),
-            attempts_end: Moment::NEVER,
+            total_deadline: whole,
+            failed_servers: Vec::new(),
+            written_servers: Vec::new(),
+            attempts_end: MonotonicTime::NEVER,
             last_cause: None,
-            again: None,
-            second: Second::None,
+            retry_server: None,
+            hedge: HedgeResult::None,
             lost_since: None,
-            under_way: UnderWay::default(),
+            retry_in_flight: RetryInFlight::default(),
             class,
-            taken: None,
-            sticking: None,
-            changes: Changes::default(),
-            asked: asked.unwrap_or_default(),
-            kept: None,
-            rest: None,
+            matched_rule: None,
+            affinity: None,
+            changes: ResponseChanges::default(),
+            accepted_encodings: asked.unwrap_or_default(),
+            buffered_bytes: None,
+            remaining_answer: None,
             _open: open,
         }
     }
 
     /// Carries it out. Bytes that came after the request are left in `held`. A future that took the exchange over would hold
     /// room for it twice, and would be moved as a whole.
-    pub async fn run(&mut self, held: &mut Vec<u8>) -> After {
-        let end = self.outlived().or_else(|| self.misdirected()).or_else(|| self.proof());
-        let end = end.or_else(|| self.last_hop());
+    pub async fn run(&mut self, held: &mut Vec<u8>) -> ConnectionDisposition {
+        let end = self
+            .check_client_certificate()
+            .or_else(|| self.check_host())
+            .or_else(|| self.answer_acme_challenge());
+        let end = end.or_else(|| self.answer_last_hop());
         if let Some(end) = end {
-            return Box::pin(self.end_here(end)).await;
+            return Box::pin(self.end_locally(end)).await;
         }
         if (self.view.rules.is_some()
             || self.view.config.sticky.is_some()
-            || self.view.config.path_normalization.acts_alone())
+            || self.view.config.path_normalization.applies_without_rules())
             && let Some(end) = self.route()
         {
-            return Box::pin(self.end_here(end)).await;
+            return Box::pin(self.end_locally(end)).await;
         }
         if self.view.config.buffer.request.is_some()
-            && let Err(fault) = Box::pin(self.read_whole(held)).await
+            && let Err(fault) = Box::pin(self.buffer_request(held)).await
         {
-            return Box::pin(self.give_up(fault, None)).await;
+            return Box::pin(self.finish_failed(fault, None)).await;
         }
-        again::first(self.parties.worker, &self.pool);
+        retry_attempts::count_request(self.context.worker, &self.pool);
         let all = self.pool.view.borrow().config.timeout.attempts;
-        self.attempts_end = self.parties.worker.rt.now() + all;
+        self.attempts_end = self.context.worker.rt.now() + all;
         let mut attempts = 0;
         loop {
-            let failure = match self.attempt(held, attempts).await {
-                Attempt::Done(lent, Ending::Upgraded) => {
-                    return Box::pin(self.tunnel(lent, std::mem::take(held))).await;
+            let failure = match self.run_attempt(held, attempts).await {
+                AttemptOutcome::Done(lent, AttemptEnding::Upgraded) => {
+                    return Box::pin(self.run_tunnel(lent, std::mem::take(held))).await;
                 }
-                Attempt::Done(lent, Ending::Answered { keep_client, keep_server }) => {
-                    return self.answered(lent, keep_client, keep_server);
+                AttemptOutcome::Done(
+                    lent,
+                    AttemptEnding::Answered { keep_client, keep_server },
+                ) => {
+                    return self.finish_answered(lent, keep_client, keep_server);
                 }
-                Attempt::Done(lent, Ending::Ahead { keep_client, keep_server }) => {
-                    return Box::pin(self.late(lent, (keep_client, keep_server))).await;
+                AttemptOutcome::Done(
+                    lent,
+                    AttemptEnding::ReadAhead { keep_client, keep_server },
+                ) => {
+                    return Box::pin(
+                        self.deliver_buffered_answer(lent, (keep_client, keep_server)),
+                    )
+                    .await;
                 }
-                Attempt::Failed(failure) => failure,
+                AttemptOutcome::Failed(failure) => failure,
             };
-            if self.again.is_none() {
+            if self.retry_server.is_none() {
                 attempts += 1;
             }
-            if let Some(after) = Box::pin(self.follow(failure, attempts)).await {
+            if let Some(after) = Box::pin(self.handle_failure(failure, attempts)).await {
                 return after;
             }
-            self.record.again();
+            self.record.begin_retry();
         }
     }
 
-    async fn attempt(&mut self, held: &mut Vec<u8>, attempts: u32) -> Attempt<N> {
-        let Parties { worker, client, service, .. } = self.parties;
-        let (mut lent, sent) = match self.lend().await {
+    async fn run_attempt(&mut self, held: &mut Vec<u8>, attempts: u32) -> AttemptOutcome<N> {
+        let ExchangeContext { worker, client, service, .. } = self.context;
+        let (mut lent, sent) = match self.lease_upstream().await {
             Ok(begun) => begun,
-            Err(NotLent { cause, server }) => {
-                return Attempt::Failed(Failure::before_sending(cause, server));
+            Err(UpstreamLeaseError { cause, server }) => {
+                return AttemptOutcome::Failed(AttemptFailure::before_sending(cause, server));
             }
         };
-        let server = lent.hold.server.clone();
-        self.note(&lent);
-        self.took(server.id);
-        self.say_close(&lent, sent.is_some());
-        let cuts = Cuts::of(&server.view.borrow().live);
+        let server = lent.slot_guard.server.clone();
+        self.record_server(&lent);
+        self.record_chosen_server(server.id);
+        self.announce_close(&lent, sent.is_some());
+        let cuts = AbortWatch::new(&server.view.borrow().stats);
         let pool = self.pool.clone();
-        let race = self.race(attempts, server.id);
-        let ends = Ends {
+        let race = self.start_hedge(attempts, server.id);
+        let ends = RelayContext {
             worker,
             client,
-            another: self
-                .may_follow(attempts)
-                .then(|| Another::new(worker, &pool, &server, &self.under_way)),
+            retry_trigger: self
+                .may_retry(attempts)
+                .then(|| RetryTrigger::new(worker, &pool, &server, &self.retry_in_flight)),
             server: &lent.connection.stream,
             service: self.view.clone(),
             pool: self.pool.view.borrow().clone(),
-            whole: self.whole,
-            until: if attempts > 0 { self.attempts_end } else { Moment::NEVER },
+            total_deadline: self.total_deadline,
+            until: if attempts > 0 { self.attempts_end } else { MonotonicTime::NEVER },
             cut_at: &service.cut_at,
-            cuts: &cuts,
+            abort_watch: &cuts,
             sent_before: sent
                 .as_ref()
-                .map_or_else(|| lent.connection.sent_before(), |it| it.before),
+                .map_or_else(|| lent.connection.bytes_on_wire(), |it| it.bytes_before),
             changes: &self.changes,
-            asked: self.asked,
+            accepted_encodings: self.accepted_encodings,
         };
-        let mut relay = Relay::new(ends, self.meter(&server), &mut self.incoming, &mut self.record);
-        relay.races(race);
+        let mut relay =
+            AttemptRelay::new(ends, self.meter(&server), &mut self.incoming, &mut self.record);
+        relay.set_hedge(race);
         if let Some(sent) = sent {
             relay.resume(sent);
         }
         let ended = std::future::poll_fn(|_| relay.poll()).await;
-        self.rest = matches!(ended, Ok(Ending::Ahead { .. })).then(|| relay.take_rest());
+        self.remaining_answer =
+            matches!(ended, Ok(AttemptEnding::ReadAhead { .. })).then(|| relay.take_remaining());
         relay.release();
         let dropped = relay.trailers_dropped();
         held.extend_from_slice(&relay.take_excess());
-        let (moved, replayable) = (relay.moved(), relay.replayable());
-        let learned = (relay.keep_alive_timeout(), relay.reported());
-        let second = relay.take_second();
+        let (moved, replayable) = (relay.transfer_totals(), relay.replayable());
+        let learned = (relay.keep_alive_timeout(), relay.load_report());
+        let second = relay.take_hedge();
         drop(relay);
-        self.count_dropped(dropped);
-        learn::learn(worker, &server, learned);
-        self.record.add(&moved);
+        self.count_dropped_trailers(dropped);
+        learn::learn_from_answer(worker, &server, learned);
+        self.record.add_transfer(&moved);
         lent.connection.sent += moved.to_server;
         match ended {
-            Ok(ending) => Attempt::Done(lent, ending),
+            Ok(ending) => AttemptOutcome::Done(lent, ending),
             Err(fault) => {
-                self.second = second;
+                self.hedge = second;
                 if fault.cause == Cause::OrderCut {
                     lent.connection.stream.reset_on_drop();
                 }
-                Attempt::Failed(Failure {
+                AttemptOutcome::Failed(AttemptFailure {
                     fault,
                     server: Some(server),
                     reused: lent.reused,
                     replayable,
-                    sent: moved.to_server > 0,
+                    request_sent: moved.to_server > 0,
                 })
             }
         }
     }
 
     /// A connection to a server of the pool; one on which the request was sent already, where there is.
-    async fn lend(&mut self) -> Result<(Lent<N>, Option<Sent>), NotLent<N>> {
+    async fn lease_upstream(
+        &mut self,
+    ) -> Result<(UpstreamLease<N>, Option<SentRequest>), UpstreamLeaseError<N>> {
         // What is rare is boxed: each future is moved as a whole when it begins.
-        if !matches!(self.second, Second::None) {
-            match Box::pin(self.adopt()).await {
-                Some(Hedged { lent, sent, .. }) => return Ok((lent, Some(sent))),
+        if !matches!(self.hedge, HedgeResult::None) {
+            match Box::pin(self.adopt_hedge()).await {
+                Some(HedgeWinner { lease: lent, sent_request: sent, .. }) => {
+                    return Ok((lent, Some(sent)));
+                }
                 // It was paid for, and came to nothing: this is one more.
-                None => self.one_more().map_err(|cause| NotLent { cause, server: None })?,
+                None => {
+                    self.take_retry().map_err(|cause| UpstreamLeaseError { cause, server: None })?
+                }
             }
         }
-        let Parties { worker, client, caller, service } = self.parties;
-        let want = Want {
-            caller,
-            key: self.key(),
-            tried: &self.failed,
-            again: self.again,
-            careful: !self.incoming.idempotent,
+        let ExchangeContext { worker, client, client_peer: caller, service } = self.context;
+        let want = UpstreamLeaseRequest {
+            client_peer: caller,
+            key: self.hash_key(),
+            tried_servers: &self.failed_servers,
+            retry_server: self.retry_server,
+            only_fresh_idle: !self.incoming.idempotent,
             fresh: false,
-            stick: self.stick(),
+            affinity: self.affinity_choice(),
             upgrade: self.incoming.upgrade,
             authenticates: self.incoming.authenticates,
             class: self.class,
-            written: &self.written,
-            until: if self.failed.is_empty() { Moment::NEVER } else { self.attempts_end },
-            patience: Patience { client: Some(client), whole: self.whole, cut_at: &service.cut_at },
+            written_servers: &self.written_servers,
+            until: if self.failed_servers.is_empty() {
+                MonotonicTime::NEVER
+            } else {
+                self.attempts_end
+            },
+            deadline: ExchangeDeadline {
+                client: Some(client),
+                total: self.total_deadline,
+                cut_at: &service.cut_at,
+            },
         };
-        let lent = match upstream::now(worker, &self.pool, &want) {
-            Now::Lent(lent) => lent,
+        let lent = match upstream::lease_now(worker, &self.pool, &want) {
+            LeaseDecision::Leased(lent) => lent,
             now => {
-                Box::pin(upstream::lend(worker, &self.pool, want, now, &mut self.record)).await?
+                Box::pin(upstream::lease(worker, &self.pool, want, now, &mut self.record)).await?
             }
         };
         Ok((lent, None))
     }
 
     /// Whether the client's connection may carry another request after an answer of ours.
-    fn may_keep(&self) -> bool {
+    fn may_keep_alive(&self) -> bool {
         let body = &self.incoming.body;
-        body.framing.done()
-            && !body.holds()
+        body.framing.is_done()
+            && !body.has_pending()
             && self.incoming.keep_alive
-            && !self.parties.worker.draining.get()
+            && !self.context.worker.draining.get()
     }
 
     fn meter(&self, server: &LocalServer<N>) -> Meter {
-        let (live, worker) = (self.view.live.clone(), self.parties.worker);
-        let rule = self.taken.as_ref().and_then(Taken::live);
-        Meter::new(live, server.view.borrow().live.clone(), worker.index).of_rule(rule)
+        let (live, worker) = (self.view.stats.clone(), self.context.worker);
+        let rule = self.matched_rule.as_ref().and_then(MatchedRule::live);
+        Meter::new(live, server.view.borrow().stats.clone(), worker.index).with_rule(rule)
     }
 
     /// What the pool's policy hashes, where it is not the address.
-    fn key(&self) -> Option<u64> {
+    fn hash_key(&self) -> Option<u64> {
         let pool = self.pool.view.borrow();
-        hash_on::key(
+        hash_key::request_hash(
             &pool.config.hash_on,
             &self.incoming.head,
             self.incoming.target,
-            self.parties.caller.peer,
+            self.context.client_peer.peer,
         )
     }
 
-    fn counters(&self) -> &model::live::ServiceCounters {
-        &self.view.live.slots[self.parties.worker.index].counters
+    fn counters(&self) -> &model::stats::ServiceCounters {
+        &self.view.stats.slots[self.context.worker.index].counters
     }
 
     /// After a whole answer.
-    fn answered(&mut self, lent: Lent<N>, keep_client: bool, keep_server: bool) -> After {
-        let worker = self.parties.worker;
-        self.record.done = Some(worker.rt.look());
-        let (pool, server) = (self.pool.view.borrow(), lent.hold.server.view.borrow());
-        felt::answered(&pool, &server.live, worker.index, self.record.status);
+    fn finish_answered(
+        &mut self,
+        lent: UpstreamLease<N>,
+        keep_client: bool,
+        keep_server: bool,
+    ) -> ConnectionDisposition {
+        let worker = self.context.worker;
+        self.record.ended_at = Some(worker.rt.update_now());
+        let (pool, server) = (self.pool.view.borrow(), lent.slot_guard.server.view.borrow());
+        outlier_stats::record_answer(&pool, &server.stats, worker.index, self.record.status);
         drop((pool, server));
-        let after = self.afterwards(keep_client);
-        self.close(Some(&lent.hold.server));
+        let after = self.disposition(keep_client);
+        self.close(Some(&lent.slot_guard.server));
         match keep_server {
-            true => self.keep(lent),
-            false => self.part(lent),
+            true => self.keep_connection(lent),
+            false => self.close_connection(lent),
         }
         after
     }
 
     /// What becomes of the client's connection after a whole answer.
-    fn afterwards(&self, keep_client: bool) -> After {
+    fn disposition(&self, keep_client: bool) -> ConnectionDisposition {
         match keep_client {
-            true => After::Next,
+            true => ConnectionDisposition::KeepAlive,
             // Closing with unread bytes would send a reset that may overtake the answer.
-            false if self.parties.client.may_read() || !self.incoming.body.framing.done() => {
-                After::Linger
+            false if self.context.client.may_read() || !self.incoming.body.framing.is_done() => {
+                ConnectionDisposition::Linger
             }
-            false => After::Close,
+            false => ConnectionDisposition::Close,
         }
     }
 
     /// After both agreed on another protocol; `first` came behind the request.
-    async fn tunnel(&mut self, lent: Lent<N>, first: Vec<u8>) -> After {
-        let Parties { worker, client, service, .. } = self.parties;
+    async fn run_tunnel(
+        &mut self,
+        lent: UpstreamLease<N>,
+        first: Vec<u8>,
+    ) -> ConnectionDisposition {
+        let ExchangeContext { worker, client, service, .. } = self.context;
         self.counters().upgraded.add(1);
-        self.under_way.end();
-        let server = lent.hold.server.clone();
+        self.retry_in_flight.finish();
+        let server = lent.slot_guard.server.clone();
         let meter = self.meter(&server);
-        let cuts = Cuts::of(&server.view.borrow().live);
+        let cuts = AbortWatch::new(&server.view.borrow().stats);
         let server_stream = &lent.connection.stream;
-        let ends = tunnel::Ends { client, server: server_stream, service, cuts, first };
-        let ended = tunnel::run(worker, ends, meter, &mut self.record.measured).await;
-        self.record.done = Some(worker.rt.now());
+        let ends = tunnel::TunnelContext {
+            client,
+            server: server_stream,
+            service,
+            abort_watch: cuts,
+            early_bytes: first,
+        };
+        let ended = tunnel::run(worker, ends, meter, &mut self.record.sample).await;
+        self.record.ended_at = Some(worker.rt.now());
         let sockets = (client, &lent.connection.stream);
-        measured::end(&worker.lot, &self.view, &mut self.record, sockets, worker.rt.now());
-        self.record.add(&ended.moved);
+        sampling::end_attempt(
+            &worker.sampler,
+            &self.view,
+            &mut self.record,
+            sockets,
+            worker.rt.now(),
+        );
+        self.record.add_transfer(&ended.moved);
         self.record.cause = ended.cause;
         self.close(Some(&server));
         if ended.cause.is_none() {
-            return After::Close;
+            return ConnectionDisposition::Close;
         }
         // Both sides learn that it did not end well: an orderly end would pass half of it for the whole.
         lent.connection.reset();
-        After::Reset
+        ConnectionDisposition::Reset
     }
 }

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{
-    Admin, AllDown, Balance, Buffer, ClientHttp2, ClientHttp3, Fanout, Forward, Forwarded, HashOn,
-    Host, Initial, Limits, PathCase, PathNormalization, Pool, PoolLimits, PoolTimeouts, Precedence,
-    Priority, Reserved, Retry, Server, ServerAddress, ServerHttp2, Service, ServiceTimeouts,
-    SocketOptions, Weight,
+    AdminState, AllDownPolicy, BalancePolicy, BufferConfig, ClientHttp2, ClientHttp3,
+    ForwardedHeaderAction, ForwardedHeaders, ForwardingMode, HashKey, InitialState, PathCase,
+    PathNormalization, PoolConfig, PoolLimits, PoolTimeouts, Priority, RequestPriority,
+    ReservedFields, RetryConfig, ServerAddress, ServerConfig, ServerHost, ServerHttp2,
+    ServerWeight, ServiceConfig, ServiceLimits, ServiceTimeouts, SocketOptions,
 };
 use model::id::{PoolId, ServerId, ServiceId};
-use model::live::pool::PoolLive;
-use model::live::{ServerLive, ServiceLive};
-use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
+use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnapshot};
+use model::stats::pool::PoolStats;
+use model::stats::{ServerStats, ServiceStats};
 
 /// The snapshot, for one worker.
-pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
+pub fn snapshot(servers: &[SocketAddr]) -> WorkerSnapshot {
     let servers: Vec<_> =
         servers.iter().enumerate().map(|(at, address)| server(at, *address)).collect();
     let service = ServiceView {
@@ -24,35 +25,35 @@ pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
         config: Arc::new(service()),
         pool: PoolId(0),
         tls: None,
-        live: Arc::new(ServiceLive::new(1)),
+        stats: Arc::new(ServiceStats::new(1)),
         rules: None,
         affinity: None,
-        users: None,
+        slo: None,
     };
     let pool = PoolView {
         id: PoolId(0),
         config: Arc::new(pool(&servers)),
         tls: None,
-        live: Arc::new(PoolLive::new(1)),
+        stats: Arc::new(PoolStats::new(1)),
         servers,
     };
-    Snapshot {
+    WorkerSnapshot {
         generation: 1,
         version: 1,
         services: [(ServiceId(0), Arc::new(service))].into(),
         pools: [(PoolId(0), Arc::new(pool))].into(),
-        proofs: None,
+        acme_proofs: None,
         cookie_secrets: Default::default(),
     }
 }
 
-fn pool(servers: &[ServerView]) -> Pool {
-    Pool {
+fn pool(servers: &[ServerView]) -> PoolConfig {
+    PoolConfig {
         agent: None,
         name: "pool".into(),
-        balance: Balance::LeastRequest,
-        initial: Initial::Up,
-        all_down: AllDown::Refuse,
+        balance: BalancePolicy::LeastRequest,
+        initial: InitialState::Up,
+        all_down: AllDownPolicy::Refuse,
         probe: None,
         discovery: None,
         servers: servers.iter().map(|view| view.config.clone()).collect(),
@@ -70,7 +71,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         source_client: false,
         socket: SocketOptions::default(),
         retries: 2,
-        retry: Retry::default(),
+        retry: RetryConfig::default(),
         eject: None,
         breaker: Default::default(),
         shed: None,
@@ -79,7 +80,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         http2: ServerHttp2::default(),
         send_proxy: None,
         lenient_answers: Default::default(),
-        hash_on: HashOn::Address,
+        hash_on: HashKey::Address,
         judge: None,
         slow_start: None,
         spill_over: None,
@@ -88,11 +89,11 @@ fn pool(servers: &[ServerView]) -> Pool {
 }
 
 fn server(at: usize, address: SocketAddr) -> ServerView {
-    let config = Server {
+    let config = ServerConfig {
         name: format!("s{at}"),
-        address: ServerAddress { host: Host::Ip(address.ip()), port: address.port() },
-        weight: Weight::ONE,
-        admin: Admin::Enabled,
+        address: ServerAddress { host: ServerHost::Ip(address.ip()), port: address.port() },
+        weight: ServerWeight::ONE,
+        admin: AdminState::Enabled,
         schedule: Vec::new(),
         probe: None,
         connections: None,
@@ -104,17 +105,17 @@ fn server(at: usize, address: SocketAddr) -> ServerView {
         config: Arc::new(config),
         address: Some(address),
         state: ServerState::Up,
-        weight: Weight::ONE,
-        keeps: false,
-        live: Arc::new(ServerLive::new(1)),
+        weight: ServerWeight::ONE,
+        keeps_sticky_clients: false,
+        stats: Arc::new(ServerStats::new(1)),
     }
 }
 
-fn service() -> Service {
-    Service {
+fn service() -> ServiceConfig {
+    ServiceConfig {
         name: "service".into(),
         listen: vec![SocketAddr::from(([192, 0, 2, 80], 80))],
-        forward: Forward::Http,
+        forward: ForwardingMode::Http,
         packets: None,
         pool: "pool".into(),
         timeout: ServiceTimeouts {
@@ -125,7 +126,7 @@ fn service() -> Service {
             drain: Duration::from_secs(30),
             tunnel: Duration::from_secs(100),
         },
-        limit: Limits {
+        limit: ServiceLimits {
             connections: None,
             connections_per_client: None,
             header_bytes: 32 << 10,
@@ -135,7 +136,11 @@ fn service() -> Service {
         },
         socket: SocketOptions::default(),
         trust: Default::default(),
-        forwarded: Forwarded { x_forwarded: Fanout::Append, forwarded: Fanout::Keep, via: true },
+        forwarded: ForwardedHeaders {
+            x_forwarded: ForwardedHeaderAction::Append,
+            forwarded: ForwardedHeaderAction::Keep,
+            via: true,
+        },
         tls: None,
         rules: Vec::new(),
         path_normalization: PathNormalization::default(),
@@ -144,10 +149,10 @@ fn service() -> Service {
         http2: ClientHttp2::default(),
         http3: ClientHttp3::default(),
         accept_proxy: None,
-        buffer: Buffer::default(),
+        buffer: BufferConfig::default(),
         compress: None,
-        priority: Precedence { class: 5, header: None },
+        priority: RequestPriority { class: 5, header: None },
         objective: None,
-        reserved: Reserved::default(),
+        reserved: ReservedFields::default(),
     }
 }

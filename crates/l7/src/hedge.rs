@@ -12,99 +12,102 @@ use std::task::{Context, Poll, Waker};
 
 use model::cause::Cause;
 use model::id::ServerId;
-use model::line::Class;
-use model::live::ServerLive;
-use model::live::pool::PoolLive;
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
+use model::stats::ServerStats;
+use model::stats::pool::PoolStats;
+use model::wait_queue::PriorityClass;
 
-use crate::account::{self, Record};
-use crate::again::{self, UnderWay};
-use crate::caller::Caller;
-use crate::local::LocalPool;
-use crate::patience::Patience;
-use crate::rt::Net;
-use crate::stream::{Read, Stream};
-use crate::upstream::{self, Lent, NotLent, Now, Want};
+use crate::accounting::{self, ExchangeRecord};
+use crate::client_peer::ClientPeer;
+use crate::deadline::ExchangeDeadline;
+use crate::retry_attempts::{self, RetryInFlight};
+use crate::rt::NetDriver;
+use crate::stream::{ProxyStream, StreamReadResult};
+use crate::upstream::{
+    self, LeaseDecision, UpstreamLease, UpstreamLeaseError, UpstreamLeaseRequest,
+};
 use crate::worker::Worker;
+use crate::worker_state::LocalPool;
 
 /// Bytes read at a time while an answer's head is expected.
-pub const FIRST: usize = 16 * 1024;
+pub const FIRST_READ_BYTES: usize = 16 * 1024;
 
 /// What a second attempt is made with.
-pub struct Terms<N: Net> {
+pub struct HedgeContext<N: NetDriver> {
     /// The worker.
     pub worker: Rc<Worker<N>>,
     /// The pool.
     pub pool: Rc<LocalPool<N>>,
     /// The client.
-    pub caller: Rc<Caller>,
+    pub client_peer: Rc<ClientPeer>,
     /// What the pool's policy hashes.
     pub key: Option<u64>,
     /// The request's class.
-    pub class: Class,
+    pub class: PriorityClass,
     /// The server that is silent.
-    pub first: ServerId,
+    pub first_server: ServerId,
 }
 
 /// A second attempt: not begun yet, or under way.
-pub enum Race<N: Net> {
+pub enum HedgeState<N: NetDriver> {
     /// From then on it begins.
-    Waits(Moment, Terms<N>),
+    Delayed(MonotonicTime, HedgeContext<N>),
     /// It is under way.
-    Runs(Pin<Box<dyn Future<Output = Option<Hedged<N>>>>>),
+    Running(Pin<Box<dyn Future<Output = Option<HedgeWinner<N>>>>>),
     /// It came to nothing, or was not to be made.
-    Over,
+    Finished,
 }
 
 /// What there is of a second attempt when the first one is over.
-pub enum Second<N: Net> {
+pub enum HedgeResult<N: NetDriver> {
     /// Nothing.
     None,
     /// Its server has answered first.
-    Won(Box<Hedged<N>>),
+    Won(Box<HedgeWinner<N>>),
     /// It is under way.
-    Runs(Box<Race<N>>),
+    Running(Box<HedgeState<N>>),
 }
 
 /// A second attempt whose server has begun to answer.
-pub struct Hedged<N: Net> {
+pub struct HedgeWinner<N: NetDriver> {
     /// Its connection.
-    pub lent: Lent<N>,
+    pub lease: UpstreamLease<N>,
     /// What was sent and came on it.
-    pub sent: Sent,
+    pub sent_request: SentRequest,
     /// Counts it as a further attempt.
-    pub under_way: UnderWay,
+    pub retry_in_flight: RetryInFlight,
 }
 
 /// A request that was sent already, and the beginning of its answer.
-pub struct Sent {
+pub struct SentRequest {
     /// When it was sent.
-    pub at: Moment,
+    pub sent_at: MonotonicTime,
     /// Bytes that were sent to the connection before it.
-    pub before: u64,
+    pub bytes_before: u64,
     /// The answer's first bytes, at most `FIRST`.
-    pub first: Vec<u8>,
+    pub first_bytes: Vec<u8>,
 }
 
-impl<N: Net> Race<N> {
+impl<N: NetDriver> HedgeState<N> {
     /// Goes on; `message` is the whole request. Ready once: with the second attempt whose server answers.
-    pub fn poll(&mut self, message: &[u8]) -> Poll<Hedged<N>> {
-        if let Race::Waits(begins, terms) = self {
+    pub fn poll(&mut self, message: &[u8]) -> Poll<HedgeWinner<N>> {
+        if let HedgeState::Delayed(begins, terms) = self {
             if terms.worker.rt.now() < *begins {
                 terms.worker.rt.wake_at(*begins);
                 return Poll::Pending;
             }
-            let Race::Waits(_, terms) = std::mem::replace(self, Race::Over) else {
+            let HedgeState::Delayed(_, terms) = std::mem::replace(self, HedgeState::Finished)
+            else {
                 return Poll::Pending;
             };
-            *self = Race::Runs(Box::pin(run(terms, message.to_vec())));
+            *self = HedgeState::Running(Box::pin(run_hedge(terms, message.to_vec())));
         }
-        let Race::Runs(story) = self else { return Poll::Pending };
+        let HedgeState::Running(story) = self else { return Poll::Pending };
         // What wakes a task of a worker wakes it by its id.
         match story.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(come) => {
-                *self = Race::Over;
+                *self = HedgeState::Finished;
                 come.map_or(Poll::Pending, Poll::Ready)
             }
         }
@@ -112,91 +115,103 @@ impl<N: Net> Race<N> {
 
     /// Whether a second server may still answer.
     pub fn is_under_way(&self) -> bool {
-        matches!(self, Race::Runs(_))
+        matches!(self, HedgeState::Running(_))
     }
 }
 
 /// Asks a second server; `None`: there is none, it may not be asked, or it does not answer.
-async fn run<N: Net>(terms: Terms<N>, message: Vec<u8>) -> Option<Hedged<N>> {
-    let Terms { worker, pool, caller, key, class, first } = terms;
-    let never = Cell::new(Moment::NEVER);
+async fn run_hedge<N: NetDriver>(
+    terms: HedgeContext<N>,
+    message: Vec<u8>,
+) -> Option<HedgeWinner<N>> {
+    let HedgeContext { worker, pool, client_peer: caller, key, class, first_server: first } = terms;
+    let never = Cell::new(MonotonicTime::NEVER);
     let tried = [first];
-    let want = Want {
-        caller: &caller,
+    let want = UpstreamLeaseRequest {
+        client_peer: &caller,
         key,
-        tried: &tried,
-        again: None,
-        careful: true,
+        tried_servers: &tried,
+        retry_server: None,
+        only_fresh_idle: true,
         fresh: false,
-        stick: None,
+        affinity: None,
         upgrade: false,
         authenticates: false,
         class,
-        written: &tried,
-        until: Moment::NEVER,
+        written_servers: &tried,
+        until: MonotonicTime::NEVER,
         // Whoever waits for the first server ends this with it.
-        patience: Patience { client: None, whole: Moment::NEVER, cut_at: &never },
+        deadline: ExchangeDeadline { client: None, total: MonotonicTime::NEVER, cut_at: &never },
     };
-    let now = upstream::now(&worker, &pool, &want);
+    let now = upstream::lease_now(&worker, &pool, &want);
     let second = match &now {
-        Now::Lent(lent) => lent.hold.server.id,
-        Now::Chosen(hold) => hold.server.id,
-        Now::AllAtCap | Now::Refused(_) => return None,
+        LeaseDecision::Leased(lent) => lent.slot_guard.server.id,
+        LeaseDecision::Chosen(hold) => hold.server.id,
+        LeaseDecision::AllAtCap | LeaseDecision::Refused(_) => return None,
     };
-    let under_way = UnderWay::default();
-    if second == first || again::take(&worker, &pool, &under_way).is_err() {
+    let under_way = RetryInFlight::default();
+    if second == first || retry_attempts::take_retry(&worker, &pool, &under_way).is_err() {
         return None;
     }
-    let live = pool.view.borrow().live.clone();
+    let live = pool.view.borrow().stats.clone();
     live.slots[worker.index].counters.hedges.add(1);
-    let mut running =
-        Running { live, worker: worker.index, server: None, sent: 0, ends: Ends::Lost };
+    let mut running = RunningHedge {
+        live,
+        worker: worker.index,
+        server: None,
+        sent: 0,
+        outcome: HedgeOutcome::Lost,
+    };
     let begun = worker.rt.now();
-    let mut record = Record::begin(begun, begun);
-    let lent = match upstream::lend(&worker, &pool, want, now, &mut record).await {
+    let mut record = ExchangeRecord::begin(begun, begun);
+    let lent = match upstream::lease(&worker, &pool, want, now, &mut record).await {
         Ok(lent) => lent,
-        Err(NotLent { cause, server }) => {
-            running.server = server.map(|server| server.view.borrow().live.clone());
-            running.ends = Ends::Failed(cause);
+        Err(UpstreamLeaseError { cause, server }) => {
+            running.server = server.map(|server| server.view.borrow().stats.clone());
+            running.outcome = HedgeOutcome::Failed(cause);
             return None;
         }
     };
-    running.server = Some(lent.hold.server.view.borrow().live.clone());
-    let before = lent.connection.sent_before();
+    running.server = Some(lent.slot_guard.server.view.borrow().stats.clone());
+    let before = lent.connection.bytes_on_wire();
     let patience = pool.view.borrow().config.timeout.clone();
     let stream = &lent.connection.stream;
     running.sent = message.len() as u64;
     if stream.write_all(&message, worker.rt.now() + patience.between_bytes).await.is_err() {
-        running.ends = Ends::Failed(Cause::ServerReset);
+        running.outcome = HedgeOutcome::Failed(Cause::ServerReset);
         return None;
     }
-    let at = worker.rt.look();
-    match first_bytes(&worker, stream, at + patience.first_byte).await {
+    let at = worker.rt.update_now();
+    match read_first_bytes(&worker, stream, at + patience.first_byte).await {
         Ok(first) => {
-            running.ends = Ends::Won;
-            Some(Hedged { lent, sent: Sent { at, before, first }, under_way })
+            running.outcome = HedgeOutcome::Won;
+            Some(HedgeWinner {
+                lease: lent,
+                sent_request: SentRequest { sent_at: at, bytes_before: before, first_bytes: first },
+                retry_in_flight: under_way,
+            })
         }
         Err(cause) => {
-            running.ends = Ends::Failed(cause);
+            running.outcome = HedgeOutcome::Failed(cause);
             None
         }
     }
 }
 
 /// The beginning of an answer.
-async fn first_bytes<N: Net>(
+async fn read_first_bytes<N: NetDriver>(
     worker: &Worker<N>,
-    stream: &Stream<N>,
-    until: Moment,
+    stream: &ProxyStream<N>,
+    until: MonotonicTime,
 ) -> Result<Vec<u8>, Cause> {
     loop {
         let got = {
-            let input = &mut worker.scratch.borrow_mut().input[..FIRST];
+            let input = &mut worker.scratch.borrow_mut().input[..FIRST_READ_BYTES];
             match stream.try_read(input) {
-                Read::Data(n) => Some(Ok(input[..n].to_vec())),
-                Read::Later => None,
-                Read::End => Some(Err(Cause::ServerClosed)),
-                Read::Failed(_) => Some(Err(Cause::ServerReset)),
+                StreamReadResult::Data(n) => Some(Ok(input[..n].to_vec())),
+                StreamReadResult::WouldBlock => None,
+                StreamReadResult::End => Some(Err(Cause::ServerClosed)),
+                StreamReadResult::Failed(_) => Some(Err(Cause::ServerReset)),
             }
         };
         if let Some(got) = got {
@@ -207,19 +222,19 @@ async fn first_bytes<N: Net>(
 }
 
 /// A second attempt under way, which is counted when this is dropped.
-struct Running {
-    live: Arc<PoolLive>,
+struct RunningHedge {
+    live: Arc<PoolStats>,
     worker: usize,
     /// Its server, once there is a connection.
-    server: Option<Arc<ServerLive>>,
+    server: Option<Arc<ServerStats>>,
     /// Bytes of the request, once they are being sent.
     sent: u64,
-    ends: Ends,
+    outcome: HedgeOutcome,
 }
 
 /// How a second attempt ends.
 #[derive(Clone, Copy)]
-enum Ends {
+enum HedgeOutcome {
     /// It is dropped: the first one answered, or nobody waits any more.
     Lost,
     /// For this cause.
@@ -228,13 +243,13 @@ enum Ends {
     Won,
 }
 
-impl Drop for Running {
+impl Drop for RunningHedge {
     fn drop(&mut self) {
         let counters = &self.live.slots[self.worker].counters;
-        let cause = match self.ends {
-            Ends::Won => return counters.hedges_won.add(1),
-            Ends::Failed(cause) => cause,
-            Ends::Lost => {
+        let cause = match self.outcome {
+            HedgeOutcome::Won => return counters.hedges_won.add(1),
+            HedgeOutcome::Failed(cause) => cause,
+            HedgeOutcome::Lost => {
                 counters.hedges_lost.add(1);
                 Cause::HedgeLost
             }
@@ -242,6 +257,6 @@ impl Drop for Running {
         let Some(server) = &self.server else { return };
         let slot = &server.slots[self.worker];
         slot.counters.bytes_out.add(self.sent);
-        account::attempt_failed(cause, self.sent > 0, slot);
+        accounting::count_failed_attempt(cause, self.sent > 0, slot);
     }
 }

@@ -4,15 +4,15 @@
 //! of HTTP/1 connections (`answering`, `asking`), and what it leaves to its user is limited and counted. What becomes
 //! of a request is decided by `exchange`, as for HTTP/1.
 
-mod answering;
-mod asking;
-mod bdp;
-pub mod body_in;
-mod body_out;
-mod carrier;
+mod bdp_estimator;
+pub mod body_reader;
+mod body_writer;
+mod connection;
+pub mod connection_pool;
+mod downstream_stream;
 pub mod flood;
-mod link;
-pub mod mux;
 mod request;
 pub mod serve;
+mod transport;
 pub mod upgrade;
+mod upstream_stream;

@@ -3,8 +3,8 @@
 //! `wire::http3` reads and writes what goes over the streams, `quic` carries them. What becomes of a request is decided
 //! by `exchange`, as for HTTP/1 and HTTP/2.
 
-mod answering;
-mod one_way;
-mod pieces;
+mod body_frames;
+mod downstream_stream;
 mod request;
 pub mod serve;
+mod unidirectional;

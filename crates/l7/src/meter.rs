@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use model::live::{ServerLive, ServiceLive};
-use model::rules::RuleLive;
-use wire::http1::Lenient;
+use model::rules::RuleStats;
+use model::stats::{ServerStats, ServiceStats};
+use wire::http1::LenientParsing;
 
 /// Totals of one attempt or tunnel so far, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct TransferTotals {
     /// Received from the client.
     pub from_client: u64,
     /// Sent to the client.
@@ -26,28 +26,28 @@ pub struct Moved {
 /// Where they are added.
 #[derive(Debug)]
 pub struct Meter {
-    service: Arc<ServiceLive>,
-    server: Arc<ServerLive>,
-    rule: Option<Arc<RuleLive>>,
+    service: Arc<ServiceStats>,
+    server: Arc<ServerStats>,
+    rule: Option<Arc<RuleStats>>,
     index: usize,
     /// The totals that have been added.
-    pub moved: Moved,
+    pub moved: TransferTotals,
 }
 
 impl Meter {
     /// With nothing moved; `index` is the worker's slot.
-    pub fn new(service: Arc<ServiceLive>, server: Arc<ServerLive>, index: usize) -> Meter {
-        Meter { service, server, rule: None, index, moved: Moved::default() }
+    pub fn new(service: Arc<ServiceStats>, server: Arc<ServerStats>, index: usize) -> Meter {
+        Meter { service, server, rule: None, index, moved: TransferTotals::default() }
     }
 
     /// The same, for what a rule sent on.
-    pub fn of_rule(mut self, rule: Option<&Arc<RuleLive>>) -> Meter {
+    pub fn with_rule(mut self, rule: Option<&Arc<RuleStats>>) -> Meter {
         self.rule = rule.cloned();
         self
     }
 
     /// Counts an answer's head that was mended.
-    pub fn mended(&self, mended: Lenient) {
+    pub fn count_repair(&self, mended: LenientParsing) {
         let counters = &self.server.slots[self.index].counters;
         counters.mended_lengths.add(u64::from(mended.repeated_length));
         counters.mended_line_ends.add(u64::from(mended.bare_lf));
@@ -56,7 +56,7 @@ impl Meter {
 
     /// Adds what is new.
     #[inline]
-    pub fn set(&mut self, now: Moved) {
+    pub fn set_totals(&mut self, now: TransferTotals) {
         let before = std::mem::replace(&mut self.moved, now);
         if now == before {
             return;
@@ -65,7 +65,7 @@ impl Meter {
         service.client_in.add(now.from_client - before.from_client);
         service.client_out.add(now.to_client - before.to_client);
         service.spliced.add(now.spliced - before.spliced);
-        if let Some(slot) = self.rule.as_ref().and_then(|rule| rule.slots.get(self.index)) {
+        if let Some(slot) = self.rule.as_ref().and_then(|rule| rule.workers.get(self.index)) {
             slot.counters.bytes.add(now.to_client - before.to_client);
         }
         let server = &self.server.slots[self.index].counters;

@@ -8,118 +8,130 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::moment::Moment;
-use model::rules::RuleLive;
+use model::monotonic_time::MonotonicTime;
+use model::rules::RuleStats;
 
-use crate::account::Record;
-use crate::caller::Caller;
-use crate::local::LocalPool;
-use crate::patience::Patience;
-use crate::rt::Net;
-use crate::stream::{Read, Stream};
-use crate::upstream::{self, Want};
+use crate::accounting::ExchangeRecord;
+use crate::client_peer::ClientPeer;
+use crate::deadline::ExchangeDeadline;
+use crate::rt::NetDriver;
+use crate::stream::{ProxyStream, StreamReadResult};
+use crate::upstream::{self, UpstreamLeaseRequest};
 use crate::worker::Worker;
+use crate::worker_state::LocalPool;
 
 /// How long a copy may take in all.
-const WHOLE: Duration = Duration::from_secs(30);
+const MIRROR_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of an answer that are read; then the connection is closed.
-const ANSWER: usize = 1024 * 1024;
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// A copy.
-pub struct Copied {
+pub struct MirroredRequest {
     /// The message for the server.
     pub message: Vec<u8>,
     /// The client.
-    pub caller: Rc<Caller>,
+    pub client_peer: Rc<ClientPeer>,
     /// The rule that wants it.
-    pub live: Arc<RuleLive>,
+    pub live: Arc<RuleStats>,
     /// Copies under way per worker.
     pub at_once: u32,
 }
 
 /// Sends a copy, or drops it.
-pub fn send<N: Net>(worker: &Rc<Worker<N>>, pool: Rc<LocalPool<N>>, copied: Copied) {
+pub fn mirror_request<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    pool: Rc<LocalPool<N>>,
+    copied: MirroredRequest,
+) {
     if worker.mirroring.get() >= copied.at_once || worker.draining.get() {
-        return dropped(worker, &copied.live);
+        return count_dropped(worker, &copied.live);
     }
     worker.mirroring.set(worker.mirroring.get() + 1);
     let worker_ = worker.clone();
     worker.rt.spawn(async move {
-        let under_way = UnderWay(worker_.clone());
+        let under_way = MirrorInFlight(worker_.clone());
         run(&worker_, &pool, copied).await;
         drop(under_way);
     });
 }
 
 /// Counts a copy that is not sent.
-pub fn dropped<N: Net>(worker: &Worker<N>, live: &RuleLive) {
-    if let Some(slot) = live.slots.get(worker.index) {
+pub fn count_dropped<N: NetDriver>(worker: &Worker<N>, live: &RuleStats) {
+    if let Some(slot) = live.workers.get(worker.index) {
         slot.counters.mirror_dropped.add(1);
     }
 }
 
-async fn run<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, copied: Copied) {
-    let until = worker.rt.now() + WHOLE;
-    let never = Cell::new(Moment::NEVER);
-    let want = Want {
-        caller: &copied.caller,
+async fn run<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    pool: &Rc<LocalPool<N>>,
+    copied: MirroredRequest,
+) {
+    let until = worker.rt.now() + MIRROR_TIMEOUT;
+    let never = Cell::new(MonotonicTime::NEVER);
+    let want = UpstreamLeaseRequest {
+        client_peer: &copied.client_peer,
         key: None,
-        tried: &[],
-        again: None,
-        careful: false,
+        tried_servers: &[],
+        retry_server: None,
+        only_fresh_idle: false,
         fresh: true,
-        stick: None,
+        affinity: None,
         upgrade: false,
         authenticates: false,
         // No client waits for it.
         class: 0,
-        written: &[],
+        written_servers: &[],
         until,
-        patience: Patience { client: None, whole: until, cut_at: &never },
+        deadline: ExchangeDeadline { client: None, total: until, cut_at: &never },
     };
     let now = worker.rt.now();
-    let mut record = Record::begin(now, now);
-    let begun = upstream::now(worker, pool, &want);
-    let Ok(lent) = upstream::lend(worker, pool, want, begun, &mut record).await else {
-        return dropped(worker, &copied.live);
+    let mut record = ExchangeRecord::begin(now, now);
+    let begun = upstream::lease_now(worker, pool, &want);
+    let Ok(lent) = upstream::lease(worker, pool, want, begun, &mut record).await else {
+        return count_dropped(worker, &copied.live);
     };
     let stream = &lent.connection.stream;
-    if stream.write_all(&closing(&copied.message), until).await.is_err() {
-        return dropped(worker, &copied.live);
+    if stream.write_all(&with_connection_close(&copied.message), until).await.is_err() {
+        return count_dropped(worker, &copied.live);
     }
-    if let Some(slot) = copied.live.slots.get(worker.index) {
+    if let Some(slot) = copied.live.workers.get(worker.index) {
         slot.counters.mirrored.add(1);
     }
-    read_away(worker, stream, until).await;
+    drain_answer(worker, stream, until).await;
 }
 
 /// The message with the wish that the server ends after its answer: nobody looks where that ends.
-fn closing(message: &[u8]) -> Vec<u8> {
+fn with_connection_close(message: &[u8]) -> Vec<u8> {
     let line = message.iter().position(|b| *b == b'\n').map_or(0, |at| at + 1);
     let (first, rest) = message.split_at(line);
     [first, b"Connection: close\r\n", rest].concat()
 }
 
-async fn read_away<N: Net>(worker: &Worker<N>, stream: &Stream<N>, until: Moment) {
-    let mut left = ANSWER;
+async fn drain_answer<N: NetDriver>(
+    worker: &Worker<N>,
+    stream: &ProxyStream<N>,
+    until: MonotonicTime,
+) {
+    let mut left = MAX_ANSWER_BYTES;
     while left > 0 {
         let got = stream.try_read(&mut worker.scratch.borrow_mut().input);
         match got {
-            Read::Data(n) => left = left.saturating_sub(n),
-            Read::Later => {
+            StreamReadResult::Data(n) => left = left.saturating_sub(n),
+            StreamReadResult::WouldBlock => {
                 if stream.readable(until).await.is_err() {
                     return;
                 }
             }
-            Read::End | Read::Failed(_) => return,
+            StreamReadResult::End | StreamReadResult::Failed(_) => return,
         }
     }
 }
 
-struct UnderWay<N: Net>(Rc<Worker<N>>);
+struct MirrorInFlight<N: NetDriver>(Rc<Worker<N>>);
 
-impl<N: Net> Drop for UnderWay<N> {
+impl<N: NetDriver> Drop for MirrorInFlight<N> {
     fn drop(&mut self) {
         self.0.mirroring.set(self.0.mirroring.get() - 1);
     }

@@ -3,9 +3,9 @@
 //! Orders are closures that a worker runs between turns. The plane opens no sockets and reads no configuration: it
 //! is given listeners and snapshots.
 
-mod figures;
+mod command_queue;
 mod host;
-mod mailbox;
+mod open_counts;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -18,48 +18,48 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use model::admission::Holders;
-use model::attribute::WORDS;
+use model::admission::ClientConnectionCounts;
 use model::id::{ListenerId, ServerId, ServiceId};
-use model::live::Shared;
-use model::live::ring::Ring;
-use model::moment::Moment;
-use model::refused::RefusedRequests;
-use model::snapshot::Snapshot;
+use model::monotonic_time::MonotonicTime;
+use model::refused_requests::RefusedRequestLog;
+use model::snapshot::WorkerSnapshot;
+use model::stats::SharedGauge;
+use model::stats::ring::SpscRing;
+use model::time_attribution::WORDS;
 
-use crate::accept::{self, Listening, Wanted};
-use crate::account::Wall;
+use crate::accept::{self, ListenerHandle, ListenerMode};
+use crate::accounting::WallOrigin;
 use crate::admission::eviction_requests::{EvictionRequests, WorkerWaker};
 use crate::http3::serve;
-use crate::kept::Kept;
-use crate::outside::{Outside, PlaneOptions};
-use crate::ports::{AllPorts, Ports, Resting, Use};
+use crate::observer::{PlaneObserver, PlaneOptions};
+use crate::ports::{PathUsage, PortTotals, TimeWaitPorts, WorkerPorts};
 use crate::quic::endpoint;
+use crate::reserved_descriptors::ReservedDescriptors;
 use crate::rt::epoll::Epoll;
-use crate::rt::{Net, Readiness};
+use crate::rt::{NetDriver, Readiness};
 use crate::socket;
-use crate::stream::Stream;
-use crate::worker::{Published, Worker};
-pub use figures::{Open, PortUse};
+use crate::stream::ProxyStream;
+use crate::worker::{SharedWorkerState, Worker};
+use command_queue::{CommandQueue, WorkerListeners};
 use host::{pin, port_range};
-use mailbox::{Listeners, Mailbox};
+pub use open_counts::{OpenCounts, PortUse};
 
 /// The running workers.
-pub struct Plane {
-    seats: Vec<Seat>,
-    ports: Arc<AllPorts>,
+pub struct RequestPlane {
+    workers: Vec<WorkerHandle>,
+    ports: Arc<PortTotals>,
     origin: Instant,
 }
 
-struct Seat {
-    mailbox: Arc<Mailbox>,
-    published: Published,
+struct WorkerHandle {
+    mailbox: Arc<CommandQueue>,
+    published: SharedWorkerState,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Why the plane could not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum PlaneStartError {
     /// No worker was asked for.
     #[error("a request plane needs at least one worker")]
     NoWorkers,
@@ -74,62 +74,67 @@ pub enum StartError {
     },
 }
 
-impl Plane {
+impl RequestPlane {
     /// Starts the workers.
     ///
     /// # Errors
     /// When the kernel gives no epoll, eventfd or thread.
-    pub fn start(options: PlaneOptions, outside: Arc<dyn Outside>) -> Result<Plane, StartError> {
+    pub fn start(
+        options: PlaneOptions,
+        outside: Arc<dyn PlaneObserver>,
+    ) -> Result<RequestPlane, PlaneStartError> {
         if options.workers == 0 {
-            return Err(StartError::NoWorkers);
+            return Err(PlaneStartError::NoWorkers);
         }
         let options = Arc::new(options);
-        let (origin, kept) = (Instant::now(), Kept::of_this_process());
-        let all_open = Arc::new(Shared::default());
-        let (holders, eviction_requests) =
-            (Arc::new(Holders::default()), Arc::new(EvictionRequests::new(options.workers)));
-        let spare_missing = Arc::new(Shared::default());
-        let refused = Arc::new(RefusedRequests::default());
-        let ports = Arc::new(AllPorts::new(port_range(), outside.clone()));
+        let (origin, kept) = (Instant::now(), ReservedDescriptors::for_this_process());
+        let all_open = Arc::new(SharedGauge::default());
+        let (holders, eviction_requests) = (
+            Arc::new(ClientConnectionCounts::default()),
+            Arc::new(EvictionRequests::new(options.workers)),
+        );
+        let spare_missing = Arc::new(SharedGauge::default());
+        let refused = Arc::new(RefusedRequestLog::default());
+        let ports = Arc::new(PortTotals::new(port_range(), outside.clone()));
         let started =
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
         let mut seats = Vec::new();
         for index in 0..options.workers {
-            let failed = |source| StartError::Worker { worker: index, source };
-            let start = Start {
+            let failed = |source| PlaneStartError::Worker { worker: index, source };
+            let start = WorkerSetup {
                 index,
                 seed: crate::random::number(),
-                wall: Wall { origin_nanos: started },
+                wall: WallOrigin { origin_nanos: started },
                 options: options.clone(),
-                outside: outside.clone(),
-                published: Published {
+                observer: outside.clone(),
+                published: SharedWorkerState {
                     all_open: all_open.clone(),
                     holders: holders.clone(),
                     eviction_requests: eviction_requests.clone(),
-                    ports: Ports::of(ports.clone()),
+                    ports: WorkerPorts::new(ports.clone()),
                     spare_missing: spare_missing.clone(),
-                    refused: refused.clone(),
-                    ..Published::default()
+                    refused_requests: refused.clone(),
+                    ..SharedWorkerState::default()
                 },
                 origin,
-                kept,
+                reserved_descriptors: kept,
             };
-            seats.push(Seat::start(start).map_err(failed)?);
+            seats.push(WorkerHandle::start(start).map_err(failed)?);
         }
-        eviction_requests.set_wakers(seats.iter().map(Seat::eviction_waker).collect());
-        Ok(Plane { seats, ports, origin })
+        eviction_requests.set_wakers(seats.iter().map(WorkerHandle::eviction_waker).collect());
+        Ok(RequestPlane { workers: seats, ports, origin })
     }
 
     /// How many workers there are.
     pub fn workers(&self) -> usize {
-        self.seats.len()
+        self.workers.len()
     }
 
     /// Puts a snapshot in force; `installed` tells when it is.
-    pub fn install(&self, snapshot: Arc<Snapshot>) {
-        for seat in &self.seats {
+    pub fn install(&self, snapshot: Arc<WorkerSnapshot>) {
+        for seat in &self.workers {
             let (snapshot, mailbox) = (snapshot.clone(), seat.mailbox.clone());
-            seat.order(move |worker, _| {
+            seat.send_command(move |worker, _| {
                 worker.install(&snapshot);
                 mailbox.installed.store(snapshot.version, Ordering::Release);
             });
@@ -137,8 +142,8 @@ impl Plane {
     }
 
     /// The lowest version that is in force in every worker.
-    pub fn installed(&self) -> u64 {
-        self.seats
+    pub fn installed_version(&self) -> u64 {
+        self.workers
             .iter()
             .map(|seat| seat.mailbox.installed.load(Ordering::Acquire))
             .min()
@@ -152,8 +157,10 @@ impl Plane {
             sockets.into_iter().partition(|socket| socket::takes_packets(socket.as_fd()));
         for sockets in [connections, packets] {
             for (i, socket) in sockets.into_iter().enumerate() {
-                let seat = &self.seats[i % self.seats.len()];
-                seat.order(move |worker, listeners| adopt(worker, listeners, id, service, socket));
+                let seat = &self.workers[i % self.workers.len()];
+                seat.send_command(move |worker, listeners| {
+                    open_listener(worker, listeners, id, service, socket)
+                });
             }
         }
     }
@@ -161,11 +168,11 @@ impl Plane {
     /// Stops accepting. `accept_rest`: first takes what has been established; false when the sockets live on in
     /// another process.
     pub fn unlisten(&self, id: ListenerId, accept_rest: bool) {
-        let wanted = if accept_rest { Wanted::Finish } else { Wanted::Drop };
-        for seat in &self.seats {
-            seat.order(move |worker, listeners| {
+        let wanted = if accept_rest { ListenerMode::Finish } else { ListenerMode::Drop };
+        for seat in &self.workers {
+            seat.send_command(move |worker, listeners| {
                 for listening in listeners.remove(&id).unwrap_or_default() {
-                    listening.wanted.set(wanted);
+                    listening.mode.set(wanted);
                     worker.rt.wake(listening.task);
                 }
             });
@@ -174,77 +181,79 @@ impl Plane {
 
     /// Lets every connection end after what it is doing; cuts what is left after `limit`.
     pub fn drain(&self, limit: Duration) {
-        for seat in &self.seats {
-            seat.order(move |worker, _| worker.drain(limit));
+        for seat in &self.workers {
+            seat.send_command(move |worker, _| worker.drain(limit));
         }
     }
 
     /// Ends what is under way with a server whose `ServerLive::cuts` has risen, and what is kept idle, at once.
-    pub fn cut(&self, server: ServerId) {
-        for seat in &self.seats {
-            seat.order(move |worker, _| worker.cut(server));
+    pub fn abort_server(&self, server: ServerId) {
+        for seat in &self.workers {
+            seat.send_command(move |worker, _| worker.abort_server(server));
         }
     }
 
     /// What is open now.
-    pub fn open(&self) -> Open {
-        self.by_worker().into_iter().fold(Open::default(), |sum, one| Open {
-            connections: sum.connections + one.connections,
-            exchanges: sum.exchanges + one.exchanges,
-            tunnels: sum.tunnels + one.tunnels,
-            idle: sum.idle + one.idle,
-            held_bytes: sum.held_bytes + one.held_bytes,
-            piped_bytes: sum.piped_bytes + one.piped_bytes,
-            now: Moment(0) + self.origin.elapsed(),
+    pub fn open_counts(&self) -> OpenCounts {
+        self.open_counts_by_worker().into_iter().fold(OpenCounts::default(), |sum, one| {
+            OpenCounts {
+                connections: sum.connections + one.connections,
+                exchanges: sum.exchanges + one.exchanges,
+                tunnels: sum.tunnels + one.tunnels,
+                idle: sum.idle + one.idle,
+                held_bytes: sum.held_bytes + one.held_bytes,
+                piped_bytes: sum.piped_bytes + one.piped_bytes,
+                now: MonotonicTime(0) + self.origin.elapsed(),
+            }
         })
     }
 
     /// What each worker has open.
-    pub fn by_worker(&self) -> Vec<Open> {
-        self.seats
+    pub fn open_counts_by_worker(&self) -> Vec<OpenCounts> {
+        self.workers
             .iter()
-            .map(|seat| Open {
-                connections: seat.published.census.connections.get(),
-                exchanges: seat.published.census.exchanges.get(),
-                tunnels: seat.published.census.tunnels.get(),
-                idle: seat.published.census.idle.get(),
-                held_bytes: seat.published.census.held.get(),
-                piped_bytes: seat.published.census.piped.get(),
-                ..Open::default()
+            .map(|seat| OpenCounts {
+                connections: seat.published.gauges.connections.get(),
+                exchanges: seat.published.gauges.exchanges.get(),
+                tunnels: seat.published.gauges.tunnels.get(),
+                idle: seat.published.gauges.idle.get(),
+                held_bytes: seat.published.gauges.held_bytes.get(),
+                piped_bytes: seat.published.gauges.piped_bytes.get(),
+                ..OpenCounts::default()
             })
             .collect()
     }
 
     /// Exchanges that the workers have measured; whoever takes them out is the only one.
-    pub fn measured(&self) -> Vec<Arc<Ring<WORDS>>> {
-        self.seats.iter().map(|seat| seat.published.measured.clone()).collect()
+    pub fn take_samples(&self) -> Vec<Arc<SpscRing<WORDS>>> {
+        self.workers.iter().map(|seat| seat.published.samples.clone()).collect()
     }
 
     /// The last refused requests of all workers.
-    pub fn refused(&self) -> Arc<RefusedRequests> {
-        self.seats.first().map(|seat| seat.published.refused.clone()).unwrap_or_default()
+    pub fn refused_requests(&self) -> Arc<RefusedRequestLog> {
+        self.workers.first().map(|seat| seat.published.refused_requests.clone()).unwrap_or_default()
     }
 
     /// Source ports in use over all workers.
-    pub fn ports(&self) -> Vec<PortUse> {
-        let mut sum: HashMap<_, Use> = HashMap::new();
-        for seat in &self.seats {
+    pub fn port_usage(&self) -> Vec<PortUse> {
+        let mut sum: HashMap<_, PathUsage> = HashMap::new();
+        for seat in &self.workers {
             for (path, used) in seat.published.ports.all() {
                 let entry = sum.entry(path).or_default();
                 entry.open += used.open;
                 entry.exhausted += used.exhausted;
-                entry.resting = used.resting;
+                entry.time_wait = used.time_wait;
             }
         }
         let mut all: Vec<PortUse> = sum
             .into_iter()
             .map(|((source, destination), used)| {
-                let in_use = used.open.saturating_add(used.resting);
+                let in_use = used.open.saturating_add(used.time_wait);
                 PortUse {
                     source,
                     destination,
                     in_use,
-                    resting: used.resting,
+                    resting: used.time_wait,
                     left: self.ports.range().saturating_sub(in_use),
                     exhausted: used.exhausted,
                 }
@@ -255,19 +264,19 @@ impl Plane {
     }
 
     /// Takes up which source ports rest in TIME_WAIT now.
-    pub fn rest(&self, resting: &Resting) {
-        self.ports.rest(resting);
-        self.seats.iter().for_each(|seat| seat.published.ports.tidy());
+    pub fn set_time_wait(&self, resting: &TimeWaitPorts) {
+        self.ports.set_time_wait(resting);
+        self.workers.iter().for_each(|seat| seat.published.ports.forget_idle());
     }
 
     /// Ends the workers and whatever they still have open; returns what that was.
-    pub fn stop(mut self) -> Open {
-        let left = self.open();
-        for seat in &self.seats {
+    pub fn stop(mut self) -> OpenCounts {
+        let left = self.open_counts();
+        for seat in &self.workers {
             seat.mailbox.stop.store(true, Ordering::Release);
-            seat.mailbox.ring();
+            seat.mailbox.wake();
         }
-        for seat in &mut self.seats {
+        for seat in &mut self.workers {
             if let Some(thread) = seat.thread.take() {
                 // A worker that panicked has nothing left to end.
                 let _ = thread.join();
@@ -277,57 +286,60 @@ impl Plane {
     }
 }
 
-impl Seat {
-    fn start(start: Start) -> io::Result<Seat> {
-        let mailbox = Arc::new(Mailbox::new()?);
-        let bell = mailbox.bell()?;
+impl WorkerHandle {
+    fn start(start: WorkerSetup) -> io::Result<WorkerHandle> {
+        let mailbox = Arc::new(CommandQueue::new()?);
+        let bell = mailbox.wake_descriptor()?;
         let poll = Epoll::descriptor()?;
         let (inbox, published) = (mailbox.clone(), start.published.clone());
         let thread = std::thread::Builder::new()
             .name(format!("worker-{}", start.index))
-            .spawn(move || work(start, poll, inbox, bell))?;
-        Ok(Seat { mailbox, published, thread: Some(thread) })
+            .spawn(move || run_worker(start, poll, inbox, bell))?;
+        Ok(WorkerHandle { mailbox, published, thread: Some(thread) })
     }
 
     /// Has the worker look at the limits that others have met.
     fn eviction_waker(&self) -> WorkerWaker {
         let mailbox = self.mailbox.clone();
-        Box::new(move || mailbox.post(|worker, _| worker.gives_places()))
+        Box::new(move || mailbox.send(|worker, _| worker.answer_eviction_requests()))
     }
 
-    fn order(&self, order: impl FnOnce(&Rc<Worker<Epoll>>, &mut Listeners) + Send + 'static) {
-        self.mailbox.post(order);
+    fn send_command(
+        &self,
+        order: impl FnOnce(&Rc<Worker<Epoll>>, &mut WorkerListeners) + Send + 'static,
+    ) {
+        self.mailbox.send(order);
     }
 }
 
-struct Start {
+struct WorkerSetup {
     index: usize,
     seed: u64,
-    wall: Wall,
+    wall: WallOrigin,
     options: Arc<PlaneOptions>,
-    outside: Arc<dyn Outside>,
-    published: Published,
+    observer: Arc<dyn PlaneObserver>,
+    published: SharedWorkerState,
     origin: Instant,
-    kept: Kept,
+    reserved_descriptors: ReservedDescriptors,
 }
 
 /// A worker's thread.
-fn work(start: Start, poll: OwnedFd, mailbox: Arc<Mailbox>, bell: OwnedFd) {
+fn run_worker(start: WorkerSetup, poll: OwnedFd, mailbox: Arc<CommandQueue>, bell: OwnedFd) {
     if start.options.pin {
         pin(start.index);
     }
     let worker = Worker::new(
-        Epoll::new(poll, start.origin, start.kept),
+        Epoll::new(poll, start.origin, start.reserved_descriptors),
         start.index,
         start.seed,
         start.wall,
         start.options,
-        start.outside,
+        start.observer,
         start.published,
     );
     let inbox = mailbox.clone();
     let follower = worker.clone();
-    worker.rt.spawn(follow(follower, inbox, bell));
+    worker.rt.spawn(run_commands(follower, inbox, bell));
     while !mailbox.stop.load(Ordering::Acquire) {
         if worker.rt.turn(None).is_err() {
             // epoll_wait fails only for a descriptor or memory that is not ours any more: nothing can be served.
@@ -338,15 +350,15 @@ fn work(start: Start, poll: OwnedFd, mailbox: Arc<Mailbox>, bell: OwnedFd) {
 }
 
 /// Carries out orders as they come.
-async fn follow(worker: Rc<Worker<Epoll>>, mailbox: Arc<Mailbox>, bell: OwnedFd) {
-    let mut listeners = Listeners::new();
-    let Ok(bell) = Stream::<Epoll>::new(&worker.rt, bell, false) else { return };
+async fn run_commands(worker: Rc<Worker<Epoll>>, mailbox: Arc<CommandQueue>, bell: OwnedFd) {
+    let mut listeners = WorkerListeners::new();
+    let Ok(bell) = ProxyStream::<Epoll>::new(&worker.rt, bell, false) else { return };
     loop {
         // Edge-triggered: every ring is a new edge, so the counter need not be read.
         bell.source().clear(Readiness::READ);
-        let orders = mailbox.take();
+        let orders = mailbox.take_commands();
         if orders.is_empty() {
-            let _ = bell.readable(model::moment::Moment::NEVER).await;
+            let _ = bell.readable(model::monotonic_time::MonotonicTime::NEVER).await;
         }
         for order in orders {
             order(&worker, &mut listeners);
@@ -354,9 +366,9 @@ async fn follow(worker: Rc<Worker<Epoll>>, mailbox: Arc<Mailbox>, bell: OwnedFd)
     }
 }
 
-fn adopt(
+fn open_listener(
     worker: &Rc<Worker<Epoll>>,
-    listeners: &mut Listeners,
+    listeners: &mut WorkerListeners,
     id: ListenerId,
     service: ServiceId,
     socket: OwnedFd,
@@ -367,12 +379,12 @@ fn adopt(
     let local = local.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
     let packets = socket::takes_packets(socket.as_fd());
     let Ok(socket) = worker.rt.net.adopt(socket) else { return };
-    let wanted = Rc::new(Cell::new(Wanted::Open));
+    let wanted = Rc::new(Cell::new(ListenerMode::Accept));
     let (to, worker_) = (wanted.clone(), worker.clone());
     let task = if packets {
         worker.rt.spawn(endpoint::listen(worker_, socket, local, service, to, serve::start))
     } else {
         worker.rt.spawn(accept::listen(worker_, socket, local, service, to))
     };
-    listeners.entry(id).or_default().push(Listening { wanted, task });
+    listeners.entry(id).or_default().push(ListenerHandle { mode: wanted, task });
 }

@@ -5,11 +5,11 @@
 //! elsewhere, because their client has moved or another process reads the socket, are handed on (`relay`). What the
 //! streams carry is none of its business.
 
-mod congestion;
+mod congestion_control;
+pub mod connection;
+pub mod connection_id;
 pub mod endpoint;
-pub mod id;
-pub mod link;
+pub mod packet_relay;
 mod path;
-pub mod relay;
-mod setup;
+mod server_config;
 pub mod udp;

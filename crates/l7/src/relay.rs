@@ -3,14 +3,14 @@
 //! A machine that is polled: each poll moves what can be moved and otherwise says by when something must happen. It
 //! ends with an ending or a fault; what a fault leads to is decided by `exchange`.
 
-mod ahead;
-mod answer;
-mod coded;
-mod ending;
 mod faults;
+mod outcome;
+mod read_ahead;
+mod response;
+mod response_compression;
 mod streams;
 mod upload;
-mod whom;
+mod wait_target;
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,30 +18,30 @@ use std::task::Poll;
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::compress;
-use model::moment::Moment;
+use model::compression;
+use model::monotonic_time::MonotonicTime;
 use model::snapshot::{PoolView, ServiceView};
 
-use crate::account::Record;
-use crate::again::Another;
-use crate::changes::Changes;
-use crate::cuts::Cuts;
-use crate::flow::{Flow, Framing, Step};
-use crate::hedge::{Hedged, Race, Second, Sent};
-use crate::incoming::Incoming;
-use crate::measured;
-use crate::meter::{Meter, Moved};
-use crate::reported::Reported;
-use crate::rt::Net;
-use crate::stream::Stream;
+use crate::abort_watch::AbortWatch;
+use crate::accounting::ExchangeRecord;
+use crate::flow::{BodyFraming, ByteFlow, FlowStep};
+use crate::hedge::{HedgeResult, HedgeState, HedgeWinner, SentRequest};
+use crate::incoming_request::IncomingRequest;
+use crate::load_report::ServerLoadReport;
+use crate::meter::{Meter, TransferTotals};
+use crate::response_changes::ResponseChanges;
+use crate::retry_attempts::RetryTrigger;
+use crate::rt::NetDriver;
+use crate::sampling;
+use crate::stream::ProxyStream;
 use crate::worker::Worker;
-pub use ending::{Ending, Fault};
+pub use outcome::{AttemptEnding, AttemptFault};
 
 /// One attempt.
-pub struct Relay<'a, N: Net> {
-    ends: Ends<'a, N>,
-    incoming: &'a mut Incoming<N>,
-    record: &'a mut Record,
+pub struct AttemptRelay<'a, N: NetDriver> {
+    context: RelayContext<'a, N>,
+    incoming: &'a mut IncomingRequest<N>,
+    record: &'a mut ExchangeRecord,
     sent: usize,
     meter: Meter,
     /// Bytes of the answer's heads.
@@ -51,84 +51,84 @@ pub struct Relay<'a, N: Net> {
     /// One of them was passed on.
     interim_sent: bool,
     uploaded: bool,
-    server_deaf: bool,
+    server_stopped_reading: bool,
     partial: Vec<u8>,
-    down: Flow<N>,
-    answer: Option<Ending>,
+    down: ByteFlow<N>,
+    answer: Option<AttemptEnding>,
     answer_begun: bool,
     /// The answer's head is held back for one turn.
-    head_waits: bool,
+    head_pending: bool,
     excess: Vec<u8>,
-    up_moved: (u64, Moment),
-    down_moved: (u64, Moment),
-    up_waits: Waits,
-    down_waits: Waits,
+    up_moved: (u64, MonotonicTime),
+    down_moved: (u64, MonotonicTime),
+    up_wait: RelayWait,
+    down_wait: RelayWait,
     keep_alive_timeout: Option<u32>,
-    reported: Option<Reported>,
+    load_report: Option<ServerLoadReport>,
     /// Either side may say nothing for long: a stream of events or messages.
     streams: bool,
     /// A second attempt beside this one, until either server answers.
-    race: Option<Box<Race<N>>>,
+    hedge: Option<Box<HedgeState<N>>>,
     /// It has won.
-    won: Option<Box<Hedged<N>>>,
+    hedge_winner: Option<Box<HedgeWinner<N>>>,
     /// The request was sent before this attempt: when, and what came already.
-    before: Option<Moment>,
-    given: Vec<u8>,
+    answer_first_byte: Option<MonotonicTime>,
+    answer_prefix: Vec<u8>,
 }
 
 /// For whom a direction waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waits {
+enum RelayWait {
     Nobody,
     Client,
     Server,
 }
 
 /// What an attempt runs between.
-pub struct Ends<'a, N: Net> {
+pub struct RelayContext<'a, N: NetDriver> {
     /// The worker.
     pub worker: &'a Worker<N>,
     /// The client's connection.
-    pub client: &'a Stream<N>,
+    pub client: &'a ProxyStream<N>,
     /// The server's connection.
-    pub server: &'a Stream<N>,
+    pub server: &'a ProxyStream<N>,
     /// The service as it was when the exchange began.
     pub service: Arc<ServiceView>,
     /// The pool as it is now.
     pub pool: Arc<PoolView>,
     /// When the whole exchange must be over.
-    pub whole: Moment,
+    pub total_deadline: MonotonicTime,
     /// When all attempts together must be over; `NEVER`: this is the first one, which has times of its own.
-    pub until: Moment,
+    pub until: MonotonicTime,
     /// When the service is cut; may come nearer meanwhile.
-    pub cut_at: &'a Cell<Moment>,
+    pub cut_at: &'a Cell<MonotonicTime>,
     /// Whether the server's connections were ordered to be cut.
-    pub cuts: &'a Cuts,
+    pub abort_watch: &'a AbortWatch,
     /// Bytes that were sent to the server's connection before.
     pub sent_before: u64,
     /// What is changed in the answer's head.
-    pub changes: &'a Changes,
+    pub changes: &'a ResponseChanges,
     /// How the client takes the answer coded.
-    pub asked: compress::Asked,
+    pub accepted_encodings: compression::AcceptedEncodings,
     /// What it may be given up for, if its request may be sent again.
-    pub another: Option<Another<'a, N>>,
+    pub retry_trigger: Option<RetryTrigger<'a, N>>,
 }
 
-impl<'a, N: Net> Relay<'a, N> {
+impl<'a, N: NetDriver> AttemptRelay<'a, N> {
     /// An attempt that has sent nothing yet.
     pub fn new(
-        ends: Ends<'a, N>,
+        ends: RelayContext<'a, N>,
         meter: Meter,
-        incoming: &'a mut Incoming<N>,
-        record: &'a mut Record,
+        incoming: &'a mut IncomingRequest<N>,
+        record: &'a mut ExchangeRecord,
     ) -> Self {
         let now = ends.worker.rt.now();
         let limit = ends.service.config.limit.connection_bytes;
         let sockets = (ends.client, ends.server);
-        measured::begin(&ends.worker.lot, &mut record.measured, sockets, now);
-        let streams = streams::asks(incoming);
-        Relay {
-            ends,
+        sampling::begin_attempt(&ends.worker.sampler, &mut record.sample, sockets, now);
+        let streams = streams::request_streams(incoming);
+        AttemptRelay {
+            context: ends,
             incoming,
             record,
             sent: 0,
@@ -137,50 +137,50 @@ impl<'a, N: Net> Relay<'a, N> {
             interim: 0,
             interim_sent: false,
             uploaded: false,
-            server_deaf: false,
+            server_stopped_reading: false,
             partial: Vec::new(),
-            down: Flow::towards(sockets.0, Framing::Done, limit),
+            down: ByteFlow::new_to_client(sockets.0, BodyFraming::Done, limit),
             answer: None,
             answer_begun: false,
-            head_waits: false,
+            head_pending: false,
             excess: Vec::new(),
             up_moved: (0, now),
             down_moved: (0, now),
-            up_waits: Waits::Nobody,
-            down_waits: Waits::Server,
+            up_wait: RelayWait::Nobody,
+            down_wait: RelayWait::Server,
             keep_alive_timeout: None,
-            reported: None,
+            load_report: None,
             streams,
-            race: None,
-            won: None,
-            before: None,
-            given: Vec::new(),
+            hedge: None,
+            hedge_winner: None,
+            answer_first_byte: None,
+            answer_prefix: Vec::new(),
         }
     }
 
     /// A second attempt may be made beside it.
-    pub fn races(&mut self, race: Option<Box<Race<N>>>) {
-        self.race = race;
+    pub fn set_hedge(&mut self, race: Option<Box<HedgeState<N>>>) {
+        self.hedge = race;
     }
 
     /// Its request was sent already, and the answer has begun.
-    pub fn resume(&mut self, sent: Sent) {
+    pub fn resume(&mut self, sent: SentRequest) {
         self.sent = self.incoming.head.len();
-        (self.before, self.given) = (Some(sent.at), sent.first);
+        (self.answer_first_byte, self.answer_prefix) = (Some(sent.sent_at), sent.first_bytes);
     }
 
     /// The second attempt: one that has won, or one that is under way.
-    pub fn take_second(&mut self) -> Second<N> {
-        match (self.won.take(), self.race.take()) {
-            (Some(won), _) => Second::Won(won),
-            (None, Some(race)) if race.is_under_way() => Second::Runs(race),
-            _ => Second::None,
+    pub fn take_hedge(&mut self) -> HedgeResult<N> {
+        match (self.hedge_winner.take(), self.hedge.take()) {
+            (Some(won), _) => HedgeResult::Won(won),
+            (None, Some(race)) if race.is_under_way() => HedgeResult::Running(race),
+            _ => HedgeResult::None,
         }
     }
 
     /// What the server said of its load, if it was asked for.
-    pub fn reported(&self) -> Option<Reported> {
-        self.reported
+    pub fn load_report(&self) -> Option<ServerLoadReport> {
+        self.load_report
     }
 
     /// How long the server says it keeps idle connections, seconds.
@@ -194,41 +194,47 @@ impl<'a, N: Net> Relay<'a, N> {
     }
 
     /// What has moved.
-    pub fn moved(&self) -> Moved {
+    pub fn transfer_totals(&self) -> TransferTotals {
         self.meter.moved
     }
 
     /// It is over: gives buffers and pipes back, and has the sockets read if that is wanted.
     pub fn release(&mut self) {
-        let Ends { worker, client, server, service, .. } = &self.ends;
-        self.coded();
+        let RelayContext { worker, client, server, service, .. } = &self.context;
+        self.count_compressed();
         self.down.release(worker);
-        measured::end(&worker.lot, service, self.record, (client, server), worker.rt.now());
+        sampling::end_attempt(
+            &worker.sampler,
+            service,
+            self.record,
+            (client, server),
+            worker.rt.now(),
+        );
     }
 
     /// Whether every byte of the request that was taken from the client is still in `incoming.head`.
     pub fn replayable(&self) -> bool {
         let body = &self.incoming.body;
-        !self.incoming.resend.is_released() && body.given == 0 && !body.holds()
+        !self.incoming.resend.is_released() && body.bytes_out == 0 && !body.has_pending()
     }
 
     /// Moves what can be moved.
-    pub fn poll(&mut self) -> Poll<Result<Ending, Fault>> {
-        let polled = self.recalled().progress();
-        self.meter.set(Moved {
-            from_client: self.incoming.received + self.incoming.body.taken,
-            to_client: self.down.given,
-            from_server: self.heads + self.down.taken,
-            to_server: self.sent as u64 + self.incoming.body.given,
+    pub fn poll(&mut self) -> Poll<Result<AttemptEnding, AttemptFault>> {
+        let polled = self.recall_wait().progress();
+        self.meter.set_totals(TransferTotals {
+            from_client: self.incoming.received_bytes + self.incoming.body.bytes_in,
+            to_client: self.down.bytes_out,
+            from_server: self.heads + self.down.bytes_in,
+            to_server: self.sent as u64 + self.incoming.body.bytes_out,
             spliced: self.down.spliced + self.incoming.body.spliced,
         });
         if polled.is_pending() {
-            self.waits();
+            self.record_wait();
         }
         polled
     }
 
-    fn progress(&mut self) -> Poll<Result<Ending, Fault>> {
+    fn progress(&mut self) -> Poll<Result<AttemptEnding, AttemptFault>> {
         let mut again = false;
         if !self.uploaded {
             match self.upload() {
@@ -242,126 +248,135 @@ impl<'a, N: Net> Relay<'a, N> {
             Err(fault) => return Poll::Ready(Err(fault)),
         }
         if self.record.first_byte.is_some() {
-            self.race = None;
+            self.hedge = None;
         }
-        if self.ends.client.broken() {
+        if self.context.client.is_broken() {
             return Poll::Ready(Err(self.client_gone()));
         }
         again |=
-            self.answer.is_some() && self.down_waits == Waits::Nobody && !self.switches_early();
-        if again && let Some(me) = self.ends.worker.rt.current() {
-            self.ends.worker.rt.wake(me);
+            self.answer.is_some() && self.down_wait == RelayWait::Nobody && !self.switches_early();
+        if again && let Some(me) = self.context.worker.rt.current() {
+            self.context.worker.rt.wake(me);
         }
         self.deadline()
     }
 
-    fn download(&mut self) -> Result<Option<Ending>, Fault> {
+    fn download(&mut self) -> Result<Option<AttemptEnding>, AttemptFault> {
         if self.answer.is_none() {
             self.read_head()?;
         }
         let Some(answer) = self.answer else { return Ok(None) };
         self.release_body();
-        if answer == Ending::Upgraded && !self.down.holds() {
+        if answer == AttemptEnding::Upgraded && !self.down.has_pending() {
             return match self.switches_early() {
-                true => self.wait_down(Waits::Nobody),
+                true => self.wait_down(RelayWait::Nobody),
                 false => Ok(Some(answer)),
             };
         }
         let mut excess = Vec::new();
-        let step =
-            self.down.step(self.ends.worker, self.ends.server, self.ends.client, &mut excess);
-        let total = self.down.given + self.down.taken;
+        let step = self.down.step(
+            self.context.worker,
+            self.context.server,
+            self.context.client,
+            &mut excess,
+        );
+        let total = self.down.bytes_out + self.down.bytes_in;
         if total != self.down_moved.0 {
-            self.down_moved = (total, self.ends.worker.rt.now());
+            self.down_moved = (total, self.context.worker.rt.now());
         }
         match step {
-            Step::Finished if self.switches_early() => self.wait_down(Waits::Nobody),
-            Step::Finished => {
+            FlowStep::Finished if self.switches_early() => self.wait_down(RelayWait::Nobody),
+            FlowStep::Finished => {
                 let clean = excess.is_empty() && self.uploaded;
                 Ok(Some(match answer {
-                    Ending::Answered { keep_client, keep_server } => Ending::Answered {
-                        keep_client: keep_client && self.uploaded,
-                        keep_server: keep_server && clean,
-                    },
+                    AttemptEnding::Answered { keep_client, keep_server } => {
+                        AttemptEnding::Answered {
+                            keep_client: keep_client && self.uploaded,
+                            keep_server: keep_server && clean,
+                        }
+                    }
                     other => other,
                 }))
             }
-            Step::Again => self.wait_down(Waits::Nobody),
-            Step::Sender => self.wait_down(Waits::Server),
-            Step::Receiver => match self.all_here(answer, excess.is_empty()) {
-                None => self.wait_down(Waits::Client),
+            FlowStep::Yield => self.wait_down(RelayWait::Nobody),
+            FlowStep::AwaitSender => self.wait_down(RelayWait::Server),
+            FlowStep::AwaitReceiver => match self.finish_read_ahead(answer, excess.is_empty()) {
+                None => self.wait_down(RelayWait::Client),
                 ending => Ok(ending),
             },
-            Step::Cut | Step::SenderFailed => Err(self.fault(Cause::ServerCut)),
-            Step::ReceiverFailed => Err(self.client_gone()),
-            Step::Malformed(defect) => {
-                Err(Fault { defect: Some(defect), ..self.fault(Cause::BadResponse) })
+            FlowStep::SenderTruncated | FlowStep::SenderFailed => Err(self.fault(Cause::ServerCut)),
+            FlowStep::ReceiverFailed => Err(self.client_gone()),
+            FlowStep::Malformed(defect) => {
+                Err(AttemptFault { defect: Some(defect), ..self.fault(Cause::BadResponse) })
             }
-            Step::Failed => Err(self.fault(Cause::Internal)),
+            FlowStep::Failed => Err(self.fault(Cause::Internal)),
         }
     }
 
     /// Whether the server has switched before it had the whole request: its body comes first (RFC 9110 §7.8).
     fn switches_early(&self) -> bool {
-        self.answer == Some(Ending::Upgraded) && !self.uploaded && !self.server_deaf
+        self.answer == Some(AttemptEnding::Upgraded)
+            && !self.uploaded
+            && !self.server_stopped_reading
     }
 
-    fn wait_down(&mut self, waits: Waits) -> Result<Option<Ending>, Fault> {
-        self.down_waits = waits;
+    fn wait_down(&mut self, waits: RelayWait) -> Result<Option<AttemptEnding>, AttemptFault> {
+        self.down_wait = waits;
         Ok(None)
     }
 
     /// When the next thing must have happened, and what it means if it has not.
-    fn deadline(&mut self) -> Poll<Result<Ending, Fault>> {
-        if self.ends.cuts.due() {
+    fn deadline(&mut self) -> Poll<Result<AttemptEnding, AttemptFault>> {
+        if self.context.abort_watch.is_due() {
             return Poll::Ready(Err(self.fault(Cause::OrderCut)));
         }
-        if self.is_left() {
+        if self.has_server_fallen() {
             return Poll::Ready(Err(self.fault(Cause::ServerMarkedDown)));
         }
-        if self.is_overtaken() {
+        if self.has_hedge_won() {
             return Poll::Ready(Err(self.fault(Cause::HedgeLost)));
         }
-        let (service, pool) = (&self.ends.service.config.timeout, &self.ends.pool.config.timeout);
-        let mut until = (self.ends.whole, Cause::WholeTimeout);
-        let mut sooner = |at: Moment, cause: Cause| {
+        let (service, pool) =
+            (&self.context.service.config.timeout, &self.context.pool.config.timeout);
+        let mut until = (self.context.total_deadline, Cause::WholeTimeout);
+        let mut sooner = |at: MonotonicTime, cause: Cause| {
             if at < until.0 {
                 until = (at, cause);
             }
         };
-        sooner(self.ends.cut_at.get(), Cause::DrainCut);
+        sooner(self.context.cut_at.get(), Cause::DrainCut);
         let patience = if self.streams { pool.stream } else { Duration::ZERO };
-        match self.up_waits {
-            Waits::Client => {
+        match self.up_wait {
+            RelayWait::Client => {
                 let between = service.between_bytes.max(patience);
                 sooner(self.up_moved.1 + between, Cause::ClientBodyTimeout)
             }
-            Waits::Server => {
+            RelayWait::Server => {
                 sooner(self.up_moved.1 + pool.between_bytes, Cause::ServerWriteTimeout)
             }
-            Waits::Nobody => {}
+            RelayWait::Nobody => {}
         }
         if self.answer.is_none() {
-            if self.uploaded || self.server_deaf {
+            if self.uploaded || self.server_stopped_reading {
                 sooner(self.down_moved.1 + pool.first_byte, Cause::FirstByteTimeout);
             }
-            sooner(self.ends.until, Cause::FirstByteTimeout);
+            sooner(self.context.until, Cause::FirstByteTimeout);
         } else {
-            match self.down_waits {
-                Waits::Server => {
+            match self.down_wait {
+                RelayWait::Server => {
                     let between = pool.between_bytes.max(patience);
                     sooner(self.down_moved.1 + between, Cause::ServerBodyTimeout)
                 }
-                Waits::Client => {
+                RelayWait::Client => {
                     sooner(self.down_moved.1 + service.between_bytes, Cause::ClientReadTimeout)
                 }
-                Waits::Nobody => {}
+                RelayWait::Nobody => {}
             }
         }
-        if self.ends.worker.rt.now() >= until.0 {
+        if self.context.worker.rt.now() >= until.0 {
             return Poll::Ready(Err(self.fault(until.1)));
         }
-        self.ends.worker.rt.wake_at(until.0);
+        self.context.worker.rt.wake_at(until.0);
         Poll::Pending
     }
 }

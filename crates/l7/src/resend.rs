@@ -4,23 +4,23 @@
 
 use std::sync::Arc;
 
-use crate::census::Census;
-use crate::rt::Net;
+use crate::gauges::OpenGauges;
+use crate::rt::NetDriver;
 use crate::worker::Worker;
 
 /// The held bytes of one request.
 #[derive(Default)]
 pub struct ResendBody {
     bytes: usize,
-    census: Option<Arc<Census>>,
+    gauges: Option<Arc<OpenGauges>>,
     released: bool,
 }
 
 impl ResendBody {
     /// So many more bytes are held.
-    pub fn hold<N: Net>(&mut self, worker: &Worker<N>, more: usize) {
-        let census = self.census.get_or_insert_with(|| worker.census.0.clone());
-        census.held.change(0, more);
+    pub fn grow<N: NetDriver>(&mut self, worker: &Worker<N>, more: usize) {
+        let census = self.gauges.get_or_insert_with(|| worker.gauges.0.clone());
+        census.held_bytes.change(0, more);
         self.bytes += more;
     }
 
@@ -32,8 +32,8 @@ impl ResendBody {
     /// They are held no longer.
     pub fn release(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
-        if let Some(census) = &self.census {
-            census.held.change(bytes, 0);
+        if let Some(census) = &self.gauges {
+            census.held_bytes.change(bytes, 0);
         }
         self.released |= bytes > 0;
     }

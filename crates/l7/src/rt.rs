@@ -6,13 +6,13 @@
 
 mod core;
 pub mod epoll;
-pub mod net;
+pub mod net_driver;
 mod source;
 mod task;
+mod timer_wheel;
 mod waker;
-mod wheel;
 
-pub use self::core::{Expired, Rt};
-pub use self::net::{Connect, Net};
-pub use self::source::{Readiness, Source};
+pub use self::core::{DeadlineExpired, WorkerRuntime};
+pub use self::net_driver::{ConnectTarget, NetDriver};
+pub use self::source::{Readiness, ReadinessSource};
 pub use self::task::TaskId;

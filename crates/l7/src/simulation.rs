@@ -13,39 +13,39 @@ mod changes;
 mod client;
 #[cfg(test)]
 mod drain;
+mod harness;
 #[cfg(test)]
-mod healthy;
-#[cfg(test)]
-mod hedged;
+mod hedging;
 pub mod hostile;
 #[cfg(test)]
-mod limited;
+mod impatient_clients;
+#[cfg(test)]
+mod limits;
 mod net;
 #[cfg(test)]
-mod newcomers;
+mod new_clients;
+#[cfg(test)]
+mod no_failures;
 #[cfg(test)]
 mod raw;
 #[cfg(test)]
 mod resilience;
 #[cfg(test)]
-mod ruled;
+mod routing;
+#[cfg(test)]
+mod scenarios;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
 mod slow;
 #[cfg(test)]
-mod sources;
-mod stage;
+mod source_ports;
 #[cfg(test)]
-mod stories;
+mod stream_client;
 #[cfg(test)]
-mod streams;
-#[cfg(test)]
-mod talk;
+mod tunnel_peer;
 #[cfg(test)]
 mod tunnels;
 #[cfg(test)]
 mod unprocessed;
-#[cfg(test)]
-mod waiting;
 mod world;

@@ -3,9 +3,9 @@
 //! A listener is set so that the sockets it accepts inherit everything: a worker makes no further system call for
 //! settings. It neither accepts nor connects: workers do.
 
-mod holder;
-mod option;
-mod refusal;
+mod listen_error;
+mod port_holder;
+mod socket_option;
 #[cfg(test)]
 mod tests;
 
@@ -16,15 +16,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use model::config::SocketOptions;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
-pub use holder::Holder;
-pub use option::{OptionRefused, needs_reopening};
-pub use refusal::ListenError;
+pub use listen_error::ListenError;
+pub use port_holder::PortHolder;
+pub use socket_option::{SocketOptionError, needs_reopening};
 
 use crate::sys;
 
 /// Whether an address is expected to be free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum AddressClaim {
     /// Nobody listens there. SO_REUSEPORT alone would let two processes of one user share a port unseen: it is
     /// first bound without.
     Alone,
@@ -40,7 +40,7 @@ pub fn listeners(
     address: SocketAddr,
     options: &SocketOptions,
     count: usize,
-    claim: Claim,
+    claim: AddressClaim,
 ) -> Result<Vec<OwnedFd>, ListenError> {
     let bound = bind(address, options, count, claim)?;
     for socket in &bound {
@@ -54,7 +54,7 @@ pub fn listeners(
 /// # Errors
 /// As `listeners`.
 pub fn listener(address: SocketAddr, options: &SocketOptions) -> Result<OwnedFd, ListenError> {
-    let socket = bind_one(address, options, Claim::Shared)?;
+    let socket = bind_one(address, options, AddressClaim::Shared)?;
     listen(socket.as_fd(), address, options)?;
     Ok(socket)
 }
@@ -68,18 +68,18 @@ pub fn bind(
     address: SocketAddr,
     options: &SocketOptions,
     count: usize,
-    claim: Claim,
+    claim: AddressClaim,
 ) -> Result<Vec<OwnedFd>, ListenError> {
-    if claim == Claim::Alone && address.port() != 0 {
+    if claim == AddressClaim::Alone && address.port() != 0 {
         // Bound without SO_REUSEPORT and closed again.
-        drop(claimed(address, options, false)?);
+        drop(bind_claimed(address, options, false)?);
     }
     let mut sockets = Vec::with_capacity(count);
     let mut exact = address;
     for _ in 0..count {
-        let socket = bind_one(exact, options, Claim::Shared)?;
+        let socket = bind_one(exact, options, AddressClaim::Shared)?;
         if exact.port() == 0 {
-            exact = local(socket.as_fd())
+            exact = local_address(socket.as_fd())
                 .map_err(|source| ListenError::system(address, "read the port of", source))?;
         }
         sockets.push(socket);
@@ -111,11 +111,11 @@ pub fn listen(
 /// # Errors
 /// It is not a listening TCP socket, or a setting was refused.
 pub fn adopt(socket: OwnedFd, options: &SocketOptions) -> Result<OwnedFd, ListenError> {
-    let address = listening_at(socket.as_fd()).ok_or(ListenError::NotListening)?;
+    let address = listening_address(socket.as_fd()).ok_or(ListenError::NotListening)?;
     rustix::io::ioctl_fionbio(&socket, true)
         .and_then(|()| rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC))
         .map_err(|source| ListenError::system(address, "take over", source.into()))?;
-    alter(socket.as_fd(), options)?;
+    change_options(socket.as_fd(), options)?;
     Ok(socket)
 }
 
@@ -123,13 +123,13 @@ pub fn adopt(socket: OwnedFd, options: &SocketOptions) -> Result<OwnedFd, Listen
 ///
 /// # Errors
 /// A setting was refused; those before it have been made.
-pub fn alter(socket: BorrowedFd<'_>, options: &SocketOptions) -> Result<(), ListenError> {
+pub fn change_options(socket: BorrowedFd<'_>, options: &SocketOptions) -> Result<(), ListenError> {
     if takes_packets(socket) {
         // What may change while a socket is in use is of connections alone.
         return Ok(());
     }
-    let address = listening_at(socket).ok_or(ListenError::NotListening)?;
-    option::listening(socket, address, options, option::Fresh::No)
+    let address = listening_address(socket).ok_or(ListenError::NotListening)?;
+    socket_option::listening(socket, address, options, socket_option::SocketFreshness::No)
         .map_err(|refused| ListenError::Setting { address, refused })?;
     listen(socket, address, options)
 }
@@ -139,7 +139,7 @@ pub fn alter(socket: BorrowedFd<'_>, options: &SocketOptions) -> Result<(), List
 ///
 /// # Errors
 /// No such descriptor is open.
-pub fn passed(number: RawFd) -> io::Result<OwnedFd> {
+pub fn adopt_inherited(number: RawFd) -> io::Result<OwnedFd> {
     let socket = sys::take_descriptor(number)?;
     rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
     Ok(socket)
@@ -159,13 +159,13 @@ pub fn packets(
     mut address: SocketAddr,
     options: &SocketOptions,
     count: usize,
-    claim: Claim,
+    claim: AddressClaim,
     beside: &[OwnedFd],
 ) -> Result<Vec<OwnedFd>, ListenError> {
-    if let Some(bound) = beside.first().and_then(|socket| local(socket.as_fd()).ok()) {
+    if let Some(bound) = beside.first().and_then(|socket| local_address(socket.as_fd()).ok()) {
         address.set_port(bound.port());
     }
-    if claim == Claim::Alone {
+    if claim == AddressClaim::Alone {
         drop(packet_socket(address, options, false)?);
     }
     (0..count).map(|_| packet_socket(address, options, true)).collect()
@@ -191,7 +191,7 @@ fn packet_socket(
         Ok(())
     };
     prepare().map_err(|source| ListenError::system(address, "prepare", source))?;
-    option::packets(&socket, address, options)
+    socket_option::packets(&socket, address, options)
         .map_err(|refused| ListenError::Setting { address, refused })?;
     socket
         .bind(&address.into())
@@ -203,19 +203,19 @@ fn packet_socket(
 const PACKETS: usize = 2 << 20;
 
 /// Where a listening TCP socket listens; `None`: it is something else, or was shut down.
-pub fn listening_at(socket: BorrowedFd<'_>) -> Option<SocketAddr> {
+pub fn listening_address(socket: BorrowedFd<'_>) -> Option<SocketAddr> {
     let listening = rustix::net::sockopt::socket_acceptconn(socket).unwrap_or(false);
-    if listening { local(socket).ok() } else { None }
+    if listening { local_address(socket).ok() } else { None }
 }
 
 /// Where a socket listens or takes packets; `None`: it does neither.
-pub fn open_at(socket: BorrowedFd<'_>) -> Option<SocketAddr> {
-    let packets = || takes_packets(socket).then(|| local(socket).ok()).flatten();
-    listening_at(socket).or_else(packets)
+pub fn bound_address(socket: BorrowedFd<'_>) -> Option<SocketAddr> {
+    let packets = || takes_packets(socket).then(|| local_address(socket).ok()).flatten();
+    listening_address(socket).or_else(packets)
 }
 
 /// Whether a socket from elsewhere has what cannot be changed while it listens: multipath, interface.
-pub fn fits(socket: BorrowedFd<'_>, options: &SocketOptions) -> bool {
+pub fn has_fixed_options(socket: BorrowedFd<'_>, options: &SocketOptions) -> bool {
     let socket = SockRef::from(&socket);
     let packets = matches!(socket.r#type(), Ok(kind) if kind == Type::DGRAM);
     let multipath = matches!(socket.protocol(), Ok(Some(Protocol::MPTCP)));
@@ -234,7 +234,7 @@ pub fn outgoing(
     options: &SocketOptions,
 ) -> io::Result<OwnedFd> {
     let socket = stream(to, options)?;
-    option::outgoing(&socket, to, options).map_err(OptionRefused::into_io)?;
+    socket_option::outgoing(&socket, to, options).map_err(SocketOptionError::into_io)?;
     if let Some(from) = from {
         // The port is chosen by connect(2), which knows the destination: one port then serves many of them.
         sys::set_option(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
@@ -247,15 +247,18 @@ pub fn outgoing(
 ///
 /// # Errors
 /// Which setting is refused and what to do.
-pub fn rehearse(source: Option<IpAddr>, options: &SocketOptions) -> Result<(), OutgoingError> {
+pub fn check_outgoing(
+    source: Option<IpAddr>,
+    options: &SocketOptions,
+) -> Result<(), OutgoingError> {
     let any: SocketAddr = match source {
         Some(IpAddr::V6(_)) => (std::net::Ipv6Addr::LOCALHOST, 0).into(),
         _ => (std::net::Ipv4Addr::LOCALHOST, 0).into(),
     };
     let socket = stream(any, options)
         .map_err(|source| OutgoingError::Socket { source, mptcp: options.mptcp })?;
-    option::outgoing(&socket, any, options).map_err(OutgoingError::Setting)?;
-    option::buffers_as_asked(&socket, options).map_err(OutgoingError::Setting)?;
+    socket_option::outgoing(&socket, any, options).map_err(OutgoingError::Setting)?;
+    socket_option::buffers_as_asked(&socket, options).map_err(OutgoingError::Setting)?;
     let Some(address) = source else { return Ok(()) };
     socket
         .bind(&SocketAddr::new(address, 0).into())
@@ -266,7 +269,7 @@ pub fn rehearse(source: Option<IpAddr>, options: &SocketOptions) -> Result<(), O
 #[derive(Debug, thiserror::Error)]
 pub enum OutgoingError {
     /// No socket can be had.
-    #[error("no socket can be opened: {source}{}", if *.mptcp { refusal::MPTCP_ADVICE } else { "" })]
+    #[error("no socket can be opened: {source}{}", if *.mptcp { listen_error::MPTCP_ADVICE } else { "" })]
     Socket {
         /// What the system said.
         #[source]
@@ -276,7 +279,7 @@ pub enum OutgoingError {
     },
     /// A setting is refused.
     #[error(transparent)]
-    Setting(OptionRefused),
+    Setting(SocketOptionError),
     /// A source address is not ours.
     #[error(
         "source address {address} cannot be used: {source}; \
@@ -294,12 +297,12 @@ pub enum OutgoingError {
 fn bind_one(
     address: SocketAddr,
     options: &SocketOptions,
-    claim: Claim,
+    claim: AddressClaim,
 ) -> Result<OwnedFd, ListenError> {
-    claimed(address, options, claim == Claim::Shared)
+    bind_claimed(address, options, claim == AddressClaim::Shared)
 }
 
-fn claimed(
+fn bind_claimed(
     address: SocketAddr,
     options: &SocketOptions,
     share: bool,
@@ -315,7 +318,7 @@ fn claimed(
         Ok(())
     };
     prepare().map_err(|source| ListenError::system(address, "prepare", source))?;
-    option::listening(socket.as_fd(), address, options, option::Fresh::Yes)
+    socket_option::listening(socket.as_fd(), address, options, socket_option::SocketFreshness::Yes)
         .map_err(|refused| ListenError::Setting { address, refused })?;
     socket
         .bind(&address.into())
@@ -329,7 +332,7 @@ fn stream(near: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
     Socket::new_raw(domain, Type::STREAM.nonblocking().cloexec(), Some(protocol))
 }
 
-fn local(socket: BorrowedFd<'_>) -> io::Result<SocketAddr> {
+fn local_address(socket: BorrowedFd<'_>) -> io::Result<SocketAddr> {
     SockRef::from(&socket)
         .local_addr()?
         .as_socket()

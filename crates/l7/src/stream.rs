@@ -4,9 +4,9 @@
 //! the socket. A strand of a connection that carries many of them looks the same. Dropping it closes the connection, or
 //! the strand.
 
-mod measured;
-mod sealed;
-mod strand;
+mod multiplexed;
+mod tcp_info;
+mod tls_io;
 
 use std::cell::{Cell, OnceCell};
 use std::io;
@@ -14,69 +14,87 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
 
-use model::attribute::Tcp;
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
+use model::time_attribution::TcpInfoSample;
 
-use crate::account::Protocol;
-use crate::rt::{Expired, Net, Readiness, Rt, Source};
-use crate::seal::Sealed;
-pub use strand::{Read, Strand, UnderTls, Wrote};
+use crate::accounting::DownstreamProtocol;
+use crate::rt::{DeadlineExpired, NetDriver, Readiness, ReadinessSource, WorkerRuntime};
+use crate::tls_state::TlsState;
+pub use multiplexed::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 
 /// A connected (or connecting) socket, or what looks like one.
-pub struct Stream<N: Net> {
-    rt: Rc<Rt<N>>,
-    under: Under<N>,
-    source: Rc<Source>,
-    sealed: OnceCell<Box<Sealed>>,
+pub struct ProxyStream<N: NetDriver> {
+    rt: Rc<WorkerRuntime<N>>,
+    backend: StreamBackend<N>,
+    source: Rc<ReadinessSource>,
+    tls: OnceCell<Box<TlsState>>,
     resetting: Cell<bool>,
-    measured: OnceCell<Box<Cell<Tcp>>>,
+    tcp_counters: OnceCell<Box<Cell<TcpInfoSample>>>,
 }
 
 /// What a stream stands on.
-enum Under<N: Net> {
+enum StreamBackend<N: NetDriver> {
     Socket(N::Sock, u64),
-    Strand(Box<dyn Strand>),
+    Multiplexed(Box<dyn MultiplexedStream>),
 }
 
-impl<N: Net> Stream<N> {
+impl<N: NetDriver> ProxyStream<N> {
     /// Takes over a socket for the current task. `writable`: whether a write is worth a try at once.
     ///
     /// # Errors
     /// What registering it says: memory or limits of the kernel.
-    pub fn new(rt: &Rc<Rt<N>>, sock: N::Sock, writable: bool) -> io::Result<Stream<N>> {
+    pub fn new(
+        rt: &Rc<WorkerRuntime<N>>,
+        sock: N::Sock,
+        writable: bool,
+    ) -> io::Result<ProxyStream<N>> {
         let bits = if writable { Readiness::WRITE } else { 0 };
         let (source, token) = rt.register(&sock, bits)?;
-        Ok(Stream::over(rt, Under::Socket(sock, token), source))
+        Ok(ProxyStream::from_backend(rt, StreamBackend::Socket(sock, token), source))
     }
 
-    fn over(rt: &Rc<Rt<N>>, under: Under<N>, source: Rc<Source>) -> Stream<N> {
+    fn from_backend(
+        rt: &Rc<WorkerRuntime<N>>,
+        under: StreamBackend<N>,
+        source: Rc<ReadinessSource>,
+    ) -> ProxyStream<N> {
         let (sealed, measured, resetting) = (OnceCell::new(), OnceCell::new(), Cell::new(false));
-        Stream { rt: rt.clone(), under, source, sealed, resetting, measured }
+        ProxyStream {
+            rt: rt.clone(),
+            backend: under,
+            source,
+            tls: sealed,
+            resetting,
+            tcp_counters: measured,
+        }
     }
 
     /// A strand, for the current task.
-    pub fn strand(rt: &Rc<Rt<N>>, strand: Box<dyn Strand>) -> Stream<N> {
-        Stream::over(rt, Under::Strand(strand), rt.unregistered())
+    pub fn from_multiplexed(
+        rt: &Rc<WorkerRuntime<N>>,
+        strand: Box<dyn MultiplexedStream>,
+    ) -> ProxyStream<N> {
+        ProxyStream::from_backend(rt, StreamBackend::Multiplexed(strand), rt.unregistered())
     }
 
     /// Whether it is one of many that share a connection.
-    pub fn is_strand(&self) -> bool {
-        matches!(self.under, Under::Strand(_))
+    pub fn is_multiplexed(&self) -> bool {
+        matches!(self.backend, StreamBackend::Multiplexed(_))
     }
 
     /// What is spoken on the connection that it shares with others; `None`: it is no strand.
-    pub fn shared_protocol(&self) -> Option<Protocol> {
-        match &self.under {
-            Under::Socket(..) => None,
-            Under::Strand(strand) => Some(strand.protocol()),
+    pub fn shared_protocol(&self) -> Option<DownstreamProtocol> {
+        match &self.backend {
+            StreamBackend::Socket(..) => None,
+            StreamBackend::Multiplexed(strand) => Some(strand.protocol()),
         }
     }
 
     /// Bytes that all streams of the connection that it shares keep for the peer; `None`: it is no strand of a client.
-    pub fn kept(&self) -> Option<Rc<Cell<usize>>> {
-        match &self.under {
-            Under::Socket(..) => None,
-            Under::Strand(strand) => strand.kept(),
+    pub fn shared_buffered(&self) -> Option<Rc<Cell<usize>>> {
+        match &self.backend {
+            StreamBackend::Socket(..) => None,
+            StreamBackend::Multiplexed(strand) => strand.shared_buffered(),
         }
     }
 
@@ -106,150 +124,157 @@ impl<N: Net> Stream<N> {
 
     /// Whether the connection is open and the peer has sent nothing that was not read, looked up now.
     pub fn is_quiet(&self) -> bool {
-        self.socket().is_ok_and(|sock| self.rt.net.quiet(sock))
+        self.socket().is_ok_and(|sock| self.rt.net.is_quiet(sock))
     }
 
     /// Whether the peer provably got nothing of what we sent after the first `sent_before` bytes.
-    pub fn got_nothing(&self, sent_before: u64) -> bool {
-        match &self.under {
-            Under::Socket(sock, _) => {
+    pub fn peer_received_nothing(&self, sent_before: u64) -> bool {
+        match &self.backend {
+            StreamBackend::Socket(sock, _) => {
                 self.rt.net.acknowledged(sock).is_some_and(|bytes| bytes <= sent_before)
             }
-            Under::Strand(strand) => strand.unprocessed(),
+            StreamBackend::Multiplexed(strand) => strand.unprocessed(),
         }
     }
 
     /// The peer has said that it processed nothing of what a strand carried.
     pub fn unprocessed(&self) -> bool {
-        matches!(&self.under, Under::Strand(strand) if strand.unprocessed())
+        matches!(&self.backend, StreamBackend::Multiplexed(strand) if strand.unprocessed())
     }
 
     /// The socket; a strand has none of its own.
     fn socket(&self) -> io::Result<&N::Sock> {
-        match &self.under {
-            Under::Socket(sock, _) => Ok(sock),
-            Under::Strand(_) => Err(io::ErrorKind::Unsupported.into()),
+        match &self.backend {
+            StreamBackend::Socket(sock, _) => Ok(sock),
+            StreamBackend::Multiplexed(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
     /// Its readiness.
-    pub fn source(&self) -> &Source {
+    pub fn source(&self) -> &ReadinessSource {
         &self.source
     }
 
     /// Gives it to the current task.
-    pub fn mine(&self) {
-        self.source.belong_to(self.rt.current());
+    pub fn attach_current_task(&self) {
+        self.source.set_task(self.rt.current());
     }
 
     /// Gives it to nobody: readiness is noted and wakes no task.
-    pub fn nobodys(&self) {
-        self.source.belong_to(None);
+    pub fn detach_task(&self) {
+        self.source.set_task(None);
     }
 
     /// Reads what is there.
     #[inline]
-    pub fn try_read(&self, into: &mut [u8]) -> Read {
-        let sock = match &self.under {
-            Under::Socket(sock, _) => sock,
-            Under::Strand(strand) => return strand.read(into),
+    pub fn try_read(&self, into: &mut [u8]) -> StreamReadResult {
+        let sock = match &self.backend {
+            StreamBackend::Socket(sock, _) => sock,
+            StreamBackend::Multiplexed(strand) => return strand.read(into),
         };
-        if let Some(sealed) = self.sealed.get() {
-            return self.read_sealed(sealed, sock, into);
+        if let Some(sealed) = self.tls.get() {
+            return self.read_tls(sealed, sock, into);
         }
         if !self.source.has(Readiness::READ) {
-            return Read::Later;
+            return StreamReadResult::WouldBlock;
         }
         match self.rt.net.read(sock, into) {
-            Ok(0) if into.is_empty() => Read::Later,
-            Ok(0) => Read::End,
+            Ok(0) if into.is_empty() => StreamReadResult::WouldBlock,
+            Ok(0) => StreamReadResult::End,
             Ok(n) => {
                 if n < into.len() && !self.source.has(Readiness::END | Readiness::BROKEN) {
                     self.source.clear(Readiness::READ);
                 }
-                Read::Data(n)
+                StreamReadResult::Data(n)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.source.clear(Readiness::READ);
-                Read::Later
+                StreamReadResult::WouldBlock
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Read::Later,
-            Err(error) => Read::Failed(error),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                StreamReadResult::WouldBlock
+            }
+            Err(error) => StreamReadResult::Failed(error),
         }
     }
 
     /// Writes what it takes.
     #[inline]
-    pub fn try_write(&self, from: &[u8]) -> Wrote {
+    pub fn try_write(&self, from: &[u8]) -> StreamWriteResult {
         self.try_write_with(from, false)
     }
 
     /// Writes what it takes. `more`: bytes that follow at once may go out together with these.
     #[inline]
-    pub fn try_write_with(&self, from: &[u8], more: bool) -> Wrote {
-        let sock = match &self.under {
-            Under::Socket(sock, _) => sock,
-            Under::Strand(strand) => return strand.write(from),
+    pub fn try_write_with(&self, from: &[u8], more: bool) -> StreamWriteResult {
+        let sock = match &self.backend {
+            StreamBackend::Socket(sock, _) => sock,
+            StreamBackend::Multiplexed(strand) => return strand.write(from),
         };
-        if let Some(sealed) = self.sealed.get() {
-            return self.write_sealed(sealed, sock, from, more);
+        if let Some(sealed) = self.tls.get() {
+            return self.write_tls(sealed, sock, from, more);
         }
         if !self.source.has(Readiness::WRITE) {
-            return Wrote::Later;
+            return StreamWriteResult::WouldBlock;
         }
-        self.wrote(from.len(), self.rt.net.write(sock, from, more))
+        self.record_write(from.len(), self.rt.net.write(sock, from, more))
     }
 
-    fn wrote(&self, offered: usize, result: io::Result<usize>) -> Wrote {
+    fn record_write(&self, offered: usize, result: io::Result<usize>) -> StreamWriteResult {
         match result {
             Ok(n) => {
                 if n < offered {
                     self.source.clear(Readiness::WRITE);
                 }
-                Wrote::Bytes(n)
+                StreamWriteResult::Bytes(n)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.source.clear(Readiness::WRITE);
-                Wrote::Later
+                StreamWriteResult::WouldBlock
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Wrote::Later,
-            Err(error) => Wrote::Failed(error),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                StreamWriteResult::WouldBlock
+            }
+            Err(error) => StreamWriteResult::Failed(error),
         }
     }
 
     /// Moves bytes into a pipe. A short move says nothing about what is left, so only `WouldBlock` ends readiness.
-    pub fn try_fill(&self, pipe: &N::Pipe, most: usize) -> Read {
+    pub fn try_fill(&self, pipe: &N::Pipe, most: usize) -> StreamReadResult {
         if !self.source.has(Readiness::READ) {
-            return Read::Later;
+            return StreamReadResult::WouldBlock;
         }
         match self.socket().and_then(|sock| self.rt.net.fill(sock, pipe, most)) {
-            Ok(0) => Read::End,
-            Ok(n) => Read::Data(n),
+            Ok(0) => StreamReadResult::End,
+            Ok(n) => StreamReadResult::Data(n),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.source.clear(Readiness::READ);
-                Read::Later
+                StreamReadResult::WouldBlock
             }
-            Err(error) => Read::Failed(error),
+            Err(error) => StreamReadResult::Failed(error),
         }
     }
 
     /// Moves bytes out of a pipe.
-    pub fn try_pour(&self, pipe: &N::Pipe, most: usize, more: bool) -> Wrote {
+    pub fn try_pour(&self, pipe: &N::Pipe, most: usize, more: bool) -> StreamWriteResult {
         if !self.source.has(Readiness::WRITE) {
-            return Wrote::Later;
+            return StreamWriteResult::WouldBlock;
         }
         // A short move says nothing about the receiver, so only `WouldBlock` ends readiness.
-        self.wrote(0, self.socket().and_then(|sock| self.rt.net.pour(pipe, sock, most, more)))
+        self.record_write(
+            0,
+            self.socket().and_then(|sock| self.rt.net.pour(pipe, sock, most, more)),
+        )
     }
 
     /// Sends our end; reading goes on.
     pub fn end(&self) {
-        let sock = match &self.under {
-            Under::Socket(sock, _) => sock,
-            Under::Strand(strand) => return strand.end(),
+        let sock = match &self.backend {
+            StreamBackend::Socket(sock, _) => sock,
+            StreamBackend::Multiplexed(strand) => return strand.end(),
         };
-        if let Some(sealed) = self.sealed.get() {
-            return self.end_sealed(sealed, sock);
+        if let Some(sealed) = self.tls.get() {
+            return self.end_tls(sealed, sock);
         }
         // A failure means that the connection is broken already, which the next read will say.
         let _ = self.rt.net.end(sock);
@@ -263,33 +288,33 @@ impl<N: Net> Stream<N> {
     /// Makes the coming close a reset.
     pub fn reset_on_drop(&self) {
         self.resetting.set(true);
-        match &self.under {
-            Under::Socket(sock, _) => self.rt.net.reset_on_drop(sock),
-            Under::Strand(strand) => strand.reset(),
+        match &self.backend {
+            StreamBackend::Socket(sock, _) => self.rt.net.reset_on_drop(sock),
+            StreamBackend::Multiplexed(strand) => strand.reset(),
         }
     }
 
     /// Whether a read may give something, the end included.
     pub fn may_read(&self) -> bool {
-        match &self.under {
-            Under::Socket(..) => self.source.has(Readiness::READ),
-            Under::Strand(strand) => strand.may_read(),
+        match &self.backend {
+            StreamBackend::Socket(..) => self.source.has(Readiness::READ),
+            StreamBackend::Multiplexed(strand) => strand.may_read(),
         }
     }
 
     /// Whether the connection is open and silent. Readiness that is left over from a read that took all is
     /// cleared: bytes that nobody asked for must not pass for the next answer.
-    pub fn settle(&self) -> bool {
+    pub fn settle_idle(&self) -> bool {
         if self.source.has(Readiness::END | Readiness::BROKEN) {
             return false;
         }
         // A strand carries one exchange.
-        let Under::Socket(sock, _) = &self.under else { return false };
-        if let Some(sealed) = self.sealed.get() {
-            return self.quiet_sealed(sealed, sock);
+        let StreamBackend::Socket(sock, _) = &self.backend else { return false };
+        if let Some(sealed) = self.tls.get() {
+            return self.is_tls_quiet(sealed, sock);
         }
         if self.source.has(Readiness::READ) {
-            if !self.rt.net.quiet(sock) {
+            if !self.rt.net.is_quiet(sock) {
                 return false;
             }
             self.source.clear(Readiness::READ);
@@ -299,10 +324,10 @@ impl<N: Net> Stream<N> {
 
     /// Whether the connection is known to be broken.
     #[inline]
-    pub fn broken(&self) -> bool {
-        match &self.under {
-            Under::Socket(..) => self.source.has(Readiness::BROKEN),
-            Under::Strand(strand) => strand.broken(),
+    pub fn is_broken(&self) -> bool {
+        match &self.backend {
+            StreamBackend::Socket(..) => self.source.has(Readiness::BROKEN),
+            StreamBackend::Multiplexed(strand) => strand.is_broken(),
         }
     }
 
@@ -310,9 +335,11 @@ impl<N: Net> Stream<N> {
     ///
     /// # Errors
     /// `Expired` when `until` passes first.
-    pub async fn readable(&self, until: Moment) -> Result<(), Expired> {
-        std::future::poll_fn(|_| match &self.under {
-            Under::Strand(strand) if strand.may_read() || strand.broken() => Poll::Ready(Ok(())),
+    pub async fn readable(&self, until: MonotonicTime) -> Result<(), DeadlineExpired> {
+        std::future::poll_fn(|_| match &self.backend {
+            StreamBackend::Multiplexed(strand) if strand.may_read() || strand.is_broken() => {
+                Poll::Ready(Ok(()))
+            }
             _ => self.rt.poll_ready(&self.source, Readiness::READ, until),
         })
         .await
@@ -322,9 +349,11 @@ impl<N: Net> Stream<N> {
     ///
     /// # Errors
     /// `Expired` when `until` passes first.
-    pub async fn writable(&self, until: Moment) -> Result<(), Expired> {
-        std::future::poll_fn(|_| match &self.under {
-            Under::Strand(strand) if strand.may_write() || strand.broken() => Poll::Ready(Ok(())),
+    pub async fn writable(&self, until: MonotonicTime) -> Result<(), DeadlineExpired> {
+        std::future::poll_fn(|_| match &self.backend {
+            StreamBackend::Multiplexed(strand) if strand.may_write() || strand.is_broken() => {
+                Poll::Ready(Ok(()))
+            }
             _ => self.rt.poll_ready(&self.source, Readiness::WRITE, until),
         })
         .await
@@ -334,28 +363,34 @@ impl<N: Net> Stream<N> {
     ///
     /// # Errors
     /// `None` when `until` passes first, else what broke.
-    pub async fn write_all(&self, mut from: &[u8], until: Moment) -> Result<(), Option<io::Error>> {
+    pub async fn write_all(
+        &self,
+        mut from: &[u8],
+        until: MonotonicTime,
+    ) -> Result<(), Option<io::Error>> {
         while !from.is_empty() {
             match self.try_write(from) {
-                Wrote::Bytes(n) => from = &from[n..],
-                Wrote::Later => self.writable(until).await.map_err(|Expired| None)?,
-                Wrote::Failed(error) => return Err(Some(error)),
+                StreamWriteResult::Bytes(n) => from = &from[n..],
+                StreamWriteResult::WouldBlock => {
+                    self.writable(until).await.map_err(|DeadlineExpired| None)?
+                }
+                StreamWriteResult::Failed(error) => return Err(Some(error)),
             }
         }
         Ok(())
     }
 
     /// Waits for what a poll function says, with this stream's runtime.
-    pub async fn until<T>(&self, mut poll: impl FnMut(&Rt<N>) -> Poll<T>) -> T {
+    pub async fn poll_until<T>(&self, mut poll: impl FnMut(&WorkerRuntime<N>) -> Poll<T>) -> T {
         std::future::poll_fn(|_| poll(&self.rt)).await
     }
 }
 
-impl<N: Net> Drop for Stream<N> {
+impl<N: NetDriver> Drop for ProxyStream<N> {
     fn drop(&mut self) {
-        let Under::Socket(sock, token) = &self.under else { return };
-        if let Some(sealed) = self.sealed.get() {
-            self.part(sealed, sock);
+        let StreamBackend::Socket(sock, token) = &self.backend else { return };
+        if let Some(sealed) = self.tls.get() {
+            self.send_close_notify(sealed, sock);
         }
         self.rt.forget(*token);
     }

@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use model::attribute::Tcp;
+use model::time_attribution::TcpInfoSample;
 
 /// Bytes that are asked for of `struct tcp_info` (linux/tcp.h); kernels give as much as they have.
 const INFO: usize = 256;
@@ -38,18 +38,18 @@ mod at {
 /// Bytes that the peer has acknowledged, the SYN not counted; `None` where the kernel does not tell.
 pub fn bytes_acknowledged(socket: impl AsFd) -> Option<u64> {
     let (info, length) = tcp_info(socket)?;
-    (length >= at::BYTES_ACKED + 8).then(|| wide(&info, at::BYTES_ACKED).saturating_sub(1))
+    (length >= at::BYTES_ACKED + 8).then(|| read_u64(&info, at::BYTES_ACKED).saturating_sub(1))
 }
 
 /// What the kernel counts of a connection; `None` where it does not tell of its chronographs (before Linux 4.10).
-pub fn counters(socket: impl AsFd) -> Option<Tcp> {
+pub fn counters(socket: impl AsFd) -> Option<TcpInfoSample> {
     let (info, length) = tcp_info(socket)?;
     if length < at::SNDBUF_LIMITED + 8 {
         return None;
     }
-    let (wide, narrow) = (|at| wide(&info, at), |at| narrow(&info, at));
+    let (wide, narrow) = (|at| read_u64(&info, at), |at| read_u32(&info, at));
     let min_rtt = narrow(at::MIN_RTT);
-    Some(Tcp {
+    Some(TcpInfoSample {
         busy_us: wide(at::BUSY_TIME),
         rwnd_limited_us: wide(at::RWND_LIMITED),
         sndbuf_limited_us: wide(at::SNDBUF_LIMITED),
@@ -71,13 +71,13 @@ pub fn counters(socket: impl AsFd) -> Option<Tcp> {
     })
 }
 
-fn wide(info: &[u8; INFO], at: usize) -> u64 {
+fn read_u64(info: &[u8; INFO], at: usize) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&info[at..at + 8]);
     u64::from_ne_bytes(bytes)
 }
 
-fn narrow(info: &[u8; INFO], at: usize) -> u32 {
+fn read_u32(info: &[u8; INFO], at: usize) -> u32 {
     let mut bytes = [0; 4];
     bytes.copy_from_slice(&info[at..at + 4]);
     u32::from_ne_bytes(bytes)
@@ -176,7 +176,7 @@ mod tests {
         server.read_exact(&mut got).unwrap();
         server.write_all(b"four").unwrap();
         client.read_exact(&mut got[..4]).unwrap();
-        let change = super::counters(&client).unwrap().since(&before, true);
+        let change = super::counters(&client).unwrap().delta_since(&before, true);
         assert_eq!((change.bytes_acked, change.bytes_received), (12, 4));
         assert_eq!((change.retransmits, change.out_of_order, change.not_sent), (0, 0, 0));
         assert!((1..1_000_000).contains(&change.min_rtt_us) && change.min_rtt_us <= change.rtt_us);

@@ -7,244 +7,278 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::admission::Phase;
+use model::admission::AdmissionPhase;
 use model::cause::Cause;
 use model::id::ServerId;
-use model::line::Class;
-use model::moment::Moment;
-use model::retry::{self, Facts, Verdict, Wishes};
+use model::monotonic_time::MonotonicTime;
+use model::retry::{self, FailedAttempt, RetryConditions, RetryDecision};
 use model::snapshot::ServiceView;
+use model::wait_queue::PriorityClass;
 
-use crate::account::{self, Opening, Record};
+use crate::abort_watch::AbortWatch;
+use crate::accounting::{self, ConnectionSetup, ExchangeRecord};
 use crate::admission::OpenConnection;
-use crate::again::{self, UnderWay};
-use crate::caller::Caller;
-use crate::changes::Changes;
-use crate::cuts::Cuts;
-use crate::front;
-use crate::greeting;
-use crate::hash_on;
-use crate::local::{LocalPool, LocalServer, LocalService};
-use crate::measured;
+use crate::affinity::{AffinityInput, ClientAffinity};
+use crate::client_hello;
+use crate::client_peer::ClientPeer;
+use crate::deadline::ExchangeDeadline;
+use crate::downstream_tls;
+use crate::hash_key;
+use crate::logged_request::LoggedRequest;
 use crate::meter::Meter;
-use crate::patience::Patience;
-use crate::prelude;
-use crate::rt::Net;
-use crate::ruled::{self, Ruled, Taken};
-use crate::said::Said;
-use crate::sticking::{Sticking, Told};
-use crate::stream::Stream;
+use crate::proxy_protocol;
+use crate::response_changes::ResponseChanges;
+use crate::retry_attempts::{self, RetryInFlight};
+use crate::routing::{self, MatchedRule, RoutingDecision};
+use crate::rt::NetDriver;
+use crate::sampling;
+use crate::stream::ProxyStream;
 use crate::tunnel;
-use crate::upstream::{self, Lent, NotLent, Want};
+use crate::upstream::{self, UpstreamLease, UpstreamLeaseError, UpstreamLeaseRequest};
 use crate::worker::Worker;
+use crate::worker_state::{LocalPool, LocalServer, LocalService};
 
 /// How long the last bytes of a connection under TLS may wait for room.
-const PARTING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves a connection to its end; `open` counts it until then.
-pub async fn serve<N: Net>(
+pub async fn serve<N: NetDriver>(
     worker: Rc<Worker<N>>,
-    client: Stream<N>,
-    (peer, local, accepted): (SocketAddr, SocketAddr, Moment),
+    client: ProxyStream<N>,
+    (peer, local, accepted): (SocketAddr, SocketAddr, MonotonicTime),
     service: Rc<LocalService<N>>,
     open: OpenConnection,
 ) {
-    client.mine();
-    open.belongs_to(worker.rt.current());
+    client.attach_current_task();
+    open.set_task(worker.rt.current());
     let looked = worker.rt.now();
-    let opened = prelude::open(&worker, client, (peer, local), &service, &open).await;
+    let opened =
+        proxy_protocol::read_proxy_header(&worker, client, (peer, local), &service, &open).await;
     let Some((client, (peer, local))) = opened else { return };
-    let Some(client) = front::open(&worker, client, peer, &service, &open).await else { return };
-    let caller = Rc::new(Caller::new(peer, local));
+    let Some(client) = downstream_tls::accept_tls(&worker, client, peer, &service, &open).await
+    else {
+        return;
+    };
+    let caller = Rc::new(ClientPeer::new(peer, local));
     let view = service.view.borrow().clone();
-    let _exchange = worker.census.exchange(&view);
-    let counters = &view.live.slots[worker.index].counters;
+    let _exchange = worker.gauges.count_exchange(&view);
+    let counters = &view.stats.slots[worker.index].counters;
     counters.requests.add(1);
-    let mut record = begun(worker.rt.now(), &client, accepted, looked);
+    let mut record = begin_record(worker.rt.now(), &client, accepted, looked);
     // Boxed so that a long-lived tunnel does not keep room for them.
     let routed = Box::pin(route(&worker, (&client, peer), &service, &view, &open)).await;
     // From here on a server has it too.
-    open.set(Phase::Busy, worker.rt.now());
+    open.set_phase(AdmissionPhase::Busy, worker.rt.now());
     let (pool, taken, first) = match routed {
         Ok(routed) => routed,
         Err(cause) => {
             record.cause = Some(cause);
-            worker.close(&view, None, &mut record, &Said::tcp(peer));
+            worker.close(&view, None, &mut record, &LoggedRequest::tcp(peer));
             client.reset();
             return;
         }
     };
-    let class = class(&view, taken.as_ref());
-    let ways = Ways { view: &view, pool: &pool, service: &service, class };
-    let lent = match Box::pin(lend(&worker, (&client, &caller), &ways, &mut record)).await {
+    let class = connection_class(&view, taken.as_ref());
+    let ways = TcpRoute { view: &view, pool: &pool, service: &service, class };
+    let lent = match Box::pin(lease_upstream(&worker, (&client, &caller), &ways, &mut record)).await
+    {
         Ok(lent) => lent,
-        Err(NotLent { cause, server }) => {
+        Err(UpstreamLeaseError { cause, server }) => {
             record.cause = Some(cause);
-            worker.close(&view, server.as_deref(), &mut record, &Said::tcp(peer));
+            worker.close(&view, server.as_deref(), &mut record, &LoggedRequest::tcp(peer));
             client.reset();
             return;
         }
     };
-    let server = lent.hold.server.clone();
+    let server = lent.slot_guard.server.clone();
     (record.server, record.request_sent) = (Some(server.id), Some(worker.rt.now()));
-    let meter = Meter::new(view.live.clone(), server.view.borrow().live.clone(), worker.index)
-        .of_rule(taken.as_ref().and_then(Taken::live));
-    let cuts = Cuts::of(&server.view.borrow().live);
+    let meter = Meter::new(view.stats.clone(), server.view.borrow().stats.clone(), worker.index)
+        .with_rule(taken.as_ref().and_then(MatchedRule::live));
+    let cuts = AbortWatch::new(&server.view.borrow().stats);
     let upstream = &lent.connection.stream;
-    let ends = tunnel::Ends { client: &client, server: upstream, service: &service, cuts, first };
+    let ends = tunnel::TunnelContext {
+        client: &client,
+        server: upstream,
+        service: &service,
+        abort_watch: cuts,
+        early_bytes: first,
+    };
     let sockets = (&client, upstream);
-    measured::begin(&worker.lot, &mut record.measured, sockets, worker.rt.now());
-    let ended = tunnel::run(&worker, ends, meter, &mut record.measured).await;
-    measured::end(&worker.lot, &view, &mut record, sockets, worker.rt.now());
+    sampling::begin_attempt(&worker.sampler, &mut record.sample, sockets, worker.rt.now());
+    let ended = tunnel::run(&worker, ends, meter, &mut record.sample).await;
+    sampling::end_attempt(&worker.sampler, &view, &mut record, sockets, worker.rt.now());
     record.first_byte = ended.first_byte;
-    record.done = Some(worker.rt.now());
-    record.add(&ended.moved);
+    record.ended_at = Some(worker.rt.now());
+    record.add_transfer(&ended.moved);
     record.cause = ended.cause;
-    worker.close(&view, Some(&server), &mut record, &Said::tcp(peer));
+    worker.close(&view, Some(&server), &mut record, &LoggedRequest::tcp(peer));
     let balance = pool.view.borrow().config.balance;
-    account::learn(balance, &record, &server.view.borrow().live.pace, worker.rt.now());
+    accounting::record_pace(balance, &record, &server.view.borrow().stats.latency, worker.rt.now());
     if ended.cause.is_some() {
         // The other side learns in the same way that it did not end well.
-        let Lent { connection, .. } = lent;
+        let UpstreamLease { connection, .. } = lent;
         connection.reset();
         client.reset();
     } else {
-        client.finish(worker.rt.now() + PARTING).await;
+        client.finish(worker.rt.now() + CLOSE_TIMEOUT).await;
     }
 }
 
 /// The account of a connection that was accepted and first looked at then.
-fn begun<N: Net>(now: Moment, client: &Stream<N>, accepted: Moment, looked: Moment) -> Record {
-    let mut record = Record::begin(now, now);
-    let tls = client.is_sealed().then(|| now.since(looked));
-    record.measured.opening = Some(Opening::new(looked.since(accepted), tls, client.tls_group()));
+fn begin_record<N: NetDriver>(
+    now: MonotonicTime,
+    client: &ProxyStream<N>,
+    accepted: MonotonicTime,
+    looked: MonotonicTime,
+) -> ExchangeRecord {
+    let mut record = ExchangeRecord::begin(now, now);
+    let tls = client.is_tls().then(|| now.since(looked));
+    record.sample.connection_setup =
+        Some(ConnectionSetup::new(looked.since(accepted), tls, client.tls_group()));
     record
 }
 
 /// What the rules say of the connection, and what was read of it for that.
-async fn route<N: Net>(
+async fn route<N: NetDriver>(
     worker: &Worker<N>,
-    (client, peer): (&Stream<N>, SocketAddr),
+    (client, peer): (&ProxyStream<N>, SocketAddr),
     service: &LocalService<N>,
     view: &ServiceView,
     open: &OpenConnection,
-) -> Result<(Rc<LocalPool<N>>, Option<Taken>, Vec<u8>), Cause> {
+) -> Result<(Rc<LocalPool<N>>, Option<MatchedRule>, Vec<u8>), Cause> {
     let own = || service.pool.borrow().clone();
     let Some(ruling) = &view.rules else { return Ok((own(), None, Vec::new())) };
     let mut first = Vec::new();
-    let sni = match (ruling.table.wants_sni(), client.is_sealed()) {
+    let sni = match (ruling.table.wants_sni(), client.is_tls()) {
         (false, _) => None,
         (true, true) => client.server_name(),
-        (true, false) => greeting::name(worker, client, service, open, &mut first).await?,
+        (true, false) => {
+            client_hello::peek_server_name(worker, client, service, open, &mut first).await?
+        }
     };
-    match ruled::ask(worker, service, view, ruling, peer, sni.as_deref(), None) {
-        Ruled::Pool(pool, taken) => Ok((pool.unwrap_or_else(own), taken, first)),
-        Ruled::Refused(cause, _) => Err(cause),
+    match routing::route(worker, service, view, ruling, peer, sni.as_deref(), None) {
+        RoutingDecision::Pool(pool, taken) => Ok((pool.unwrap_or_else(own), taken, first)),
+        RoutingDecision::Refused(cause, _) => Err(cause),
         // The configuration gives connections no such rules.
-        Ruled::Answer(_) => Err(Cause::Internal),
+        RoutingDecision::Answer(_) => Err(Cause::Internal),
     }
 }
 
 /// The class of a connection that this rule took.
-fn class(view: &ServiceView, taken: Option<&Taken>) -> Class {
+fn connection_class(view: &ServiceView, taken: Option<&MatchedRule>) -> PriorityClass {
     let rule = taken.and_then(|taken| view.config.rules.get(taken.at));
     rule.and_then(|rule| rule.priority).unwrap_or(view.config.priority.class)
 }
 
 /// Where a connection may go.
-struct Ways<'a, N: Net> {
+struct TcpRoute<'a, N: NetDriver> {
     view: &'a Arc<ServiceView>,
     pool: &'a Rc<LocalPool<N>>,
     service: &'a LocalService<N>,
     /// Its class where it must wait for a server.
-    class: Class,
+    class: PriorityClass,
 }
 
-async fn lend<N: Net>(
+async fn lease_upstream<N: NetDriver>(
     worker: &Rc<Worker<N>>,
-    (client, caller): (&Stream<N>, &Rc<Caller>),
-    ways: &Ways<'_, N>,
-    record: &mut Record,
-) -> Result<Lent<N>, NotLent<N>> {
-    let Ways { view, pool, service, class } = *ways;
-    let told = Told { peer: caller.peer, head: None, session: client.tls_session() };
-    let sticking = Sticking::begin(worker, view, pool, &told);
-    let (mut failed, mut attempts, under_way) = (Vec::<ServerId>::new(), 0, UnderWay::default());
-    again::first(worker, pool);
-    let (whole, cut_at) = (Moment::NEVER, &service.cut_at);
-    let patience = || Patience { client: Some(client), whole, cut_at };
+    (client, caller): (&ProxyStream<N>, &Rc<ClientPeer>),
+    ways: &TcpRoute<'_, N>,
+    record: &mut ExchangeRecord,
+) -> Result<UpstreamLease<N>, UpstreamLeaseError<N>> {
+    let TcpRoute { view, pool, service, class } = *ways;
+    let told =
+        AffinityInput { peer: caller.peer, request_head: None, session: client.tls_session() };
+    let sticking = ClientAffinity::begin(worker, view, pool, &told);
+    let (mut failed, mut attempts, under_way) =
+        (Vec::<ServerId>::new(), 0, RetryInFlight::default());
+    retry_attempts::count_request(worker, pool);
+    let (whole, cut_at) = (MonotonicTime::NEVER, &service.cut_at);
+    let patience = || ExchangeDeadline { client: Some(client), total: whole, cut_at };
     loop {
-        let want = Want {
-            caller,
-            key: hash_on::of_connection(&pool.view.borrow().config.hash_on, caller.peer),
-            tried: &failed,
-            again: None,
-            careful: false,
+        let want = UpstreamLeaseRequest {
+            client_peer: caller,
+            key: hash_key::connection_hash(&pool.view.borrow().config.hash_on, caller.peer),
+            tried_servers: &failed,
+            retry_server: None,
+            only_fresh_idle: false,
             fresh: true,
-            stick: sticking.as_ref().and_then(|it| it.wanted(pool, &failed, worker.rt.now())),
+            affinity: sticking
+                .as_ref()
+                .and_then(|it| it.choose_server(pool, &failed, worker.rt.now())),
             upgrade: false,
             authenticates: false,
             class,
-            written: &[],
-            until: Moment::NEVER,
-            patience: patience(),
+            written_servers: &[],
+            until: MonotonicTime::NEVER,
+            deadline: patience(),
         };
-        let now = upstream::now(worker, pool, &want);
-        let NotLent { cause, server } = match upstream::lend(worker, pool, want, now, record).await
-        {
-            Ok(lent) => {
-                if let Some(sticking) = &sticking {
-                    let (id, now) = (lent.hold.server.id, worker.rt.now());
-                    sticking.took(pool, id, &failed, now, &mut Changes::default());
+        let now = upstream::lease_now(worker, pool, &want);
+        let UpstreamLeaseError { cause, server } =
+            match upstream::lease(worker, pool, want, now, record).await {
+                Ok(lent) => {
+                    if let Some(sticking) = &sticking {
+                        let (id, now) = (lent.slot_guard.server.id, worker.rt.now());
+                        sticking.record_chosen_server(
+                            pool,
+                            id,
+                            &failed,
+                            now,
+                            &mut ResponseChanges::default(),
+                        );
+                    }
+                    return Ok(lent);
                 }
-                return Ok(lent);
-            }
-            Err(refused) => refused,
-        };
+                Err(refused) => refused,
+            };
         attempts += 1;
         let own = server.as_ref().map(|server| server.id);
-        let limit = again::limit(&pool.view.borrow(), cause, &failed, own);
-        match retry::judge(&facts(limit, attempts, cause)) {
-            Verdict::GiveUp(cause) => return Err(NotLent { cause, server }),
-            Verdict::Another | Verdict::Replay => {
-                let taken = again::take(worker, pool, &under_way);
+        let limit = retry_attempts::retry_limit(&pool.view.borrow(), cause, &failed, own);
+        match retry::decide_retry(&retry_facts(limit, attempts, cause)) {
+            RetryDecision::GiveUp(cause) => return Err(UpstreamLeaseError { cause, server }),
+            RetryDecision::OtherServer | RetryDecision::ReplaySameServer => {
+                let taken = retry_attempts::take_retry(worker, pool, &under_way);
                 if let Some(server) = server {
-                    count(worker, pool, &server, cause);
+                    count_failure(worker, pool, &server, cause);
                     failed.push(server.id);
                 }
-                taken.map_err(|cause| NotLent { cause, server: None })?;
-                view.live.slots[worker.index].counters.retried.add(1);
+                taken.map_err(|cause| UpstreamLeaseError { cause, server: None })?;
+                view.stats.slots[worker.index].counters.retried.add(1);
                 let patience = patience();
-                let waits = again::back_off(worker, pool, &failed, attempts, &patience);
+                let waits = retry_attempts::back_off(worker, pool, &failed, attempts, &patience);
                 if let Some(cause) = waits.await {
-                    return Err(NotLent { cause, server: None });
+                    return Err(UpstreamLeaseError { cause, server: None });
                 }
-                record.again();
+                record.begin_retry();
             }
         }
     }
 }
 
 /// What is known of an attempt that came to no connection.
-fn facts(limit: u8, attempts: u32, cause: Cause) -> Facts {
-    Facts {
+fn retry_facts(limit: u8, attempts: u32, cause: Cause) -> FailedAttempt {
+    FailedAttempt {
         idempotent: false,
-        answer_begun: false,
+        response_started: false,
         body_replayable: true,
         stale_connection: false,
         provably_unreceived: true,
         attempts,
         limit,
-        wishes: Wishes::default(),
+        conditions: RetryConditions::default(),
         cause,
     }
 }
 
 /// Counts a failed attempt at a server.
-fn count<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, server: &LocalServer<N>, cause: Cause) {
-    let live = server.view.borrow().live.clone();
-    account::attempt_failed(cause, false, &live.slots[worker.index]);
-    if pool.view.borrow().config.balance.wants_times() {
-        live.pace.failed(worker.rt.now());
+fn count_failure<N: NetDriver>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    server: &LocalServer<N>,
+    cause: Cause,
+) {
+    let live = server.view.borrow().stats.clone();
+    accounting::count_failed_attempt(cause, false, &live.slots[worker.index]);
+    if pool.view.borrow().config.balance.uses_latency() {
+        live.latency.record_failure(worker.rt.now());
     }
 }

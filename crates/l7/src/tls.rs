@@ -3,19 +3,19 @@
 //!
 //! It opens no file and no socket, and knows no HTTP.
 
-pub mod aside;
 pub mod authorities;
-pub mod client;
-pub mod clients;
-pub mod group;
+pub mod certificate_resolver;
+pub mod client_auth;
+pub mod downstream;
+pub mod handshake_cause;
+pub mod handshake_observation;
 pub mod identity;
-pub mod judged;
-pub mod names;
+pub mod key_exchange;
+pub mod key_purpose;
 pub mod policy;
-pub mod purpose;
-pub mod revoked;
-pub mod server;
+pub mod revocation;
 pub mod session;
-pub mod tickets;
-pub mod trouble;
+pub mod session_tickets;
 pub mod trust;
+pub mod upstream;
+pub mod verified_client;

@@ -5,176 +5,191 @@
 use std::task::Poll;
 use std::time::Duration;
 
-use model::attribute::For;
 use model::cause::Cause;
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
+use model::time_attribution::WaitReason;
 
-use crate::account::Measured;
-use crate::cuts::Cuts;
-use crate::flow::{Flow, Framing, Step};
-use crate::local::LocalService;
-use crate::measured;
-use crate::meter::{Meter, Moved};
-use crate::rt::Net;
-use crate::stream::Stream;
+use crate::abort_watch::AbortWatch;
+use crate::accounting::ExchangeSample;
+use crate::flow::{BodyFraming, ByteFlow, FlowStep};
+use crate::meter::{Meter, TransferTotals};
+use crate::rt::NetDriver;
+use crate::sampling;
+use crate::stream::ProxyStream;
 use crate::worker::Worker;
+use crate::worker_state::LocalService;
 
 /// How a tunnel ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct TunnelOutcome {
     /// What it moved.
-    pub moved: Moved,
+    pub moved: TransferTotals,
     /// Why, unless both sides ended in order.
     pub cause: Option<Cause>,
     /// When the first byte came from the server.
-    pub first_byte: Option<Moment>,
+    pub first_byte: Option<MonotonicTime>,
 }
 
 /// What a tunnel runs between.
-pub struct Ends<'a, N: Net> {
+pub struct TunnelContext<'a, N: NetDriver> {
     /// The client's connection.
-    pub client: &'a Stream<N>,
+    pub client: &'a ProxyStream<N>,
     /// The server's connection.
-    pub server: &'a Stream<N>,
+    pub server: &'a ProxyStream<N>,
     /// The service.
     pub service: &'a LocalService<N>,
     /// Whether the server's connections were ordered to be cut.
-    pub cuts: Cuts,
+    pub abort_watch: AbortWatch,
     /// Bytes of the client that were read already: they go first.
-    pub first: Vec<u8>,
+    pub early_bytes: Vec<u8>,
 }
 
-struct Tunnel<'a, N: Net> {
+struct RunningTunnel<'a, N: NetDriver> {
     worker: &'a Worker<N>,
     service: &'a LocalService<N>,
-    client: &'a Stream<N>,
-    server: &'a Stream<N>,
-    cuts: Cuts,
-    up: Flow<N>,
-    down: Flow<N>,
+    client: &'a ProxyStream<N>,
+    server: &'a ProxyStream<N>,
+    abort_watch: AbortWatch,
+    up: ByteFlow<N>,
+    down: ByteFlow<N>,
     up_ended: bool,
     down_ended: bool,
     idle: Duration,
     meter: Meter,
-    moved: (u64, Moment),
-    first_byte: Option<Moment>,
-    measured: &'a mut Measured,
-    owes: For,
+    moved: (u64, MonotonicTime),
+    first_byte: Option<MonotonicTime>,
+    sample: &'a mut ExchangeSample,
+    waits_for: WaitReason,
 }
 
 /// Runs a tunnel to its end.
-pub async fn run<N: Net>(
+pub async fn run<N: NetDriver>(
     worker: &Worker<N>,
-    ends: Ends<'_, N>,
+    ends: TunnelContext<'_, N>,
     meter: Meter,
-    measured: &mut Measured,
-) -> Ended {
-    let Ends { client, server, service, cuts, first } = ends;
-    let _open = worker.census.tunnel();
+    measured: &mut ExchangeSample,
+) -> TunnelOutcome {
+    let TunnelContext { client, server, service, abort_watch: cuts, early_bytes: first } = ends;
+    let _open = worker.gauges.count_tunnel();
     // Either direction may stall: they share what a connection may hold.
     let limit = service.view.borrow().config.limit.connection_bytes / 2;
-    let mut tunnel = Tunnel {
+    let mut tunnel = RunningTunnel {
         worker,
         service,
         client,
         server,
-        cuts,
-        up: Flow::new(Framing::UntilEnd, limit),
-        down: Flow::towards(client, Framing::UntilEnd, limit),
+        abort_watch: cuts,
+        up: ByteFlow::new(BodyFraming::UntilEnd, limit),
+        down: ByteFlow::new_to_client(client, BodyFraming::UntilEnd, limit),
         up_ended: false,
         down_ended: false,
         idle: service.view.borrow().config.timeout.tunnel,
         meter,
         moved: (0, worker.rt.now()),
         first_byte: None,
-        measured,
-        owes: For::Either,
+        sample: measured,
+        waits_for: WaitReason::Either,
     };
-    tunnel.measured.tunnel = true;
-    tunnel.up.taken = first.len() as u64;
-    tunnel.up.keep(worker, &first);
+    tunnel.sample.tunnel = true;
+    tunnel.up.bytes_in = first.len() as u64;
+    tunnel.up.queue_bytes(worker, &first);
     let cause = std::future::poll_fn(|_| tunnel.poll()).await;
-    let ended = Ended { moved: tunnel.meter.moved, cause, first_byte: tunnel.first_byte };
+    let ended = TunnelOutcome { moved: tunnel.meter.moved, cause, first_byte: tunnel.first_byte };
     tunnel.up.release(worker);
     tunnel.down.release(worker);
     ended
 }
 
-impl<N: Net> Tunnel<'_, N> {
+impl<N: NetDriver> RunningTunnel<'_, N> {
     fn poll(&mut self) -> Poll<Option<Cause>> {
-        measured::recall(self.measured, self.client);
+        sampling::recall_client_wait(self.sample, self.client);
         let polled = self.progress();
-        self.meter.set(Moved {
-            from_client: self.up.taken,
-            to_client: self.down.given,
-            from_server: self.down.taken,
-            to_server: self.up.given,
+        self.meter.set_totals(TransferTotals {
+            from_client: self.up.bytes_in,
+            to_client: self.down.bytes_out,
+            from_server: self.down.bytes_in,
+            to_server: self.up.bytes_out,
             spliced: self.up.spliced + self.down.spliced,
         });
         if polled.is_pending() {
             let (ends, now) = ((self.client, self.server), self.worker.rt.now());
-            measured::wait(&self.worker.lot, self.measured, ends, self.whom(), now);
+            sampling::record_wait(
+                &self.worker.sampler,
+                self.sample,
+                ends,
+                self.awaited_side(),
+                now,
+            );
         }
         polled
     }
 
     /// Who lets it go on: whoever takes nothing, else whoever was spoken to last.
-    fn whom(&self) -> For {
-        match (self.down.holds(), self.up.holds()) {
-            (true, _) if self.client.window_closed().is_some() => For::StreamTakes,
-            (true, _) => For::ClientTakes,
-            (false, true) => For::ServerTakes,
-            (false, false) => self.owes,
+    fn awaited_side(&self) -> WaitReason {
+        match (self.down.has_pending(), self.up.has_pending()) {
+            (true, _) if self.client.window_closed().is_some() => WaitReason::StreamWindow,
+            (true, _) => WaitReason::ClientReceive,
+            (false, true) => WaitReason::ServerReceive,
+            (false, false) => self.waits_for,
         }
     }
 
     fn progress(&mut self) -> Poll<Option<Cause>> {
         let mut again = false;
-        let (up, down) = (self.up.given, self.down.taken);
+        let (up, down) = (self.up.bytes_out, self.down.bytes_in);
         // The side that spoke is served first; on a tie the server's bytes, which free its memory.
         if !self.down_ended {
             match self.down.step(self.worker, self.server, self.client, &mut Vec::new()) {
-                Step::Finished => {
+                FlowStep::Finished => {
                     self.down_ended = true;
                     self.client.end();
                 }
-                Step::Again => again = true,
-                Step::SenderFailed => return Poll::Ready(Some(Cause::ServerReset)),
-                Step::ReceiverFailed => return Poll::Ready(Some(Cause::ClientReset)),
-                Step::Failed => return Poll::Ready(Some(Cause::Internal)),
-                Step::Sender | Step::Receiver | Step::Cut | Step::Malformed(_) => {}
+                FlowStep::Yield => again = true,
+                FlowStep::SenderFailed => return Poll::Ready(Some(Cause::ServerReset)),
+                FlowStep::ReceiverFailed => return Poll::Ready(Some(Cause::ClientReset)),
+                FlowStep::Failed => return Poll::Ready(Some(Cause::Internal)),
+                FlowStep::AwaitSender
+                | FlowStep::AwaitReceiver
+                | FlowStep::SenderTruncated
+                | FlowStep::Malformed(_) => {}
             }
-            if self.first_byte.is_none() && self.down.taken > 0 {
+            if self.first_byte.is_none() && self.down.bytes_in > 0 {
                 self.first_byte = Some(self.worker.rt.now());
             }
         }
         if !self.up_ended {
             match self.up.step(self.worker, self.client, self.server, &mut Vec::new()) {
-                Step::Finished => {
+                FlowStep::Finished => {
                     self.up_ended = true;
                     self.server.end();
                 }
-                Step::Again => again = true,
-                Step::SenderFailed => return Poll::Ready(Some(Cause::ClientReset)),
-                Step::ReceiverFailed => return Poll::Ready(Some(Cause::ServerReset)),
-                Step::Failed => return Poll::Ready(Some(Cause::Internal)),
-                Step::Sender | Step::Receiver | Step::Cut | Step::Malformed(_) => {}
+                FlowStep::Yield => again = true,
+                FlowStep::SenderFailed => return Poll::Ready(Some(Cause::ClientReset)),
+                FlowStep::ReceiverFailed => return Poll::Ready(Some(Cause::ServerReset)),
+                FlowStep::Failed => return Poll::Ready(Some(Cause::Internal)),
+                FlowStep::AwaitSender
+                | FlowStep::AwaitReceiver
+                | FlowStep::SenderTruncated
+                | FlowStep::Malformed(_) => {}
             }
         }
-        if self.down.taken > down {
-            self.owes = For::ClientThinks;
-        } else if self.up.given > up {
-            self.owes = For::Answer;
+        if self.down.bytes_in > down {
+            self.waits_for = WaitReason::ClientThink;
+        } else if self.up.bytes_out > up {
+            self.waits_for = WaitReason::ServerResponse;
         }
         if self.up_ended && self.down_ended {
             return Poll::Ready(None);
         }
         // A connection whose both directions have ended looks broken too, and may hold bytes that still go on. Any other
         // broken one takes nothing more, and its last bytes must not wait for a receiver that takes none.
-        if self.client.broken() && (self.up_ended || (!self.down_ended && self.up.holds())) {
+        if self.client.is_broken() && (self.up_ended || (!self.down_ended && self.up.has_pending()))
+        {
             return Poll::Ready(Some(Cause::ClientReset));
         }
-        if self.server.broken() && (self.down_ended || (!self.up_ended && self.down.holds())) {
+        if self.server.is_broken()
+            && (self.down_ended || (!self.up_ended && self.down.has_pending()))
+        {
             return Poll::Ready(Some(Cause::ServerReset));
         }
         self.wait(again)
@@ -182,7 +197,7 @@ impl<N: Net> Tunnel<'_, N> {
 
     fn wait(&mut self, again: bool) -> Poll<Option<Cause>> {
         let rt = &self.worker.rt;
-        let moved = self.up.given + self.down.given + self.up.taken + self.down.taken;
+        let moved = self.up.bytes_out + self.down.bytes_out + self.up.bytes_in + self.down.bytes_in;
         if moved != self.moved.0 {
             self.moved = (moved, rt.now());
         }
@@ -193,7 +208,7 @@ impl<N: Net> Tunnel<'_, N> {
         if rt.now() >= until {
             return Poll::Ready(Some(Cause::TunnelIdle));
         }
-        if self.cuts.due() {
+        if self.abort_watch.is_due() {
             return Poll::Ready(Some(Cause::OrderCut));
         }
         let cut_at = self.service.cut_at.get();

@@ -4,48 +4,48 @@
 //! another attempt is made is not decided here: `exchange` asks `model::retry`.
 
 mod connect;
-mod lent;
-mod many;
-mod open;
+mod idle;
+mod lease;
+mod multiplexed;
 
 use std::rc::Rc;
 use std::time::Duration;
 
-use model::breaker::clock;
 use model::cause::Cause;
-use model::config::{Gone, Speak};
-use model::line::Class;
-use model::moment::Moment;
-use model::pick::{self, Ask, Choice};
+use model::circuit_breaker::breaker_clock_ms;
+use model::config::{ServerHttp2Mode, UnavailableServerAction};
+use model::load_balancing::{self, PickRequest, PickResult};
+use model::monotonic_time::MonotonicTime;
 use model::snapshot::{PoolView, ServerState};
+use model::wait_queue::PriorityClass;
 
-use crate::account::Record;
-use crate::breaking;
-use crate::local::LocalPool;
-use crate::outside::Observation;
-use crate::queue::{Asks, Place};
-use crate::rt::Net;
-use crate::sticking::Stick;
+use crate::accounting::ExchangeRecord;
+use crate::affinity::AffinityChoice;
+use crate::circuit_breaker;
+use crate::observer::PlaneObservation;
+use crate::rt::NetDriver;
+use crate::wait_queue::{QueueContext, QueueTicket};
 use crate::worker::Worker;
-use connect::Way;
-pub use lent::{Hold, Lent, NotLent, Want};
-pub use open::{is_last, shelve};
-use open::{kept, owns, whose};
+use crate::worker_state::LocalPool;
+use connect::ConnectPlan;
+use idle::{connection_owner, has_dedicated, take_reusable};
+pub use idle::{is_last, return_connection};
+pub use lease::{ServerSlotGuard, UpstreamLease, UpstreamLeaseError, UpstreamLeaseRequest};
 
 /// A task that waits for a server below its cap looks again after this long: other workers give back without
 /// telling.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What can be done without waiting.
 #[expect(
     clippy::large_enum_variant,
     reason = "nearly all are lent: a box would cost each an allocation"
 )]
-pub enum Now<N: Net> {
+pub enum LeaseDecision<N: NetDriver> {
     /// A connection from the shelf.
-    Lent(Lent<N>),
+    Leased(UpstreamLease<N>),
     /// A server's slot; its connection is still to be made.
-    Chosen(Hold<N>),
+    Chosen(ServerSlotGuard<N>),
     /// Every server is at its cap.
     AllAtCap,
     /// No server may be asked.
@@ -53,39 +53,47 @@ pub enum Now<N: Net> {
 }
 
 /// Lends a connection from a shelf, or says what must be waited for.
-pub fn now<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, want: &Want<'_, N>) -> Now<N> {
-    if !pool.queue.lets(&worker.rt, want.class) {
-        pool.queue.call(&worker.rt);
-        return Now::AllAtCap;
+pub fn lease_now<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    pool: &Rc<LocalPool<N>>,
+    want: &UpstreamLeaseRequest<'_, N>,
+) -> LeaseDecision<N> {
+    if !pool.queue.may_pass(&worker.rt, want.class) {
+        pool.queue.wake_waiters(&worker.rt);
+        return LeaseDecision::AllAtCap;
     }
     let view = pool.view.borrow().clone();
     loop {
         let index = match choose(worker, pool, &view, want) {
-            Choice::Server(index) => index,
-            Choice::None => return Now::Refused(Cause::NoServer),
-            Choice::AllAtCap => return Now::AllAtCap,
+            PickResult::Server(index) => index,
+            PickResult::None => return LeaseDecision::Refused(Cause::NoServer),
+            PickResult::AllAtCap => return LeaseDecision::AllAtCap,
         };
         let Some(server) = pool.servers.borrow().get(index).cloned() else {
-            return Now::Refused(Cause::Internal);
+            return LeaseDecision::Refused(Cause::Internal);
         };
-        let live = view.servers[index].live.clone();
+        let live = view.servers[index].stats.clone();
         let cap = view.servers[index].config.connections.unwrap_or(u32::MAX);
-        if !live.in_flight.up_within(cap) {
+        if !live.in_flight.try_increment(cap) {
             continue;
         }
-        let Some(permit) = breaking::request(worker, &view) else {
-            live.in_flight.down();
-            return Now::Refused(Cause::CircuitOpen);
+        let Some(permit) = circuit_breaker::admit_request(worker, &view) else {
+            live.in_flight.decrement();
+            return LeaseDecision::Refused(Cause::CircuitOpen);
         };
         let (worker_, pool_) = (worker.clone(), pool.clone());
-        let hold = Hold { server, live, worker: worker_, pool: pool_, _permit: permit };
+        let hold = ServerSlotGuard { server, live, worker: worker_, pool: pool_, _permit: permit };
         if !want.fresh
-            && want.again.is_none()
-            && let Some(connection) = kept(worker, &view, &hold.server, want)
+            && want.retry_server.is_none()
+            && let Some(connection) = take_reusable(worker, &view, &hold.server, want)
         {
-            return Now::Lent(Lent { connection, reused: true, hold });
+            return LeaseDecision::Leased(UpstreamLease {
+                connection,
+                reused: true,
+                slot_guard: hold,
+            });
         }
-        return Now::Chosen(hold);
+        return LeaseDecision::Chosen(hold);
     }
 }
 
@@ -93,47 +101,48 @@ pub fn now<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, want: &Want<
 ///
 /// # Errors
 /// The cause, and the server if one was chosen.
-pub async fn lend<N: Net>(
+pub async fn lease<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     pool: &Rc<LocalPool<N>>,
-    want: Want<'_, N>,
-    mut now_: Now<N>,
-    record: &mut Record,
-) -> Result<Lent<N>, NotLent<N>> {
-    let refused = |cause| NotLent { cause, server: None };
-    let mut give_up = Moment::NEVER;
+    want: UpstreamLeaseRequest<'_, N>,
+    mut now_: LeaseDecision<N>,
+    record: &mut ExchangeRecord,
+) -> Result<UpstreamLease<N>, UpstreamLeaseError<N>> {
+    let refused = |cause| UpstreamLeaseError { cause, server: None };
+    let mut give_up = MonotonicTime::NEVER;
     let mut place = None;
     let hold = loop {
         match now_ {
-            Now::Lent(lent) => break Err(lent),
-            Now::Chosen(hold) => break Ok(hold),
-            Now::Refused(cause) => return Err(refused(cause)),
-            Now::AllAtCap => {}
+            LeaseDecision::Leased(lent) => break Err(lent),
+            LeaseDecision::Chosen(hold) => break Ok(hold),
+            LeaseDecision::Refused(cause) => return Err(refused(cause)),
+            LeaseDecision::AllAtCap => {}
         }
         if place.is_none() {
             let view = pool.view.borrow().clone();
-            let picky = !want.tried.is_empty() || want.stick.is_some();
-            let entered = pool.queue.enter(&worker.rt, &asks(worker, &view), (want.class, picky));
+            let picky = !want.tried_servers.is_empty() || want.affinity.is_some();
+            let entered =
+                pool.queue.enter(&worker.rt, &queue_context(worker, &view), (want.class, picky));
             place = Some(entered.map_err(refused)?);
-            record.queue_begin = Some(worker.rt.look());
+            record.queue_begin = Some(worker.rt.update_now());
             give_up = want.until.min(worker.rt.now() + view.config.timeout.queue);
         }
-        if let Some(cause) = want.patience.over(worker.rt.now()) {
+        if let Some(cause) = want.deadline.expired_cause(worker.rt.now()) {
             return Err(refused(cause));
         }
         if worker.rt.now() >= give_up {
             return Err(refused(Cause::QueueTimeout));
         }
-        wait(worker, pool, want.class, want.patience.until(give_up)).await;
-        pool.queue.look(&worker.rt, &asks(worker, &pool.view.borrow()));
-        if let Some(cause) = place.as_ref().and_then(Place::told) {
+        wait_in_queue(worker, pool, want.class, want.deadline.earliest_until(give_up)).await;
+        pool.queue.shed_excess(&worker.rt, &queue_context(worker, &pool.view.borrow()));
+        if let Some(cause) = place.as_ref().and_then(QueueTicket::dismissal) {
             return Err(refused(cause));
         }
-        now_ = now(worker, pool, &want);
+        now_ = lease_now(worker, pool, &want);
     };
     if let Some(place) = place {
-        place.served();
-        pool.queue.look(&worker.rt, &asks(worker, &pool.view.borrow()));
+        place.leave_served();
+        pool.queue.shed_excess(&worker.rt, &queue_context(worker, &pool.view.borrow()));
     }
     if record.queue_begin.is_some() {
         record.queue_end = Some(worker.rt.now());
@@ -144,60 +153,63 @@ pub async fn lend<N: Net>(
     }
 }
 
-async fn connect_for<N: Net>(
+async fn connect_for<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     pool: &LocalPool<N>,
-    want: &Want<'_, N>,
-    hold: Hold<N>,
-    record: &mut Record,
-) -> Result<Lent<N>, NotLent<N>> {
+    want: &UpstreamLeaseRequest<'_, N>,
+    hold: ServerSlotGuard<N>,
+    record: &mut ExchangeRecord,
+) -> Result<UpstreamLease<N>, UpstreamLeaseError<N>> {
     let view = pool.view.borrow().clone();
-    record.connect_begin = Some(worker.rt.look());
+    record.connect_begin = Some(worker.rt.update_now());
     let server = hold.server.clone();
     let slot = &hold.live.slots[worker.index].counters;
-    let way = Way {
+    let way = ConnectPlan {
         pool,
         view: &view,
         server: &server,
-        caller: want.caller,
-        patience: &want.patience,
+        client_peer: want.client_peer,
+        deadline: &want.deadline,
         until: want.until.min(worker.rt.now() + view.config.timeout.connect),
         speak: match view.config.http2.speak {
-            _ if want.fresh => Speak::Off,
+            _ if want.fresh => ServerHttp2Mode::Off,
             // Few servers take a WebSocket in HTTP/2; every one that takes it at all does in HTTP/1.1.
-            Speak::Prefer if want.upgrade || want.authenticates => Speak::Off,
+            ServerHttp2Mode::Prefer if want.upgrade || want.authenticates => ServerHttp2Mode::Off,
             speak => speak,
         },
     };
-    match many::connect(worker, way, want.again.is_none()).await {
+    match multiplexed::connect_multiplexed(worker, way, want.retry_server.is_none()).await {
         Ok((mut connection, reused)) => {
             slot.connects.add(1);
-            connection.whose = whose(&view, want.caller);
-            record.connect_end = Some(worker.rt.look());
+            connection.owner = connection_owner(&view, want.client_peer);
+            record.connect_end = Some(worker.rt.update_now());
             if server.failing.replace(false) {
-                worker
-                    .outside
-                    .observe(Observation::ConnectSucceeded { pool: view.id, server: server.id });
+                worker.observer.observe(PlaneObservation::ConnectSucceeded {
+                    pool: view.id,
+                    server: server.id,
+                });
             }
-            Ok(Lent { connection, reused, hold })
+            Ok(UpstreamLease { connection, reused, slot_guard: hold })
         }
         // No server was asked.
-        Err((Cause::CircuitOpen, _)) => Err(NotLent { cause: Cause::CircuitOpen, server: None }),
+        Err((Cause::CircuitOpen, _)) => {
+            Err(UpstreamLeaseError { cause: Cause::CircuitOpen, server: None })
+        }
         Err((cause, reason)) => {
             slot.connects.add(1);
             slot.connect_failed.add(1);
             if cause == Cause::NoDescriptor {
-                worker.outside.observe(Observation::NoDescriptor { worker: worker.index });
+                worker.observer.observe(PlaneObservation::NoDescriptor { worker: worker.index });
             }
             if concerns_server(cause) {
                 server.failing.set(true);
-                worker.outside.observe(Observation::ConnectFailed {
+                worker.observer.observe(PlaneObservation::ConnectFailed {
                     pool: view.id,
                     server: server.id,
                     reason,
                 });
             }
-            Err(NotLent { cause, server: Some(server) })
+            Err(UpstreamLeaseError { cause, server: Some(server) })
         }
     }
 }
@@ -216,103 +228,122 @@ fn concerns_server(cause: Cause) -> bool {
     )
 }
 
-fn choose<N: Net>(
+fn choose<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,
     view: &PoolView,
-    want: &Want<N>,
-) -> Choice {
-    if let Some(id) = want.again
+    want: &UpstreamLeaseRequest<N>,
+) -> PickResult {
+    if let Some(id) = want.retry_server
         && let Some(index) = view.servers.iter().position(|server| server.id == id)
     {
         let server = &view.servers[index];
-        if server.config.connections.is_none_or(|cap| server.live.in_flight.get() < cap) {
-            return Choice::Server(index);
+        if server.config.connections.is_none_or(|cap| server.stats.in_flight.get() < cap) {
+            return PickResult::Server(index);
         }
     }
-    if let Some(choice) = own(pool, view, want) {
+    if let Some(choice) = dedicated_server(pool, view, want) {
         return choice;
     }
-    match want.stick {
-        Some(Stick::Refuse) => return Choice::None,
-        Some(Stick::Wait) => return Choice::AllAtCap,
-        Some(Stick::To { server: id, spill, gone }) => {
+    match want.affinity {
+        Some(AffinityChoice::Refuse) => return PickResult::None,
+        Some(AffinityChoice::Wait) => return PickResult::AllAtCap,
+        Some(AffinityChoice::To { server: id, spill, gone }) => {
             let index = view.servers.iter().position(|server| server.id == id);
             if let Some(index) = index {
                 let server = &view.servers[index];
                 if matches!(server.state, ServerState::Down | ServerState::Disabled) {
                     // It fell while it was waited for.
                     match gone {
-                        Gone::Wait => return Choice::AllAtCap,
-                        Gone::Refuse => return Choice::None,
-                        Gone::Choose => return any(worker, pool, view, want),
+                        UnavailableServerAction::Wait => return PickResult::AllAtCap,
+                        UnavailableServerAction::Refuse => return PickResult::None,
+                        UnavailableServerAction::Choose => {
+                            return choose_by_policy(worker, pool, view, want);
+                        }
                     }
                 }
-                let full = |cap| server.live.in_flight.get() >= cap;
+                let full = |cap| server.stats.in_flight.get() >= cap;
                 if !server.config.connections.is_some_and(full) {
-                    return Choice::Server(index);
+                    return PickResult::Server(index);
                 }
                 if !spill {
-                    return Choice::AllAtCap;
+                    return PickResult::AllAtCap;
                 }
             }
         }
         None => {}
     }
-    any(worker, pool, view, want)
+    choose_by_policy(worker, pool, view, want)
 }
 
 /// The server to which the client has a connection of its own, while that server takes work.
-fn own<N: Net>(pool: &LocalPool<N>, view: &PoolView, want: &Want<N>) -> Option<Choice> {
-    if want.caller.owns_nothing() {
+fn dedicated_server<N: NetDriver>(
+    pool: &LocalPool<N>,
+    view: &PoolView,
+    want: &UpstreamLeaseRequest<N>,
+) -> Option<PickResult> {
+    if want.client_peer.has_no_dedicated() {
         return None;
     }
     let servers = pool.servers.borrow();
     let at = view.servers.iter().zip(servers.iter()).position(|(server, local)| {
         let works = matches!(server.state, ServerState::Up | ServerState::Unknown);
-        works && server.id == local.id && owns(local, want)
+        works && server.id == local.id && has_dedicated(local, want)
     })?;
     let server = &view.servers[at];
-    let full = server.config.connections.is_some_and(|cap| server.live.in_flight.get() >= cap);
-    Some(if full { Choice::AllAtCap } else { Choice::Server(at) })
+    let full = server.config.connections.is_some_and(|cap| server.stats.in_flight.get() >= cap);
+    Some(if full { PickResult::AllAtCap } else { PickResult::Server(at) })
 }
 
 /// Whichever the pool's policy says.
-fn any<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, view: &PoolView, want: &Want<N>) -> Choice {
-    let client = want.caller.peer.ip();
-    let ask = Ask { client, key: want.key, tried: want.tried, now: worker.rt.now() };
+fn choose_by_policy<N: NetDriver>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    view: &PoolView,
+    want: &UpstreamLeaseRequest<N>,
+) -> PickResult {
+    let client = want.client_peer.peer.ip();
+    let ask =
+        PickRequest { client, hash_key: want.key, tried: want.tried_servers, now: worker.rt.now() };
     let choice = pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut());
     match choice {
-        Choice::Server(at) if want.written.contains(&view.servers[at].id) => unwritten(view, want),
+        PickResult::Server(at) if want.written_servers.contains(&view.servers[at].id) => {
+            choose_unwritten(view, want)
+        }
         choice => choice,
     }
 }
 
 /// A server that may be asked although others of the pool have the request already.
-fn unwritten<N: Net>(view: &PoolView, want: &Want<N>) -> Choice {
-    let mut others = pick::eligible(view)
+fn choose_unwritten<N: NetDriver>(view: &PoolView, want: &UpstreamLeaseRequest<N>) -> PickResult {
+    let mut others = load_balancing::eligible_servers(view)
         .into_iter()
         .map(|(at, _)| at)
-        .filter(|at| !want.written.contains(&view.servers[*at].id))
+        .filter(|at| !want.written_servers.contains(&view.servers[*at].id))
         .peekable();
     if others.peek().is_none() {
-        return Choice::None;
+        return PickResult::None;
     }
     let below = |at: &usize| {
         let server = &view.servers[*at];
-        server.config.connections.is_none_or(|cap| server.live.in_flight.get() < cap)
+        server.config.connections.is_none_or(|cap| server.stats.in_flight.get() < cap)
     };
-    others.find(below).map_or(Choice::AllAtCap, Choice::Server)
+    others.find(below).map_or(PickResult::AllAtCap, PickResult::Server)
 }
 
-fn asks<'a, N: Net>(worker: &Worker<N>, view: &'a PoolView) -> Asks<'a> {
-    Asks { view, worker: worker.index, clock: clock(worker.rt.now()) }
+fn queue_context<'a, N: NetDriver>(worker: &Worker<N>, view: &'a PoolView) -> QueueContext<'a> {
+    QueueContext { view, worker: worker.index, clock: breaker_clock_ms(worker.rt.now()) }
 }
 
 /// Waits until called; whoever is first looks by itself too.
-async fn wait<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, class: Class, give_up: Moment) {
-    let first = pool.queue.lets(&worker.rt, class);
-    let look = if first { give_up.min(worker.rt.now() + LOOK_AGAIN) } else { give_up };
+async fn wait_in_queue<N: NetDriver>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    class: PriorityClass,
+    give_up: MonotonicTime,
+) {
+    let first = pool.queue.may_pass(&worker.rt, class);
+    let look = if first { give_up.min(worker.rt.now() + POLL_INTERVAL) } else { give_up };
     let mut waited = false;
     std::future::poll_fn(|_| {
         if std::mem::replace(&mut waited, true) {

@@ -2,9 +2,9 @@
 //!
 //! It has no loop of its own: `plane` turns the runtime. It accepts nothing (`accept`) and serves nothing.
 
-mod refused;
-mod slow;
-mod spare;
+mod refused_requests;
+mod slow_exchanges;
+mod spare_descriptors;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -13,35 +13,35 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::admission::Holders;
-use model::affinity::cookie::Secrets;
-use model::attribute::WORDS;
-use model::breaker::{Bound, clock};
+use model::admission::ClientConnectionCounts;
+use model::affinity::cookie::AffinitySecrets;
+use model::circuit_breaker::{BreakerResource, breaker_clock_ms};
 use model::id::ServerId;
-use model::live::Shared;
-use model::live::ring::Ring;
-use model::moment::Moment;
-use model::pick::Rng;
-use model::refused::{RefusedRequests, RefusedRing};
-use model::snapshot::{Proofs, ServiceView, Snapshot};
+use model::load_balancing::Rng;
+use model::monotonic_time::MonotonicTime;
+use model::refused_requests::{RefusedRequestLog, RefusedRequestRing};
+use model::snapshot::{AcmeProofs, ServiceView, WorkerSnapshot};
+use model::stats::SharedGauge;
+use model::stats::ring::SpscRing;
+use model::time_attribution::WORDS;
 
-use crate::account::{self, Ids, LogBatch, Record, Wall};
+use crate::accounting::{self, ExchangeRecord, LogBatch, RequestIds, WallOrigin};
 use crate::admission::Admission;
 use crate::admission::eviction_requests::EvictionRequests;
-use crate::buffers::{Buffers, COPY, Pipes, Scratch};
-use crate::census::{Census, Counting};
-use crate::local::{Local, LocalServer};
-use crate::measured::Lot;
-use crate::outside::{Outside, PlaneOptions};
-use crate::ports::Ports;
-use crate::quic::id::Tag;
-use crate::rt::{Net, Rt};
-use crate::said::Said;
-use crate::seal::SealedScratch;
-use spare::Spare;
+use crate::buffers::{Buffers, COPY_BYTES, Pipes, Scratch};
+use crate::gauges::{GaugeHandle, OpenGauges};
+use crate::logged_request::LoggedRequest;
+use crate::observer::{PlaneObserver, PlaneOptions};
+use crate::ports::WorkerPorts;
+use crate::quic::connection_id::EndpointTag;
+use crate::rt::{NetDriver, WorkerRuntime};
+use crate::sampling::ExchangeSampler;
+use crate::tls_state::TlsScratch;
+use crate::worker_state::{LocalServer, LocalState};
+use spare_descriptors::SpareDescriptors;
 
 /// Between two looks at the shelves and the log.
-const CARE: Duration = Duration::from_millis(100);
+const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Idle connections are closed this share of the drain limit after draining began, at most `IDLE_GRACE`: a request
 /// that is on its way gets its answer.
@@ -51,39 +51,39 @@ const IDLE_GRACE: Duration = Duration::from_secs(2);
 
 /// What others may read of a worker while it runs.
 #[derive(Clone, Default)]
-pub struct Published {
+pub struct SharedWorkerState {
     /// What is open.
-    pub census: Arc<Census>,
+    pub gauges: Arc<OpenGauges>,
     /// Source ports in use.
-    pub ports: Ports,
+    pub ports: WorkerPorts,
     /// Client connections over all workers.
-    pub all_open: Arc<Shared>,
+    pub all_open: Arc<SharedGauge>,
     /// Whose they are.
-    pub holders: Arc<Holders>,
+    pub holders: Arc<ClientConnectionCounts>,
     /// What workers tell each other at limits.
     pub eviction_requests: Arc<EvictionRequests>,
     /// Workers that have given up the descriptors that they keep back.
-    pub spare_missing: Arc<Shared>,
+    pub spare_missing: Arc<SharedGauge>,
     /// Exchanges that were measured.
-    pub measured: Arc<Ring<WORDS>>,
+    pub samples: Arc<SpscRing<WORDS>>,
     /// The last refused requests of all workers.
-    pub refused: Arc<RefusedRequests>,
+    pub refused_requests: Arc<RefusedRequestLog>,
 }
 
 /// What the tasks of one worker share.
-pub struct Worker<N: Net> {
+pub struct Worker<N: NetDriver> {
     /// Its runtime.
-    pub rt: Rc<Rt<N>>,
+    pub rt: Rc<WorkerRuntime<N>>,
     /// Its number: its slot in the live counters.
     pub index: usize,
     /// Options of the plane.
     pub options: Arc<PlaneOptions>,
     /// Services and pools.
-    pub local: RefCell<Local<N>>,
+    pub local: RefCell<LocalState<N>>,
     /// Read into and composed in, never across a wait.
     pub scratch: RefCell<Scratch>,
     /// The same for connections under TLS, within one read or write.
-    pub sealed: Rc<RefCell<SealedScratch>>,
+    pub tls_scratch: Rc<RefCell<TlsScratch>>,
     /// Buffers to lend.
     pub buffers: Buffers,
     /// Pipes to lend.
@@ -91,125 +91,125 @@ pub struct Worker<N: Net> {
     /// Draws for choosers.
     pub rng: RefCell<Rng>,
     /// Who hears what we see.
-    pub outside: Arc<dyn Outside>,
+    pub observer: Arc<dyn PlaneObserver>,
     /// Source ports in use.
-    pub ports: Ports,
+    pub ports: WorkerPorts,
     /// What is open.
-    pub census: Counting,
+    pub gauges: GaugeHandle,
     /// Which exchanges are measured.
-    pub lot: Lot,
+    pub sampler: ExchangeSampler,
     /// Those that were.
-    pub measured: Arc<Ring<WORDS>>,
+    pub samples: Arc<SpscRing<WORDS>>,
     /// Refused requests that the others have not got yet.
-    refused: RefCell<RefusedRing>,
+    refused: RefCell<RefusedRequestRing>,
     /// The last refused requests of all workers.
-    all_refused: Arc<RefusedRequests>,
+    all_refused: Arc<RefusedRequestLog>,
     /// Makes ids of exchanges.
-    pub ids: Ids,
+    pub ids: RequestIds,
     /// The places of this worker's.
     pub admission: Rc<Admission>,
     /// What workers tell each other at limits.
     pub eviction_requests: Arc<EvictionRequests>,
     /// Clients of this worker that wait for a place.
-    pub waiting: Cell<u32>,
+    pub pending_clients: Cell<u32>,
     /// What authorities ask for to see that names are ours.
-    pub proofs: RefCell<Option<Arc<Proofs>>>,
+    pub challenges: RefCell<Option<Arc<AcmeProofs>>>,
     /// What words of our cookies are made with.
-    pub cookie_secrets: RefCell<Arc<Secrets>>,
+    pub cookie_secrets: RefCell<Arc<AffinitySecrets>>,
     /// Every connection ends after what it is doing.
     pub draining: Cell<bool>,
     /// While draining: idle connections end at this moment.
-    pub idle_until: Cell<Moment>,
+    pub idle_until: Cell<MonotonicTime>,
     /// Clients beyond a limit that are being told so.
     pub refusing: Cell<u32>,
     /// Copies of requests under way.
     pub mirroring: Cell<u32>,
     /// Connections to servers that wait for their server to close.
-    pub parting: Cell<u32>,
+    pub closing_upstreams: Cell<u32>,
     /// Answers being compressed.
-    pub coding: Rc<Cell<u32>>,
+    pub compressing: Rc<Cell<u32>>,
     /// The share of the last moments in which it had something to do, percent.
     pub busy: Cell<u8>,
     /// The newest endpoint of QUIC at each address.
-    pub endpoints: RefCell<HashMap<SocketAddr, Tag>>,
+    pub endpoints: RefCell<HashMap<SocketAddr, EndpointTag>>,
     /// Descriptors given up when there are none left, so that a client can be told.
-    pub spare: Spare<N>,
-    wall: Wall,
+    pub spare: SpareDescriptors<N>,
+    wall: WallOrigin,
     log: RefCell<LogBatch>,
 }
 
-impl<N: Net> Worker<N> {
+impl<N: NetDriver> Worker<N> {
     /// A worker without services. `seed` differs between workers and starts; `wall` tells the time of day.
     pub fn new(
         net: N,
         index: usize,
         seed: u64,
-        wall: Wall,
+        wall: WallOrigin,
         options: Arc<PlaneOptions>,
-        outside: Arc<dyn Outside>,
-        shared: Published,
+        outside: Arc<dyn PlaneObserver>,
+        shared: SharedWorkerState,
     ) -> Rc<Worker<N>> {
         let all = (shared.all_open.clone(), options.connections);
-        let census = shared.census.clone();
+        let census = shared.gauges.clone();
         let admission =
             Admission::new(shared.holders, all, census, shared.eviction_requests.clone(), index);
-        let spare = Spare::new(&net, shared.spare_missing);
+        let spare = SpareDescriptors::new(&net, shared.spare_missing);
         let worker = Rc::new(Worker {
-            rt: Rc::new(Rt::new(net)),
+            rt: Rc::new(WorkerRuntime::new(net)),
             index,
-            local: RefCell::new(Local::new(seed)),
-            scratch: RefCell::new(Scratch::new(COPY)),
-            sealed: Rc::default(),
+            local: RefCell::new(LocalState::new(seed)),
+            scratch: RefCell::new(Scratch::new(COPY_BYTES)),
+            tls_scratch: Rc::default(),
             buffers: Buffers::default(),
             pipes: Pipes::default(),
             rng: RefCell::new(Rng::new(seed)),
-            outside,
+            observer: outside,
             ports: shared.ports,
-            census: Counting(shared.census),
-            lot: Lot::new(options.sample),
-            measured: shared.measured,
+            gauges: GaugeHandle(shared.gauges),
+            sampler: ExchangeSampler::new(options.sample),
+            samples: shared.samples,
             refused: RefCell::default(),
-            all_refused: shared.refused,
-            ids: Ids::new(index, wall.origin_nanos / 1000),
+            all_refused: shared.refused_requests,
+            ids: RequestIds::new(index, wall.origin_nanos / 1000),
             wall,
             admission: Rc::new(admission),
             eviction_requests: shared.eviction_requests,
-            waiting: Cell::default(),
-            proofs: RefCell::default(),
+            pending_clients: Cell::default(),
+            challenges: RefCell::default(),
             cookie_secrets: RefCell::default(),
             draining: Cell::new(false),
-            idle_until: Cell::new(Moment::NEVER),
+            idle_until: Cell::new(MonotonicTime::NEVER),
             refusing: Cell::new(0),
             mirroring: Cell::new(0),
-            parting: Cell::new(0),
-            coding: Rc::default(),
+            closing_upstreams: Cell::new(0),
+            compressing: Rc::default(),
             busy: Cell::default(),
             endpoints: RefCell::default(),
             spare,
             log: RefCell::new(LogBatch::default()),
             options,
         });
-        worker.rt.spawn(care(worker.clone()));
+        worker.rt.spawn(run_maintenance(worker.clone()));
         worker
     }
 
     /// Moves to a snapshot.
-    pub fn install(&self, snapshot: &Snapshot) {
+    pub fn install(&self, snapshot: &WorkerSnapshot) {
         let now = self.rt.now();
-        self.proofs.replace(snapshot.proofs.clone());
+        self.challenges.replace(snapshot.acme_proofs.clone());
         self.cookie_secrets.replace(snapshot.cookie_secrets.clone());
         let installed = self.local.borrow_mut().install(snapshot, now);
-        if installed.service_gone {
+        if installed.service_removed {
             self.idle_until.set(now + IDLE_GRACE);
         }
-        if installed.service_gone || installed.server_fell {
+        if installed.service_removed || installed.server_fell {
             self.rt.wake_all();
         }
     }
 
     /// Lets every connection end after what it is doing, and cuts what is left after `limit`.
     pub fn drain(&self, limit: Duration) {
-        let now = self.rt.look();
+        let now = self.rt.update_now();
         self.draining.set(true);
         self.idle_until.set(now + (limit / IDLE_SHARE).min(IDLE_GRACE));
         for service in self.local.borrow().services.values() {
@@ -219,7 +219,7 @@ impl<N: Net> Worker<N> {
     }
 
     /// Lets everything look whether its server's connections were ordered to be cut, and closes the idle ones.
-    pub fn cut(&self, id: ServerId) {
+    pub fn abort_server(&self, id: ServerId) {
         self.local.borrow().each_server(|_, server| {
             if server.id == id {
                 server.clear();
@@ -229,8 +229,8 @@ impl<N: Net> Worker<N> {
     }
 
     /// Gives up silent or stalled connections where any worker has met a limit.
-    pub fn gives_places(&self) {
-        self.admission.give_places(&self.rt, |id| {
+    pub fn answer_eviction_requests(&self) {
+        self.admission.evict_for_requests(&self.rt, |id| {
             let local = self.local.borrow();
             local.services.get(&id).map(|service| service.view.borrow().clone())
         });
@@ -243,8 +243,8 @@ impl<N: Net> Worker<N> {
 
     /// Gives the last log lines away and drops what is still open.
     pub fn leave(&self) {
-        self.log.borrow_mut().flush(&*self.outside);
-        self.bring_refused();
+        self.log.borrow_mut().flush(&*self.observer);
+        self.publish_refused();
         self.rt.clear();
     }
 
@@ -253,17 +253,17 @@ impl<N: Net> Worker<N> {
         &self,
         view: &ServiceView,
         server: Option<&LocalServer<N>>,
-        record: &mut Record,
-        said: &Said,
+        record: &mut ExchangeRecord,
+        said: &LoggedRequest,
     ) {
         record.close(self.rt.now());
         let server = server.map(|server| (&server.pool, server.view.borrow()));
-        let slot = &view.live.slots[self.index];
-        let of_server = server.as_ref().map(|(_, server)| &server.live.slots[self.index]);
-        account::close(record, slot, of_server);
-        account::met(record, view, self.index, said.client.ip());
-        let slow = self.hand_over(view, record, said.client);
-        let names = account::Names {
+        let slot = &view.stats.slots[self.index];
+        let of_server = server.as_ref().map(|(_, server)| &server.stats.slots[self.index]);
+        accounting::count_exchange(record, slot, of_server);
+        accounting::count_user_experience(record, view, self.index, said.client.ip());
+        let slow = self.sample_exchange(view, record, said.client);
+        let names = accounting::LogFields {
             service: &view.config.name,
             server: server
                 .as_ref()
@@ -275,22 +275,22 @@ impl<N: Net> Worker<N> {
             offence: said.offence,
             slow,
         };
-        self.keep_refused(record, &names);
+        self.record_refused(record, &names);
         let access = &self.options.access;
         if !access.enabled || !(access.all || record.cause.is_some()) {
             return;
         }
         record.id(&self.ids);
-        self.log.borrow_mut().add(&*self.outside, &view.live, self.index, |out| {
-            account::line(record, &names, access.format, self.wall, out);
+        self.log.borrow_mut().add(&*self.observer, &view.stats, self.index, |out| {
+            accounting::write_line(record, &names, access.format, self.wall, out);
         });
     }
 }
 
 /// The busy share of the time between two looks, percent, evened out with the one before.
-fn busy(
-    (from, waited_then): (Moment, Duration),
-    (to, waited): (Moment, Duration),
+fn busy_share(
+    (from, waited_then): (MonotonicTime, Duration),
+    (to, waited): (MonotonicTime, Duration),
     before: u8,
 ) -> u8 {
     let span = to.since(from).as_micros().max(1);
@@ -300,33 +300,39 @@ fn busy(
     (before + now).div_ceil(2)
 }
 
-async fn care<N: Net>(worker: Rc<Worker<N>>) {
-    let mut looked = (worker.rt.now(), worker.rt.waited());
+async fn run_maintenance<N: NetDriver>(worker: Rc<Worker<N>>) {
+    let mut looked = (worker.rt.now(), worker.rt.waited_time());
     loop {
-        worker.rt.sleep_until(worker.rt.now() + CARE).await;
+        worker.rt.sleep_until(worker.rt.now() + MAINTENANCE_INTERVAL).await;
         let now = worker.rt.now();
-        worker.busy.set(busy(looked, (now, worker.rt.waited()), worker.busy.get()));
-        looked = (now, worker.rt.waited());
+        worker.busy.set(busy_share(looked, (now, worker.rt.waited_time()), worker.busy.get()));
+        looked = (now, worker.rt.waited_time());
         worker.local.borrow().each_server(|pool, server| {
             // Of thousands of servers most have nothing here most of the time.
-            if server.shelf.borrow().is_empty() && server.mux.is_empty() {
+            if server.idle_pool.borrow().is_empty() && server.http2_pool.is_empty() {
                 return;
             }
             let mut idle = pool.config.timeout.idle;
-            if pool.live.breakers.of(Bound::Connections).state(clock(worker.rt.now())).is_open() {
+            if pool
+                .stats
+                .breakers
+                .get(BreakerResource::Connections)
+                .state(breaker_clock_ms(worker.rt.now()))
+                .is_open()
+            {
                 // What is not used at once is in the way of other workers' requests.
-                idle = idle.min(CARE);
+                idle = idle.min(MAINTENANCE_INTERVAL);
             }
-            let swept = server.shelf.borrow_mut().sweep(now, idle);
-            server.mux.sweep(&worker.rt);
+            let swept = server.idle_pool.borrow_mut().sweep(now, idle);
+            server.http2_pool.sweep(&worker.rt);
             let view = server.view.borrow();
-            let counters = &view.live.slots[worker.index].counters;
+            let counters = &view.stats.slots[worker.index].counters;
             counters.stale.add(swept.stale);
             counters.retired.add(swept.retired);
         });
-        worker.gives_places();
+        worker.answer_eviction_requests();
         worker.spare.regain(&worker.rt.net);
-        worker.log.borrow_mut().flush(&*worker.outside);
-        worker.bring_refused();
+        worker.log.borrow_mut().flush(&*worker.observer);
+        worker.publish_refused();
     }
 }

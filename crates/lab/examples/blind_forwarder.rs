@@ -16,26 +16,26 @@ use forward::{Pair, Step, serve};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (listen, upstream): (SocketAddr, SocketAddr) = forward::two_addresses()?;
     let mut scratch = vec![0u8; 128 * 1024];
-    serve(listen, upstream, Copied::default, move |pair, from, ended| {
+    serve(listen, upstream, PendingBytes::default, move |pair, from, ended| {
         copy(pair, from, ended, &mut scratch)
     })
 }
 
 /// Bytes that the receiving side had no room for, by the side they came from.
 #[derive(Default)]
-struct Copied {
-    held: [Vec<u8>; 2],
+struct PendingBytes {
+    pending: [Vec<u8>; 2],
 }
 
-fn copy(pair: &mut Pair<Copied>, from: usize, ended: bool, scratch: &mut [u8]) -> Step {
+fn copy(pair: &mut Pair<PendingBytes>, from: usize, ended: bool, scratch: &mut [u8]) -> Step {
     let to = 1 - from;
     loop {
-        if !pair.state.held[from].is_empty() {
-            match send_all(&pair.sockets[to], &pair.state.held[from]) {
-                Ok(sent) => drop(pair.state.held[from].drain(..sent)),
+        if !pair.state.pending[from].is_empty() {
+            match send_all(&pair.sockets[to], &pair.state.pending[from]) {
+                Ok(sent) => drop(pair.state.pending[from].drain(..sent)),
                 Err(_) => return Step::Over,
             }
-            if !pair.state.held[from].is_empty() {
+            if !pair.state.pending[from].is_empty() {
                 return Step::Blocked;
             }
         }
@@ -45,7 +45,7 @@ fn copy(pair: &mut Pair<Copied>, from: usize, ended: bool, scratch: &mut [u8]) -
                 match send_all(&pair.sockets[to], &scratch[..bytes]) {
                     Ok(sent) if sent == bytes => {}
                     Ok(sent) => {
-                        pair.state.held[from].extend_from_slice(&scratch[sent..bytes]);
+                        pair.state.pending[from].extend_from_slice(&scratch[sent..bytes]);
                         return Step::Blocked;
                     }
                     Err(_) => return Step::Over,

@@ -19,9 +19,9 @@ use std::process::ExitCode;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::json;
 
-use self::katran::Katran;
-use self::ours::{Method, Ours};
-use self::vary::{Aim, SYN, Sent, Vary, packet};
+use self::katran::KatranProgram;
+use self::ours::{ForwardMethod, SteelyardPlane};
+use self::vary::{DriverTarget, ExpectedPacket, PacketDriver, SYN, packet};
 
 /// Flows of the hits, and packets of each measurement.
 const HITS: [(&str, u32, u32); 3] =
@@ -35,7 +35,7 @@ const WATCHED: [(&str, u32); 3] =
 const SYNS: (u32, u32) = (1_000_000, 1_000_000);
 
 /// Figures of all rounds by `SUBJECT METHOD WHAT`.
-type Figures = BTreeMap<String, Vec<f64>>;
+type CostSamples = BTreeMap<String, Vec<f64>>;
 
 #[expect(clippy::print_stdout, reason = "the figures are what the program is for")]
 fn main() -> ExitCode {
@@ -51,15 +51,15 @@ fn main() -> ExitCode {
     }
 }
 
-struct Options {
+struct CostOptions {
     katran: Option<PathBuf>,
     rounds: u32,
     cpu: usize,
     scale: u32,
 }
 
-fn options() -> Result<Options, Box<dyn Error>> {
-    let mut options = Options { katran: None, rounds: 3, cpu: 0, scale: 100 };
+fn options() -> Result<CostOptions, Box<dyn Error>> {
+    let mut options = CostOptions { katran: None, rounds: 3, cpu: 0, scale: 100 };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -74,48 +74,55 @@ fn options() -> Result<Options, Box<dyn Error>> {
     Ok(options)
 }
 
-fn measure() -> Result<Figures, Box<dyn Error>> {
+fn measure() -> Result<CostSamples, Box<dyn Error>> {
     let options = options()?;
     let mut cpus = CpuSet::new();
     cpus.set(options.cpu);
     sched_setaffinity(None, &cpus)?;
-    let mut vary = Vary::new()?;
-    let katran = options.katran.as_deref().map(Katran::load).transpose()?;
-    let ours = [Method::Mac, Method::Tunnel, Method::Nat].map(Ours::new);
-    let mut figures = Figures::new();
+    let mut vary = PacketDriver::new()?;
+    let katran = options.katran.as_deref().map(KatranProgram::load).transpose()?;
+    let ours =
+        [ForwardMethod::Mac, ForwardMethod::Tunnel, ForwardMethod::Nat].map(SteelyardPlane::new);
+    let mut figures = CostSamples::new();
     for _ in 0..options.rounds {
-        let mut bench = Bench { vary: &mut vary, figures: &mut figures, scale: options.scale };
+        let mut bench =
+            CostMeasurement { vary: &mut vary, figures: &mut figures, scale: options.scale };
         bench.baseline()?;
         for ours in &ours {
             let ours = ours.as_ref().map_err(ToString::to_string)?;
             let name = format!("ours {}", ours.method.name());
-            let hits = if ours.method == Method::Nat { &NAT_HITS[..] } else { &HITS[..] };
-            let syns = (ours.method != Method::Nat).then_some(SYNS);
-            let encapsulates = ours.method == Method::Tunnel;
-            let aim = Aim { program: ours.program(), frags: true, sent: ours.method.sent() };
-            bench.tried(&name, &aim, encapsulates, hits, syns);
+            let hits = if ours.method == ForwardMethod::Nat { &NAT_HITS[..] } else { &HITS[..] };
+            let syns = (ours.method != ForwardMethod::Nat).then_some(SYNS);
+            let encapsulates = ours.method == ForwardMethod::Tunnel;
+            let aim =
+                DriverTarget { program: ours.program(), frags: true, expected: ours.method.sent() };
+            bench.try_program(&name, &aim, encapsulates, hits, syns);
             // With insight: nothing drawn, as many as by default, and every one.
             for (what, sample) in WATCHED {
                 ours.watch(Some(sample))?;
-                bench.tried(&format!("{name} {what}"), &aim, encapsulates, &hits[..2], None);
+                bench.try_program(&format!("{name} {what}"), &aim, encapsulates, &hits[..2], None);
             }
             ours.watch(None)?;
         }
         if let Some(katran) = &katran {
-            let aim = Aim { program: katran.program(), frags: false, sent: Sent::Wrapped };
-            bench.tried("katran tunnel", &aim, true, &HITS, Some(SYNS));
+            let aim = DriverTarget {
+                program: katran.program(),
+                frags: false,
+                expected: ExpectedPacket::Wrapped,
+            };
+            bench.try_program("katran tunnel", &aim, true, &HITS, Some(SYNS));
         }
     }
     Ok(figures)
 }
 
-struct Bench<'a> {
-    vary: &'a mut Vary,
-    figures: &'a mut Figures,
+struct CostMeasurement<'a> {
+    vary: &'a mut PacketDriver,
+    figures: &'a mut CostSamples,
     scale: u32,
 }
 
-impl Bench<'_> {
+impl CostMeasurement<'_> {
     /// What the driver itself costs in this round: plainly, and where it takes a tunnel's header off again.
     fn baseline(&mut self) -> Result<(), Box<dyn Error>> {
         for what in ["idle", "grow"] {
@@ -134,31 +141,31 @@ impl Bench<'_> {
     }
 
     /// Measures one program; one that fails leaves the others their figures.
-    fn tried(
+    fn try_program(
         &mut self,
         name: &str,
-        aim: &Aim,
+        aim: &DriverTarget,
         encapsulates: bool,
         hits: &[(&str, u32, u32)],
         syns: Option<(u32, u32)>,
     ) {
-        if let Err(error) = self.subject(name, aim, encapsulates, hits, syns) {
+        if let Err(error) = self.measure_program(name, aim, encapsulates, hits, syns) {
             eprintln!("katran_cost: {name}: {error}");
         }
     }
 
-    fn subject(
+    fn measure_program(
         &mut self,
         name: &str,
-        aim: &Aim,
+        aim: &DriverTarget,
         encapsulates: bool,
         hits: &[(&str, u32, u32)],
         syns: Option<(u32, u32)>,
     ) -> Result<(), Box<dyn Error>> {
         self.vary.aim(aim)?;
-        self.vary.acts(aim.sent)?;
+        self.vary.check_output(aim.expected)?;
         let overhead = self.overhead(encapsulates);
-        let note = |figures: &mut Figures, what: String, cost: f64| {
+        let note = |figures: &mut CostSamples, what: String, cost: f64| {
             figures.entry(format!("{name} {what}")).or_default().push(cost - overhead);
         };
         for (what, flows, packets) in hits {

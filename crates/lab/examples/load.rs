@@ -8,7 +8,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol, Report};
+use lab::load::{
+    ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadReport, LoadRun,
+};
 
 fn main() -> ExitCode {
     match run() {
@@ -23,9 +25,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(Report, bool), Box<dyn std::error::Error>> {
+fn run() -> Result<(LoadReport, bool), Box<dyn std::error::Error>> {
     let (plan, json) = plan()?;
-    let load = Load::start(plan)?;
+    let load = LoadRun::start(plan)?;
     let stopper = load.stopper();
     std::thread::spawn(move || -> std::io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -36,11 +38,11 @@ fn run() -> Result<(Report, bool), Box<dyn std::error::Error>> {
     Ok((load.wait(), json))
 }
 
-fn plan() -> Result<(Plan, bool), Box<dyn std::error::Error>> {
+fn plan() -> Result<(LoadPlan, bool), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let target = arguments.next().ok_or("usage: load TARGET [options]")?;
     let mut http = HttpPlan::get(&target, "/");
-    let mut plan = Plan::new(target.parse()?, Protocol::Echo { bytes: 8 }, 64);
+    let mut plan = LoadPlan::new(target.parse()?, LoadProtocol::Echo { bytes: 8 }, 64);
     plan.time = Some(Duration::from_secs(10));
     let (mut connections, mut think, mut rate, mut echo, mut json) =
         (64, Duration::ZERO, None, None, false);
@@ -53,7 +55,7 @@ fn plan() -> Result<(Plan, bool), Box<dyn std::error::Error>> {
             "-t" => plan.threads = value()?.parse()?,
             "--rate" => rate = Some(value()?.parse()?),
             "--path" => http.target = value()?,
-            "--no-keepalive" => plan.persist = Persist::PerRequest,
+            "--no-keepalive" => plan.persist = ConnectionReuse::PerRequest,
             "--echo" => echo = Some(value()?.parse()?),
             "--post" => http.post_percent = value()?.parse()?,
             "--think" => think = Duration::from_millis(value()?.parse()?),
@@ -62,17 +64,17 @@ fn plan() -> Result<(Plan, bool), Box<dyn std::error::Error>> {
             _ => return Err(format!("unknown argument {argument}").into()),
         }
     }
-    plan.protocol = echo.map_or(Protocol::Http(http), |bytes| Protocol::Echo { bytes });
+    plan.protocol = echo.map_or(LoadProtocol::Http(http), |bytes| LoadProtocol::Echo { bytes });
     plan.pace = match rate {
-        Some(per_second) => Pace::Open { per_second, connections },
-        None => Pace::Closed { connections, think },
+        Some(per_second) => LoadModel::Open { per_second, connections },
+        None => LoadModel::Closed { connections, think },
     };
     plan.grace = plan.timeout.min(Duration::from_secs(1));
     Ok((plan, json))
 }
 
 #[expect(clippy::print_stdout, reason = "the report is what the program is for")]
-fn print(report: &Report, json: bool) {
+fn print(report: &LoadReport, json: bool) {
     if json {
         println!("{}", serde_json::json!(report));
         return;

@@ -15,10 +15,10 @@ use std::process::{Child, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use files::TemporaryDir;
-use lab::net::{BpfFs, Namespace, find, said, sweep};
+use lab::net::{BpfFs, NetworkNamespace, find, run_command, sweep_orphans};
 use serde_json::json;
 
-use self::path::{Drain, Path, Run};
+use self::path::{DrainPoint, PacketPath, PathRun};
 
 /// Flows, and packets of each measurement.
 const LOADS: [(&str, u32, u32); 2] = [("1k", 1_000, 1_000_000), ("4k", 4_000, 1_000_000)];
@@ -39,15 +39,15 @@ fn main() -> ExitCode {
     }
 }
 
-struct Options {
+struct PathOptions {
     steelyard: PathBuf,
     rounds: u32,
     cpu: usize,
     scale: u32,
 }
 
-fn options() -> Result<Options, Box<dyn Error>> {
-    let mut options = Options { steelyard: PathBuf::new(), rounds: 3, cpu: 0, scale: 100 };
+fn options() -> Result<PathOptions, Box<dyn Error>> {
+    let mut options = PathOptions { steelyard: PathBuf::new(), rounds: 3, cpu: 0, scale: 100 };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -66,32 +66,36 @@ fn options() -> Result<Options, Box<dyn Error>> {
 }
 
 /// Who forwards on a way.
-struct Row {
+struct ForwarderCase {
     name: &'static str,
-    path: Path,
-    _daemon: Option<Daemon>,
+    path: PacketPath,
+    _daemon: Option<DaemonProcess>,
 }
 
 /// Of all rounds, by name and flows: nanoseconds, and the part that arrived.
-type Figures = BTreeMap<String, Vec<(f64, f64)>>;
+type PathSamples = BTreeMap<String, Vec<(f64, f64)>>;
 
-fn measure() -> Result<Figures, Box<dyn Error>> {
+fn measure() -> Result<PathSamples, Box<dyn Error>> {
     let options = options()?;
-    sweep();
+    sweep_orphans();
     let rows = [
-        Row { name: "direct", path: Path::new(false, Drain::Driver)?, _daemon: None },
-        ours("mac", &options)?,
-        ours("nat", &options)?,
-        Row { name: "kernel", path: forwarding()?, _daemon: None },
-        Row { name: "nftables", path: translating()?, _daemon: None },
+        ForwarderCase {
+            name: "direct",
+            path: PacketPath::new(false, DrainPoint::Driver)?,
+            _daemon: None,
+        },
+        steelyard_case("mac", &options)?,
+        steelyard_case("nat", &options)?,
+        ForwarderCase { name: "kernel", path: kernel_forwarding()?, _daemon: None },
+        ForwarderCase { name: "nftables", path: nftables_translation()?, _daemon: None },
     ];
-    let mut figures = Figures::new();
+    let mut figures = PathSamples::new();
     // Connections are made before anything is measured.
     for round in 0..=options.rounds {
         for row in &rows {
             for (name, flows, packets) in LOADS {
                 let packets = (packets / 100).saturating_mul(options.scale).max(10_000);
-                let Run { each_ns, arrived } = row.path.run(flows, packets, options.cpu)?;
+                let PathRun { each_ns, arrived } = row.path.run(flows, packets, options.cpu)?;
                 if arrived < 0.5 {
                     return Err(format!("{}: {arrived} of the packets arrived", row.name).into());
                 }
@@ -105,18 +109,21 @@ fn measure() -> Result<Figures, Box<dyn Error>> {
     Ok(figures)
 }
 
-fn ours(forward: &'static str, options: &Options) -> Result<Row, Box<dyn Error>> {
-    let path = Path::new(true, Drain::Driver)?;
+fn steelyard_case(
+    forward: &'static str,
+    options: &PathOptions,
+) -> Result<ForwarderCase, Box<dyn Error>> {
+    let path = PacketPath::new(true, DrainPoint::Driver)?;
     let balancer = path.balancer.as_ref().ok_or("a way without a balancer")?;
-    let daemon = Daemon::start(balancer, forward, &options.steelyard)?;
-    Ok(Row { name: forward, path, _daemon: Some(daemon) })
+    let daemon = DaemonProcess::start(balancer, forward, &options.steelyard)?;
+    Ok(ForwarderCase { name: forward, path, _daemon: Some(daemon) })
 }
 
 /// The kernel forwards, as a router does.
-fn forwarding() -> Result<Path, Box<dyn Error>> {
-    let path = Path::new(true, Drain::Stack)?;
+fn kernel_forwarding() -> Result<PacketPath, Box<dyn Error>> {
+    let path = PacketPath::new(true, DrainPoint::Stack)?;
     let balancer = path.balancer.as_ref().ok_or("a way without a balancer")?;
-    receiving(balancer)?;
+    enable_xdp_receive(balancer)?;
     // The service's address is the sink's here.
     balancer.ip("addr del 198.51.100.10/32 dev lo\nroute add 198.51.100.10/32 via 10.10.0.11\n")?;
     Ok(path)
@@ -124,42 +131,42 @@ fn forwarding() -> Result<Path, Box<dyn Error>> {
 
 /// Without a program in its driver, a cable's end takes frames of XDP only where its receive offload was put on while it
 /// was up.
-fn receiving(balancer: &Namespace) -> Result<(), Box<dyn Error>> {
+fn enable_xdp_receive(balancer: &NetworkNamespace) -> Result<(), Box<dyn Error>> {
     for state in ["off", "on"] {
         let mut ethtool = balancer.command(find("ethtool"));
-        said(ethtool.args(["-K", "front", "gro", state]))?;
+        run_command(ethtool.args(["-K", "front", "gro", state]))?;
     }
     Ok(())
 }
 
 /// nftables translate the destination and the source.
-fn translating() -> Result<Path, Box<dyn Error>> {
-    let path = Path::new(true, Drain::Stack)?;
+fn nftables_translation() -> Result<PacketPath, Box<dyn Error>> {
+    let path = PacketPath::new(true, DrainPoint::Stack)?;
     let balancer = path.balancer.as_ref().ok_or("a way without a balancer")?;
     let rules = "table ip balance {\n\
          chain in { type nat hook prerouting priority dstnat;\n\
          ip daddr 198.51.100.10 udp dport 80 dnat to 10.10.0.11:80;\n}\n\
          chain out { type nat hook postrouting priority srcnat;\n\
          ip daddr 10.10.0.11 udp dport 80 snat to 10.10.0.3;\n}\n}\n";
-    receiving(balancer)?;
+    enable_xdp_receive(balancer)?;
     let mut nft = balancer.command(find("nft"));
-    said(nft.arg(rules))?;
+    run_command(nft.arg(rules))?;
     Ok(path)
 }
 
 /// A daemon that forwards packets; killed when dropped.
-struct Daemon {
+struct DaemonProcess {
     child: Child,
     _dir: TemporaryDir,
     _pins: BpfFs,
 }
 
-impl Daemon {
+impl DaemonProcess {
     fn start(
-        balancer: &Namespace,
+        balancer: &NetworkNamespace,
         forward: &str,
         program: &std::path::Path,
-    ) -> Result<Daemon, Box<dyn Error>> {
+    ) -> Result<DaemonProcess, Box<dyn Error>> {
         let pins = BpfFs::mount()?;
         let dir = TemporaryDir::new("paths")?;
         let log = dir.path().join("log");
@@ -169,7 +176,7 @@ impl Daemon {
         command.args(["--pdeathsig", "KILL"]).arg(program).args(["run", "-c"]).arg(file);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(dir.create("log")?);
         let child = command.spawn()?;
-        let mut daemon = Daemon { child, _dir: dir, _pins: pins };
+        let mut daemon = DaemonProcess { child, _dir: dir, _pins: pins };
         let begun = Instant::now();
         // Ready is told when packets are forwarded.
         while !std::fs::read_to_string(&log)?.contains("info ready:") {
@@ -183,7 +190,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for DaemonProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

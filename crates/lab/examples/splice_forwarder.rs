@@ -15,19 +15,19 @@ use forward::{Pair, Step, serve};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (listen, upstream): (SocketAddr, SocketAddr) = forward::two_addresses()?;
-    serve(listen, upstream, Spliced::default, |pair, from, ended| {
+    serve(listen, upstream, SplicePipe::default, |pair, from, ended| {
         splice_on(pair, from, ended).unwrap_or(Step::Over)
     })
 }
 
 /// A pipe for each side's bytes, and how many are in it.
 #[derive(Default)]
-struct Spliced {
+struct SplicePipe {
     pipes: [Option<(OwnedFd, OwnedFd)>; 2],
-    held: [usize; 2],
+    pending: [usize; 2],
 }
 
-fn splice_on(pair: &mut Pair<Spliced>, from: usize, ended: bool) -> Result<Step, Errno> {
+fn splice_on(pair: &mut Pair<SplicePipe>, from: usize, ended: bool) -> Result<Step, Errno> {
     let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
     if pair.state.pipes[from].is_none() {
         let pipe = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC)?;
@@ -36,7 +36,7 @@ fn splice_on(pair: &mut Pair<Spliced>, from: usize, ended: bool) -> Result<Step,
         pair.state.pipes[from] = Some(pipe);
     }
     let Some((outlet, inlet)) = &pair.state.pipes[from] else { return Ok(Step::Over) };
-    let held = &mut pair.state.held[from];
+    let held = &mut pair.state.pending[from];
     let mut small = false;
     loop {
         while *held > 0 {

@@ -1,10 +1,10 @@
 //! Benchmarks as users order them: what is asked, how often, and the result that is left.
 
 pub mod drive;
-mod heat;
+mod heatmap;
 pub mod http;
-pub mod pace;
 pub mod page;
+pub mod rate_steps;
 pub mod scenario;
 pub mod stream;
 mod surface;

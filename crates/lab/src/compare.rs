@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::result::{BenchResult, Better, Metric, Weight};
-use crate::stats::family::holm;
-use crate::stats::rank::{Verdict, compare as ranked, runs_needed, smallest_p};
+use crate::result::{BenchMetric, BenchResult, MetricDirection, NoteSeverity};
+use crate::stats::family::holm_correction;
+use crate::stats::rank::{RankTestResult, compare as ranked, runs_needed, smallest_p};
 use crate::stats::sample::{deviation_percent, median};
 
 /// How strict a comparison is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
+pub struct SignificanceRule {
     /// Probability of calling a thing different from itself: in each row, or in any of those that are judged together.
     pub alpha: f64,
     /// A difference counts when its whole interval lies beyond so many per cent of the baseline's median.
@@ -23,7 +23,7 @@ pub struct Rule {
 /// What a row comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Status {
+pub enum ComparisonStatus {
     /// Proven to be better.
     Better,
     /// Proven to be worse.
@@ -38,7 +38,7 @@ pub enum Status {
 
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct ComparisonRow {
     /// The test.
     pub test: String,
     /// The figure.
@@ -52,7 +52,7 @@ pub struct Row {
     /// Their difference in per cent of the baseline; `None` where that is 0.
     pub difference_percent: Option<f64>,
     /// What it comes to.
-    pub status: Status,
+    pub status: ComparisonStatus,
     /// The baseline's standard deviation in per cent of its mean.
     pub baseline_deviation_percent: f64,
     /// The result's, likewise.
@@ -71,7 +71,7 @@ pub struct Row {
 
 /// Something that was not the same when the two sides were measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Difference {
+pub struct SetupDifference {
     /// What: a setting of the benchmark or of the kernel, a version, a machine.
     pub what: String,
     /// As the baseline had it; `None`: it had none.
@@ -82,11 +82,11 @@ pub struct Difference {
 
 /// A comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct BenchComparison {
     /// The rows, in the order of the baseline.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparisonRow>,
     /// What differs in how the two were made: figures may differ for that alone.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<SetupDifference>,
     /// The same in words, and what only one side has.
     pub warnings: Vec<String>,
     /// Whether something is proven to be worse.
@@ -94,20 +94,33 @@ pub struct Comparison {
 }
 
 /// Compares a result with its baseline, each row by itself: of many rows some are called different by chance.
-pub fn compare(baseline: &BenchResult, result: &BenchResult, rule: Rule) -> Comparison {
-    judged(baseline, result, rule, false)
+pub fn compare(
+    baseline: &BenchResult,
+    result: &BenchResult,
+    rule: SignificanceRule,
+) -> BenchComparison {
+    compare_results(baseline, result, rule, false)
 }
 
 /// Compares them as one question: a thing is called different from itself, in any row, as seldom as alpha says.
-pub fn compare_together(baseline: &BenchResult, result: &BenchResult, rule: Rule) -> Comparison {
-    judged(baseline, result, rule, true)
+pub fn compare_together(
+    baseline: &BenchResult,
+    result: &BenchResult,
+    rule: SignificanceRule,
+) -> BenchComparison {
+    compare_results(baseline, result, rule, true)
 }
 
-fn judged(baseline: &BenchResult, result: &BenchResult, rule: Rule, together: bool) -> Comparison {
+fn compare_results(
+    baseline: &BenchResult,
+    result: &BenchResult,
+    rule: SignificanceRule,
+    together: bool,
+) -> BenchComparison {
     let (left, right) = (samples(baseline), samples(result));
-    let differences = differences(baseline, result);
-    let mut warnings = shortcomings(baseline, result);
-    warnings.extend(differences.iter().map(Difference::told));
+    let differences = setup_differences(baseline, result);
+    let mut warnings = data_warnings(baseline, result);
+    warnings.extend(differences.iter().map(SetupDifference::describe));
     let mut pairs = Vec::new();
     for sample in &left {
         match right.iter().find(|other| other.is_like(sample)) {
@@ -121,8 +134,8 @@ fn judged(baseline: &BenchResult, result: &BenchResult, rule: Rule, together: bo
     for sample in right.iter().filter(|sample| !left.iter().any(|other| other.is_like(sample))) {
         warnings.push(format!("{} of `{}` is only in the result", sample.metric.name, sample.test));
     }
-    let (rows, alone) = rows(&pairs, rule, together);
-    if rows.iter().any(|row| row.status == Status::TooFewRuns) {
+    let (rows, alone) = compare_samples(&pairs, rule, together);
+    if rows.iter().any(|row| row.status == ComparisonStatus::TooFewRuns) {
         let needed = runs_needed(alone);
         warnings.push(format!(
             "at alpha {} each side needs {needed} runs so that anything can be proven: use --repeat {}",
@@ -130,36 +143,38 @@ fn judged(baseline: &BenchResult, result: &BenchResult, rule: Rule, together: bo
             needed.max(10)
         ));
     }
-    let worse = rows.iter().any(|row| row.status == Status::Worse);
-    Comparison { rows, differences, warnings, worse }
+    let worse = rows.iter().any(|row| row.status == ComparisonStatus::Worse);
+    BenchComparison { rows, differences, warnings, worse }
 }
 
 /// A figure's values over the repeats of a test.
-struct Sample<'a> {
+struct MetricSample<'a> {
     test: &'a str,
-    metric: &'a Metric,
+    metric: &'a BenchMetric,
     values: Vec<f64>,
 }
 
-impl Sample<'_> {
-    fn is_like(&self, other: &Sample<'_>) -> bool {
+impl MetricSample<'_> {
+    fn is_like(&self, other: &MetricSample<'_>) -> bool {
         self.test == other.test
             && self.metric.name == other.metric.name
             && self.metric.unit == other.metric.unit
     }
 }
 
-fn samples(of: &BenchResult) -> Vec<Sample<'_>> {
-    let mut out: Vec<Sample<'_>> = Vec::new();
+fn samples(of: &BenchResult) -> Vec<MetricSample<'_>> {
+    let mut out: Vec<MetricSample<'_>> = Vec::new();
     // A run that did not end as planned measured something else.
     for run in of.runs.iter().filter(|run| run.complete) {
         for metric in run.metrics.iter().filter(|metric| metric.value.is_finite()) {
-            let like = |sample: &&mut Sample<'_>| {
+            let like = |sample: &&mut MetricSample<'_>| {
                 sample.test == run.test && sample.metric.name == metric.name
             };
             match out.iter_mut().find(like) {
                 Some(sample) => sample.values.push(metric.value),
-                None => out.push(Sample { test: &run.test, metric, values: vec![metric.value] }),
+                None => {
+                    out.push(MetricSample { test: &run.test, metric, values: vec![metric.value] })
+                }
             }
         }
     }
@@ -167,29 +182,41 @@ fn samples(of: &BenchResult) -> Vec<Sample<'_>> {
 }
 
 /// A figure of both sides.
-type Pair<'a> = (&'a Sample<'a>, &'a Sample<'a>);
+type SamplePair<'a> = (&'a MetricSample<'a>, &'a MetricSample<'a>);
 
 /// The rows, and the alpha at which one of them alone is proven while no other is.
-fn rows(pairs: &[Pair<'_>], rule: Rule, together: bool) -> (Vec<Row>, f64) {
-    let verdict = |(left, right): &Pair<'_>| ranked(&left.values, &right.values, rule.alpha);
-    let verdicts: Vec<Verdict> = pairs.iter().map(verdict).collect();
+fn compare_samples(
+    pairs: &[SamplePair<'_>],
+    rule: SignificanceRule,
+    together: bool,
+) -> (Vec<ComparisonRow>, f64) {
+    let verdict = |(left, right): &SamplePair<'_>| ranked(&left.values, &right.values, rule.alpha);
+    let verdicts: Vec<RankTestResult> = pairs.iter().map(verdict).collect();
     // What so few runs can never prove is no further chance of being wrong.
     let asked: Vec<usize> =
         (0..pairs.len()).filter(|at| together && smallest_of(pairs[*at]) <= rule.alpha).collect();
     let mut ps: Vec<f64> = verdicts.iter().map(|verdict| verdict.p).collect();
-    let corrected = holm(&asked.iter().map(|at| ps[*at]).collect::<Vec<_>>());
+    let corrected = holm_correction(&asked.iter().map(|at| ps[*at]).collect::<Vec<_>>());
     asked.iter().zip(corrected).for_each(|(at, p)| ps[*at] = p);
     let alone = rule.alpha / asked.len().max(1) as f64;
     let each = pairs.iter().zip(verdicts).zip(ps);
-    (each.map(|((pair, verdict), p)| row(*pair, (verdict, p), rule, alone)).collect(), alone)
+    (
+        each.map(|((pair, verdict), p)| compare_sample(*pair, (verdict, p), rule, alone)).collect(),
+        alone,
+    )
 }
 
-fn smallest_of((left, right): Pair<'_>) -> f64 {
+fn smallest_of((left, right): SamplePair<'_>) -> f64 {
     smallest_p(left.values.len(), right.values.len())
 }
 
 /// `p`: the verdict's, corrected for the rows that are asked together; `alone`: at which one of them is proven alone.
-fn row((left, right): Pair<'_>, (verdict, p): (Verdict, f64), rule: Rule, alone: f64) -> Row {
+fn compare_sample(
+    (left, right): SamplePair<'_>,
+    (verdict, p): (RankTestResult, f64),
+    rule: SignificanceRule,
+    alone: f64,
+) -> ComparisonRow {
     let (baseline, result) = (median(&left.values), median(&right.values));
     let percent = |value: f64| value / baseline.abs() * 100.0;
     let known = baseline != 0.0;
@@ -212,14 +239,14 @@ fn row((left, right): Pair<'_>, (verdict, p): (Verdict, f64), rule: Rule, alone:
     // Most pairs may be equal: then the others tell the direction.
     let grows = if verdict.shift == 0.0 { verdict.effect } else { verdict.shift };
     let status = match left.metric.better {
-        _ if few => Status::TooFewRuns,
-        _ if p > rule.alpha || !beyond => Status::Unproven,
-        Better::Neither => Status::Differs,
-        Better::More if grows > 0.0 => Status::Better,
-        Better::Less if grows < 0.0 => Status::Better,
-        Better::More | Better::Less => Status::Worse,
+        _ if few => ComparisonStatus::TooFewRuns,
+        _ if p > rule.alpha || !beyond => ComparisonStatus::Unproven,
+        MetricDirection::Neither => ComparisonStatus::Differs,
+        MetricDirection::More if grows > 0.0 => ComparisonStatus::Better,
+        MetricDirection::Less if grows < 0.0 => ComparisonStatus::Better,
+        MetricDirection::More | MetricDirection::Less => ComparisonStatus::Worse,
     };
-    Row {
+    ComparisonRow {
         test: left.test.to_owned(),
         metric: left.metric.name.clone(),
         unit: left.metric.unit.clone(),
@@ -238,13 +265,13 @@ fn row((left, right): Pair<'_>, (verdict, p): (Verdict, f64), rule: Rule, alone:
 }
 
 /// What is wrong with one of the sides alone.
-fn shortcomings(baseline: &BenchResult, result: &BenchResult) -> Vec<String> {
+fn data_warnings(baseline: &BenchResult, result: &BenchResult) -> Vec<String> {
     let mut out = Vec::new();
     for (name, side) in [("baseline", baseline), ("result", result)] {
         if !side.complete {
             out.push(format!("the {name} is partial; only its complete runs count"));
         }
-        if side.notes.iter().any(|note| note.weight == Weight::ClientLimit) {
+        if side.notes.iter().any(|note| note.weight == NoteSeverity::ClientLimit) {
             out.push(format!("in the {name} the generator was the limit: see its notes"));
         }
     }
@@ -252,12 +279,12 @@ fn shortcomings(baseline: &BenchResult, result: &BenchResult) -> Vec<String> {
 }
 
 /// What must be known before figures of two results are held against each other.
-fn differences(baseline: &BenchResult, result: &BenchResult) -> Vec<Difference> {
+fn setup_differences(baseline: &BenchResult, result: &BenchResult) -> Vec<SetupDifference> {
     let mut out = Vec::new();
     let mut hold = |what: &str, left: Option<&String>, right: Option<&String>| {
         if left != right {
             let (what, baseline, result) = (what.to_owned(), left.cloned(), right.cloned());
-            out.push(Difference { what, baseline, result });
+            out.push(SetupDifference { what, baseline, result });
         }
     };
     let (left, right) = (&baseline.provenance, &result.provenance);
@@ -280,8 +307,8 @@ fn differences(baseline: &BenchResult, result: &BenchResult) -> Vec<Difference> 
     out
 }
 
-impl Difference {
-    fn told(&self) -> String {
+impl SetupDifference {
+    fn describe(&self) -> String {
         let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "not set".to_owned());
         format!("{} differs: {} and {}", self.what, side(&self.baseline), side(&self.result))
     }

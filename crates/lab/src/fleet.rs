@@ -3,7 +3,7 @@
 //! Counts travel as histograms and are merged as such; percentiles never are.
 
 pub mod agent;
+mod agent_monitor;
 pub mod channel;
-mod follow;
-pub mod lead;
-pub mod talk;
+pub mod leader;
+pub mod protocol;

@@ -6,15 +6,15 @@
 pub mod bench;
 pub mod compare;
 pub mod fleet;
-pub mod line;
+pub mod link_emulation;
 pub mod load;
 pub mod machine;
 pub mod net;
 pub mod origin;
 pub mod poller;
 pub mod port;
+pub mod rate_search;
 pub mod result;
-pub mod seek;
 pub mod stats;
 pub mod stream;
 pub mod study;

@@ -5,28 +5,31 @@
 //! figures.
 
 mod action;
-mod answer;
 mod client;
 mod counts;
 mod dial;
 mod engine;
 mod fail;
-mod find;
 mod http2;
-mod mix;
 mod plan;
 mod report;
 mod request;
+mod request_mix;
+mod response;
 mod run;
 mod schedule;
-mod secure;
 mod tally;
+mod text_search;
 mod thread;
+mod tls;
 
-pub use counts::{Counts, CountsError};
+pub use counts::{TallyRecord, TallyRecordError};
 pub use fail::Fail;
-pub use mix::{Expect, Mix, MixError, Shot};
-pub use plan::{Closer, HttpPlan, Pace, Persist, Plan, PlanError, Protocol, Reading};
-pub use report::{Latency, Report};
-pub use run::{Load, StartError, Stopper};
-pub use secure::{Secure, SecureError};
+pub use plan::{
+    ClosingSide, ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadPlanError, LoadProtocol,
+    ReadSpeed,
+};
+pub use report::{LatencySummary, LoadReport};
+pub use request_mix::{MixError, RequestMix, RequestTemplate, ResponseExpectation};
+pub use run::{LoadRun, LoadStartError, Stopper};
+pub use tls::{TargetTls, TargetTlsError};

@@ -4,21 +4,21 @@
 //! what a killed run left. It needs root and iproute2, and says so. It carries no traffic by itself.
 
 mod bpffs;
-mod cable;
-mod kernel;
-mod name;
+mod congestion_control;
 mod namespace;
-mod plan;
+mod namespace_name;
 mod site;
+mod site_layout;
 mod sweep;
 mod tool;
+mod veth;
 
 pub use bpffs::{BpfFs, BpfFsError};
-pub use cable::{Checksums, End, LinkError, lay};
-pub use kernel::{Congestion, FORWARDING, HOST};
-pub use name::{Keeper, fresh};
-pub use namespace::{Namespace, NamespaceError};
-pub use plan::{Arms, Host, Layout, RETURNS, SERVICE_V4, SERVICE_V6};
-pub use site::{Node, Site, SiteError};
-pub use sweep::{Swept, sweep};
-pub use tool::{ToolError, find, said};
+pub use congestion_control::{Congestion, FORWARDING, HOST};
+pub use namespace::{NamespaceError, NetworkNamespace};
+pub use namespace_name::{OwnerProcess, unique_name};
+pub use site::{SiteError, SiteHost, TestSite};
+pub use site_layout::{BalancerArms, HostAddresses, RETURNS, SERVICE_V4, SERVICE_V6, SiteLayout};
+pub use sweep::{SweepReport, sweep_orphans};
+pub use tool::{ToolError, find, run_command};
+pub use veth::{ChecksumMode, VethEnd, VethError, create_veth};

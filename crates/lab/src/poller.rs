@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
@@ -18,15 +18,15 @@ use rustix::time::{
 };
 
 /// Now, in nanoseconds of the kernel's monotonic clock: the same axis in every thread.
-pub fn now() -> Moment {
+pub fn now() -> MonotonicTime {
     let time = clock_gettime(ClockId::Monotonic);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Moment(seconds * NANOS + u64::try_from(time.tv_nsec).unwrap_or(0))
+    MonotonicTime(seconds * NANOS + u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// What the kernel said of one socket.
 #[derive(Clone, Copy, Debug)]
-pub struct Ready {
+pub struct SocketReadiness {
     /// The number it was added with.
     pub token: u64,
     /// Bytes, the end or an error can be read.
@@ -39,9 +39,9 @@ pub struct Ready {
 
 /// Wakes a poller from another thread.
 #[derive(Clone, Debug)]
-pub struct Waker(Arc<OwnedFd>);
+pub struct PollerWaker(Arc<OwnedFd>);
 
-impl Waker {
+impl PollerWaker {
     /// Makes the current or next `wait` return; a full counter means that it will anyway.
     pub fn wake(&self) {
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
@@ -53,8 +53,8 @@ impl Waker {
 pub struct Poller {
     epoll: OwnedFd,
     alarm: OwnedFd,
-    armed: Moment,
-    waker: Waker,
+    armed: MonotonicTime,
+    waker: PollerWaker,
 }
 
 impl Poller {
@@ -66,12 +66,12 @@ impl Poller {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         epoll::add(&epoll, &alarm, EventData::new_u64(ALARM), EventFlags::IN | EventFlags::ET)?;
         epoll::add(&epoll, &wake, EventData::new_u64(WAKE), EventFlags::IN | EventFlags::ET)?;
-        let waker = Waker(Arc::new(wake));
-        Ok(Poller { epoll, alarm, armed: Moment::NEVER, waker })
+        let waker = PollerWaker(Arc::new(wake));
+        Ok(Poller { epoll, alarm, armed: MonotonicTime::NEVER, waker })
     }
 
     /// A handle that wakes this poller.
-    pub fn waker(&self) -> Waker {
+    pub fn waker(&self) -> PollerWaker {
         self.waker.clone()
     }
 
@@ -94,7 +94,11 @@ impl Poller {
     /// Waits for readiness, a wake-up or `deadline`, and replaces the contents of `ready`.
     ///
     /// May return early with nothing: callers look at the clock.
-    pub fn wait(&mut self, deadline: Moment, ready: &mut Vec<Ready>) -> Result<(), Errno> {
+    pub fn wait(
+        &mut self,
+        deadline: MonotonicTime,
+        ready: &mut Vec<SocketReadiness>,
+    ) -> Result<(), Errno> {
         ready.clear();
         let timeout = self.timeout(deadline)?;
         let mut room = [const { MaybeUninit::<Event>::uninit() }; BATCH];
@@ -107,13 +111,13 @@ impl Poller {
             let (flags, data) = (event.flags, event.data);
             match data.u64() {
                 ALARM => {
-                    self.armed = Moment::NEVER;
+                    self.armed = MonotonicTime::NEVER;
                     let _ = rustix::io::read(&self.alarm, &mut [0u8; 8]);
                 }
                 WAKE => {
                     let _ = rustix::io::read(&self.waker.0, &mut [0u8; 8]);
                 }
-                token => ready.push(Ready {
+                token => ready.push(SocketReadiness {
                     token,
                     readable: flags.intersects(READABLE),
                     writable: flags.intersects(WRITABLE),
@@ -125,8 +129,8 @@ impl Poller {
     }
 
     /// The timeout of the system call: whole milliseconds short of the deadline, the alarm does the rest.
-    fn timeout(&mut self, deadline: Moment) -> Result<Option<Timespec>, Errno> {
-        if deadline == Moment::NEVER {
+    fn timeout(&mut self, deadline: MonotonicTime) -> Result<Option<Timespec>, Errno> {
+        if deadline == MonotonicTime::NEVER {
             return Ok(None);
         }
         let left = deadline.since(now());
@@ -183,7 +187,7 @@ mod tests {
         }
         assert!(waits < 20, "{waits} waits: the alarm is not used");
         poller.waker().wake();
-        poller.wait(Moment::NEVER, &mut ready).unwrap();
+        poller.wait(MonotonicTime::NEVER, &mut ready).unwrap();
         assert!(ready.is_empty());
     }
 }

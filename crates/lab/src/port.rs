@@ -12,17 +12,17 @@ use rustix::net::{
 
 /// A port that the kernel chooses for nobody else while this is kept; who asks for its number gets it.
 #[derive(Debug)]
-pub struct Reserved {
+pub struct ReservedPort {
     address: SocketAddr,
     _socket: OwnedFd,
 }
 
-impl Reserved {
+impl ReservedPort {
     /// A free port of `ip`.
-    pub fn new(ip: IpAddr) -> Result<Reserved, Errno> {
-        let socket = bound(SocketAddr::new(ip, 0), true)?;
+    pub fn new(ip: IpAddr) -> Result<ReservedPort, Errno> {
+        let socket = bind_socket(SocketAddr::new(ip, 0), true)?;
         let address = SocketAddr::try_from(getsockname(&socket)?)?;
-        Ok(Reserved { address, _socket: socket })
+        Ok(ReservedPort { address, _socket: socket })
     }
 
     /// The address with its port.
@@ -32,7 +32,7 @@ impl Reserved {
 }
 
 /// A socket bound to `address`; `shared`: although another socket of ours is.
-pub(crate) fn bound(address: SocketAddr, shared: bool) -> Result<OwnedFd, Errno> {
+pub(crate) fn bind_socket(address: SocketAddr, shared: bool) -> Result<OwnedFd, Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
@@ -50,11 +50,11 @@ mod tests {
 
     #[test]
     fn a_reserved_port_can_be_claimed_and_listened_on() {
-        let reserved = Reserved::new(Ipv4Addr::LOCALHOST.into()).unwrap();
-        drop(bound(reserved.address(), false).unwrap());
-        let listener = bound(reserved.address(), true).unwrap();
+        let reserved = ReservedPort::new(Ipv4Addr::LOCALHOST.into()).unwrap();
+        drop(bind_socket(reserved.address(), false).unwrap());
+        let listener = bind_socket(reserved.address(), true).unwrap();
         listen(&listener, 4).unwrap();
-        let client = bound(SocketAddr::from(([127, 0, 0, 1], 0)), false).unwrap();
+        let client = bind_socket(SocketAddr::from(([127, 0, 0, 1], 0)), false).unwrap();
         assert!(matches!(connect(&client, &reserved.address()), Ok(()) | Err(Errno::INPROGRESS)));
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
         while accept_with(&listener, SocketFlags::CLOEXEC).is_err() {

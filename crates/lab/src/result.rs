@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::machine::beside::Beside;
-use crate::machine::processors::Share;
-use crate::seek::Found;
+use crate::machine::activity::MachineActivity;
+use crate::machine::processors::ProcessorShare;
+use crate::rate_search::SearchResult;
 
 /// What such a file says it is.
 pub const FORMAT: &str = "steelyard-result";
@@ -28,21 +28,21 @@ pub struct BenchResult {
     /// Whether everything that was planned was measured.
     pub complete: bool,
     /// Why it is incomplete, or what must be known to read it: causes and limits of the generator.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ResultNote>,
     /// Where the figures come from.
-    pub provenance: Provenance,
+    pub provenance: ResultProvenance,
     /// How a search for a rate ended; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<Found>,
+    pub search: Option<SearchResult>,
     /// The runs, in the order in which they were made.
-    pub runs: Vec<Run>,
+    pub runs: Vec<BenchRun>,
 }
 
 /// Something that must be known to read a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct ResultNote {
     /// How grave.
-    pub weight: Weight,
+    pub weight: NoteSeverity,
     /// In words.
     pub text: String,
 }
@@ -50,7 +50,7 @@ pub struct Note {
 /// How grave a note is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Weight {
+pub enum NoteSeverity {
     /// To be known.
     Hint,
     /// A figure is not as certain as was asked for.
@@ -63,7 +63,7 @@ pub enum Weight {
 
 /// Where figures come from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Provenance {
+pub struct ResultProvenance {
     /// Version of this program.
     pub steelyard: String,
     /// When the first run began, milliseconds since 1970.
@@ -92,7 +92,7 @@ pub struct Provenance {
 
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct BenchRun {
     /// What was tested: runs of one test are repeats of each other.
     pub test: String,
     /// Which repeat, from 1.
@@ -100,36 +100,36 @@ pub struct Run {
     /// Whether it ran as planned to its end.
     pub complete: bool,
     /// Its figures.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<BenchMetric>,
     /// Failed by cause.
     #[serde(default)]
     pub failed: BTreeMap<String, u64>,
     /// Second by second.
     #[serde(default)]
-    pub series: Vec<Second>,
+    pub series: Vec<SecondSample>,
     /// Latency: upper ends in microseconds, and how many were there; to be merged, where percentiles cannot be.
     #[serde(default)]
     pub histogram: Vec<(f64, u64)>,
     /// What each processor did meanwhile.
     #[serde(default)]
-    pub processors: Vec<Share>,
+    pub processors: Vec<ProcessorShare>,
     /// How busy each of those processors was in each second of the series, 0 to 1.
     #[serde(default)]
     pub busy: Vec<Vec<f64>>,
     /// What else the machine did meanwhile.
     #[serde(default)]
-    pub beside: Option<Beside>,
+    pub beside: Option<MachineActivity>,
     /// Share of a processor that each thread of the generator used, 0 to 1.
     #[serde(default)]
     pub threads_busy: Vec<f64>,
     /// What each machine did, where several made the load.
     #[serde(default)]
-    pub parts: Vec<Part>,
+    pub parts: Vec<AgentPart>,
 }
 
 /// One machine's part of a load that several made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Part {
+pub struct AgentPart {
     /// Where it listens for orders.
     pub agent: String,
     /// Its name, kernel and processors.
@@ -141,20 +141,20 @@ pub struct Part {
     /// Answered of them.
     pub answered: u64,
     /// What its processors did.
-    pub processors: Vec<Share>,
+    pub processors: Vec<ProcessorShare>,
     /// Share of a processor that each of its threads used, 0 to 1.
     pub threads_busy: Vec<f64>,
 }
 
 /// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Metric {
+pub struct BenchMetric {
     /// Its name.
     pub name: String,
     /// Its unit.
     pub unit: String,
     /// What is better.
-    pub better: Better,
+    pub better: MetricDirection,
     /// The figure.
     pub value: f64,
 }
@@ -162,7 +162,7 @@ pub struct Metric {
 /// What is better of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Better {
+pub enum MetricDirection {
     /// More.
     More,
     /// Less.
@@ -173,7 +173,7 @@ pub enum Better {
 
 /// One second of a run, or what was left at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Second {
+pub struct SecondSample {
     /// Its end, seconds since the run began.
     pub at: f64,
     /// Answered a second.
@@ -195,7 +195,7 @@ pub struct Second {
 
 /// Why a text is not a result.
 #[derive(Debug, Error)]
-pub enum ReadError {
+pub enum ResultReadError {
     /// Not JSON, or not of this form.
     #[error("it is not a result file: {0}")]
     Form(#[from] serde_json::Error),
@@ -213,26 +213,30 @@ pub enum ReadError {
 }
 
 /// Reads a result.
-pub fn read(text: &str) -> Result<BenchResult, ReadError> {
+pub fn parse_result(text: &str) -> Result<BenchResult, ResultReadError> {
     let result: BenchResult = serde_json::from_str(text)?;
     match &result {
-        BenchResult { format, .. } if format != FORMAT => Err(ReadError::Format(format.clone())),
-        BenchResult { version, .. } if *version != VERSION => Err(ReadError::Version(*version)),
-        BenchResult { runs, .. } if runs.is_empty() => Err(ReadError::Empty),
+        BenchResult { format, .. } if format != FORMAT => {
+            Err(ResultReadError::Format(format.clone()))
+        }
+        BenchResult { version, .. } if *version != VERSION => {
+            Err(ResultReadError::Version(*version))
+        }
+        BenchResult { runs, .. } if runs.is_empty() => Err(ResultReadError::Empty),
         _ => Ok(result),
     }
 }
 
-impl Metric {
+impl BenchMetric {
     /// A figure.
-    pub fn new(name: &str, unit: &str, better: Better, value: f64) -> Metric {
-        Metric { name: name.to_owned(), unit: unit.to_owned(), better, value }
+    pub fn new(name: &str, unit: &str, better: MetricDirection, value: f64) -> BenchMetric {
+        BenchMetric { name: name.to_owned(), unit: unit.to_owned(), better, value }
     }
 }
 
 impl BenchResult {
     /// One of this kind without runs.
-    pub fn new(kind: &str, provenance: Provenance) -> BenchResult {
+    pub fn new(kind: &str, provenance: ResultProvenance) -> BenchResult {
         BenchResult {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -246,16 +250,16 @@ impl BenchResult {
     }
 
     /// Adds a note unless one that holds `mark` is there: what is so in every run is told once.
-    pub fn note_first(&mut self, mark: &str, weight: Weight, text: String) {
+    pub fn add_note_once(&mut self, mark: &str, weight: NoteSeverity, text: String) {
         if !self.notes.iter().any(|note| note.text.contains(mark)) {
-            self.note(weight, text);
+            self.add_note(weight, text);
         }
     }
 
     /// Adds a note once; one of `Partial` marks the whole.
-    pub fn note(&mut self, weight: Weight, text: String) {
-        self.complete &= weight != Weight::Partial;
-        let note = Note { weight, text };
+    pub fn add_note(&mut self, weight: NoteSeverity, text: String) {
+        self.complete &= weight != NoteSeverity::Partial;
+        let note = ResultNote { weight, text };
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -268,19 +272,23 @@ mod tests {
 
     #[test]
     fn results_come_back_and_others_are_refused() {
-        let mut result = BenchResult::new("http", Provenance::default());
+        let mut result = BenchResult::new("http", ResultProvenance::default());
         let text = |result: &BenchResult| serde_json::to_string(result).unwrap();
-        assert!(matches!(read(&text(&result)), Err(ReadError::Empty)));
-        let metric = Metric::new("rate", "requests/s", Better::More, 5.0);
-        result.runs.push(Run { test: "t".to_owned(), metrics: vec![metric], ..Run::default() });
-        result.note(Weight::Partial, "stopped".to_owned());
-        result.note(Weight::Partial, "stopped".to_owned());
+        assert!(matches!(parse_result(&text(&result)), Err(ResultReadError::Empty)));
+        let metric = BenchMetric::new("rate", "requests/s", MetricDirection::More, 5.0);
+        result.runs.push(BenchRun {
+            test: "t".to_owned(),
+            metrics: vec![metric],
+            ..BenchRun::default()
+        });
+        result.add_note(NoteSeverity::Partial, "stopped".to_owned());
+        result.add_note(NoteSeverity::Partial, "stopped".to_owned());
         assert!(!result.complete && result.notes.len() == 1);
-        assert_eq!(read(&text(&result)).unwrap(), result);
+        assert_eq!(parse_result(&text(&result)).unwrap(), result);
         result.version = 9;
-        assert!(matches!(read(&text(&result)), Err(ReadError::Version(9))));
+        assert!(matches!(parse_result(&text(&result)), Err(ResultReadError::Version(9))));
         result.format = "else".to_owned();
-        assert!(matches!(read(&text(&result)), Err(ReadError::Format(_))));
-        assert!(matches!(read("{"), Err(ReadError::Form(_))));
+        assert!(matches!(parse_result(&text(&result)), Err(ResultReadError::Format(_))));
+        assert!(matches!(parse_result("{"), Err(ResultReadError::Form(_))));
     }
 }

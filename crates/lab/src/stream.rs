@@ -3,11 +3,11 @@
 //! One end serves (`serve`), the other orders and measures (`client`); what they say to each other is in `ask`. Both are
 //! ours: nothing else is spoken to.
 
-pub mod ask;
 pub mod client;
-mod datagrams;
-mod flow;
 pub mod matrix;
-pub mod pace;
-pub mod serve;
+pub mod request;
+pub mod send_rate;
+pub mod server;
 mod socket;
+mod tcp;
+mod udp;

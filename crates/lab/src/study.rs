@@ -5,11 +5,11 @@
 //! the source study's own figures.
 
 pub mod balancer;
-pub mod name;
+pub mod catalog;
+pub mod context;
 pub mod page;
 pub mod parameter;
 pub mod report;
-pub mod stage;
 
 mod farm;
 mod four_nics;

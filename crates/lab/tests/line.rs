@@ -13,15 +13,15 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use lab::line::{Line, LineError, SERVER, Shape};
+use lab::link_emulation::{EmulatedLink, EmulatedLinkError, LinkShape, SERVER};
 use lab::net::NamespaceError;
 
 const PORT: u16 = 7_000;
 
-fn line(up: Shape, down: Shape) -> Option<Line> {
-    match Line::open(up, down) {
+fn line(up: LinkShape, down: LinkShape) -> Option<EmulatedLink> {
+    match EmulatedLink::open(up, down) {
         Ok(line) => Some(line),
-        Err(LineError::Namespace(NamespaceError::NotRoot)) => {
+        Err(EmulatedLinkError::Namespace(NamespaceError::NotRoot)) => {
             assert!(std::env::var("CI").is_err(), "the gate needs root");
             println!("skipped: namespaces need root");
             None
@@ -30,24 +30,28 @@ fn line(up: Shape, down: Shape) -> Option<Line> {
     }
 }
 
-fn connect(line: &Line) -> (Duration, TcpStream) {
+fn connect(line: &EmulatedLink) -> (Duration, TcpStream) {
     let connect = || {
         let begun = Instant::now();
         let stream = TcpStream::connect(SocketAddr::new(SERVER, PORT)).unwrap();
         (begun.elapsed(), stream)
     };
-    line.client.within(connect).unwrap()
+    line.client.run_inside(connect).unwrap()
 }
 
-fn listen(line: &Line) -> TcpListener {
-    line.server.within(|| TcpListener::bind((SERVER, PORT)).unwrap()).unwrap()
+fn listen(line: &EmulatedLink) -> TcpListener {
+    line.server.run_inside(|| TcpListener::bind((SERVER, PORT)).unwrap()).unwrap()
 }
 
 #[test]
 fn a_round_trip_takes_both_delays() {
     let delay = Duration::from_millis(65);
-    let shape =
-        Shape { delay, bits_per_second: 200_000_000, queue_bytes: 1 << 20, ..Shape::default() };
+    let shape = LinkShape {
+        delay,
+        bits_per_second: 200_000_000,
+        queue_bytes: 1 << 20,
+        ..LinkShape::default()
+    };
     let Some(line) = line(shape.clone(), shape) else { return };
     let _listener = listen(&line);
     let best = (0..20).map(|_| connect(&line).0).min().unwrap();
@@ -63,8 +67,8 @@ static CHUNK: [u8; 1 << 20] = [7; 1 << 20];
 
 /// The best of several transfers, as a part of what the rate allows.
 fn carried(rate: u64, bytes: usize) -> Option<f64> {
-    let shape = Shape { bits_per_second: rate, queue_bytes: 1 << 20, ..Shape::default() };
-    let line = line(Shape::default(), shape)?;
+    let shape = LinkShape { bits_per_second: rate, queue_bytes: 1 << 20, ..LinkShape::default() };
+    let line = line(LinkShape::default(), shape)?;
     let listener = listen(&line);
     let once = || {
         let (_, mut client) = connect(&line);
@@ -102,16 +106,18 @@ fn a_transfer_takes_what_the_rate_allows() {
 /// Pieces that a host hands over whole are counted as frames of a wire, and what is in them comes out as it went in.
 #[test]
 fn a_fast_line_passes_trains_of_both_families() {
-    let shape = Shape { bits_per_second: 2_000_000_000, queue_bytes: 8 << 20, ..Shape::default() };
-    let Some(line) = line(Shape::default(), shape) else { return };
+    let shape =
+        LinkShape { bits_per_second: 2_000_000_000, queue_bytes: 8 << 20, ..LinkShape::default() };
+    let Some(line) = line(LinkShape::default(), shape) else { return };
     line.client.ip("addr add fd40::1/64 dev eth0 nodad\n").unwrap();
     line.server.ip("addr add fd40::2/64 dev eth0 nodad\n").unwrap();
     let sent: Vec<u8> =
         (0..4_u32 << 20).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_be_bytes()).collect();
     for server in [SERVER, "fd40::2".parse().unwrap()] {
-        let listener = line.server.within(|| TcpListener::bind((server, PORT)).unwrap()).unwrap();
+        let listener =
+            line.server.run_inside(|| TcpListener::bind((server, PORT)).unwrap()).unwrap();
         let connect = || TcpStream::connect((server, PORT)).unwrap();
-        let mut client = line.client.within(connect).unwrap();
+        let mut client = line.client.run_inside(connect).unwrap();
         let (mut server, _) = listener.accept().unwrap();
         let mut got = Vec::new();
         std::thread::scope(|scope| {

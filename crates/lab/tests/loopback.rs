@@ -8,29 +8,33 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lab::load::{Fail, HttpPlan, Load, Pace, Persist, Plan, Protocol, Reading, Report};
-use lab::origin::{Fault, Kind, Options, Origin, Seen};
+use lab::load::{
+    ConnectionReuse, Fail, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadReport, LoadRun,
+    ReadSpeed,
+};
+use lab::origin::{OriginFault, OriginKind, OriginOptions, RequestIdLog, TestOrigin};
 
-fn http(name: &str) -> Origin {
-    Origin::start(Options::new(name, Kind::Http { body: 128 })).unwrap()
+fn http(name: &str) -> TestOrigin {
+    TestOrigin::start(OriginOptions::new(name, OriginKind::Http { body: 128 })).unwrap()
 }
 
-fn plan(origin: &Origin, target: &str) -> Plan {
-    let mut plan = Plan::new(origin.address(), Protocol::Http(HttpPlan::get("lab", target)), 8);
+fn plan(origin: &TestOrigin, target: &str) -> LoadPlan {
+    let mut plan =
+        LoadPlan::new(origin.address(), LoadProtocol::Http(HttpPlan::get("lab", target)), 8);
     plan.timeout = Duration::from_secs(20);
     plan.grace = Duration::from_secs(20);
     plan.requests = Some(400);
     plan
 }
 
-fn run(plan: Plan) -> Report {
-    let report = Load::start(plan).unwrap().wait();
+fn run(plan: LoadPlan) -> LoadReport {
+    let report = LoadRun::start(plan).unwrap().wait();
     adds_up(&report);
     assert_eq!((report.in_flight, report.broken_threads), (0, 0));
     report
 }
 
-fn adds_up(report: &Report) {
+fn adds_up(report: &LoadReport) {
     assert_eq!(report.requests, report.answered + report.failed + report.in_flight);
     assert_eq!(report.failed, report.failed_by_cause.values().sum::<u64>());
 }
@@ -53,7 +57,7 @@ fn every_request_of_every_kind_is_answered() {
         assert_eq!(report.connects, 8, "{target}");
     }
     let mut single = plan(&origin, "/bytes/100");
-    single.persist = Persist::PerRequest;
+    single.persist = ConnectionReuse::PerRequest;
     single.threads = 3;
     let report = run(single);
     assert_eq!((report.answered, report.connects), (400, 400));
@@ -62,10 +66,10 @@ fn every_request_of_every_kind_is_answered() {
 
 #[test]
 fn echoes_come_back_unchanged() {
-    let origin = Origin::start(Options::new("e", Kind::Echo)).unwrap();
+    let origin = TestOrigin::start(OriginOptions::new("e", OriginKind::Echo)).unwrap();
     for bytes in [8, 128, 1 << 20] {
         let mut plan = plan(&origin, "/");
-        plan.protocol = Protocol::Echo { bytes };
+        plan.protocol = LoadProtocol::Echo { bytes };
         plan.requests = Some(40);
         let report = run(plan);
         assert_eq!((report.answered, report.failed), (40, 0), "{report:?}");
@@ -76,39 +80,39 @@ fn echoes_come_back_unchanged() {
 #[test]
 fn every_fault_has_its_cause() {
     let rows = [
-        (Fault::Status(500), Fail::ServerError),
-        (Fault::Garbage, Fail::BadAnswer),
-        (Fault::CloseBeforeAnswer, Fail::ClosedBeforeAnswer),
-        (Fault::CloseMidAnswer, Fail::ClosedMidAnswer),
-        (Fault::ResetBeforeAnswer, Fail::ResetBeforeAnswer),
-        (Fault::ResetMidAnswer, Fail::ResetMidAnswer),
-        (Fault::Silence, Fail::Timeout),
+        (OriginFault::Status(500), Fail::ServerError),
+        (OriginFault::Garbage, Fail::BadAnswer),
+        (OriginFault::CloseBeforeAnswer, Fail::ClosedBeforeAnswer),
+        (OriginFault::CloseMidAnswer, Fail::ClosedMidAnswer),
+        (OriginFault::ResetBeforeAnswer, Fail::ResetBeforeAnswer),
+        (OriginFault::ResetMidAnswer, Fail::ResetMidAnswer),
+        (OriginFault::Silence, Fail::Timeout),
     ];
     let origin = http("a");
     for (fault, fail) in rows {
-        origin.fault(Some(fault)).unwrap();
+        origin.set_fault(Some(fault)).unwrap();
         let mut plan = plan(&origin, "/");
         plan.requests = Some(16);
-        if fault == Fault::Silence {
+        if fault == OriginFault::Silence {
             plan.timeout = Duration::from_millis(50);
         }
         let report = run(plan);
         assert_eq!(report.count(fail), 16, "{fault:?}: {report:?}");
         assert_eq!(report.failed, 16);
     }
-    origin.fault(None).unwrap();
+    origin.set_fault(None).unwrap();
     assert_eq!(run(plan(&origin, "/")).failed, 0, "it recovers");
 }
 
 #[test]
 fn a_hung_origin_times_out_and_recovers() {
     let origin = http("a");
-    origin.hang(true).unwrap();
+    origin.set_hung(true).unwrap();
     let mut hanging = plan(&origin, "/");
     hanging.requests = Some(8);
     hanging.timeout = Duration::from_millis(50);
     assert_eq!(run(hanging).count(Fail::Timeout), 8);
-    origin.hang(false).unwrap();
+    origin.set_hung(false).unwrap();
     assert_eq!(run(plan(&origin, "/")).answered, 400);
 }
 
@@ -117,7 +121,7 @@ fn killed_in_mid_run_and_revived_on_the_same_port() {
     let origin = http("a");
     let mut plan = plan(&origin, "/");
     plan.requests = None;
-    let load = Load::start(plan).unwrap();
+    let load = LoadRun::start(plan).unwrap();
     until("answers", || load.report().answered > 100);
     origin.kill().unwrap();
     until("refusals", || load.report().count(Fail::Refused) > 3);
@@ -138,9 +142,9 @@ fn killed_in_mid_run_and_revived_on_the_same_port() {
 #[test]
 fn idle_connections_are_closed_and_that_fails_nothing() {
     let origin = http("a");
-    origin.idle_close(Some(Duration::from_millis(10))).unwrap();
+    origin.set_idle_close(Some(Duration::from_millis(10))).unwrap();
     let mut plan = plan(&origin, "/");
-    plan.pace = Pace::Closed { connections: 4, think: Duration::from_millis(60) };
+    plan.pace = LoadModel::Closed { connections: 4, think: Duration::from_millis(60) };
     plan.requests = Some(12);
     let report = run(plan);
     assert_eq!((report.answered, report.failed), (12, 0), "{report:?}");
@@ -150,19 +154,19 @@ fn idle_connections_are_closed_and_that_fails_nothing() {
 
 #[test]
 fn duplicates_are_seen_across_origins() {
-    let seen = Arc::new(Seen::default());
-    let origins: Vec<Origin> = ["a", "b"]
+    let seen = Arc::new(RequestIdLog::default());
+    let origins: Vec<TestOrigin> = ["a", "b"]
         .map(|name| {
-            let mut options = Options::new(name, Kind::Http { body: 8 });
-            options.seen = seen.clone();
-            Origin::start(options).unwrap()
+            let mut options = OriginOptions::new(name, OriginKind::Http { body: 8 });
+            options.request_log = seen.clone();
+            TestOrigin::start(options).unwrap()
         })
         .into();
     for origin in &origins {
         let mut plan = plan(origin, "/");
         let mut http = HttpPlan::get("lab", "/");
         (http.post_percent, http.first_id) = (25, Some(1_000));
-        plan.protocol = Protocol::Http(http);
+        plan.protocol = LoadProtocol::Http(http);
         assert_eq!(run(plan).answered, 400);
     }
     let arrivals = seen.arrivals();
@@ -174,14 +178,14 @@ fn duplicates_are_seen_across_origins() {
 fn open_loop_keeps_its_rate_and_counts_a_stall() {
     let origin = http("a");
     let mut plan = plan(&origin, "/");
-    plan.pace = Pace::Open { per_second: 500.0, connections: 4 };
+    plan.pace = LoadModel::Open { per_second: 500.0, connections: 4 };
     plan.requests = None;
-    let load = Load::start(plan).unwrap();
+    let load = LoadRun::start(plan).unwrap();
     until("answers", || load.report().answered > 20);
-    origin.hang(true).unwrap();
+    origin.set_hung(true).unwrap();
     let hung = load.report();
     until("asking in spite of the stall", || load.report().requests > hung.requests + 100);
-    origin.hang(false).unwrap();
+    origin.set_hung(false).unwrap();
     load.stopper().stop();
     let report = load.wait();
     adds_up(&report);
@@ -194,9 +198,9 @@ fn open_loop_keeps_its_rate_and_counts_a_stall() {
 fn a_reader_that_stalls_leaves_the_answer_in_flight() {
     let origin = http("a");
     let mut plan = plan(&origin, "/bytes/50000000");
-    plan.reading = Reading::Slow { bytes: 0, pause: Duration::from_secs(1) };
+    plan.reading = ReadSpeed::Slow { bytes: 0, pause: Duration::from_secs(1) };
     plan.grace = Duration::ZERO;
-    let load = Load::start(plan).unwrap();
+    let load = LoadRun::start(plan).unwrap();
     until("requests", || load.report().in_flight == 8 && origin.figures().requests == 8);
     load.stopper().stop();
     let report = load.wait();
@@ -216,10 +220,10 @@ fn refused_is_named_and_a_taken_port_is_an_error() {
         ErrorKind::AddrInUse,
         "the port stays reserved"
     );
-    let mut options = Options::new("b", Kind::Echo);
+    let mut options = OriginOptions::new("b", OriginKind::Echo);
     options.listen = http("c").address();
     let holder = TcpListener::bind(options.listen).unwrap();
-    assert!(Origin::start(options).is_err());
+    assert!(TestOrigin::start(options).is_err());
     drop(holder);
 }
 

@@ -16,9 +16,10 @@ use std::os::unix::fs::{DirBuilderExt, chown, symlink};
 use std::time::Duration;
 
 use files::TemporaryDir;
-use files::temporary::temporary_place;
+use files::temporary::temporary_root;
 use lab::net::{
-    Arms, BpfFs, Checksums, Layout, Namespace, Node, SERVICE_V4, Site, find, said, sweep,
+    BalancerArms, BpfFs, ChecksumMode, NetworkNamespace, SERVICE_V4, SiteHost, SiteLayout,
+    TestSite, find, run_command, sweep_orphans,
 };
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
@@ -31,11 +32,11 @@ fn is_root() -> bool {
     false
 }
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A greeting from one host to another, and back.
-fn greets(from: &Node, to: &Namespace, at: IpAddr) {
-    let listener = to.within(|| TcpListener::bind((at, 0)).unwrap()).unwrap();
+fn greets(from: &SiteHost, to: &NetworkNamespace, at: IpAddr) {
+    let listener = to.run_inside(|| TcpListener::bind((at, 0)).unwrap()).unwrap();
     let address: SocketAddr = listener.local_addr().unwrap();
     std::thread::scope(|scope| {
         let server = scope.spawn(|| {
@@ -45,16 +46,16 @@ fn greets(from: &Node, to: &Namespace, at: IpAddr) {
             stream.write_all(&got).unwrap();
             peer.ip()
         });
-        let echo = from.within(|| {
-            let mut stream = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
-            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let echo = from.run_inside(|| {
+            let mut stream = TcpStream::connect_timeout(&address, WAIT_TIMEOUT).unwrap();
+            stream.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();
             stream.write_all(b"hello").unwrap();
             let mut got = [0; 5];
             stream.read_exact(&mut got).unwrap();
             got
         });
         assert_eq!(&echo.unwrap(), b"hello");
-        assert_eq!(server.join().unwrap(), from.host.like(at));
+        assert_eq!(server.join().unwrap(), from.host.address_like(at));
     });
 }
 
@@ -63,11 +64,19 @@ fn everyone_reaches_everyone_in_both_versions() {
     if !is_root() {
         return;
     }
-    for (arms, checksums, mtu) in
-        [(Arms::One, Checksums::Computed, 1500), (Arms::Two, Checksums::Offloaded, 9000)]
-    {
-        let layout = Layout { near: 1, far: 1, mtu, arms, checksums, ..Layout::default() };
-        let site = Site::open(&layout).unwrap();
+    for (arms, checksums, mtu) in [
+        (BalancerArms::One, ChecksumMode::Computed, 1500),
+        (BalancerArms::Two, ChecksumMode::Offloaded, 9000),
+    ] {
+        let layout = SiteLayout {
+            local_servers: 1,
+            remote_servers: 1,
+            mtu,
+            arms,
+            checksums,
+            ..SiteLayout::default()
+        };
+        let site = TestSite::open(&layout).unwrap();
         let ends = site.servers.iter().chain([&site.balancer]);
         for node in ends {
             greets(&site.client, node, node.host.v4.into());
@@ -97,9 +106,9 @@ fn pins_are_kept_while_the_file_system_is_and_a_killed_run_is_swept_up() {
 
     // As left by a process with a number beyond the largest.
     let name = format!("sylab-4194305-1-{}-client", std::process::id());
-    said(std::process::Command::new(find("ip")).args(["netns", "add", &name])).unwrap();
-    let living = Namespace::new("client").unwrap();
-    sweep();
+    run_command(std::process::Command::new(find("ip")).args(["netns", "add", &name])).unwrap();
+    let living = NetworkNamespace::new("client").unwrap();
+    sweep_orphans();
     assert!(!std::path::Path::new("/run/netns").join(&name).exists());
     assert!(living.file().exists());
 }
@@ -115,7 +124,7 @@ fn what_another_user_planted_under_a_name_of_a_dead_run_is_neither_unmounted_nor
     mount("tmpfs", &disk, "tmpfs", MountFlags::empty(), None).unwrap();
     std::fs::write(disk.join("data"), "kept").unwrap();
 
-    let place = temporary_place().unwrap();
+    let place = temporary_root().unwrap();
     let planted = |role: &str| place.join(format!("sylab-4194305-1-{}-{role}", std::process::id()));
     let (link, dir, mine) = (planted("bpf"), planted("study"), planted("pass"));
     symlink(&disk, &link).unwrap();
@@ -129,7 +138,7 @@ fn what_another_user_planted_under_a_name_of_a_dead_run_is_neither_unmounted_nor
     DirBuilder::new().mode(0o700).create(&pins).unwrap();
     mount("bpf", &pins, "bpf", MountFlags::empty(), None).unwrap();
 
-    let swept = sweep().file_systems;
+    let swept = sweep_orphans().file_systems;
     let (followed, kept) = (disk.join("data").exists(), dir.join("data").exists());
     let (left, gone) = (link.is_symlink(), !mine.exists() && !pins.exists());
     std::fs::remove_file(&link).unwrap();

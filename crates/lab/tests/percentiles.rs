@@ -14,7 +14,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use lab::load::{HttpPlan, Load, Pace, Plan, Protocol};
+use lab::load::{HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadRun};
 
 const RATE: u64 = 200;
 const SECONDS: u64 = 20;
@@ -76,10 +76,10 @@ fn percentiles_of_a_known_distribution_are_right() {
         });
         let mut http = HttpPlan::get("lab", "/");
         http.first_id = Some(0);
-        let mut plan = Plan::new(address, Protocol::Http(http), CONNECTIONS);
-        plan.pace = Pace::Open { per_second: RATE as f64, connections: CONNECTIONS };
+        let mut plan = LoadPlan::new(address, LoadProtocol::Http(http), CONNECTIONS);
+        plan.pace = LoadModel::Open { per_second: RATE as f64, connections: CONNECTIONS };
         plan.time = Some(Duration::from_secs(SECONDS));
-        let report = Load::start(plan).unwrap().wait();
+        let report = LoadRun::start(plan).unwrap().wait();
         // What the listener still waits for.
         for _ in report.connects..CONNECTIONS as u64 {
             drop(TcpStream::connect(address));

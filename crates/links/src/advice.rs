@@ -3,26 +3,26 @@
 
 use std::time::Duration;
 
-use crate::equal::{ALIKE, LONGEST};
-use crate::train::Rate;
+use crate::delay_equalizer::{ALIKE, LONGEST};
+use crate::packet_train::MeasuredRate;
 
 /// A loss from which a link slows streams down: TCP's rate falls with its square root.
 pub const LOSSY: f64 = 0.01;
 
 /// What is known.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct AdviceInput {
     /// The kernel can bond links itself.
     pub bonding: bool,
     /// The kernel speaks MPTCP.
     pub mptcp: bool,
     /// Bundles in force.
-    pub bundles: Vec<Bundle>,
+    pub bundles: Vec<BundleFacts>,
 }
 
 /// A bundle.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bundle {
+pub struct BundleFacts {
     /// Its name.
     pub name: String,
     /// Its policy, as written.
@@ -32,25 +32,25 @@ pub struct Bundle {
     /// Silence after which a flow may change links.
     pub gap: Option<Duration>,
     /// Its links.
-    pub links: Vec<Link>,
+    pub links: Vec<LinkFacts>,
 }
 
 /// A link.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Link {
+pub struct LinkFacts {
     /// Its interface.
     pub interface: String,
     /// Why it is dead, in a sentence.
-    pub dead: Option<String>,
+    pub down_reason: Option<String>,
     /// Share of questions without an answer, 0–1.
     pub loss: f64,
     /// How long its packets are held.
-    pub held: Duration,
+    pub hold_time: Duration,
     /// Reverse path filtering: 1 drops what comes by another link than answers would take. `None`: there is no such
     /// interface.
-    pub filter: Option<u8>,
+    pub reverse_path_filter: Option<u8>,
     /// What it carries, if that was measured.
-    pub rate: Option<Rate>,
+    pub rate: Option<MeasuredRate>,
     /// Its share, as written.
     pub capacity: Option<u64>,
     /// It belongs to another device, which takes what comes by it: a bond, a bridge.
@@ -59,24 +59,24 @@ pub struct Link {
 
 /// How a finding is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FindingSeverity {
     /// As it should be.
     Good,
     /// To be mended.
-    Wrong,
+    Problem,
     /// To be known.
     Note,
 }
 
 /// Something found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct LinkFinding {
     /// How it is meant.
-    pub verdict: Verdict,
+    pub severity: FindingSeverity,
     /// What it is about: a bundle, a link, the kernel.
-    pub about: String,
+    pub subject: String,
     /// What was found.
-    pub found: String,
+    pub observation: String,
     /// What follows.
     pub advice: String,
     /// What mends it, for a root shell.
@@ -84,9 +84,9 @@ pub struct Finding {
 }
 
 /// Everything that was found.
-pub fn examine(facts: &Facts) -> Vec<Finding> {
+pub fn find_problems(facts: &AdviceInput) -> Vec<LinkFinding> {
     let mut out = vec![
-        note(
+        note_finding(
             "kernel",
             if facts.bonding { "it can bond links itself" } else { "it cannot bond links itself" },
             if facts.bonding {
@@ -95,7 +95,7 @@ pub fn examine(facts: &Facts) -> Vec<Finding> {
                 "LACP cannot be had here: bundles do without it"
             },
         ),
-        note(
+        note_finding(
             "kernel",
             if facts.mptcp { "it speaks MPTCP" } else { "it does not speak MPTCP" },
             if facts.mptcp {
@@ -106,26 +106,26 @@ pub fn examine(facts: &Facts) -> Vec<Finding> {
         ),
     ];
     for bundle in &facts.bundles {
-        out.push(order(bundle));
-        out.extend(bundle.links.iter().flat_map(|link| of_link(bundle, link)));
+        out.push(order_finding(bundle));
+        out.extend(bundle.links.iter().flat_map(|link| link_findings(bundle, link)));
     }
     out
 }
 
 /// Whether order is kept, and what would be better.
-fn order(bundle: &Bundle) -> Finding {
-    let Bundle { name, policy, skew, gap, links } = bundle;
+fn order_finding(bundle: &BundleFacts) -> LinkFinding {
+    let BundleFacts { name, policy, skew, gap, links } = bundle;
     let about = format!("bundle {name}");
     let found = format!("{policy}, its links differ by {:.1} ms", skew.as_secs_f64() * 1e3);
-    let held = links.iter().any(|link| !link.held.is_zero());
-    let wrong = |advice: &str| Finding {
-        verdict: Verdict::Wrong,
-        about: about.clone(),
-        found: found.clone(),
+    let held = links.iter().any(|link| !link.hold_time.is_zero());
+    let wrong = |advice: &str| LinkFinding {
+        severity: FindingSeverity::Problem,
+        subject: about.clone(),
+        observation: found.clone(),
         advice: advice.to_owned(),
         commands: Vec::new(),
     };
-    let good = |advice: &str| Finding { verdict: Verdict::Good, ..wrong(advice) };
+    let good = |advice: &str| LinkFinding { severity: FindingSeverity::Good, ..wrong(advice) };
     match policy.as_str() {
         "round-robin" if *skew < ALIKE => good("streams use all links together, in order"),
         "round-robin" if held => good("packets of shorter links are held: order is kept"),
@@ -145,14 +145,20 @@ fn order(bundle: &Bundle) -> Finding {
     }
 }
 
-fn of_link(bundle: &Bundle, link: &Link) -> Vec<Finding> {
+fn link_findings(bundle: &BundleFacts, link: &LinkFacts) -> Vec<LinkFinding> {
     let about = format!("{} of bundle {}", link.interface, bundle.name);
     let mut out = Vec::new();
     let mut wrong = |found: String, advice: &str, commands: Vec<String>| {
         let (about, advice) = (about.clone(), advice.to_owned());
-        out.push(Finding { verdict: Verdict::Wrong, about, found, advice, commands });
+        out.push(LinkFinding {
+            severity: FindingSeverity::Problem,
+            subject: about,
+            observation: found,
+            advice,
+            commands,
+        });
     };
-    if let Some(why) = &link.dead {
+    if let Some(why) = &link.down_reason {
         wrong(why.clone(), "it has no packets until it lives", Vec::new());
     } else if link.loss >= LOSSY {
         let found = format!("{:.1} % of questions were lost", link.loss * 100.0);
@@ -166,7 +172,7 @@ fn of_link(bundle: &Bundle, link: &Link) -> Vec<Finding> {
         let found = format!("it belongs to {master}");
         wrong(found, "what comes by it is taken there: name that interface instead", Vec::new());
     }
-    if link.filter == Some(1) {
+    if link.reverse_path_filter == Some(1) {
         let set = |what: &str| format!("sysctl -w net.ipv4.conf.{what}.rp_filter=0");
         let commands = vec![set("all"), set(&link.interface)];
         wrong("rp_filter 1".to_owned(), "what the far end sends over it is dropped here", commands);
@@ -175,16 +181,21 @@ fn of_link(bundle: &Bundle, link: &Link) -> Vec<Finding> {
         let carries =
             link.rate.map_or_else(String::new, |rate| format!(", carries {rate} there and back"));
         let found = format!("it lives, loses {:.1} %{carries}", link.loss * 100.0);
-        out.push(Finding { verdict: Verdict::Good, about, found, ..note("", "", "") });
+        out.push(LinkFinding {
+            severity: FindingSeverity::Good,
+            subject: about,
+            observation: found,
+            ..note_finding("", "", "")
+        });
     }
     out
 }
 
-fn note(about: &str, found: &str, advice: &str) -> Finding {
-    Finding {
-        verdict: Verdict::Note,
-        about: about.to_owned(),
-        found: found.to_owned(),
+fn note_finding(about: &str, found: &str, advice: &str) -> LinkFinding {
+    LinkFinding {
+        severity: FindingSeverity::Note,
+        subject: about.to_owned(),
+        observation: found.to_owned(),
         advice: advice.to_owned(),
         commands: Vec::new(),
     }
@@ -194,10 +205,13 @@ fn note(about: &str, found: &str, advice: &str) -> Finding {
 mod tests {
     use super::*;
 
-    fn bundle(policy: &str, skew_ms: u64, change: impl Fn(&mut Bundle)) -> Facts {
-        let link =
-            |name: &str| Link { interface: name.to_owned(), filter: Some(0), ..Link::default() };
-        let mut bundle = Bundle {
+    fn bundle(policy: &str, skew_ms: u64, change: impl Fn(&mut BundleFacts)) -> AdviceInput {
+        let link = |name: &str| LinkFacts {
+            interface: name.to_owned(),
+            reverse_path_filter: Some(0),
+            ..LinkFacts::default()
+        };
+        let mut bundle = BundleFacts {
             name: "up".to_owned(),
             policy: policy.to_owned(),
             skew: Duration::from_millis(skew_ms),
@@ -205,19 +219,20 @@ mod tests {
             links: vec![link("eth1"), link("eth2")],
         };
         change(&mut bundle);
-        Facts { bundles: vec![bundle], ..Facts::default() }
+        AdviceInput { bundles: vec![bundle], ..AdviceInput::default() }
     }
 
-    fn wrong(facts: &Facts) -> Vec<(String, String)> {
-        let all = examine(facts).into_iter().filter(|one| one.verdict == Verdict::Wrong);
-        all.map(|one| (one.about, one.found)).collect()
+    fn wrong(facts: &AdviceInput) -> Vec<(String, String)> {
+        let all =
+            find_problems(facts).into_iter().filter(|one| one.severity == FindingSeverity::Problem);
+        all.map(|one| (one.subject, one.observation)).collect()
     }
 
     #[test]
     fn rows() {
-        let none = |_: &mut Bundle| ();
-        let held = |one: &mut Bundle| one.links[0].held = Duration::from_millis(8);
-        let short = |one: &mut Bundle| one.gap = Some(Duration::from_millis(2));
+        let none = |_: &mut BundleFacts| ();
+        let held = |one: &mut BundleFacts| one.links[0].hold_time = Duration::from_millis(8);
+        let short = |one: &mut BundleFacts| one.gap = Some(Duration::from_millis(2));
         assert_eq!(wrong(&bundle("hash", 9, none)), []);
         assert_eq!(wrong(&bundle("round-robin", 0, none)), []);
         assert_eq!(wrong(&bundle("round-robin", 8, held)), []);
@@ -233,8 +248,8 @@ mod tests {
     #[test]
     fn links_are_named_with_what_mends_them() {
         let facts = bundle("hash", 0, |one| {
-            one.links[0].filter = Some(1);
-            one.links[1].dead = Some("eth2 has no carrier".to_owned());
+            one.links[0].reverse_path_filter = Some(1);
+            one.links[1].down_reason = Some("eth2 has no carrier".to_owned());
         });
         let of = |name: &str| format!("{name} of bundle up");
         assert_eq!(
@@ -244,9 +259,9 @@ mod tests {
                 (of("eth2"), "eth2 has no carrier".to_owned())
             ]
         );
-        let all = examine(&facts);
+        let all = find_problems(&facts);
         let mends =
-            all.iter().find(|one| one.found == "rp_filter 1").map(|one| one.commands.clone());
+            all.iter().find(|one| one.observation == "rp_filter 1").map(|one| one.commands.clone());
         let set = ["all", "eth1"].map(|what| format!("sysctl -w net.ipv4.conf.{what}.rp_filter=0"));
         assert_eq!(mends, Some(set.to_vec()));
         let lossy = bundle("hash", 0, |one| one.links[0].loss = 0.02);

@@ -1,10 +1,10 @@
 //! What the kernel's own bonding has, as it tells in /proc/net/bonding, and what is to be said of it. Pure: the text goes in.
 
-use crate::advice::{Finding, Verdict};
+use crate::advice::{FindingSeverity, LinkFinding};
 
 /// A bond of the kernel's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bond {
+pub struct KernelBond {
     /// Its interface.
     pub name: String,
     /// Its mode, as the kernel writes it.
@@ -18,8 +18,8 @@ pub struct Bond {
 }
 
 /// Reads a file of /proc/net/bonding.
-pub fn read(name: &str, text: &str) -> Bond {
-    let mut bond = Bond { name: name.to_owned(), ..Bond::default() };
+pub fn read(name: &str, text: &str) -> KernelBond {
+    let mut bond = KernelBond { name: name.to_owned(), ..KernelBond::default() };
     let (mut ports, mut partner) = (0, false);
     for line in text.lines() {
         let Some((key, value)) = line.trim().split_once(':') else { continue };
@@ -46,12 +46,12 @@ pub fn read(name: &str, text: &str) -> Bond {
 }
 
 /// What is to be said of it.
-pub fn findings(bond: &Bond) -> Vec<Finding> {
+pub fn findings(bond: &KernelBond) -> Vec<LinkFinding> {
     let about = format!("bond {}", bond.name);
-    let say = |verdict, found: String, advice: &str, commands: Vec<String>| Finding {
-        verdict,
-        about: about.clone(),
-        found,
+    let say = |verdict, found: String, advice: &str, commands: Vec<String>| LinkFinding {
+        severity: verdict,
+        subject: about.clone(),
+        observation: found,
         advice: advice.to_owned(),
         commands,
     };
@@ -60,17 +60,22 @@ pub fn findings(bond: &Bond) -> Vec<Finding> {
         bond.links.iter().filter(|(_, up)| !up).map(|(name, _)| name.as_str()).collect();
     if !down.is_empty() {
         let found = format!("{} down", down.join(", "));
-        out.push(say(Verdict::Wrong, found, "look at its cable and the switch's port", Vec::new()));
+        out.push(say(
+            FindingSeverity::Problem,
+            found,
+            "look at its cable and the switch's port",
+            Vec::new(),
+        ));
     }
     match bond.lacp {
         Some((_, false)) => out.push(say(
-            Verdict::Wrong,
+            FindingSeverity::Problem,
             "no switch answers by LACP".to_owned(),
             "only one link is used: set the switch's ports up for LACP (802.3ad), or use a bundle",
             Vec::new(),
         )),
         Some((ports, true)) if ports < bond.links.len() - down.len() => out.push(say(
-            Verdict::Wrong,
+            FindingSeverity::Problem,
             format!("{ports} of {} links are in use", bond.links.len()),
             "the switch takes the others for something else: all must lead to one switch, or one stack",
             Vec::new(),
@@ -81,7 +86,7 @@ pub fn findings(bond: &Bond) -> Vec<Finding> {
     if by_hash && bond.hash.as_deref() == Some("layer2") {
         let set = format!("ip link set {} type bond xmit_hash_policy layer3+4", bond.name);
         out.push(say(
-            Verdict::Note,
+            FindingSeverity::Note,
             "links are chosen by link addresses".to_owned(),
             "all that goes to one router takes one link",
             vec![set],
@@ -89,7 +94,7 @@ pub fn findings(bond: &Bond) -> Vec<Finding> {
     }
     if bond.mode.contains("round-robin") {
         out.push(say(
-            Verdict::Note,
+            FindingSeverity::Note,
             "packets take turns".to_owned(),
             "they overtake each other where links differ: a bundle with `equalise` keeps their order",
             Vec::new(),
@@ -97,7 +102,7 @@ pub fn findings(bond: &Bond) -> Vec<Finding> {
     }
     if out.is_empty() {
         out.push(say(
-            Verdict::Good,
+            FindingSeverity::Good,
             format!("{}, {} links", bond.mode, bond.links.len()),
             "it suffices where a hash is enough; a bundle may have it as one of its links",
             Vec::new(),
@@ -137,7 +142,7 @@ mod tests {
 
     fn wrong(text: &str) -> Vec<String> {
         let all = findings(&read("bond0", text)).into_iter();
-        all.filter(|one| one.verdict != Verdict::Good).map(|one| one.found).collect()
+        all.filter(|one| one.severity != FindingSeverity::Good).map(|one| one.observation).collect()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A far end that is a balancer too hears the questions, and may be told in one of them that a link has lost its carrier. For
 //! everybody else that is a question like others.
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 
 /// Types of question and answer.
 const V4: (u8, u8) = (8, 0);
@@ -17,41 +17,41 @@ const DOWN: [u8; 8] = *b"SLY-DOWN";
 
 /// A question, or the answer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Echo {
+pub struct EchoRequest {
     /// Whose: answers to others are not ours.
     pub token: u64,
     /// Counts questions.
     pub number: u16,
     /// When it was sent.
-    pub sent: Moment,
+    pub sent: MonotonicTime,
 }
 
 /// A question of somebody else's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ReceivedEcho {
     /// The question; its time is of the asker's clock.
-    pub echo: Echo,
+    pub echo: EchoRequest,
     /// The word of questions by a link that has no carrier at the asker.
-    pub down: Option<u64>,
+    pub reports_link_down: Option<u64>,
 }
 
-impl Echo {
+impl EchoRequest {
     /// The question as an ICMP message; the kernel computes the checksum of version 6.
-    pub fn question(&self, v6: bool) -> Vec<u8> {
-        self.long(v6, 0)
+    pub fn to_request(&self, v6: bool) -> Vec<u8> {
+        self.to_padded_request(v6, 0)
     }
 
     /// The same, with so many bytes at least.
-    pub fn long(&self, v6: bool, bytes: usize) -> Vec<u8> {
-        self.with(v6, &[], bytes)
+    pub fn to_padded_request(&self, v6: bool, bytes: usize) -> Vec<u8> {
+        self.encode(v6, &[], bytes)
     }
 
     /// The question that tells of a link without a carrier, by the word of that link's questions.
-    pub fn notice(&self, v6: bool, down: u64) -> Vec<u8> {
-        self.with(v6, &[DOWN, down.to_be_bytes()].concat(), 0)
+    pub fn to_down_notice(&self, v6: bool, down: u64) -> Vec<u8> {
+        self.encode(v6, &[DOWN, down.to_be_bytes()].concat(), 0)
     }
 
-    fn with(&self, v6: bool, more: &[u8], bytes: usize) -> Vec<u8> {
+    fn encode(&self, v6: bool, more: &[u8], bytes: usize) -> Vec<u8> {
         let kind = if v6 { V6.0 } else { V4.0 };
         let [high, low] = self.number.to_be_bytes();
         let [.., a, b] = self.token.to_be_bytes();
@@ -70,24 +70,24 @@ impl Echo {
 
     /// Reads what a raw socket received: with the IP header for version 4, without for version 6. `None`: something
     /// else.
-    pub fn answer(bytes: &[u8], v6: bool) -> Option<Echo> {
-        read(message(bytes, v6)?, if v6 { V6.1 } else { V4.1 })
+    pub fn parse_reply(bytes: &[u8], v6: bool) -> Option<EchoRequest> {
+        parse_echo(icmp_message(bytes, v6)?, if v6 { V6.1 } else { V4.1 })
     }
 }
 
-impl Asked {
+impl ReceivedEcho {
     /// Reads what a raw socket received, likewise. `None`: it is no question.
-    pub fn read(bytes: &[u8], v6: bool) -> Option<Asked> {
-        let message = message(bytes, v6)?;
-        let echo = read(message, if v6 { V6.0 } else { V4.0 })?;
+    pub fn read(bytes: &[u8], v6: bool) -> Option<ReceivedEcho> {
+        let message = icmp_message(bytes, v6)?;
+        let echo = parse_echo(message, if v6 { V6.0 } else { V4.0 })?;
         let more = &message[HEADER + PAYLOAD..];
         let down = more.strip_prefix(&DOWN).and_then(|rest| rest.first_chunk());
-        Some(Asked { echo, down: down.map(|word| u64::from_be_bytes(*word)) })
+        Some(ReceivedEcho { echo, reports_link_down: down.map(|word| u64::from_be_bytes(*word)) })
     }
 }
 
 /// The ICMP message of what a raw socket received.
-fn message(bytes: &[u8], v6: bool) -> Option<&[u8]> {
+fn icmp_message(bytes: &[u8], v6: bool) -> Option<&[u8]> {
     if v6 {
         return Some(bytes);
     }
@@ -95,7 +95,7 @@ fn message(bytes: &[u8], v6: bool) -> Option<&[u8]> {
     bytes.get(usize::from(words) * 4..)
 }
 
-fn read(message: &[u8], kind: u8) -> Option<Echo> {
+fn parse_echo(message: &[u8], kind: u8) -> Option<EchoRequest> {
     if message.len() < HEADER + PAYLOAD || message[0] != kind || message[1] != 0 {
         return None;
     }
@@ -104,10 +104,10 @@ fn read(message: &[u8], kind: u8) -> Option<Echo> {
         eight.copy_from_slice(&message[at..at + 8]);
         u64::from_be_bytes(eight)
     };
-    Some(Echo {
+    Some(EchoRequest {
         token: word(HEADER),
         number: u16::from_be_bytes([message[6], message[7]]),
-        sent: Moment(word(HEADER + 8)),
+        sent: MonotonicTime(word(HEADER + 8)),
     })
 }
 
@@ -127,51 +127,51 @@ mod tests {
 
     use super::*;
 
-    fn answered(echo: Echo, v6: bool) -> Vec<u8> {
-        let mut message = echo.question(v6);
+    fn answered(echo: EchoRequest, v6: bool) -> Vec<u8> {
+        let mut message = echo.to_request(v6);
         message[0] = if v6 { V6.1 } else { V4.1 };
         if v6 { message } else { [&[0x45; 20][..], &message].concat() }
     }
 
     #[test]
     fn the_checksum_holds() {
-        let echo = Echo { token: 0x0102_0304_0506_0708, number: 9, sent: Moment(77) };
-        assert_eq!(checksum(&echo.question(false)), 0);
-        let long = echo.long(false, 1_481);
+        let echo = EchoRequest { token: 0x0102_0304_0506_0708, number: 9, sent: MonotonicTime(77) };
+        assert_eq!(checksum(&echo.to_request(false)), 0);
+        let long = echo.to_padded_request(false, 1_481);
         assert_eq!(
             (checksum(&long), long.len(), &long[8..24]),
-            (0, 1_480, &echo.question(false)[8..])
+            (0, 1_480, &echo.to_request(false)[8..])
         );
     }
 
     proptest! {
         #[test]
         fn what_was_asked_comes_back(token: u64, number: u16, sent: u64, v6: bool) {
-            let echo = Echo { token, number, sent: Moment(sent) };
-            prop_assert_eq!(Echo::answer(&answered(echo, v6), v6), Some(echo));
-            prop_assert_eq!(Echo::answer(&echo.question(v6), v6), None, "a question is no answer");
+            let echo = EchoRequest { token, number, sent: MonotonicTime(sent) };
+            prop_assert_eq!(EchoRequest::parse_reply(&answered(echo, v6), v6), Some(echo));
+            prop_assert_eq!(EchoRequest::parse_reply(&echo.to_request(v6), v6), None, "a question is no answer");
         }
 
         #[test]
         fn a_notice_is_a_question_that_names_a_link(token: u64, number: u16, sent: u64, down: u64, v6: bool) {
-            let echo = Echo { token, number, sent: Moment(sent) };
+            let echo = EchoRequest { token, number, sent: MonotonicTime(sent) };
             let came = |message: Vec<u8>| if v6 { message } else { [&[0x45; 20][..], &message].concat() };
-            let notice = echo.notice(v6, down);
+            let notice = echo.to_down_notice(v6, down);
             prop_assert!(v6 || checksum(&notice) == 0);
-            prop_assert_eq!(Asked::read(&came(notice), v6), Some(Asked { echo, down: Some(down) }));
+            prop_assert_eq!(ReceivedEcho::read(&came(notice), v6), Some(ReceivedEcho { echo, reports_link_down: Some(down) }));
             // Whoever knows no notices answers it like any question, and the answer is read like any.
-            let mut answer = echo.notice(v6, down);
+            let mut answer = echo.to_down_notice(v6, down);
             answer[0] = if v6 { V6.1 } else { V4.1 };
-            prop_assert_eq!(Echo::answer(&came(answer), v6), Some(echo));
-            for plain in [echo.question(v6), echo.long(v6, 1_400)] {
-                prop_assert_eq!(Asked::read(&came(plain), v6), Some(Asked { echo, down: None }));
+            prop_assert_eq!(EchoRequest::parse_reply(&came(answer), v6), Some(echo));
+            for plain in [echo.to_request(v6), echo.to_padded_request(v6, 1_400)] {
+                prop_assert_eq!(ReceivedEcho::read(&came(plain), v6), Some(ReceivedEcho { echo, reports_link_down: None }));
             }
-            prop_assert_eq!(Asked::read(&answered(echo, v6), v6), None, "an answer is no question");
+            prop_assert_eq!(ReceivedEcho::read(&answered(echo, v6), v6), None, "an answer is no question");
         }
 
         #[test]
         fn nothing_received_is_trusted(bytes in prop::collection::vec(any::<u8>(), 0..80), v6: bool) {
-            let _ = (Echo::answer(&bytes, v6), Asked::read(&bytes, v6));
+            let _ = (EchoRequest::parse_reply(&bytes, v6), ReceivedEcho::read(&bytes, v6));
         }
     }
 }

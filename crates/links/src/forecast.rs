@@ -3,9 +3,9 @@
 
 use model::config::LinkPolicy;
 
-use crate::advice::{Bundle, Finding, Verdict};
-use crate::equal::{ALIKE, LONGEST};
-use crate::train::shown;
+use crate::advice::{BundleFacts, FindingSeverity, LinkFinding};
+use crate::delay_equalizer::{ALIKE, LONGEST};
+use crate::packet_train::format_rate;
 
 /// A share that differs from the rate's by more leaves a link idle.
 const UNEVEN: f64 = 0.25;
@@ -14,21 +14,21 @@ const BETTER: f64 = 1.2;
 
 /// What a policy would give, bits a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gives {
+pub struct PolicyForecast {
     /// The policy.
     pub policy: LinkPolicy,
     /// One stream; `None`: it is ruined, for its packets overtake each other.
-    pub one: Option<f64>,
+    pub single_flow: Option<f64>,
     /// Many flows.
-    pub many: f64,
+    pub many_flows: f64,
     /// Of some link only a bound is known: it may give more.
     pub at_least: bool,
 }
 
 /// What each policy would give over these links; nothing while the rate of one is not known. `equalise`: packets of shorter
 /// links may be held.
-pub fn gives(bundle: &Bundle, equalise: bool) -> Vec<Gives> {
-    let links = || bundle.links.iter().filter(|link| link.dead.is_none());
+pub fn forecast_policies(bundle: &BundleFacts, equalise: bool) -> Vec<PolicyForecast> {
+    let links = || bundle.links.iter().filter(|link| link.down_reason.is_none());
     let rates: Vec<f64> = links().filter_map(|link| Some(link.rate?.bits as f64)).collect();
     if rates.is_empty() || rates.len() < links().count() {
         return Vec::new();
@@ -41,7 +41,8 @@ pub fn gives(bundle: &Bundle, equalise: bool) -> Vec<Gives> {
     let single = least(&mut rates.iter().copied());
     let in_order = bundle.skew < ALIKE || equalise && bundle.skew <= LONGEST;
     let at_least = links().any(|link| link.rate.is_some_and(|rate| rate.at_least));
-    let of = |policy, one, many| Gives { policy, one, many, at_least };
+    let of =
+        |policy, one, many| PolicyForecast { policy, single_flow: one, many_flows: many, at_least };
     vec![
         of(LinkPolicy::Failover, Some(rates[0]), rates[0]),
         of(LinkPolicy::Hash, Some(single), together),
@@ -51,39 +52,39 @@ pub fn gives(bundle: &Bundle, equalise: bool) -> Vec<Gives> {
 }
 
 /// What is to be said of a bundle whose links were measured.
-pub fn findings(bundle: &Bundle, mptcp: bool) -> Vec<Finding> {
+pub fn findings(bundle: &BundleFacts, mptcp: bool) -> Vec<LinkFinding> {
     let about = format!("bundle {}", bundle.name);
-    let say = |verdict, found: String, advice: String| Finding {
-        verdict,
-        about: about.clone(),
-        found,
+    let say = |verdict, found: String, advice: String| LinkFinding {
+        severity: verdict,
+        subject: about.clone(),
+        observation: found,
         advice,
         commands: Vec::new(),
     };
-    let mut out: Vec<Finding> = shares(bundle)
+    let mut out: Vec<LinkFinding> = idle_link_shares(bundle)
         .into_iter()
-        .map(|(found, advice)| say(Verdict::Note, found, advice))
+        .map(|(found, advice)| say(FindingSeverity::Note, found, advice))
         .collect();
-    let gives = gives(bundle, true);
+    let gives = forecast_policies(bundle, true);
     out.extend(gives.iter().map(|one| {
         let found = format!(
             "{} would give one stream {}{}, many {}",
             one.policy.name(),
-            if one.at_least && one.one.is_some() { "at least " } else { "" },
-            one.one.map_or_else(|| "less than one link".to_owned(), shown),
-            shown(one.many)
+            if one.at_least && one.single_flow.is_some() { "at least " } else { "" },
+            one.single_flow.map_or_else(|| "less than one link".to_owned(), format_rate),
+            format_rate(one.many_flows)
         );
-        say(Verdict::Note, found, String::new())
+        say(FindingSeverity::Note, found, String::new())
     }));
-    if let Some(advice) = recommended(bundle, &gives, mptcp) {
+    if let Some(advice) = recommended_policy(bundle, &gives, mptcp) {
         let found = format!("{} is in force", bundle.policy);
-        out.push(say(Verdict::Note, found, advice));
+        out.push(say(FindingSeverity::Note, found, advice));
     }
     out
 }
 
 /// Shares that leave a link idle.
-fn shares(bundle: &Bundle) -> Option<(String, String)> {
+fn idle_link_shares(bundle: &BundleFacts) -> Option<(String, String)> {
     let known = || {
         bundle.links.iter().filter_map(|link| Some((link.rate?.bits, link.capacity.unwrap_or(1))))
     };
@@ -99,22 +100,25 @@ fn shares(bundle: &Bundle) -> Option<(String, String)> {
     if !told || bundle.policy == LinkPolicy::Failover.name() || !known().any(off) {
         return None;
     }
-    let carries = bundle
-        .links
-        .iter()
-        .filter_map(|link| Some(format!("{} {}", link.interface, shown(link.rate?.bits as f64))));
+    let carries = bundle.links.iter().filter_map(|link| {
+        Some(format!("{} {}", link.interface, format_rate(link.rate?.bits as f64)))
+    });
     Some((
         format!("its links carry {}", carries.collect::<Vec<_>>().join(", ")),
         "their shares are others, so that one is full while another has room: give each its `capacity`".to_owned(),
     ))
 }
 
-fn recommended(bundle: &Bundle, gives: &[Gives], mptcp: bool) -> Option<String> {
+fn recommended_policy(
+    bundle: &BundleFacts,
+    gives: &[PolicyForecast],
+    mptcp: bool,
+) -> Option<String> {
     let of = |name: &str| gives.iter().find(|one| one.policy.name() == name);
     let (now, turns) = (of(&bundle.policy)?, of(LinkPolicy::RoundRobin.name())?);
     let also = if mptcp { ", or `socket.mptcp` at both ends" } else { "" };
-    let most = gives.iter().map(|one| one.many).fold(0.0, f64::max);
-    let (one, alone) = (turns.one, now.one.unwrap_or(0.0));
+    let most = gives.iter().map(|one| one.many_flows).fold(0.0, f64::max);
+    let (one, alone) = (turns.single_flow, now.single_flow.unwrap_or(0.0));
     Some(match one {
         Some(one) if one > alone * BETTER => {
             let held = if bundle.skew < ALIKE { "" } else { " with `equalise`" };
@@ -122,7 +126,7 @@ fn recommended(bundle: &Bundle, gives: &[Gives], mptcp: bool) -> Option<String> 
         }
         None if now.policy == LinkPolicy::RoundRobin => format!("`policy = \"flowlet\"`{also}"),
         None if mptcp => "for few long streams `socket.mptcp` at both ends: links differ too much to be equalised".to_owned(),
-        _ if now.many * BETTER < most => "`policy = \"flowlet\"` would use all links".to_owned(),
+        _ if now.many_flows * BETTER < most => "`policy = \"flowlet\"` would use all links".to_owned(),
         _ => "nothing would give more".to_owned(),
     })
 }
@@ -132,17 +136,17 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::advice::Link;
-    use crate::train::Rate;
+    use crate::advice::LinkFacts;
+    use crate::packet_train::MeasuredRate;
 
-    fn bundle(policy: &str, skew_ms: u64, links: &[(u64, Option<u64>)]) -> Bundle {
-        let link = |(number, (mbit, capacity)): (usize, &(u64, Option<u64>))| Link {
+    fn bundle(policy: &str, skew_ms: u64, links: &[(u64, Option<u64>)]) -> BundleFacts {
+        let link = |(number, (mbit, capacity)): (usize, &(u64, Option<u64>))| LinkFacts {
             interface: format!("eth{number}"),
-            rate: Some(Rate { bits: mbit * 1_000_000, at_least: false }),
+            rate: Some(MeasuredRate { bits: mbit * 1_000_000, at_least: false }),
             capacity: *capacity,
-            ..Link::default()
+            ..LinkFacts::default()
         };
-        Bundle {
+        BundleFacts {
             name: "up".to_owned(),
             policy: policy.to_owned(),
             skew: Duration::from_millis(skew_ms),
@@ -151,42 +155,42 @@ mod tests {
         }
     }
 
-    fn of(gives: &[Gives], policy: LinkPolicy) -> (Option<u64>, u64) {
+    fn of(gives: &[PolicyForecast], policy: LinkPolicy) -> (Option<u64>, u64) {
         let one = gives.iter().find(|one| one.policy == policy).unwrap();
         let mbit = |bits: f64| (bits / 1e6).round() as u64;
-        (one.one.map(mbit), mbit(one.many))
+        (one.single_flow.map(mbit), mbit(one.many_flows))
     }
 
     #[test]
     fn rows() {
         use LinkPolicy::{Failover, Flowlet, Hash, RoundRobin};
-        let even = gives(&bundle("hash", 0, &[(500, None), (500, None)]), true);
+        let even = forecast_policies(&bundle("hash", 0, &[(500, None), (500, None)]), true);
         assert_eq!(of(&even, Failover), (Some(500), 500));
         assert_eq!(of(&even, Hash), (Some(500), 1_000));
         assert_eq!(of(&even, Flowlet), (Some(500), 1_000));
         assert_eq!(of(&even, RoundRobin), (Some(1_000), 1_000));
         let far = bundle("hash", 9, &[(500, None), (500, None)]);
-        assert_eq!(of(&gives(&far, true), RoundRobin).0, Some(1_000), "held");
-        assert_eq!(of(&gives(&far, false), RoundRobin).0, None);
+        assert_eq!(of(&forecast_policies(&far, true), RoundRobin).0, Some(1_000), "held");
+        assert_eq!(of(&forecast_policies(&far, false), RoundRobin).0, None);
         let farther = bundle("hash", 600, &[(500, None), (500, None)]);
-        assert_eq!(of(&gives(&farther, true), RoundRobin).0, None);
+        assert_eq!(of(&forecast_policies(&farther, true), RoundRobin).0, None);
         // Without shares of its own the smaller link holds the larger one up.
         let odd = bundle("round-robin", 0, &[(900, None), (100, None)]);
-        assert_eq!(of(&gives(&odd, true), RoundRobin), (Some(200), 200));
+        assert_eq!(of(&forecast_policies(&odd, true), RoundRobin), (Some(200), 200));
         let told = bundle("round-robin", 0, &[(900, Some(9)), (100, Some(1))]);
-        assert_eq!(of(&gives(&told, true), RoundRobin), (Some(1_000), 1_000));
+        assert_eq!(of(&forecast_policies(&told, true), RoundRobin), (Some(1_000), 1_000));
         let mut unknown = told;
         unknown.links[0].rate = None;
-        assert!(gives(&unknown, true).is_empty());
+        assert!(forecast_policies(&unknown, true).is_empty());
         assert!(!even[0].at_least);
         let mut bound = bundle("hash", 0, &[(500, None), (500, None)]);
-        bound.links[0].rate = Some(Rate { bits: 500_000_000, at_least: true });
-        assert!(gives(&bound, true)[0].at_least);
-        unknown.links[0].dead = Some("it has no carrier".to_owned());
-        assert_eq!(of(&gives(&unknown, true), RoundRobin), (Some(100), 100));
+        bound.links[0].rate = Some(MeasuredRate { bits: 500_000_000, at_least: true });
+        assert!(forecast_policies(&bound, true)[0].at_least);
+        unknown.links[0].down_reason = Some("it has no carrier".to_owned());
+        assert_eq!(of(&forecast_policies(&unknown, true), RoundRobin), (Some(100), 100));
     }
 
-    fn advice(bundle: &Bundle) -> Vec<String> {
+    fn advice(bundle: &BundleFacts) -> Vec<String> {
         findings(bundle, true)
             .into_iter()
             .map(|one| one.advice)
@@ -209,9 +213,12 @@ mod tests {
         let odd = [(900, None), (100, None)];
         assert!(row("hash", 0, &odd)[0].contains("give each its `capacity`"));
         let found = findings(&bundle("hash", 0, &odd), false);
-        assert_eq!(found[0].verdict, Verdict::Note, "a busy machine measures badly");
-        assert_eq!(found[0].found, "its links carry eth0 900 Mbit/s, eth1 100 Mbit/s");
-        assert_eq!(found[1].found, "failover would give one stream 900 Mbit/s, many 900 Mbit/s");
+        assert_eq!(found[0].severity, FindingSeverity::Note, "a busy machine measures badly");
+        assert_eq!(found[0].observation, "its links carry eth0 900 Mbit/s, eth1 100 Mbit/s");
+        assert_eq!(
+            found[1].observation,
+            "failover would give one stream 900 Mbit/s, many 900 Mbit/s"
+        );
         assert_eq!(row("hash", 0, &[(900, Some(9)), (100, Some(1))]).len(), 1);
     }
 }

@@ -5,17 +5,17 @@
 
 pub mod advice;
 pub mod bond;
-pub mod choose;
+pub mod datapath;
+pub mod delay_equalizer;
 pub mod echo;
-pub mod equal;
 pub mod forecast;
-pub mod life;
+pub mod hold_queue;
+pub mod link_monitor;
+pub mod link_selection;
 pub mod mptcp;
 pub mod netlink;
-pub mod plane;
+pub mod packet_train;
 pub mod schedule;
-pub mod shelf;
-pub mod steer;
+pub mod steering;
 pub mod table;
-pub mod train;
 pub mod uplink;

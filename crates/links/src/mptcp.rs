@@ -5,9 +5,9 @@
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use model::config::Purpose;
+use model::config::EndpointPurpose;
 
-use crate::netlink::{ACK, DUMP, attribute, attributes, message, nested, text};
+use crate::netlink::{ACK, DUMP, attribute, message, nested, parse_attributes, text};
 
 /// The numbers of our endpoints: others keep to the lowest, as the kernel gives them.
 pub const OURS: std::ops::Range<u8> = 232..248;
@@ -25,7 +25,7 @@ const SET_LIMITS: u8 = 5;
 const GET_LIMITS: u8 = 6;
 /// `MPTCP_PM_ATTR_…`.
 const ADDRESS: u16 = 1;
-const TAKEN_UP: u16 = 2;
+const ACCEPTED_ADDRESSES: u16 = 2;
 const SUBFLOWS: u16 = 3;
 /// `MPTCP_PM_ADDR_ATTR_…`.
 const FAMILY: u16 = 1;
@@ -54,7 +54,7 @@ const HEAD: usize = 72;
 
 /// An endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub struct MptcpEndpointEntry {
     /// Its number.
     pub id: u8,
     /// The address.
@@ -67,25 +67,25 @@ pub struct Spot {
 
 /// What is to be done about an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum EndpointStep {
     /// It comes.
-    Add(Spot),
+    Add(MptcpEndpointEntry),
     /// It goes.
-    Remove(Spot),
+    Remove(MptcpEndpointEntry),
 }
 
 /// What makes endpoints stand as wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct EndpointPlan {
     /// In this order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<EndpointStep>,
     /// Which are ours once all is done, by number and address.
     pub ours: Vec<(u8, IpAddr)>,
 }
 
 /// A subflow of a connection, or a connection as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct MptcpFlow {
     /// Ours.
     pub local: SocketAddr,
     /// The far end.
@@ -100,52 +100,62 @@ pub struct Flow {
     pub received: u64,
 }
 
-impl Spot {
+impl MptcpEndpointEntry {
     /// Connections that begin here open subflows from it.
-    pub fn opens(&self) -> bool {
+    pub fn opens_subflows(&self) -> bool {
         self.flags & SUBFLOW != 0
     }
 
     /// The far end is told of it.
-    pub fn tells(&self) -> bool {
+    pub fn is_announced(&self) -> bool {
         self.flags & SIGNAL != 0
     }
 
     /// Used only while nothing else is.
-    pub fn waits(&self) -> bool {
+    pub fn is_backup(&self) -> bool {
         self.flags & BACKUP != 0
     }
 }
 
 /// Flags of an endpoint.
-pub fn flags(purpose: Purpose, backup: bool) -> u32 {
+pub fn endpoint_flags(purpose: EndpointPurpose, backup: bool) -> u32 {
     let flag = |set: bool, flag: u32| if set { flag } else { 0 };
-    flag(purpose.tells(), SIGNAL) | flag(purpose.opens(), SUBFLOW) | flag(backup, BACKUP)
+    flag(purpose.announces_address(), SIGNAL)
+        | flag(purpose.opens_subflows(), SUBFLOW)
+        | flag(backup, BACKUP)
 }
 
 /// What makes these endpoints stand. `kept`: those that were set by us, by number and address. Addresses that somebody else
 /// made endpoints of are left as they are, whatever their numbers: the kernel numbers on from the highest, ours included.
-pub fn plan(wanted: &[Spot], there: &[Spot], kept: &[(u8, IpAddr)]) -> Plan {
+pub fn plan_endpoints(
+    wanted: &[MptcpEndpointEntry],
+    there: &[MptcpEndpointEntry],
+    kept: &[(u8, IpAddr)],
+) -> EndpointPlan {
     let wants = |ip: IpAddr| wanted.iter().any(|spot| spot.ip == ip);
     // One that is wanted and has such a number was ours before it was kept which are.
-    let ours = |spot: &&Spot| {
+    let ours = |spot: &&MptcpEndpointEntry| {
         OURS.contains(&spot.id) && (kept.contains(&(spot.id, spot.ip)) || wants(spot.ip))
     };
     let taken = |ip: IpAddr| there.iter().any(|spot| spot.ip == ip && !ours(&spot));
-    let same = |a: &Spot, b: &Spot| (a.ip, a.flags, a.ifindex) == (b.ip, b.flags, b.ifindex);
-    let mut wanted: Vec<Spot> = wanted.iter().filter(|spot| !taken(spot.ip)).copied().collect();
+    let same = |a: &MptcpEndpointEntry, b: &MptcpEndpointEntry| {
+        (a.ip, a.flags, a.ifindex) == (b.ip, b.flags, b.ifindex)
+    };
+    let mut wanted: Vec<MptcpEndpointEntry> =
+        wanted.iter().filter(|spot| !taken(spot.ip)).copied().collect();
     let mut seen = HashSet::new();
     wanted.retain(|spot| seen.insert(spot.ip));
-    let goes = |spot: &&Spot| ours(spot) && !wanted.iter().any(|one| same(one, spot));
-    let (gone, left): (Vec<&Spot>, Vec<&Spot>) = there.iter().partition(goes);
-    let mut plan = Plan {
+    let goes = |spot: &&MptcpEndpointEntry| ours(spot) && !wanted.iter().any(|one| same(one, spot));
+    let (gone, left): (Vec<&MptcpEndpointEntry>, Vec<&MptcpEndpointEntry>) =
+        there.iter().partition(goes);
+    let mut plan = EndpointPlan {
         ours: left.iter().copied().filter(ours).map(|spot| (spot.id, spot.ip)).collect(),
-        steps: gone.into_iter().map(|spot| Step::Remove(*spot)).collect(),
+        steps: gone.into_iter().map(|spot| EndpointStep::Remove(*spot)).collect(),
     };
     let mut free = OURS.filter(|id| !left.iter().any(|spot| spot.id == *id));
     for spot in wanted.iter().filter(|spot| !left.iter().any(|one| same(one, spot))) {
         if let Some(id) = free.next() {
-            plan.steps.push(Step::Add(Spot { id, ..*spot }));
+            plan.steps.push(EndpointStep::Add(MptcpEndpointEntry { id, ..*spot }));
             plan.ours.push((id, spot.ip));
         }
     }
@@ -153,44 +163,50 @@ pub fn plan(wanted: &[Spot], there: &[Spot], kept: &[(u8, IpAddr)]) -> Plan {
 }
 
 /// Asks for the number of the kernel's family.
-pub fn family() -> Vec<u8> {
-    message(CONTROL, ACK, 1, &[generic(GET_FAMILY, 1), text(FAMILY_NAME, "mptcp_pm")].concat())
+pub fn family_request() -> Vec<u8> {
+    message(
+        CONTROL,
+        ACK,
+        1,
+        &[generic_header(GET_FAMILY, 1), text(FAMILY_NAME, "mptcp_pm")].concat(),
+    )
 }
 
 /// The number, from the answer.
-pub fn family_of(body: &[u8]) -> Option<u16> {
-    let all = attributes(body.get(4..)?);
+pub fn parse_family(body: &[u8]) -> Option<u16> {
+    let all = parse_attributes(body.get(4..)?);
     let (_, id) = all.into_iter().find(|(kind, _)| *kind == FAMILY_ID)?;
     Some(u16::from_ne_bytes(id.try_into().ok()?))
 }
 
 /// Asks for all endpoints.
-pub fn list(family: u16) -> Vec<u8> {
-    message(family, DUMP, 1, &generic(GET, 1))
+pub fn list_request(family: u16) -> Vec<u8> {
+    message(family, DUMP, 1, &generic_header(GET, 1))
 }
 
 /// An endpoint, from an answer.
-pub fn spot(body: &[u8]) -> Option<Spot> {
-    let (_, inner) = attributes(body.get(4..)?).into_iter().find(|(kind, _)| *kind == ADDRESS)?;
+pub fn parse_endpoint(body: &[u8]) -> Option<MptcpEndpointEntry> {
+    let (_, inner) =
+        parse_attributes(body.get(4..)?).into_iter().find(|(kind, _)| *kind == ADDRESS)?;
     let (mut id, mut ip, mut flags, mut ifindex) = (0, None, 0, 0);
-    for (kind, value) in attributes(inner) {
+    for (kind, value) in parse_attributes(inner) {
         match kind {
             ID => id = *value.first()?,
             V4 => ip = <[u8; 4]>::try_from(value).ok().map(IpAddr::from),
             V6 => ip = <[u8; 16]>::try_from(value).ok().map(IpAddr::from),
-            FLAGS => flags = word(value, 0)?,
-            INTERFACE => ifindex = word(value, 0)?,
+            FLAGS => flags = read_u32(value, 0)?,
+            INTERFACE => ifindex = read_u32(value, 0)?,
             _ => {}
         }
     }
-    Some(Spot { id, ip: ip?, flags: flags & (SIGNAL | SUBFLOW | BACKUP), ifindex })
+    Some(MptcpEndpointEntry { id, ip: ip?, flags: flags & (SIGNAL | SUBFLOW | BACKUP), ifindex })
 }
 
 /// Carries a step out.
-pub fn change(family: u16, step: &Step) -> Vec<u8> {
+pub fn change_request(family: u16, step: &EndpointStep) -> Vec<u8> {
     let (command, spot) = match step {
-        Step::Add(spot) => (ADD, spot),
-        Step::Remove(spot) => (REMOVE, spot),
+        EndpointStep::Add(spot) => (ADD, spot),
+        EndpointStep::Remove(spot) => (REMOVE, spot),
     };
     let (kind, ip) = match spot.ip {
         IpAddr::V4(v4) => (2_u16, attribute(V4, &v4.octets())),
@@ -201,34 +217,35 @@ pub fn change(family: u16, step: &Step) -> Vec<u8> {
     if spot.ifindex != 0 {
         parts.push(attribute(INTERFACE, &spot.ifindex.to_ne_bytes()));
     }
-    message(family, ACK, 1, &[generic(command, 1), nested(ADDRESS, &parts)].concat())
+    message(family, ACK, 1, &[generic_header(command, 1), nested(ADDRESS, &parts)].concat())
 }
 
 /// Asks for the limits: addresses of the far end that are taken up, and subflows.
-pub fn limits(family: u16) -> Vec<u8> {
-    message(family, ACK, 1, &generic(GET_LIMITS, 1))
+pub fn limits_request(family: u16) -> Vec<u8> {
+    message(family, ACK, 1, &generic_header(GET_LIMITS, 1))
 }
 
 /// The limits, from the answer.
-pub fn limits_of(body: &[u8]) -> Option<(u32, u32)> {
-    let all = attributes(body.get(4..)?);
-    let of =
-        |wanted| all.iter().find(|(kind, _)| *kind == wanted).and_then(|(_, value)| word(value, 0));
-    Some((of(TAKEN_UP)?, of(SUBFLOWS)?))
+pub fn parse_limits(body: &[u8]) -> Option<(u32, u32)> {
+    let all = parse_attributes(body.get(4..)?);
+    let of = |wanted| {
+        all.iter().find(|(kind, _)| *kind == wanted).and_then(|(_, value)| read_u32(value, 0))
+    };
+    Some((of(ACCEPTED_ADDRESSES)?, of(SUBFLOWS)?))
 }
 
 /// Sets the limits.
-pub fn limit(family: u16, (taken_up, subflows): (u32, u32)) -> Vec<u8> {
+pub fn set_limits_request(family: u16, (taken_up, subflows): (u32, u32)) -> Vec<u8> {
     let parts = [
-        generic(SET_LIMITS, 1),
-        attribute(TAKEN_UP, &taken_up.to_ne_bytes()),
+        generic_header(SET_LIMITS, 1),
+        attribute(ACCEPTED_ADDRESSES, &taken_up.to_ne_bytes()),
         attribute(SUBFLOWS, &subflows.to_ne_bytes()),
     ];
     message(family, ACK, 1, &parts.concat())
 }
 
 /// Asks for connections as a whole, or for sockets of TCP, among which their subflows are.
-pub fn connections(v6: bool, whole: bool) -> Vec<u8> {
+pub fn connections_request(v6: bool, whole: bool) -> Vec<u8> {
     let mut body = vec![if v6 { 10 } else { 2 }, TCP, 1 << (INFO - 1), 0];
     body.extend(OPEN.to_ne_bytes());
     body.resize(56, 0);
@@ -239,32 +256,37 @@ pub fn connections(v6: bool, whole: bool) -> Vec<u8> {
 }
 
 /// A connection as a whole, from an answer.
-pub fn connection_of(body: &[u8]) -> Option<Flow> {
-    let info = info_of(body)?;
-    let (token, sent, received) = (word(info, 12)?, long(info, 72)?, long(info, 64)?);
-    flow(body, token, 0, (sent, received))
+pub fn parse_connection(body: &[u8]) -> Option<MptcpFlow> {
+    let info = parse_info(body)?;
+    let (token, sent, received) = (read_u32(info, 12)?, read_u64(info, 72)?, read_u64(info, 64)?);
+    parse_flow(body, token, 0, (sent, received))
 }
 
 /// A subflow, from an answer; `None`: a socket of plain TCP.
-pub fn subflow_of(body: &[u8]) -> Option<Flow> {
+pub fn parse_subflow(body: &[u8]) -> Option<MptcpFlow> {
     let inner = |bytes, wanted| {
-        attributes(bytes).into_iter().find(|(kind, _)| *kind == wanted).map(|(_, v)| v)
+        parse_attributes(bytes).into_iter().find(|(kind, _)| *kind == wanted).map(|(_, v)| v)
     };
     let above = inner(body.get(HEAD..)?, ABOVE)?;
     let mptcp = inner(above, 3)?;
-    let token = word(inner(mptcp, 2)?, 0)?;
-    let info = info_of(body)?;
-    flow(body, token, word(info, 68)?, (long(info, 120)?, long(info, 128)?))
+    let token = read_u32(inner(mptcp, 2)?, 0)?;
+    let info = parse_info(body)?;
+    parse_flow(body, token, read_u32(info, 68)?, (read_u64(info, 120)?, read_u64(info, 128)?))
 }
 
-fn info_of(body: &[u8]) -> Option<&[u8]> {
-    attributes(body.get(HEAD..)?)
+fn parse_info(body: &[u8]) -> Option<&[u8]> {
+    parse_attributes(body.get(HEAD..)?)
         .into_iter()
         .find(|(kind, _)| *kind == INFO)
         .map(|(_, value)| value)
 }
 
-fn flow(body: &[u8], token: u32, round_trip_us: u32, (sent, received): (u64, u64)) -> Option<Flow> {
+fn parse_flow(
+    body: &[u8],
+    token: u32,
+    round_trip_us: u32,
+    (sent, received): (u64, u64),
+) -> Option<MptcpFlow> {
     let v6 = *body.first()? == 10;
     let port = |at: usize| Some(u16::from_be_bytes(body.get(at..at + 2)?.try_into().ok()?));
     let ip = |at: usize| -> Option<IpAddr> {
@@ -277,19 +299,19 @@ fn flow(body: &[u8], token: u32, round_trip_us: u32, (sent, received): (u64, u64
     };
     let local = SocketAddr::new(ip(8)?, port(4)?);
     let remote = SocketAddr::new(ip(24)?, port(6)?);
-    Some(Flow { local, remote, token, round_trip_us, sent, received })
+    Some(MptcpFlow { local, remote, token, round_trip_us, sent, received })
 }
 
 /// The header of generic netlink.
-fn generic(command: u8, version: u8) -> Vec<u8> {
+fn generic_header(command: u8, version: u8) -> Vec<u8> {
     vec![command, version, 0, 0]
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
+fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn long(bytes: &[u8], at: usize) -> Option<u64> {
+fn read_u64(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
@@ -298,10 +320,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::netlink::{Answer, answers};
+    use crate::netlink::{NetlinkReply, parse_replies};
 
-    fn at(id: u8, ip: &str, flags: u32) -> Spot {
-        Spot { id, ip: ip.parse().unwrap(), flags, ifindex: 0 }
+    fn at(id: u8, ip: &str, flags: u32) -> MptcpEndpointEntry {
+        MptcpEndpointEntry { id, ip: ip.parse().unwrap(), flags, ifindex: 0 }
     }
 
     #[test]
@@ -311,14 +333,14 @@ mod tests {
         let kept = [(232, there[1].ip), (233, there[2].ip)];
         let wanted =
             [at(0, "10.0.0.1", SUBFLOW), at(0, "10.0.0.2", SUBFLOW), at(0, "10.0.0.4", SIGNAL)];
-        let found = plan(&wanted, &there, &kept);
+        let found = plan_endpoints(&wanted, &there, &kept);
         let new = at(233, "10.0.0.4", SIGNAL);
-        assert_eq!(found.steps, [Step::Remove(there[2]), Step::Add(new)]);
+        assert_eq!(found.steps, [EndpointStep::Remove(there[2]), EndpointStep::Add(new)]);
         assert_eq!(found.ours, [kept[0], (233, new.ip)]);
-        assert_eq!(plan(&[], &there, &kept).steps.len(), 2);
-        assert!(plan(&wanted[1..2], &there[..2], &kept).steps.is_empty());
+        assert_eq!(plan_endpoints(&[], &there, &kept).steps.len(), 2);
+        assert!(plan_endpoints(&wanted[1..2], &there[..2], &kept).steps.is_empty());
         // What a daemon set that kept nothing is known by being wanted.
-        assert!(plan(&wanted[1..2], &there[..2], &[]).steps.is_empty());
+        assert!(plan_endpoints(&wanted[1..2], &there[..2], &[]).steps.is_empty());
     }
 
     #[test]
@@ -328,31 +350,39 @@ mod tests {
         let kept = [(232, ours.ip)];
         let wanted =
             [at(0, "10.0.0.2", SIGNAL), at(0, "10.0.0.4", SIGNAL), at(0, "10.0.0.4", SIGNAL)];
-        let found = plan(&wanted, &[ours, theirs], &kept);
+        let found = plan_endpoints(&wanted, &[ours, theirs], &kept);
         let new = at(234, "10.0.0.4", SIGNAL);
-        assert_eq!(found, Plan { steps: vec![Step::Add(new)], ours: vec![kept[0], (234, new.ip)] });
-        assert_eq!(plan(&[], &[ours, theirs], &kept).steps, [Step::Remove(ours)]);
+        assert_eq!(
+            found,
+            EndpointPlan {
+                steps: vec![EndpointStep::Add(new)],
+                ours: vec![kept[0], (234, new.ip)]
+            }
+        );
+        assert_eq!(plan_endpoints(&[], &[ours, theirs], &kept).steps, [EndpointStep::Remove(ours)]);
     }
 
     #[test]
     fn an_endpoint_comes_back_as_it_was_written() {
         for spot in [
             at(232, "10.0.0.1", SIGNAL | SUBFLOW),
-            Spot { ifindex: 7, ..at(240, "fd00::1", BACKUP) },
+            MptcpEndpointEntry { ifindex: 7, ..at(240, "fd00::1", BACKUP) },
         ] {
-            let Answer::Told(kind, body) = answers(&change(33, &Step::Add(spot))).remove(0) else {
+            let NetlinkReply::Payload(kind, body) =
+                parse_replies(&change_request(33, &EndpointStep::Add(spot))).remove(0)
+            else {
                 panic!()
             };
-            assert_eq!((kind, super::spot(&body)), (33, Some(spot)));
+            assert_eq!((kind, super::parse_endpoint(&body)), (33, Some(spot)));
         }
-        assert_eq!(flags(Purpose::Both, true), 7);
+        assert_eq!(endpoint_flags(EndpointPurpose::Both, true), 7);
     }
 
     proptest! {
         #[test]
         fn nothing_received_is_trusted(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = (family_of(&bytes), super::spot(&bytes), limits_of(&bytes));
-            let _ = (connection_of(&bytes), subflow_of(&bytes));
+            let _ = (parse_family(&bytes), super::parse_endpoint(&bytes), parse_limits(&bytes));
+            let _ = (parse_connection(&bytes), parse_subflow(&bytes));
         }
     }
 }

@@ -53,17 +53,17 @@ pub fn text(kind: u16, value: &str) -> Vec<u8> {
 
 /// What the kernel answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum NetlinkReply {
     /// Done, or refused with this `errno`.
     Done(i32),
     /// All of a list was told.
     End,
     /// A message of this type.
-    Told(u16, Vec<u8>),
+    Payload(u16, Vec<u8>),
 }
 
 /// Answers in what was received; what is cut off is left out.
-pub fn answers(mut bytes: &[u8]) -> Vec<Answer> {
+pub fn parse_replies(mut bytes: &[u8]) -> Vec<NetlinkReply> {
     let mut out = Vec::new();
     while let Some(head) = bytes.get(..HEADER) {
         let length = u32::from_ne_bytes([head[0], head[1], head[2], head[3]]) as usize;
@@ -71,10 +71,10 @@ pub fn answers(mut bytes: &[u8]) -> Vec<Answer> {
         let Some(body) = bytes.get(HEADER..length) else { break };
         out.push(match (kind, body) {
             (ERROR, [a, b, c, d, ..]) => {
-                Answer::Done(i32::from_ne_bytes([*a, *b, *c, *d]).wrapping_neg())
+                NetlinkReply::Done(i32::from_ne_bytes([*a, *b, *c, *d]).wrapping_neg())
             }
-            (DONE, _) => Answer::End,
-            _ => Answer::Told(kind, body.to_vec()),
+            (DONE, _) => NetlinkReply::End,
+            _ => NetlinkReply::Payload(kind, body.to_vec()),
         });
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
@@ -82,7 +82,7 @@ pub fn answers(mut bytes: &[u8]) -> Vec<Answer> {
 }
 
 /// Attributes by kind, in their order; what is malformed ends them.
-pub fn attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
+pub fn parse_attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
     let mut out = Vec::new();
     while let [a, b, c, d, ..] = bytes {
         let length = usize::from(u16::from_ne_bytes([*a, *b]));
@@ -108,8 +108,11 @@ mod tests {
             message(33, 0, 2, &[1, 2, 3]),
             message(DONE, 0, 3, &[0; 4]),
         ];
-        let found = answers(&all.concat());
-        assert_eq!(found, [Answer::Done(17), Answer::Told(33, vec![1, 2, 3]), Answer::End]);
+        let found = parse_replies(&all.concat());
+        assert_eq!(
+            found,
+            [NetlinkReply::Done(17), NetlinkReply::Payload(33, vec![1, 2, 3]), NetlinkReply::End]
+        );
     }
 
     proptest! {
@@ -117,16 +120,16 @@ mod tests {
         fn attributes_come_back(all in prop::collection::vec((0..99_u16, prop::collection::vec(any::<u8>(), 0..40)), 0..8)) {
             let bytes: Vec<u8> = all.iter().flat_map(|(kind, value)| attribute(*kind, value)).collect();
             let found: Vec<(u16, Vec<u8>)> =
-                attributes(&bytes).into_iter().map(|(kind, value)| (kind, value.to_vec())).collect();
+                parse_attributes(&bytes).into_iter().map(|(kind, value)| (kind, value.to_vec())).collect();
             prop_assert_eq!(found, all);
         }
 
         #[test]
         fn nothing_received_is_trusted(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = attributes(&bytes);
-            for answer in answers(&bytes) {
-                if let Answer::Told(_, body) = answer {
-                    let _ = attributes(&body);
+            let _ = parse_attributes(&bytes);
+            for answer in parse_replies(&bytes) {
+                if let NetlinkReply::Payload(_, body) = answer {
+                    let _ = parse_attributes(&body);
                 }
             }
         }

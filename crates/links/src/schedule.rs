@@ -12,29 +12,29 @@ pub const SLOTS: usize = 64;
 
 /// A list of turns; empty when no link lives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule(Vec<u8>);
+pub struct LinkSchedule(Vec<u8>);
 
 /// A link as the schedule sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct ScheduledLink {
     /// It lives.
     pub alive: bool,
     /// Bits a second; 0: as all others.
     pub capacity: u64,
 }
 
-impl Schedule {
+impl LinkSchedule {
     /// The turns of these links, in the order of the configuration; links past [`LINKS`] have none.
-    pub fn of(policy: LinkPolicy, links: &[Turn]) -> Schedule {
+    pub fn from_policy(policy: LinkPolicy, links: &[ScheduledLink]) -> LinkSchedule {
         let links = &links[..links.len().min(LINKS)];
         let living = || links.iter().zip(0_u8..).filter(|(link, _)| link.alive);
         if policy == LinkPolicy::Failover {
-            return Schedule(living().take(1).map(|(_, number)| number).collect());
+            return LinkSchedule(living().take(1).map(|(_, number)| number).collect());
         }
         let capacities: Vec<u64> = living().map(|(link, _)| link.capacity.max(1)).collect();
-        let order = smooth(&turns(&capacities));
+        let order = smooth_turns(&turns_by_capacity(&capacities));
         let numbers: Vec<u8> = living().map(|(_, number)| number).collect();
-        Schedule(order.into_iter().filter_map(|at| numbers.get(at).copied()).collect())
+        LinkSchedule(order.into_iter().filter_map(|at| numbers.get(at).copied()).collect())
     }
 
     /// Numbers of links, at most [`SLOTS`].
@@ -52,7 +52,7 @@ impl Schedule {
 }
 
 /// Turns for each capacity: exact where the ratio fits the list, else by largest remainders, one at least.
-fn turns(capacities: &[u64]) -> Vec<usize> {
+fn turns_by_capacity(capacities: &[u64]) -> Vec<usize> {
     let common = capacities.iter().copied().fold(0, gcd).max(1);
     let reduced: Vec<u64> = capacities.iter().map(|one| one / common).collect();
     let sum: u128 = reduced.iter().map(|one| u128::from(*one)).sum();
@@ -80,7 +80,7 @@ fn turns(capacities: &[u64]) -> Vec<usize> {
 }
 
 /// Each index as often as its weight says, as evenly as can be.
-fn smooth(weights: &[usize]) -> Vec<usize> {
+fn smooth_turns(weights: &[usize]) -> Vec<usize> {
     let total: i64 = weights.iter().map(|weight| *weight as i64).sum();
     let mut current = vec![0_i64; weights.len()];
     let mut out = Vec::new();
@@ -106,12 +106,14 @@ mod tests {
 
     use super::*;
 
-    fn links(of: &[(bool, u64)]) -> Vec<Turn> {
-        of.iter().map(|(alive, capacity)| Turn { alive: *alive, capacity: *capacity }).collect()
+    fn links(of: &[(bool, u64)]) -> Vec<ScheduledLink> {
+        of.iter()
+            .map(|(alive, capacity)| ScheduledLink { alive: *alive, capacity: *capacity })
+            .collect()
     }
 
     fn slots(policy: LinkPolicy, of: &[(bool, u64)]) -> Vec<u8> {
-        Schedule::of(policy, &links(of)).slots().to_vec()
+        LinkSchedule::from_policy(policy, &links(of)).slots().to_vec()
     }
 
     #[test]
@@ -140,11 +142,12 @@ mod tests {
 
     #[test]
     fn a_pick_walks_the_turns_and_folds_a_hash() {
-        let schedule = Schedule::of(LinkPolicy::RoundRobin, &links(&[(true, 2), (true, 1)]));
+        let schedule =
+            LinkSchedule::from_policy(LinkPolicy::RoundRobin, &links(&[(true, 2), (true, 1)]));
         let walk: Vec<u8> = (0..6).filter_map(|number| schedule.pick(number)).collect();
         assert_eq!(walk, [0, 1, 0, 0, 1, 0]);
         assert_eq!(schedule.pick(1 << 32), schedule.pick(1));
-        assert_eq!(Schedule::default().pick(7), None);
+        assert_eq!(LinkSchedule::default().pick(7), None);
     }
 
     proptest! {

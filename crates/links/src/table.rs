@@ -9,7 +9,7 @@ use crate::schedule::{LINKS, SLOTS};
 
 /// Flags of a link.
 const ALIVE: u32 = 1;
-const HELD: u32 = 2;
+const HOLDS_PACKETS: u32 = 2;
 const HAS_V4: u32 = 4;
 const HAS_V6: u32 = 8;
 
@@ -20,13 +20,13 @@ const MEMBERS: usize = 16 + SLOTS;
 
 /// A link as the kernel has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Member {
+pub struct BundleMember {
     /// The interface's number.
     pub ifindex: u32,
     /// It may have packets.
     pub alive: bool,
     /// Its packets are held first.
-    pub held: bool,
+    pub holds_packets: bool,
     /// Its next hop for IPv4.
     pub v4: Option<Ipv4Addr>,
     /// And for IPv6.
@@ -35,7 +35,7 @@ pub struct Member {
 
 /// A bundle as the kernel has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct BundleEntry {
     /// How links are chosen.
     pub policy: LinkPolicy,
     /// Turns, at most [`SLOTS`].
@@ -43,21 +43,21 @@ pub struct Entry {
     /// Silence after which a flow may change links, nanoseconds.
     pub gap: u64,
     /// At most [`LINKS`].
-    pub members: Vec<Member>,
+    pub members: Vec<BundleMember>,
 }
 
-impl Entry {
+impl BundleEntry {
     /// No link at all.
-    pub fn none() -> Entry {
-        Entry { policy: LinkPolicy::Hash, slots: Vec::new(), gap: 0, members: Vec::new() }
+    pub fn empty() -> BundleEntry {
+        BundleEntry { policy: LinkPolicy::Hash, slots: Vec::new(), gap: 0, members: Vec::new() }
     }
 }
 
-impl Value for Entry {
+impl Value for BundleEntry {
     const SIZE: usize = MEMBERS + LINKS * MEMBER;
 
     fn write(&self, out: &mut [u8]) {
-        out[..Entry::SIZE].fill(0);
+        out[..BundleEntry::SIZE].fill(0);
         let policy: u32 = match self.policy {
             LinkPolicy::RoundRobin => 0,
             LinkPolicy::Hash => 1,
@@ -71,14 +71,15 @@ impl Value for Entry {
             *to = *slot;
         }
         for (to, member) in out[MEMBERS..].chunks_exact_mut(MEMBER).zip(&self.members).take(LINKS) {
-            member.put(to);
+            member.write_to(to);
         }
     }
 
-    fn read(bytes: &[u8]) -> Entry {
+    fn read(bytes: &[u8]) -> BundleEntry {
         let length = (u32::read(&bytes[4..]) as usize).min(SLOTS);
-        let members = bytes[MEMBERS..Entry::SIZE].chunks_exact(MEMBER).map(Member::got);
-        Entry {
+        let members =
+            bytes[MEMBERS..BundleEntry::SIZE].chunks_exact(MEMBER).map(BundleMember::read_from);
+        BundleEntry {
             policy: match u32::read(bytes) {
                 0 => LinkPolicy::RoundRobin,
                 2 => LinkPolicy::Flowlet,
@@ -92,11 +93,11 @@ impl Value for Entry {
     }
 }
 
-impl Member {
-    fn put(&self, out: &mut [u8]) {
+impl BundleMember {
+    fn write_to(&self, out: &mut [u8]) {
         let flag = |set: bool, flag: u32| if set { flag } else { 0 };
         let flags = flag(self.alive, ALIVE)
-            | flag(self.held, HELD)
+            | flag(self.holds_packets, HOLDS_PACKETS)
             | flag(self.v4.is_some(), HAS_V4)
             | flag(self.v6.is_some(), HAS_V6);
         self.ifindex.write(out);
@@ -106,15 +107,15 @@ impl Member {
         out[16..32].copy_from_slice(&self.v6.unwrap_or(Ipv6Addr::UNSPECIFIED).octets());
     }
 
-    fn got(bytes: &[u8]) -> Member {
+    fn read_from(bytes: &[u8]) -> BundleMember {
         let flags = u32::read(&bytes[4..]);
         let (mut v4, mut v6) = ([0; 4], [0; 16]);
         v4.copy_from_slice(&bytes[8..12]);
         v6.copy_from_slice(&bytes[16..32]);
-        Member {
+        BundleMember {
             ifindex: u32::read(bytes),
             alive: flags & ALIVE != 0,
-            held: flags & HELD != 0,
+            holds_packets: flags & HOLDS_PACKETS != 0,
             v4: (flags & HAS_V4 != 0).then(|| v4.into()),
             v6: (flags & HAS_V6 != 0).then(|| v6.into()),
         }
@@ -123,36 +124,36 @@ impl Member {
 
 /// Whose place in the maps it is, and which of its two bundles holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct BundleSlot {
     /// The interface's number; 0: nobody's.
     pub ifindex: u32,
     /// 0 or 1.
-    pub which: u32,
+    pub active_copy: u32,
 }
 
-impl Value for Place {
+impl Value for BundleSlot {
     const SIZE: usize = 8;
 
     fn write(&self, out: &mut [u8]) {
         self.ifindex.write(out);
-        self.which.write(&mut out[4..]);
+        self.active_copy.write(&mut out[4..]);
     }
 
-    fn read(bytes: &[u8]) -> Place {
-        Place { ifindex: u32::read(bytes), which: u32::read(&bytes[4..]) }
+    fn read(bytes: &[u8]) -> BundleSlot {
+        BundleSlot { ifindex: u32::read(bytes), active_copy: u32::read(&bytes[4..]) }
     }
 }
 
 /// Packets and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct PacketCount {
     /// Packets.
     pub packets: u64,
     /// Bytes of whole frames.
     pub bytes: u64,
 }
 
-impl Value for Count {
+impl Value for PacketCount {
     const SIZE: usize = 16;
 
     fn write(&self, out: &mut [u8]) {
@@ -160,8 +161,8 @@ impl Value for Count {
         self.bytes.write(&mut out[8..]);
     }
 
-    fn read(bytes: &[u8]) -> Count {
-        Count { packets: u64::read(bytes), bytes: u64::read(&bytes[8..]) }
+    fn read(bytes: &[u8]) -> PacketCount {
+        PacketCount { packets: u64::read(bytes), bytes: u64::read(&bytes[8..]) }
     }
 }
 
@@ -171,24 +172,27 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let member = Member {
+        let member = BundleMember {
             ifindex: 7,
             alive: true,
-            held: true,
+            holds_packets: true,
             v4: Some([10, 0, 0, 1].into()),
             v6: Some("fd00::1".parse().unwrap()),
         };
-        let entry = Entry {
+        let entry = BundleEntry {
             policy: LinkPolicy::Flowlet,
             slots: vec![0, 1, 0],
             gap: 12_000_000,
-            members: vec![member, Member { ifindex: 8, v6: None, held: false, ..member }],
+            members: vec![
+                member,
+                BundleMember { ifindex: 8, v6: None, holds_packets: false, ..member },
+            ],
         };
-        assert_eq!((Entry::SIZE, entry.bytes().len()), (336, 336));
-        assert_eq!(Entry::read(&entry.bytes()), entry);
-        let count = Count { packets: 1, bytes: 2 };
-        assert_eq!(Count::read(&count.bytes()), count);
-        let place = Place { ifindex: 3, which: 1 };
-        assert_eq!(Place::read(&place.bytes()), place);
+        assert_eq!((BundleEntry::SIZE, entry.bytes().len()), (336, 336));
+        assert_eq!(BundleEntry::read(&entry.bytes()), entry);
+        let count = PacketCount { packets: 1, bytes: 2 };
+        assert_eq!(PacketCount::read(&count.bytes()), count);
+        let place = BundleSlot { ifindex: 3, active_copy: 1 };
+        assert_eq!(BundleSlot::read(&place.bytes()), place);
     }
 }

@@ -4,11 +4,11 @@
 //! lead marked packets, and packets with an uplink's own address, to that uplink's routing table. Here is decided which
 //! uplinks live, in which shares they are drawn, and which rules and tables are to stand.
 
-pub mod judge;
-pub mod mark;
+pub mod datapath;
+pub mod health;
+pub mod packet_mark;
 pub mod plan;
-pub mod plane;
 pub mod source;
 pub mod table;
 pub mod translate;
-pub mod wheel;
+pub mod uplink_wheel;

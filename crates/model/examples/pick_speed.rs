@@ -9,9 +9,9 @@ use std::hint::black_box;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use model::config::Balance;
-use model::moment::Moment;
-use model::pick::{Ask, Choice, Chooser, Rng};
+use model::config::BalancePolicy;
+use model::load_balancing::{PickRequest, PickResult, Rng, ServerPicker};
+use model::monotonic_time::MonotonicTime;
 use model::snapshot::ServerState;
 
 const SERVERS: usize = 1000;
@@ -26,18 +26,18 @@ fn main() {
         ("1-256", (0..SERVERS).map(|at| (at % 256 + 1) as u16).collect()),
     ];
     let policies = [
-        Balance::RoundRobin,
-        Balance::LeastRequest,
-        Balance::LeastConnections,
-        Balance::LeastBandwidth,
-        Balance::Fastest,
-        Balance::LeastLoaded,
-        Balance::PeakEwma,
-        Balance::Prequal,
-        Balance::Random,
-        Balance::Maglev { size: 16_381 },
-        Balance::BoundedHash { size: 16_381, load_factor: 125 },
-        Balance::Source { mask4: 24, mask6: 64 },
+        BalancePolicy::RoundRobin,
+        BalancePolicy::LeastRequest,
+        BalancePolicy::LeastConnections,
+        BalancePolicy::LeastBandwidth,
+        BalancePolicy::Fastest,
+        BalancePolicy::LeastLoaded,
+        BalancePolicy::PeakEwma,
+        BalancePolicy::Prequal,
+        BalancePolicy::Random,
+        BalancePolicy::Maglev { size: 16_381 },
+        BalancePolicy::BoundedHash { size: 16_381, load_factor: 125 },
+        BalancePolicy::Source { mask4: 24, mask6: 64 },
     ];
     println!("{SERVERS} servers           ns a choice    us a refresh");
     for balance in policies {
@@ -49,20 +49,20 @@ fn main() {
 }
 
 /// Nanoseconds a choice, microseconds a refresh after a verdict.
-fn measure(balance: Balance, weights: &[u16]) -> (u128, u128) {
+fn measure(balance: BalancePolicy, weights: &[u16]) -> (u128, u128) {
     let mut view = view::pool(balance, weights);
-    let mut chooser = Chooser::new(&view, 1);
+    let mut chooser = ServerPicker::new(&view, 1);
     let mut rng = Rng::new(1);
     let began = Instant::now();
     for number in 0..CHOICES {
-        let now = Moment(u64::from(number) * 1000);
-        let ask = Ask::of(IpAddr::from(number.to_be_bytes()), now);
-        if let Choice::Server(at) = black_box(chooser.pick(&view, &ask, &mut rng)) {
-            let live = &view.servers[at].live;
-            live.pace.answered(Duration::from_micros(u64::from(number % 1000)), now);
+        let now = MonotonicTime(u64::from(number) * 1000);
+        let ask = PickRequest::first_attempt(IpAddr::from(number.to_be_bytes()), now);
+        if let PickResult::Server(at) = black_box(chooser.pick(&view, &ask, &mut rng)) {
+            let live = &view.servers[at].stats;
+            live.latency.record_answer(Duration::from_micros(u64::from(number % 1000)), now);
             let flying = &live.in_flight;
-            if flying.up() > 3 {
-                (0..4).for_each(|_| flying.down());
+            if flying.increment() > 3 {
+                (0..4).for_each(|_| flying.decrement());
             }
         }
     }

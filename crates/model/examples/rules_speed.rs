@@ -7,19 +7,19 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use model::config::{Counted, load};
-use model::head::Head;
-use model::rules::{Facts, Found, PoolFacts, Table, View};
+use model::config::{ActiveCountScope, load};
+use model::request_head::ParsedHead;
+use model::rules::{PoolLoad, RuleContext, RuleMatch, RuleState, RuleTable};
 
 const ROUNDS: u32 = 400_000;
 
-struct Nothing;
+struct NoRuleState;
 
-impl Facts for Nothing {
-    fn active(&self, _: usize, _: usize, _: Counted) -> u64 {
+impl RuleState for NoRuleState {
+    fn active_count(&self, _: usize, _: usize, _: ActiveCountScope) -> u64 {
         0
     }
-    fn arrivals(&self) -> u64 {
+    fn arrivals_per_second(&self) -> u64 {
         0
     }
     fn rule_bits(&self, _: usize) -> u64 {
@@ -28,20 +28,20 @@ impl Facts for Nothing {
     fn service_bits(&self) -> u64 {
         0
     }
-    fn pool(&self, _: usize) -> PoolFacts {
-        PoolFacts::default()
+    fn pool_load(&self, _: usize) -> PoolLoad {
+        PoolLoad::default()
     }
     fn has_server(&self, _: usize) -> bool {
         true
     }
-    fn take(&self, _: usize) -> bool {
+    fn take_rate_token(&self, _: usize) -> bool {
         true
     }
-    fn passed_over(&self, _: usize) {}
+    fn record_passed_over(&self, _: usize) {}
 }
 
 /// So many rules, of which the last one takes the request.
-fn table(count: usize) -> Table {
+fn table(count: usize) -> RuleTable {
     let rule = |n: usize| {
         let last = n + 1 == count;
         let (host, path) =
@@ -54,22 +54,22 @@ fn table(count: usize) -> Table {
          [pool.p]\nservers = [\"10.0.0.1:80\"]\n",
         rules.join(",\n")
     );
-    Table::new(&load(&text, "speed.toml").unwrap().config.services["s"]).unwrap()
+    RuleTable::new(&load(&text, "speed.toml").unwrap().config.services["s"]).unwrap()
 }
 
-fn nanos(table: &Table, count: usize) -> f64 {
+fn nanos(table: &RuleTable, count: usize) -> f64 {
     let bytes = b"GET /shop/cart/7?x=1 HTTP/1.1\r\nHost: h7.example\r\nUser-Agent: curl/8\r\nAccept: */*\r\n\r\n";
     let begun = Instant::now();
     for _ in 0..ROUNDS {
-        let head = Head::new(black_box(bytes), 3, (4, 20));
-        let view = View {
+        let head = ParsedHead::new(black_box(bytes), 3, (4, 20));
+        let view = RuleContext {
             client: ([192, 0, 2, 1], 40_000).into(),
             sni: None,
             tos: None,
             head: Some(&head),
             unix_seconds: 0,
         };
-        assert_eq!(black_box(table.find(&view, &Nothing)), Found::Rule(count - 1));
+        assert_eq!(black_box(table.find_rule(&view, &NoRuleState)), RuleMatch::Rule(count - 1));
     }
     begun.elapsed().as_nanos() as f64 / f64::from(ROUNDS)
 }
@@ -77,8 +77,9 @@ fn nanos(table: &Table, count: usize) -> f64 {
 fn main() {
     let (one, many) = (table(1), table(3_000));
     // The lowest of several runs: whatever else the machine does only adds.
-    let lowest =
-        |table: &Table, count| (0..7).map(|_| nanos(table, count)).fold(f64::INFINITY, f64::min);
+    let lowest = |table: &RuleTable, count| {
+        (0..7).map(|_| nanos(table, count)).fold(f64::INFINITY, f64::min)
+    };
     let (one, many) = (lowest(&one, 1), lowest(&many, 3_000));
     println!("1 rule: {one:.0} ns a request; 3,000 rules: {many:.0} ns; ratio {:.2}", many / one);
 }

@@ -8,13 +8,13 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use model::cause::Cause;
-use model::users::ended::Ended;
-use model::users::table::{Shape, Users};
-use model::users::tally::places;
+use model::slo::network_table::{NetworkGrouping, SloTable};
+use model::slo::outcome::EndedOperation;
+use model::slo::outcome_counts::outcome_indices;
 
 const OPERATIONS: u32 = 10_000_000;
 /// What is told apart unless set.
-const SHAPE: Shape = Shape { networks: 64, mask4: 24, mask6: 56 };
+const SHAPE: NetworkGrouping = NetworkGrouping { networks: 64, mask4: 24, mask6: 56 };
 
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
 fn main() {
@@ -27,16 +27,17 @@ fn main() {
 /// Nanoseconds of the best of five runs.
 fn measure(networks: u32) -> f64 {
     let runs = (0..5).map(|_| {
-        let users = Users::new(1, SHAPE);
+        let users = SloTable::new(1, SHAPE);
         let begun = Instant::now();
         for number in 0..OPERATIONS {
             // One in a hundred fails.
             let cause = (number % 100 == 0).then_some(Cause::ServerReset);
             let took = Duration::from_micros(u64::from(number % 700));
-            let ended = black_box(Ended { cause, by_us: false, status: 200, took });
+            let ended =
+                black_box(EndedOperation { cause, by_us: false, status: 200, duration: took });
             let client = (number.wrapping_mul(0x9e37_79b9) % networks) << 8;
             let client = black_box(IpAddr::from(client.to_be_bytes()));
-            users.count(0, client, places(&ended, Some(Duration::from_micros(500))));
+            users.record(0, client, outcome_indices(&ended, Some(Duration::from_micros(500))));
         }
         let took = begun.elapsed();
         black_box(users.totals());

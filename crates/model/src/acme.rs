@@ -9,7 +9,7 @@ const LONGEST: u64 = 6 * 3600;
 
 /// How long a certificate is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Life {
+pub struct CertificateValidity {
     /// From when on.
     pub from: u64,
     /// Until when.
@@ -18,7 +18,7 @@ pub struct Life {
 
 /// When an authority wants a certificate to be renewed (RFC 9773 §4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct RenewalWindow {
     /// From when on.
     pub from: u64,
     /// Until when.
@@ -27,52 +27,63 @@ pub struct Window {
 
 /// What is known of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Renewal {
+pub struct RenewalSchedule {
     retry: u64,
-    life: Option<Life>,
-    window: Option<Window>,
-    ordered: Option<u64>,
+    validity: Option<CertificateValidity>,
+    window: Option<RenewalWindow>,
+    ordered_at: Option<u64>,
     failures: u32,
-    after: u64,
+    not_before: u64,
     draw: u16,
 }
 
-impl Renewal {
+impl RenewalSchedule {
     /// A certificate, if there is one; `retry`: from a first failure to the next attempt; `draw`: by chance.
-    pub fn new(retry: u64, life: Option<Life>, draw: u16) -> Renewal {
-        Renewal { retry, life, window: None, ordered: None, failures: 0, after: 0, draw }
+    pub fn new(retry: u64, life: Option<CertificateValidity>, draw: u16) -> RenewalSchedule {
+        RenewalSchedule {
+            retry,
+            validity: life,
+            window: None,
+            ordered_at: None,
+            failures: 0,
+            not_before: 0,
+            draw,
+        }
     }
 
     /// The authority said when it wants the certificate to be renewed, or that it does not say.
-    pub fn suggested(&mut self, window: Option<Window>) {
+    pub fn set_suggested_window(&mut self, window: Option<RenewalWindow>) {
         self.window = window.filter(|window| window.from <= window.to);
     }
 
     /// A certificate was ordered and is here.
-    pub fn succeeded(&mut self, now: u64, life: Life, draw: u16) {
-        *self = Renewal { ordered: Some(now), ..Renewal::new(self.retry, Some(life), draw) };
+    pub fn record_success(&mut self, now: u64, life: CertificateValidity, draw: u16) {
+        *self = RenewalSchedule {
+            ordered_at: Some(now),
+            ..RenewalSchedule::new(self.retry, Some(life), draw)
+        };
     }
 
     /// An order came to nothing; `wait`: the authority takes no other one before this moment.
-    pub fn failed(&mut self, now: u64, wait: Option<u64>, draw: u16) {
+    pub fn record_failure(&mut self, now: u64, wait: Option<u64>, draw: u16) {
         let doubled = self.retry.saturating_mul(1 << self.failures.min(31));
         let span = doubled.min(LONGEST.max(self.retry));
         self.failures = self.failures.saturating_add(1);
         self.draw = draw;
         // A tenth more by chance, so that many do not come back at once.
-        self.after = (now + span + share(span / 10, draw)).max(wait.unwrap_or(0));
+        self.not_before = (now + span + random_part(span / 10, draw)).max(wait.unwrap_or(0));
     }
 
     /// When to order; it may be past.
-    pub fn due(&self) -> u64 {
-        let wanted = match (self.life, self.window) {
+    pub fn due_at(&self) -> u64 {
+        let wanted = match (self.validity, self.window) {
             (None, _) => 0,
-            (Some(life), None) => at_two_thirds(life, self.draw),
-            (Some(life), Some(window)) => suggested(life, window, self.draw),
+            (Some(life), None) => default_renewal_time(life, self.draw),
+            (Some(life), Some(window)) => draw_renewal_time(life, window, self.draw),
         };
         // Whatever an authority says, it is not asked again and again.
-        let least = self.ordered.map_or(0, |ordered| ordered + self.retry);
-        wanted.max(self.after).max(least)
+        let least = self.ordered_at.map_or(0, |ordered| ordered + self.retry);
+        wanted.max(self.not_before).max(least)
     }
 
     /// Failures in a row.
@@ -82,25 +93,25 @@ impl Renewal {
 }
 
 /// Two thirds of its life, or up to a twentieth of it earlier.
-fn at_two_thirds(life: Life, draw: u16) -> u64 {
+fn default_renewal_time(life: CertificateValidity, draw: u16) -> u64 {
     let span = life.to.saturating_sub(life.from);
-    life.from + span / 3 * 2 - share(span / 20, draw)
+    life.from + span / 3 * 2 - random_part(span / 20, draw)
 }
 
 /// A moment of the window by chance (RFC 9773 §4.2). What the authority says of a certificate that is young or nearly
 /// over is not followed, except that all of the window is past: then it is to go at once.
-fn suggested(life: Life, window: Window, draw: u16) -> u64 {
+fn draw_renewal_time(life: CertificateValidity, window: RenewalWindow, draw: u16) -> u64 {
     let span = life.to.saturating_sub(life.from);
     let (young, old) = (life.from + span / 3, life.from + span / 6 * 5);
     if window.to < young {
         return window.to;
     }
-    let moment = window.from + share(window.to - window.from, draw);
+    let moment = window.from + random_part(window.to - window.from, draw);
     moment.clamp(young, old)
 }
 
 /// The part of a span that a draw stands for.
-fn share(span: u64, draw: u16) -> u64 {
+fn random_part(span: u64, draw: u16) -> u64 {
     (u128::from(span) * u128::from(draw) / u128::from(u16::MAX)) as u64
 }
 
@@ -111,16 +122,16 @@ mod tests {
     use super::*;
 
     const DAY: u64 = 86_400;
-    const NINETY: Life = Life { from: 1000 * DAY, to: 1090 * DAY };
+    const NINETY: CertificateValidity = CertificateValidity { from: 1000 * DAY, to: 1090 * DAY };
 
     #[test]
     fn the_first_is_ordered_at_once_and_the_next_at_two_thirds() {
-        let mut renewal = Renewal::new(300, None, 0);
-        assert_eq!(renewal.due(), 0);
-        renewal.succeeded(NINETY.from, NINETY, 0);
-        assert_eq!(renewal.due(), 1060 * DAY);
-        renewal.succeeded(NINETY.from, NINETY, u16::MAX);
-        assert_eq!(renewal.due(), 1060 * DAY - 4 * DAY - DAY / 2);
+        let mut renewal = RenewalSchedule::new(300, None, 0);
+        assert_eq!(renewal.due_at(), 0);
+        renewal.record_success(NINETY.from, NINETY, 0);
+        assert_eq!(renewal.due_at(), 1060 * DAY);
+        renewal.record_success(NINETY.from, NINETY, u16::MAX);
+        assert_eq!(renewal.due_at(), 1060 * DAY - 4 * DAY - DAY / 2);
     }
 
     #[test]
@@ -137,35 +148,35 @@ mod tests {
             ((1052, 1050), 0, 1060),
         ];
         for ((from, to), draw, wanted) in rows {
-            let mut renewal = Renewal::new(300, Some(NINETY), draw);
-            renewal.suggested(Some(Window { from: from * DAY, to: to * DAY }));
-            assert_eq!(renewal.due(), wanted * DAY, "{from}-{to}");
+            let mut renewal = RenewalSchedule::new(300, Some(NINETY), draw);
+            renewal.set_suggested_window(Some(RenewalWindow { from: from * DAY, to: to * DAY }));
+            assert_eq!(renewal.due_at(), wanted * DAY, "{from}-{to}");
         }
-        let mut renewal = Renewal::new(300, None, 0);
-        renewal.succeeded(NINETY.from + 5, NINETY, 0);
-        renewal.suggested(Some(Window { from: 0, to: 1 }));
-        assert_eq!(renewal.due(), NINETY.from + 305, "not again and again");
+        let mut renewal = RenewalSchedule::new(300, None, 0);
+        renewal.record_success(NINETY.from + 5, NINETY, 0);
+        renewal.set_suggested_window(Some(RenewalWindow { from: 0, to: 1 }));
+        assert_eq!(renewal.due_at(), NINETY.from + 305, "not again and again");
     }
 
     #[test]
     fn failures_wait_longer_and_longer_and_a_success_ends_that() {
-        let mut renewal = Renewal::new(300, Some(NINETY), 0);
+        let mut renewal = RenewalSchedule::new(300, Some(NINETY), 0);
         let now = 1070 * DAY;
         let waits: Vec<u64> = (0..10)
             .map(|_| {
-                renewal.failed(now, None, 0);
-                renewal.due() - now
+                renewal.record_failure(now, None, 0);
+                renewal.due_at() - now
             })
             .collect();
         assert_eq!(waits, [300, 600, 1200, 2400, 4800, 9600, 19_200, 21_600, 21_600, 21_600]);
         assert_eq!(renewal.failures(), 10);
-        renewal.failed(now, Some(now + 2 * DAY), 0);
-        assert_eq!(renewal.due(), now + 2 * DAY, "as the authority says");
-        renewal.succeeded(now, Life { from: now, to: now + 90 * DAY }, 0);
-        assert_eq!((renewal.failures(), renewal.due()), (0, now + 60 * DAY));
-        let mut early = Renewal::new(300, Some(NINETY), 0);
-        early.failed(NINETY.from, None, 0);
-        assert_eq!(early.due(), 1060 * DAY, "a failure brings nothing forward");
+        renewal.record_failure(now, Some(now + 2 * DAY), 0);
+        assert_eq!(renewal.due_at(), now + 2 * DAY, "as the authority says");
+        renewal.record_success(now, CertificateValidity { from: now, to: now + 90 * DAY }, 0);
+        assert_eq!((renewal.failures(), renewal.due_at()), (0, now + 60 * DAY));
+        let mut early = RenewalSchedule::new(300, Some(NINETY), 0);
+        early.record_failure(NINETY.from, None, 0);
+        assert_eq!(early.due_at(), 1060 * DAY, "a failure brings nothing forward");
     }
 
     proptest! {
@@ -176,21 +187,21 @@ mod tests {
             draw: u16,
             window in proptest::option::of((0..u64::from(u32::MAX), 0..30 * DAY)),
         ) {
-            let life = Life { from, to: from + span };
-            let mut renewal = Renewal::new(1, Some(life), draw);
-            let window = window.map(|(at, wide)| Window { from: at, to: at + wide });
-            renewal.suggested(window);
+            let life = CertificateValidity { from, to: from + span };
+            let mut renewal = RenewalSchedule::new(1, Some(life), draw);
+            let window = window.map(|(at, wide)| RenewalWindow { from: at, to: at + wide });
+            renewal.set_suggested_window(window);
             let at_once = window.is_some_and(|window| window.to < from + span / 3);
-            prop_assert!(at_once || (life.from + span / 3..life.to).contains(&renewal.due()));
+            prop_assert!(at_once || (life.from + span / 3..life.to).contains(&renewal.due_at()));
         }
 
         #[test]
         fn after_a_failure_there_is_always_a_wait(failures in 1..100usize, retry in 1..DAY, draw: u16) {
-            let mut renewal = Renewal::new(retry, None, draw);
+            let mut renewal = RenewalSchedule::new(retry, None, draw);
             for _ in 0..failures {
-                renewal.failed(5, None, draw);
+                renewal.record_failure(5, None, draw);
             }
-            prop_assert!(renewal.due() >= 5 + retry && renewal.due() <= 5 + 2 * retry.max(LONGEST));
+            prop_assert!(renewal.due_at() >= 5 + retry && renewal.due_at() <= 5 + 2 * retry.max(LONGEST));
         }
     }
 }

@@ -4,15 +4,17 @@
 //! that have been silent for a while, last those that have only just come. What is in use is never closed. Above half of a limit no client may have more than its share. Time and counts
 //! come in; it closes nothing itself.
 
-mod chunks;
+mod chunked_vec;
+mod client_counts;
+mod client_share;
 mod half_open;
-mod holders;
-mod keyed;
-mod places;
-mod share;
+mod keyed_hasher;
+mod slab;
 mod table;
 
-pub use holders::{Holder, Holders};
-pub use places::{Place, Scope};
-pub use share::{Client, GREETING, LEAST_SHARE, Phase, STALLED, Share};
-pub use table::{Entrance, Left, Table, Victim};
+pub use client_counts::{ClientConnectionCount, ClientConnectionCounts};
+pub use client_share::{
+    AdmissionPhase, CLIENT_HELLO_GRACE, ClientKey, ClientShare, LEAST_SHARE, STALL_TIMEOUT,
+};
+pub use slab::{ConnectionHandle, ConnectionScope};
+pub use table::{AdmissionTable, ClosedConnection, EvictionCandidate, HandshakeAdmission};

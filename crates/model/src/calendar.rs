@@ -11,7 +11,7 @@ pub const DAY: i64 = 86_400;
 
 /// A date and time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Civil {
+pub struct CivilDateTime {
     /// The year.
     pub year: i64,
     /// 1–12.
@@ -26,9 +26,9 @@ pub struct Civil {
     pub second: u8,
 }
 
-impl Civil {
+impl CivilDateTime {
     /// Of so many seconds since 1970-01-01 00:00:00.
-    pub fn of(seconds: i64) -> Civil {
+    pub fn from_unix_seconds(seconds: i64) -> CivilDateTime {
         let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
         let shifted = days + 719_468;
         let era = shifted.div_euclid(146_097);
@@ -40,7 +40,7 @@ impl Civil {
         let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
         let year = year_of_era + era * 400 + i64::from(month <= 2);
         let small = |number: i64| u8::try_from(number).unwrap_or(0);
-        Civil {
+        CivilDateTime {
             year,
             month: small(month),
             day: small(day),
@@ -51,7 +51,7 @@ impl Civil {
     }
 
     /// Seconds since 1970-01-01 00:00:00.
-    pub fn seconds(&self) -> i64 {
+    pub fn unix_seconds(&self) -> i64 {
         let (month, day) = (i64::from(self.month), i64::from(self.day));
         let year = self.year - i64::from(month <= 2);
         let era = year.div_euclid(400);
@@ -68,7 +68,7 @@ impl Civil {
 
     /// Reads `2026-11-22T22:00`, with seconds or not, with a blank for the `T`, and the offset behind it in seconds
     /// (`Z`, `+01:00`; `None`: none is written).
-    pub fn parse(text: &str) -> Option<(Civil, Option<i64>)> {
+    pub fn parse(text: &str) -> Option<(CivilDateTime, Option<i64>)> {
         let text = text.trim();
         let (date, rest) = (text.get(..10)?, text.get(11..)?);
         if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
@@ -76,13 +76,13 @@ impl Civil {
         }
         let at = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
         let (time, zone) = rest.split_at(at);
-        let mut parts = date.split('-').map(number);
+        let mut parts = date.split('-').map(parse_number);
         let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-        let mut parts = time.trim().split(':').map(number);
+        let mut parts = time.trim().split(':').map(parse_number);
         let (hour, minute) = (parts.next()??, parts.next()??);
         let second = parts.next().unwrap_or(Some(0))?;
         let small = |number: i64| u8::try_from(number).ok();
-        let civil = Civil {
+        let civil = CivilDateTime {
             year,
             month: small(month)?,
             day: small(day)?,
@@ -91,13 +91,14 @@ impl Civil {
             second: small(second)?,
         };
         // A date that does not exist comes back as another.
-        (Civil::of(civil.seconds()) == civil).then_some((civil, offset(zone)?))
+        (CivilDateTime::from_unix_seconds(civil.unix_seconds()) == civil)
+            .then_some((civil, parse_offset(zone)?))
     }
 }
 
-impl fmt::Display for Civil {
+impl fmt::Display for CivilDateTime {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Civil { year, month, day, hour, minute, second } = self;
+        let CivilDateTime { year, month, day, hour, minute, second } = self;
         write!(to, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
     }
 }
@@ -108,13 +109,13 @@ pub fn weekday(seconds: i64) -> u8 {
     u8::try_from((seconds.div_euclid(DAY) + 3).rem_euclid(7)).unwrap_or(0)
 }
 
-fn number(text: &str) -> Option<i64> {
+fn parse_number(text: &str) -> Option<i64> {
     let digits = !text.is_empty() && text.len() <= 4 && text.bytes().all(|b| b.is_ascii_digit());
     text.parse().ok().filter(|_| digits)
 }
 
 #[allow(clippy::option_option, reason = "no offset is something else than a wrong one")]
-fn offset(zone: &str) -> Option<Option<i64>> {
+fn parse_offset(zone: &str) -> Option<Option<i64>> {
     let sign = match zone.bytes().next() {
         None => return Some(None),
         Some(b'Z' | b'z') if zone.len() == 1 => return Some(Some(0)),
@@ -123,7 +124,7 @@ fn offset(zone: &str) -> Option<Option<i64>> {
         Some(_) => return None,
     };
     let (hours, minutes) = zone.get(1..)?.split_once(':')?;
-    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    let (hours, minutes) = (parse_number(hours)?, parse_number(minutes)?);
     (hours <= 23 && minutes <= 59).then_some(Some(sign * (hours * 3600 + minutes * 60)))
 }
 
@@ -140,22 +141,26 @@ mod tests {
             (-1, "1969-12-31 23:59:59", 2),
             (4_107_542_400, "2100-03-01 00:00:00", 0),
         ] {
-            let civil = Civil::of(seconds);
+            let civil = CivilDateTime::from_unix_seconds(seconds);
             assert_eq!((civil.to_string().as_str(), weekday(seconds)), (text, day));
-            assert_eq!(civil.seconds(), seconds);
+            assert_eq!(civil.unix_seconds(), seconds);
         }
     }
 
     #[test]
     fn every_day_of_eight_centuries_comes_back() {
         for day in -100_000..200_000 {
-            assert_eq!(Civil::of(day * DAY + 7).seconds(), day * DAY + 7);
+            assert_eq!(
+                CivilDateTime::from_unix_seconds(day * DAY + 7).unix_seconds(),
+                day * DAY + 7
+            );
         }
     }
 
     #[test]
     fn written_times_are_read_and_wrong_ones_are_not() {
-        let of = |text| Civil::parse(text).map(|(civil, offset)| (civil.to_string(), offset));
+        let of =
+            |text| CivilDateTime::parse(text).map(|(civil, offset)| (civil.to_string(), offset));
         let good = |text: &str, offset| Some((text.to_owned(), offset));
         assert_eq!(of("2026-11-22T22:00"), good("2026-11-22 22:00:00", None));
         assert_eq!(of("2026-11-22 22:00:07Z"), good("2026-11-22 22:00:07", Some(0)));

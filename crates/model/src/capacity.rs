@@ -4,15 +4,15 @@
 //! stated is absent instead of guessed.
 
 pub mod demand;
+pub mod failover;
 pub mod forecast;
 pub mod fragment;
 pub mod headroom;
-pub mod mutual;
 pub mod path;
+pub mod port_exhaustion;
+pub mod port_shares;
 pub mod ports;
 pub mod quantity;
-pub mod replication;
-pub mod shares;
-pub mod telling;
-pub mod towards;
+pub mod replication_framing;
+pub mod replication_traffic;
 pub mod wire;

@@ -7,18 +7,18 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use crate::attribute::{Bars, Facts};
-use crate::config::Capture;
+use crate::config::CaptureConfig;
 use crate::limit::Limit;
+use crate::time_attribution::{ExchangeMeasurement, TimeBreakdown};
 
 /// Failures are counted over so long, nanoseconds.
 pub const WINDOW: u64 = 10_000_000_000;
 /// A share of fewer exchanges says nothing.
-pub const LEAST: u64 = 20;
+pub const MIN_EXCHANGES: u64 = 20;
 
 /// Why a capture is made.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Why {
+pub enum CaptureReason {
     /// An exchange took longer than the bound.
     Latency {
         /// What it took.
@@ -40,28 +40,30 @@ pub enum Why {
         bound: u8,
     },
     /// Somebody ordered it.
-    Ordered(String),
+    Requested(String),
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for CaptureReason {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Latency { took, bound } => {
+            CaptureReason::Latency { took, bound } => {
                 write!(to, "an exchange took {took:.1?}, above {bound:?}")
             }
-            Why::Cause(limit) => write!(to, "most of an exchange's time was {}", limit.code()),
-            Why::Client => write!(to, "an exchange of a client that is watched"),
-            Why::Errors { failed, all, bound } => {
+            CaptureReason::Cause(limit) => {
+                write!(to, "most of an exchange's time was {}", limit.code())
+            }
+            CaptureReason::Client => write!(to, "an exchange of a client that is watched"),
+            CaptureReason::Errors { failed, all, bound } => {
                 write!(to, "{failed} of {all} exchanges failed in 10 s, above {bound} %")
             }
-            Why::Ordered(by) => write!(to, "ordered by {by}"),
+            CaptureReason::Requested(by) => write!(to, "ordered by {by}"),
         }
     }
 }
 
 /// Sums of a service at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct FailureCounts {
     /// Exchanges that ended.
     pub all: u64,
     /// Of those, such as failed.
@@ -70,42 +72,51 @@ pub struct Sums {
 
 /// One rule at work.
 #[derive(Clone, Debug)]
-pub struct Trigger {
-    config: Capture,
+pub struct CaptureTrigger {
+    config: CaptureConfig,
     /// It waits until then, nanoseconds.
     quiet_until: u64,
-    sums: VecDeque<(u64, Sums)>,
+    samples: VecDeque<(u64, FailureCounts)>,
 }
 
-impl Trigger {
+impl CaptureTrigger {
     /// Ready at once.
-    pub fn new(config: &Capture) -> Trigger {
-        Trigger { config: config.clone(), quiet_until: 0, sums: VecDeque::new() }
+    pub fn new(config: &CaptureConfig) -> CaptureTrigger {
+        CaptureTrigger { config: config.clone(), quiet_until: 0, samples: VecDeque::new() }
     }
 
     /// What it goes by.
-    pub fn config(&self) -> &Capture {
+    pub fn config(&self) -> &CaptureConfig {
         &self.config
     }
 
     /// Goes by other words from now on; what it has counted and how long it waits stay.
-    pub fn change(&mut self, config: &Capture) {
+    pub fn update_config(&mut self, config: &CaptureConfig) {
         self.config = config.clone();
     }
 
     /// Whether a capture is made for an exchange that was measured at this moment; `bars`: whose time it was.
-    pub fn exchange(&mut self, facts: &Facts, bars: &Bars, now: u64) -> Option<Why> {
+    pub fn check_exchange(
+        &mut self,
+        facts: &ExchangeMeasurement,
+        bars: &TimeBreakdown,
+        now: u64,
+    ) -> Option<CaptureReason> {
         if now < self.quiet_until {
             return None;
         }
-        let why = self.fits(facts, bars)?;
-        self.made(now);
+        let why = self.match_exchange(facts, bars)?;
+        self.record_capture(now);
         Some(why)
     }
 
     /// Whether an exchange is one that the rule is about, also while it waits or captures.
-    pub fn fits(&self, facts: &Facts, bars: &Bars) -> Option<Why> {
-        let Capture { latency, cause, from, .. } = &self.config;
+    pub fn match_exchange(
+        &self,
+        facts: &ExchangeMeasurement,
+        bars: &TimeBreakdown,
+    ) -> Option<CaptureReason> {
+        let CaptureConfig { latency, cause, from, .. } = &self.config;
         if !from.is_empty() && !from.iter().any(|prefix| prefix.contains(facts.client)) {
             return None;
         }
@@ -113,53 +124,53 @@ impl Trigger {
         if latency.is_some_and(|bound| took <= bound) {
             return None;
         }
-        let first = bars.first().map(|bar| bar.limit);
+        let first = bars.largest().map(|bar| bar.limit);
         let caused = first.filter(|limit| cause.contains(limit));
         if !cause.is_empty() && caused.is_none() {
             return None;
         }
         match (caused, latency) {
-            (Some(limit), _) => Some(Why::Cause(limit)),
-            (None, Some(bound)) => Some(Why::Latency { took, bound: *bound }),
+            (Some(limit), _) => Some(CaptureReason::Cause(limit)),
+            (None, Some(bound)) => Some(CaptureReason::Latency { took, bound: *bound }),
             // Failures are counted, not looked at one by one.
-            (None, None) => (!from.is_empty()).then_some(Why::Client),
+            (None, None) => (!from.is_empty()).then_some(CaptureReason::Client),
         }
     }
 
     /// Whether a capture is made because too many exchanges failed.
-    pub fn counted(&mut self, sums: Sums, now: u64) -> Option<Why> {
+    pub fn check_failure_rate(&mut self, sums: FailureCounts, now: u64) -> Option<CaptureReason> {
         let bound = self.config.errors?;
-        while self.sums.get(1).is_some_and(|(at, _)| at + WINDOW <= now) {
-            self.sums.pop_front();
+        while self.samples.get(1).is_some_and(|(at, _)| at + WINDOW <= now) {
+            self.samples.pop_front();
         }
-        self.sums.push_back((now, sums));
-        let (_, first) = self.sums.front()?;
+        self.samples.push_back((now, sums));
+        let (_, first) = self.samples.front()?;
         let all = sums.all.saturating_sub(first.all);
         let failed = sums.failed.saturating_sub(first.failed);
-        let many = all >= LEAST && failed * 100 > all * u64::from(bound);
+        let many = all >= MIN_EXCHANGES && failed * 100 > all * u64::from(bound);
         if now < self.quiet_until || !many {
             return None;
         }
-        self.made(now);
-        self.sums.clear();
-        Some(Why::Errors { failed, all, bound })
+        self.record_capture(now);
+        self.samples.clear();
+        Some(CaptureReason::Errors { failed, all, bound })
     }
 
     /// A capture is made now, by whatever reason: the next one waits.
-    pub fn made(&mut self, now: u64) {
+    pub fn record_capture(&mut self, now: u64) {
         let pause = self.config.time + self.config.pause;
         let pause = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
         self.quiet_until = now.saturating_add(pause);
     }
 
     /// Whether a capture of it goes on.
-    pub fn takes(&self, now: u64) -> bool {
+    pub fn is_active(&self, now: u64) -> bool {
         let pause = u64::try_from(self.config.pause.as_nanos()).unwrap_or(u64::MAX);
-        self.waits(now) > pause
+        self.remaining_wait_ns(now) > pause
     }
 
     /// How long it waits still, nanoseconds.
-    pub fn waits(&self, now: u64) -> u64 {
+    pub fn remaining_wait_ns(&self, now: u64) -> u64 {
         self.quiet_until.saturating_sub(now)
     }
 }
@@ -169,26 +180,28 @@ mod tests {
     use std::net::IpAddr;
 
     use super::*;
-    use crate::attribute::judge;
+    use crate::time_attribution::attribute_time;
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn rule(keys: &str) -> Trigger {
+    fn rule(keys: &str) -> CaptureTrigger {
         let text = format!(
             "[service.shop]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"web\"\n\
              [pool.web]\nservers = [\"10.0.0.1:80\"]\n[capture.slow]\n{keys}\n"
         );
         let checked =
             crate::config::load(&text, "t").unwrap_or_else(|findings| panic!("{findings}"));
-        Trigger::new(&checked.config.captures["slow"])
+        CaptureTrigger::new(&checked.config.captures["slow"])
     }
 
-    fn exchange(client: &str, millis: u64) -> (Facts, Bars) {
+    fn exchange(client: &str, millis: u64) -> (ExchangeMeasurement, TimeBreakdown) {
         let client: IpAddr = client.parse().unwrap();
-        let mut facts = Facts::of(client, millis * 1_000_000);
+        let mut facts = ExchangeMeasurement::from_total(client, millis * 1_000_000);
         facts.phases.first_byte = millis * 1_000_000;
-        facts.waits.set(crate::attribute::For::Answer, millis * 1_000_000);
-        let bars = judge(&facts);
+        facts
+            .wait_times
+            .set(crate::time_attribution::WaitReason::ServerResponse, millis * 1_000_000);
+        let bars = attribute_time(&facts);
         (facts, bars)
     }
 
@@ -206,7 +219,7 @@ mod tests {
         ];
         for (keys, client, millis, holds) in rows {
             let (facts, bars) = exchange(client, millis);
-            let why = rule(keys).exchange(&facts, &bars, 0);
+            let why = rule(keys).check_exchange(&facts, &bars, 0);
             assert_eq!(why.is_some(), holds, "{keys} {client} {millis}: {why:?} {bars:?}");
         }
     }
@@ -215,24 +228,24 @@ mod tests {
     fn after_one_the_next_waits() {
         let mut rule = rule("latency = \"100ms\"\ntime = \"2s\"\npause = \"10s\"");
         let (facts, bars) = exchange("192.0.2.1", 600);
-        let first = rule.exchange(&facts, &bars, SECOND).unwrap();
+        let first = rule.check_exchange(&facts, &bars, SECOND).unwrap();
         assert_eq!(first.to_string(), "an exchange took 600.0ms, above 100ms");
-        assert_eq!(rule.waits(3 * SECOND), 10 * SECOND);
-        assert_eq!(rule.exchange(&facts, &bars, 13 * SECOND - 1), None);
-        assert!(rule.fits(&facts, &bars).is_some(), "it is still one of those");
-        assert!(rule.takes(3 * SECOND - 1) && !rule.takes(3 * SECOND));
-        assert!(rule.exchange(&facts, &bars, 13 * SECOND).is_some());
+        assert_eq!(rule.remaining_wait_ns(3 * SECOND), 10 * SECOND);
+        assert_eq!(rule.check_exchange(&facts, &bars, 13 * SECOND - 1), None);
+        assert!(rule.match_exchange(&facts, &bars).is_some(), "it is still one of those");
+        assert!(rule.is_active(3 * SECOND - 1) && !rule.is_active(3 * SECOND));
+        assert!(rule.check_exchange(&facts, &bars, 13 * SECOND).is_some());
     }
 
     #[test]
     fn failures_are_a_share_of_enough_exchanges_within_the_window() {
         let mut rule = rule("errors = 10");
         let mut at = 0;
-        let mut sums = Sums::default();
-        let mut count = |rule: &mut Trigger, all, failed| {
+        let mut sums = FailureCounts::default();
+        let mut count = |rule: &mut CaptureTrigger, all, failed| {
             at += SECOND;
-            sums = Sums { all: sums.all + all, failed: sums.failed + failed };
-            rule.counted(sums, at)
+            sums = FailureCounts { all: sums.all + all, failed: sums.failed + failed };
+            rule.check_failure_rate(sums, at)
         };
         assert_eq!(count(&mut rule, 1_000, 900), None, "what was before it began is not its own");
         assert_eq!(count(&mut rule, 19, 19), None, "too few");
@@ -243,7 +256,10 @@ mod tests {
             assert_eq!(count(&mut rule, 100, 10), None, "not above");
         }
         let why = count(&mut rule, 1_000, 500).unwrap();
-        assert!(matches!(why, Why::Errors { all: 1_900.., failed: 580.., bound: 10 }), "{why:?}");
+        assert!(
+            matches!(why, CaptureReason::Errors { all: 1_900.., failed: 580.., bound: 10 }),
+            "{why:?}"
+        );
         assert_eq!(count(&mut rule, 100, 100), None, "it waits");
     }
 }

@@ -2,122 +2,136 @@
 //! it means (`Config`, valid by construction), what changed (`diff`). It reads no file: text comes in.
 
 pub mod address;
+pub mod affinity;
 pub mod agent;
 pub mod balance;
 pub mod buffer;
 pub mod capture;
-pub mod checked;
-pub mod compress;
+pub mod compression;
 pub mod diff;
-pub mod edit;
+pub mod dns;
 pub mod explain;
 pub mod finding;
-pub mod forward;
-pub mod forwarded;
+pub mod forwarded_headers;
+pub mod forwarding_mode;
 pub mod heartbeat;
 pub mod http2;
 pub mod http3;
 pub mod link;
-pub mod load;
+pub mod loader;
 pub mod matching;
 pub mod mptcp;
-pub mod names;
 pub mod network_set;
 pub mod objective;
-pub mod operate;
+pub mod objects;
+pub mod operations;
 pub mod packets;
-pub mod pair;
+pub mod pair_change;
 pub mod patch;
-pub mod path;
+pub mod path_normalization;
 pub mod pattern;
+pub mod privileged_settings;
 pub mod probe;
-pub mod proxy;
-pub mod reach;
+pub mod proxy_protocol;
 pub mod reference;
-pub mod replicate;
+pub mod replication;
 pub mod resilience;
 pub mod rules;
 pub mod secrets;
-pub mod sight;
+pub mod server_edit;
 pub mod socket;
-pub mod sticky;
+pub mod telemetry;
 pub mod template;
 pub mod tls;
-pub mod tree;
+pub mod toml_tree;
 pub mod unit;
 pub mod uplink;
 pub mod vrrp;
 
 mod build;
 mod decode;
-mod reserved;
+mod reserved_fields;
 mod resolve;
 mod schema;
 mod section;
-mod source;
-pub mod suggest;
+mod source_text;
+pub mod suggestion;
 mod tables;
 mod value;
 mod verify;
 
-pub use address::{Host, ServerAddress};
-pub use agent::{Agent, AgentKind};
-pub use balance::{Balance, HashOn, Judge, Priority};
-pub use buffer::{Beyond, Buffer};
-pub use capture::Capture;
-pub use checked::{
-    AccessFormat, AccessLog, AccessTarget, AllDown, Config, Global, Initial, Pool, Server, Service,
+pub use address::{ServerAddress, ServerHost};
+pub use affinity::{
+    AffinityConfig, AffinityCookie, AffinityKey, CookieMode, UnavailableServerAction,
 };
-pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
-pub use compress::{Coding, Compress};
+pub use agent::{AgentConfig, AgentKind};
+pub use balance::{BalancePolicy, HashKey, Priority, WeightControllerConfig};
+pub use buffer::{BufferConfig, BufferOverflow};
+pub use capture::CaptureConfig;
+pub use compression::{CompressionConfig, ContentCoding};
 pub use diff::{
-    CaptureKey, Changes, Diff, GlobalKey, HeartbeatKey, LinkKey, MptcpKey, NameKey, NameServerKey,
-    PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, UplinkKey, UplinksKey, VrrpKey,
-    ZoneKey, diff,
+    CaptureKey, ConfigDiff, GlobalKey, HeartbeatKey, LinkKey, MptcpKey, NameKey, NameServerKey,
+    ObjectChanges, PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, UplinkKey, UplinksKey,
+    VrrpKey, ZoneKey, diff,
 };
-pub use explain::{Entry, Origins};
-pub use finding::{Finding, Findings, Severity};
-pub use forward::Forward;
-pub use forwarded::{Fanout, Forwarded};
-pub use heartbeat::{BeatPath, By as WitnessBy, Heartbeat, Place as WitnessPlace, Reach, Witness};
-pub use http2::{ClientHttp2, Http2Flood, Offer, ServerHttp2, Speak};
+pub use dns::{
+    ClientRegion, NameConfig, NameFallback, NamePolicy, NameServerConfig, NameSource, NamedAddress,
+    ZoneConfig,
+};
+pub use explain::{EffectiveSetting, SettingOrigins};
+pub use finding::{ConfigFinding, ConfigFindings, Severity};
+pub use forwarded_headers::{ForwardedHeaderAction, ForwardedHeaders};
+pub use forwarding_mode::ForwardingMode;
+pub use heartbeat::{
+    HeartbeatConfig, HeartbeatPathConfig, ReachabilityConfig, WitnessConfig,
+    WitnessProtocol as WitnessBy, WitnessUrl as WitnessPlace,
+};
+pub use http2::{ClientHttp2, ClientHttp2Mode, Http2FloodLimits, ServerHttp2, ServerHttp2Mode};
 pub use http3::ClientHttp3;
-pub use link::{Bundle, LinkPolicy, LinkProbe, Member};
-pub use load::{Checked, explain, load};
-pub use matching::{HostPattern, Match, PathPattern, Range};
-pub use mptcp::{Endpoint, Mptcp, Purpose};
-pub use names::{
-    NameFallback, NamePolicy, NameServer, NameSource, Named, NamedAddress, Region, Zone,
-};
+pub use link::{BundleLink, LinkBundle, LinkPolicy, LinkProbe};
+pub use loader::{CheckedConfig, explain, load};
+pub use matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
+pub use mptcp::{EndpointPurpose, MptcpConfig, MptcpEndpointConfig};
 pub use network_set::NetworkSet;
-pub use objective::Objective;
-pub use operate::{
-    Control, Discovery, HistoryKeep, Hook, Place, Records, Remote, SOCKET, Scheduled, WriteBack,
+pub use objective::ServiceObjective;
+pub use objects::{
+    AccessLogConfig, AccessLogFormat, AccessLogTarget, AllDownPolicy, Config, GlobalConfig,
+    InitialState, PoolConfig, ServerConfig, ServiceConfig,
+};
+pub use objects::{
+    AdminState, PoolLimits, PoolTimeouts, ServerWeight, ServiceLimits, ServiceTimeouts,
+};
+pub use operations::{
+    ControlConfig, DEFAULT_SOCKET, DiscoveryConfig, DiscoverySource, DnsRecordType, EventHook,
+    HistoryRetention, RemoteApiConfig, ScheduleRule, WriteBack,
 };
 pub use packets::{
-    AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,
-    Protocols, Span, Sticky, Tunnel, TunnelKind,
+    AttachMode, DailyWindow, FlowTimers, GuardConfig, GuardLimits, IpPrefix, ListenRange,
+    PacketAffinityConfig, PacketPlaneConfig, PacketRule, PacketServiceConfig, TransportProtocols,
+    TunnelConfig, TunnelKind,
 };
-pub use patch::plain::PatchError;
-pub use path::{PathCase, PathNormalization};
+pub use patch::json_to_toml::PatchError;
+pub use path_normalization::{PathCase, PathNormalization};
 pub use pattern::{Pattern, PatternError};
-pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
-pub use proxy::{AcceptProxy, Others, SendProxy};
-pub use replicate::Replicate;
-pub use reserved::Reserved;
+pub use probe::{
+    DownAction, HttpProbe, ProbeConfig, ProbeKind, ProbeTls, ProgramProbe, SendExpectProbe,
+};
+pub use proxy_protocol::{AcceptProxyConfig, SendProxyVersion, UntrustedPeerPolicy};
+pub use replication::ReplicationScope;
+pub use reserved_fields::ReservedFields;
 pub use resilience::{
-    BreakerLimits, Eject, Hedge, HedgeAfter, Precedence, Retry, ShedTerms, Statuses,
+    CircuitBreakerLimits, HedgeDelay, HedgingConfig, LoadSheddingConfig, OutlierDetectionConfig,
+    RequestPriority, RetryConfig, StatusRanges,
 };
 pub use rules::{
-    Action, Condition, Counted, FixedAnswer, LimitBy, Mirror, PoolState, RateLimit, Rewrite, Rule,
-    WithoutServers,
+    ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,
+    RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
 };
-pub use sight::{Metrics, Telemetry};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
-pub use sticky::{Affinity, Cookie, CookieMode, Gone, StickyBy};
+pub use telemetry::{MetricsConfig, TelemetryConfig};
 pub use tls::{
-    Acme, CertificateField, Challenge, ClientAuth, PoolTls, Revoked, ServiceTls, TlsPolicy,
-    TlsVersion, UnknownName,
+    AcmeChallengeType, AcmeConfig, CertificateField, ClientAuth, PoolTls, RevocationConfig,
+    ServiceTls, TlsPolicy, TlsVersion, UnknownSniAction,
 };
-pub use uplink::{Translate, Uplink, UplinkProbe, Uplinks};
-pub use vrrp::{Also, LinkAddress, Vrrp};
+pub use uplink::{SourceNatMode, UplinkConfig, UplinkProbe, UplinksConfig};
+pub use vrrp::{CompanionAddresses, LinkAddressMode, VrrpConfig};

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::query::{Plus, decoded};
+use crate::query::{PlusMeaning, decoded};
 
 /// A way in which servers read the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +45,10 @@ pub fn is_plain(all: &[u8]) -> bool {
 }
 
 /// Visits the values of the cookies of this name in one reading of a field.
-pub fn each(all: &[u8], syntax: CookieSyntax, name: &[u8], visit: &mut dyn FnMut(&[u8])) {
+pub fn visit_values(all: &[u8], syntax: CookieSyntax, name: &[u8], visit: &mut dyn FnMut(&[u8])) {
     let mut rest = all;
     while !rest.is_empty() {
-        let end = end_of(rest, syntax);
+        let end = cookie_end(rest, syntax);
         let pair = &rest[..end];
         rest = rest.get(end + 1..).unwrap_or_default();
         let Some(equals) = pair.iter().position(|b| *b == b'=') else { continue };
@@ -60,11 +60,11 @@ pub fn each(all: &[u8], syntax: CookieSyntax, name: &[u8], visit: &mut dyn FnMut
             CookieSyntax::Unescaped | CookieSyntax::Listed if found == name => {
                 visit(&unescaped(value))
             }
-            CookieSyntax::Decoded if *decoded(found, Plus::Blank) == *name => {
-                visit(&decoded(value, Plus::Blank));
+            CookieSyntax::Decoded if *decoded(found, PlusMeaning::Blank) == *name => {
+                visit(&decoded(value, PlusMeaning::Blank));
             }
-            CookieSyntax::UnquotedAndDecoded if *decoded(found, Plus::Itself) == *name => {
-                visit(&decoded(unquoted(value), Plus::Itself));
+            CookieSyntax::UnquotedAndDecoded if *decoded(found, PlusMeaning::Itself) == *name => {
+                visit(&decoded(unquoted(value), PlusMeaning::Itself));
             }
             _ => {}
         }
@@ -72,7 +72,7 @@ pub fn each(all: &[u8], syntax: CookieSyntax, name: &[u8], visit: &mut dyn FnMut
 }
 
 /// Where the first cookie ends.
-fn end_of(rest: &[u8], syntax: CookieSyntax) -> usize {
+fn cookie_end(rest: &[u8], syntax: CookieSyntax) -> usize {
     let listed = syntax == CookieSyntax::Listed;
     let mut quoted = false;
     let mut escaped = false;
@@ -135,7 +135,7 @@ mod tests {
 
     fn read(all: &str, syntax: CookieSyntax) -> Vec<String> {
         let mut values = Vec::new();
-        each(all.as_bytes(), syntax, b"role", &mut |value| {
+        visit_values(all.as_bytes(), syntax, b"role", &mut |value| {
             values.push(String::from_utf8_lossy(value).into_owned());
         });
         values

@@ -16,7 +16,7 @@ pub const KEY: &[u8; 16] = b"steelyard-maglev";
 /// What a hash is for; the tag byte that ends the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Use {
+pub enum HashPurpose {
     /// Where a server's permutation of the table begins. The value is the server's name in UTF-8.
     Offset = 0,
     /// The stride of a server's permutation. The value is the server's name in UTF-8.
@@ -30,7 +30,7 @@ pub enum Use {
 }
 
 /// Hashes the name of a server.
-pub fn name(name: &str, purpose: Use) -> u64 {
+pub fn hash_name(name: &str, purpose: HashPurpose) -> u64 {
     let mut message = Vec::with_capacity(name.len() + 1);
     message.extend_from_slice(name.as_bytes());
     message.push(purpose as u8);
@@ -39,8 +39,8 @@ pub fn name(name: &str, purpose: Use) -> u64 {
 
 /// Hashes a client's address. An IPv4 address that is mapped into IPv6 (`::ffff:a.b.c.d`) is the IPv4 address.
 #[inline]
-pub fn client(address: IpAddr) -> u64 {
-    let mut message = [Use::Client as u8; 17];
+pub fn hash_client(address: IpAddr) -> u64 {
+    let mut message = [HashPurpose::Client as u8; 17];
     let length = match address.to_canonical() {
         IpAddr::V4(v4) => {
             message[..4].copy_from_slice(&v4.octets());
@@ -56,23 +56,23 @@ pub fn client(address: IpAddr) -> u64 {
 
 /// Hashes a client's address and port.
 #[inline]
-pub fn client_port(client: SocketAddr) -> u64 {
+pub fn hash_client_port(client: SocketAddr) -> u64 {
     let mut hasher = SipHasher24::new_with_key(KEY);
     match client.ip().to_canonical() {
         IpAddr::V4(v4) => hasher.write(&v4.octets()),
         IpAddr::V6(v6) => hasher.write(&v6.octets()),
     }
     hasher.write(&client.port().to_be_bytes());
-    hasher.write(&[Use::ClientPort as u8]);
+    hasher.write(&[HashPurpose::ClientPort as u8]);
     hasher.finish()
 }
 
 /// Hashes a part of a request.
 #[inline]
-pub fn part(bytes: &[u8]) -> u64 {
+pub fn hash_part(bytes: &[u8]) -> u64 {
     let mut hasher = SipHasher24::new_with_key(KEY);
     hasher.write(bytes);
-    hasher.write(&[Use::Part as u8]);
+    hasher.write(&[HashPurpose::Part as u8]);
     hasher.finish()
 }
 
@@ -90,18 +90,21 @@ mod tests {
 
     #[test]
     fn what_is_written_in_pieces_is_the_whole() {
-        assert_eq!(part(b"shop"), SipHasher24::new_with_key(KEY).hash(b"shop\x04"));
+        assert_eq!(hash_part(b"shop"), SipHasher24::new_with_key(KEY).hash(b"shop\x04"));
         let one: SocketAddr = "192.0.2.1:258".parse().unwrap();
         let bytes = [192, 0, 2, 1, 1, 2, 3];
-        assert_eq!(client_port(one), SipHasher24::new_with_key(KEY).hash(&bytes));
-        assert_eq!(client_port(one), client_port("[::ffff:192.0.2.1]:258".parse().unwrap()));
+        assert_eq!(hash_client_port(one), SipHasher24::new_with_key(KEY).hash(&bytes));
+        assert_eq!(
+            hash_client_port(one),
+            hash_client_port("[::ffff:192.0.2.1]:258".parse().unwrap())
+        );
     }
 
     #[test]
     fn mapped_addresses_are_ipv4_and_uses_differ() {
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
-        assert_eq!(client(address("::ffff:192.0.2.1")), client(address("192.0.2.1")));
-        assert_ne!(client(address("192.0.2.1")), client(address("192.0.2.2")));
-        assert_ne!(name("a", Use::Offset), name("a", Use::Stride));
+        assert_eq!(hash_client(address("::ffff:192.0.2.1")), hash_client(address("192.0.2.1")));
+        assert_ne!(hash_client(address("192.0.2.1")), hash_client(address("192.0.2.2")));
+        assert_ne!(hash_name("a", HashPurpose::Offset), hash_name("a", HashPurpose::Stride));
     }
 }

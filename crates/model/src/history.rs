@@ -6,26 +6,26 @@
 /// The first bytes of a file: name and version.
 pub const MAGIC: [u8; 8] = *b"sthist\x00\x01";
 /// Bytes of one payload; longer ones are not written and not believed.
-pub const PAYLOAD: usize = 4 << 20;
+pub const MAX_PAYLOAD: usize = 4 << 20;
 /// Bytes of a row's name.
-const NAME: usize = 1_024;
+const MAX_NAME: usize = 1_024;
 /// Numbers of a row.
-pub const NUMBERS: usize = 12;
+pub const MAX_NUMBERS: usize = 12;
 
 /// What was at the end of a span of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct HistoryRecord {
     /// The span's end, seconds since 1970.
     pub at: u64,
     /// Its length, seconds.
     pub span: u32,
     /// What was measured, by name.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MetricRow>,
 }
 
 /// One thing that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct MetricRow {
     /// `service/shop`, `users/shop`, `packets/shop`, `server/web/a`, `process`.
     pub name: String,
     /// The numbers, in the order of the kind that the name begins with.
@@ -34,72 +34,75 @@ pub struct Row {
 
 /// How numbers of several spans come together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merge {
+pub enum MergeRule {
     /// Counts.
     Sum,
     /// Levels: the highest.
-    Most,
+    Max,
 }
 
 /// What the numbers of a service are.
-pub const SERVICE: [(&str, Merge); 9] = [
-    ("connections", Merge::Sum),
-    ("refused", Merge::Sum),
-    ("requests", Merge::Sum),
-    ("failed", Merge::Sum),
-    ("server-errors", Merge::Sum),
-    ("received-bytes", Merge::Sum),
-    ("sent-bytes", Merge::Sum),
-    ("open", Merge::Most),
-    ("slowest-us", Merge::Most),
+pub const SERVICE: [(&str, MergeRule); 9] = [
+    ("connections", MergeRule::Sum),
+    ("refused", MergeRule::Sum),
+    ("requests", MergeRule::Sum),
+    ("failed", MergeRule::Sum),
+    ("server-errors", MergeRule::Sum),
+    ("received-bytes", MergeRule::Sum),
+    ("sent-bytes", MergeRule::Sum),
+    ("open", MergeRule::Max),
+    ("slowest-us", MergeRule::Max),
 ];
 
 /// What the numbers of a server are; the last ones are milliseconds in each state.
-pub const SERVER: [(&str, Merge); 9] = [
-    ("requests", Merge::Sum),
-    ("connect-failed", Merge::Sum),
-    ("server-errors", Merge::Sum),
-    ("in-flight", Merge::Most),
-    ("up-ms", Merge::Sum),
-    ("down-ms", Merge::Sum),
-    ("unknown-ms", Merge::Sum),
-    ("drain-ms", Merge::Sum),
-    ("disabled-ms", Merge::Sum),
+pub const SERVER: [(&str, MergeRule); 9] = [
+    ("requests", MergeRule::Sum),
+    ("connect-failed", MergeRule::Sum),
+    ("server-errors", MergeRule::Sum),
+    ("in-flight", MergeRule::Max),
+    ("up-ms", MergeRule::Sum),
+    ("down-ms", MergeRule::Sum),
+    ("unknown-ms", MergeRule::Sum),
+    ("drain-ms", MergeRule::Sum),
+    ("disabled-ms", MergeRule::Sum),
 ];
 
 /// What the numbers of a service that forwards packets are. Bytes are those of clients and of servers.
-pub const PACKETS: [(&str, Merge); 7] = [
-    ("packets", Merge::Sum),
-    ("dropped", Merge::Sum),
-    ("connections", Merge::Sum),
-    ("received-bytes", Merge::Sum),
-    ("sent-bytes", Merge::Sum),
-    ("open", Merge::Most),
-    ("half-open", Merge::Most),
+pub const PACKETS: [(&str, MergeRule); 7] = [
+    ("packets", MergeRule::Sum),
+    ("dropped", MergeRule::Sum),
+    ("connections", MergeRule::Sum),
+    ("received-bytes", MergeRule::Sum),
+    ("sent-bytes", MergeRule::Sum),
+    ("open", MergeRule::Max),
+    ("half-open", MergeRule::Max),
 ];
 
 /// What the numbers of a service's users are: operations by how they ended, and errors of TCP by kind.
-pub const USERS: [(&str, Merge); 12] = [
-    ("fast", Merge::Sum),
-    ("slow", Merge::Sum),
-    ("failed", Merge::Sum),
-    ("left", Merge::Sum),
-    ("refused-by-server", Merge::Sum),
-    ("refused-by-us", Merge::Sum),
-    ("timed-out", Merge::Sum),
-    ("aborted-by-client", Merge::Sum),
-    ("aborted-by-server", Merge::Sum),
-    ("aborted-by-us", Merge::Sum),
-    ("silent-client", Merge::Sum),
-    ("silent-server", Merge::Sum),
+pub const USERS: [(&str, MergeRule); 12] = [
+    ("fast", MergeRule::Sum),
+    ("slow", MergeRule::Sum),
+    ("failed", MergeRule::Sum),
+    ("left", MergeRule::Sum),
+    ("refused-by-server", MergeRule::Sum),
+    ("refused-by-us", MergeRule::Sum),
+    ("timed-out", MergeRule::Sum),
+    ("aborted-by-client", MergeRule::Sum),
+    ("aborted-by-server", MergeRule::Sum),
+    ("aborted-by-us", MergeRule::Sum),
+    ("silent-client", MergeRule::Sum),
+    ("silent-server", MergeRule::Sum),
 ];
 
 /// What the numbers of the process are.
-pub const PROCESS: [(&str, Merge); 3] =
-    [("resident-bytes", Merge::Most), ("descriptors", Merge::Most), ("connections", Merge::Most)];
+pub const PROCESS: [(&str, MergeRule); 3] = [
+    ("resident-bytes", MergeRule::Max),
+    ("descriptors", MergeRule::Max),
+    ("connections", MergeRule::Max),
+];
 
 /// What the numbers of a row are; empty for a kind that is not known.
-pub fn kinds(name: &str) -> &'static [(&'static str, Merge)] {
+pub fn columns(name: &str) -> &'static [(&'static str, MergeRule)] {
     match name.split('/').next() {
         Some("service") => &SERVICE,
         Some("server") => &SERVER,
@@ -111,11 +114,11 @@ pub fn kinds(name: &str) -> &'static [(&'static str, Merge)] {
 }
 
 /// Takes another span's numbers of the same thing in.
-pub fn merge(into: &mut Row, other: &Row) {
-    let kinds = kinds(&into.name);
+pub fn merge_rows(into: &mut MetricRow, other: &MetricRow) {
+    let kinds = columns(&into.name);
     for (at, number) in other.numbers.iter().enumerate() {
         match (into.numbers.get_mut(at), kinds.get(at)) {
-            (Some(mine), Some((_, Merge::Most))) => *mine = (*mine).max(*number),
+            (Some(mine), Some((_, MergeRule::Max))) => *mine = (*mine).max(*number),
             (Some(mine), _) => *mine = mine.saturating_add(*number),
             (None, _) => into.numbers.push(*number),
         }
@@ -123,21 +126,21 @@ pub fn merge(into: &mut Row, other: &Row) {
 }
 
 /// A record as a frame; `None`: it is too large.
-pub fn frame(record: &Record) -> Option<Vec<u8>> {
+pub fn encode_frame(record: &HistoryRecord) -> Option<Vec<u8>> {
     let mut payload = Vec::with_capacity(record.rows.len() * 32 + 16);
-    number(record.at, &mut payload);
-    number(u64::from(record.span), &mut payload);
-    number(record.rows.len() as u64, &mut payload);
+    write_number(record.at, &mut payload);
+    write_number(u64::from(record.span), &mut payload);
+    write_number(record.rows.len() as u64, &mut payload);
     for row in &record.rows {
-        if row.name.len() > NAME || row.numbers.len() > NUMBERS {
+        if row.name.len() > MAX_NAME || row.numbers.len() > MAX_NUMBERS {
             return None;
         }
-        number(row.name.len() as u64, &mut payload);
+        write_number(row.name.len() as u64, &mut payload);
         payload.extend_from_slice(row.name.as_bytes());
-        number(row.numbers.len() as u64, &mut payload);
-        row.numbers.iter().for_each(|value| number(*value, &mut payload));
+        write_number(row.numbers.len() as u64, &mut payload);
+        row.numbers.iter().for_each(|value| write_number(*value, &mut payload));
     }
-    if payload.len() > PAYLOAD {
+    if payload.len() > MAX_PAYLOAD {
         return None;
     }
     let mut out = Vec::with_capacity(payload.len() + 8);
@@ -149,58 +152,59 @@ pub fn frame(record: &Record) -> Option<Vec<u8>> {
 
 /// What could be read of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct DecodedHistory {
     /// Its records, in order.
-    pub records: Vec<Record>,
+    pub records: Vec<HistoryRecord>,
     /// Bytes behind the last good frame.
-    pub torn: usize,
+    pub damaged_bytes: usize,
 }
 
 /// Reads a file up to its first damage; records of moments before `since` are left out.
-pub fn read(bytes: &[u8], since: u64) -> Reading {
+pub fn read_records(bytes: &[u8], since: u64) -> DecodedHistory {
     let Some(mut rest) = bytes.strip_prefix(&MAGIC) else {
-        return Reading { records: Vec::new(), torn: bytes.len() };
+        return DecodedHistory { records: Vec::new(), damaged_bytes: bytes.len() };
     };
     let mut records = Vec::new();
-    while let Some((record, behind)) = one(rest) {
+    while let Some((record, behind)) = read_record(rest) {
         if record.at >= since {
             records.push(record);
         }
         rest = behind;
     }
-    Reading { records, torn: rest.len() }
+    DecodedHistory { records, damaged_bytes: rest.len() }
 }
 
-fn one(bytes: &[u8]) -> Option<(Record, &[u8])> {
+fn read_record(bytes: &[u8]) -> Option<(HistoryRecord, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (sum, rest) = rest.split_first_chunk::<4>()?;
-    let length = usize::try_from(u32::from_le_bytes(*length)).ok().filter(|it| *it <= PAYLOAD)?;
+    let length =
+        usize::try_from(u32::from_le_bytes(*length)).ok().filter(|it| *it <= MAX_PAYLOAD)?;
     let (payload, rest) = (rest.get(..length)?, rest.get(length..)?);
     if checksum(payload) != u32::from_le_bytes(*sum) {
         return None;
     }
-    Some((parse(payload)?, rest))
+    Some((parse_record(payload)?, rest))
 }
 
-fn parse(payload: &[u8]) -> Option<Record> {
+fn parse_record(payload: &[u8]) -> Option<HistoryRecord> {
     let mut from = payload;
-    let at = take(&mut from)?;
-    let span = u32::try_from(take(&mut from)?).ok()?;
-    let count = take(&mut from)?;
+    let at = read_number(&mut from)?;
+    let span = u32::try_from(read_number(&mut from)?).ok()?;
+    let count = read_number(&mut from)?;
     let mut rows = Vec::new();
     for _ in 0..count {
-        let length = usize::try_from(take(&mut from)?).ok().filter(|it| *it <= NAME)?;
+        let length = usize::try_from(read_number(&mut from)?).ok().filter(|it| *it <= MAX_NAME)?;
         let name = std::str::from_utf8(from.get(..length)?).ok()?.to_owned();
         from = from.get(length..)?;
-        let many = take(&mut from).filter(|it| *it <= NUMBERS as u64)?;
-        let numbers = (0..many).map(|_| take(&mut from)).collect::<Option<Vec<u64>>>()?;
-        rows.push(Row { name, numbers });
+        let many = read_number(&mut from).filter(|it| *it <= MAX_NUMBERS as u64)?;
+        let numbers = (0..many).map(|_| read_number(&mut from)).collect::<Option<Vec<u64>>>()?;
+        rows.push(MetricRow { name, numbers });
     }
-    from.is_empty().then_some(Record { at, span, rows })
+    from.is_empty().then_some(HistoryRecord { at, span, rows })
 }
 
 /// A number in base 128, the lowest digits first; all but the last byte have their highest bit set.
-fn number(mut value: u64, out: &mut Vec<u8>) {
+fn write_number(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push((value & 0x7f) as u8 | 0x80);
         value >>= 7;
@@ -208,7 +212,7 @@ fn number(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-fn take(from: &mut &[u8]) -> Option<u64> {
+fn read_number(from: &mut &[u8]) -> Option<u64> {
     let mut value: u64 = 0;
     for at in 0..10 {
         let (byte, rest) = from.split_first()?;
@@ -225,9 +229,9 @@ fn take(from: &mut &[u8]) -> Option<u64> {
     None
 }
 
-const TABLE: [u32; 256] = table();
+const TABLE: [u32; 256] = crc_table();
 
-const fn table() -> [u32; 256] {
+const fn crc_table() -> [u32; 256] {
     let mut table = [0; 256];
     let mut at = 0;
     while at < 256 {

@@ -4,7 +4,7 @@
 //! Nothing is read or changed here.
 
 mod check;
-mod picture;
+mod snapshot;
 
-pub use check::{Change, Finding, Verdict, examine};
-pub use picture::{Goal, Interface, Picture};
+pub use check::{HostCheckResult, HostFinding, SettingChange, check_host};
+pub use snapshot::{HostInterface, HostSnapshot, HostWorkload};

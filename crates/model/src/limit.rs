@@ -19,7 +19,7 @@ pub enum Part {
 /// Who owns a stretch of time, as users say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Owner {
+pub enum TimeOwner {
     /// The client.
     Client,
     /// The path.
@@ -30,17 +30,18 @@ pub enum Owner {
     Balancer,
 }
 
-impl Owner {
+impl TimeOwner {
     /// Every owner, in the order of its discriminant.
-    pub const ALL: [Owner; 4] = [Owner::Client, Owner::Network, Owner::Server, Owner::Balancer];
+    pub const ALL: [TimeOwner; 4] =
+        [TimeOwner::Client, TimeOwner::Network, TimeOwner::Server, TimeOwner::Balancer];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            Owner::Client => "client",
-            Owner::Network => "network",
-            Owner::Server => "server",
-            Owner::Balancer => "balancer",
+            TimeOwner::Client => "client",
+            TimeOwner::Network => "network",
+            TimeOwner::Server => "server",
+            TimeOwner::Balancer => "balancer",
         }
     }
 }

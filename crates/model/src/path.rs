@@ -5,17 +5,17 @@
 //! does not know letter case, trailing dots or blanks, or what a framework makes of a path.
 
 mod limit;
-mod step;
 mod text;
+mod transform;
 
-pub use limit::MOST;
-use limit::{Excess, MOST_LEVELS, add};
-use text::Text;
+pub use limit::MAX_READINGS;
+use limit::{MAX_DECODINGS, TooManyReadings, add_reading};
+use text::PathText;
 pub(crate) use text::push_encoded;
 
 /// What a path may mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Readings {
+pub enum PathReadings {
     /// One thing.
     One,
     /// One of these, the usual one first.
@@ -39,7 +39,7 @@ pub fn is_plain(path: &[u8]) -> bool {
 /// A slash.
 const SLASH: u8 = 1;
 /// Not plain behind a slash.
-const BEHIND_SLASH: u8 = 2;
+const AFTER_SLASH: u8 = 2;
 /// Not plain anywhere.
 const SPECIAL: u8 = 4;
 
@@ -49,40 +49,40 @@ static CLASSES: [u8; 256] = {
     classes[b'%' as usize] = SPECIAL;
     classes[b'\\' as usize] = SPECIAL;
     classes[b';' as usize] = SPECIAL;
-    classes[b'/' as usize] = SLASH | BEHIND_SLASH;
-    classes[b'.' as usize] = BEHIND_SLASH;
+    classes[b'/' as usize] = SLASH | AFTER_SLASH;
+    classes[b'.' as usize] = AFTER_SLASH;
     classes
 };
 
 /// The usual reading: visible characters decoded but for `/`, `%`, `?` and `#`, dot segments resolved, several slashes
 /// one (RFC 3986 §6.2.2).
-pub fn usual(path: &[u8]) -> Vec<u8> {
+pub fn usual_form(path: &[u8]) -> Vec<u8> {
     if !path.starts_with(b"/") {
         return path.to_vec();
     }
-    let decoded = step::decoded(&Text::of(path), false);
-    step::settled(decoded).compared()
+    let decoded = transform::decoded(&PathText::from_bytes(path), false);
+    transform::normalize_segments(decoded).comparison_form()
 }
 
 /// Everything that servers may take a path for.
-pub fn readings(path: &[u8]) -> Readings {
+pub fn possible_readings(path: &[u8]) -> PathReadings {
     if is_plain(path) || !path.starts_with(b"/") {
-        return Readings::One;
+        return PathReadings::One;
     }
-    let Ok(read) = interpreted(path).and_then(|mut read| {
-        step::each(&mut read, step::without_dots)?;
+    let Ok(read) = interpretations(path).and_then(|mut read| {
+        transform::apply_to_each(&mut read, transform::without_dots)?;
         Ok(read)
     }) else {
-        return Readings::TooMany;
+        return PathReadings::TooMany;
     };
-    let mut all = vec![usual(path)];
+    let mut all = vec![usual_form(path)];
     for text in read {
-        let text = text.compared();
+        let text = text.comparison_form();
         if !all.contains(&text) {
             all.push(text);
         }
     }
-    if all.len() == 1 { Readings::One } else { Readings::Several(all) }
+    if all.len() == 1 { PathReadings::One } else { PathReadings::Several(all) }
 }
 
 /// The form in which a path may be sent on: what needs no `%` is decoded, what needs one has it, dot segments are
@@ -91,82 +91,82 @@ pub fn normal_form(path: &[u8]) -> Vec<u8> {
     if !path.starts_with(b"/") {
         return path.to_vec();
     }
-    step::settled(Text::of(path)).sent()
+    transform::normalize_segments(PathText::from_bytes(path)).sendable_form()
 }
 
 /// What a configuration writes of a path, in the form in which paths are compared.
-pub fn as_compared(written: &[u8]) -> Vec<u8> {
+pub fn comparison_form(written: &[u8]) -> Vec<u8> {
     if !written.contains(&b'%') {
         return written.to_vec();
     }
-    step::decoded(&Text::of(written), false).compared()
+    transform::decoded(&PathText::from_bytes(written), false).comparison_form()
 }
 
 /// Whether some server would leave the place where this path stands: because of dot segments, or of a host at its
 /// beginning.
-pub fn leaves(path: &[u8]) -> bool {
+pub fn escapes_prefix(path: &[u8]) -> bool {
     if is_plain(path) {
         return false;
     }
-    match interpreted(path) {
+    match interpretations(path) {
         Ok(read) => read.iter().any(|text| text.has_dots() || text.has_authority()),
-        Err(Excess) => true,
+        Err(TooManyReadings) => true,
     }
 }
 
 /// All readings before dot segments are resolved at the end.
-fn interpreted(path: &[u8]) -> Result<Vec<Text>, Excess> {
-    let mut read = vec![Text::of(path)];
-    for raw in [step::without_backslashes, step::without_parameters] {
-        step::each(&mut read, raw)?;
+fn interpretations(path: &[u8]) -> Result<Vec<PathText>, TooManyReadings> {
+    let mut read = vec![PathText::from_bytes(path)];
+    for raw in [transform::without_backslashes, transform::without_parameters] {
+        transform::apply_to_each(&mut read, raw)?;
     }
-    for raw in [step::without_empty, step::without_dots] {
-        step::each(&mut read, raw)?;
+    for raw in [transform::without_empty, transform::without_dots] {
+        transform::apply_to_each(&mut read, raw)?;
     }
-    read = decoded(read)?;
+    read = decoded_variants(read)?;
     let mut newest = read.clone();
     for level in 1.. {
         // Between two that decode, one may resolve.
-        for between in [step::without_empty, step::without_dots] {
-            step::each(&mut newest, between)?;
+        for between in [transform::without_empty, transform::without_dots] {
+            transform::apply_to_each(&mut newest, between)?;
         }
-        newest.retain(Text::has_escapes);
+        newest.retain(PathText::has_escapes);
         if newest.is_empty() {
             break;
         }
-        if level == MOST_LEVELS {
-            return Err(Excess);
+        if level == MAX_DECODINGS {
+            return Err(TooManyReadings);
         }
-        newest = decoded(newest.iter().map(Text::again).collect())?;
+        newest = decoded_variants(newest.iter().map(PathText::decode_once_more).collect())?;
         for text in &newest {
-            add(&mut read, text.clone())?;
+            add_reading(&mut read, text.clone())?;
         }
     }
     for step in [
-        step::without_backslashes,
-        step::without_parameters,
+        transform::without_backslashes,
+        transform::without_parameters,
         // Resolved before it is cut, and once more at the end.
-        step::without_empty,
-        step::without_dots,
-        step::cut_at_parameters,
-        step::cut_at_zero,
-        step::cut_at_query,
-        step::without_strange,
-        step::without_authority,
-        step::without_empty,
+        transform::without_empty,
+        transform::without_dots,
+        transform::cut_at_parameters,
+        transform::cut_at_zero,
+        transform::cut_at_query,
+        transform::without_strange,
+        transform::without_authority,
+        transform::without_empty,
     ] {
-        step::each(&mut read, step)?;
+        transform::apply_to_each(&mut read, step)?;
     }
     Ok(read)
 }
 
 /// Each text decoded, strictly and leniently, with `%2F` as a slash and as what it is.
-fn decoded(mut read: Vec<Text>) -> Result<Vec<Text>, Excess> {
-    step::each(&mut read, step::leniently_decoded)?;
+fn decoded_variants(mut read: Vec<PathText>) -> Result<Vec<PathText>, TooManyReadings> {
+    transform::apply_to_each(&mut read, transform::leniently_decoded)?;
     let mut out = Vec::with_capacity(read.len());
     for text in &read {
-        add(&mut out, step::decoded(text, false))?;
-        add(&mut out, step::decoded(text, true))?;
+        add_reading(&mut out, transform::decoded(text, false))?;
+        add_reading(&mut out, transform::decoded(text, true))?;
     }
     Ok(out)
 }

@@ -7,7 +7,7 @@ const LEVELS: usize = 3;
 
 /// What a `+` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plus {
+pub enum PlusMeaning {
     /// A blank, as in forms.
     Blank,
     /// Itself.
@@ -16,74 +16,82 @@ pub enum Plus {
 
 /// What separates parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Separators {
+pub enum QuerySeparators {
     /// `&`.
     Ampersand,
     /// `;` as well.
     Both,
 }
 
-impl Separators {
+impl QuerySeparators {
     /// Those that make a difference in a query.
-    pub fn of(query: &[u8]) -> &'static [Separators] {
-        let all = &[Separators::Ampersand, Separators::Both];
+    pub fn relevant_in(query: &[u8]) -> &'static [QuerySeparators] {
+        let all = &[QuerySeparators::Ampersand, QuerySeparators::Both];
         if query.contains(&b';') { all } else { &all[..1] }
     }
 }
 
 /// Whether some parameter of this name has a value that fits, in one of the ways in which servers usually read a query:
 /// split at `&` or also at `;`, as it stands or decoded, `+` a blank or itself.
-pub fn any(query: &[u8], name: &[u8], fits_: impl Fn(&[u8]) -> bool) -> bool {
-    Separators::of(query).iter().any(|separators| {
+pub fn any_value_matches(query: &[u8], name: &[u8], fits_: impl Fn(&[u8]) -> bool) -> bool {
+    QuerySeparators::relevant_in(query).iter().any(|separators| {
         let mut found = false;
-        each(query, *separators, name, &mut |value| found = found || fits(value, &fits_));
+        visit_values(query, *separators, name, &mut |value| {
+            found = found || matches_decoded(value, &fits_)
+        });
         found
     })
 }
 
 /// Whether one has such a value for a server that decodes further: twice or three times, `%uXXXX` as IIS does, and names
 /// as PHP and Rails do, to which `us.er` is `us_er` and `user[]` is `user`.
-pub fn any_further(query: &[u8], name: &[u8], fits: impl Fn(&[u8]) -> bool) -> bool {
+pub fn any_deep_decoded_matches(query: &[u8], name: &[u8], fits: impl Fn(&[u8]) -> bool) -> bool {
     let special = |b: &u8| matches!(b, b'%' | b'+' | b'.' | b'[');
     if !query.iter().any(special) {
         return false;
     }
-    Separators::of(query).iter().any(|separators| {
+    QuerySeparators::relevant_in(query).iter().any(|separators| {
         pairs(query, *separators).any(|(found, value)| {
-            is_name_further(found, name) && forms(value).iter().any(|it| fits(it))
+            is_deep_decoded_name(found, name) && decoded_forms(value).iter().any(|it| fits(it))
         })
     })
 }
 
 /// Whether a name is the wanted one for such a server. Cheap for those that are not: a query may have thousands.
-fn is_name_further(found: &[u8], name: &[u8]) -> bool {
-    let is = |it: &[u8]| it == name || flattens_to(it, name);
+fn is_deep_decoded_name(found: &[u8], name: &[u8]) -> bool {
+    let is = |it: &[u8]| it == name || is_php_name(it, name);
     let may_become = found.len() > name.len() && has_codes(found);
-    is(found) || may_become && forms(found).iter().any(|it| is(it))
+    is(found) || may_become && decoded_forms(found).iter().any(|it| is(it))
 }
 
 /// Visits the values of the parameters of this name, as it stands or decoded, in their order.
-pub fn each(query: &[u8], separators: Separators, name: &[u8], visit: &mut dyn FnMut(&[u8])) {
+pub fn visit_values(
+    query: &[u8],
+    separators: QuerySeparators,
+    name: &[u8],
+    visit: &mut dyn FnMut(&[u8]),
+) {
     for (found, value) in pairs(query, separators) {
-        if found == name || has_codes(found) && fits(found, &|it| it == name) {
+        if found == name || has_codes(found) && matches_decoded(found, &|it| it == name) {
             visit(value);
         }
     }
 }
 
 /// Whether a text fits as it stands or decoded.
-pub fn fits(text: &[u8], fits: &dyn Fn(&[u8]) -> bool) -> bool {
+pub fn matches_decoded(text: &[u8], fits: &dyn Fn(&[u8]) -> bool) -> bool {
     fits(text)
         || has_codes(text)
-            && (fits(&decoded(text, Plus::Blank)) || fits(&decoded(text, Plus::Itself)))
+            && (fits(&decoded(text, PlusMeaning::Blank))
+                || fits(&decoded(text, PlusMeaning::Itself)))
 }
 
 fn has_codes(text: &[u8]) -> bool {
     text.iter().any(|b| matches!(b, b'%' | b'+'))
 }
 
-fn pairs(query: &[u8], separators: Separators) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let ends = move |b: &u8| *b == b'&' || (*b == b';' && separators == Separators::Both);
+fn pairs(query: &[u8], separators: QuerySeparators) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let ends = move |b: &u8| *b == b'&' || (*b == b';' && separators == QuerySeparators::Both);
     query.split(ends).filter(|pair| !pair.is_empty()).map(|pair| {
         let equals = pair.iter().position(|b| *b == b'=');
         equals.map_or((pair, &b""[..]), |at| (&pair[..at], &pair[at + 1..]))
@@ -91,15 +99,16 @@ fn pairs(query: &[u8], separators: Separators) -> impl Iterator<Item = (&[u8], &
 }
 
 /// A text as it stands, and decoded again and again.
-fn forms(text: &[u8]) -> Vec<Vec<u8>> {
+fn decoded_forms(text: &[u8]) -> Vec<Vec<u8>> {
     let mut all = vec![text.to_vec()];
     let mut newest = all.clone();
     for _ in 0..LEVELS {
         let each = newest.iter().filter(|form| has_codes(form));
         let further: Vec<Vec<u8>> = each
             .flat_map(|form| {
-                let narrow = narrowed(form);
-                [Plus::Blank, Plus::Itself].map(|plus| decoded(&narrow, plus).into_owned())
+                let narrow = narrow_unicode(form);
+                [PlusMeaning::Blank, PlusMeaning::Itself]
+                    .map(|plus| decoded(&narrow, plus).into_owned())
             })
             .filter(|form| !all.contains(form))
             .collect();
@@ -111,7 +120,7 @@ fn forms(text: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// `%uXXXX` of ASCII as a percent-encoding.
-fn narrowed(text: &[u8]) -> Vec<u8> {
+fn narrow_unicode(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((&first, after)) = rest.split_first() {
@@ -129,7 +138,7 @@ fn narrowed(text: &[u8]) -> Vec<u8> {
 
 /// Whether PHP makes a variable of this name of it: it ends at a zero byte or at its index, has no blanks at its beginning,
 /// and blanks and dots in it are `_`.
-fn flattens_to(found: &[u8], name: &[u8]) -> bool {
+fn is_php_name(found: &[u8], name: &[u8]) -> bool {
     let found = found.trim_ascii_start();
     let same = |(a, b): (&u8, &u8)| a == b || *b == b'_' && matches!(a, b'.' | b' ');
     let ended = matches!(found.get(name.len()), None | Some(0 | b'['));
@@ -137,7 +146,7 @@ fn flattens_to(found: &[u8], name: &[u8]) -> bool {
 }
 
 /// Percent-encodings decoded, once.
-pub fn decoded(text: &[u8], plus: Plus) -> Cow<'_, [u8]> {
+pub fn decoded(text: &[u8], plus: PlusMeaning) -> Cow<'_, [u8]> {
     if !has_codes(text) {
         return Cow::Borrowed(text);
     }
@@ -151,7 +160,7 @@ pub fn decoded(text: &[u8], plus: Plus) -> Cow<'_, [u8]> {
                 out.push(value);
                 at += 2;
             }
-            (b'+', _) if plus == Plus::Blank => out.push(b' '),
+            (b'+', _) if plus == PlusMeaning::Blank => out.push(b' '),
             _ => out.push(byte),
         }
         at += 1;
@@ -187,7 +196,8 @@ mod tests {
             ("user[]=7", "user", "7", false),
             ("", "", "", false),
         ] {
-            let found = any(query.as_bytes(), name.as_bytes(), |it| it == value.as_bytes());
+            let found =
+                any_value_matches(query.as_bytes(), name.as_bytes(), |it| it == value.as_bytes());
             assert_eq!(found, want, "{query} {name} {value}");
         }
     }
@@ -212,7 +222,7 @@ mod tests {
             ("next=%2Fa%3Fx%26user%3D7", "user", "7", false),
         ] {
             let fits = |it: &[u8]| it == value.as_bytes();
-            let found = any_further(query.as_bytes(), name.as_bytes(), fits);
+            let found = any_deep_decoded_matches(query.as_bytes(), name.as_bytes(), fits);
             assert_eq!(found, want, "{query} {name} {value}");
         }
     }

@@ -6,8 +6,8 @@
 //! against the rules: it does not become better by being done twice. It does not choose the server (`pick` does) and
 //! performs nothing.
 
+pub mod backoff;
 pub mod budget;
-pub mod pause;
 
 use serde::Serialize;
 
@@ -15,11 +15,11 @@ use crate::cause::{Cause, Side};
 
 /// What is known of a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct FailedAttempt {
     /// The method is idempotent.
     pub idempotent: bool,
     /// Bytes of an answer were sent to the client, an informational one included.
-    pub answer_begun: bool,
+    pub response_started: bool,
     /// Every byte of the request that was read from the client is still held. True of any attempt that sent
     /// nothing.
     pub body_replayable: bool,
@@ -33,7 +33,7 @@ pub struct Facts {
     /// Attempts allowed after the first (`Pool::retries`).
     pub limit: u8,
     /// What is asked for (`Pool::retry`).
-    pub wishes: Wishes,
+    pub conditions: RetryConditions,
     /// How it failed.
     pub cause: Cause,
 }
@@ -41,7 +41,7 @@ pub struct Facts {
 /// Failures after which another attempt is made only where that is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Wishes {
+pub struct RetryConditions {
     /// A server took the request, or a part of it, and went silent.
     pub on_timeout: bool,
     /// An answer broke the rules of HTTP.
@@ -50,35 +50,35 @@ pub struct Wishes {
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RetryDecision {
     /// Send it again to the same server on a fresh connection: the shelved one was stale, which says nothing of
     /// the server. Not counted as an attempt; since the connection is fresh it cannot happen twice in a row.
-    Replay,
+    ReplaySameServer,
     /// Try another server: counts as an attempt.
-    Another,
+    OtherServer,
     /// End with this cause.
     GiveUp(Cause),
 }
 
 /// Judges.
-pub fn judge(facts: &Facts) -> Verdict {
-    let safe = facts.idempotent || facts.provably_unreceived || never_sent(facts.cause);
-    let possible = !facts.answer_begun && facts.body_replayable;
-    if !(safe && possible && repeatable(facts.cause) && wished(facts)) {
-        return Verdict::GiveUp(facts.cause);
+pub fn decide_retry(facts: &FailedAttempt) -> RetryDecision {
+    let safe = facts.idempotent || facts.provably_unreceived || is_never_sent(facts.cause);
+    let possible = !facts.response_started && facts.body_replayable;
+    if !(safe && possible && is_repeatable(facts.cause) && is_retry_allowed(facts)) {
+        return RetryDecision::GiveUp(facts.cause);
     }
-    if facts.stale_connection && stale(facts.cause) {
-        return Verdict::Replay;
+    if facts.stale_connection && is_stale_close(facts.cause) {
+        return RetryDecision::ReplaySameServer;
     }
     if facts.attempts <= u32::from(facts.limit) {
-        return Verdict::Another;
+        return RetryDecision::OtherServer;
     }
-    Verdict::GiveUp(facts.cause)
+    RetryDecision::GiveUp(facts.cause)
 }
 
 /// Failures that another attempt can mend: those of a server or of the path to it. What the client did and what
 /// a limit or an order of ours ended stays ended, except for want of a source port, which is one server's matter.
-fn repeatable(cause: Cause) -> bool {
+fn is_repeatable(cause: Cause) -> bool {
     match cause.side() {
         Side::Server | Side::Network => true,
         Side::Us => cause == Cause::NoSourcePort,
@@ -87,16 +87,16 @@ fn repeatable(cause: Cause) -> bool {
 }
 
 /// Whether another attempt after this failure needs no asking, or was asked for.
-fn wished(facts: &Facts) -> bool {
+fn is_retry_allowed(facts: &FailedAttempt) -> bool {
     match facts.cause {
-        Cause::FirstByteTimeout | Cause::ServerWriteTimeout => facts.wishes.on_timeout,
-        Cause::BadResponse => facts.wishes.on_malformed,
+        Cause::FirstByteTimeout | Cause::ServerWriteTimeout => facts.conditions.on_timeout,
+        Cause::BadResponse => facts.conditions.on_malformed,
         _ => true,
     }
 }
 
 /// Causes that only come up before there is a connection, so that nothing was sent.
-fn never_sent(cause: Cause) -> bool {
+fn is_never_sent(cause: Cause) -> bool {
     matches!(
         cause,
         Cause::ServerRefused
@@ -107,7 +107,7 @@ fn never_sent(cause: Cause) -> bool {
 }
 
 /// How a connection ends that the server gave up while it was idle.
-fn stale(cause: Cause) -> bool {
+fn is_stale_close(cause: Cause) -> bool {
     matches!(cause, Cause::ServerClosed | Cause::ServerReset)
 }
 

@@ -4,25 +4,25 @@
 //! (`live`) and stays through changes. Finding is a lookup by host and path (`index`), then the candidates in their order:
 //! the first that fits counts. Nothing here reads a clock or opens anything; time and the state of pools come in.
 
-pub mod admit;
-pub mod ask;
-pub mod check;
-pub mod edit;
+pub mod condition;
+pub mod context;
+pub mod describe;
 pub mod index;
-pub mod limit;
-pub mod live;
-pub mod ruling;
-pub mod standing;
+pub mod path_admission;
+pub mod rate_limit;
+pub mod rewrite;
+pub mod rule_state;
+pub mod service_rules;
+pub mod stats;
 pub mod table;
-pub mod tell;
 pub mod value;
 
 mod glob;
-mod those;
+mod reading_set;
 
-pub use admit::{Admitted, admit, retarget};
-pub use ask::{Facts, Found, PoolFacts, View};
-pub use live::RuleLive;
-pub use ruling::Ruling;
-pub use standing::Standing;
-pub use table::{Compiled, Table, Todo};
+pub use context::{PoolLoad, RuleContext, RuleMatch, RuleState};
+pub use path_admission::{PathAdmission, admit_path, write_with_target};
+pub use rule_state::LiveRuleState;
+pub use service_rules::ServiceRules;
+pub use stats::RuleStats;
+pub use table::{CompiledRule, RuleAction, RuleTable};

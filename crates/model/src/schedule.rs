@@ -5,23 +5,23 @@
 //! twice.
 
 use crate::calendar::{DAY, weekday};
-use crate::config::{Admin, Scheduled};
+use crate::config::{AdminState, ScheduleRule};
 
 /// What is wanted at so many seconds since 1970 of local time, and the rule that wants it; `None`: nothing.
 /// Where several apply, `Disabled` counts before `Drain`.
-pub fn wanted(rules: &[Scheduled], local_seconds: i64) -> Option<&Scheduled> {
+pub fn active_rule(rules: &[ScheduleRule], local_seconds: i64) -> Option<&ScheduleRule> {
     let open = || rules.iter().filter(|rule| is_open(rule, local_seconds));
-    open().find(|rule| rule.what == Admin::Disabled).or_else(|| open().next())
+    open().find(|rule| rule.what == AdminState::Disabled).or_else(|| open().next())
 }
 
 /// When the hours of a rule that is open now began, in seconds since 1970 of local time.
-pub fn begun(rule: &Scheduled, local_seconds: i64) -> i64 {
+pub fn opened_at(rule: &ScheduleRule, local_seconds: i64) -> i64 {
     let midnight = local_seconds - local_seconds.rem_euclid(DAY);
     let from = i64::from(rule.hours.from) * 60;
     if midnight + from <= local_seconds { midnight + from } else { midnight + from - DAY }
 }
 
-fn is_open(rule: &Scheduled, local_seconds: i64) -> bool {
+fn is_open(rule: &ScheduleRule, local_seconds: i64) -> bool {
     let minute = local_seconds.rem_euclid(DAY) / 60;
     let (from, to) = (i64::from(rule.hours.from), i64::from(rule.hours.to));
     let on = |seconds: i64| rule.days & (1 << weekday(seconds)) != 0;
@@ -34,26 +34,31 @@ fn is_open(rule: &Scheduled, local_seconds: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calendar::Civil;
-    use crate::config::Hours;
+    use crate::calendar::CivilDateTime;
+    use crate::config::DailyWindow;
 
     const EVERY_DAY: u8 = 0b111_1111;
 
-    fn rule(what: Admin, from: u16, to: u16, days: u8) -> Scheduled {
-        Scheduled { what, hours: Hours { from: from * 60, to: to * 60 }, days, sticky: None }
+    fn rule(what: AdminState, from: u16, to: u16, days: u8) -> ScheduleRule {
+        ScheduleRule {
+            what,
+            hours: DailyWindow { from: from * 60, to: to * 60 },
+            days,
+            sticky: None,
+        }
     }
 
     fn at(text: &str) -> i64 {
-        Civil::parse(text).unwrap().0.seconds()
+        CivilDateTime::parse(text).unwrap().0.unix_seconds()
     }
 
     #[test]
     fn windows_by_day_and_hour() {
-        let night = rule(Admin::Drain, 22, 6, EVERY_DAY);
+        let night = rule(AdminState::Drain, 22, 6, EVERY_DAY);
         // 2026-11-20 is a Friday.
-        let friday_night = rule(Admin::Drain, 22, 6, 1 << 4);
-        let noon = rule(Admin::Drain, 12, 13, 1 << 4);
-        let whole = rule(Admin::Drain, 0, 0, 1 << 4);
+        let friday_night = rule(AdminState::Drain, 22, 6, 1 << 4);
+        let noon = rule(AdminState::Drain, 12, 13, 1 << 4);
+        let whole = rule(AdminState::Drain, 0, 0, 1 << 4);
         for (rule, text, open) in [
             (night, "2026-11-20T21:59:59", false),
             (night, "2026-11-20T22:00", true),
@@ -71,14 +76,14 @@ mod tests {
             (whole, "2026-11-20T23:59:59", true),
             (whole, "2026-11-21T00:00", false),
         ] {
-            assert_eq!(wanted(&[rule], at(text)).is_some(), open, "{rule:?} {text}");
+            assert_eq!(active_rule(&[rule], at(text)).is_some(), open, "{rule:?} {text}");
         }
     }
 
     #[test]
     fn hours_began_today_or_yesterday() {
-        let night = rule(Admin::Drain, 22, 6, EVERY_DAY);
-        let noon = rule(Admin::Drain, 12, 13, EVERY_DAY);
+        let night = rule(AdminState::Drain, 22, 6, EVERY_DAY);
+        let noon = rule(AdminState::Drain, 12, 13, EVERY_DAY);
         for (rule, now, began) in [
             (night, "2026-11-20T22:00", "2026-11-20T22:00"),
             (night, "2026-11-21T05:59:59", "2026-11-20T22:00"),
@@ -86,20 +91,21 @@ mod tests {
             (rule_all_day(), "2026-11-20T00:00", "2026-11-20T00:00"),
             (rule_all_day(), "2026-11-20T23:59", "2026-11-20T00:00"),
         ] {
-            assert_eq!(begun(&rule, at(now)), at(began), "{rule:?} {now}");
+            assert_eq!(opened_at(&rule, at(now)), at(began), "{rule:?} {now}");
         }
     }
 
-    fn rule_all_day() -> Scheduled {
-        rule(Admin::Drain, 0, 0, EVERY_DAY)
+    fn rule_all_day() -> ScheduleRule {
+        rule(AdminState::Drain, 0, 0, EVERY_DAY)
     }
 
     #[test]
     fn the_graver_word_counts() {
-        let rules = [rule(Admin::Drain, 1, 5, EVERY_DAY), rule(Admin::Disabled, 2, 3, EVERY_DAY)];
-        let what = |text| wanted(&rules, at(text)).map(|rule| rule.what);
-        assert_eq!(what("2026-11-20T01:30"), Some(Admin::Drain));
-        assert_eq!(what("2026-11-20T02:30"), Some(Admin::Disabled));
+        let rules =
+            [rule(AdminState::Drain, 1, 5, EVERY_DAY), rule(AdminState::Disabled, 2, 3, EVERY_DAY)];
+        let what = |text| active_rule(&rules, at(text)).map(|rule| rule.what);
+        assert_eq!(what("2026-11-20T01:30"), Some(AdminState::Drain));
+        assert_eq!(what("2026-11-20T02:30"), Some(AdminState::Disabled));
         assert_eq!(what("2026-11-20T05:00"), None);
     }
 
@@ -111,20 +117,20 @@ mod tests {
 
     #[test]
     fn where_the_clock_jumps_the_wall_counts() {
-        let lost = [rule(Admin::Drain, 2, 3, EVERY_DAY)];
+        let lost = [rule(AdminState::Drain, 2, 3, EVERY_DAY)];
         let minutes = |from: &str, hours: i64| {
             let start = at(from);
             (0..hours * 60).map(move |minute| start + minute * 60)
         };
         let open = |from: &str| {
-            minutes(from, 24).filter(|utc| wanted(&lost, local(*utc)).is_some()).count()
+            minutes(from, 24).filter(|utc| active_rule(&lost, local(*utc)).is_some()).count()
         };
         assert_eq!(open("2026-03-28T12:00"), 0, "02:00 to 03:00 is left out that night");
         assert_eq!(open("2026-10-24T12:00"), 120, "and comes twice in that one");
         assert_eq!(open("2026-06-01T12:00"), 60);
-        let night = [rule(Admin::Drain, 22, 6, EVERY_DAY)];
+        let night = [rule(AdminState::Drain, 22, 6, EVERY_DAY)];
         let open = |from: &str| {
-            minutes(from, 24).filter(|utc| wanted(&night, local(*utc)).is_some()).count()
+            minutes(from, 24).filter(|utc| active_rule(&night, local(*utc)).is_some()).count()
         };
         assert_eq!((open("2026-03-28T12:00"), open("2026-10-24T12:00")), (7 * 60, 9 * 60));
     }

@@ -12,17 +12,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::affinity;
-use crate::affinity::cookie::Secrets;
-use crate::config::{Pool, Server, Service, Weight};
+use crate::affinity::cookie::AffinitySecrets;
+use crate::config::{PoolConfig, ServerConfig, ServerWeight, ServiceConfig};
 use crate::id::{PoolId, ServerId, ServiceId};
-use crate::live::pool::PoolLive;
-use crate::live::{ServerLive, ServiceLive};
-use crate::rules::ruling::Ruling;
-use crate::users::table::Users;
+use crate::rules::service_rules::ServiceRules;
+use crate::slo::network_table::SloTable;
+use crate::stats::pool::PoolStats;
+use crate::stats::{ServerStats, ServiceStats};
 
 /// Everything a worker needs to serve.
 #[derive(Clone, Debug, Default)]
-pub struct Snapshot {
+pub struct WorkerSnapshot {
     /// The configuration's generation.
     pub generation: u64,
     /// Counts every snapshot, verdicts included.
@@ -32,13 +32,13 @@ pub struct Snapshot {
     /// Pools by id; each service's pool is here.
     pub pools: HashMap<PoolId, Arc<PoolView>>,
     /// What authorities ask for to see that names are ours; `None`: nothing is asked for now.
-    pub proofs: Option<Arc<Proofs>>,
+    pub acme_proofs: Option<Arc<AcmeProofs>>,
     /// What words of our cookies are made with.
-    pub cookie_secrets: Arc<Secrets>,
+    pub cookie_secrets: Arc<AffinitySecrets>,
 }
 
 /// Answers to requests for `/.well-known/acme-challenge/TOKEN` (RFC 8555 §8.3), by token.
-pub type Proofs = BTreeMap<Vec<u8>, String>;
+pub type AcmeProofs = BTreeMap<Vec<u8>, String>;
 
 /// One service in force.
 #[derive(Debug)]
@@ -46,19 +46,19 @@ pub struct ServiceView {
     /// Its id.
     pub id: ServiceId,
     /// As configured.
-    pub config: Arc<Service>,
+    pub config: Arc<ServiceConfig>,
     /// Its pool.
     pub pool: PoolId,
     /// What it speaks TLS with; there when the configuration says so.
-    pub tls: Option<Material>,
+    pub tls: Option<OpaqueMaterial>,
     /// Its counters.
-    pub live: Arc<ServiceLive>,
+    pub stats: Arc<ServiceStats>,
     /// Its rules; `None`: it has none.
-    pub rules: Option<Arc<Ruling>>,
+    pub rules: Option<Arc<ServiceRules>>,
     /// Which clients belong to which servers; `None`: it remembers none.
-    pub affinity: Option<Arc<affinity::Table>>,
+    pub affinity: Option<Arc<affinity::AffinityTable>>,
     /// What its users met; `None`: nothing is promised to them.
-    pub users: Option<Arc<Users>>,
+    pub slo: Option<Arc<SloTable>>,
 }
 
 /// One pool in force.
@@ -67,37 +67,37 @@ pub struct PoolView {
     /// Its id.
     pub id: PoolId,
     /// As configured.
-    pub config: Arc<Pool>,
+    pub config: Arc<PoolConfig>,
     /// What it speaks TLS with; there when the configuration says so.
-    pub tls: Option<Material>,
+    pub tls: Option<OpaqueMaterial>,
     /// Its counters.
-    pub live: Arc<PoolLive>,
+    pub stats: Arc<PoolStats>,
     /// Its servers, in the order configured.
     pub servers: Vec<ServerView>,
 }
 
 /// Something that a plane was given to work with, which only it can look into: keys and certificates made ready.
 #[derive(Clone)]
-pub struct Material(Arc<dyn Any + Send + Sync>);
+pub struct OpaqueMaterial(Arc<dyn Any + Send + Sync>);
 
-impl Material {
+impl OpaqueMaterial {
     /// Wraps it.
-    pub fn new<T: Any + Send + Sync>(what: Arc<T>) -> Material {
-        Material(what)
+    pub fn new<T: Any + Send + Sync>(what: Arc<T>) -> OpaqueMaterial {
+        OpaqueMaterial(what)
     }
 
     /// Looks into it; `None`: it is something else.
-    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+    pub fn downcast<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }
 
     /// Whether both are the same.
-    pub fn is(&self, other: &Material) -> bool {
+    pub fn is_same(&self, other: &OpaqueMaterial) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl fmt::Debug for Material {
+impl fmt::Debug for OpaqueMaterial {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str("Material")
     }
@@ -109,22 +109,22 @@ pub struct ServerView {
     /// Its id.
     pub id: ServerId,
     /// As configured.
-    pub config: Arc<Server>,
+    pub config: Arc<ServerConfig>,
     /// Where it is; `None` while its name does not resolve.
     pub address: Option<SocketAddr>,
     /// Its state now.
     pub state: ServerState,
     /// Its weight now (an operator's or the judge's word may differ from the file).
-    pub weight: Weight,
+    pub weight: ServerWeight,
     /// While it drains, clients that are kept at it still come; otherwise as long as their service's `sticky.drain` says.
-    pub keeps: bool,
+    pub keeps_sticky_clients: bool,
     /// Its counters.
-    pub live: Arc<ServerLive>,
+    pub stats: Arc<ServerStats>,
 }
 
 impl ServerView {
     /// Whether it takes work, or would if none of its pool were up.
-    pub fn takes(&self) -> bool {
+    pub fn takes_work(&self) -> bool {
         matches!(self.state, ServerState::Up | ServerState::Unknown) && self.weight.get() > 0
     }
 }

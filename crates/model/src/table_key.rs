@@ -7,13 +7,13 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::LazyLock;
 
-use crate::config::Prefix;
+use crate::config::IpPrefix;
 
 static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// A client by a part of its request, or any other bytes.
 #[inline]
-pub fn part(bytes: &[u8]) -> u64 {
+pub fn hash_part(bytes: &[u8]) -> u64 {
     let mut hasher = KEY.build_hasher();
     hasher.write(bytes);
     hasher.finish()
@@ -22,10 +22,10 @@ pub fn part(bytes: &[u8]) -> u64 {
 /// A client by the network of its address: so many bits of IPv4 and of IPv6. An IPv4 address that is mapped into IPv6
 /// is the IPv4 address.
 #[inline]
-pub fn network(client: IpAddr, mask4: u8, mask6: u8) -> u64 {
+pub fn hash_network(client: IpAddr, mask4: u8, mask6: u8) -> u64 {
     let client = client.to_canonical();
     let bits = if client.is_ipv4() { mask4 } else { mask6 };
-    let network = Prefix::new(client, bits).map_or(client, Prefix::address);
+    let network = IpPrefix::new(client, bits).map_or(client, IpPrefix::address);
     let mut hasher = KEY.build_hasher();
     hasher.write_u8(u8::from(network.is_ipv4()));
     let bytes: Ipv6Addr = match network {
@@ -42,16 +42,16 @@ mod tests {
 
     #[test]
     fn clients_of_a_network_are_one_and_keys_are_not_the_published_ones() {
-        let of = |text: &str, mask4, mask6| network(text.parse().unwrap(), mask4, mask6);
+        let of = |text: &str, mask4, mask6| hash_network(text.parse().unwrap(), mask4, mask6);
         assert_eq!(of("192.0.2.1", 24, 128), of("192.0.2.200", 24, 128));
         assert_ne!(of("192.0.2.1", 32, 128), of("192.0.2.200", 32, 128));
         assert_eq!(of("::ffff:192.0.2.1", 24, 128), of("192.0.2.9", 24, 0));
         assert_eq!(of("2001:db8::1", 32, 64), of("2001:db8::ffff:2:1", 32, 64));
         assert_ne!(of("2001:db8::1", 32, 64), of("2001:db8:0:1::1", 32, 64));
         assert_ne!(of("2001:db8::1", 32, 128), of("2001:db8::2", 32, 128));
-        let published = crate::hash::client("192.0.2.1".parse().unwrap());
+        let published = crate::hash::hash_client("192.0.2.1".parse().unwrap());
         assert_ne!(of("192.0.2.1", 32, 128), published);
-        assert_ne!(part(b"shop"), crate::hash::part(b"shop"));
-        assert_eq!(part(b"shop"), part(b"shop"));
+        assert_ne!(hash_part(b"shop"), crate::hash::hash_part(b"shop"));
+        assert_eq!(hash_part(b"shop"), hash_part(b"shop"));
     }
 }

@@ -4,18 +4,21 @@
 
 use std::time::Duration;
 
-use model::config::{Initial, OnDown, Probe, ProbeKind, ProbeTls};
-use model::health::{Basis, Carried, Change, Failed, Health, Judged, Seen};
-use model::moment::Moment;
-use model::pick::Rng;
+use model::config::{DownAction, InitialState, ProbeConfig, ProbeKind, ProbeTls};
+use model::health_check::{
+    EvidenceSource, HealthSnapshot, HealthTransition, HealthVerdict, ProbeFailure, ProbeSuccess,
+    ServerHealth,
+};
+use model::load_balancing::Rng;
+use model::monotonic_time::MonotonicTime;
 use proptest::prelude::*;
 
-fn ms(n: u64) -> Moment {
-    Moment(n * 1_000_000)
+fn ms(n: u64) -> MonotonicTime {
+    MonotonicTime(n * 1_000_000)
 }
 
-fn probe(rise: u8, fall: u8) -> Probe {
-    Probe {
+fn probe(rise: u8, fall: u8) -> ProbeConfig {
+    ProbeConfig {
         kind: ProbeKind::Tcp,
         every: Duration::from_secs(2),
         doubt: Duration::from_millis(250),
@@ -26,41 +29,41 @@ fn probe(rise: u8, fall: u8) -> Probe {
         port: None,
         tls: None,
         grace: Duration::ZERO,
-        on_down: OnDown::Keep,
+        on_down: DownAction::Keep,
     }
 }
 
 #[test]
 fn a_trial_shakes_hands_as_connections_of_the_pool_do() {
-    let mut health = Health::new(Initial::Up, None, ms(0));
-    assert!(health.due().tls.is_none());
+    let mut health = ServerHealth::new(InitialState::Up, None, ms(0));
+    assert!(health.due_probe().tls.is_none());
     let tls = ProbeTls { verify: true, ..ProbeTls::default() };
-    assert!(health.try_over(Some(tls.clone())), "that is new");
-    assert!(!health.try_over(Some(tls.clone())), "and then it is not");
-    assert!(*health.due().kind == ProbeKind::Tcp && health.due().tls == Some(&tls));
-    health.carry(Some(&probe(1, 1)), ms(1));
-    assert!(health.due().tls.is_none(), "a probe has its own settings");
+    assert!(health.set_trial_tls(Some(tls.clone())), "that is new");
+    assert!(!health.set_trial_tls(Some(tls.clone())), "and then it is not");
+    assert!(*health.due_probe().kind == ProbeKind::Tcp && health.due_probe().tls == Some(&tls));
+    health.update_settings(Some(&probe(1, 1)), ms(1));
+    assert!(health.due_probe().tls.is_none(), "a probe has its own settings");
 }
 
-fn good() -> Result<Seen, Failed> {
-    Ok(Seen { text: "connected".to_owned() })
+fn good() -> Result<ProbeSuccess, ProbeFailure> {
+    Ok(ProbeSuccess { text: "connected".to_owned() })
 }
 
-fn bad() -> Result<Seen, Failed> {
-    Err(Failed { text: "refused".to_owned() })
+fn bad() -> Result<ProbeSuccess, ProbeFailure> {
+    Err(ProbeFailure { text: "refused".to_owned() })
 }
 
-fn up(from: Judged) -> Option<Change> {
-    Some(Change { from, to: Judged::Up })
+fn up(from: HealthVerdict) -> Option<HealthTransition> {
+    Some(HealthTransition { from, to: HealthVerdict::Up })
 }
 
-fn down(from: Judged) -> Option<Change> {
-    Some(Change { from, to: Judged::Down })
+fn down(from: HealthVerdict) -> Option<HealthTransition> {
+    Some(HealthTransition { from, to: HealthVerdict::Down })
 }
 
 /// Feeds `g` good probe, `b` bad probe, `f` failed connection, `s` connection made, 100 ms apart; the states after
 /// each as `U`, `D` and `?`.
-fn history(health: &mut Health, events: &str) -> String {
+fn history(health: &mut ServerHealth, events: &str) -> String {
     let mut now = health.since();
     let feed = |event| {
         now = now + Duration::from_millis(100);
@@ -71,10 +74,10 @@ fn history(health: &mut Health, events: &str) -> String {
             's' => health.connect_succeeded(now),
             other => panic!("{other}"),
         };
-        match health.state() {
-            Judged::Up => 'U',
-            Judged::Down => 'D',
-            Judged::Unknown => '?',
+        match health.verdict() {
+            HealthVerdict::Up => 'U',
+            HealthVerdict::Down => 'D',
+            HealthVerdict::Unknown => '?',
         }
     };
     events.chars().map(feed).collect()
@@ -83,24 +86,24 @@ fn history(health: &mut Health, events: &str) -> String {
 #[test]
 fn histories_with_a_probe() {
     let rows = [
-        ("the first good result raises", Initial::Unknown, "g", "U"),
-        ("the first bad result takes down", Initial::Unknown, "b", "D"),
-        ("so does a failed connection", Initial::Unknown, "f", "D"),
-        ("a made connection does not raise", Initial::Unknown, "ssg", "??U"),
-        ("three bad in a row", Initial::Up, "bbgbbb", "UUUUUD"),
-        ("failed connections count", Initial::Up, "fbf", "UUD"),
-        ("a made connection forgives connections", Initial::Up, "ffsff", "UUUUU"),
-        ("but no probes", Initial::Up, "bsbsb", "UUUUD"),
-        ("rising by way of unknown", Initial::Up, "bbbgg", "UUD?U"),
-        ("a relapse while rising", Initial::Up, "bbbgbgg", "UUD?D?U"),
-        ("a connection that fails while rising", Initial::Up, "bbbgfgg", "UUD?D?U"),
-        ("begun down: the whole rise first", Initial::Down, "gbgg", "DDDU"),
-        ("a failed connection ends that rise", Initial::Down, "gfgg", "DDDU"),
-        ("then as any other", Initial::Down, "ggbbbg", "DUUUD?"),
-        ("nothing raises but probes", Initial::Up, "bbbsss", "UUDDDD"),
+        ("the first good result raises", InitialState::Unknown, "g", "U"),
+        ("the first bad result takes down", InitialState::Unknown, "b", "D"),
+        ("so does a failed connection", InitialState::Unknown, "f", "D"),
+        ("a made connection does not raise", InitialState::Unknown, "ssg", "??U"),
+        ("three bad in a row", InitialState::Up, "bbgbbb", "UUUUUD"),
+        ("failed connections count", InitialState::Up, "fbf", "UUD"),
+        ("a made connection forgives connections", InitialState::Up, "ffsff", "UUUUU"),
+        ("but no probes", InitialState::Up, "bsbsb", "UUUUD"),
+        ("rising by way of unknown", InitialState::Up, "bbbgg", "UUD?U"),
+        ("a relapse while rising", InitialState::Up, "bbbgbgg", "UUD?D?U"),
+        ("a connection that fails while rising", InitialState::Up, "bbbgfgg", "UUD?D?U"),
+        ("begun down: the whole rise first", InitialState::Down, "gbgg", "DDDU"),
+        ("a failed connection ends that rise", InitialState::Down, "gfgg", "DDDU"),
+        ("then as any other", InitialState::Down, "ggbbbg", "DUUUD?"),
+        ("nothing raises but probes", InitialState::Up, "bbbsss", "UUDDDD"),
     ];
     for (what, initial, events, want) in rows {
-        let mut health = Health::new(initial, Some(&probe(2, 3)), ms(0));
+        let mut health = ServerHealth::new(initial, Some(&probe(2, 3)), ms(0));
         assert_eq!(history(&mut health, events), want, "{what}");
     }
 }
@@ -108,54 +111,57 @@ fn histories_with_a_probe() {
 #[test]
 fn histories_without_a_probe() {
     let rows = [
-        ("three failed in a row", Initial::Up, "ffsfff", "UUUUUD"),
-        ("a trial raises", Initial::Up, "fffg", "UUDU"),
-        ("a trial that fails does not", Initial::Up, "fffbbg", "UUDDDU"),
-        ("a client that got through raises", Initial::Up, "fffs", "UUDU"),
-        ("unknown until something is seen", Initial::Unknown, "s", "U"),
-        ("a late trial counts like a connection", Initial::Up, "fffsbff", "UUDUUUD"),
-        ("or tried", Initial::Unknown, "b", "D"),
+        ("three failed in a row", InitialState::Up, "ffsfff", "UUUUUD"),
+        ("a trial raises", InitialState::Up, "fffg", "UUDU"),
+        ("a trial that fails does not", InitialState::Up, "fffbbg", "UUDDDU"),
+        ("a client that got through raises", InitialState::Up, "fffs", "UUDU"),
+        ("unknown until something is seen", InitialState::Unknown, "s", "U"),
+        ("a late trial counts like a connection", InitialState::Up, "fffsbff", "UUDUUUD"),
+        ("or tried", InitialState::Unknown, "b", "D"),
     ];
     for (what, initial, events, want) in rows {
-        assert_eq!(history(&mut Health::new(initial, None, ms(0)), events), want, "{what}");
+        assert_eq!(history(&mut ServerHealth::new(initial, None, ms(0)), events), want, "{what}");
     }
 }
 
 #[test]
 fn nothing_is_green_without_evidence_that_says_so() {
-    let health = Health::new(Initial::Unknown, Some(&probe(2, 3)), ms(5));
-    assert_eq!((health.state(), health.since()), (Judged::Unknown, ms(5)));
-    assert_eq!(health.evidence().basis, Basis::Assumed);
-    let mut assumed = Health::new(Initial::Up, None, ms(5));
+    let health = ServerHealth::new(InitialState::Unknown, Some(&probe(2, 3)), ms(5));
+    assert_eq!((health.verdict(), health.since()), (HealthVerdict::Unknown, ms(5)));
+    assert_eq!(health.evidence().basis, EvidenceSource::Assumed);
+    let mut assumed = ServerHealth::new(InitialState::Up, None, ms(5));
     assert_eq!(assumed.evidence().text, "no evidence yet");
     assert_eq!(assumed.connect_failed(ms(9), "no route"), None);
     let evidence = assumed.evidence();
-    assert_eq!((evidence.basis, evidence.good, evidence.at), (Basis::Passive, false, ms(9)));
+    assert_eq!(
+        (evidence.basis, evidence.good, evidence.at),
+        (EvidenceSource::Passive, false, ms(9))
+    );
     assert_eq!((evidence.text.as_str(), evidence.streak), ("no route", 1));
 }
 
 #[test]
 fn changes_are_told_once_with_their_time() {
-    let mut health = Health::new(Initial::Unknown, Some(&probe(1, 2)), ms(0));
-    assert_eq!(health.probe_result(ms(1), good()), up(Judged::Unknown));
+    let mut health = ServerHealth::new(InitialState::Unknown, Some(&probe(1, 2)), ms(0));
+    assert_eq!(health.probe_result(ms(1), good()), up(HealthVerdict::Unknown));
     assert_eq!(health.probe_result(ms(2), good()), None);
     assert_eq!(health.since(), ms(1));
     assert_eq!((health.evidence().streak, health.evidence().at), (2, ms(2)));
     assert_eq!(health.connect_failed(ms(3), "x"), None);
-    assert_eq!(health.connect_failed(ms(4), "x"), down(Judged::Up));
+    assert_eq!(health.connect_failed(ms(4), "x"), down(HealthVerdict::Up));
     assert_eq!(health.connect_failed(ms(5), "x"), None);
     assert_eq!(health.since(), ms(4));
-    assert_eq!(health.probe_result(ms(6), good()), up(Judged::Down));
+    assert_eq!(health.probe_result(ms(6), good()), up(HealthVerdict::Down));
 }
 
 /// When the next probe is wanted, without its random share.
-fn next(health: &Health, now: Moment, nothing_up: bool) -> Moment {
+fn next(health: &ServerHealth, now: MonotonicTime, nothing_up: bool) -> MonotonicTime {
     health.next_probe(now, 0, nothing_up)
 }
 
 #[test]
 fn the_pace_follows_the_doubt() {
-    let mut health = Health::new(Initial::Up, Some(&probe(2, 3)), ms(0));
+    let mut health = ServerHealth::new(InitialState::Up, Some(&probe(2, 3)), ms(0));
     assert_eq!(
         next(&health, ms(0), false),
         ms(250),
@@ -179,7 +185,7 @@ fn the_pace_follows_the_doubt() {
 
 #[test]
 fn a_failed_connection_asks_for_a_probe_at_once_but_not_without_end() {
-    let mut health = Health::new(Initial::Up, Some(&probe(2, 3)), ms(0));
+    let mut health = ServerHealth::new(InitialState::Up, Some(&probe(2, 3)), ms(0));
     health.probe_result(ms(100), good());
     health.connect_failed(ms(1000), "refused");
     assert_eq!(next(&health, ms(1000), false), ms(1000));
@@ -190,8 +196,8 @@ fn a_failed_connection_asks_for_a_probe_at_once_but_not_without_end() {
 
 #[test]
 fn without_a_probe_trials_come_after_a_back_off_that_doubles() {
-    let mut health = Health::new(Initial::Up, None, ms(0));
-    assert_eq!(next(&health, ms(0), false), Moment::NEVER);
+    let mut health = ServerHealth::new(InitialState::Up, None, ms(0));
+    assert_eq!(next(&health, ms(0), false), MonotonicTime::NEVER);
     assert_eq!(history(&mut health, "fff"), "UUD");
     let mut now = ms(300);
     for seconds in [1, 2, 4, 8, 16, 30, 30] {
@@ -205,8 +211,8 @@ fn without_a_probe_trials_come_after_a_back_off_that_doubles() {
         now = trial;
     }
     now = next(&health, now, false);
-    assert_eq!(health.probe_result(now, good()), up(Judged::Down));
-    assert_eq!(next(&health, now, false), Moment::NEVER);
+    assert_eq!(health.probe_result(now, good()), up(HealthVerdict::Down));
+    assert_eq!(next(&health, now, false), MonotonicTime::NEVER);
     // It relapses at once: the back-off goes on where it was. After a long good time it begins anew.
     for (rest, seconds) in [(1, 30), (31, 1)] {
         now = now + Duration::from_secs(rest);
@@ -221,7 +227,7 @@ fn without_a_probe_trials_come_after_a_back_off_that_doubles() {
 
 #[test]
 fn urgent_trials_do_not_lengthen_the_back_off() {
-    let mut health = Health::new(Initial::Up, None, ms(0));
+    let mut health = ServerHealth::new(InitialState::Up, None, ms(0));
     history(&mut health, "fff");
     for at in [550, 800, 1050] {
         health.probe_result(ms(at), bad());
@@ -231,46 +237,52 @@ fn urgent_trials_do_not_lengthen_the_back_off() {
 
 #[test]
 fn a_reload_keeps_what_was_judged() {
-    let mut health = Health::new(Initial::Unknown, Some(&probe(2, 3)), ms(0));
+    let mut health = ServerHealth::new(InitialState::Unknown, Some(&probe(2, 3)), ms(0));
     history(&mut health, "gbb");
     let before = format!("{health:?}");
-    health.carry(Some(&probe(2, 3)), ms(400));
+    health.update_settings(Some(&probe(2, 3)), ms(400));
     assert_eq!(format!("{health:?}"), before, "nothing changed");
-    health.carry(Some(&probe(2, 2)), ms(400));
+    health.update_settings(Some(&probe(2, 2)), ms(400));
     assert_eq!(
-        (health.state(), health.since(), health.evidence().streak),
-        (Judged::Up, ms(100), 2)
+        (health.verdict(), health.since(), health.evidence().streak),
+        (HealthVerdict::Up, ms(100), 2)
     );
     assert_eq!(next(&health, ms(400), false), ms(650), "a probe comes soon");
     assert_eq!(history(&mut health, "bb"), "UD", "counting began anew");
-    health.carry(None, ms(900));
-    assert_eq!((health.state(), next(&health, ms(900), false)), (Judged::Down, ms(1900)));
-    health.carry(Some(&probe(2, 2)), ms(1000));
+    health.update_settings(None, ms(900));
+    assert_eq!((health.verdict(), next(&health, ms(900), false)), (HealthVerdict::Down, ms(1900)));
+    health.update_settings(Some(&probe(2, 2)), ms(1000));
     assert_eq!(history(&mut health, "gg"), "?U");
 }
 
 #[test]
 fn a_judgement_travels_to_another_process() {
-    let mut health = Health::new(Initial::Unknown, Some(&probe(2, 1)), ms(0));
+    let mut health = ServerHealth::new(InitialState::Unknown, Some(&probe(2, 1)), ms(0));
     history(&mut health, "gb");
-    let text = serde_json::to_string(&health.carried(ms(1200))).unwrap();
-    let carried: Carried = serde_json::from_str(&text).unwrap();
-    let mut there = Health::restore(&carried, Some(&probe(2, 1)), ms(50_000));
-    assert_eq!((there.state(), there.since()), (Judged::Down, ms(49_000)));
+    let text = serde_json::to_string(&health.to_snapshot(ms(1200))).unwrap();
+    let carried: HealthSnapshot = serde_json::from_str(&text).unwrap();
+    let mut there = ServerHealth::from_snapshot(&carried, Some(&probe(2, 1)), ms(50_000));
+    assert_eq!((there.verdict(), there.since()), (HealthVerdict::Down, ms(49_000)));
     assert_eq!(there.evidence().text, "refused");
     assert_eq!(there.evidence().at, ms(49_000));
-    assert_eq!(there.carried(ms(50_000)), carried);
+    assert_eq!(there.to_snapshot(ms(50_000)), carried);
     assert_eq!(history(&mut there, "gg"), "?U");
 }
 
 /// While nothing is up the next probe is near, and no server that needs one waits long.
-fn soon_enough(health: &mut Health, now: Moment, draw: u64, probed: bool, context: &str) {
-    let after = health.state();
+fn soon_enough(
+    health: &mut ServerHealth,
+    now: MonotonicTime,
+    draw: u64,
+    probed: bool,
+    context: &str,
+) {
+    let after = health.verdict();
     let wanted = health.next_probe(now, draw, true);
-    let urgent = probed || after != Judged::Up;
+    let urgent = probed || after != HealthVerdict::Up;
     assert!(!urgent || wanted <= now + Duration::from_secs(2), "{context}: next probe far away");
     assert!(
-        after == Judged::Up || wanted <= now + Duration::from_millis(250),
+        after == HealthVerdict::Up || wanted <= now + Duration::from_millis(250),
         "{context}: nothing is up and the next probe is not near"
     );
 }
@@ -280,14 +292,15 @@ fn simulate(seed: u64, rise: u8, fall: u8, probed: bool) {
     let mut rng = Rng::new(seed);
     let settings = probe(rise, fall);
     let probe = probed.then_some(&settings);
-    let initial = [Initial::Up, Initial::Unknown, Initial::Down][rng.below(3) as usize];
-    let mut health = Health::new(initial, probe, ms(0));
+    let initial =
+        [InitialState::Up, InitialState::Unknown, InitialState::Down][rng.below(3) as usize];
+    let mut health = ServerHealth::new(initial, probe, ms(0));
     let (rise, fall) = if probed { (u32::from(rise), u32::from(fall)) } else { (1, 3) };
     let (mut good_row, mut bad_since_good) = (0, 0);
     let mut alive = rng.below(2) == 0;
     let mut now = ms(0);
     for step in 0..400 {
-        let before = health.state();
+        let before = health.verdict();
         let learned = health.evidence().clone();
         if rng.below(12) == 0 {
             alive = !alive;
@@ -308,33 +321,33 @@ fn simulate(seed: u64, rise: u8, fall: u8, probed: bool) {
                 health.connect_failed(now, "refused")
             }
             (false, _) => {
-                now = if due == Moment::NEVER { now } else { due.max(now) };
+                now = if due == MonotonicTime::NEVER { now } else { due.max(now) };
                 (good_row, bad_since_good) =
                     if alive { (good_row + 1, 0) } else { (0, bad_since_good + 1) };
                 health.probe_result(now, if alive { good() } else { bad() })
             }
         };
-        let after = health.state();
+        let after = health.verdict();
         let context = format!("seed {seed} step {step}: {before:?} to {after:?}");
         assert_eq!(
             change,
-            (before != after).then_some(Change { from: before, to: after }),
+            (before != after).then_some(HealthTransition { from: before, to: after }),
             "{context}"
         );
         match (before, after) {
-            (Judged::Up, Judged::Down) if probed || passive => {
+            (HealthVerdict::Up, HealthVerdict::Down) if probed || passive => {
                 assert!(bad_since_good >= fall, "{context}")
             }
-            (Judged::Down, Judged::Up) => assert!(good_row >= rise, "{context}"),
-            (Judged::Unknown, Judged::Up) => {
-                assert!(good_row >= rise || learned.basis == Basis::Assumed, "{context}");
+            (HealthVerdict::Down, HealthVerdict::Up) => assert!(good_row >= rise, "{context}"),
+            (HealthVerdict::Unknown, HealthVerdict::Up) => {
+                assert!(good_row >= rise || learned.basis == EvidenceSource::Assumed, "{context}");
             }
-            (Judged::Up, Judged::Unknown) => panic!("{context}"),
-            (_, Judged::Unknown) => assert!(alive && probed || before == after, "{context}"),
+            (HealthVerdict::Up, HealthVerdict::Unknown) => panic!("{context}"),
+            (_, HealthVerdict::Unknown) => assert!(alive && probed || before == after, "{context}"),
             _ => {}
         }
-        if after == Judged::Up && initial != Initial::Up {
-            assert_ne!(health.evidence().basis, Basis::Assumed, "{context}");
+        if after == HealthVerdict::Up && initial != InitialState::Up {
+            assert_ne!(health.evidence().basis, EvidenceSource::Assumed, "{context}");
         }
         assert!(health.since() <= now && health.evidence().at <= now, "{context}");
         soon_enough(&mut health, now, rng.next(), probed, &context);

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use model::config::load;
 use model::id::{PoolId, ServiceId};
-use model::live::ServiceLive;
-use model::moment::Moment;
-use model::rules::{Found, Ruling, Standing, View};
+use model::monotonic_time::MonotonicTime;
+use model::rules::{LiveRuleState, RuleContext, RuleMatch, ServiceRules};
 use model::snapshot::ServiceView;
+use model::stats::ServiceStats;
 
 fn service(count: &str) -> ServiceView {
     let text = format!(
@@ -18,16 +18,16 @@ fn service(count: &str) -> ServiceView {
          [pool.main]\nservers = [\"10.0.0.1:80\"]\n[pool.busy]\nservers = [\"10.0.0.2:80\"]\n"
     );
     let config = load(&text, "latching.toml").unwrap().config.services["s"].clone();
-    let ruling = Ruling::new(&config, |name| Some(PoolId(name.len() as u32)), 1, None);
+    let ruling = ServiceRules::new(&config, |name| Some(PoolId(name.len() as u32)), 1, None);
     ServiceView {
         id: ServiceId(1),
         config,
         pool: PoolId(4),
         tls: None,
-        live: Arc::new(ServiceLive::new(1)),
+        stats: Arc::new(ServiceStats::new(1)),
         rules: ruling.map(Arc::new),
         affinity: None,
-        users: None,
+        slo: None,
     }
 }
 
@@ -35,11 +35,17 @@ fn service(count: &str) -> ServiceView {
 fn taker(view: &ServiceView) -> usize {
     let ruling = view.rules.as_ref().unwrap();
     let pool = |_| None;
-    let standing = Standing { ruling, service: view, pool: &pool, now: Moment(0), worker: Some(0) };
+    let standing = LiveRuleState {
+        rules: ruling,
+        service: view,
+        pool: &pool,
+        now: MonotonicTime(0),
+        worker: Some(0),
+    };
     let client = "192.0.2.1:1".parse().unwrap();
-    let asked = View { client, sni: None, tos: None, head: None, unix_seconds: 0 };
-    match ruling.table.find(&asked, &standing) {
-        Found::Rule(at) => at,
+    let asked = RuleContext { client, sni: None, tos: None, head: None, unix_seconds: 0 };
+    match ruling.table.find_rule(&asked, &standing) {
+        RuleMatch::Rule(at) => at,
         other => panic!("{other:?}"),
     }
 }
@@ -48,19 +54,19 @@ fn taker(view: &ServiceView) -> usize {
 fn what_the_busy_page_holds_does_not_hold_the_main_pool() {
     for (count, want) in [("", 0), (", count = \"service\"", 1)] {
         let view = service(count);
-        let live = &view.rules.as_ref().unwrap().live;
+        let live = &view.rules.as_ref().unwrap().stats;
         let mut taken = [0, 0];
         for _ in 0..25 {
             let at = taker(&view);
             taken[at] += 1;
-            live[at].in_flight.up();
-            view.live.in_flight.up();
+            live[at].in_flight.increment();
+            view.stats.in_flight.increment();
         }
         assert_eq!(taken, [10, 15], "{count}");
         // The main pool's are over; those of the busy page stay.
         for _ in 0..10 {
-            live[0].in_flight.down();
-            view.live.in_flight.down();
+            live[0].in_flight.decrement();
+            view.stats.in_flight.decrement();
         }
         assert_eq!(taker(&view), want, "{count}");
     }

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use model::config::Judge;
-use model::pick::Rng;
-use model::weigh::{Level, Reading, judge, resumed};
+use model::config::WeightControllerConfig;
+use model::load_balancing::Rng;
+use model::weight_controller::{WeightInput, WeightState, compute_weights, resume_state};
 
-const DEFAULT: Judge = Judge {
+const DEFAULT: WeightControllerConfig = WeightControllerConfig {
     active: 50,
     new: 50,
     latency: 0,
@@ -19,16 +19,16 @@ const DEFAULT: Judge = Judge {
     bound: 20,
 };
 
-fn says(active: u8, new: u8, latency: u8, agent: u8) -> Judge {
-    Judge { active, new, latency, agent, ..DEFAULT }
+fn says(active: u8, new: u8, latency: u8, agent: u8) -> WeightControllerConfig {
+    WeightControllerConfig { active, new, latency, agent, ..DEFAULT }
 }
 
-fn reading(configured: u16, active: f64, new: f64) -> Reading {
-    Reading { configured, active, new, ..Reading::default() }
+fn reading(configured: u16, active: f64, new: f64) -> WeightInput {
+    WeightInput { configured, active, new, ..WeightInput::default() }
 }
 
-fn level(published: u16) -> Option<Level> {
-    Some(resumed(&DEFAULT, published))
+fn level(published: u16) -> Option<WeightState> {
+    Some(resume_state(&DEFAULT, published))
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -38,7 +38,7 @@ fn close(a: f64, b: f64) -> bool {
 #[test]
 fn servers_alike_have_half_the_bound() {
     let alike = [(reading(1, 8.0, 100.0), None); 3];
-    let judgement = judge(&DEFAULT, &alike);
+    let judgement = compute_weights(&DEFAULT, &alike);
     for row in &judgement.rows {
         assert_eq!((row.wanted, row.kept.published), (10, 10));
         assert_eq!(row.ratios, [1.0; 4]);
@@ -50,7 +50,7 @@ fn servers_alike_have_half_the_bound() {
 #[test]
 fn configured_weights_are_what_is_compared_with() {
     let fitting = [(reading(3, 30.0, 300.0), None), (reading(1, 10.0, 100.0), None)];
-    let judgement = judge(&DEFAULT, &fitting);
+    let judgement = compute_weights(&DEFAULT, &fitting);
     assert!(close(judgement.rows[0].base, 10.0) && close(judgement.rows[1].base, 10.0 / 3.0));
     assert!(judgement.rows.iter().all(|row| close(row.factor, 1.0)), "{judgement:?}");
     assert_eq!(judgement.rows.iter().map(|row| row.wanted).collect::<Vec<_>>(), [10, 3]);
@@ -59,8 +59,10 @@ fn configured_weights_are_what_is_compared_with() {
 #[test]
 fn rows_of_the_arithmetic() {
     // 18 in flight at one, none at the other. With one a server for granted: 19/20 and 1/20 of all, base share 1/2.
-    let judgement =
-        judge(&says(100, 0, 0, 0), &[(reading(1, 18.0, 0.0), None), (reading(1, 0.0, 0.0), None)]);
+    let judgement = compute_weights(
+        &says(100, 0, 0, 0),
+        &[(reading(1, 18.0, 0.0), None), (reading(1, 0.0, 0.0), None)],
+    );
     let [busy, idle] = &judgement.rows[..] else { panic!() };
     assert!(
         close(busy.ratios[0], (10.0f64 / 19.0).sqrt()) && close(idle.ratios[0], 2.0),
@@ -71,20 +73,27 @@ fn rows_of_the_arithmetic() {
     assert!(close(busy.target, 10.0 * root * 20.0 / targets));
     assert!(close(busy.kept.level, 7.0), "a step is three tenths of the weight at most");
     assert!(close(idle.kept.level, 13.0), "{idle:?}");
-    let closer =
-        judge(&says(100, 0, 0, 0), &[(reading(1, 9.0, 0.0), None), (reading(1, 7.0, 0.0), None)]);
+    let closer = compute_weights(
+        &says(100, 0, 0, 0),
+        &[(reading(1, 9.0, 0.0), None), (reading(1, 7.0, 0.0), None)],
+    );
     let row = &closer.rows[0];
     assert!(close(row.kept.level, 10.0 + (row.target - 10.0) / 1.5), "two thirds of the way");
 
-    let latency =
-        |millis: f64| Reading { configured: 1, latency_ms: Some(millis), ..Reading::default() };
-    let rows = judge(&says(0, 0, 100, 0), &[(latency(9.0), None), (latency(29.0), None)]).rows;
+    let latency = |millis: f64| WeightInput {
+        configured: 1,
+        latency_ms: Some(millis),
+        ..WeightInput::default()
+    };
+    let rows =
+        compute_weights(&says(0, 0, 100, 0), &[(latency(9.0), None), (latency(29.0), None)]).rows;
     assert!(
         close(rows[0].ratios[2], 2.0f64.sqrt()) && close(rows[1].ratios[2], (2.0f64 / 3.0).sqrt())
     );
 
-    let load = |load: f64| Reading { configured: 1, load: Some(load), ..Reading::default() };
-    let rows = judge(&says(0, 0, 0, 100), &[(load(0.05), None), (load(0.85), None)]).rows;
+    let load =
+        |load: f64| WeightInput { configured: 1, load: Some(load), ..WeightInput::default() };
+    let rows = compute_weights(&says(0, 0, 0, 100), &[(load(0.05), None), (load(0.85), None)]).rows;
     assert!(
         close(rows[0].ratios[3], (1.0f64 / 0.6).sqrt())
             && close(rows[1].ratios[3], (0.2f64 / 0.6).sqrt()),
@@ -94,28 +103,33 @@ fn rows_of_the_arithmetic() {
 
 #[test]
 fn what_is_not_known_is_average() {
-    let known =
-        Reading { configured: 1, latency_ms: Some(5.0), load: Some(0.9), ..Reading::default() };
-    let unknown = Reading { configured: 1, ..Reading::default() };
-    let rows = judge(&says(0, 0, 50, 50), &[(known, None), (unknown, None)]).rows;
+    let known = WeightInput {
+        configured: 1,
+        latency_ms: Some(5.0),
+        load: Some(0.9),
+        ..WeightInput::default()
+    };
+    let unknown = WeightInput { configured: 1, ..WeightInput::default() };
+    let rows = compute_weights(&says(0, 0, 50, 50), &[(known, None), (unknown, None)]).rows;
     assert!(rows.iter().all(|row| row.wanted == 10), "{rows:?}");
 }
 
 #[test]
 fn a_change_must_exceed_the_sensitivity() {
     // Sums of 100 as in the books: a change of 5 is not published, one of 6 is.
-    let scale = Judge { bound: 200, smoothing: 100, ..says(0, 0, 100, 0) };
+    let scale = WeightControllerConfig { bound: 200, smoothing: 100, ..says(0, 0, 100, 0) };
     for (published, want) in [(95, false), (94, true)] {
         // Alone, a server's target is its base, 100.
-        let one = [(reading(1, 0.0, 0.0), Some(resumed(&scale, published)))];
-        let judgement = judge(&scale, &one);
+        let one = [(reading(1, 0.0, 0.0), Some(resume_state(&scale, published)))];
+        let judgement = compute_weights(&scale, &one);
         let moved = f64::from(100 - published) * 100.0 / f64::from(published);
         assert!(close(judgement.change, moved));
         assert_eq!(judgement.publish, moved > 5.0);
         assert_eq!(judgement.publish, want || moved > 5.0);
     }
-    let alone =
-        |published| judge(&scale, &[(reading(1, 0.0, 0.0), Some(resumed(&scale, published)))]);
+    let alone = |published| {
+        compute_weights(&scale, &[(reading(1, 0.0, 0.0), Some(resume_state(&scale, published)))])
+    };
     assert!(!alone(100).publish);
     assert!(!alone(105).publish, "105 is 4.8 % away from where it goes");
     assert!(alone(106).publish);
@@ -129,7 +143,7 @@ fn what_is_not_published_does_not_add_up() {
     for _ in 0..100 {
         let servers =
             [0, 1, 2, 3].map(|at| (reading(1, 0.0, if at == 0 { 90.0 } else { 100.0 }), kept[at]));
-        let judgement = judge(&settings, &servers);
+        let judgement = compute_weights(&settings, &servers);
         assert!(!judgement.publish, "{judgement:?}");
         judgement.rows.iter().enumerate().for_each(|(at, row)| kept[at] = Some(row.kept));
     }
@@ -138,8 +152,8 @@ fn what_is_not_published_does_not_add_up() {
 #[test]
 fn more_smoothing_is_slower_and_gets_there() {
     let after = |smoothing: u16, intervals: usize| {
-        let settings = Judge { smoothing, ..says(0, 0, 0, 100) };
-        let mut world = World::new(&[100.0, 50.0], None);
+        let settings = WeightControllerConfig { smoothing, ..says(0, 0, 0, 100) };
+        let mut world = FluidPool::new(&[100.0, 50.0], None);
         world.arriving = 60.0;
         world.run(&settings, intervals)[intervals - 1][1]
     };
@@ -157,9 +171,9 @@ fn it_never_gives_zero_and_never_more_than_the_bound() {
             at @ 0..5 => strange[at as usize],
             _ => rng.below(100) as f64 * normal,
         };
-        let servers: Vec<(Reading, Option<Level>)> = (0..5)
+        let servers: Vec<(WeightInput, Option<WeightState>)> = (0..5)
             .map(|at| {
-                let reading = Reading {
+                let reading = WeightInput {
                     configured: 1 + at,
                     active: odd(1.0),
                     new: odd(10.0),
@@ -169,7 +183,7 @@ fn it_never_gives_zero_and_never_more_than_the_bound() {
                 (reading, level(7).filter(|_| at != 3))
             })
             .collect();
-        for row in judge(&says(25, 25, 25, 25), &servers).rows {
+        for row in compute_weights(&says(25, 25, 25, 25), &servers).rows {
             assert!((1..=20).contains(&row.wanted), "{row:?}");
             assert!(row.kept.level.is_finite() && row.kept.step.is_finite(), "{row:?}");
             assert!((0.0..=40.0).contains(&row.kept.gain), "{row:?}");
@@ -178,7 +192,7 @@ fn it_never_gives_zero_and_never_more_than_the_bound() {
 }
 
 /// A pool in fluid form: what the judge sees follows from the weights that it gave.
-struct World {
+struct FluidPool {
     /// Exchanges that each server can do in an interval.
     speeds: Vec<f64>,
     /// Exchanges that come in an interval.
@@ -187,25 +201,25 @@ struct World {
     /// What may wait in a server, in intervals of its work: what caps of connections allow.
     most_waiting: f64,
     weights: Vec<u16>,
-    kept: Vec<Option<Level>>,
+    previous: Vec<Option<WeightState>>,
     rng: Option<Rng>,
 }
 
-impl World {
-    fn new(speeds: &[f64], rng: Option<Rng>) -> World {
+impl FluidPool {
+    fn new(speeds: &[f64], rng: Option<Rng>) -> FluidPool {
         let count = speeds.len();
-        World {
+        FluidPool {
             speeds: speeds.to_vec(),
             arriving: 0.0,
             backlog: vec![0.0; count],
             most_waiting: f64::INFINITY,
             weights: vec![10; count],
-            kept: vec![None; count],
+            previous: vec![None; count],
             rng,
         }
     }
 
-    fn interval(&mut self, settings: &Judge) {
+    fn interval(&mut self, settings: &WeightControllerConfig) {
         let sum: f64 = self.weights.iter().map(|weight| f64::from(*weight)).sum();
         let servers: Vec<_> = (0..self.speeds.len())
             .map(|at| {
@@ -227,18 +241,18 @@ impl World {
                     queued.min(speed / 4.0) + busy.min(1.0) * speed / 100.0 + self.backlog[at];
                 let latency_ms = Some(20.0 * 100.0 / speed * (1.0 + queued));
                 let load = Some(busy.min(1.0));
-                (Reading { configured: 1, active, new, latency_ms, load }, self.kept[at])
+                (WeightInput { configured: 1, active, new, latency_ms, load }, self.previous[at])
             })
             .collect();
-        let judgement = judge(settings, &servers);
+        let judgement = compute_weights(settings, &servers);
         for (at, row) in judgement.rows.iter().enumerate() {
-            self.kept[at] = Some(row.kept);
+            self.previous[at] = Some(row.kept);
             self.weights[at] = row.kept.published;
         }
     }
 
     /// The weights after each of so many intervals.
-    fn run(&mut self, settings: &Judge, intervals: usize) -> Vec<Vec<u16>> {
+    fn run(&mut self, settings: &WeightControllerConfig, intervals: usize) -> Vec<Vec<u16>> {
         (0..intervals)
             .map(|_| {
                 self.interval(settings);
@@ -270,7 +284,7 @@ fn after_a_step_in_load_weights_settle_within_ten_intervals_without_swinging() {
         for mix in MIXES {
             let settings = says(mix.0, mix.1, mix.2, mix.3);
             for (low, high) in [(0.2, 0.6), (0.3, 0.85), (0.8, 0.3)] {
-                let mut world = World::new(&speeds, None);
+                let mut world = FluidPool::new(&speeds, None);
                 world.arriving = capacity * low;
                 world.run(&settings, 40);
                 world.arriving = capacity * high;
@@ -306,7 +320,7 @@ fn no_proportions_make_weights_swing() {
         let capacity: f64 = speeds.iter().sum();
         let mut load = || (10 + draw(89)) as f64 / 100.0;
         let (low, high) = (load(), load());
-        let mut world = World::new(&speeds, None);
+        let mut world = FluidPool::new(&speeds, None);
         world.most_waiting = 0.5;
         world.arriving = capacity * low;
         world.run(&settings, 40);
@@ -327,7 +341,7 @@ fn no_proportions_make_weights_swing() {
 fn a_server_that_slows_down_loses_weight_and_gets_it_back() {
     for mix in [(50, 50, 0, 0), (25, 25, 50, 0), (25, 25, 0, 50)] {
         let settings = says(mix.0, mix.1, mix.2, mix.3);
-        let mut world = World::new(&[100.0; 4], None);
+        let mut world = FluidPool::new(&[100.0; 4], None);
         world.arriving = 200.0;
         assert_eq!(world.run(&settings, 20)[19], [10; 4]);
         world.speeds[2] = 40.0;
@@ -342,7 +356,7 @@ fn a_server_that_slows_down_loses_weight_and_gets_it_back() {
 #[test]
 fn noise_does_not_make_it_swing() {
     for seed in 0..8 {
-        let mut world = World::new(&[400.0; 5], Some(Rng::new(seed)));
+        let mut world = FluidPool::new(&[400.0; 5], Some(Rng::new(seed)));
         world.arriving = 1200.0;
         let seen = world.run(&DEFAULT, 200);
         let all = seen[20..].iter().flatten();
@@ -353,10 +367,10 @@ fn noise_does_not_make_it_swing() {
 
 #[test]
 fn what_was_published_goes_on_after_a_restart() {
-    let mut world = World::new(&[100.0, 100.0, 30.0], None);
+    let mut world = FluidPool::new(&[100.0, 100.0, 30.0], None);
     world.arriving = 150.0;
     let steady = world.run(&DEFAULT, 40)[39].clone();
-    world.kept = steady.iter().map(|weight| Some(resumed(&DEFAULT, *weight))).collect();
+    world.previous = steady.iter().map(|weight| Some(resume_state(&DEFAULT, *weight))).collect();
     let after = world.run(&DEFAULT, 5);
     for weights in &after {
         assert!(

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use model::config::{Config, NameSource, Named, Pool};
-use model::pick::eligible::{Eligible, Turn};
-use model::snapshot::{PoolView, ServerView, Snapshot};
+use model::config::{Config, NameConfig, NameSource, PoolConfig};
+use model::load_balancing::eligible_servers::{EligibleServers, EligibleTier};
+use model::snapshot::{PoolView, ServerView, WorkerSnapshot};
 
 /// One of those that a name may be answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct AnswerCandidate {
     /// The server's, the service's or the address's name.
     pub name: String,
     /// Where it is; none while a server's name does not resolve.
@@ -24,51 +24,56 @@ pub struct Candidate {
     /// Whether it may be answered with while another is up too.
     pub up: bool,
     /// Why, in a few words.
-    pub why: String,
+    pub reason: String,
 }
 
 /// The pools of a snapshot by name.
 #[derive(Debug)]
-pub struct Pools<'s>(HashMap<&'s str, &'s PoolView>);
+pub struct PoolIndex<'s>(HashMap<&'s str, &'s PoolView>);
 
-impl<'s> Pools<'s> {
+impl<'s> PoolIndex<'s> {
     /// Of this snapshot.
-    pub fn of(snapshot: &'s Snapshot) -> Pools<'s> {
+    pub fn from_snapshot(snapshot: &'s WorkerSnapshot) -> PoolIndex<'s> {
         let pools = snapshot.pools.values().map(Arc::as_ref);
-        Pools(pools.map(|pool: &PoolView| (pool.config.name.as_str(), pool)).collect())
+        PoolIndex(pools.map(|pool: &PoolView| (pool.config.name.as_str(), pool)).collect())
     }
 }
 
 /// What this name may be answered with, in the order of the file.
-pub fn candidates(named: &Named, config: &Config, pools: &Pools<'_>) -> Vec<Candidate> {
+pub fn name_candidates(
+    named: &NameConfig,
+    config: &Config,
+    pools: &PoolIndex<'_>,
+) -> Vec<AnswerCandidate> {
     match &named.source {
         NameSource::Cname(_) => Vec::new(),
         NameSource::Pool(pool) => {
-            pools.0.get(pool.as_str()).map(|pool| servers(pool)).unwrap_or_default()
+            pools.0.get(pool.as_str()).map(|pool| server_candidates(pool)).unwrap_or_default()
         }
         NameSource::Addresses(list) => {
-            let one = |it: &model::config::NamedAddress| Candidate {
+            let one = |it: &model::config::NamedAddress| AnswerCandidate {
                 name: it.name.clone(),
                 addresses: it.addresses.clone(),
                 port: 0,
                 weight: it.weight,
                 up: it.weight > 0,
-                why: if it.weight > 0 { "nobody judges it" } else { "its weight is 0" }.to_owned(),
+                reason: if it.weight > 0 { "nobody judges it" } else { "its weight is 0" }
+                    .to_owned(),
             };
             list.iter().map(one).collect()
         }
         NameSource::Services(names) => {
-            names.iter().filter_map(|name| service(name, config, pools)).collect()
+            names.iter().filter_map(|name| service_candidate(name, config, pools)).collect()
         }
     }
 }
 
 /// The servers' names, in the order in which `candidates` has them.
-pub fn names(named: &Named, config: &Config) -> Vec<String> {
+pub fn candidate_names(named: &NameConfig, config: &Config) -> Vec<String> {
     match &named.source {
         NameSource::Cname(_) => Vec::new(),
         NameSource::Pool(pool) => {
-            let servers = config.pools.get(pool).map(|pool: &Arc<Pool>| pool.servers.iter());
+            let servers = config.pools.get(pool).map(|pool: &Arc<PoolConfig>| pool.servers.iter());
             servers.into_iter().flatten().map(|server| server.name.clone()).collect()
         }
         NameSource::Addresses(list) => list.iter().map(|it| it.name.clone()).collect(),
@@ -76,56 +81,61 @@ pub fn names(named: &Named, config: &Config) -> Vec<String> {
     }
 }
 
-fn servers(pool: &PoolView) -> Vec<Candidate> {
-    let eligible = Eligible::of(pool);
+fn server_candidates(pool: &PoolView) -> Vec<AnswerCandidate> {
+    let eligible = EligibleServers::from_view(pool);
     let turn = |at: usize| {
-        eligible.turn != Turn::AllDown && eligible.slots.iter().any(|slot| slot.index == at)
+        eligible.tier != EligibleTier::AllDown
+            && eligible.servers.iter().any(|slot| slot.index == at)
     };
-    let one = |(at, server): (usize, &ServerView)| Candidate {
+    let one = |(at, server): (usize, &ServerView)| AnswerCandidate {
         name: server.config.name.clone(),
         addresses: server.address.iter().map(|at| at.ip().to_canonical()).collect(),
         port: server.config.address.port,
         weight: server.weight.get(),
         up: turn(at),
-        why: why(server, turn(at)),
+        reason: server_reason(server, turn(at)),
     };
     pool.servers.iter().enumerate().map(one).collect()
 }
 
-fn why(server: &ServerView, up: bool) -> String {
+fn server_reason(server: &ServerView, up: bool) -> String {
     if server.address.is_none() {
         return "its name does not resolve".to_owned();
     }
     if server.weight.get() == 0 {
         return "its weight is 0".to_owned();
     }
-    match (server.takes(), up) {
+    match (server.takes_work(), up) {
         (true, false) => format!("{}, behind servers of a better rank", server.state.name()),
         _ => server.state.name().to_owned(),
     }
 }
 
 /// A service is up while somebody behind it takes work.
-fn service(name: &str, config: &Config, pools: &Pools<'_>) -> Option<Candidate> {
+fn service_candidate(
+    name: &str,
+    config: &Config,
+    pools: &PoolIndex<'_>,
+) -> Option<AnswerCandidate> {
     let service = config.services.get(name)?;
     let packets = service.packets.iter().flat_map(|packets| &packets.listen);
-    let spans = packets.map(|span| (span.address, span.single().unwrap_or(0)));
+    let spans = packets.map(|span| (span.address, span.exact_port().unwrap_or(0)));
     let listen = service.listen.iter().map(|at| (at.ip(), at.port())).chain(spans);
     let listen: Vec<(IpAddr, u16)> = listen.filter(|(ip, _)| !ip.is_unspecified()).collect();
     let mut addresses: Vec<IpAddr> = listen.iter().map(|(ip, _)| *ip).collect();
     addresses.sort_unstable();
     addresses.dedup();
-    let eligible = pools.0.get(service.pool.as_str()).map(|pool| Eligible::of(pool));
+    let eligible = pools.0.get(service.pool.as_str()).map(|pool| EligibleServers::from_view(pool));
     let eligible = eligible.unwrap_or_default();
-    let up = !eligible.slots.is_empty() && eligible.turn != Turn::AllDown;
-    Some(Candidate {
+    let up = !eligible.servers.is_empty() && eligible.tier != EligibleTier::AllDown;
+    Some(AnswerCandidate {
         name: name.to_owned(),
         addresses,
         port: listen.first().map_or(0, |(_, port)| *port),
         weight: 1,
         up,
-        why: if up {
-            format!("{} servers of pool {} take work", eligible.slots.len(), service.pool)
+        reason: if up {
+            format!("{} servers of pool {} take work", eligible.servers.len(), service.pool)
         } else {
             format!("no server of pool {} takes work", service.pool)
         },

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use siphasher::sip::SipHasher24;
 
-use super::edns::Cookie;
+use super::edns::DnsCookie;
 
 /// How old a cookie may be, seconds (RFC 9018 §4.3).
 const OLDEST: u32 = 3_600;
@@ -18,30 +18,35 @@ const FORM: [u8; 4] = [1, 0, 0, 0];
 
 /// Makes and checks cookies.
 #[derive(Clone, Debug)]
-pub struct Cookies {
+pub struct CookieSigner {
     secret: [u8; 16],
 }
 
-impl Cookies {
+impl CookieSigner {
     /// With a secret of the process.
-    pub fn new(secret: [u8; 16]) -> Cookies {
-        Cookies { secret }
+    pub fn new(secret: [u8; 16]) -> CookieSigner {
+        CookieSigner { secret }
     }
 
     /// Whether the cookie is one that this client got from us, and what it is to have from now on.
-    pub fn judge(&self, cookie: &Cookie, client: IpAddr, unix_seconds: u32) -> (bool, [u8; 16]) {
-        let new = || self.make(&cookie.client, client, unix_seconds);
+    pub fn verify(
+        &self,
+        cookie: &DnsCookie,
+        client: IpAddr,
+        unix_seconds: u32,
+    ) -> (bool, [u8; 16]) {
+        let new = || self.sign(&cookie.client, client, unix_seconds);
         let Some(shown) = cookie.server else { return (false, new()) };
         let made = u32::from_be_bytes([shown[4], shown[5], shown[6], shown[7]]);
         let age = unix_seconds.wrapping_sub(made);
         let in_time = age <= OLDEST || made.wrapping_sub(unix_seconds) <= AHEAD;
-        if shown[..4] != FORM || !in_time || shown != self.make(&cookie.client, client, made) {
+        if shown[..4] != FORM || !in_time || shown != self.sign(&cookie.client, client, made) {
             return (false, new());
         }
         (true, if age <= FRESH { shown } else { new() })
     }
 
-    fn make(&self, theirs: &[u8; 8], client: IpAddr, unix_seconds: u32) -> [u8; 16] {
+    fn sign(&self, theirs: &[u8; 8], client: IpAddr, unix_seconds: u32) -> [u8; 16] {
         let mut out = [0; 16];
         out[..4].copy_from_slice(&FORM);
         out[4..8].copy_from_slice(&unix_seconds.to_be_bytes());
@@ -66,28 +71,31 @@ mod tests {
     fn the_form_is_the_one_of_the_standard() {
         let secret = 0xe5e9_73e5_a6b2_a43f_48e7_dc84_9e37_bfcf_u128.to_be_bytes();
         let client = 0x2464_c4ab_cf10_c957_u64.to_be_bytes();
-        let made =
-            Cookies::new(secret).make(&client, "198.51.100.100".parse().unwrap(), 1_559_731_985);
+        let made = CookieSigner::new(secret).sign(
+            &client,
+            "198.51.100.100".parse().unwrap(),
+            1_559_731_985,
+        );
         assert_eq!(u128::from_be_bytes(made), 0x0100_0000_5cf7_9f11_1f81_30c3_eee2_9480);
     }
 
     #[test]
     fn a_cookie_is_good_for_its_client_and_an_hour() {
-        let cookies = Cookies::new([3; 16]);
+        let cookies = CookieSigner::new([3; 16]);
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-        let first = Cookie { client: [1; 8], server: None };
-        let (good, given) = cookies.judge(&first, ip("192.0.2.1"), 10_000);
+        let first = DnsCookie { client: [1; 8], server: None };
+        let (good, given) = cookies.verify(&first, ip("192.0.2.1"), 10_000);
         assert!(!good);
-        let shown = Cookie { client: [1; 8], server: Some(given) };
-        assert_eq!(cookies.judge(&shown, ip("192.0.2.1"), 10_900), (true, given));
-        let (good, renewed) = cookies.judge(&shown, ip("192.0.2.1"), 12_000);
+        let shown = DnsCookie { client: [1; 8], server: Some(given) };
+        assert_eq!(cookies.verify(&shown, ip("192.0.2.1"), 10_900), (true, given));
+        let (good, renewed) = cookies.verify(&shown, ip("192.0.2.1"), 12_000);
         assert!(good && renewed != given);
-        assert!(!cookies.judge(&shown, ip("192.0.2.1"), 13_601).0);
-        assert!(cookies.judge(&shown, ip("192.0.2.1"), 9_700).0);
-        assert!(!cookies.judge(&shown, ip("192.0.2.1"), 9_699).0);
-        assert!(!cookies.judge(&shown, ip("192.0.2.2"), 10_000).0);
-        let other = Cookie { client: [2; 8], ..shown };
-        assert!(!cookies.judge(&other, ip("192.0.2.1"), 10_000).0);
-        assert!(!Cookies::new([4; 16]).judge(&shown, ip("192.0.2.1"), 10_000).0);
+        assert!(!cookies.verify(&shown, ip("192.0.2.1"), 13_601).0);
+        assert!(cookies.verify(&shown, ip("192.0.2.1"), 9_700).0);
+        assert!(!cookies.verify(&shown, ip("192.0.2.1"), 9_699).0);
+        assert!(!cookies.verify(&shown, ip("192.0.2.2"), 10_000).0);
+        let other = DnsCookie { client: [2; 8], ..shown };
+        assert!(!cookies.verify(&other, ip("192.0.2.1"), 10_000).0);
+        assert!(!CookieSigner::new([4; 16]).verify(&shown, ip("192.0.2.1"), 10_000).0);
     }
 }

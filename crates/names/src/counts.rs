@@ -4,22 +4,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How a query came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum DnsTransport {
     /// A datagram.
     Udp,
     /// A connection.
     Tcp,
 }
 
-impl Transport {
+impl DnsTransport {
     /// Both.
-    pub const ALL: [Transport; 2] = [Transport::Udp, Transport::Tcp];
+    pub const ALL: [DnsTransport; 2] = [DnsTransport::Udp, DnsTransport::Tcp];
 
     /// In metrics.
     pub const fn name(self) -> &'static str {
         match self {
-            Transport::Udp => "udp",
-            Transport::Tcp => "tcp",
+            DnsTransport::Udp => "udp",
+            DnsTransport::Tcp => "tcp",
         }
     }
 }
@@ -75,49 +75,49 @@ const FATES: usize = Fate::ALL.len();
 
 impl Fate {
     /// Whether something is sent.
-    pub const fn speaks(self) -> bool {
+    pub const fn is_sent(self) -> bool {
         !matches!(self, Fate::Limited | Fate::Short | Fate::IsAnswer | Fate::Unsent)
     }
 }
 
 /// Counters that several threads add to.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct DnsCounters {
     fates: [[AtomicU64; FATES]; 2],
     received: [AtomicU64; 2],
     /// Networks that lost their place among the limited ones while they had a debt.
-    pub crowded: AtomicU64,
+    pub evicted_networks: AtomicU64,
 }
 
-impl Counts {
+impl DnsCounters {
     /// Queries came in.
-    pub fn receive(&self, by: Transport, count: u64) {
+    pub fn add_received(&self, by: DnsTransport, count: u64) {
         self.received[by as usize].fetch_add(count, Ordering::Relaxed);
     }
 
     /// Queries came to this.
-    pub fn add(&self, by: Transport, fate: Fate, count: u64) {
+    pub fn add(&self, by: DnsTransport, fate: Fate, count: u64) {
         if let Some(counter) = self.fates[by as usize].get(fate as usize) {
             counter.fetch_add(count, Ordering::Relaxed);
         }
     }
 
     /// Received by this transport.
-    pub fn received(&self, by: Transport) -> u64 {
+    pub fn received(&self, by: DnsTransport) -> u64 {
         self.received[by as usize].load(Ordering::Relaxed)
     }
 
     /// So many came to this.
-    pub fn of(&self, by: Transport, fate: Fate) -> u64 {
+    pub fn by_fate(&self, by: DnsTransport, fate: Fate) -> u64 {
         self.fates[by as usize].get(fate as usize).map_or(0, |it| it.load(Ordering::Relaxed))
     }
 }
 
 /// What one thread counts before it adds to the common counters, so that a batch of queries costs one addition each.
 #[derive(Debug, Default)]
-pub struct Batch([u64; FATES]);
+pub struct CounterBatch([u64; FATES]);
 
-impl Batch {
+impl CounterBatch {
     /// One more.
     #[inline]
     pub fn add(&mut self, fate: Fate) {
@@ -127,7 +127,7 @@ impl Batch {
     }
 
     /// Adds all to the common ones, and begins anew.
-    pub fn flush(&mut self, by: Transport, counts: &Counts) {
+    pub fn flush(&mut self, by: DnsTransport, counts: &DnsCounters) {
         for (fate, count) in Fate::ALL.iter().zip(&mut self.0) {
             if *count > 0 {
                 counts.add(by, *fate, std::mem::take(count));

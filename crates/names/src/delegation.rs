@@ -6,45 +6,49 @@ use std::net::IpAddr;
 
 use hickory_proto::op::{Message, MessageType, Query, ResponseCode};
 use hickory_proto::rr::{Name, RData, RecordType};
-use model::config::{Config, NameSource, Zone};
+use model::config::{Config, NameSource, ZoneConfig};
 
 /// How a zone is delegated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delegation {
+pub enum DelegationStatus {
     /// To one of our name servers, or more; those of ours that are missing.
-    Ours(Vec<String>),
+    Correct(Vec<String>),
     /// To others alone.
     Elsewhere(Vec<String>),
     /// Not at all.
     Absent,
     /// The resolver knows of a zone and gets no answer from who should have it.
-    Dead(String),
+    Unreachable(String),
 }
 
-impl Delegation {
+impl DelegationStatus {
     /// In a sentence.
-    pub fn text(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
-            Delegation::Ours(missing) if missing.is_empty() => "delegated to us".to_owned(),
-            Delegation::Ours(missing) => {
+            DelegationStatus::Correct(missing) if missing.is_empty() => {
+                "delegated to us".to_owned()
+            }
+            DelegationStatus::Correct(missing) => {
                 format!("delegated to us, but not to {}", missing.join(", "))
             }
-            Delegation::Elsewhere(others) => format!("delegated to {} alone", others.join(", ")),
-            Delegation::Absent => "not delegated: nobody who asks is sent to us".to_owned(),
-            Delegation::Dead(code) => format!(
+            DelegationStatus::Elsewhere(others) => {
+                format!("delegated to {} alone", others.join(", "))
+            }
+            DelegationStatus::Absent => "not delegated: nobody who asks is sent to us".to_owned(),
+            DelegationStatus::Unreachable(code) => format!(
                 "the resolver gets no good answer for it ({code}): delegated to who does not answer, or not at all"
             ),
         }
     }
 
     /// Whether clients get to every name server of ours.
-    pub fn good(&self) -> bool {
-        *self == Delegation::Ours(Vec::new())
+    pub fn is_correct(&self) -> bool {
+        *self == DelegationStatus::Correct(Vec::new())
     }
 }
 
 /// Asks a resolver for the name servers of a zone; with its number.
-pub fn question(zone: &Zone, number: u16) -> Option<Vec<u8>> {
+pub fn build_query(zone: &ZoneConfig, number: u16) -> Option<Vec<u8>> {
     let mut name = Name::from_ascii(&zone.name).ok()?;
     name.set_fqdn(true);
     let mut message = Message::query();
@@ -55,7 +59,7 @@ pub fn question(zone: &Zone, number: u16) -> Option<Vec<u8>> {
 }
 
 /// What the resolver's answer proves; `None`: it is not the answer to this.
-pub fn judge(zone: &Zone, number: u16, answer: &[u8]) -> Option<Delegation> {
+pub fn check_answer(zone: &ZoneConfig, number: u16, answer: &[u8]) -> Option<DelegationStatus> {
     let message = Message::from_vec(answer).ok()?;
     let head = &message.metadata;
     if head.id != number || head.message_type != MessageType::Response {
@@ -63,29 +67,29 @@ pub fn judge(zone: &Zone, number: u16, answer: &[u8]) -> Option<Delegation> {
     }
     match head.response_code {
         ResponseCode::NoError => {}
-        ResponseCode::NXDomain => return Some(Delegation::Absent),
-        other => return Some(Delegation::Dead(other.to_string())),
+        ResponseCode::NXDomain => return Some(DelegationStatus::Absent),
+        other => return Some(DelegationStatus::Unreachable(other.to_string())),
     }
-    let of_zone = message.answers.iter().filter(|it| plain(&it.name) == zone.name);
+    let of_zone = message.answers.iter().filter(|it| plain_name(&it.name) == zone.name);
     let found: Vec<String> = of_zone
         .filter_map(|record| match &record.data {
-            RData::NS(server) => Some(plain(&server.0)),
+            RData::NS(server) => Some(plain_name(&server.0)),
             _ => None,
         })
         .collect();
     if found.is_empty() {
-        return Some(Delegation::Absent);
+        return Some(DelegationStatus::Absent);
     }
     let missing: Vec<String> =
         zone.nameservers.iter().filter(|server| !found.contains(server)).cloned().collect();
     if missing.len() == zone.nameservers.len() {
-        return Some(Delegation::Elsewhere(found));
+        return Some(DelegationStatus::Elsewhere(found));
     }
-    Some(Delegation::Ours(missing))
+    Some(DelegationStatus::Correct(missing))
 }
 
 /// The records that the zone above must have: the delegation, and addresses of name servers that lie within (glue).
-pub fn records(zone: &Zone, config: &Config) -> Vec<String> {
+pub fn required_records(zone: &ZoneConfig, config: &Config) -> Vec<String> {
     let mut out: Vec<String> =
         zone.nameservers.iter().map(|server| format!("{}. IN NS {server}.", zone.name)).collect();
     for server in &zone.nameservers {
@@ -99,7 +103,7 @@ pub fn records(zone: &Zone, config: &Config) -> Vec<String> {
     out
 }
 
-fn plain(name: &Name) -> String {
+fn plain_name(name: &Name) -> String {
     name.to_ascii().trim_end_matches('.').to_ascii_lowercase()
 }
 
@@ -134,20 +138,20 @@ mod tests {
     fn what_a_resolver_says_is_told_apart() {
         let config = load(TEXT, "x").unwrap().config;
         let zone = &config.zones["g.example.org"];
-        let told = |code, servers: &[&str]| judge(zone, 9, &answer(code, servers)).unwrap();
+        let told = |code, servers: &[&str]| check_answer(zone, 9, &answer(code, servers)).unwrap();
         let good = ["NS1.g.example.org.", "ns2.example.net."];
-        assert!(told(ResponseCode::NoError, &good).good());
+        assert!(told(ResponseCode::NoError, &good).is_correct());
         let part = told(ResponseCode::NoError, &good[..1]);
-        assert_eq!(part, Delegation::Ours(vec!["ns2.example.net".into()]));
-        assert!(!part.good() && part.text().contains("but not to ns2.example.net"));
+        assert_eq!(part, DelegationStatus::Correct(vec!["ns2.example.net".into()]));
+        assert!(!part.is_correct() && part.describe().contains("but not to ns2.example.net"));
         let other = told(ResponseCode::NoError, &["ns.other.net."]);
-        assert_eq!(other, Delegation::Elsewhere(vec!["ns.other.net".into()]));
-        assert_eq!(told(ResponseCode::NoError, &[]), Delegation::Absent);
-        assert_eq!(told(ResponseCode::NXDomain, &[]), Delegation::Absent);
-        assert!(matches!(told(ResponseCode::ServFail, &[]), Delegation::Dead(_)));
-        assert_eq!(judge(zone, 8, &answer(ResponseCode::NoError, &good)), None);
-        assert_eq!(judge(zone, 9, b"rubbish"), None);
-        assert!(question(zone, 9).unwrap().starts_with(&[0, 9, 1]));
+        assert_eq!(other, DelegationStatus::Elsewhere(vec!["ns.other.net".into()]));
+        assert_eq!(told(ResponseCode::NoError, &[]), DelegationStatus::Absent);
+        assert_eq!(told(ResponseCode::NXDomain, &[]), DelegationStatus::Absent);
+        assert!(matches!(told(ResponseCode::ServFail, &[]), DelegationStatus::Unreachable(_)));
+        assert_eq!(check_answer(zone, 8, &answer(ResponseCode::NoError, &good)), None);
+        assert_eq!(check_answer(zone, 9, b"rubbish"), None);
+        assert!(build_query(zone, 9).unwrap().starts_with(&[0, 9, 1]));
     }
 
     #[test]
@@ -159,6 +163,6 @@ mod tests {
             "ns1.g.example.org. IN A 192.0.2.53",
             "ns1.g.example.org. IN AAAA 2001:db8::53",
         ];
-        assert_eq!(records(&config.zones["g.example.org"], &config), expected);
+        assert_eq!(required_records(&config.zones["g.example.org"], &config), expected);
     }
 }

@@ -13,11 +13,11 @@ pub const LABEL_MAX: usize = 63;
 
 /// A name, lower-case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Domain(Box<[u8]>);
+pub struct DomainName(Box<[u8]>);
 
-impl Domain {
+impl DomainName {
     /// Reads dotted text; a dot at the end is optional, and nothing is escaped. `None`: it is no name.
-    pub fn parse(text: &str) -> Option<Domain> {
+    pub fn parse(text: &str) -> Option<DomainName> {
         let text = text.strip_suffix('.').unwrap_or(text);
         let mut wire = Vec::with_capacity(text.len() + 2);
         for label in text.split('.').filter(|_| !text.is_empty()) {
@@ -28,15 +28,15 @@ impl Domain {
             wire.extend(label.bytes().map(|byte| byte.to_ascii_lowercase()));
         }
         wire.push(0);
-        (wire.len() <= NAME_MAX).then(|| Domain(wire.into()))
+        (wire.len() <= NAME_MAX).then(|| DomainName(wire.into()))
     }
 
     /// The name that is `labels` below this one; `None`: it would be too long.
-    pub fn below(&self, labels: &str) -> Option<Domain> {
-        let first = Domain::parse(labels)?;
+    pub fn child(&self, labels: &str) -> Option<DomainName> {
+        let first = DomainName::parse(labels)?;
         let (_, labels) = first.0.split_last()?;
         let wire = [labels, &self.0].concat();
-        (wire.len() <= NAME_MAX).then(|| Domain(wire.into()))
+        (wire.len() <= NAME_MAX).then(|| DomainName(wire.into()))
     }
 
     /// As it stands in messages.
@@ -45,16 +45,16 @@ impl Domain {
     }
 }
 
-impl Borrow<[u8]> for Domain {
+impl Borrow<[u8]> for DomainName {
     fn borrow(&self) -> &[u8] {
         &self.0
     }
 }
 
-impl fmt::Display for Domain {
+impl fmt::Display for DomainName {
     /// Dotted, without the last dot; the root is a dot.
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str(&text(&self.0))
+        to.write_str(&format_name(&self.0))
     }
 }
 
@@ -70,7 +70,7 @@ pub fn suffixes(wire: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// A whole name as dotted text, odd bytes as `\DDD` (RFC 1035 §5.1).
-pub fn text(wire: &[u8]) -> String {
+pub fn format_name(wire: &[u8]) -> String {
     let mut out = String::new();
     for suffix in suffixes(wire) {
         let Some((length, rest)) = suffix.split_first().filter(|(length, _)| **length > 0) else {
@@ -96,24 +96,24 @@ mod tests {
 
     #[test]
     fn names_are_lower_case_and_bounded() {
-        let name = Domain::parse("WWW.Example.org.").unwrap();
+        let name = DomainName::parse("WWW.Example.org.").unwrap();
         assert_eq!(name.wire(), b"\x03www\x07example\x03org\0");
         assert_eq!(name.to_string(), "www.example.org");
-        assert_eq!(Domain::parse("").unwrap().to_string(), ".");
-        assert_eq!(Domain::parse("a..b"), None);
-        assert_eq!(Domain::parse(&"a".repeat(64)), None);
+        assert_eq!(DomainName::parse("").unwrap().to_string(), ".");
+        assert_eq!(DomainName::parse("a..b"), None);
+        assert_eq!(DomainName::parse(&"a".repeat(64)), None);
         let long = ["a".repeat(63), "b".repeat(63), "c".repeat(63), "d".repeat(61)].join(".");
-        assert_eq!(Domain::parse(&long).unwrap().wire().len(), 255);
-        assert_eq!(Domain::parse(&format!("{long}d")), None);
-        assert_eq!(Domain::parse(&long).unwrap().below("x"), None);
-        assert_eq!(name.below("_http._TCP").unwrap().to_string(), "_http._tcp.www.example.org");
+        assert_eq!(DomainName::parse(&long).unwrap().wire().len(), 255);
+        assert_eq!(DomainName::parse(&format!("{long}d")), None);
+        assert_eq!(DomainName::parse(&long).unwrap().child("x"), None);
+        assert_eq!(name.child("_http._TCP").unwrap().to_string(), "_http._tcp.www.example.org");
     }
 
     #[test]
     fn suffixes_end_with_the_root() {
-        let name = Domain::parse("a.bc").unwrap();
-        let all: Vec<String> = suffixes(name.wire()).map(text).collect();
+        let name = DomainName::parse("a.bc").unwrap();
+        let all: Vec<String> = suffixes(name.wire()).map(format_name).collect();
         assert_eq!(all, ["a.bc", "bc", "."]);
-        assert_eq!(text(b"\x03a.\x07\x01b\0"), "a\\.\\007.b");
+        assert_eq!(format_name(b"\x03a.\x07\x01b\0"), "a\\.\\007.b");
     }
 }

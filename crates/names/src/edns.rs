@@ -13,7 +13,7 @@ pub const SIZE_MIN: u16 = 512;
 
 /// The OPT record of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edns {
+pub struct EdnsOptions {
     /// Bytes that the client takes over UDP, at least 512.
     pub size: u16,
     /// 0 is the only version that there is.
@@ -21,14 +21,14 @@ pub struct Edns {
     /// It understands DNSSEC; copied into the answer (RFC 3225 §3).
     pub dnssec_ok: bool,
     /// The network of a resolver's client.
-    pub subnet: Option<Subnet>,
+    pub subnet: Option<EdnsSubnet>,
     /// A cookie.
-    pub cookie: Option<Cookie>,
+    pub cookie: Option<DnsCookie>,
 }
 
 /// The network of a resolver's client (RFC 7871 §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Subnet {
+pub struct EdnsSubnet {
     /// Its lowest address.
     pub address: IpAddr,
     /// How many bits of it are told.
@@ -37,18 +37,18 @@ pub struct Subnet {
 
 /// A cookie (RFC 7873 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cookie {
+pub struct DnsCookie {
     /// The client's part.
     pub client: [u8; 8],
     /// What we gave it, if it has the length of ours.
     pub server: Option<[u8; 16]>,
 }
 
-impl Edns {
+impl EdnsOptions {
     /// Reads the record's class, time to live and data. `None`: an option is malformed.
-    pub fn read(class: u16, ttl: u32, data: &[u8]) -> Option<Edns> {
+    pub fn read(class: u16, ttl: u32, data: &[u8]) -> Option<EdnsOptions> {
         let [_, version, flags, _] = ttl.to_be_bytes();
-        let mut edns = Edns {
+        let mut edns = EdnsOptions {
             size: class.max(SIZE_MIN),
             version,
             dnssec_ok: flags & 0x80 != 0,
@@ -67,8 +67,8 @@ impl Edns {
             let (value, after) = after.split_at_checked(usize::from(length))?;
             rest = after;
             match code {
-                SUBNET => edns.subnet = Some(Subnet::read(value)?),
-                COOKIE => edns.cookie = Some(Cookie::read(value)?),
+                SUBNET => edns.subnet = Some(EdnsSubnet::read(value)?),
+                COOKIE => edns.cookie = Some(DnsCookie::read(value)?),
                 _ => {}
             }
         }
@@ -76,9 +76,9 @@ impl Edns {
     }
 }
 
-impl Subnet {
+impl EdnsSubnet {
     /// Reads the option's value. A query has no scope, and no bits beyond its length (RFC 7871 §6, §7.1.2).
-    pub fn read(value: &[u8]) -> Option<Subnet> {
+    pub fn read(value: &[u8]) -> Option<EdnsSubnet> {
         let (head, address) = value.split_at_checked(4)?;
         let (family, bits, scope) = (u16::from_be_bytes([head[0], head[1]]), head[2], head[3]);
         let most = match family {
@@ -99,7 +99,7 @@ impl Subnet {
         } else {
             IpAddr::V6(Ipv6Addr::from(bytes))
         };
-        Some(Subnet { address, bits })
+        Some(EdnsSubnet { address, bits })
     }
 
     /// Appends the option for an answer that holds for `scope` bits.
@@ -117,14 +117,14 @@ impl Subnet {
     }
 }
 
-impl Cookie {
+impl DnsCookie {
     /// Reads the option's value: 8 bytes, or 8 and 8 to 32 of a server (RFC 7873 §4).
-    fn read(value: &[u8]) -> Option<Cookie> {
+    fn read(value: &[u8]) -> Option<DnsCookie> {
         let (client, server) = value.split_at_checked(8)?;
         if !(server.is_empty() || (8..=32).contains(&server.len())) {
             return None;
         }
-        Some(Cookie { client: client.try_into().ok()?, server: server.try_into().ok() })
+        Some(DnsCookie { client: client.try_into().ok()?, server: server.try_into().ok() })
     }
 
     /// Appends the option with the server's part.
@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn subnets_are_exact() {
-        let read = |bytes: &[u8]| Subnet::read(bytes).map(|it| (it.address.to_string(), it.bits));
+        let read =
+            |bytes: &[u8]| EdnsSubnet::read(bytes).map(|it| (it.address.to_string(), it.bits));
         assert_eq!(read(&[0, 1, 24, 0, 192, 0, 2]), Some(("192.0.2.0".into(), 24)));
         assert_eq!(
             read(&[0, 2, 33, 0, 0x20, 1, 0xd, 0xb8, 0x80]),
@@ -164,23 +165,23 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let subnet = Subnet { address: "192.0.2.128".parse().unwrap(), bits: 25 };
+        let subnet = EdnsSubnet { address: "192.0.2.128".parse().unwrap(), bits: 25 };
         let mut out = Vec::new();
         subnet.write(0, &mut out);
         assert_eq!(out[..4], [0, 8, 0, 8]);
-        assert_eq!(Subnet::read(&out[4..]), Some(subnet));
-        let cookie = Cookie { client: [7; 8], server: Some([9; 16]) };
+        assert_eq!(EdnsSubnet::read(&out[4..]), Some(subnet));
+        let cookie = DnsCookie { client: [7; 8], server: Some([9; 16]) };
         let mut out = Vec::new();
         cookie.write([9; 16], &mut out);
-        let edns = Edns::read(100, 0x8000, &out).unwrap();
+        let edns = EdnsOptions::read(100, 0x8000, &out).unwrap();
         assert_eq!((edns.cookie, edns.size, edns.dnssec_ok), (Some(cookie), 512, true));
     }
 
     #[test]
     fn options_of_another_version_are_not_read() {
-        assert_eq!(Edns::read(4096, 1 << 16, &[1]).unwrap().version, 1);
-        assert_eq!(Edns::read(4096, 0, &[1]), None);
-        assert_eq!(Edns::read(4096, 0, &[0, 10, 0, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1]), None);
-        assert!(Edns::read(4096, 0, &[0, 99, 0, 1, 1]).unwrap().cookie.is_none());
+        assert_eq!(EdnsOptions::read(4096, 1 << 16, &[1]).unwrap().version, 1);
+        assert_eq!(EdnsOptions::read(4096, 0, &[1]), None);
+        assert_eq!(EdnsOptions::read(4096, 0, &[0, 10, 0, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1]), None);
+        assert!(EdnsOptions::read(4096, 0, &[0, 99, 0, 1, 1]).unwrap().cookie.is_none());
     }
 }

@@ -4,16 +4,16 @@ use std::net::IpAddr;
 
 use model::config::NamePolicy;
 
-use super::answer::View;
-use super::book::{Book, State};
-use super::domain::{Domain, text};
-use super::plan::{ALIASES, NamePlan, What};
+use super::address_set::{AddressSet, SelectionOrder};
+use super::answer::ClientView;
+use super::domain::{DomainName, format_name};
 use super::record::{A, AAAA, SRV};
-use super::set::{Order, Set};
+use super::zone_data::{NameState, ZoneData};
+use super::zone_plan::{ALIASES, NameNodeKind, NamePlan};
 
 /// What is told.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Explained {
+pub struct NameExplanation {
     /// The zone that it lies in; `None`: in none of ours, and it is refused.
     pub zone: Option<String>,
     /// Sentences, from the question to the answer.
@@ -23,12 +23,12 @@ pub struct Explained {
     /// Bits of the client's address that the answer depends on.
     pub scope: u8,
     /// What the name may be answered with.
-    pub candidates: Vec<Row>,
+    pub candidates: Vec<ExplainedCandidate>,
 }
 
 /// A candidate and its part in the answers to this client.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct ExplainedCandidate {
     /// Its name.
     pub name: String,
     /// Its addresses.
@@ -38,14 +38,14 @@ pub struct Row {
     /// Whether it may be answered with while another is up too.
     pub up: bool,
     /// Why.
-    pub why: String,
+    pub reason: String,
     /// Its part of the answers to this client of this type, 0–1.
     pub share: f64,
 }
 
 /// Explains what `client` would be answered for a name and a type.
-pub fn explain(book: &Book, name: &Domain, kind: u16, client: IpAddr) -> Explained {
-    let mut out = Explained::default();
+pub fn explain(book: &ZoneData, name: &DomainName, kind: u16, client: IpAddr) -> NameExplanation {
+    let mut out = NameExplanation::default();
     let Some(zone) = book.plan.zone_of(name.wire()) else {
         out.steps.push(format!("{name} lies in no zone of ours: refused"));
         return out;
@@ -59,8 +59,8 @@ pub fn explain(book: &Book, name: &Domain, kind: u16, client: IpAddr) -> Explain
             out.steps.push(text);
             return out;
         };
-        match &node.what {
-            What::Alias(target, ttl) => {
+        match &node.kind {
+            NameNodeKind::Alias(target, ttl) => {
                 out.steps.push(format!("{at} is another name for {target} (CNAME, {ttl} s)"));
                 at = target.clone();
                 if book.plan.zone_of(at.wire()).is_none() {
@@ -68,22 +68,22 @@ pub fn explain(book: &Book, name: &Domain, kind: u16, client: IpAddr) -> Explain
                     return out;
                 }
             }
-            What::Nothing => {
+            NameNodeKind::Empty => {
                 let what = if node.apex { "the zone's own name" } else { "only above other names" };
                 out.steps.push(format!("{at} is {what}: it has no addresses"));
                 return out;
             }
-            What::Target(name, who) => {
-                single(book, *name, *who, &mut out);
+            NameNodeKind::Target(name, who) => {
+                explain_candidate(book, *name, *who, &mut out);
                 return out;
             }
-            What::Srv(name) | What::Name(name) => {
+            NameNodeKind::Srv(name) | NameNodeKind::Name(name) => {
                 let (Some(plan), Some(state)) =
                     (book.plan.names.get(*name), book.states.get(*name))
                 else {
                     return out;
                 };
-                of_name(plan, state, (kind, client), &mut out);
+                explain_name(plan, state, (kind, client), &mut out);
                 return out;
             }
         }
@@ -92,44 +92,51 @@ pub fn explain(book: &Book, name: &Domain, kind: u16, client: IpAddr) -> Explain
     out
 }
 
-fn single(book: &Book, name: usize, who: usize, out: &mut Explained) {
+fn explain_candidate(book: &ZoneData, name: usize, who: usize, out: &mut NameExplanation) {
     let candidate = book.states.get(name).and_then(|state| state.candidates.get(who));
     let Some(candidate) = candidate else { return };
-    let text =
-        format!("it names one alone, whatever its state: {} ({})", candidate.name, candidate.why);
+    let text = format!(
+        "it names one alone, whatever its state: {} ({})",
+        candidate.name, candidate.reason
+    );
     out.steps.push(text);
-    out.candidates.push(Row {
+    out.candidates.push(ExplainedCandidate {
         name: candidate.name.clone(),
         addresses: candidate.addresses.clone(),
         weight: candidate.weight,
         up: candidate.up,
-        why: candidate.why.clone(),
+        reason: candidate.reason.clone(),
         share: 1.0,
     });
 }
 
-fn of_name(plan: &NamePlan, state: &State, (kind, client): (u16, IpAddr), out: &mut Explained) {
-    out.name = Some(text(plan.domain.wire()));
-    let view = View::of(plan, state, client);
+fn explain_name(
+    plan: &NamePlan,
+    state: &NameState,
+    (kind, client): (u16, IpAddr),
+    out: &mut NameExplanation,
+) {
+    out.name = Some(format_name(plan.domain.wire()));
+    let view = ClientView::for_client(plan, state, client);
     out.scope = view.scope;
-    let up = state.up();
+    let up = state.up_candidates();
     out.steps.push(format!("{up} of {} may be given", state.candidates.len()));
-    if state.fallen {
-        out.steps.push(fallback(plan));
+    if state.uses_fallback {
+        out.steps.push(explain_fallback(plan));
     }
-    out.steps.push(policy(plan, client, &view));
-    let set = view.set(kind == AAAA);
+    out.steps.push(explain_policy(plan, client, &view));
+    let set = view.address_set(kind == AAAA);
     if set.is_empty() && (kind == A || kind == AAAA) {
         out.steps.push("there is no address of this family: an answer without records".to_owned());
     }
-    let shares = shares(plan, &view, set, state.candidates.len());
+    let shares = candidate_shares(plan, &view, set, state.candidates.len());
     for (candidate, share) in state.candidates.iter().zip(shares) {
-        out.candidates.push(Row {
+        out.candidates.push(ExplainedCandidate {
             name: candidate.name.clone(),
             addresses: candidate.addresses.clone(),
             weight: candidate.weight,
             up: candidate.up,
-            why: candidate.why.clone(),
+            reason: candidate.reason.clone(),
             share: if kind == SRV { f64::from(u8::from(candidate.up)) } else { share },
         });
     }
@@ -137,7 +144,7 @@ fn of_name(plan: &NamePlan, state: &State, (kind, client): (u16, IpAddr), out: &
         .push(format!("kept for {} s, at most {} in one answer", plan.ttl, plan.config.answers));
 }
 
-fn fallback(plan: &NamePlan) -> String {
+fn explain_fallback(plan: &NamePlan) -> String {
     match &plan.config.fallback {
         model::config::NameFallback::All => "none is up: all are given as if they were".to_owned(),
         model::config::NameFallback::None => "none is up: no address is given".to_owned(),
@@ -148,7 +155,7 @@ fn fallback(plan: &NamePlan) -> String {
     }
 }
 
-fn policy(plan: &NamePlan, client: IpAddr, view: &View<'_>) -> String {
+fn explain_policy(plan: &NamePlan, client: IpAddr, view: &ClientView<'_>) -> String {
     let name = plan.config.policy.name();
     match plan.config.policy {
         NamePolicy::RoundRobin => format!("{name}: each address in turn, whoever asks"),
@@ -173,11 +180,16 @@ fn policy(plan: &NamePlan, client: IpAddr, view: &View<'_>) -> String {
 }
 
 /// Each candidate's part of the answers, as the first address.
-fn shares(plan: &NamePlan, view: &View<'_>, set: &Set, candidates: usize) -> Vec<f64> {
+fn candidate_shares(
+    plan: &NamePlan,
+    view: &ClientView<'_>,
+    set: &AddressSet,
+    candidates: usize,
+) -> Vec<f64> {
     let mut shares = vec![0.0; candidates];
-    let keeper = match view.order(plan, || 0) {
-        order @ (Order::Client(_) | Order::First) => Some(set.pick(order)),
-        Order::Turn(_) | Order::Weight(_) => None,
+    let keeper = match view.selection_order(plan, || 0) {
+        order @ (SelectionOrder::ClientHash(_) | SelectionOrder::First) => Some(set.pick(order)),
+        SelectionOrder::RoundRobin(_) | SelectionOrder::Weighted(_) => None,
     };
     for at in 0..set.len() {
         let share = match (keeper, plan.config.policy) {
@@ -185,7 +197,7 @@ fn shares(plan: &NamePlan, view: &View<'_>, set: &Set, candidates: usize) -> Vec
             (None, NamePolicy::RoundRobin) => 1.0 / set.len() as f64,
             (None, _) => set.share(at),
         };
-        if let Some(sum) = set.who(at).and_then(|who| shares.get_mut(who)) {
+        if let Some(sum) = set.candidate(at).and_then(|who| shares.get_mut(who)) {
             *sum += share;
         }
     }

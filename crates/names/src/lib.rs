@@ -3,21 +3,21 @@
 //! A query's bytes, the book of what may be answered and the time go in; an answer's bytes and what it came to come out.
 //! It opens no socket, reads no clock and asks nobody: the daemon does.
 
+pub mod address_set;
 pub mod answer;
-pub mod book;
 pub mod candidate;
-mod chance;
+pub mod client_networks;
 pub mod cookie;
 pub mod counts;
 pub mod delegation;
-pub mod desk;
 pub mod domain;
 pub mod edns;
 pub mod explain;
-pub mod limit;
-pub mod near;
-pub mod plan;
+mod message;
 pub mod question;
+pub mod rate_limit;
 mod record;
-pub mod set;
-mod write;
+pub mod responder;
+mod turn_order;
+pub mod zone_data;
+pub mod zone_plan;

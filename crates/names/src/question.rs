@@ -4,7 +4,7 @@
 //! than the answer. What is said to a malformed query is `answer`'s matter.
 
 use super::domain::NAME_MAX;
-use super::edns::Edns;
+use super::edns::EdnsOptions;
 
 /// Bytes of a message's head.
 pub const HEAD: usize = 12;
@@ -13,7 +13,7 @@ pub const ADDITIONAL_MAX: u16 = 4;
 
 /// A query.
 #[derive(Clone, Debug)]
-pub struct Question<'q> {
+pub struct DnsQuestion<'q> {
     /// Its number.
     pub id: u16,
     /// Opcode and flags.
@@ -25,50 +25,50 @@ pub struct Question<'q> {
     /// The class.
     pub class: u16,
     /// The OPT record.
-    pub edns: Option<Edns>,
+    pub edns: Option<EdnsOptions>,
     name: [u8; NAME_MAX],
     length: usize,
 }
 
 /// Why something is no query that can be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bad {
+pub enum QueryError {
     /// It has not even a head.
     Short,
     /// It is an answer itself: whoever answers it makes a loop.
-    Answer,
+    IsResponse,
     /// Another operation than a query.
-    Operation,
+    UnsupportedOpcode,
     /// Its form is wrong.
-    Form,
+    Malformed,
 }
 
-impl<'q> Question<'q> {
+impl<'q> DnsQuestion<'q> {
     /// Reads a message.
     ///
     /// # Errors
     /// What is wrong with it; with a head, so that it can be answered, unless it is `Short` or `Answer`.
-    pub fn read(bytes: &'q [u8]) -> Result<Question<'q>, Bad> {
-        let (head, body) = bytes.split_at_checked(HEAD).ok_or(Bad::Short)?;
+    pub fn read(bytes: &'q [u8]) -> Result<DnsQuestion<'q>, QueryError> {
+        let (head, body) = bytes.split_at_checked(HEAD).ok_or(QueryError::Short)?;
         let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         let (id, flags) = (word(0), word(2));
         if flags & 0x8000 != 0 {
-            return Err(Bad::Answer);
+            return Err(QueryError::IsResponse);
         }
         if flags & 0x7800 != 0 {
-            return Err(Bad::Operation);
+            return Err(QueryError::UnsupportedOpcode);
         }
         let (questions, answers, authorities, more) = (word(4), word(6), word(8), word(10));
         if questions != 1 || answers != 0 || authorities != 0 || more > ADDITIONAL_MAX {
-            return Err(Bad::Form);
+            return Err(QueryError::Malformed);
         }
         let mut name = [0; NAME_MAX];
-        let length = lower(body, &mut name).ok_or(Bad::Form)?;
-        let (section, rest) = body.split_at_checked(length + 4).ok_or(Bad::Form)?;
+        let length = read_lowercase_name(body, &mut name).ok_or(QueryError::Malformed)?;
+        let (section, rest) = body.split_at_checked(length + 4).ok_or(QueryError::Malformed)?;
         let kind = u16::from_be_bytes([section[length], section[length + 1]]);
         let class = u16::from_be_bytes([section[length + 2], section[length + 3]]);
-        let edns = additional(rest, more)?;
-        Ok(Question { id, flags, section, kind, class, edns, name, length })
+        let edns = parse_additional(rest, more)?;
+        Ok(DnsQuestion { id, flags, section, kind, class, edns, name, length })
     }
 
     /// The name that is asked for, lower-case.
@@ -79,7 +79,7 @@ impl<'q> Question<'q> {
 
 /// Copies the name at the beginning of `bytes`, lower-case; its length. No message before the first name could be pointed
 /// at, so a pointer is wrong there.
-fn lower(bytes: &[u8], name: &mut [u8; NAME_MAX]) -> Option<usize> {
+fn read_lowercase_name(bytes: &[u8], name: &mut [u8; NAME_MAX]) -> Option<usize> {
     let mut at = 0;
     loop {
         let length = usize::from(*bytes.get(at)?);
@@ -100,14 +100,14 @@ fn lower(bytes: &[u8], name: &mut [u8; NAME_MAX]) -> Option<usize> {
 }
 
 /// The OPT record among those that follow the question; nothing may be left over.
-fn additional(mut rest: &[u8], count: u16) -> Result<Option<Edns>, Bad> {
+fn parse_additional(mut rest: &[u8], count: u16) -> Result<Option<EdnsOptions>, QueryError> {
     const OPT: u16 = 41;
     let mut edns = None;
     for _ in 0..count {
-        let (root, after) = skip(rest).ok_or(Bad::Form)?;
-        let (fixed, after) = after.split_at_checked(10).ok_or(Bad::Form)?;
+        let (root, after) = skip_name(rest).ok_or(QueryError::Malformed)?;
+        let (fixed, after) = after.split_at_checked(10).ok_or(QueryError::Malformed)?;
         let length = usize::from(u16::from_be_bytes([fixed[8], fixed[9]]));
-        let (data, after) = after.split_at_checked(length).ok_or(Bad::Form)?;
+        let (data, after) = after.split_at_checked(length).ok_or(QueryError::Malformed)?;
         rest = after;
         if u16::from_be_bytes([fixed[0], fixed[1]]) != OPT {
             continue;
@@ -116,15 +116,15 @@ fn additional(mut rest: &[u8], count: u16) -> Result<Option<Edns>, Bad> {
         let ttl = u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]);
         // One at most, of the root (RFC 6891 §6.1.1).
         if !root || edns.is_some() {
-            return Err(Bad::Form);
+            return Err(QueryError::Malformed);
         }
-        edns = Some(Edns::read(class, ttl, data).ok_or(Bad::Form)?);
+        edns = Some(EdnsOptions::read(class, ttl, data).ok_or(QueryError::Malformed)?);
     }
-    if rest.is_empty() { Ok(edns) } else { Err(Bad::Form) }
+    if rest.is_empty() { Ok(edns) } else { Err(QueryError::Malformed) }
 }
 
 /// Passes a name that nobody needs; whether it is the root, and what follows.
-fn skip(bytes: &[u8]) -> Option<(bool, &[u8])> {
+fn skip_name(bytes: &[u8]) -> Option<(bool, &[u8])> {
     let mut rest = bytes;
     loop {
         let (length, after) = rest.split_first()?;

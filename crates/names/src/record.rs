@@ -8,7 +8,7 @@ use hickory_proto::rr::rdata::{HINFO, HTTPS, SOA, TXT};
 use hickory_proto::rr::{Name, RData};
 use hickory_proto::serialize::binary::{BinEncodable, BinEncoder, NameEncoding};
 
-use super::domain::Domain;
+use super::domain::DomainName;
 
 /// Type A.
 pub const A: u16 = 1;
@@ -41,7 +41,7 @@ const COPYING: (i32, i32, i32) = (3_600, 600, 604_800);
 const MINIMAL: &str = "RFC8482";
 
 /// A whole record that is owned by the name in the question.
-pub fn ready(kind: u16, ttl: u32, data: &[u8]) -> Vec<u8> {
+pub fn build_record(kind: u16, ttl: u32, data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(12 + data.len());
     out.extend([0xc0, 12]);
     out.extend(kind.to_be_bytes());
@@ -53,35 +53,35 @@ pub fn ready(kind: u16, ttl: u32, data: &[u8]) -> Vec<u8> {
 }
 
 /// The data of SOA.
-pub fn soa(
-    server: &Domain,
-    contact: &Domain,
+pub fn soa_data(
+    server: &DomainName,
+    contact: &DomainName,
     serial: u32,
     minimum: u32,
 ) -> Result<Vec<u8>, ProtoError> {
     let (refresh, retry, expire) = COPYING;
-    let (server, contact) = (name(server)?, name(contact)?);
-    encode(&RData::SOA(SOA::new(server, contact, serial, refresh, retry, expire, minimum)))
+    let (server, contact) = (to_proto_name(server)?, to_proto_name(contact)?);
+    encode_data(&RData::SOA(SOA::new(server, contact, serial, refresh, retry, expire, minimum)))
 }
 
 /// The data of TXT.
-pub fn text(text: &str) -> Result<Vec<u8>, ProtoError> {
-    encode(&RData::TXT(TXT::new(vec![text.to_owned()])))
+pub fn txt_data(text: &str) -> Result<Vec<u8>, ProtoError> {
+    encode_data(&RData::TXT(TXT::new(vec![text.to_owned()])))
 }
 
 /// The data of HTTPS: the name itself with these protocols (RFC 9460 §2.4.3, §7.1).
-pub fn https(protocols: &[String]) -> Result<Vec<u8>, ProtoError> {
+pub fn https_data(protocols: &[String]) -> Result<Vec<u8>, ProtoError> {
     let alpn = SvcParamValue::Alpn(Alpn(protocols.to_vec()));
-    encode(&RData::HTTPS(HTTPS(SVCB::new(1, Name::root(), vec![(SvcParamKey::Alpn, alpn)]))))
+    encode_data(&RData::HTTPS(HTTPS(SVCB::new(1, Name::root(), vec![(SvcParamKey::Alpn, alpn)]))))
 }
 
 /// The data of the record that ANY gets.
-pub fn minimal() -> Result<Vec<u8>, ProtoError> {
-    encode(&RData::HINFO(HINFO::new(MINIMAL.to_owned(), String::new())))
+pub fn any_data() -> Result<Vec<u8>, ProtoError> {
+    encode_data(&RData::HINFO(HINFO::new(MINIMAL.to_owned(), String::new())))
 }
 
 /// The data of SRV (RFC 2782).
-pub fn srv(priority: u16, weight: u16, port: u16, target: &Domain) -> Vec<u8> {
+pub fn srv_data(priority: u16, weight: u16, port: u16, target: &DomainName) -> Vec<u8> {
     let mut data = Vec::with_capacity(6 + target.wire().len());
     for word in [priority, weight, port] {
         data.extend(word.to_be_bytes());
@@ -90,12 +90,12 @@ pub fn srv(priority: u16, weight: u16, port: u16, target: &Domain) -> Vec<u8> {
     data
 }
 
-fn name(domain: &Domain) -> Result<Name, ProtoError> {
+fn to_proto_name(domain: &DomainName) -> Result<Name, ProtoError> {
     use hickory_proto::serialize::binary::BinDecodable;
     Name::from_bytes(domain.wire()).map_err(ProtoError::from)
 }
 
-fn encode(data: &RData) -> Result<Vec<u8>, ProtoError> {
+fn encode_data(data: &RData) -> Result<Vec<u8>, ProtoError> {
     let mut bytes = Vec::new();
     let mut encoder = BinEncoder::new(&mut bytes);
     encoder.set_name_encoding(NameEncoding::Uncompressed);

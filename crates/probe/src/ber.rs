@@ -4,7 +4,7 @@
 const LONGEST: usize = 64 * 1_024;
 
 /// An element: tag, length, contents.
-pub fn element(tag: u8, contents: &[u8]) -> Vec<u8> {
+pub fn encode_element(tag: u8, contents: &[u8]) -> Vec<u8> {
     let mut out = vec![tag];
     let length = contents.len();
     if length < 0x80 {
@@ -20,20 +20,20 @@ pub fn element(tag: u8, contents: &[u8]) -> Vec<u8> {
 }
 
 /// A whole number.
-pub fn integer(value: i32) -> Vec<u8> {
+pub fn encode_integer(value: i32) -> Vec<u8> {
     let bytes = value.to_be_bytes();
     let mut from = 0;
     while from < 3 && matches!((bytes[from], bytes[from + 1] >> 7), (0, 0) | (0xff, 1)) {
         from += 1;
     }
-    element(0x02, &bytes[from..])
+    encode_element(0x02, &bytes[from..])
 }
 
 /// What came out of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Read<'b> {
+pub enum BerRead<'b> {
     /// An element and what follows it.
-    Whole {
+    Complete {
         /// Its tag.
         tag: u8,
         /// Its contents.
@@ -42,45 +42,47 @@ pub enum Read<'b> {
         rest: &'b [u8],
     },
     /// More bytes are needed.
-    Short,
+    Incomplete,
     /// Not BER, or longer than we read.
-    Bad,
+    Invalid,
 }
 
 /// Reads the element at the start of `bytes`.
-pub fn read(bytes: &[u8]) -> Read<'_> {
-    let [tag, first, after @ ..] = bytes else { return Read::Short };
+pub fn read_element(bytes: &[u8]) -> BerRead<'_> {
+    let [tag, first, after @ ..] = bytes else { return BerRead::Incomplete };
     if tag & 0x1f == 0x1f {
-        return Read::Bad;
+        return BerRead::Invalid;
     }
     let (length, after) = match first {
         0..=0x7f => (usize::from(*first), after),
         0x81..=0x84 => {
             let count = usize::from(first & 0x7f);
-            let Some((digits, after)) = after.split_at_checked(count) else { return Read::Short };
+            let Some((digits, after)) = after.split_at_checked(count) else {
+                return BerRead::Incomplete;
+            };
             (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), after)
         }
-        _ => return Read::Bad,
+        _ => return BerRead::Invalid,
     };
     if length > LONGEST {
-        return Read::Bad;
+        return BerRead::Invalid;
     }
     match after.split_at_checked(length) {
-        Some((contents, rest)) => Read::Whole { tag: *tag, contents, rest },
-        None => Read::Short,
+        Some((contents, rest)) => BerRead::Complete { tag: *tag, contents, rest },
+        None => BerRead::Incomplete,
     }
 }
 
 /// Reads an element of this tag; its contents and what follows.
-pub fn of(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    match read(bytes) {
-        Read::Whole { tag: found, contents, rest } if found == tag => Some((contents, rest)),
+pub fn read_tagged(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    match read_element(bytes) {
+        BerRead::Complete { tag: found, contents, rest } if found == tag => Some((contents, rest)),
         _ => None,
     }
 }
 
 /// A whole number's value, if it fits.
-pub fn number(contents: &[u8]) -> Option<i64> {
+pub fn parse_integer(contents: &[u8]) -> Option<i64> {
     if contents.is_empty() || contents.len() > 8 {
         return None;
     }
@@ -97,15 +99,15 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(value in any::<i32>(), bytes in prop::collection::vec(any::<u8>(), 0..70_000), tag in 0u8..31) {
-            let written = integer(value);
-            let (contents, rest) = of(0x02, &written).unwrap();
-            prop_assert_eq!((number(contents), rest.len()), (Some(i64::from(value)), 0));
-            let written = element(tag, &bytes);
-            match read(&written) {
-                Read::Whole { contents, .. } => prop_assert_eq!(contents, &bytes[..]),
-                other => prop_assert!(other == Read::Bad && bytes.len() > LONGEST),
+            let written = encode_integer(value);
+            let (contents, rest) = read_tagged(0x02, &written).unwrap();
+            prop_assert_eq!((parse_integer(contents), rest.len()), (Some(i64::from(value)), 0));
+            let written = encode_element(tag, &bytes);
+            match read_element(&written) {
+                BerRead::Complete { contents, .. } => prop_assert_eq!(contents, &bytes[..]),
+                other => prop_assert!(other == BerRead::Invalid && bytes.len() > LONGEST),
             }
-            prop_assert_eq!(read(&written[..written.len().min(1)]), Read::Short);
+            prop_assert_eq!(read_element(&written[..written.len().min(1)]), BerRead::Incomplete);
         }
     }
 }

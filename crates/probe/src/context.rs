@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 /// One server, one probe.
 #[derive(Clone, Debug)]
-pub struct Context<'c> {
+pub struct ProbeContext<'c> {
     /// Where it is.
     pub address: SocketAddr,
     /// Its own name or address, with the port where that is not the protocol's usual one.
@@ -12,17 +12,17 @@ pub struct Context<'c> {
     /// The contents of the secret's file, where the plan has one.
     pub secret: Option<&'c [u8]>,
     /// Fresh random bits.
-    pub draw: u64,
+    pub random: u64,
 }
 
-impl Context<'_> {
+impl ProbeContext<'_> {
     /// Sixteen bytes from the draw, for nonces (RFC 2865 §3 wants them unpredictable over the secret's lifetime).
     pub fn nonce(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         // SplitMix64: two outputs of a state that the draw sets.
         for (at, half) in bytes.chunks_exact_mut(8).enumerate() {
             let mut z =
-                self.draw.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(at as u64 + 1));
+                self.random.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(at as u64 + 1));
             z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             half.copy_from_slice(&(z ^ (z >> 31)).to_be_bytes());

@@ -6,55 +6,55 @@
 use std::fmt::Write;
 
 /// What came of a probe: what was seen, or why it failed, in words for people.
-pub type Verdict = Result<String, String>;
+pub type ProbeResult = Result<String, String>;
 
 /// Characters of a peer's text that evidence shows at most.
-const SHOWN: usize = 100;
+const MAX_SHOWN: usize = 100;
 
 /// What follows a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum DialogueStep {
     /// More bytes are needed.
     Wait,
     /// It is over. What was written for sending may still be sent.
-    Done(Verdict),
+    Done(ProbeResult),
 }
 
 /// One probe's dialogue.
-pub trait Dialogue: Send {
+pub trait ProbeDialogue: Send {
     /// The connection is there (or the datagram socket is).
-    fn begin(&mut self, out: &mut Vec<u8>) -> Step;
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep;
 
     /// Bytes came.
-    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Step;
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> DialogueStep;
 
     /// The peer has closed.
-    fn end(&mut self) -> Verdict {
-        Err(format!("closed before the {}", self.awaits()))
+    fn handle_close(&mut self) -> ProbeResult {
+        Err(format!("closed before the {}", self.awaited()))
     }
 
     /// What it waits for, as in "no greeting within 1 s".
-    fn awaits(&self) -> &'static str;
+    fn awaited(&self) -> &'static str;
 }
 
-impl Step {
+impl DialogueStep {
     /// It succeeded.
-    pub fn good(seen: impl Into<String>) -> Step {
-        Step::Done(Ok(seen.into()))
+    pub fn success(seen: impl Into<String>) -> DialogueStep {
+        DialogueStep::Done(Ok(seen.into()))
     }
 
     /// It failed.
-    pub fn bad(why: impl Into<String>) -> Step {
-        Step::Done(Err(why.into()))
+    pub fn failure(why: impl Into<String>) -> DialogueStep {
+        DialogueStep::Done(Err(why.into()))
     }
 }
 
 /// A peer's text as evidence shows it: one line, printable, short.
-pub fn shown(bytes: &[u8]) -> String {
+pub fn printable_text(bytes: &[u8]) -> String {
     let line = bytes.split(|b| *b == b'\r' || *b == b'\n').next().unwrap_or_default();
     let mut text = String::new();
     for (at, c) in String::from_utf8_lossy(line).chars().enumerate() {
-        if at == SHOWN {
+        if at == MAX_SHOWN {
             text.push('…');
             break;
         }

@@ -1,6 +1,6 @@
 //! DNS over UDP (RFC 1035 §4.1): one question, answered without error and with a record. It follows no delegation.
 
-use crate::dialogue::{Dialogue, Step};
+use crate::dialogue::{DialogueStep, ProbeDialogue};
 
 const HEADER: usize = 12;
 const QR: u16 = 0x8000;
@@ -9,15 +9,15 @@ const RD: u16 = 0x0100;
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Dns {
+pub struct DnsProbe {
     id: u16,
     name: String,
     question: Vec<u8>,
 }
 
-impl Dns {
+impl DnsProbe {
     /// Asks for this name's records of a type.
-    pub fn new(name: &str, record: u16, id: u16) -> Dns {
+    pub fn new(name: &str, record: u16, id: u16) -> DnsProbe {
         let mut question = Vec::new();
         for label in name.trim_end_matches('.').split('.').filter(|label| !label.is_empty()) {
             let label = &label.as_bytes()[..label.len().min(63)];
@@ -28,49 +28,51 @@ impl Dns {
         question.extend(record.to_be_bytes());
         // IN.
         question.extend(1u16.to_be_bytes());
-        Dns { id, name: name.to_owned(), question }
+        DnsProbe { id, name: name.to_owned(), question }
     }
 }
 
-impl Dialogue for Dns {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Step {
+impl ProbeDialogue for DnsProbe {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
         for word in [self.id, RD, 1, 0, 0, 0] {
             out.extend(word.to_be_bytes());
         }
         out.extend_from_slice(&self.question);
-        Step::Wait
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Step {
+    fn receive(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> DialogueStep {
         let word =
             |at: usize| bytes.get(at..at + 2).map(|two| u16::from_be_bytes([two[0], two[1]]));
         let (Some(id), Some(flags), Some(answers)) = (word(0), word(2), word(6)) else {
-            return Step::bad(format!("the answer is not DNS: {} bytes", bytes.len()));
+            return DialogueStep::failure(format!("the answer is not DNS: {} bytes", bytes.len()));
         };
         if id != self.id {
             // Somebody else's: ours may still come.
-            return Step::Wait;
+            return DialogueStep::Wait;
         }
         let echoed = bytes.get(HEADER..HEADER + self.question.len());
         let same = echoed.is_some_and(|echoed| echoed.eq_ignore_ascii_case(&self.question));
-        let Dns { name, .. } = self;
+        let DnsProbe { name, .. } = self;
         if flags & QR == 0 || (word(4) == Some(1) && !same) {
-            return Step::bad("the answer is not DNS: not an answer to the question");
+            return DialogueStep::failure("the answer is not DNS: not an answer to the question");
         }
         match (flags & 0xf, answers) {
-            (0, 0) if flags & TC == 0 => Step::bad(format!("dns {name}: no such record")),
-            (0, _) => Step::good(format!("dns {name}: {answers} records")),
-            (code, _) => Step::bad(format!("dns {name}: {}", error(code))),
+            (0, 0) if flags & TC == 0 => {
+                DialogueStep::failure(format!("dns {name}: no such record"))
+            }
+            (0, _) => DialogueStep::success(format!("dns {name}: {answers} records")),
+            (code, _) => DialogueStep::failure(format!("dns {name}: {}", describe_code(code))),
         }
     }
 
-    fn awaits(&self) -> &'static str {
+    fn awaited(&self) -> &'static str {
         "answer"
     }
 }
 
 /// Response codes (RFC 1035 §4.1.1).
-fn error(code: u16) -> String {
+fn describe_code(code: u16) -> String {
     match code {
         1 => "the server could not read the question",
         2 => "the server failed",

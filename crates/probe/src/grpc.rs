@@ -4,8 +4,8 @@ use ::http::{HeaderMap, Request, Uri};
 use bytes::{BufMut, Bytes, BytesMut};
 use h2::client::SendRequest;
 
-use crate::dialogue::{Verdict, shown};
-use crate::h2talk::{H2Talk, ask, fault};
+use crate::dialogue::{ProbeResult, printable_text};
+use crate::http2_dialogue::{Http2Dialogue, describe_error, send_request};
 
 /// Bytes of an answer's message.
 const MESSAGE_BYTES: usize = 1_024;
@@ -13,12 +13,17 @@ const MESSAGE_BYTES: usize = 1_024;
 const PATH: &str = "/grpc.health.v1.Health/Check";
 
 /// Asks about a service.
-pub fn new(service: &str, host: &str, tls: bool) -> H2Talk {
+pub fn new_dialogue(service: &str, host: &str, tls: bool) -> Http2Dialogue {
     let (service, host) = (service.to_owned(), host.to_owned());
-    H2Talk::new(move |send| talk(send, service, host, tls))
+    Http2Dialogue::new(move |send| run_check(send, service, host, tls))
 }
 
-async fn talk(send: SendRequest<Bytes>, service: String, host: String, tls: bool) -> Verdict {
+async fn run_check(
+    send: SendRequest<Bytes>,
+    service: String,
+    host: String,
+    tls: bool,
+) -> ProbeResult {
     let uri = Uri::builder()
         .scheme(if tls { "https" } else { "http" })
         .authority(host.as_str())
@@ -31,25 +36,26 @@ async fn talk(send: SendRequest<Bytes>, service: String, host: String, tls: bool
         .header("user-agent", "steelyard-probe")
         .body(())
         .map_err(|error| format!("the request cannot be written: {error}"))?;
-    let (status, fields, mut stream) = ask(send, request, Some(message(&service))).await?;
+    let (status, fields, mut stream) =
+        send_request(send, request, Some(encode_request(&service))).await?;
     if status != 200 {
         return Err(format!("grpc health: http status {status}"));
     }
-    failed(&fields)?;
+    check_grpc_status(&fields)?;
     let mut body = Vec::new();
     while let Some(part) = stream.data().await {
-        let part = part.map_err(|error| fault(&error))?;
+        let part = part.map_err(|error| describe_error(&error))?;
         let _ = stream.flow_control().release_capacity(part.len());
         body.extend_from_slice(&part);
         if body.len() > MESSAGE_BYTES {
             return Err("grpc health: the answer is too long".to_owned());
         }
     }
-    if let Some(trailers) = stream.trailers().await.map_err(|error| fault(&error))? {
-        failed(&trailers)?;
+    if let Some(trailers) = stream.trailers().await.map_err(|error| describe_error(&error))? {
+        check_grpc_status(&trailers)?;
     }
     let of = if service.is_empty() { String::new() } else { format!(" {service}") };
-    match serving(&body) {
+    match serving_status(&body) {
         Some(1) => Ok(format!("grpc health{of}: serving")),
         Some(2) => Err(format!("grpc health{of}: not serving")),
         Some(3) => Err(format!("grpc health{of}: service unknown")),
@@ -59,30 +65,30 @@ async fn talk(send: SendRequest<Bytes>, service: String, host: String, tls: bool
 }
 
 /// A failure in `grpc-status`, which stands in trailers, or in the head when there is nothing else.
-fn failed(fields: &HeaderMap) -> Result<(), String> {
+fn check_grpc_status(fields: &HeaderMap) -> Result<(), String> {
     match fields.get("grpc-status").map(|value| value.as_bytes()) {
         None | Some(b"0") => Ok(()),
         Some(status) => {
-            let text = fields.get("grpc-message").map(|text| shown(text.as_bytes()));
+            let text = fields.get("grpc-message").map(|text| printable_text(text.as_bytes()));
             let text = text.map(|text| format!(": {text}")).unwrap_or_default();
-            Err(format!("grpc health: {}{text}", name(status)))
+            Err(format!("grpc health: {}{text}", status_name(status)))
         }
     }
 }
 
-fn name(status: &[u8]) -> String {
+fn status_name(status: &[u8]) -> String {
     match status {
         b"5" => "service unknown".to_owned(),
         b"7" => "permission denied".to_owned(),
         b"12" => "the server has no health service".to_owned(),
         b"14" => "unavailable".to_owned(),
         b"16" => "not authenticated".to_owned(),
-        other => format!("grpc-status {}", shown(other)),
+        other => format!("grpc-status {}", printable_text(other)),
     }
 }
 
 /// HealthCheckRequest { service = 1 } behind the prefix of gRPC messages.
-fn message(service: &str) -> Bytes {
+fn encode_request(service: &str) -> Bytes {
     let mut inner = BytesMut::new();
     if !service.is_empty() {
         inner.put_u8(0x0a);
@@ -102,7 +108,7 @@ fn message(service: &str) -> Bytes {
 }
 
 /// HealthCheckResponse { status = 1 }; an absent field is UNKNOWN, 0.
-fn serving(body: &[u8]) -> Option<u64> {
+fn serving_status(body: &[u8]) -> Option<u64> {
     let [0, a, b, c, d, message @ ..] = body else { return None };
     let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
     match message.get(..length)? {

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use wire::http1::{AnswerBody, Asked, Chunked, Emit, Limits, Slots, may_complete, parse_response};
+use wire::http1::{
+    ChunkedDecoder, ChunkedOutput, HeadLimits, HeaderSlots, ResponseBody, ResponseContext,
+    may_complete, parse_response,
+};
 
-use crate::answer::{Body, Wanted};
-use crate::dialogue::{Dialogue, Step, Verdict};
+use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult};
+use crate::http_response::{ExpectedResponse, ResponseCheck};
 
 /// The largest answer head that is read, informational ones included.
 const HEAD_BYTES: usize = 16 * 1024;
@@ -14,48 +17,59 @@ const HEAD_COUNT: usize = 128;
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Http {
-    wanted: Arc<Wanted>,
+pub struct Http1Probe {
+    expected: Arc<ExpectedResponse>,
     host: String,
-    state: State,
+    state: Http1State,
 }
 
 #[derive(Debug)]
-enum State {
+enum Http1State {
     /// The head so far, and where the answer that counts begins.
     Head { bytes: Vec<u8>, from: usize },
     /// The body.
-    Body { status: u16, left: Left, body: Body },
+    Body { status: u16, left: BodyRemainder, body: ResponseCheck },
 }
 
 #[derive(Debug)]
-enum Left {
+enum BodyRemainder {
     Bytes(u64),
-    Chunks(Box<Chunked>),
+    Chunks(Box<ChunkedDecoder>),
     UntilClose,
 }
 
-impl Http {
+impl Http1Probe {
     /// Asks for what is wanted.
-    pub fn new(wanted: Arc<Wanted>, host: &str) -> Http {
-        Http { wanted, host: host.to_owned(), state: State::Head { bytes: Vec::new(), from: 0 } }
+    pub fn new(wanted: Arc<ExpectedResponse>, host: &str) -> Http1Probe {
+        Http1Probe {
+            expected: wanted,
+            host: host.to_owned(),
+            state: Http1State::Head { bytes: Vec::new(), from: 0 },
+        }
     }
 
-    fn head(&mut self, new: &[u8], out: &mut Vec<u8>) -> Step {
-        let State::Head { bytes, from } = &mut self.state else { return Step::Wait };
+    fn receive_head(&mut self, new: &[u8], out: &mut Vec<u8>) -> DialogueStep {
+        let Http1State::Head { bytes, from } = &mut self.state else { return DialogueStep::Wait };
         let limits =
-            Limits { head_bytes: HEAD_BYTES, head_count: HEAD_COUNT, target_bytes: HEAD_BYTES };
+            HeadLimits { head_bytes: HEAD_BYTES, head_count: HEAD_COUNT, target_bytes: HEAD_BYTES };
         let had = bytes.len();
         let room = HEAD_BYTES - had;
         let (now, later) = new.split_at(new.len().min(room));
         bytes.extend_from_slice(now);
         // Only a line's end can complete a head: bytes that drip in one by one are not parsed one by one.
         while bytes.len() > *from && may_complete(bytes, had, &limits) {
-            let mut slots = Slots::new();
-            let asked = if self.wanted.ask.method == "HEAD" { Asked::Head } else { Asked::Other };
+            let mut slots = HeaderSlots::new();
+            let asked = if self.expected.request.method == "HEAD" {
+                ResponseContext::Head
+            } else {
+                ResponseContext::Other
+            };
             match parse_response(&bytes[*from..], &limits, &mut slots, asked) {
                 Err(defect) => {
-                    return Step::bad(format!("the answer is not HTTP: {}", defect.name()));
+                    return DialogueStep::failure(format!(
+                        "the answer is not HTTP: {}",
+                        defect.name()
+                    ));
                 }
                 Ok(None) => break,
                 Ok(Some(answer)) if (100..200).contains(&answer.status) && answer.status != 101 => {
@@ -63,115 +77,126 @@ impl Http {
                 }
                 Ok(Some(answer)) => {
                     let (status, end) = (answer.status, *from + answer.head_len);
-                    if let Some(verdict) = self.wanted.status(status) {
-                        return Step::Done(verdict);
+                    if let Some(verdict) = self.expected.check_status(status) {
+                        return DialogueStep::Done(verdict);
                     }
-                    let left = left(answer.body);
+                    let left = body_remainder(answer.body);
                     let rest = [&bytes[end..], later].concat();
-                    let body = self.wanted.body();
-                    self.state = State::Body { status, left, body };
-                    return self.body(&rest, out);
+                    let body = self.expected.begin_body();
+                    self.state = Http1State::Body { status, left, body };
+                    return self.receive_body(&rest, out);
                 }
             }
         }
         if bytes.len() == HEAD_BYTES {
-            return Step::bad(format!("the answer's head exceeds {HEAD_BYTES} bytes"));
+            return DialogueStep::failure(format!("the answer's head exceeds {HEAD_BYTES} bytes"));
         }
-        Step::Wait
+        DialogueStep::Wait
     }
 
-    fn body(&mut self, bytes: &[u8], scratch: &mut Vec<u8>) -> Step {
-        let State::Body { status, left, body } = &mut self.state else { return Step::Wait };
+    fn receive_body(&mut self, bytes: &[u8], scratch: &mut Vec<u8>) -> DialogueStep {
+        let Http1State::Body { status, left, body } = &mut self.state else {
+            return DialogueStep::Wait;
+        };
         let status = *status;
         let (step, finished) = match left {
-            Left::UntilClose => (self.wanted.part(body, bytes, status), false),
-            Left::Bytes(left) => {
+            BodyRemainder::UntilClose => {
+                (self.expected.check_body_part(body, bytes, status), false)
+            }
+            BodyRemainder::Bytes(left) => {
                 let most = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
                 *left -= most as u64;
-                (self.wanted.part(body, &bytes[..most], status), *left == 0)
+                (self.expected.check_body_part(body, &bytes[..most], status), *left == 0)
             }
-            Left::Chunks(chunked) => {
+            BodyRemainder::Chunks(chunked) => {
                 // What is decoded goes past the bytes to send, and is taken off again.
                 let mark = scratch.len();
                 let fed = match chunked.feed(bytes, scratch) {
                     Ok(fed) => fed,
                     Err(defect) => {
                         scratch.truncate(mark);
-                        return Step::bad(format!("the answer is not HTTP: {}", defect.name()));
+                        return DialogueStep::failure(format!(
+                            "the answer is not HTTP: {}",
+                            defect.name()
+                        ));
                     }
                 };
-                let step = self.wanted.part(body, &scratch[mark..], status);
+                let step = self.expected.check_body_part(body, &scratch[mark..], status);
                 scratch.truncate(mark);
                 (step, fed.finished)
             }
         };
         match step {
-            Step::Wait if finished => Step::Done(self.wanted.whole(body, status)),
+            DialogueStep::Wait if finished => {
+                DialogueStep::Done(self.expected.check_whole_body(body, status))
+            }
             step => step,
         }
     }
 }
 
-fn left(body: AnswerBody) -> Left {
+fn body_remainder(body: ResponseBody) -> BodyRemainder {
     match body {
-        AnswerBody::None => Left::Bytes(0),
-        AnswerBody::Length(length) => Left::Bytes(length),
-        AnswerBody::Chunked => Left::Chunks(Box::new(Chunked::new(Emit::Plain))),
-        AnswerBody::UntilClose => Left::UntilClose,
+        ResponseBody::None => BodyRemainder::Bytes(0),
+        ResponseBody::Length(length) => BodyRemainder::Bytes(length),
+        ResponseBody::Chunked => {
+            BodyRemainder::Chunks(Box::new(ChunkedDecoder::new(ChunkedOutput::Unframed)))
+        }
+        ResponseBody::UntilClose => BodyRemainder::UntilClose,
     }
 }
 
-impl Dialogue for Http {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Step {
-        let ask = &self.wanted.ask;
+impl ProbeDialogue for Http1Probe {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
+        let ask = &self.expected.request;
         for part in [&ask.method, " ", &ask.path, " HTTP/1.1\r\nhost: ", &self.host, "\r\n"] {
             out.extend_from_slice(part.as_bytes());
         }
         let given = |name: &str| ask.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
         for (name, value) in [("user-agent", "steelyard-probe"), ("accept", "*/*")] {
             if !given(name) {
-                field(out, name, value);
+                append_field(out, name, value);
             }
         }
         for (name, value) in &ask.headers {
-            field(out, name, value);
+            append_field(out, name, value);
         }
         if !matches!(ask.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "DELETE") {
-            field(out, "content-length", "0");
+            append_field(out, "content-length", "0");
         }
         out.extend_from_slice(b"connection: close\r\n\r\n");
-        Step::Wait
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Step {
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> DialogueStep {
         match self.state {
-            State::Head { .. } => self.head(bytes, out),
-            State::Body { .. } => self.body(bytes, out),
+            Http1State::Head { .. } => self.receive_head(bytes, out),
+            Http1State::Body { .. } => self.receive_body(bytes, out),
         }
     }
 
-    fn end(&mut self) -> Verdict {
+    fn handle_close(&mut self) -> ProbeResult {
         match &mut self.state {
-            State::Head { bytes, .. } if bytes.is_empty() => {
+            Http1State::Head { bytes, .. } if bytes.is_empty() => {
                 Err("closed without an answer".to_owned())
             }
-            State::Head { .. } => Err("closed in the middle of the answer's head".to_owned()),
-            State::Body { status, left: Left::UntilClose, body } => {
-                self.wanted.whole(body, *status)
+            Http1State::Head { .. } => Err("closed in the middle of the answer's head".to_owned()),
+            Http1State::Body { status, left: BodyRemainder::UntilClose, body } => {
+                self.expected.check_whole_body(body, *status)
             }
-            State::Body { .. } => Err("closed in the middle of the answer's body".to_owned()),
+            Http1State::Body { .. } => Err("closed in the middle of the answer's body".to_owned()),
         }
     }
 
-    fn awaits(&self) -> &'static str {
+    fn awaited(&self) -> &'static str {
         match self.state {
-            State::Head { .. } => "answer",
-            State::Body { .. } => "end of the answer's body",
+            Http1State::Head { .. } => "answer",
+            Http1State::Body { .. } => "end of the answer's body",
         }
     }
 }
 
-fn field(out: &mut Vec<u8>, name: &str, value: &str) {
+fn append_field(out: &mut Vec<u8>, name: &str, value: &str) {
     for part in [name, ": ", value, "\r\n"] {
         out.extend_from_slice(part.as_bytes());
     }

@@ -6,46 +6,52 @@ use ::http::{Method, Request, Uri};
 use bytes::Bytes;
 use h2::client::SendRequest;
 
-use crate::answer::Wanted;
-use crate::dialogue::{Step, Verdict};
-use crate::h2talk::{H2Talk, ask, fault};
+use crate::dialogue::{DialogueStep, ProbeResult};
+use crate::http_response::ExpectedResponse;
+use crate::http2_dialogue::{Http2Dialogue, describe_error, send_request};
 
 /// Asks for what is wanted.
-pub fn new(wanted: Arc<Wanted>, host: &str, tls: bool) -> H2Talk {
+pub fn new_dialogue(wanted: Arc<ExpectedResponse>, host: &str, tls: bool) -> Http2Dialogue {
     let host = host.to_owned();
-    H2Talk::new(move |send| talk(send, wanted, host, tls))
+    Http2Dialogue::new(move |send| run_request(send, wanted, host, tls))
 }
 
-async fn talk(send: SendRequest<Bytes>, wanted: Arc<Wanted>, host: String, tls: bool) -> Verdict {
-    let request = request(&wanted, &host, tls)?;
-    let (status, _, mut stream) = ask(send, request, None).await?;
-    if let Some(verdict) = wanted.status(status) {
+async fn run_request(
+    send: SendRequest<Bytes>,
+    wanted: Arc<ExpectedResponse>,
+    host: String,
+    tls: bool,
+) -> ProbeResult {
+    let request = build_request(&wanted, &host, tls)?;
+    let (status, _, mut stream) = send_request(send, request, None).await?;
+    if let Some(verdict) = wanted.check_status(status) {
         return verdict;
     }
-    let mut body = wanted.body();
+    let mut body = wanted.begin_body();
     while let Some(part) = stream.data().await {
-        let part = part.map_err(|error| fault(&error))?;
+        let part = part.map_err(|error| describe_error(&error))?;
         // A window that is not opened again shows as a timeout.
         let _ = stream.flow_control().release_capacity(part.len());
-        if let Step::Done(verdict) = wanted.part(&mut body, &part, status) {
+        if let DialogueStep::Done(verdict) = wanted.check_body_part(&mut body, &part, status) {
             return verdict;
         }
     }
-    wanted.whole(&mut body, status)
+    wanted.check_whole_body(&mut body, status)
 }
 
-fn request(wanted: &Wanted, host: &str, tls: bool) -> Result<Request<()>, String> {
+fn build_request(wanted: &ExpectedResponse, host: &str, tls: bool) -> Result<Request<()>, String> {
     let own = |error: &dyn std::fmt::Display| format!("the request cannot be written: {error}");
     let uri = Uri::builder()
         .scheme(if tls { "https" } else { "http" })
         .authority(host)
-        .path_and_query(wanted.ask.path.as_str())
+        .path_and_query(wanted.request.path.as_str())
         .build()
         .map_err(|error| own(&error))?;
-    let method = Method::from_bytes(wanted.ask.method.as_bytes()).map_err(|error| own(&error))?;
+    let method =
+        Method::from_bytes(wanted.request.method.as_bytes()).map_err(|error| own(&error))?;
     let mut request = Request::builder().method(method).uri(uri);
     request = request.header("user-agent", "steelyard-probe");
-    for (name, value) in &wanted.ask.headers {
+    for (name, value) in &wanted.request.headers {
         request = request.header(name.to_ascii_lowercase(), value);
     }
     request.body(()).map_err(|error| own(&error))

@@ -1,35 +1,39 @@
 //! IMAP4 (RFC 3501 §7.1): greeting OK or PREAUTH, then NOOP answered OK. It does not log in.
 
-use crate::script::{Judged, Protocol, Turn};
+use crate::script::{ReplyKind, ScriptProtocol, ScriptTurn};
 
 /// The turns.
-pub static IMAP: Protocol = Protocol {
+pub static IMAP: ScriptProtocol = ScriptProtocol {
     name: "imap",
-    first: "",
+    opening: "",
     turns: &[
-        Turn { awaits: "greeting", judge: greeting, say: "p1 NOOP\r\n" },
-        Turn { awaits: "answer to NOOP", judge: answer, say: "p2 LOGOUT\r\n" },
+        ScriptTurn { awaited: "greeting", classify: classify_greeting, command: "p1 NOOP\r\n" },
+        ScriptTurn {
+            awaited: "answer to NOOP",
+            classify: classify_reply,
+            command: "p2 LOGOUT\r\n",
+        },
     ],
 };
 
-fn greeting(line: &[u8]) -> Judged {
-    let Some(rest) = line.strip_prefix(b"* ") else { return Judged::Alien };
-    match word(rest).as_slice() {
-        b"OK" | b"PREAUTH" => Judged::Good,
-        b"BYE" | b"BAD" | b"NO" => Judged::NotReady,
-        _ => Judged::Alien,
+fn classify_greeting(line: &[u8]) -> ReplyKind {
+    let Some(rest) = line.strip_prefix(b"* ") else { return ReplyKind::OtherProtocol };
+    match first_word(rest).as_slice() {
+        b"OK" | b"PREAUTH" => ReplyKind::Good,
+        b"BYE" | b"BAD" | b"NO" => ReplyKind::NotReady,
+        _ => ReplyKind::OtherProtocol,
     }
 }
 
-fn answer(line: &[u8]) -> Judged {
+fn classify_reply(line: &[u8]) -> ReplyKind {
     if let Some(rest) = line.strip_prefix(b"* ") {
         // Untagged data may come between; BYE says that the server goes.
-        return if word(rest) == b"BYE" { Judged::NotReady } else { Judged::More };
+        return if first_word(rest) == b"BYE" { ReplyKind::NotReady } else { ReplyKind::Continued };
     }
-    let Some(rest) = line.strip_prefix(b"p1 ") else { return Judged::Alien };
-    if word(rest) == b"OK" { Judged::Good } else { Judged::NotReady }
+    let Some(rest) = line.strip_prefix(b"p1 ") else { return ReplyKind::OtherProtocol };
+    if first_word(rest) == b"OK" { ReplyKind::Good } else { ReplyKind::NotReady }
 }
 
-fn word(text: &[u8]) -> Vec<u8> {
+fn first_word(text: &[u8]) -> Vec<u8> {
     text.split(|b| *b == b' ').next().unwrap_or_default().to_ascii_uppercase()
 }

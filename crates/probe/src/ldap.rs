@@ -1,7 +1,7 @@
 //! LDAP (RFC 4511 §4.2): a simple bind, anonymous or with a name and password. It searches nothing.
 
 use crate::ber;
-use crate::dialogue::{Dialogue, Step, shown};
+use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of an answer.
 const ANSWER_BYTES: usize = 16 * 1_024;
@@ -13,74 +13,88 @@ const EXTENDED_RESPONSE: u8 = 0x78;
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Ldap {
+pub struct LdapProbe {
     request: Vec<u8>,
-    got: Vec<u8>,
+    received: Vec<u8>,
 }
 
-impl Ldap {
+impl LdapProbe {
     /// Binds as this user.
-    pub fn new(user: &str, password: &[u8]) -> Ldap {
-        let credentials =
-            [ber::integer(3), ber::element(0x04, user.as_bytes()), ber::element(0x80, password)];
-        let bind = ber::element(BIND_REQUEST, &credentials.concat());
-        let request = ber::element(SEQUENCE, &[ber::integer(1), bind].concat());
-        Ldap { request, got: Vec::new() }
+    pub fn new(user: &str, password: &[u8]) -> LdapProbe {
+        let credentials = [
+            ber::encode_integer(3),
+            ber::encode_element(0x04, user.as_bytes()),
+            ber::encode_element(0x80, password),
+        ];
+        let bind = ber::encode_element(BIND_REQUEST, &credentials.concat());
+        let request = ber::encode_element(SEQUENCE, &[ber::encode_integer(1), bind].concat());
+        LdapProbe { request, received: Vec::new() }
     }
 }
 
-impl Dialogue for Ldap {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Step {
+impl ProbeDialogue for LdapProbe {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
         out.append(&mut self.request);
-        Step::Wait
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Step {
-        if self.got.len() + bytes.len() > ANSWER_BYTES {
-            return Step::bad("the answer to the bind is too long");
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> DialogueStep {
+        if self.received.len() + bytes.len() > ANSWER_BYTES {
+            return DialogueStep::failure("the answer to the bind is too long");
         }
-        self.got.extend_from_slice(bytes);
-        let message = match ber::read(&self.got) {
-            ber::Read::Short if matches!(self.got.first(), None | Some(&SEQUENCE)) => {
-                return Step::Wait;
+        self.received.extend_from_slice(bytes);
+        let message = match ber::read_element(&self.received) {
+            ber::BerRead::Incomplete if matches!(self.received.first(), None | Some(&SEQUENCE)) => {
+                return DialogueStep::Wait;
             }
-            ber::Read::Whole { tag: SEQUENCE, contents, .. } => contents,
-            _ => return Step::bad(format!("the answer is not LDAP: {:?}", shown(&self.got))),
+            ber::BerRead::Complete { tag: SEQUENCE, contents, .. } => contents,
+            _ => {
+                return DialogueStep::failure(format!(
+                    "the answer is not LDAP: {:?}",
+                    printable_text(&self.received)
+                ));
+            }
         };
-        match result(message) {
+        match bind_result(message) {
             Some((0, _)) => {
                 // UnbindRequest (RFC 4511 §4.3).
-                let unbind = ber::element(0x42, &[]);
-                out.extend(ber::element(SEQUENCE, &[ber::integer(2), unbind].concat()));
-                Step::good("ldap bind succeeded")
+                let unbind = ber::encode_element(0x42, &[]);
+                out.extend(ber::encode_element(
+                    SEQUENCE,
+                    &[ber::encode_integer(2), unbind].concat(),
+                ));
+                DialogueStep::success("ldap bind succeeded")
             }
-            Some((code, text)) => Step::bad(format!("ldap bind: {}{text}", name(code))),
-            None => Step::bad("the answer is not LDAP: not an answer to a bind"),
+            Some((code, text)) => {
+                DialogueStep::failure(format!("ldap bind: {}{text}", result_name(code)))
+            }
+            None => DialogueStep::failure("the answer is not LDAP: not an answer to a bind"),
         }
     }
 
-    fn awaits(&self) -> &'static str {
+    fn awaited(&self) -> &'static str {
         "answer to the bind"
     }
 }
 
 /// The result's code and diagnostic text.
-fn result(message: &[u8]) -> Option<(i64, String)> {
-    let (_, rest) = ber::of(0x02, message)?;
-    let ber::Read::Whole { tag: BIND_RESPONSE | EXTENDED_RESPONSE, contents, .. } = ber::read(rest)
+fn bind_result(message: &[u8]) -> Option<(i64, String)> {
+    let (_, rest) = ber::read_tagged(0x02, message)?;
+    let ber::BerRead::Complete { tag: BIND_RESPONSE | EXTENDED_RESPONSE, contents, .. } =
+        ber::read_element(rest)
     else {
         return None;
     };
-    let (code, rest) = ber::of(0x0a, contents)?;
-    let text = ber::of(0x04, rest)
-        .and_then(|(_, rest)| ber::of(0x04, rest))
-        .map(|(text, _)| shown(text))
+    let (code, rest) = ber::read_tagged(0x0a, contents)?;
+    let text = ber::read_tagged(0x04, rest)
+        .and_then(|(_, rest)| ber::read_tagged(0x04, rest))
+        .map(|(text, _)| printable_text(text))
         .filter(|text| !text.is_empty());
-    Some((ber::number(code)?, text.map(|text| format!(": {text}")).unwrap_or_default()))
+    Some((ber::parse_integer(code)?, text.map(|text| format!(": {text}")).unwrap_or_default()))
 }
 
 /// Result codes that a bind may have (RFC 4511 §4.1.9).
-fn name(code: i64) -> String {
+fn result_name(code: i64) -> String {
     match code {
         1 => "operations error",
         2 => "protocol error",

@@ -4,16 +4,16 @@
 //! (`daemon`). Which verdict takes a server down is `model::health`'s to say.
 
 pub mod agent;
-mod answer;
 mod ber;
 pub mod context;
 pub mod dialogue;
 mod dns;
 mod ftp;
 mod grpc;
-mod h2talk;
 mod http;
 mod http2;
+mod http2_dialogue;
+mod http_response;
 mod imap;
 mod ldap;
 mod lines;
@@ -21,13 +21,13 @@ pub mod md5;
 mod mysql;
 mod nntp;
 mod ping;
-pub mod plan;
 mod pop3;
 mod postgres;
+pub mod probe_plan;
 mod radius;
 mod redis;
-mod say;
 mod script;
+mod send_expect;
 mod sip;
 mod smtp;
 mod snmp;

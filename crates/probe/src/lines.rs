@@ -7,23 +7,23 @@ const TALK_BYTES: usize = 64 * 1_024;
 
 /// What has come and is not a whole line yet.
 #[derive(Debug, Default)]
-pub struct Lines {
-    held: Vec<u8>,
+pub struct LineBuffer {
+    partial_line: Vec<u8>,
     total: usize,
 }
 
 /// The peer talks too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TooMuch {
+pub enum LineLimit {
     /// In one line.
     #[error("a line of the answer exceeds {LINE_BYTES} bytes")]
     Line,
     /// In all.
     #[error("the answers exceed {TALK_BYTES} bytes")]
-    Talk,
+    Total,
 }
 
-impl Lines {
+impl LineBuffer {
     /// Hands every whole line, without its end, to `each` until that has a result.
     ///
     /// # Errors
@@ -32,18 +32,18 @@ impl Lines {
         &mut self,
         bytes: &[u8],
         mut each: impl FnMut(&[u8]) -> Option<T>,
-    ) -> Result<Option<T>, TooMuch> {
+    ) -> Result<Option<T>, LineLimit> {
         self.total = self.total.saturating_add(bytes.len());
         if self.total > TALK_BYTES {
-            return Err(TooMuch::Talk);
+            return Err(LineLimit::Total);
         }
         for part in bytes.split_inclusive(|b| *b == b'\n') {
-            if self.held.len() + part.len() > LINE_BYTES {
-                return Err(TooMuch::Line);
+            if self.partial_line.len() + part.len() > LINE_BYTES {
+                return Err(LineLimit::Line);
             }
-            self.held.extend_from_slice(part);
+            self.partial_line.extend_from_slice(part);
             if part.ends_with(b"\n") {
-                let line = std::mem::take(&mut self.held);
+                let line = std::mem::take(&mut self.partial_line);
                 let line = line.strip_suffix(b"\n").unwrap_or(&line);
                 if let Some(result) = each(line.strip_suffix(b"\r").unwrap_or(line)) {
                     return Ok(Some(result));
@@ -54,7 +54,7 @@ impl Lines {
     }
 
     /// The line that has begun.
-    pub fn rest(&self) -> &[u8] {
-        &self.held
+    pub fn partial_line(&self) -> &[u8] {
+        &self.partial_line
     }
 }

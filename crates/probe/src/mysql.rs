@@ -1,7 +1,7 @@
 //! MySQL and MariaDB: the server's handshake, then a log-in without password whose refusal is good enough. A dialogue
 //! that stopped after the handshake would count towards `max_connect_errors` and get us blocked.
 
-use crate::dialogue::{Dialogue, Step, shown};
+use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of a packet that are taken.
 const PACKET_BYTES: usize = 4_096;
@@ -14,49 +14,56 @@ const REFUSALS: [u16; 6] = [1044, 1045, 1049, 1251, 1698, 2059];
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Mysql {
+pub struct MysqlProbe {
     user: String,
-    got: Vec<u8>,
+    received: Vec<u8>,
     version: Option<String>,
 }
 
-impl Mysql {
+impl MysqlProbe {
     /// Names this user.
-    pub fn new(user: &str) -> Mysql {
-        Mysql { user: user.to_owned(), got: Vec::new(), version: None }
+    pub fn new(user: &str) -> MysqlProbe {
+        MysqlProbe { user: user.to_owned(), received: Vec::new(), version: None }
     }
 
-    fn packet(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Step {
+    fn handle_packet(&mut self, payload: &[u8], out: &mut Vec<u8>) -> DialogueStep {
         match (payload.first(), &self.version) {
-            (Some(0xff), _) => self.error(payload),
+            (Some(0xff), _) => self.error_step(payload),
             (Some(10), None) => {
                 let version = payload[1..].split(|b| *b == 0).next().unwrap_or_default();
-                self.version = Some(shown(version));
-                self.log_in(out);
-                Step::Wait
+                self.version = Some(printable_text(version));
+                self.write_login(out);
+                DialogueStep::Wait
             }
-            (Some(_) | None, None) => {
-                Step::bad(format!("the greeting is not mysql: {:?}", shown(payload)))
-            }
+            (Some(_) | None, None) => DialogueStep::failure(format!(
+                "the greeting is not mysql: {:?}",
+                printable_text(payload)
+            )),
             // OK, or another way of authentication asked for, or more of the same.
-            (Some(0 | 1 | 0xfe), Some(version)) => Step::good(format!("mysql {version}")),
-            (_, Some(_)) => Step::bad("mysql log-in: an answer that is not of this protocol"),
+            (Some(0 | 1 | 0xfe), Some(version)) => {
+                DialogueStep::success(format!("mysql {version}"))
+            }
+            (_, Some(_)) => {
+                DialogueStep::failure("mysql log-in: an answer that is not of this protocol")
+            }
         }
     }
 
-    fn error(&self, payload: &[u8]) -> Step {
+    fn error_step(&self, payload: &[u8]) -> DialogueStep {
         let code = payload.get(1..3).map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
         let text = payload.get(3..).unwrap_or_default();
         let text =
             if text.first() == Some(&b'#') { text.get(6..).unwrap_or_default() } else { text };
         match &self.version {
-            Some(version) if REFUSALS.contains(&code) => Step::good(format!("mysql {version}")),
-            _ => Step::bad(format!("mysql error {code}: {}", shown(text))),
+            Some(version) if REFUSALS.contains(&code) => {
+                DialogueStep::success(format!("mysql {version}"))
+            }
+            _ => DialogueStep::failure(format!("mysql error {code}: {}", printable_text(text))),
         }
     }
 
     /// HandshakeResponse41.
-    fn log_in(&self, out: &mut Vec<u8>) {
+    fn write_login(&self, out: &mut Vec<u8>) {
         let mut body = CAPABILITIES.to_le_bytes().to_vec();
         body.extend((PACKET_BYTES as u32).to_le_bytes());
         body.push(CHARSET);
@@ -69,31 +76,34 @@ impl Mysql {
     }
 }
 
-impl Dialogue for Mysql {
-    fn begin(&mut self, _: &mut Vec<u8>) -> Step {
-        Step::Wait
+impl ProbeDialogue for MysqlProbe {
+    fn start(&mut self, _: &mut Vec<u8>) -> DialogueStep {
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Step {
-        if self.got.len() + bytes.len() > 2 * PACKET_BYTES {
-            return Step::bad("the server says more than mysql would");
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> DialogueStep {
+        if self.received.len() + bytes.len() > 2 * PACKET_BYTES {
+            return DialogueStep::failure("the server says more than mysql would");
         }
-        self.got.extend_from_slice(bytes);
-        while let [a, b, c, _, ..] = self.got[..] {
+        self.received.extend_from_slice(bytes);
+        while let [a, b, c, _, ..] = self.received[..] {
             let length = u32::from_le_bytes([a, b, c, 0]) as usize;
             if length > PACKET_BYTES {
-                return Step::bad(format!("the greeting is not mysql: {:?}", shown(&self.got)));
+                return DialogueStep::failure(format!(
+                    "the greeting is not mysql: {:?}",
+                    printable_text(&self.received)
+                ));
             }
-            let Some(payload) = self.got.get(4..4 + length).map(<[u8]>::to_vec) else { break };
-            self.got.drain(..4 + length);
-            if let Step::Done(verdict) = self.packet(&payload, out) {
-                return Step::Done(verdict);
+            let Some(payload) = self.received.get(4..4 + length).map(<[u8]>::to_vec) else { break };
+            self.received.drain(..4 + length);
+            if let DialogueStep::Done(verdict) = self.handle_packet(&payload, out) {
+                return DialogueStep::Done(verdict);
             }
         }
-        Step::Wait
+        DialogueStep::Wait
     }
 
-    fn awaits(&self) -> &'static str {
+    fn awaited(&self) -> &'static str {
         if self.version.is_none() { "greeting" } else { "answer to the log-in" }
     }
 }

@@ -1,14 +1,14 @@
 //! NNTP (RFC 3977 §5.1): greeting 200 or 201. It reads no news.
 
-use crate::script::{Protocol, Turn, code};
+use crate::script::{ScriptProtocol, ScriptTurn, classify_code};
 
 /// The turn.
-pub static NNTP: Protocol = Protocol {
+pub static NNTP: ScriptProtocol = ScriptProtocol {
     name: "nntp",
-    first: "",
-    turns: &[Turn {
-        awaits: "greeting",
-        judge: |line| code(line, |code| matches!(code, 200 | 201)),
-        say: "QUIT\r\n",
+    opening: "",
+    turns: &[ScriptTurn {
+        awaited: "greeting",
+        classify: |line| classify_code(line, |code| matches!(code, 200 | 201)),
+        command: "QUIT\r\n",
     }],
 };

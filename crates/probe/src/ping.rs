@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use crate::context::Context;
-use crate::dialogue::{Dialogue, Step};
+use crate::context::ProbeContext;
+use crate::dialogue::{DialogueStep, ProbeDialogue};
 
 /// Types of request and reply.
 const V4: (u8, u8) = (8, 0);
@@ -13,24 +13,24 @@ const HEADER: usize = 8;
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Ping {
+pub struct PingProbe {
     types: (u8, u8),
     nonce: [u8; 16],
 }
 
-impl Ping {
+impl PingProbe {
     /// Asks this server.
-    pub fn new(context: &Context<'_>) -> Ping {
+    pub fn new(context: &ProbeContext<'_>) -> PingProbe {
         let types = match context.address.ip() {
             IpAddr::V4(_) => V4,
             IpAddr::V6(_) => V6,
         };
-        Ping { types, nonce: context.nonce() }
+        PingProbe { types, nonce: context.nonce() }
     }
 }
 
-impl Dialogue for Ping {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Step {
+impl ProbeDialogue for PingProbe {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
         // The identifier is the kernel's to set on its own ping sockets; the payload is what tells replies apart.
         let mut message = vec![self.types.0, 0, 0, 0, self.nonce[0], self.nonce[1], 0, 1];
         message.extend_from_slice(&self.nonce);
@@ -39,10 +39,10 @@ impl Dialogue for Ping {
             message[2..4].copy_from_slice(&sum.to_be_bytes());
         }
         out.append(&mut message);
-        Step::Wait
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Step {
+    fn receive(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> DialogueStep {
         // Raw IPv4 sockets hand out the IP header as well.
         let bytes = match bytes.first() {
             Some(first) if self.types == V4 && first >> 4 == 4 => {
@@ -52,10 +52,10 @@ impl Dialogue for Ping {
         };
         let ours = bytes.first() == Some(&self.types.1)
             && bytes.get(HEADER..HEADER + 16) == Some(&self.nonce[..]);
-        if ours { Step::good("ping answered") } else { Step::Wait }
+        if ours { DialogueStep::success("ping answered") } else { DialogueStep::Wait }
     }
 
-    fn awaits(&self) -> &'static str {
+    fn awaited(&self) -> &'static str {
         "echo reply"
     }
 }

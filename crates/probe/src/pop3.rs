@@ -1,19 +1,19 @@
 //! POP3 (RFC 1939): greeting +OK. It does not log in.
 
-use crate::script::{Judged, Protocol, Turn};
+use crate::script::{ReplyKind, ScriptProtocol, ScriptTurn};
 
 /// The turn.
-pub static POP3: Protocol = Protocol {
+pub static POP3: ScriptProtocol = ScriptProtocol {
     name: "pop3",
-    first: "",
-    turns: &[Turn { awaits: "greeting", judge, say: "QUIT\r\n" }],
+    opening: "",
+    turns: &[ScriptTurn { awaited: "greeting", classify: classify_reply, command: "QUIT\r\n" }],
 };
 
-fn judge(line: &[u8]) -> Judged {
+fn classify_reply(line: &[u8]) -> ReplyKind {
     let word = line.split(|b| *b == b' ').next().unwrap_or_default();
     match word {
-        b"+OK" => Judged::Good,
-        b"-ERR" => Judged::NotReady,
-        _ => Judged::Alien,
+        b"+OK" => ReplyKind::Good,
+        b"-ERR" => ReplyKind::NotReady,
+        _ => ReplyKind::OtherProtocol,
     }
 }

@@ -1,7 +1,7 @@
 //! PostgreSQL: a start-up message (protocol 3.0) answered by asking for authentication, or by refusing the user or the
 //! database, which only a server at work does. Not while it starts up, shuts down or has no connection left.
 
-use crate::dialogue::{Dialogue, Step, shown};
+use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of a message that are taken.
 const MESSAGE_BYTES: usize = 16 * 1_024;
@@ -12,20 +12,20 @@ const AT_WORK: [&str; 3] = ["28000", "28P01", "3D000"];
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Postgres {
+pub struct PostgresProbe {
     user: String,
-    got: Vec<u8>,
+    received: Vec<u8>,
 }
 
-impl Postgres {
+impl PostgresProbe {
     /// Names this user.
-    pub fn new(user: &str) -> Postgres {
-        Postgres { user: user.to_owned(), got: Vec::new() }
+    pub fn new(user: &str) -> PostgresProbe {
+        PostgresProbe { user: user.to_owned(), received: Vec::new() }
     }
 }
 
-impl Dialogue for Postgres {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Step {
+impl ProbeDialogue for PostgresProbe {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
         let mut body = VERSION.to_be_bytes().to_vec();
         for text in ["user", &self.user, "database", &self.user] {
             body.extend_from_slice(text.as_bytes());
@@ -34,54 +34,58 @@ impl Dialogue for Postgres {
         body.push(0);
         out.extend((body.len() as u32 + 4).to_be_bytes());
         out.append(&mut body);
-        Step::Wait
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Step {
-        if self.got.len() + bytes.len() > MESSAGE_BYTES {
-            return Step::bad("the answer to the start-up message is too long");
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> DialogueStep {
+        if self.received.len() + bytes.len() > MESSAGE_BYTES {
+            return DialogueStep::failure("the answer to the start-up message is too long");
         }
-        self.got.extend_from_slice(bytes);
-        let alien = |got: &[u8]| Step::bad(format!("the answer is not postgres: {:?}", shown(got)));
-        match self.got.first() {
-            None => return Step::Wait,
+        self.received.extend_from_slice(bytes);
+        let alien = |got: &[u8]| {
+            DialogueStep::failure(format!("the answer is not postgres: {:?}", printable_text(got)))
+        };
+        match self.received.first() {
+            None => return DialogueStep::Wait,
             Some(b'R' | b'E' | b'N') => {}
-            Some(_) => return alien(&self.got),
+            Some(_) => return alien(&self.received),
         }
-        let [kind, a, b, c, d, ..] = self.got[..] else { return Step::Wait };
+        let [kind, a, b, c, d, ..] = self.received[..] else { return DialogueStep::Wait };
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
         if !(4..=MESSAGE_BYTES).contains(&length) {
-            return alien(&self.got);
+            return alien(&self.received);
         }
-        let Some(body) = self.got.get(5..1 + length).map(<[u8]>::to_vec) else { return Step::Wait };
+        let Some(body) = self.received.get(5..1 + length).map(<[u8]>::to_vec) else {
+            return DialogueStep::Wait;
+        };
         match kind {
             b'R' => {
                 // Terminate.
                 out.extend([b'X', 0, 0, 0, 4]);
-                Step::good("postgres accepts connections")
+                DialogueStep::success("postgres accepts connections")
             }
-            b'E' => error(&body),
+            b'E' => error_step(&body),
             _ => {
-                self.got.drain(..1 + length);
-                if self.got.is_empty() { Step::Wait } else { self.take(&[], out) }
+                self.received.drain(..1 + length);
+                if self.received.is_empty() { DialogueStep::Wait } else { self.receive(&[], out) }
             }
         }
     }
 
-    fn awaits(&self) -> &'static str {
+    fn awaited(&self) -> &'static str {
         "answer to the start-up message"
     }
 }
 
 /// An ErrorResponse: fields, each a letter and a text.
-fn error(body: &[u8]) -> Step {
+fn error_step(body: &[u8]) -> DialogueStep {
     let field = |letter: u8| {
         let found = body.split(|b| *b == 0).find(|field| field.first() == Some(&letter));
-        found.map(|field| shown(&field[1..])).unwrap_or_default()
+        found.map(|field| printable_text(&field[1..])).unwrap_or_default()
     };
     let (code, text) = (field(b'C'), field(b'M'));
     if AT_WORK.contains(&code.as_str()) {
-        return Step::good("postgres accepts connections");
+        return DialogueStep::success("postgres accepts connections");
     }
-    Step::bad(format!("postgres {code}: {text}"))
+    DialogueStep::failure(format!("postgres {code}: {text}"))
 }

@@ -1,8 +1,8 @@
 //! RADIUS Status-Server (RFC 5997): a signed question and an answer that only who knows the secret can give. It
 //! authenticates nobody.
 
-use crate::context::Context;
-use crate::dialogue::{Dialogue, Step};
+use crate::context::ProbeContext;
+use crate::dialogue::{DialogueStep, ProbeDialogue};
 use crate::md5::{hmac, md5};
 
 const STATUS_SERVER: u8 = 12;
@@ -16,22 +16,22 @@ const PACKET_BYTES: usize = 4_096;
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Radius {
+pub struct RadiusProbe {
     secret: Vec<u8>,
     authenticator: [u8; 16],
     id: u8,
 }
 
-impl Radius {
+impl RadiusProbe {
     /// Asks this server.
-    pub fn new(context: &Context<'_>) -> Radius {
+    pub fn new(context: &ProbeContext<'_>) -> RadiusProbe {
         let secret = context.secret.unwrap_or_default().to_vec();
-        Radius { secret, authenticator: context.nonce(), id: context.draw as u8 }
+        RadiusProbe { secret, authenticator: context.nonce(), id: context.random as u8 }
     }
 }
 
-impl Dialogue for Radius {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Step {
+impl ProbeDialogue for RadiusProbe {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
         let length = (HEADER + 18) as u16;
         let mut packet = vec![STATUS_SERVER, self.id];
         packet.extend(length.to_be_bytes());
@@ -41,34 +41,38 @@ impl Dialogue for Radius {
         let signature = hmac(&self.secret, &[&packet[..], &[0; 16]].concat());
         packet.extend(signature);
         out.append(&mut packet);
-        Step::Wait
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Step {
+    fn receive(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> DialogueStep {
         let [code, id, high, low, ..] = *bytes else {
-            return Step::bad("the answer is not RADIUS");
+            return DialogueStep::failure("the answer is not RADIUS");
         };
         let length = usize::from(u16::from_be_bytes([high, low]));
         let Some(packet) =
             bytes.get(..length).filter(|p| (HEADER..=PACKET_BYTES).contains(&p.len()))
         else {
-            return Step::bad("the answer is not RADIUS");
+            return DialogueStep::failure("the answer is not RADIUS");
         };
         if id != self.id {
-            return Step::Wait;
+            return DialogueStep::Wait;
         }
         let signed =
             [&packet[..4], &self.authenticator[..], &packet[HEADER..], &self.secret].concat();
         if md5(&signed) != packet[4..HEADER] {
-            return Step::bad("the answer is not signed with our secret");
+            return DialogueStep::failure("the answer is not signed with our secret");
         }
         match code {
-            ACCESS_ACCEPT | ACCOUNTING_RESPONSE => Step::good("radius Status-Server answered"),
-            code => Step::bad(format!("radius Status-Server: answered with code {code}")),
+            ACCESS_ACCEPT | ACCOUNTING_RESPONSE => {
+                DialogueStep::success("radius Status-Server answered")
+            }
+            code => {
+                DialogueStep::failure(format!("radius Status-Server: answered with code {code}"))
+            }
         }
     }
 
-    fn awaits(&self) -> &'static str {
+    fn awaited(&self) -> &'static str {
         "answer"
     }
 }

@@ -1,20 +1,20 @@
 //! Redis (RESP): PING answered PONG, or a password asked for, which a server at work does. Not while it loads its data
 //! set, lost its primary or runs a script. It sets and reads nothing.
 
-use crate::script::{Judged, Protocol, Turn};
+use crate::script::{ReplyKind, ScriptProtocol, ScriptTurn};
 
 /// The turn.
-pub static REDIS: Protocol = Protocol {
+pub static REDIS: ScriptProtocol = ScriptProtocol {
     name: "redis",
-    first: "*1\r\n$4\r\nPING\r\n",
-    turns: &[Turn { awaits: "answer to PING", judge, say: "" }],
+    opening: "*1\r\n$4\r\nPING\r\n",
+    turns: &[ScriptTurn { awaited: "answer to PING", classify: classify_reply, command: "" }],
 };
 
-fn judge(line: &[u8]) -> Judged {
+fn classify_reply(line: &[u8]) -> ReplyKind {
     let word = line.split(|b| *b == b' ').next().unwrap_or_default();
     match word {
-        b"+PONG" | b"-NOAUTH" | b"-NOPERM" => Judged::Good,
-        _ if word.first() == Some(&b'-') => Judged::NotReady,
-        _ => Judged::Alien,
+        b"+PONG" | b"-NOAUTH" | b"-NOPERM" => ReplyKind::Good,
+        _ if word.first() == Some(&b'-') => ReplyKind::NotReady,
+        _ => ReplyKind::OtherProtocol,
     }
 }

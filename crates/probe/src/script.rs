@@ -1,110 +1,112 @@
 //! Dialogues of lines in turns: wait for a reply, judge it, say the next. The protocols are tables for it.
 
-use crate::dialogue::{Dialogue, Step, Verdict, shown};
-use crate::lines::Lines;
+use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
+use crate::lines::LineBuffer;
 
 /// What a line of a reply is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged {
+pub enum ReplyKind {
     /// The reply goes on.
-    More,
+    Continued,
     /// The reply is good.
     Good,
     /// The server says that it is not ready, or refuses.
     NotReady,
     /// It is not of this protocol.
-    Alien,
+    OtherProtocol,
 }
 
 /// One turn.
 #[derive(Debug)]
-pub struct Turn {
+pub struct ScriptTurn {
     /// What is waited for.
-    pub awaits: &'static str,
+    pub awaited: &'static str,
     /// Judges a line.
-    pub judge: fn(&[u8]) -> Judged,
+    pub classify: fn(&[u8]) -> ReplyKind,
     /// What is said after a good reply.
-    pub say: &'static str,
+    pub command: &'static str,
 }
 
 /// A protocol.
 #[derive(Debug)]
-pub struct Protocol {
+pub struct ScriptProtocol {
     /// Its name in evidence.
     pub name: &'static str,
     /// What is said first.
-    pub first: &'static str,
+    pub opening: &'static str,
     /// At least one.
-    pub turns: &'static [Turn],
+    pub turns: &'static [ScriptTurn],
 }
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Script {
-    protocol: &'static Protocol,
+pub struct ScriptProbe {
+    protocol: &'static ScriptProtocol,
     at: usize,
-    lines: Lines,
+    lines: LineBuffer,
     /// The first good reply.
-    seen: Option<String>,
+    first_reply: Option<String>,
 }
 
-impl Script {
+impl ScriptProbe {
     /// Of a protocol.
-    pub fn new(protocol: &'static Protocol) -> Script {
-        Script { protocol, at: 0, lines: Lines::default(), seen: None }
+    pub fn new(protocol: &'static ScriptProtocol) -> ScriptProbe {
+        ScriptProbe { protocol, at: 0, lines: LineBuffer::default(), first_reply: None }
     }
 
-    fn line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Option<Verdict> {
-        let Protocol { name, turns, .. } = self.protocol;
+    fn handle_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Option<ProbeResult> {
+        let ScriptProtocol { name, turns, .. } = self.protocol;
         let turn = turns.get(self.at)?;
-        match (turn.judge)(line) {
-            Judged::More => None,
-            Judged::Good => {
-                self.seen.get_or_insert_with(|| shown(line));
-                out.extend_from_slice(turn.say.as_bytes());
+        match (turn.classify)(line) {
+            ReplyKind::Continued => None,
+            ReplyKind::Good => {
+                self.first_reply.get_or_insert_with(|| printable_text(line));
+                out.extend_from_slice(turn.command.as_bytes());
                 self.at += 1;
-                let seen = || format!("{name} {}", self.seen.as_deref().unwrap_or_default());
+                let seen = || format!("{name} {}", self.first_reply.as_deref().unwrap_or_default());
                 (self.at == turns.len()).then(|| Ok(seen()))
             }
-            Judged::NotReady => Some(Err(format!("{name} {}: {}", turn.awaits, shown(line)))),
-            Judged::Alien => {
-                Some(Err(format!("the {} is not {name}: {:?}", turn.awaits, shown(line))))
+            ReplyKind::NotReady => {
+                Some(Err(format!("{name} {}: {}", turn.awaited, printable_text(line))))
+            }
+            ReplyKind::OtherProtocol => {
+                Some(Err(format!("the {} is not {name}: {:?}", turn.awaited, printable_text(line))))
             }
         }
     }
 }
 
-impl Dialogue for Script {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Step {
-        out.extend_from_slice(self.protocol.first.as_bytes());
-        Step::Wait
+impl ProbeDialogue for ScriptProbe {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
+        out.extend_from_slice(self.protocol.opening.as_bytes());
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Step {
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> DialogueStep {
         let mut lines = std::mem::take(&mut self.lines);
-        let fed = lines.feed(bytes, |line| self.line(line, out));
+        let fed = lines.feed(bytes, |line| self.handle_line(line, out));
         self.lines = lines;
         match fed {
-            Ok(Some(verdict)) => Step::Done(verdict),
-            Ok(None) => Step::Wait,
-            Err(too_much) => Step::bad(format!("{}: {too_much}", self.protocol.name)),
+            Ok(Some(verdict)) => DialogueStep::Done(verdict),
+            Ok(None) => DialogueStep::Wait,
+            Err(too_much) => DialogueStep::failure(format!("{}: {too_much}", self.protocol.name)),
         }
     }
 
-    fn awaits(&self) -> &'static str {
-        self.protocol.turns.get(self.at).map_or("end", |turn| turn.awaits)
+    fn awaited(&self) -> &'static str {
+        self.protocol.turns.get(self.at).map_or("end", |turn| turn.awaited)
     }
 }
 
 /// A reply that begins with a code of three digits; `-` after it says that more lines follow.
-pub fn code(line: &[u8], good: impl Fn(u16) -> bool) -> Judged {
+pub fn classify_code(line: &[u8], good: impl Fn(u16) -> bool) -> ReplyKind {
     let digits = line.get(..3).filter(|digits| digits.iter().all(u8::is_ascii_digit));
-    let Some(digits) = digits else { return Judged::Alien };
+    let Some(digits) = digits else { return ReplyKind::OtherProtocol };
     let code = digits.iter().fold(0u16, |code, digit| code * 10 + u16::from(digit - b'0'));
     match line.get(3) {
-        Some(b'-') if good(code) => Judged::More,
-        None | Some(b' ' | b'-') if good(code) => Judged::Good,
-        None | Some(b' ' | b'-') if (100..600).contains(&code) => Judged::NotReady,
-        _ => Judged::Alien,
+        Some(b'-') if good(code) => ReplyKind::Continued,
+        None | Some(b' ' | b'-') if good(code) => ReplyKind::Good,
+        None | Some(b' ' | b'-') if (100..600).contains(&code) => ReplyKind::NotReady,
+        _ => ReplyKind::OtherProtocol,
     }
 }

@@ -1,22 +1,22 @@
 //! SIP over UDP (RFC 3261 §11): OPTIONS answered with a good final status. It registers and calls nobody.
 
-use crate::answer::{listed, within};
-use crate::context::Context;
-use crate::dialogue::{Dialogue, Step, shown};
+use crate::context::ProbeContext;
+use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
+use crate::http_response::{format_ranges, is_in_ranges};
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Sip {
+pub struct SipProbe {
     request: String,
     /// What an answer to us bears in its Call-ID.
     call: String,
     status: Vec<(u16, u16)>,
 }
 
-impl Sip {
+impl SipProbe {
     /// Asks this server.
-    pub fn new(status: &[(u16, u16)], context: &Context<'_>) -> Sip {
-        let (to, call) = (context.address, format!("{:016x}@steelyard.invalid", context.draw));
+    pub fn new(status: &[(u16, u16)], context: &ProbeContext<'_>) -> SipProbe {
+        let (to, call) = (context.address, format!("{:016x}@steelyard.invalid", context.random));
         let request = format!(
             "OPTIONS sip:{to} SIP/2.0\r\n\
              Via: SIP/2.0/UDP steelyard.invalid;branch=z9hG4bK{:016x};rport\r\n\
@@ -28,19 +28,19 @@ impl Sip {
              Contact: <sip:probe@steelyard.invalid>\r\n\
              Accept: application/sdp\r\n\
              Content-Length: 0\r\n\r\n",
-            context.draw, context.draw as u32,
+            context.random, context.random as u32,
         );
-        Sip { request, call, status: status.to_vec() }
+        SipProbe { request, call, status: status.to_vec() }
     }
 }
 
-impl Dialogue for Sip {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Step {
+impl ProbeDialogue for SipProbe {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
         out.extend_from_slice(self.request.as_bytes());
-        Step::Wait
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Step {
+    fn receive(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> DialogueStep {
         let text = String::from_utf8_lossy(bytes);
         let mut lines = text.split("\r\n");
         let first = lines.next().unwrap_or_default();
@@ -49,7 +49,10 @@ impl Dialogue for Sip {
             .and_then(|rest| rest.get(..3))
             .and_then(|code| code.parse::<u16>().ok());
         let Some(status) = status else {
-            return Step::bad(format!("the answer is not SIP: {:?}", shown(bytes)));
+            return DialogueStep::failure(format!(
+                "the answer is not SIP: {:?}",
+                printable_text(bytes)
+            ));
         };
         let ours = |line: &str| {
             let (name, value) = line.split_once(':').unwrap_or_default();
@@ -58,15 +61,18 @@ impl Dialogue for Sip {
                 && value.trim() == self.call
         };
         if !lines.take_while(|line| !line.is_empty()).any(ours) || (100..200).contains(&status) {
-            return Step::Wait;
+            return DialogueStep::Wait;
         }
-        if within(&self.status, status) {
-            return Step::good(format!("sip OPTIONS {status}"));
+        if is_in_ranges(&self.status, status) {
+            return DialogueStep::success(format!("sip OPTIONS {status}"));
         }
-        Step::bad(format!("sip OPTIONS: status {status}, expected {}", listed(&self.status)))
+        DialogueStep::failure(format!(
+            "sip OPTIONS: status {status}, expected {}",
+            format_ranges(&self.status)
+        ))
     }
 
-    fn awaits(&self) -> &'static str {
+    fn awaited(&self) -> &'static str {
         "answer"
     }
 }

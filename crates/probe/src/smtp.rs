@@ -1,21 +1,21 @@
 //! SMTP (RFC 5321): greeting 220, then EHLO answered 250. It sends no mail and starts no TLS.
 
-use crate::script::{Protocol, Turn, code};
+use crate::script::{ScriptProtocol, ScriptTurn, classify_code};
 
 /// The turns.
-pub static SMTP: Protocol = Protocol {
+pub static SMTP: ScriptProtocol = ScriptProtocol {
     name: "smtp",
-    first: "",
+    opening: "",
     turns: &[
-        Turn {
-            awaits: "greeting",
-            judge: |line| code(line, |code| code == 220),
-            say: "EHLO steelyard.invalid\r\n",
+        ScriptTurn {
+            awaited: "greeting",
+            classify: |line| classify_code(line, |code| code == 220),
+            command: "EHLO steelyard.invalid\r\n",
         },
-        Turn {
-            awaits: "answer to EHLO",
-            judge: |line| code(line, |code| code == 250),
-            say: "QUIT\r\n",
+        ScriptTurn {
+            awaited: "answer to EHLO",
+            classify: |line| classify_code(line, |code| code == 250),
+            command: "QUIT\r\n",
         },
     ],
 };

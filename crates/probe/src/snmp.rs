@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use regex::bytes::Regex;
 
 use crate::ber;
-use crate::dialogue::{Dialogue, Step, shown};
+use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 const SEQUENCE: u8 = 0x30;
 const GET: u8 = 0xa0;
@@ -15,18 +15,18 @@ const VERSION: i32 = 1;
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Snmp {
+pub struct SnmpProbe {
     oid: String,
     community: Vec<u8>,
     id: i32,
     expect: Option<Regex>,
 }
 
-impl Snmp {
+impl SnmpProbe {
     /// Asks for this object.
-    pub fn new(oid: &str, community: &[u8], id: u32, expect: Option<Regex>) -> Snmp {
+    pub fn new(oid: &str, community: &[u8], id: u32, expect: Option<Regex>) -> SnmpProbe {
         let id = (id & 0x7fff_ffff).cast_signed();
-        Snmp {
+        SnmpProbe {
             oid: oid.trim_start_matches('.').to_owned(),
             community: community.to_vec(),
             id,
@@ -34,67 +34,76 @@ impl Snmp {
         }
     }
 
-    fn judge(&self, value: &str) -> Step {
-        let Snmp { oid, expect, .. } = self;
+    fn check_value(&self, value: &str) -> DialogueStep {
+        let SnmpProbe { oid, expect, .. } = self;
         match expect {
-            Some(expect) if !expect.is_match(value.as_bytes()) => Step::bad(format!(
+            Some(expect) if !expect.is_match(value.as_bytes()) => DialogueStep::failure(format!(
                 "snmp {oid} = {}, expected {}",
-                shown(value.as_bytes()),
+                printable_text(value.as_bytes()),
                 expect.as_str()
             )),
-            _ => Step::good(format!("snmp {oid} = {}", shown(value.as_bytes()))),
+            _ => {
+                DialogueStep::success(format!("snmp {oid} = {}", printable_text(value.as_bytes())))
+            }
         }
     }
 }
 
-impl Dialogue for Snmp {
-    fn begin(&mut self, out: &mut Vec<u8>) -> Step {
-        let pair = [ber::element(0x06, &encoded(&self.oid)), ber::element(0x05, &[])].concat();
-        let pairs = ber::element(SEQUENCE, &ber::element(SEQUENCE, &pair));
-        let get = [ber::integer(self.id), ber::integer(0), ber::integer(0), pairs].concat();
-        let parts =
-            [ber::integer(VERSION), ber::element(0x04, &self.community), ber::element(GET, &get)];
-        out.extend(ber::element(SEQUENCE, &parts.concat()));
-        Step::Wait
+impl ProbeDialogue for SnmpProbe {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
+        let pair =
+            [ber::encode_element(0x06, &encode_oid(&self.oid)), ber::encode_element(0x05, &[])]
+                .concat();
+        let pairs = ber::encode_element(SEQUENCE, &ber::encode_element(SEQUENCE, &pair));
+        let get =
+            [ber::encode_integer(self.id), ber::encode_integer(0), ber::encode_integer(0), pairs]
+                .concat();
+        let parts = [
+            ber::encode_integer(VERSION),
+            ber::encode_element(0x04, &self.community),
+            ber::encode_element(GET, &get),
+        ];
+        out.extend(ber::encode_element(SEQUENCE, &parts.concat()));
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Step {
-        let Some((id, error, tag, value)) = response(bytes) else {
-            return Step::bad("the answer is not SNMP");
+    fn receive(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> DialogueStep {
+        let Some((id, error, tag, value)) = parse_response(bytes) else {
+            return DialogueStep::failure("the answer is not SNMP");
         };
         if id != i64::from(self.id) {
-            return Step::Wait;
+            return DialogueStep::Wait;
         }
         if error != 0 {
-            return Step::bad(format!("snmp {}: error {error}", self.oid));
+            return DialogueStep::failure(format!("snmp {}: error {error}", self.oid));
         }
-        match text(tag, value) {
-            Ok(value) => self.judge(&value),
-            Err(why) => Step::bad(format!("snmp {}: {why}", self.oid)),
+        match value_text(tag, value) {
+            Ok(value) => self.check_value(&value),
+            Err(why) => DialogueStep::failure(format!("snmp {}: {why}", self.oid)),
         }
     }
 
-    fn awaits(&self) -> &'static str {
+    fn awaited(&self) -> &'static str {
         "answer"
     }
 }
 
 /// The identifier, the error, and the first value with its tag.
-fn response(bytes: &[u8]) -> Option<(i64, i64, u8, &[u8])> {
-    let (message, _) = ber::of(SEQUENCE, bytes)?;
-    let (_, rest) = ber::of(0x02, message)?;
-    let (_, rest) = ber::of(0x04, rest)?;
-    let (pdu, _) = ber::of(RESPONSE, rest)?;
-    let (id, rest) = ber::of(0x02, pdu)?;
-    let (error, rest) = ber::of(0x02, rest)?;
-    let (_, rest) = ber::of(0x02, rest)?;
-    let (id, error) = (ber::number(id)?, ber::number(error)?);
-    let (pairs, _) = ber::of(SEQUENCE, rest)?;
-    let found = ber::of(SEQUENCE, pairs)
-        .and_then(|(pair, _)| ber::of(0x06, pair))
-        .map(|(_, rest)| ber::read(rest));
+fn parse_response(bytes: &[u8]) -> Option<(i64, i64, u8, &[u8])> {
+    let (message, _) = ber::read_tagged(SEQUENCE, bytes)?;
+    let (_, rest) = ber::read_tagged(0x02, message)?;
+    let (_, rest) = ber::read_tagged(0x04, rest)?;
+    let (pdu, _) = ber::read_tagged(RESPONSE, rest)?;
+    let (id, rest) = ber::read_tagged(0x02, pdu)?;
+    let (error, rest) = ber::read_tagged(0x02, rest)?;
+    let (_, rest) = ber::read_tagged(0x02, rest)?;
+    let (id, error) = (ber::parse_integer(id)?, ber::parse_integer(error)?);
+    let (pairs, _) = ber::read_tagged(SEQUENCE, rest)?;
+    let found = ber::read_tagged(SEQUENCE, pairs)
+        .and_then(|(pair, _)| ber::read_tagged(0x06, pair))
+        .map(|(_, rest)| ber::read_element(rest));
     match found {
-        Some(ber::Read::Whole { tag, contents, .. }) => Some((id, error, tag, contents)),
+        Some(ber::BerRead::Complete { tag, contents, .. }) => Some((id, error, tag, contents)),
         // An error may come without a value.
         _ if error != 0 => Some((id, error, 0x05, &[])),
         _ => None,
@@ -102,9 +111,9 @@ fn response(bytes: &[u8]) -> Option<(i64, i64, u8, &[u8])> {
 }
 
 /// A value as text (RFC 2578 §7.1); exceptions are RFC 3416 §3's.
-fn text(tag: u8, value: &[u8]) -> Result<String, &'static str> {
+fn value_text(tag: u8, value: &[u8]) -> Result<String, &'static str> {
     match tag {
-        0x02 => ber::number(value).map(|n| n.to_string()).ok_or("a number that is none"),
+        0x02 => ber::parse_integer(value).map(|n| n.to_string()).ok_or("a number that is none"),
         // Counter32, Gauge32, TimeTicks, Counter64: never negative.
         0x41..=0x43 | 0x46 if (1..=9).contains(&value.len()) => {
             Ok(value.iter().fold(0u128, |n, byte| n << 8 | u128::from(*byte)).to_string())
@@ -124,7 +133,7 @@ fn text(tag: u8, value: &[u8]) -> Result<String, &'static str> {
 }
 
 /// An object identifier (X.690 §8.19). Its form was checked by the configuration.
-fn encoded(oid: &str) -> Vec<u8> {
+fn encode_oid(oid: &str) -> Vec<u8> {
     let numbers: Vec<u32> = oid.split('.').filter_map(|number| number.parse().ok()).collect();
     let [first, second, rest @ ..] = &numbers[..] else { return Vec::new() };
     let mut out = Vec::new();

@@ -2,7 +2,7 @@
 
 use regex::bytes::Regex;
 
-use crate::dialogue::{Dialogue, Step, Verdict, shown};
+use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 
 const IAC: u8 = 255;
 const DONT: u8 = 254;
@@ -18,15 +18,15 @@ const OPTIONS: u32 = 256;
 
 /// A dialogue under way.
 #[derive(Debug)]
-pub struct Telnet {
+pub struct TelnetProbe {
     expect: Option<Regex>,
     text: Vec<u8>,
-    state: State,
+    state: TelnetState,
     options: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum TelnetState {
     Text,
     Command,
     Option(u8),
@@ -34,83 +34,83 @@ enum State {
     SubCommand,
 }
 
-impl Telnet {
+impl TelnetProbe {
     /// Waits for text, or for text that contains this.
-    pub fn new(expect: Option<Regex>) -> Telnet {
-        Telnet { expect, text: Vec::new(), state: State::Text, options: 0 }
+    pub fn new(expect: Option<Regex>) -> TelnetProbe {
+        TelnetProbe { expect, text: Vec::new(), state: TelnetState::Text, options: 0 }
     }
 
-    fn byte(&mut self, byte: u8, out: &mut Vec<u8>) {
+    fn handle_byte(&mut self, byte: u8, out: &mut Vec<u8>) {
         self.state = match (self.state, byte) {
-            (State::Text, IAC) => State::Command,
-            (State::Text, byte) => {
+            (TelnetState::Text, IAC) => TelnetState::Command,
+            (TelnetState::Text, byte) => {
                 self.text.push(byte);
-                State::Text
+                TelnetState::Text
             }
-            (State::Command, DO | DONT | WILL | WONT) => State::Option(byte),
-            (State::Command, SB) => State::Sub,
-            (State::Command, IAC) => {
+            (TelnetState::Command, DO | DONT | WILL | WONT) => TelnetState::Option(byte),
+            (TelnetState::Command, SB) => TelnetState::Sub,
+            (TelnetState::Command, IAC) => {
                 self.text.push(IAC);
-                State::Text
+                TelnetState::Text
             }
-            (State::Command, _) => State::Text,
-            (State::Option(verb), option) => {
+            (TelnetState::Command, _) => TelnetState::Text,
+            (TelnetState::Option(verb), option) => {
                 self.options += 1;
                 match verb {
                     DO => out.extend([IAC, WONT, option]),
                     WILL => out.extend([IAC, DONT, option]),
                     _ => {}
                 }
-                State::Text
+                TelnetState::Text
             }
-            (State::Sub, IAC) => State::SubCommand,
-            (State::Sub, _) => State::Sub,
-            (State::SubCommand, SE) => State::Text,
-            (State::SubCommand, _) => State::Sub,
+            (TelnetState::Sub, IAC) => TelnetState::SubCommand,
+            (TelnetState::Sub, _) => TelnetState::Sub,
+            (TelnetState::SubCommand, SE) => TelnetState::Text,
+            (TelnetState::SubCommand, _) => TelnetState::Sub,
         };
     }
 
-    fn judge(&self) -> Step {
+    fn check_text(&self) -> DialogueStep {
         let told = |byte: &u8| byte.is_ascii_graphic();
         match &self.expect {
             Some(expect) if expect.is_match(&self.text) => {}
             None if self.text.iter().any(told) => {}
             _ if self.text.len() >= TEXT_BYTES => {
-                return Step::bad("the text does not contain what is expected");
+                return DialogueStep::failure("the text does not contain what is expected");
             }
-            _ => return Step::Wait,
+            _ => return DialogueStep::Wait,
         }
         let last = self.text.split(|b| *b == b'\n').rfind(|line| line.iter().any(told));
-        Step::good(format!("telnet {}", shown(last.unwrap_or_default())))
+        DialogueStep::success(format!("telnet {}", printable_text(last.unwrap_or_default())))
     }
 }
 
-impl Dialogue for Telnet {
-    fn begin(&mut self, _: &mut Vec<u8>) -> Step {
-        Step::Wait
+impl ProbeDialogue for TelnetProbe {
+    fn start(&mut self, _: &mut Vec<u8>) -> DialogueStep {
+        DialogueStep::Wait
     }
 
-    fn take(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Step {
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> DialogueStep {
         for byte in bytes {
             if self.text.len() >= TEXT_BYTES {
                 break;
             }
-            self.byte(*byte, out);
+            self.handle_byte(*byte, out);
             if self.options > OPTIONS {
-                return Step::bad("the server asks for options without end");
+                return DialogueStep::failure("the server asks for options without end");
             }
         }
-        self.judge()
+        self.check_text()
     }
 
-    fn end(&mut self) -> Verdict {
+    fn handle_close(&mut self) -> ProbeResult {
         Err(match self.expect {
             Some(_) => "closed before the expected text came".to_owned(),
             None => "closed before any text came".to_owned(),
         })
     }
 
-    fn awaits(&self) -> &'static str {
+    fn awaited(&self) -> &'static str {
         if self.expect.is_some() { "expected text" } else { "text" }
     }
 }

@@ -13,7 +13,7 @@ const PACKETS: u32 = 10;
 const SEGMENT: usize = 1_460;
 
 /// One connection's next packet.
-struct Talker {
+struct SyntheticConnection {
     number: u32,
     step: u32,
     exchanges: u32,
@@ -30,8 +30,14 @@ fn main() -> Result<()> {
     for value in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
         out.write_all(&value.to_le_bytes())?;
     }
-    let mut talkers: Vec<Talker> = (0..connections)
-        .map(|number| Talker { number, step: 0, exchanges, client_seq: 1_000, server_seq: 9_000 })
+    let mut talkers: Vec<SyntheticConnection> = (0..connections)
+        .map(|number| SyntheticConnection {
+            number,
+            step: 0,
+            exchanges,
+            client_seq: 1_000,
+            server_seq: 9_000,
+        })
         .collect();
     let mut micros = 0_u64;
     while !talkers.is_empty() {
@@ -62,7 +68,7 @@ fn record(out: &mut impl Write, micros: u64, frame: &[u8]) -> Result<()> {
 /// Packets of an exchange: request, its acknowledgement, and each packet of the answer with one.
 const TURN: u32 = 2 + 2 * PACKETS;
 
-impl Talker {
+impl SyntheticConnection {
     /// Behind its last step.
     fn last(&self) -> u32 {
         3 + self.exchanges * TURN

@@ -2,16 +2,17 @@
 
 use std::fs::File;
 
-use trace::analysis::{Analysis, Settings};
-use trace::compose::{Source, report};
-use trace::run::read;
+use trace::analysis::{Analysis, AnalysisSettings};
+use trace::ingest::ingest_capture;
+use trace::report_builder::{CaptureSource, build_report};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (mut analysis, mut source) = (Analysis::new(Settings::default()), Source::default());
+    let (mut analysis, mut source) =
+        (Analysis::new(AnalysisSettings::default()), CaptureSource::default());
     for name in std::env::args().skip(1) {
-        read(&mut analysis, &mut source, &name, File::open(&name)?, |_| ())?;
+        ingest_capture(&mut analysis, &mut source, &name, File::open(&name)?, |_| ())?;
     }
     let out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    serde_json::to_writer(out, &report(analysis.finish(), source))?;
+    serde_json::to_writer(out, &build_report(analysis.finish(), source))?;
     Ok(())
 }

@@ -3,23 +3,23 @@
 //! Bounded: kept packets have a budget over all connections, and connections a number. What exceeds them is judged in
 //! pieces or counted only, and the facts say so. It reads no file and decides nothing about causes.
 
-use crate::conversation::{Conversation, Ended};
-use crate::filter::Filter;
-use crate::input::Frame;
-use crate::judge::scale::Wishes;
-use crate::ledger::{Extent, Ledger, MAX_TOLD, shorten_all};
-use crate::link::{self, Other};
-use crate::packet::Packet;
-use crate::scene::Scene;
-use crate::table::Table;
+use crate::attribution::scale::ScaleOverrides;
+use crate::connection_table::ConnectionTable;
+use crate::conversation::{ConnectionEnd, Conversation};
+use crate::filter::CaptureFilter;
+use crate::input::CapturedFrame;
+use crate::ledger::{AnalysisExtent, ConnectionLedger, MAX_REPORTED, keep_slowest_overall};
+use crate::link::{self, NonTcpFrame};
+use crate::packet::TcpPacket;
+use crate::scene::ConnectionScene;
 
 /// What an analysis may use and is asked for.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct AnalysisSettings {
     /// Shifts given by the user.
-    pub wishes: Wishes,
+    pub wishes: ScaleOverrides,
     /// What to look at.
-    pub filter: Filter,
+    pub filter: CaptureFilter,
     /// Keep the packets of this connection alone, by its number, for drawing it.
     pub only: Option<u32>,
     /// Packets kept at once over all connections; 40 bytes each.
@@ -28,11 +28,11 @@ pub struct Settings {
     pub max_connections: usize,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            wishes: Wishes::default(),
-            filter: Filter::default(),
+impl Default for AnalysisSettings {
+    fn default() -> AnalysisSettings {
+        AnalysisSettings {
+            wishes: ScaleOverrides::default(),
+            filter: CaptureFilter::default(),
             only: None,
             max_events: 500_000,
             max_connections: 100_000,
@@ -42,7 +42,7 @@ impl Default for Settings {
 
 /// Counts over the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct CaptureFacts {
     /// Frames read.
     pub frames: u64,
     /// Bytes of theirs that were captured.
@@ -80,20 +80,20 @@ pub struct Facts {
 /// The analysis.
 #[derive(Debug, Default)]
 pub struct Analysis {
-    settings: Settings,
-    facts: Facts,
-    table: Table,
-    connections: Vec<(Conversation, Ledger)>,
+    settings: AnalysisSettings,
+    facts: CaptureFacts,
+    table: ConnectionTable,
+    connections: Vec<(Conversation, ConnectionLedger)>,
     events: usize,
 }
 
 /// What remains when all frames were taken.
 #[derive(Debug)]
-pub struct Analysed {
+pub struct AnalysedCapture {
     /// Counts over the capture.
-    pub facts: Facts,
+    pub facts: CaptureFacts,
     /// Connections in the order of their first packets.
-    pub connections: Vec<(Conversation, Ledger)>,
+    pub connections: Vec<(Conversation, ConnectionLedger)>,
 }
 
 /// Quiet for this long, an ended connection is judged when room is needed, nanoseconds.
@@ -101,38 +101,38 @@ const QUIET_NS: i64 = 2_000_000_000;
 
 impl Analysis {
     /// Begins.
-    pub fn new(settings: Settings) -> Analysis {
+    pub fn new(settings: AnalysisSettings) -> Analysis {
         Analysis { settings, ..Analysis::default() }
     }
 
     /// Counts so far.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &CaptureFacts {
         &self.facts
     }
 
     /// Takes the next frame.
     #[inline]
-    pub fn take(&mut self, frame: &Frame<'_>) {
+    pub fn add_frame(&mut self, frame: &CapturedFrame<'_>) {
         let time_ns = self.clock(frame);
-        let carried = match link::find(frame) {
+        let carried = match link::find_tcp(frame) {
             Ok(carried) => carried,
-            Err(other) => return self.count(other),
+            Err(other) => return self.count_skipped(other),
         };
         let number = u32::try_from(self.facts.frames).unwrap_or(u32::MAX);
-        let Ok(packet) = Packet::read(&carried, time_ns, number) else {
+        let Ok(packet) = TcpPacket::read(&carried, time_ns, number) else {
             self.facts.broken += 1;
             return;
         };
-        if !self.settings.filter.passes(&packet) {
+        if !self.settings.filter.accepts(&packet) {
             self.facts.filtered += 1;
             return;
         }
         self.facts.tcp_packets += 1;
-        self.enter(&packet);
+        self.add_packet(&packet);
     }
 
     #[inline]
-    fn clock(&mut self, frame: &Frame<'_>) -> i64 {
+    fn clock(&mut self, frame: &CapturedFrame<'_>) -> i64 {
         let facts = &mut self.facts;
         if facts.frames == 0 {
             facts.first_ns = frame.time_ns;
@@ -147,35 +147,36 @@ impl Analysis {
     }
 
     #[cold]
-    fn count(&mut self, other: Other) {
+    fn count_skipped(&mut self, other: NonTcpFrame) {
         let facts = &mut self.facts;
         match other {
-            Other::Link(number) => {
+            NonTcpFrame::Link(number) => {
                 facts.unknown_link += 1;
                 facts.unknown_link_type = number;
             }
-            Other::NotIp => facts.not_ip += 1,
-            Other::NotTcp => facts.not_tcp += 1,
-            Other::Fragment => facts.fragments += 1,
-            Other::Broken => facts.broken += 1,
-            Other::TooDeep => facts.too_deep += 1,
+            NonTcpFrame::NotIp => facts.not_ip += 1,
+            NonTcpFrame::NotTcp => facts.not_tcp += 1,
+            NonTcpFrame::Fragment => facts.fragments += 1,
+            NonTcpFrame::Broken => facts.broken += 1,
+            NonTcpFrame::TooDeep => facts.too_deep += 1,
         }
     }
 
     #[inline]
-    fn enter(&mut self, packet: &Packet<'_>) {
+    fn add_packet(&mut self, packet: &TcpPacket<'_>) {
         let found = self.table.find(packet);
-        let known = found.filter(|place| !self.connections[*place as usize].0.is_over_by(packet));
+        let known =
+            found.filter(|place| !self.connections[*place as usize].0.is_replaced_by(packet));
         let place = match known {
             Some(place) => place as usize,
-            None => match self.open(packet) {
+            None => match self.open_connection(packet) {
                 Some(place) => place,
                 None => return,
             },
         };
         let conversation = &mut self.connections[place].0;
         let before = conversation.events.len();
-        if !conversation.take(packet) {
+        if !conversation.add_packet(packet) {
             self.facts.duplicates += 1;
         }
         self.events += conversation.events.len() - before;
@@ -185,17 +186,17 @@ impl Analysis {
     }
 
     /// A place for a new connection; `None`: there are too many.
-    fn open(&mut self, packet: &Packet<'_>) -> Option<usize> {
+    fn open_connection(&mut self, packet: &TcpPacket<'_>) -> Option<usize> {
         let place = self.connections.len();
         if place >= self.settings.max_connections {
             self.facts.beyond_limit += 1;
             return None;
         }
-        self.table.put(packet, u32::try_from(place).ok()?);
-        let ledger = Ledger { number: place as u32 + 1, ..Ledger::default() };
+        self.table.insert(packet, u32::try_from(place).ok()?);
+        let ledger = ConnectionLedger { number: place as u32 + 1, ..ConnectionLedger::default() };
         let mut conversation = Conversation::new(packet);
         if self.settings.only.is_some_and(|only| only != ledger.number) {
-            conversation.forget();
+            conversation.stop_decoding();
         }
         self.connections.push((conversation, ledger));
         Some(place)
@@ -205,7 +206,7 @@ impl Analysis {
     fn make_room(&mut self) {
         if self.settings.only.is_some() {
             // What is drawn stays whole up to here.
-            self.connections.iter_mut().for_each(|(conversation, _)| conversation.stop_keeping());
+            self.connections.iter_mut().for_each(|(conversation, _)| conversation.stop_recording());
             self.events = 0;
             return;
         }
@@ -213,12 +214,12 @@ impl Analysis {
         let wishes = &self.settings.wishes;
         for (conversation, ledger) in &mut self.connections {
             let quiet = now_ns - conversation.last_ns > QUIET_NS;
-            let over = quiet && conversation.ended != Ended::Open;
+            let over = quiet && conversation.ended != ConnectionEnd::Open;
             if over && !conversation.events.is_empty() {
-                ledger.take(conversation, Extent::All, wishes);
+                ledger.attribute_pending(conversation, AnalysisExtent::All, wishes);
             }
         }
-        let events = |connections: &[(Conversation, Ledger)]| {
+        let events = |connections: &[(Conversation, ConnectionLedger)]| {
             connections.iter().map(|(conversation, _)| conversation.events.len()).sum::<usize>()
         };
         let enough = self.settings.max_events / 2;
@@ -230,13 +231,14 @@ impl Analysis {
                 && let Some((size, place)) = sizes.pop()
             {
                 let (conversation, ledger) = &mut self.connections[place];
-                ledger.take(conversation, Extent::Complete, wishes);
+                ledger.attribute_pending(conversation, AnalysisExtent::Complete, wishes);
                 self.events -= size - conversation.events.len();
             }
         }
-        let kept: usize = self.connections.iter().map(|(_, ledger)| ledger.kept.len()).sum();
-        if kept > 2 * MAX_TOLD {
-            shorten_all(&mut self.connections, MAX_TOLD);
+        let kept: usize =
+            self.connections.iter().map(|(_, ledger)| ledger.transactions.len()).sum();
+        if kept > 2 * MAX_REPORTED {
+            keep_slowest_overall(&mut self.connections, MAX_REPORTED);
         }
     }
 
@@ -246,29 +248,30 @@ impl Analysis {
     }
 
     /// A connection with all that is needed to draw it, by its number; `None`: there is none such.
-    pub fn scene(mut self, number: u32) -> Option<Scene> {
+    pub fn scene(mut self, number: u32) -> Option<ConnectionScene> {
         let place = usize::try_from(number).ok()?.checked_sub(1)?;
         if place >= self.connections.len() {
             return None;
         }
         let (conversation, _) = self.connections.swap_remove(place);
-        Some(Scene::of(conversation, number, &self.settings.wishes))
+        Some(ConnectionScene::from_conversation(conversation, number, &self.settings.wishes))
     }
 
     /// Judges what is left.
-    pub fn finish(mut self) -> Analysed {
-        let mut kept: usize = self.connections.iter().map(|(_, ledger)| ledger.kept.len()).sum();
+    pub fn finish(mut self) -> AnalysedCapture {
+        let mut kept: usize =
+            self.connections.iter().map(|(_, ledger)| ledger.transactions.len()).sum();
         for at in 0..self.connections.len() {
             let (conversation, ledger) = &mut self.connections[at];
-            kept -= ledger.kept.len();
-            ledger.take(conversation, Extent::All, &self.settings.wishes);
-            kept += ledger.kept.len();
-            if kept > 2 * MAX_TOLD {
-                shorten_all(&mut self.connections, MAX_TOLD);
-                kept = MAX_TOLD;
+            kept -= ledger.transactions.len();
+            ledger.attribute_pending(conversation, AnalysisExtent::All, &self.settings.wishes);
+            kept += ledger.transactions.len();
+            if kept > 2 * MAX_REPORTED {
+                keep_slowest_overall(&mut self.connections, MAX_REPORTED);
+                kept = MAX_REPORTED;
             }
         }
-        Analysed { facts: self.facts, connections: self.connections }
+        AnalysedCapture { facts: self.facts, connections: self.connections }
     }
 }
 

@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use model::limit::{Limit, Owner};
+use model::limit::{Limit, TimeOwner};
 use serde::Serialize;
 
 use crate::report::number::rounded;
-use crate::report::{Finding, Report, Verdict};
+use crate::report::{BottleneckFinding, TimeDiagnosis, TraceReport};
 
 /// A comparison.
 #[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
+pub struct CaptureComparison {
     /// `steelyard.trace-comparison/1`.
     pub schema: &'static str,
     /// Files of the fast one.
@@ -20,18 +20,18 @@ pub struct Comparison {
     /// Files of the slow one.
     pub slow: Vec<String>,
     /// Seconds of a transaction, on average.
-    pub total: Pair,
+    pub total: SecondsPair,
     /// By place: request, server, response.
-    pub location: BTreeMap<&'static str, Pair>,
+    pub location: BTreeMap<&'static str, SecondsPair>,
     /// By owner.
-    pub owners: BTreeMap<&'static str, Pair>,
+    pub owners: BTreeMap<&'static str, SecondsPair>,
     /// By phase and cause, the largest loss first.
     pub causes: Vec<CausePair>,
 }
 
 /// Seconds of a transaction in both.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Pair {
+pub struct SecondsPair {
     /// In the fast one.
     pub fast: f64,
     /// In the slow one.
@@ -48,25 +48,27 @@ pub struct CausePair {
     /// What limits.
     pub code: Limit,
     /// Whose time it is.
-    pub owner: Owner,
+    pub owner: TimeOwner,
     /// For how long.
-    pub seconds: Pair,
+    pub seconds: SecondsPair,
     /// The finding of whichever has it, the slow one first.
     pub sentence: String,
 }
 
-impl Pair {
-    fn of(fast: f64, slow: f64) -> Pair {
+impl SecondsPair {
+    fn from_totals(fast: f64, slow: f64) -> SecondsPair {
         let [fast, slow] = [fast, slow].map(|value| rounded(value, 9));
-        Pair { fast, slow, more: rounded(slow - fast, 9) }
+        SecondsPair { fast, slow, more: rounded(slow - fast, 9) }
     }
 }
 
 /// Compares.
-pub fn compare(fast: &Report, slow: &Report) -> Comparison {
-    let each = |report: &Report| 1.0 / (report.transactions_total.max(1) as f64);
+pub fn compare_reports(fast: &TraceReport, slow: &TraceReport) -> CaptureComparison {
+    let each = |report: &TraceReport| 1.0 / (report.transactions_total.max(1) as f64);
     let (a, b) = (each(fast), each(slow));
-    let pair = |get: fn(&Verdict) -> f64| Pair::of(get(&fast.verdict) * a, get(&slow.verdict) * b);
+    let pair = |get: fn(&TimeDiagnosis) -> f64| {
+        SecondsPair::from_totals(get(&fast.verdict) * a, get(&slow.verdict) * b)
+    };
     let location = BTreeMap::from([
         ("request", pair(|v| v.location.request)),
         ("server", pair(|v| v.location.server)),
@@ -77,24 +79,28 @@ pub fn compare(fast: &Report, slow: &Report) -> Comparison {
         ("network", pair(|v| v.owners.network)),
         ("server", pair(|v| v.owners.server)),
     ]);
-    Comparison {
+    CaptureComparison {
         schema: "steelyard.trace-comparison/1",
         fast: fast.files.clone(),
         slow: slow.files.clone(),
         total: pair(|v| v.total_seconds),
         location,
         owners,
-        causes: causes(&fast.verdict, &slow.verdict, (a, b)),
+        causes: compare_causes(&fast.verdict, &slow.verdict, (a, b)),
     }
 }
 
-fn causes(fast: &Verdict, slow: &Verdict, (a, b): (f64, f64)) -> Vec<CausePair> {
-    let all = |of: &Verdict| -> Vec<Finding> {
+fn compare_causes(
+    fast: &TimeDiagnosis,
+    slow: &TimeDiagnosis,
+    (a, b): (f64, f64),
+) -> Vec<CausePair> {
+    let all = |of: &TimeDiagnosis| -> Vec<BottleneckFinding> {
         of.most_significant.iter().chain(&of.next).cloned().collect()
     };
-    let key = |finding: &Finding| (finding.phase, finding.code, finding.owner);
+    let key = |finding: &BottleneckFinding| (finding.phase, finding.code, finding.owner);
     let (fast, slow) = (all(fast), all(slow));
-    let seconds = |of: &[Finding], at: (&str, Limit, Owner)| {
+    let seconds = |of: &[BottleneckFinding], at: (&str, Limit, TimeOwner)| {
         of.iter().find(|finding| key(finding) == at).map_or(0.0, |finding| finding.seconds)
     };
     let mut out: Vec<CausePair> = Vec::new();
@@ -107,7 +113,7 @@ fn causes(fast: &Verdict, slow: &Verdict, (a, b): (f64, f64)) -> Vec<CausePair> 
             phase: finding.phase,
             code: finding.code,
             owner: finding.owner,
-            seconds: Pair::of(seconds(&fast, at) * a, seconds(&slow, at) * b),
+            seconds: SecondsPair::from_totals(seconds(&fast, at) * a, seconds(&slow, at) * b),
             sentence: finding.sentence.clone(),
         });
     }

@@ -2,13 +2,13 @@
 //!
 //! Counters are exact on any capture. What they mean for whose time it was is judged elsewhere.
 
-use crate::duplicate::Recent;
-use crate::packet::{FIN, Packet, RST, SYN};
-use crate::ranges::Ranges;
+use crate::duplicate::RecentPackets;
+use crate::packet::{FIN, RST, SYN, TcpPacket};
+use crate::ranges::OffsetRanges;
 
 /// What is known of a side's window scale option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ScaleOption {
+pub enum WindowScaleOption {
     /// Its SYN was not captured.
     #[default]
     NotSeen,
@@ -20,7 +20,7 @@ pub enum ScaleOption {
 
 /// Sums over one direction. Copies that only the capture made are in `copies` and nowhere else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct DirectionCounts {
     /// Packets.
     pub packets: u64,
     /// Those with payload.
@@ -49,13 +49,13 @@ pub struct Counts {
 
 /// A direction.
 #[derive(Clone, Debug, Default)]
-pub struct Direction {
+pub struct DirectionState {
     /// Sums.
-    pub counts: Counts,
+    pub counts: DirectionCounts,
     /// Copies that the capture made.
-    pub recent: Recent,
+    pub recent: RecentPackets,
     /// The window scale option.
-    pub scale: ScaleOption,
+    pub scale: WindowScaleOption,
     /// Largest segment that it accepts, as announced; 0: not seen.
     pub mss: u16,
     /// Whether it announced selective acknowledgements.
@@ -73,24 +73,24 @@ pub struct Direction {
     /// Sequence number of the stream's first byte.
     base: Option<u32>,
     /// Offset behind the highest byte.
-    next: i64,
-    ranges: Ranges,
+    next_offset: i64,
+    ranges: OffsetRanges,
 }
 
 /// What a packet brought to its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Brought {
+pub struct SegmentPlacement {
     /// Offset of the first byte.
     pub from: i64,
     /// Bytes that were not seen before.
     pub new: i64,
     /// Whether it lies below the highest byte.
-    pub below: bool,
+    pub below_highest: bool,
     /// Whether it is a probe.
-    pub probe: bool,
+    pub is_probe: bool,
 }
 
-impl Direction {
+impl DirectionState {
     /// The sequence number that the direction began with, if known: of its SYN, or of the first byte captured.
     pub fn base(&self) -> Option<u32> {
         self.base
@@ -98,7 +98,7 @@ impl Direction {
 
     /// Offset behind the highest byte.
     pub fn next(&self) -> i64 {
-        self.next
+        self.next_offset
     }
 
     /// Bytes seen at least once.
@@ -116,28 +116,28 @@ impl Direction {
     pub fn offset(&mut self, seq: u32) -> i64 {
         let base = *self.base.get_or_insert(seq);
         let relative = seq.wrapping_sub(base);
-        let delta = relative.wrapping_sub(self.next as u32).cast_signed();
-        self.next + i64::from(delta)
+        let delta = relative.wrapping_sub(self.next_offset as u32).cast_signed();
+        self.next_offset + i64::from(delta)
     }
 
     /// Takes a packet of this direction into the counts; `closed`: the other side's last window was zero.
     #[inline]
-    pub fn sent(&mut self, packet: &Packet<'_>, closed: bool) -> Brought {
+    pub fn record_packet(&mut self, packet: &TcpPacket<'_>, closed: bool) -> SegmentPlacement {
         let counts = &mut self.counts;
         counts.packets += 1;
         if packet.flags & (SYN | FIN | RST) != 0 {
-            return self.special(packet, closed);
+            return self.record_control(packet, closed);
         }
         counts.pure_acks += u64::from(packet.length == 0);
         counts.zero_windows += u64::from(packet.window == 0);
         let (low, high) = self.raw_window.unwrap_or((packet.window, packet.window));
         self.raw_window = Some((low.min(packet.window), high.max(packet.window)));
         let from = self.offset(packet.seq);
-        self.payload(packet, from, closed)
+        self.record_payload(packet, from, closed)
     }
 
     #[cold]
-    fn special(&mut self, packet: &Packet<'_>, closed: bool) -> Brought {
+    fn record_control(&mut self, packet: &TcpPacket<'_>, closed: bool) -> SegmentPlacement {
         let counts = &mut self.counts;
         counts.fins += u64::from(packet.has(FIN));
         counts.resets += u64::from(packet.has(RST));
@@ -148,27 +148,38 @@ impl Direction {
             self.base.get_or_insert(packet.seq.wrapping_add(1));
             self.scale = options
                 .scale
-                .map_or(ScaleOption::Absent, |shift| ScaleOption::Shift(shift.min(14)));
+                .map_or(WindowScaleOption::Absent, |shift| WindowScaleOption::Shift(shift.min(14)));
             (self.mss, self.sack_permitted) = (options.mss, options.sack_permitted);
             self.syn_window = Some(packet.window);
             seq = seq.wrapping_add(1);
         }
         // A reset may carry any sequence number, and as payload only words about itself (RFC 9293, 3.5.2).
         if packet.has(RST) {
-            return Brought { from: self.next, new: 0, below: false, probe: false };
+            return SegmentPlacement {
+                from: self.next_offset,
+                new: 0,
+                below_highest: false,
+                is_probe: false,
+            };
         }
         let from = self.offset(seq);
-        self.payload(packet, from, closed)
+        self.record_payload(packet, from, closed)
     }
 
     #[inline]
-    fn payload(&mut self, packet: &Packet<'_>, from: i64, closed: bool) -> Brought {
+    fn record_payload(
+        &mut self,
+        packet: &TcpPacket<'_>,
+        from: i64,
+        closed: bool,
+    ) -> SegmentPlacement {
         let length = packet.length;
         if length == 0 {
-            let probe =
-                from < self.next && packet.flags & (SYN | FIN) == 0 && from == self.next - 1;
+            let probe = from < self.next_offset
+                && packet.flags & (SYN | FIN) == 0
+                && from == self.next_offset - 1;
             self.counts.probes += u64::from(probe);
-            return Brought { from, new: 0, below: false, probe };
+            return SegmentPlacement { from, new: 0, below_highest: false, is_probe: probe };
         }
         let counts = &mut self.counts;
         counts.data_packets += 1;
@@ -179,10 +190,10 @@ impl Direction {
             self.largest.1 = length;
         }
         let to = from + i64::from(length);
-        let below = from < self.next;
+        let below = from < self.next_offset;
         let new = self.ranges.add(from, to);
-        let probe = length == 1 && (closed || (new == 0 && from == self.next - 1));
-        self.next = self.next.max(to);
+        let probe = length == 1 && (closed || (new == 0 && from == self.next_offset - 1));
+        self.next_offset = self.next_offset.max(to);
         let repeated = u64::from(length) - new.max(0).cast_unsigned();
         if repeated > 0 || below {
             counts.retransmitted_bytes += repeated;
@@ -190,11 +201,11 @@ impl Direction {
             counts.out_of_order_packets += u64::from(new > 0 && below);
         }
         counts.probes += u64::from(probe);
-        Brought { from, new, below, probe }
+        SegmentPlacement { from, new, below_highest: below, is_probe: probe }
     }
 
     /// The largest segment that it sends, by the other side's wish.
-    pub fn segment(&self, wished: u16) -> u32 {
+    pub fn max_segment(&self, wished: u16) -> u32 {
         let wished = u32::from(wished);
         match self.largest {
             // Options take room that the wish does not count (RFC 6691).

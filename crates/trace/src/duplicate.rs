@@ -4,7 +4,7 @@
 //! identification, sequence, length and flags. Where there is no identification, checksum, window and acknowledgement
 //! must agree as well, and an empty acknowledgement counts only where most of what carries data is doubled too.
 
-use crate::packet::{FIN, Packet, SYN};
+use crate::packet::{FIN, SYN, TcpPacket};
 
 /// How far apart copies are, nanoseconds.
 const WITHIN_NS: i64 = 1_000_000;
@@ -14,47 +14,49 @@ const MEMORY: usize = 8;
 
 /// The last packets of one direction.
 #[derive(Clone, Debug, Default)]
-pub struct Recent {
-    seen: [(u64, i64); MEMORY],
+pub struct RecentPackets {
+    packets: [(u64, i64); MEMORY],
     next: u8,
     /// Copies found.
     pub copies: u64,
-    carrying: u64,
+    carried_bytes: u64,
 }
 
-impl Recent {
+impl RecentPackets {
     /// Whether this packet is a copy of one before.
     #[inline]
-    pub fn is_copy(&mut self, packet: &Packet<'_>) -> bool {
-        let print = print(packet);
+    pub fn is_copy(&mut self, packet: &TcpPacket<'_>) -> bool {
+        let print = fingerprint(packet);
         let carries = packet.length > 0 || packet.flags & (SYN | FIN) != 0;
         let time_ns = packet.time_ns;
         let near = |(seen, at): &(u64, i64)| *seen == print && (time_ns - at).abs() <= WITHIN_NS;
-        if self.seen.iter().any(near) && (carries || told_apart(packet) || self.is_doubled()) {
+        if self.packets.iter().any(near)
+            && (carries || has_distinct_id(packet) || self.is_doubled())
+        {
             self.copies += 1;
             return true;
         }
-        self.carrying += u64::from(carries);
-        self.seen[usize::from(self.next) % MEMORY] = (print, time_ns);
+        self.carried_bytes += u64::from(carries);
+        self.packets[usize::from(self.next) % MEMORY] = (print, time_ns);
         self.next = self.next.wrapping_add(1);
         false
     }
 
     fn is_doubled(&self) -> bool {
-        self.copies > 0 && self.copies * 2 >= self.carrying
+        self.copies > 0 && self.copies * 2 >= self.carried_bytes
     }
 }
 
 /// Whether an identification tells one packet from the next.
-fn told_apart(packet: &Packet<'_>) -> bool {
+fn has_distinct_id(packet: &TcpPacket<'_>) -> bool {
     packet.ip_id.is_some_and(|id| id != 0)
 }
 
 #[inline]
-fn print(packet: &Packet<'_>) -> u64 {
+fn fingerprint(packet: &TcpPacket<'_>) -> u64 {
     let high = u64::from(packet.seq) << 32;
     let low = u64::from(packet.length) ^ u64::from(packet.flags) << 24;
-    let (id, more) = if told_apart(packet) {
+    let (id, more) = if has_distinct_id(packet) {
         (u64::from(packet.ip_id.unwrap_or(0)), 0)
     } else {
         let window = u64::from(packet.window) << 16;

@@ -6,19 +6,19 @@ use crate::packet::{ACK, FIN, RST, SYN};
 
 /// Who sent: the client, who opened the connection, or the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum ConnectionSide {
     /// Who opened.
     Client,
     /// Who was asked.
     Server,
 }
 
-impl Side {
+impl ConnectionSide {
     /// The other one.
-    pub const fn peer(self) -> Side {
+    pub const fn peer(self) -> ConnectionSide {
         match self {
-            Side::Client => Side::Server,
-            Side::Server => Side::Client,
+            ConnectionSide::Client => ConnectionSide::Server,
+            ConnectionSide::Server => ConnectionSide::Client,
         }
     }
 
@@ -41,7 +41,7 @@ pub const PROBE: u8 = 16;
 
 /// A packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Event {
+pub struct PacketEvent {
     /// Nanoseconds since the capture began.
     pub time_ns: i64,
     /// Offset of its first payload byte.
@@ -61,11 +61,11 @@ pub struct Event {
     marks: u8,
 }
 
-impl Event {
+impl PacketEvent {
     /// Fills in who sent it.
-    pub fn from(side: Side) -> Event {
-        let marks = if side == Side::Server { SERVER } else { 0 };
-        Event {
+    pub fn from(side: ConnectionSide) -> PacketEvent {
+        let marks = if side == ConnectionSide::Server { SERVER } else { 0 };
+        PacketEvent {
             time_ns: 0,
             seq: 0,
             ack: 0,
@@ -80,13 +80,13 @@ impl Event {
 
     /// Who sent it.
     #[inline]
-    pub fn side(&self) -> Side {
-        if self.marks & SERVER == 0 { Side::Client } else { Side::Server }
+    pub fn side(&self) -> ConnectionSide {
+        if self.marks & SERVER == 0 { ConnectionSide::Client } else { ConnectionSide::Server }
     }
 
     /// Whether a mark is set.
     #[inline]
-    pub fn is(&self, mark: u8) -> bool {
+    pub fn has_mark(&self, mark: u8) -> bool {
         self.marks & mark != 0
     }
 
@@ -97,19 +97,19 @@ impl Event {
 
     /// Whether it acknowledges.
     #[inline]
-    pub fn acks(&self) -> bool {
+    pub fn has_ack(&self) -> bool {
         self.flags & (ACK | RST) == ACK
     }
 
     /// Whether it opens.
     #[inline]
-    pub fn opens(&self) -> bool {
+    pub fn is_syn(&self) -> bool {
         self.flags & SYN != 0
     }
 
     /// Whether it closes its direction.
     #[inline]
-    pub fn closes(&self) -> bool {
+    pub fn is_fin(&self) -> bool {
         self.flags & FIN != 0
     }
 
@@ -121,15 +121,15 @@ impl Event {
 
     /// Whether it carries payload that was not seen before.
     #[inline]
-    pub fn brings(&self) -> bool {
+    pub fn has_new_data(&self) -> bool {
         self.length > 0 && self.marks & (REPEAT | PROBE) == 0
     }
 
     /// Whether it carries payload again that was seen before.
     #[inline]
-    pub fn repeats(&self) -> bool {
+    pub fn is_retransmission(&self) -> bool {
         self.length > 0 && self.marks & REPEAT != 0 && self.marks & PROBE == 0
     }
 }
 
-const _: () = assert!(size_of::<Event>() == 40);
+const _: () = assert!(size_of::<PacketEvent>() == 40);

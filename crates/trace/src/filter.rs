@@ -5,11 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;
 
 use crate::address;
-use crate::packet::{Endpoint, Packet};
+use crate::packet::{TcpEndpoint, TcpPacket};
 
 /// A filter; empty: everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct CaptureFilter {
     ends: Vec<(Option<[u8; 16]>, Option<u16>)>,
     /// One of each must be among a packet's two.
     groups: Vec<Vec<([u8; 16], u16)>>,
@@ -23,14 +23,14 @@ pub struct Filter {
     "`{found}` is no filter; expected `host=ADDRESS`, `port=NUMBER`, `end=ADDRESS:PORT`, `from=SECONDS`, `to=SECONDS` \
      or `pool=NAME`"
 )]
-pub struct BadFilter {
+pub struct FilterError {
     found: String,
 }
 
-impl Filter {
+impl CaptureFilter {
     /// Adds a condition such as `port=80`. Ends must all be among a packet's two.
-    pub fn add(&mut self, text: &str) -> Result<(), BadFilter> {
-        let bad = || BadFilter { found: text.to_owned() };
+    pub fn add(&mut self, text: &str) -> Result<(), FilterError> {
+        let bad = || FilterError { found: text.to_owned() };
         let (key, value) = text.split_once('=').ok_or_else(bad)?;
         let nanoseconds = |value: &str| {
             let seconds: f64 = value.parse().map_err(|_| bad())?;
@@ -65,17 +65,17 @@ impl Filter {
 
     /// Whether a packet passes.
     #[inline]
-    pub fn passes(&self, packet: &Packet<'_>) -> bool {
-        *self == Filter::default() || self.judge(packet)
+    pub fn accepts(&self, packet: &TcpPacket<'_>) -> bool {
+        *self == CaptureFilter::default() || self.matches_packet(packet)
     }
 
-    fn judge(&self, packet: &Packet<'_>) -> bool {
-        let is = |end: &Endpoint, (address, port): &(Option<[u8; 16]>, Option<u16>)| {
+    fn matches_packet(&self, packet: &TcpPacket<'_>) -> bool {
+        let is = |end: &TcpEndpoint, (address, port): &(Option<[u8; 16]>, Option<u16>)| {
             address.is_none_or(|address| address == end.address)
                 && port.is_none_or(|port| port == end.port)
         };
         let is_one = |group: &Vec<([u8; 16], u16)>| {
-            let has = |end: &Endpoint| group.contains(&(end.address, end.port));
+            let has = |end: &TcpEndpoint| group.contains(&(end.address, end.port));
             has(&packet.source) || has(&packet.destination)
         };
         let time_ns = packet.time_ns;
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn filters_are_read_or_refused_with_what_is_expected() {
-        let mut filter = Filter::default();
+        let mut filter = CaptureFilter::default();
         for text in ["port=80", "host=10.0.0.1", "end=[2001:db8::1]:443", "from=1.5", "to=9"] {
             filter.add(text).unwrap();
         }

@@ -10,40 +10,40 @@ mod pcapng;
 
 use std::io::Read;
 
-use blocks::Blocks;
-use pcap::Pcap;
-use pcapng::Pcapng;
+use blocks::BlockReader;
+use pcap::PcapReader;
+use pcapng::PcapngReader;
 
 pub use blocks::MAX_RECORD;
-pub use frame::{Damage, Frame};
+pub use frame::{CaptureDamage, CapturedFrame};
 
 /// An opened capture.
-pub struct Capture<R> {
-    blocks: Blocks<R>,
-    format: Format,
+pub struct CaptureReader<R> {
+    blocks: BlockReader<R>,
+    format: CaptureFormat,
 }
 
-enum Format {
-    Pcap(Pcap),
-    Pcapng(Box<Pcapng>),
+enum CaptureFormat {
+    Pcap(PcapReader),
+    Pcapng(Box<PcapngReader>),
 }
 
-impl<R: Read> Capture<R> {
+impl<R: Read> CaptureReader<R> {
     /// Recognizes the file by its first bytes.
-    pub fn open(from: R) -> Result<Capture<R>, Damage> {
-        let mut blocks = Blocks::open(from)?;
-        let format = match Pcap::open(&mut blocks)? {
-            Some(pcap) => Format::Pcap(pcap),
-            None => Format::Pcapng(Box::new(Pcapng::open(&mut blocks)?)),
+    pub fn open(from: R) -> Result<CaptureReader<R>, CaptureDamage> {
+        let mut blocks = BlockReader::open(from)?;
+        let format = match PcapReader::open(&mut blocks)? {
+            Some(pcap) => CaptureFormat::Pcap(pcap),
+            None => CaptureFormat::Pcapng(Box::new(PcapngReader::open(&mut blocks)?)),
         };
-        Ok(Capture { blocks, format })
+        Ok(CaptureReader { blocks, format })
     }
 
     /// The next frame; `None` at the file's end.
-    pub fn frame(&mut self) -> Result<Option<Frame<'_>>, Damage> {
+    pub fn frame(&mut self) -> Result<Option<CapturedFrame<'_>>, CaptureDamage> {
         match &mut self.format {
-            Format::Pcap(pcap) => pcap.next(&mut self.blocks),
-            Format::Pcapng(pcapng) => pcapng.next(&mut self.blocks),
+            CaptureFormat::Pcap(pcap) => pcap.next(&mut self.blocks),
+            CaptureFormat::Pcapng(pcapng) => pcapng.next(&mut self.blocks),
         }
     }
 
@@ -55,21 +55,21 @@ impl<R: Read> Capture<R> {
     /// Packets that the capturing program says it lost.
     pub fn drops(&self) -> u64 {
         match &self.format {
-            Format::Pcap(_) => 0,
-            Format::Pcapng(pcapng) => pcapng.drops(),
+            CaptureFormat::Pcap(_) => 0,
+            CaptureFormat::Pcapng(pcapng) => pcapng.drops(),
         }
     }
 
     /// The most bytes that were kept of a packet, as the file says; 0: no limit.
     pub fn snaplen(&self) -> u32 {
         match &self.format {
-            Format::Pcap(pcap) => pcap.snaplen(),
-            Format::Pcapng(pcapng) => pcapng.snaplen(),
+            CaptureFormat::Pcap(pcap) => pcap.snaplen(),
+            CaptureFormat::Pcapng(pcapng) => pcapng.snaplen(),
         }
     }
 }
 
-impl<R> std::fmt::Debug for Capture<R> {
+impl<R> std::fmt::Debug for CaptureReader<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Capture").finish_non_exhaustive()
     }

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::report::number::rounded;
-use crate::report::{Connection, Owners, Report, TransactionReport};
+use crate::report::{ConnectionReport, TimeOwners, TraceReport, TransactionReport};
 
 /// A joined story.
 #[derive(Clone, Debug, Serialize)]
-pub struct Joined {
+pub struct JoinedReport {
     /// `steelyard.trace-joined/1`.
     pub schema: &'static str,
     /// Files of the client's side.
@@ -26,7 +26,7 @@ pub struct Joined {
     /// Seconds of all joined transactions.
     pub total_seconds: f64,
     /// Whose they were.
-    pub owners: Owners,
+    pub owners: TimeOwners,
     /// Each joined transaction, the slowest first.
     pub transactions: Vec<JoinedTransaction>,
 }
@@ -43,7 +43,7 @@ pub struct JoinedTransaction {
     /// What the user waited.
     pub total_seconds: f64,
     /// Whose time it was.
-    pub owners: Owners,
+    pub owners: TimeOwners,
     /// Number of the connection in front.
     pub front_connection: u32,
     /// Number of the connection behind.
@@ -55,24 +55,24 @@ pub struct JoinedTransaction {
 }
 
 /// The most transactions that are told of.
-const MAX_TOLD: usize = 1_000;
+const MAX_REPORTED: usize = 1_000;
 
-struct Behind<'a> {
+struct BackExchange<'a> {
     start: f64,
-    connection: &'a Connection,
+    connection: &'a ConnectionReport,
     transaction: &'a TransactionReport,
-    used: bool,
+    matched: bool,
 }
 
 /// Joins. Both may be the same: a capture of both sides.
-pub fn join(front: &Report, back: &Report) -> Joined {
+pub fn join_reports(front: &TraceReport, back: &TraceReport) -> JoinedReport {
     let shift = back.capture.start_epoch_seconds - front.capture.start_epoch_seconds;
-    let mut behind: Vec<Behind<'_>> = exchanges(back)
-        .map(|(connection, transaction)| Behind {
+    let mut behind: Vec<BackExchange<'_>> = exchanges(back)
+        .map(|(connection, transaction)| BackExchange {
             start: transaction.start_seconds + shift,
             connection,
             transaction,
-            used: false,
+            matched: false,
         })
         .collect();
     behind.sort_by(|a, b| a.start.total_cmp(&b.start));
@@ -82,17 +82,17 @@ pub fn join(front: &Report, back: &Report) -> Joined {
     // Of one capture a request behind is one in front too: it begins later, and is known by then.
     let same = std::ptr::eq(front, back);
     let mut used: BTreeSet<(u32, u64)> = BTreeSet::new();
-    let key = |connection: &Connection, transaction: &TransactionReport| {
+    let key = |connection: &ConnectionReport, transaction: &TransactionReport| {
         (connection.number, transaction.start_seconds.to_bits())
     };
     for (connection, transaction) in asked {
         if same && used.contains(&key(connection, transaction)) {
             continue;
         }
-        match partner((connection, transaction), &mut behind) {
+        match find_partner((connection, transaction), &mut behind) {
             Some(found) => {
                 used.insert(key(found.connection, found.transaction));
-                transactions.push(one(connection, transaction, found));
+                transactions.push(join_transaction(connection, transaction, found));
             }
             None => alone.push(connection.number),
         }
@@ -101,15 +101,15 @@ pub fn join(front: &Report, back: &Report) -> Joined {
     let unmatched = alone.iter().filter(|number| !is_behind(number)).count();
     transactions.sort_by(|a, b| b.total_seconds.total_cmp(&a.total_seconds));
     let sum = |get: fn(&JoinedTransaction) -> f64| transactions.iter().map(get).sum::<f64>();
-    let owners = Owners {
+    let owners = TimeOwners {
         client: sum(|t| t.owners.client),
         network: sum(|t| t.owners.network),
         server: sum(|t| t.owners.server),
         balancer: sum(|t| t.owners.balancer),
     };
     let total_seconds = sum(|t| t.total_seconds);
-    transactions.truncate(MAX_TOLD);
-    Joined {
+    transactions.truncate(MAX_REPORTED);
+    JoinedReport {
         schema: "steelyard.trace-joined/1",
         front: front.files.clone(),
         back: back.files.clone(),
@@ -120,32 +120,38 @@ pub fn join(front: &Report, back: &Report) -> Joined {
     }
 }
 
-fn exchanges(report: &Report) -> impl Iterator<Item = (&Connection, &TransactionReport)> {
+fn exchanges(
+    report: &TraceReport,
+) -> impl Iterator<Item = (&ConnectionReport, &TransactionReport)> {
     let all = report.connections.iter();
     let of = |connection| move |transaction| (connection, transaction);
     all.flat_map(move |connection| connection.transactions.iter().map(of(connection)))
         .filter(|(_, transaction)| transaction.kind == "exchange" && transaction.response.is_some())
 }
 
-fn partner<'a, 'b>(
-    (connection, front): (&Connection, &TransactionReport),
-    behind: &'b mut [Behind<'a>],
-) -> Option<&'b Behind<'a>> {
+fn find_partner<'a, 'b>(
+    (connection, front): (&ConnectionReport, &TransactionReport),
+    behind: &'b mut [BackExchange<'a>],
+) -> Option<&'b BackExchange<'a>> {
     let until = front.start_seconds + front.total_seconds;
     let first = behind.partition_point(|one| one.start < front.start_seconds);
-    let asked = |of: &Connection| (of.server.address.clone(), of.server.port);
+    let asked = |of: &ConnectionReport| (of.server.address.clone(), of.server.port);
     let here = asked(connection);
-    let fits = |one: &&mut Behind<'_>| {
+    let fits = |one: &&mut BackExchange<'_>| {
         let same_words = one.transaction.title == front.title || front.title.is_none();
-        !one.used && same_words && asked(one.connection) != here
+        !one.matched && same_words && asked(one.connection) != here
     };
     let within = behind[first..].iter_mut().take_while(|one| one.start <= until);
     let found = within.into_iter().find(fits)?;
-    found.used = true;
+    found.matched = true;
     Some(found)
 }
 
-fn one(connection: &Connection, front: &TransactionReport, back: &Behind<'_>) -> JoinedTransaction {
+fn join_transaction(
+    connection: &ConnectionReport,
+    front: &TransactionReport,
+    back: &BackExchange<'_>,
+) -> JoinedTransaction {
     let behind = back.transaction;
     let near = connection.rtt_server_s.unwrap_or(0.0);
     let answer = |of: &TransactionReport, start: f64| {
@@ -175,13 +181,13 @@ fn one(connection: &Connection, front: &TransactionReport, back: &Behind<'_>) ->
         .sum();
     let late = behind.response.as_ref().map_or(0.0, |phase| phase.seconds).min(starved);
     let of_server = (front.owners.server - front.server_seconds - late).max(0.0);
-    let owners = Owners {
+    let owners = TimeOwners {
         client: front.owners.client,
         network: front.owners.network + network,
         server: server + late,
         balancer: before + after + of_server,
     };
-    let rounded_owners = Owners {
+    let rounded_owners = TimeOwners {
         client: rounded(owners.client, 9),
         network: rounded(owners.network, 9),
         server: rounded(owners.server, 9),

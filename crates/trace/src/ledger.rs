@@ -1,36 +1,36 @@
 //! What was found of a connection so far, when it is judged in pieces: sums, and the transactions worth showing.
 
+use crate::attribution::path::PathTiming;
+use crate::attribution::scale::{ScaleOverrides, WindowScale};
+use crate::attribution::transaction::TracedTransaction;
+use crate::attribution::window_flag::WindowFlag;
+use crate::attribution::{ConnectionAttribution, attribute_connection};
 use crate::conversation::Conversation;
-use crate::event::Side;
-use crate::judge::flag::Flag;
-use crate::judge::path::Path;
-use crate::judge::scale::{Scale, Wishes};
-use crate::judge::transaction::Transaction;
-use crate::judge::{Judged, judge};
-use crate::tally::Tally;
+use crate::event::ConnectionSide;
+use crate::limit_tally::LimitTally;
 
 /// Transactions of a connection that are kept; the slowest are.
-pub const MAX_KEPT: usize = 512;
+pub const MAX_TRANSACTIONS: usize = 512;
 /// Transactions of all connections together that are told of; while reading twice as many are kept.
-pub const MAX_TOLD: usize = 20_000;
+pub const MAX_REPORTED: usize = 20_000;
 
 /// Findings of one connection.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct ConnectionLedger {
     /// Number of the connection, from 1.
     pub number: u32,
     /// Sums over all its transactions.
-    pub tally: Tally,
+    pub tally: LimitTally,
     /// Transactions that are kept, in order of time.
-    pub kept: Vec<Transaction>,
+    pub transactions: Vec<TracedTransaction>,
     /// Those that are not.
     pub left_out: u64,
     /// Windows that contradict what was announced.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<WindowFlag>,
     /// Round trips, by the last piece, without samples.
-    pub path: Path,
+    pub path: PathTiming,
     /// Window scales of both sides, by the last piece.
-    pub scales: Option<[Scale; 2]>,
+    pub scales: Option<[WindowScale; 2]>,
     /// Segment sizes.
     pub segments: [u32; 2],
     /// Most in flight in the sender's view.
@@ -38,45 +38,50 @@ pub struct Ledger {
     /// Whether requests overlap.
     pub multiplexed: bool,
     /// Pieces so far.
-    pub pieces: u32,
+    pub attributions: u32,
 }
 
 /// How much of a connection to judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum AnalysisExtent {
     /// All of it; it is over.
     All,
     /// What is complete; its packets are freed.
     Complete,
 }
 
-impl Ledger {
+impl ConnectionLedger {
     /// Judges what a connection has kept and frees it.
-    pub fn take(&mut self, conversation: &mut Conversation, extent: Extent, wishes: &Wishes) {
-        let mut judged = judge(conversation, wishes, self.pieces > 0, false);
-        self.pieces += 1;
+    pub fn attribute_pending(
+        &mut self,
+        conversation: &mut Conversation,
+        extent: AnalysisExtent,
+        wishes: &ScaleOverrides,
+    ) {
+        let mut judged = attribute_connection(conversation, wishes, self.attributions > 0, false);
+        self.attributions += 1;
         let mut open = None;
-        if extent == Extent::Complete {
+        if extent == AnalysisExtent::Complete {
             let most = conversation.events.len() / 2;
             open = judged.transactions.pop();
-            let first = open.as_ref().map(|t| conversation.place_of(t.request.numbers.0));
+            let first = open.as_ref().map(|t| conversation.index_of(t.request.numbers.0));
             if first.is_none_or(|first| first < most) {
                 // One message fills all of what may be kept: what there is of it is judged now.
                 judged.transactions.extend(open.take());
             }
         }
         conversation.shortest_ns = judged.path.firm_ns();
-        self.enter(judged);
-        let from = open.map(|open| conversation.place_of(open.request.numbers.0));
-        conversation.free(from.unwrap_or(usize::MAX));
+        self.add_attribution(judged);
+        let from = open.map(|open| conversation.index_of(open.request.numbers.0));
+        conversation.free_before(from.unwrap_or(usize::MAX));
     }
 
-    fn enter(&mut self, judged: Judged) {
+    fn add_attribution(&mut self, judged: ConnectionAttribution) {
         for transaction in judged.transactions {
             self.tally.add(&transaction, self.number);
-            self.kept.push(transaction);
+            self.transactions.push(transaction);
         }
-        self.left_out += shorten(&mut self.kept, MAX_KEPT);
+        self.left_out += keep_slowest(&mut self.transactions, MAX_TRANSACTIONS);
         for flag in judged.flags {
             if self.flags.iter().all(|known| known.side != flag.side) {
                 self.flags.push(flag);
@@ -85,7 +90,7 @@ impl Ledger {
         self.scales = Some(judged.scales);
         self.segments = judged.segments;
         self.multiplexed |= judged.multiplexed;
-        for side in [Side::Client, Side::Server] {
+        for side in [ConnectionSide::Client, ConnectionSide::Server] {
             let most = &mut self.max_in_flight[side.index()];
             *most = (*most).max(judged.max_in_flight[side.index()]);
         }
@@ -94,11 +99,11 @@ impl Ledger {
 }
 
 /// Leaves the slowest `most`, in their order, and says how many went.
-pub fn shorten(kept: &mut Vec<Transaction>, most: usize) -> u64 {
+pub fn keep_slowest(kept: &mut Vec<TracedTransaction>, most: usize) -> u64 {
     if kept.len() <= most {
         return 0;
     }
-    let mut totals: Vec<i64> = kept.iter().map(Transaction::total_ns).collect();
+    let mut totals: Vec<i64> = kept.iter().map(TracedTransaction::total_ns).collect();
     let at = totals.len() - most / 2;
     let bound = *totals.select_nth_unstable(at).1;
     let before = kept.len();
@@ -108,26 +113,28 @@ pub fn shorten(kept: &mut Vec<Transaction>, most: usize) -> u64 {
 }
 
 /// Leaves the slowest `most` of all connections together; of those that took equally long, the first.
-pub fn shorten_all(connections: &mut [(Conversation, Ledger)], most: usize) {
-    let all = connections.iter().flat_map(|(_, ledger)| &ledger.kept);
-    let Some((bound, mut equal)) = slowest(all.map(Transaction::total_ns).collect(), most) else {
+pub fn keep_slowest_overall(connections: &mut [(Conversation, ConnectionLedger)], most: usize) {
+    let all = connections.iter().flat_map(|(_, ledger)| &ledger.transactions);
+    let Some((bound, mut equal)) =
+        slowest_threshold(all.map(TracedTransaction::total_ns).collect(), most)
+    else {
         return;
     };
     for (_, ledger) in connections {
-        let before = ledger.kept.len();
-        ledger.kept.retain(|transaction| {
+        let before = ledger.transactions.len();
+        ledger.transactions.retain(|transaction| {
             let ns = transaction.total_ns();
             let stays = ns > bound || (ns == bound && equal > 0);
             equal -= usize::from(stays && ns == bound);
             stays
         });
-        ledger.kept.shrink_to_fit();
-        ledger.left_out += (before - ledger.kept.len()) as u64;
+        ledger.transactions.shrink_to_fit();
+        ledger.left_out += (before - ledger.transactions.len()) as u64;
     }
 }
 
 /// The least of the `most` largest, and how many of exactly that are among them; `None`: there are no more than those.
-fn slowest(mut totals: Vec<i64>, most: usize) -> Option<(i64, usize)> {
+fn slowest_threshold(mut totals: Vec<i64>, most: usize) -> Option<(i64, usize)> {
     let more = totals.len().checked_sub(most).filter(|more| *more > 0)?;
     if most == 0 {
         return Some((i64::MAX, 0));
@@ -142,11 +149,11 @@ mod tests {
 
     #[test]
     fn exactly_so_many_stay_also_where_all_are_alike() {
-        assert_eq!(slowest(vec![4, 1, 3, 2], 2), Some((3, 1)));
-        assert_eq!(slowest(vec![5; 9], 2), Some((5, 2)));
-        assert_eq!(slowest(vec![1, 5, 5, 5, 9], 3), Some((5, 2)));
-        assert_eq!(slowest(vec![1, 2], 0), Some((i64::MAX, 0)));
-        assert_eq!(slowest(vec![1, 2], 2), None);
-        assert_eq!(slowest(Vec::new(), 2), None);
+        assert_eq!(slowest_threshold(vec![4, 1, 3, 2], 2), Some((3, 1)));
+        assert_eq!(slowest_threshold(vec![5; 9], 2), Some((5, 2)));
+        assert_eq!(slowest_threshold(vec![1, 5, 5, 5, 9], 3), Some((5, 2)));
+        assert_eq!(slowest_threshold(vec![1, 2], 0), Some((i64::MAX, 0)));
+        assert_eq!(slowest_threshold(vec![1, 2], 2), None);
+        assert_eq!(slowest_threshold(Vec::new(), 2), None);
     }
 }

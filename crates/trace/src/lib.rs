@@ -5,30 +5,30 @@
 
 pub mod address;
 pub mod analysis;
+pub mod attribution;
 pub mod compare;
-pub mod compose;
 pub mod conversation;
+pub mod diagnosis;
 pub mod direction;
 pub mod duplicate;
 pub mod event;
 pub mod filter;
+pub mod ingest;
 pub mod input;
 pub mod join;
-pub mod judge;
 pub mod ledger;
+pub mod limit_tally;
 pub mod link;
 pub mod output;
 pub mod packet;
+pub mod payload;
 pub mod render;
 pub mod report;
-pub mod run;
+pub mod report_builder;
 pub mod scene;
 pub mod sentence;
-pub mod talk;
-pub mod tally;
-pub mod verdict;
 
 mod bytes;
+mod connection_table;
 mod ranges;
-mod stamps;
-mod table;
+mod tcp_timestamps;

@@ -9,98 +9,102 @@ mod layer;
 mod tags;
 
 use crate::bytes::{u16_at, u32_at};
-use crate::input::Frame;
-use crate::packet::Carried;
-use ip::Inside;
-use layer::Layer;
-use tags::Path;
+use crate::input::CapturedFrame;
+use crate::packet::IpSegment;
+use ip::IpPayload;
+use layer::FrameLayer;
+use tags::PathTags;
 
-pub use layer::Other;
+pub use layer::NonTcpFrame;
 
 /// Layers that are peeled before giving up: tags, labels and tunnels together.
 const MAX_LAYERS: usize = 24;
 
 /// The TCP packet in a frame.
 #[inline]
-pub fn find<'a>(frame: &Frame<'a>) -> Result<Carried<'a>, Other> {
-    let (mut layer, skip) = first(frame)?;
-    let mut bytes = frame.bytes.get(skip..).ok_or(Other::Broken)?;
+pub fn find_tcp<'a>(frame: &CapturedFrame<'a>) -> Result<IpSegment<'a>, NonTcpFrame> {
+    let (mut layer, skip) = first_layer(frame)?;
+    let mut bytes = frame.bytes.get(skip..).ok_or(NonTcpFrame::Broken)?;
     // What is left of the packet on the wire; only used where IP does not say.
     let mut wire = (frame.original_len as usize).max(frame.bytes.len()).saturating_sub(skip);
-    let mut path = Path::default();
+    let mut path = PathTags::default();
     for _ in 0..MAX_LAYERS {
         let skip;
         (layer, skip) = match layer {
-            Layer::Ethernet => (Layer::Type(u16_at(bytes, 12, true)), 14),
-            Layer::Type(number) => typed(number, bytes, &mut path)?,
-            Layer::Gre => gre(bytes, &mut path)?,
-            Layer::Ip => match ip::read(bytes, wire, &mut path)? {
-                Inside::Tcp(carried) => return Ok(carried),
-                Inside::Tunnel(layer, skip) => (layer, skip),
+            FrameLayer::Ethernet => (FrameLayer::Type(u16_at(bytes, 12, true)), 14),
+            FrameLayer::Type(number) => ethertype_layer(number, bytes, &mut path)?,
+            FrameLayer::Gre => gre_layer(bytes, &mut path)?,
+            FrameLayer::Ip => match ip::parse_ip(bytes, wire, &mut path)? {
+                IpPayload::Tcp(carried) => return Ok(carried),
+                IpPayload::Tunnel(layer, skip) => (layer, skip),
             },
         };
-        bytes = bytes.get(skip..).ok_or(Other::Broken)?;
+        bytes = bytes.get(skip..).ok_or(NonTcpFrame::Broken)?;
         wire = wire.saturating_sub(skip);
     }
-    Err(Other::TooDeep)
+    Err(NonTcpFrame::TooDeep)
 }
 
 /// What a frame begins with, and how many bytes of link header come before it.
 #[inline]
-fn first(frame: &Frame<'_>) -> Result<(Layer, usize), Other> {
+fn first_layer(frame: &CapturedFrame<'_>) -> Result<(FrameLayer, usize), NonTcpFrame> {
     let bytes = frame.bytes;
     Ok(match frame.link {
-        1 => (Layer::Ethernet, 0),
+        1 => (FrameLayer::Ethernet, 0),
         // Raw IP, under its several numbers.
-        12 | 14 | 101 | 228 | 229 => (Layer::Ip, 0),
+        12 | 14 | 101 | 228 | 229 => (FrameLayer::Ip, 0),
         // Loopback: four bytes that say which family, in the byte order of some machine.
-        0 | 108 => (Layer::Ip, 4),
-        113 => (Layer::Type(u16_at(bytes, 14, true)), 16),
-        276 => (Layer::Type(u16_at(bytes, 0, true)), 20),
-        other => return Err(Other::Link(other)),
+        0 | 108 => (FrameLayer::Ip, 4),
+        113 => (FrameLayer::Type(u16_at(bytes, 14, true)), 16),
+        276 => (FrameLayer::Type(u16_at(bytes, 0, true)), 20),
+        other => return Err(NonTcpFrame::Link(other)),
     })
 }
 
 /// The layer behind the type of an Ethernet frame.
-fn typed(number: u16, bytes: &[u8], path: &mut Path) -> Result<(Layer, usize), Other> {
+fn ethertype_layer(
+    number: u16,
+    bytes: &[u8],
+    path: &mut PathTags,
+) -> Result<(FrameLayer, usize), NonTcpFrame> {
     match number {
-        0x0800 | 0x86dd => Ok((Layer::Ip, 0)),
+        0x0800 | 0x86dd => Ok((FrameLayer::Ip, 0)),
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
             path.add(tags::VLAN, u64::from(u16_at(bytes, 0, true) & 0x0fff));
-            Ok((Layer::Type(u16_at(bytes, 2, true)), 4))
+            Ok((FrameLayer::Type(u16_at(bytes, 2, true)), 4))
         }
         // PPPoE session (RFC 2516): version, code 0, session, length; then the PPP protocol.
         0x8864 => {
             path.add(tags::PPPOE, u64::from(u16_at(bytes, 2, true)));
             match u16_at(bytes, 6, true) {
-                0x0021 | 0x0057 => Ok((Layer::Ip, 8)),
-                _ => Err(Other::NotIp),
+                0x0021 | 0x0057 => Ok((FrameLayer::Ip, 8)),
+                _ => Err(NonTcpFrame::NotIp),
             }
         }
-        0x8847 | 0x8848 => labels(bytes),
+        0x8847 | 0x8848 => mpls_layer(bytes),
         // Ethernet bridged in GRE.
-        0x6558 => Ok((Layer::Ethernet, 0)),
-        _ => Err(Other::NotIp),
+        0x6558 => Ok((FrameLayer::Ethernet, 0)),
+        _ => Err(NonTcpFrame::NotIp),
     }
 }
 
 /// A stack of MPLS labels (RFC 3032): what follows it is told by its first half-byte.
-fn labels(bytes: &[u8]) -> Result<(Layer, usize), Other> {
+fn mpls_layer(bytes: &[u8]) -> Result<(FrameLayer, usize), NonTcpFrame> {
     let bottom = bytes.chunks_exact(4).take(MAX_LAYERS).position(|label| label[2] & 1 == 1);
-    let skip = bottom.ok_or(Other::Broken)? * 4 + 4;
+    let skip = bottom.ok_or(NonTcpFrame::Broken)? * 4 + 4;
     match bytes.get(skip).map(|byte| byte >> 4) {
-        Some(4 | 6) => Ok((Layer::Ip, skip)),
+        Some(4 | 6) => Ok((FrameLayer::Ip, skip)),
         // A control word (RFC 4385) before a bridged frame.
-        Some(0) => Ok((Layer::Ethernet, skip + 4)),
-        _ => Err(Other::NotIp),
+        Some(0) => Ok((FrameLayer::Ethernet, skip + 4)),
+        _ => Err(NonTcpFrame::NotIp),
     }
 }
 
 /// GRE (RFC 2784, RFC 2890), without source routes.
-fn gre(bytes: &[u8], path: &mut Path) -> Result<(Layer, usize), Other> {
+fn gre_layer(bytes: &[u8], path: &mut PathTags) -> Result<(FrameLayer, usize), NonTcpFrame> {
     let flags = u16_at(bytes, 0, true);
     if bytes.len() < 4 || flags & 0x4007 != 0 {
-        return Err(if bytes.len() < 4 { Other::Broken } else { Other::NotTcp });
+        return Err(if bytes.len() < 4 { NonTcpFrame::Broken } else { NonTcpFrame::NotTcp });
     }
     let mut skip = 4;
     if flags & 0x8000 != 0 {
@@ -113,7 +117,7 @@ fn gre(bytes: &[u8], path: &mut Path) -> Result<(Layer, usize), Other> {
     if flags & 0x1000 != 0 {
         skip += 4;
     }
-    Ok((Layer::Type(u16_at(bytes, 2, true)), skip))
+    Ok((FrameLayer::Type(u16_at(bytes, 2, true)), skip))
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const OPTION_RESOLUTION: u16 = 9;
 
 /// One packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct OutputPacket<'a> {
     /// When it passed, nanoseconds since 1970.
     pub at_ns: u64,
     /// From its IP header on; perhaps less than there was.
@@ -37,35 +37,35 @@ pub struct Packet<'a> {
 
 /// A file that is being written.
 #[derive(Debug)]
-pub struct Pcapng<W> {
+pub struct PcapngWriter<W> {
     to: W,
     written: u64,
     block: Vec<u8>,
 }
 
-impl<W: Write> Pcapng<W> {
+impl<W: Write> PcapngWriter<W> {
     /// Begins the file. `comment`: what it is; `snaplen`: most bytes of a packet that are kept, 0 for all.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn begin(to: W, comment: &str, snaplen: u32) -> io::Result<Pcapng<W>> {
-        let mut file = Pcapng { to, written: 0, block: Vec::new() };
+    pub fn begin(to: W, comment: &str, snaplen: u32) -> io::Result<PcapngWriter<W>> {
+        let mut file = PcapngWriter { to, written: 0, block: Vec::new() };
         let mut body = ORDER.to_le_bytes().to_vec();
         body.extend([1, 0, 0, 0]);
         // The section's length is not said: it is written as it comes.
         body.extend(u64::MAX.to_le_bytes());
-        option(&mut body, OPTION_COMMENT, cut(comment).as_bytes());
-        option(&mut body, OPTION_APPLICATION, b"steelyard");
-        end(&mut body);
-        file.block(SECTION, &body)?;
+        write_option(&mut body, OPTION_COMMENT, truncate_comment(comment).as_bytes());
+        write_option(&mut body, OPTION_APPLICATION, b"steelyard");
+        write_option_end(&mut body);
+        file.write_block(SECTION, &body)?;
         let mut body = RAW.to_le_bytes().to_vec();
         body.extend([0, 0]);
         body.extend(snaplen.to_le_bytes());
-        option(&mut body, OPTION_NAME, b"any");
+        write_option(&mut body, OPTION_NAME, b"any");
         // Nanoseconds.
-        option(&mut body, OPTION_RESOLUTION, &[9]);
-        end(&mut body);
-        file.block(INTERFACE, &body)?;
+        write_option(&mut body, OPTION_RESOLUTION, &[9]);
+        write_option_end(&mut body);
+        file.write_block(INTERFACE, &body)?;
         Ok(file)
     }
 
@@ -73,7 +73,7 @@ impl<W: Write> Pcapng<W> {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn packet(&mut self, packet: &Packet<'_>) -> io::Result<()> {
+    pub fn write_packet(&mut self, packet: &OutputPacket<'_>) -> io::Result<()> {
         let kept = u32::try_from(packet.bytes.len()).unwrap_or(u32::MAX);
         let mut body = Vec::with_capacity(packet.bytes.len() + 64);
         body.extend(0u32.to_le_bytes());
@@ -82,12 +82,12 @@ impl<W: Write> Pcapng<W> {
         body.extend(kept.to_le_bytes());
         body.extend(packet.original.max(kept).to_le_bytes());
         body.extend_from_slice(packet.bytes);
-        pad(&mut body);
+        pad_to_four(&mut body);
         if !packet.comment.is_empty() {
-            option(&mut body, OPTION_COMMENT, cut(packet.comment).as_bytes());
-            end(&mut body);
+            write_option(&mut body, OPTION_COMMENT, truncate_comment(packet.comment).as_bytes());
+            write_option_end(&mut body);
         }
-        self.block(ENHANCED, &body)
+        self.write_block(ENHANCED, &body)
     }
 
     /// Ends the file; `drops`: packets that the kernel could not hand over.
@@ -98,9 +98,9 @@ impl<W: Write> Pcapng<W> {
         let mut body = 0u32.to_le_bytes().to_vec();
         body.extend(((at_ns >> 32) as u32).to_le_bytes());
         body.extend((at_ns as u32).to_le_bytes());
-        option(&mut body, OPTION_DROPS, &drops.to_le_bytes());
-        end(&mut body);
-        self.block(STATISTICS, &body)?;
+        write_option(&mut body, OPTION_DROPS, &drops.to_le_bytes());
+        write_option_end(&mut body);
+        self.write_block(STATISTICS, &body)?;
         self.to.flush()?;
         Ok(self.to)
     }
@@ -110,7 +110,7 @@ impl<W: Write> Pcapng<W> {
         self.written
     }
 
-    fn block(&mut self, kind: u32, body: &[u8]) -> io::Result<()> {
+    fn write_block(&mut self, kind: u32, body: &[u8]) -> io::Result<()> {
         let length = u32::try_from(body.len() + 12).unwrap_or(u32::MAX).to_le_bytes();
         self.block.clear();
         self.block.extend(kind.to_le_bytes());
@@ -123,7 +123,7 @@ impl<W: Write> Pcapng<W> {
 }
 
 /// The comment of a file's first section, as `begin` writes it; `None`: these bytes do not begin with one.
-pub fn comment(bytes: &[u8]) -> Option<String> {
+pub fn read_comment(bytes: &[u8]) -> Option<String> {
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if word(0)? != SECTION || word(8)? != ORDER {
         return None;
@@ -134,23 +134,23 @@ pub fn comment(bytes: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(text).into_owned())
 }
 
-fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+fn write_option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     body.extend(code.to_le_bytes());
     body.extend(u16::try_from(value.len()).unwrap_or(u16::MAX).to_le_bytes());
     body.extend_from_slice(value);
-    pad(body);
+    pad_to_four(body);
 }
 
-fn end(body: &mut Vec<u8>) {
+fn write_option_end(body: &mut Vec<u8>) {
     body.extend([0; 4]);
 }
 
 /// To a multiple of four.
-fn pad(body: &mut Vec<u8>) {
+fn pad_to_four(body: &mut Vec<u8>) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
-fn cut(text: &str) -> &str {
+fn truncate_comment(text: &str) -> &str {
     let mut most = text.len().min(COMMENT_BYTES);
     while !text.is_char_boundary(most) {
         most -= 1;
@@ -163,15 +163,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::input::Capture;
+    use crate::input::CaptureReader;
 
-    type Row = (u64, Vec<u8>, u32, String);
+    type OutputRow = (u64, Vec<u8>, u32, String);
 
-    fn write(rows: &[Row], title: &str) -> Vec<u8> {
-        let mut file = Pcapng::begin(Vec::new(), title, 0).unwrap();
+    fn write(rows: &[OutputRow], title: &str) -> Vec<u8> {
+        let mut file = PcapngWriter::begin(Vec::new(), title, 0).unwrap();
         for (at_ns, bytes, original, comment) in rows {
-            let packet = Packet { at_ns: *at_ns, bytes, original: *original, comment };
-            file.packet(&packet).unwrap();
+            let packet = OutputPacket { at_ns: *at_ns, bytes, original: *original, comment };
+            file.write_packet(&packet).unwrap();
         }
         let written = file.written();
         let all = file.finish(7, 3).unwrap();
@@ -189,8 +189,8 @@ mod tests {
             title in "\\PC{1,60}",
         ) {
             let file = write(&rows, &title);
-            prop_assert_eq!(comment(&file), Some(cut(&title).to_owned()));
-            let mut read = Capture::open(&file[..]).unwrap();
+            prop_assert_eq!(read_comment(&file), Some(truncate_comment(&title).to_owned()));
+            let mut read = CaptureReader::open(&file[..]).unwrap();
             for (at_ns, bytes, original, _) in &rows {
                 let frame = read.frame().unwrap().unwrap();
                 prop_assert_eq!((frame.time_ns, frame.link, frame.bytes), (*at_ns as i64, RAW, &bytes[..]));
@@ -202,15 +202,15 @@ mod tests {
 
         #[test]
         fn no_bytes_are_mistaken_for_a_comment(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
-            let _ = comment(&bytes);
+            let _ = read_comment(&bytes);
         }
     }
 
     #[test]
     fn comments_are_cut_between_letters() {
         let long = "ä".repeat(COMMENT_BYTES);
-        assert_eq!(comment(&write(&[], &long)).unwrap().len(), COMMENT_BYTES);
-        assert_eq!(cut(&format!("a{long}")).len(), COMMENT_BYTES - 1);
-        assert_eq!(comment(b"\x0a\x0d\x0d\x0a"), None);
+        assert_eq!(read_comment(&write(&[], &long)).unwrap().len(), COMMENT_BYTES);
+        assert_eq!(truncate_comment(&format!("a{long}")).len(), COMMENT_BYTES - 1);
+        assert_eq!(read_comment(b"\x0a\x0d\x0d\x0a"), None);
     }
 }

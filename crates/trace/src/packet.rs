@@ -16,7 +16,7 @@ pub const ACK: u8 = 16;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Endpoint {
+pub struct TcpEndpoint {
     /// The address; version 4 is mapped into version 6 (RFC 4291, 2.5.5.2).
     pub address: [u8; 16],
     /// The port.
@@ -25,7 +25,7 @@ pub struct Endpoint {
 
 /// What IP says of a packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Carried<'a> {
+pub struct IpSegment<'a> {
     /// Source address.
     pub source: [u8; 16],
     /// Destination address.
@@ -42,15 +42,15 @@ pub struct Carried<'a> {
 
 /// A TCP packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a> {
+pub struct TcpPacket<'a> {
     /// Nanoseconds since the capture began; negative when files are out of order.
     pub time_ns: i64,
     /// Its number in the capture, from 1.
     pub number: u32,
     /// Sender.
-    pub source: Endpoint,
+    pub source: TcpEndpoint,
     /// Receiver.
-    pub destination: Endpoint,
+    pub destination: TcpEndpoint,
     /// As in `Carried`.
     pub path: u64,
     /// As in `Carried`.
@@ -66,7 +66,7 @@ pub struct Packet<'a> {
     /// Checksum field, right or not.
     pub checksum: u16,
     /// Options.
-    pub options: Options,
+    pub options: TcpOptions,
     /// Payload bytes on the wire.
     pub length: u32,
     /// Payload that was captured.
@@ -75,7 +75,7 @@ pub struct Packet<'a> {
 
 /// TCP options that matter here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct TcpOptions {
     /// Largest segment, bytes; 0: not given (RFC 9293, 3.7.1).
     pub mss: u16,
     /// Window scale shift as given (RFC 7323, 2).
@@ -90,7 +90,7 @@ pub struct Options {
 
 /// Why bytes that IP calls TCP are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotTcp {
+pub enum TcpHeaderError {
     /// Less of the header was captured than its first 20 bytes.
     Cut,
     /// The header says that it is shorter than 20 bytes, or longer than the packet.
@@ -99,25 +99,30 @@ pub enum NotTcp {
 
 const HEADER: usize = 20;
 
-impl<'a> Packet<'a> {
+impl<'a> TcpPacket<'a> {
     /// Reads the header.
     #[inline]
-    pub fn read(carried: &Carried<'a>, time_ns: i64, number: u32) -> Result<Packet<'a>, NotTcp> {
+    pub fn read(
+        carried: &IpSegment<'a>,
+        time_ns: i64,
+        number: u32,
+    ) -> Result<TcpPacket<'a>, TcpHeaderError> {
         let bytes = carried.bytes;
         if bytes.len() < HEADER {
-            return Err(NotTcp::Cut);
+            return Err(TcpHeaderError::Cut);
         }
         let header = usize::from(bytes[12] >> 4) * 4;
         if header < HEADER || header as u32 > carried.length {
-            return Err(NotTcp::Length);
+            return Err(TcpHeaderError::Length);
         }
         let kept = bytes.len().min(header);
         let length = carried.length - header as u32;
         let payload = &bytes[kept..];
         let payload = &payload[..payload.len().min(length as usize)];
-        let source = Endpoint { address: carried.source, port: u16_at(bytes, 0, true) };
-        let destination = Endpoint { address: carried.destination, port: u16_at(bytes, 2, true) };
-        Ok(Packet {
+        let source = TcpEndpoint { address: carried.source, port: u16_at(bytes, 0, true) };
+        let destination =
+            TcpEndpoint { address: carried.destination, port: u16_at(bytes, 2, true) };
+        Ok(TcpPacket {
             time_ns,
             number,
             source,
@@ -129,7 +134,7 @@ impl<'a> Packet<'a> {
             flags: bytes[13],
             window: u16_at(bytes, 14, true),
             checksum: u16_at(bytes, 16, true),
-            options: Options::read(&bytes[HEADER..kept]),
+            options: TcpOptions::read(&bytes[HEADER..kept]),
             length,
             payload,
         })
@@ -142,20 +147,20 @@ impl<'a> Packet<'a> {
     }
 }
 
-impl Options {
+impl TcpOptions {
     #[inline]
-    fn read(bytes: &[u8]) -> Options {
-        let mut options = Options::default();
+    fn read(bytes: &[u8]) -> TcpOptions {
+        let mut options = TcpOptions::default();
         // Two fillers and timestamps: what most packets of most connections carry.
         if bytes.len() == 12 && bytes[..4] == [1, 1, 8, 10] {
             options.stamps = Some((u32_at(bytes, 4, true), u32_at(bytes, 8, true)));
         } else if !bytes.is_empty() {
-            options.walk(bytes);
+            options.parse_options(bytes);
         }
         options
     }
 
-    fn walk(&mut self, mut rest: &[u8]) {
+    fn parse_options(&mut self, mut rest: &[u8]) {
         while let Some((&kind, behind)) = rest.split_first() {
             if kind == 0 {
                 return;
@@ -191,8 +196,8 @@ mod tests {
     #[test]
     fn options_are_read_up_to_what_is_broken() {
         let syn = [2, 4, 5, 180, 1, 3, 3, 7, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 8, 5, 200];
-        let options = Options::read(&syn);
-        let expected = Options {
+        let options = TcpOptions::read(&syn);
+        let expected = TcpOptions {
             mss: 1460,
             scale: Some(7),
             sack_permitted: true,
@@ -201,7 +206,7 @@ mod tests {
         };
         assert_eq!(options, expected);
         let sack = [1, 1, 5, 10, 0, 0, 0, 100, 0, 0, 5, 0];
-        assert_eq!(Options::read(&sack).sacked, 0x500 - 100);
-        assert_eq!(Options::read(&[3, 0, 0, 0]), Options::default(), "a length of nothing");
+        assert_eq!(TcpOptions::read(&sack).sacked, 0x500 - 100);
+        assert_eq!(TcpOptions::read(&[3, 0, 0, 0]), TcpOptions::default(), "a length of nothing");
     }
 }

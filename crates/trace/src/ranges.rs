@@ -7,7 +7,7 @@ const MAX: usize = 64;
 
 /// The set.
 #[derive(Clone, Debug, Default)]
-pub struct Ranges {
+pub struct OffsetRanges {
     /// The highest range, which nearly every packet extends.
     top: Option<(i64, i64)>,
     /// The others, ascending; never touching.
@@ -15,7 +15,7 @@ pub struct Ranges {
     joined: u64,
 }
 
-impl Ranges {
+impl OffsetRanges {
     /// Adds `from..to` and returns how many of its bytes are new.
     #[inline]
     pub fn add(&mut self, from: i64, to: i64) -> i64 {
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn bytes_are_counted_once_whatever_the_order() {
-        let mut ranges = Ranges::default();
+        let mut ranges = OffsetRanges::default();
         assert_eq!(ranges.add(0, 10), 10);
         assert_eq!(ranges.add(20, 30), 10);
         assert_eq!(ranges.add(5, 25), 10);
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn holes_beyond_the_limit_are_joined_and_counted() {
-        let mut ranges = Ranges::default();
+        let mut ranges = OffsetRanges::default();
         for at in 0..200 {
             assert_eq!(ranges.add(at * 10, at * 10 + 5), 5);
         }

@@ -4,9 +4,11 @@
 
 use serde::Serialize;
 
-pub use bands::{Location, Owners};
-pub use connection::{Connection, Direction, End, FlagReport, Scaling, Window};
-pub use finding::{EvidenceReport, Finding, Verdict};
+pub use bands::{TimeLocation, TimeOwners};
+pub use connection::{
+    ConnectionReport, DirectionReport, EndReport, FlagReport, ScalingReport, WindowReport,
+};
+pub use finding::{BottleneckFinding, EvidenceReport, TimeDiagnosis};
 pub use transaction::{CauseReport, PhaseReport, TransactionReport};
 
 pub(crate) mod bands;
@@ -20,13 +22,13 @@ pub const SCHEMA: &str = "steelyard.trace/1";
 
 /// A whole report.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct TraceReport {
     /// `SCHEMA`.
     pub schema: &'static str,
     /// Files, in the order read.
     pub files: Vec<String>,
     /// Facts of the capture.
-    pub capture: Capture,
+    pub capture: CaptureReport,
     /// How many connections there are.
     pub connections_total: usize,
     /// How many of them are not in `connections`.
@@ -34,14 +36,14 @@ pub struct Report {
     /// How many transactions there are.
     pub transactions_total: u64,
     /// Findings over all connections.
-    pub verdict: Verdict,
+    pub verdict: TimeDiagnosis,
     /// Each connection.
-    pub connections: Vec<Connection>,
+    pub connections: Vec<ConnectionReport>,
 }
 
 /// Facts of a capture.
 #[derive(Clone, Debug, Serialize)]
-pub struct Capture {
+pub struct CaptureReport {
     /// Frames.
     pub frames: u64,
     /// Bytes captured of them.
@@ -80,17 +82,18 @@ pub struct Capture {
     pub damage: Option<String>,
 }
 
-impl Verdict {
+impl TimeDiagnosis {
     /// Number of the connection that shows the most significant bottleneck best.
     pub fn shown(&self) -> Option<u32> {
         self.most_significant.as_ref().map(|finding| finding.evidence.connection)
     }
 }
 
-impl Report {
+impl TraceReport {
     /// Number of the connection whose users waited longest.
     pub fn slowest(&self) -> Option<u32> {
-        let total = |connection: &&Connection| (connection.verdict.total_seconds * 1e9) as i64;
+        let total =
+            |connection: &&ConnectionReport| (connection.verdict.total_seconds * 1e9) as i64;
         self.connections.iter().max_by_key(total).map(|connection| connection.number)
     }
 }

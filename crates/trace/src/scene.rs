@@ -1,24 +1,28 @@
 //! A connection with all that is needed to draw it: its packets, both senders' views, transactions with every slice.
 
+use crate::attribution::scale::ScaleOverrides;
+use crate::attribution::{ConnectionAttribution, attribute_connection};
 use crate::conversation::Conversation;
-use crate::judge::scale::Wishes;
-use crate::judge::{Judged, judge};
 
 /// The connection.
 #[derive(Debug)]
-pub struct Scene {
+pub struct ConnectionScene {
     /// Its packets.
     pub conversation: Conversation,
     /// What was found.
-    pub judged: Judged,
+    pub attribution: ConnectionAttribution,
     /// Its number.
     pub number: u32,
 }
 
-impl Scene {
+impl ConnectionScene {
     /// Judges it in detail.
-    pub fn of(conversation: Conversation, number: u32, wishes: &Wishes) -> Scene {
-        let judged = judge(&conversation, wishes, false, true);
-        Scene { conversation, judged, number }
+    pub fn from_conversation(
+        conversation: Conversation,
+        number: u32,
+        wishes: &ScaleOverrides,
+    ) -> ConnectionScene {
+        let judged = attribute_connection(&conversation, wishes, false, true);
+        ConnectionScene { conversation, attribution: judged, number }
     }
 }

@@ -4,14 +4,14 @@
 
 use model::limit::Limit;
 
-use crate::judge::flag::Flag;
-use crate::tally::{Cell, Place};
+use crate::attribution::window_flag::WindowFlag;
+use crate::limit_tally::{LimitCell, TransactionPlace};
 
 /// What a sentence is made of.
 #[derive(Debug)]
-pub struct Facts<'a> {
+pub struct SentenceFacts<'a> {
     /// The sum.
-    pub cell: &'a Cell,
+    pub cell: &'a LimitCell,
     /// The window, bytes.
     pub window: Option<i64>,
     /// Largest segment, bytes.
@@ -21,28 +21,37 @@ pub struct Facts<'a> {
     /// Share of all that users waited.
     pub share: f64,
     /// A contradiction that explains it.
-    pub flag: Option<Flag>,
+    pub flag: Option<WindowFlag>,
 }
 
 /// The finding in a sentence.
-pub fn sentence(facts: &Facts<'_>) -> String {
+pub fn describe_finding(facts: &SentenceFacts<'_>) -> String {
     let cell = facts.cell;
-    let (sender, receiver) = parties(cell);
+    let (sender, receiver) = transfer_parties(cell);
     let evidence = &cell.evidence;
-    let head =
-        format!("{} ({:.0} %) in the {}: ", span(cell.ns), facts.share * 100.0, place(cell.place));
+    let head = format!(
+        "{} ({:.0} %) in the {}: ",
+        format_span(cell.ns),
+        facts.share * 100.0,
+        place_name(cell.place)
+    );
     let packets = if evidence.to > 0 {
-        format!(" (packets {} to {}: {})", evidence.from, evidence.to, span(evidence.longest_ns))
+        format!(
+            " (packets {} to {}: {})",
+            evidence.from,
+            evidence.to,
+            format_span(evidence.longest_ns)
+        )
     } else {
         String::new()
     };
-    format!("{head}{}{packets}.", what(facts, sender, receiver))
+    format!("{head}{}{packets}.", describe_limit(facts, sender, receiver))
 }
 
-fn what(facts: &Facts<'_>, sender: &str, receiver: &str) -> String {
+fn describe_limit(facts: &SentenceFacts<'_>, sender: &str, receiver: &str) -> String {
     let cell = facts.cell;
     let window = facts.window.unwrap_or(0);
-    let round_trip = span(cell.round_trip_ns);
+    let round_trip = format_span(cell.round_trip_ns);
     match cell.limit {
         Limit::DelayedAck => {
             format!("the {receiver} held back acknowledgements that the {sender} waited for")
@@ -59,7 +68,7 @@ fn what(facts: &Facts<'_>, sender: &str, receiver: &str) -> String {
         Limit::Rwnd => format!(
             "the {receiver}'s receive window of {window} bytes was full, for a round trip of {round_trip}"
         ),
-        Limit::Loss if cell.place == Place::Setup => {
+        Limit::Loss if cell.place == TransactionPlace::Setup => {
             "the first packets of connections were lost or not answered, and sent again".to_owned()
         }
         Limit::Loss => "packets were lost and had to be sent again".to_owned(),
@@ -88,9 +97,9 @@ fn what(facts: &Facts<'_>, sender: &str, receiver: &str) -> String {
 }
 
 /// What to change.
-pub fn fix(facts: &Facts<'_>) -> String {
+pub fn suggest_fix(facts: &SentenceFacts<'_>) -> String {
     let cell = facts.cell;
-    let (sender, receiver) = parties(cell);
+    let (sender, receiver) = transfer_parties(cell);
     let text = match cell.limit {
         Limit::SillyWindow if facts.flag.is_some() => format!(
             "The {receiver}'s TCP applies a window scale that it did not announce: update it, or turn window scaling or \
@@ -107,7 +116,7 @@ pub fn fix(facts: &Facts<'_>) -> String {
             format!("Set TCP_NODELAY at the {sender}, or write its message in one piece")
         }
         Limit::LinkRate => "Send fewer bytes (compress, cache), or get a faster link".to_owned(),
-        Limit::Loss if cell.place == Place::Setup => {
+        Limit::Loss if cell.place == TransactionPlace::Setup => {
             "Look for a full accept queue at the server, or for loss on the path".to_owned()
         }
         Limit::Loss | Limit::LossSuspected => "Find where the path loses packets".to_owned(),
@@ -134,32 +143,32 @@ pub fn fix(facts: &Facts<'_>) -> String {
     };
     let stop = if text.ends_with('?') { "" } else { "." };
     if facts.saving_ns > 0 {
-        format!("{text}{stop} Would save about {}.", span(facts.saving_ns))
+        format!("{text}{stop} Would save about {}.", format_span(facts.saving_ns))
     } else {
         format!("{text}{stop}")
     }
 }
 
 /// Sender and receiver of the transfer.
-fn parties(cell: &Cell) -> (&'static str, &'static str) {
+fn transfer_parties(cell: &LimitCell) -> (&'static str, &'static str) {
     match cell.place {
-        Place::Response => ("server", "client"),
+        TransactionPlace::Response => ("server", "client"),
         _ => ("client", "server"),
     }
 }
 
-fn place(place: Place) -> &'static str {
+fn place_name(place: TransactionPlace) -> &'static str {
     match place {
-        Place::Setup => "opening of connections",
-        Place::Request => "request",
-        Place::Server => "server",
-        Place::Response => "response",
-        Place::Path => "path",
+        TransactionPlace::Setup => "opening of connections",
+        TransactionPlace::Request => "request",
+        TransactionPlace::Server => "server",
+        TransactionPlace::Response => "response",
+        TransactionPlace::Path => "path",
     }
 }
 
 /// A span of time for people, three digits.
-pub fn span(ns: i64) -> String {
+pub fn format_span(ns: i64) -> String {
     let seconds = ns as f64 / 1e9;
     match seconds.abs() {
         s if s >= 100.0 => format!("{seconds:.0} s"),

@@ -6,19 +6,20 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use trace::analysis::{Analysis, Settings};
-use trace::compose::{Source, report};
-use trace::run::read;
+use trace::analysis::{Analysis, AnalysisSettings};
+use trace::ingest::ingest_capture;
+use trace::report_builder::{CaptureSource, build_report};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/captures")
 }
 
 fn analysed(name: &str) -> Value {
-    let (mut analysis, mut source) = (Analysis::new(Settings::default()), Source::default());
+    let (mut analysis, mut source) =
+        (Analysis::new(AnalysisSettings::default()), CaptureSource::default());
     let file = File::open(folder().join(format!("{name}.gz"))).unwrap();
-    read(&mut analysis, &mut source, name, file, |_| ()).unwrap();
-    serde_json::to_value(report(analysis.finish(), source)).unwrap()
+    ingest_capture(&mut analysis, &mut source, name, file, |_| ()).unwrap();
+    serde_json::to_value(build_report(analysis.finish(), source)).unwrap()
 }
 
 fn expected(name: &str) -> Value {

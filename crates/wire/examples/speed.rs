@@ -7,8 +7,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 use wire::http1::{
-    Asked, Chunked, Emit, Limits, Persist, RequestEdits, ResponseEdits, Slots, Treatment, Version,
-    emit_request, emit_response, parse_request, parse_response,
+    ChunkedDecoder, ChunkedOutput, ConnectionPersistence, ForwardedPolicy, HeadLimits, HeaderSlots,
+    HttpVersion, RequestEdits, ResponseContext, ResponseEdits, emit_request, emit_response,
+    parse_request, parse_response,
 };
 
 const REQUEST: &[u8] = b"GET /api/items?page=2 HTTP/1.1\r\nHost: shop.example\r\n\
@@ -28,8 +29,8 @@ fn main() {
         local: "192.0.2.1:80".parse().unwrap(),
         scheme: "http",
         trusted: true,
-        x_forwarded: Treatment::Append,
-        forwarded: Treatment::Keep,
+        x_forwarded: ForwardedPolicy::Append,
+        forwarded: ForwardedPolicy::Keep,
         via: Some("steelyard"),
         keep_upgrade: true,
         identity: None,
@@ -38,30 +39,34 @@ fn main() {
     let mut out = Vec::with_capacity(8192);
     for (name, bytes) in [("request, 8 fields", REQUEST), ("request, 1 field", SMALL)] {
         time(&format!("{name}: parse"), || {
-            let mut slots = Slots::new();
-            black_box(parse_request(black_box(bytes), &Limits::default(), &mut slots)).is_ok()
+            let mut slots = HeaderSlots::new();
+            black_box(parse_request(black_box(bytes), &HeadLimits::default(), &mut slots)).is_ok()
         });
         time(&format!("{name}: parse and write"), || {
-            let mut slots = Slots::new();
-            let parsed = parse_request(black_box(bytes), &Limits::default(), &mut slots);
+            let mut slots = HeaderSlots::new();
+            let parsed = parse_request(black_box(bytes), &HeadLimits::default(), &mut slots);
             out.clear();
             emit_request(&parsed.unwrap().unwrap(), &edits, &mut out);
             black_box(&out).is_empty()
         });
     }
     let edits = ResponseEdits {
-        client_version: Version::Http11,
-        persist: Persist::KeepAlive,
+        client_version: HttpVersion::Http11,
+        persist: ConnectionPersistence::KeepAlive,
         via: Some("steelyard"),
         keep_upgrade: false,
-        gone: &[],
-        gone_cookie: None,
+        removed_headers: &[],
+        removed_cookie: None,
         lines: b"",
     };
     time("answer, 8 fields: parse and write", || {
-        let mut slots = Slots::new();
-        let parsed =
-            parse_response(black_box(ANSWER), &Limits::default(), &mut slots, Asked::Other);
+        let mut slots = HeaderSlots::new();
+        let parsed = parse_response(
+            black_box(ANSWER),
+            &HeadLimits::default(),
+            &mut slots,
+            ResponseContext::Other,
+        );
         out.clear();
         emit_response(&parsed.unwrap().unwrap(), &edits, &mut out);
         black_box(&out).is_empty()
@@ -71,7 +76,7 @@ fn main() {
     out.reserve(body.len());
     time("16 chunks of 1 KiB", || {
         out.clear();
-        Chunked::new(Emit::Chunked).feed(black_box(&body), &mut out).is_ok()
+        ChunkedDecoder::new(ChunkedOutput::Chunked).feed(black_box(&body), &mut out).is_ok()
     });
 }
 

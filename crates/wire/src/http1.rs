@@ -6,23 +6,23 @@
 //!
 //! What is stricter than the RFCs, and what is not, is listed with each [`Defect`].
 
-mod bits;
 mod chunked;
 mod connection;
 mod defect;
-mod diagnose;
-mod emit_error;
+mod defect_detail;
+mod emit_local_reply;
 mod emit_request;
 mod emit_response;
-mod facts;
+mod field_set;
 mod forwarded;
 mod framing;
 mod head;
+mod head_summary;
+pub(crate) mod header_name;
 mod host;
 mod lenient;
-pub(crate) mod name;
+mod locate_defect;
 pub(crate) mod number;
-mod offence;
 mod request;
 mod reserved;
 mod response;
@@ -31,17 +31,19 @@ pub(crate) mod token;
 mod trace_context;
 mod trailer;
 
-pub use chunked::{Chunked, Emit, Fed};
+pub use chunked::{ChunkedDecoder, ChunkedOutput, ChunkedProgress};
 pub use defect::Defect;
-pub use emit_error::{Made, emit_error, emit_made};
-pub use emit_request::{Identity, RequestEdits, Tracing, Treatment, emit_request};
-pub use emit_response::{Persist, ResponseEdits, emit_response, set_cookie};
-pub use head::{Limits, Slots, Version, may_complete};
+pub use defect_detail::DefectDetail;
+pub use emit_local_reply::{DirectResponse, emit_direct_response, emit_local_reply};
+pub use emit_request::{
+    ForwardedPolicy, IdentityHeaders, RequestEdits, TracePropagation, emit_request,
+};
+pub use emit_response::{ConnectionPersistence, ResponseEdits, emit_response, set_cookie};
+pub use head::{HeadLimits, HeaderSlots, HttpVersion, may_complete};
 pub use host::is_host;
 pub use httparse::Header;
-pub use lenient::{HeadRepair, Lenient, mend_answer};
-pub use offence::Offence;
-pub use request::{BodyKind, Method, Request, parse_request};
-pub use reserved::Reserved;
-pub use response::{AnswerBody, Asked, Response, parse_response};
+pub use lenient::{HeadRepair, LenientParsing, repair_response_head};
+pub use request::{BodyKind, HttpMethod, ParsedRequestHead, parse_request};
+pub use reserved::ReservedHeaders;
+pub use response::{ParsedResponseHead, ResponseBody, ResponseContext, parse_response};
 pub use trace_context::TraceContext;

@@ -4,13 +4,13 @@
 //! same rules; what only HTTP/2 can get wrong is refused while writing. Frames, flow control and header compression are
 //! not here: [`Watch`] only looks at them as they pass.
 
-mod answer;
 mod body;
 mod field;
+mod frame_observer;
 mod request;
-mod watch;
+mod response;
 
-pub use answer::{AnswerHead, write_answer};
-pub use body::Body;
+pub use body::Http1BodyFraming;
+pub use frame_observer::{FrameObserver, FrameType, ObservedFrame};
 pub use request::{RequestHead, write_request};
-pub use watch::{Frame, Kind, Watch};
+pub use response::{ResponseHead, write_response};

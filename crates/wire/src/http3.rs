@@ -4,17 +4,17 @@
 //! Whatever came in HTTP/3 is written as HTTP/1.1 and then read by [`crate::http1`], so that all versions meet the same
 //! rules. QUIC itself is not here, and no state is kept beyond one stream.
 
-mod answer;
-mod broken;
 mod control;
+mod error;
 mod frames;
 mod qpack;
 mod request;
+mod response;
 mod varint;
 
-pub use answer::{data_header, goaway, settings, write_head, write_trailers};
-pub use broken::{Broken, code};
-pub use control::{Control, Uni};
-pub use frames::{Frames, Step};
-pub use qpack::{Fields, decode};
-pub use request::{Head, asks_for_tunnel, trailers, write_request};
+pub use control::{ControlStream, UniStream};
+pub use error::{Http3Error, code};
+pub use frames::{FrameEvent, FrameReader};
+pub use qpack::{FieldSection, decode};
+pub use request::{WrittenHead, is_extended_connect, write_request, write_trailer_lines};
+pub use response::{control_stream_preface, data_header, goaway_frame, write_head, write_trailers};

@@ -4,8 +4,8 @@
 //! Everything here is a function of bytes: no socket, no clock, no thread, no unsafe code. No function panics on any
 //! input; hostile input is a named [`http1::Defect`]. It does not decide what to do with a message: `l7` does.
 
-pub mod hello;
+pub mod client_hello;
 pub mod http1;
 pub mod http2;
 pub mod http3;
-pub mod proxy;
+pub mod proxy_protocol;

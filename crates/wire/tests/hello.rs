@@ -1,7 +1,7 @@
 //! Hellos of TLS: made field by field, cut at every byte, spread over records, and broken in every way that has a name.
 
 use proptest::prelude::*;
-use wire::hello::{Hello, NotHello, client_hello};
+use wire::client_hello::{ClientHelloError, ClientHelloPeek, parse_client_hello};
 
 /// A hello with these extensions.
 fn hello(extensions: &[(u16, Vec<u8>)]) -> Vec<u8> {
@@ -46,8 +46,8 @@ fn records(message: &[u8], each: usize) -> Vec<u8> {
     bytes
 }
 
-fn whole(name: Option<&str>) -> Hello {
-    Hello::Whole { name: name.map(str::to_owned) }
+fn whole(name: Option<&str>) -> ClientHelloPeek {
+    ClientHelloPeek::Complete { name: name.map(str::to_owned) }
 }
 
 #[test]
@@ -63,18 +63,18 @@ fn names_are_found_among_what_is_not_known() {
             whole(Some("shop.example")),
         ),
         (vec![ech, name("outer.example")], whole(Some("outer.example"))),
-        (vec![name("a"), name("b")], Hello::Other(NotHello::BadName)),
-        (vec![name("")], Hello::Other(NotHello::BadName)),
-        (vec![name("shop..example")], Hello::Other(NotHello::BadName)),
-        (vec![name("shop.example..")], Hello::Other(NotHello::BadName)),
-        (vec![name(&"a".repeat(64))], Hello::Other(NotHello::BadName)),
-        (vec![name("a b")], Hello::Other(NotHello::BadName)),
-        (vec![name("b\u{fc}cher")], Hello::Other(NotHello::BadName)),
-        (vec![(0, vec![0, 9, 0])], Hello::Other(NotHello::Broken)),
-        (vec![(0, vec![])], Hello::Other(NotHello::Broken)),
+        (vec![name("a"), name("b")], ClientHelloPeek::Other(ClientHelloError::BadName)),
+        (vec![name("")], ClientHelloPeek::Other(ClientHelloError::BadName)),
+        (vec![name("shop..example")], ClientHelloPeek::Other(ClientHelloError::BadName)),
+        (vec![name("shop.example..")], ClientHelloPeek::Other(ClientHelloError::BadName)),
+        (vec![name(&"a".repeat(64))], ClientHelloPeek::Other(ClientHelloError::BadName)),
+        (vec![name("a b")], ClientHelloPeek::Other(ClientHelloError::BadName)),
+        (vec![name("b\u{fc}cher")], ClientHelloPeek::Other(ClientHelloError::BadName)),
+        (vec![(0, vec![0, 9, 0])], ClientHelloPeek::Other(ClientHelloError::Malformed)),
+        (vec![(0, vec![])], ClientHelloPeek::Other(ClientHelloError::Malformed)),
     ] {
         let message = hello(&extensions);
-        assert_eq!(client_hello(&records(&message, 1 << 14)), want, "{extensions:?}");
+        assert_eq!(parse_client_hello(&records(&message, 1 << 14)), want, "{extensions:?}");
     }
 }
 
@@ -84,10 +84,14 @@ fn a_cut_hello_waits_for_more_at_every_byte_and_in_records_of_any_size() {
     for each in [1, 2, 3, 5, 100, 1 << 14] {
         let bytes = records(&message, each);
         for cut in 0..bytes.len() {
-            assert_eq!(client_hello(&bytes[..cut]), Hello::Partial, "{cut} of records of {each}");
+            assert_eq!(
+                parse_client_hello(&bytes[..cut]),
+                ClientHelloPeek::Partial,
+                "{cut} of records of {each}"
+            );
         }
         let more = [&bytes[..], b"\x17\x03\x03rest"].concat();
-        assert_eq!(client_hello(&more), whole(Some("shop.example")), "records of {each}");
+        assert_eq!(parse_client_hello(&more), whole(Some("shop.example")), "records of {each}");
     }
 }
 
@@ -104,32 +108,44 @@ fn what_servers_pass_over_before_a_hello_hides_no_name() {
     {
         for times in [1, 3, 200] {
             let bytes = [&before.repeat(times)[..], &plain].concat();
-            assert_eq!(client_hello(&bytes), whole(Some("shop.example")), "{times} of {before:?}");
+            assert_eq!(
+                parse_client_hello(&bytes),
+                whole(Some("shop.example")),
+                "{times} of {before:?}"
+            );
             for cut in 0..bytes.len() {
-                assert_eq!(client_hello(&bytes[..cut]), Hello::Partial, "{cut} of {before:?}");
+                assert_eq!(
+                    parse_client_hello(&bytes[..cut]),
+                    ClientHelloPeek::Partial,
+                    "{cut} of {before:?}"
+                );
             }
         }
         let endless = before.repeat(20_000);
-        assert_eq!(client_hello(&endless), Hello::Other(NotHello::TooLong), "{before:?}");
+        assert_eq!(
+            parse_client_hello(&endless),
+            ClientHelloPeek::Other(ClientHelloError::TooLong),
+            "{before:?}"
+        );
     }
-    assert_eq!(client_hello(&halves.concat()), whole(Some("shop.example")));
-    assert_eq!(client_hello(&other_version), whole(Some("shop.example")));
+    assert_eq!(parse_client_hello(&halves.concat()), whole(Some("shop.example")));
+    assert_eq!(parse_client_hello(&other_version), whole(Some("shop.example")));
 }
 
 #[test]
 fn what_is_no_hello_is_said_at_once() {
     for (bytes, why) in [
-        (&b"GET / HTTP/1.1\r\n"[..], NotHello::NotTls),
-        (b"\x15GET", NotHello::NotTls),
-        (b"\x80\x2e\x01\x03\x01", NotHello::NotTls),
-        (b"\x16\x03\x01\x40\x01", NotHello::Broken),
-        (b"\x16\x03\x01\x00\x05\x02\x00\x00\x00", NotHello::OtherMessage),
-        (b"\x16\x03\x01\x00\x05\x01\x00\x80\x00", NotHello::TooLong),
-        (b"\x16\x03\x01\x00\x06\x01\x00\x00\x02\x03\x03", NotHello::Broken),
-        (b"\x15\x03\x01\x00\x02\x01\x5aGET", NotHello::OtherMessage),
-        (b"\x16\x03\x01\x00\x00\x17\x03\x01", NotHello::OtherMessage),
+        (&b"GET / HTTP/1.1\r\n"[..], ClientHelloError::NotTls),
+        (b"\x15GET", ClientHelloError::NotTls),
+        (b"\x80\x2e\x01\x03\x01", ClientHelloError::NotTls),
+        (b"\x16\x03\x01\x40\x01", ClientHelloError::Malformed),
+        (b"\x16\x03\x01\x00\x05\x02\x00\x00\x00", ClientHelloError::OtherMessage),
+        (b"\x16\x03\x01\x00\x05\x01\x00\x80\x00", ClientHelloError::TooLong),
+        (b"\x16\x03\x01\x00\x06\x01\x00\x00\x02\x03\x03", ClientHelloError::Malformed),
+        (b"\x15\x03\x01\x00\x02\x01\x5aGET", ClientHelloError::OtherMessage),
+        (b"\x16\x03\x01\x00\x00\x17\x03\x01", ClientHelloError::OtherMessage),
     ] {
-        assert_eq!(client_hello(bytes), Hello::Other(why), "{bytes:?}");
+        assert_eq!(parse_client_hello(bytes), ClientHelloPeek::Other(why), "{bytes:?}");
     }
 }
 
@@ -145,7 +161,7 @@ proptest! {
             bytes[3..5].copy_from_slice(&length.to_be_bytes());
             bytes[5] = 1;
         }
-        client_hello(&bytes);
+        parse_client_hello(&bytes);
     }
 
     #[test]
@@ -158,7 +174,7 @@ proptest! {
         let mut bytes = records(&message, each);
         let at = at % bytes.len();
         bytes[at] ^= 1 << bit;
-        if let Hello::Whole { name: Some(name) } = client_hello(&bytes) {
+        if let ClientHelloPeek::Complete { name: Some(name) } = parse_client_hello(&bytes) {
             prop_assert!(name.len() <= 253);
         }
     }

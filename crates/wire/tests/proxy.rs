@@ -9,10 +9,16 @@
 use std::net::SocketAddr;
 
 use proptest::prelude::*;
-use wire::proxy::{Defect, Ends, Header, LONGEST, Read, Version, read, write};
+use wire::proxy_protocol::{
+    LONGEST, ProxiedAddresses, ProxyHeaderError, ProxyHeaderRead, ProxyProtocolHeader,
+    ProxyVersion, read_header, write_header,
+};
 
-fn ends(source: &str, destination: &str) -> Option<Ends> {
-    Some(Ends { source: source.parse().unwrap(), destination: destination.parse().unwrap() })
+fn ends(source: &str, destination: &str) -> Option<ProxiedAddresses> {
+    Some(ProxiedAddresses {
+        source: source.parse().unwrap(),
+        destination: destination.parse().unwrap(),
+    })
 }
 
 /// A binary header: the byte of version and command, that of family and transport, and the rest.
@@ -42,77 +48,78 @@ fn what_each_header_tells() {
     let v6 = ends("[2001:db8::7]:80", "[2001:db8::1]:81");
     let tlvs = [&FOUR[..], &[0x02, 0, 3, b'a', b'.', b'b', 0x04, 0, 0]].concat();
     let unix = [0; 216];
-    let rows: [(Vec<u8>, Version, Option<Ends>); 13] = [
-        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345 443\r\n".to_vec(), Version::One, four),
-        (b"PROXY TCP6 2001:db8::7 2001:db8::1 80 81\r\n".to_vec(), Version::One, v6),
+    let rows: [(Vec<u8>, ProxyVersion, Option<ProxiedAddresses>); 13] = [
+        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345 443\r\n".to_vec(), ProxyVersion::V1, four),
+        (b"PROXY TCP6 2001:db8::7 2001:db8::1 80 81\r\n".to_vec(), ProxyVersion::V1, v6),
         (
             b"PROXY TCP4 0.0.0.0 0.0.0.0 0 0\r\n".to_vec(),
-            Version::One,
+            ProxyVersion::V1,
             ends("0.0.0.0:0", "0.0.0.0:0"),
         ),
-        (b"PROXY TCP6 :: :: 0 65535\r\n".to_vec(), Version::One, ends("[::]:0", "[::]:65535")),
-        (b"PROXY UNKNOWN\r\n".to_vec(), Version::One, None),
-        (b"PROXY UNKNOWN what ever 1 2 3\r\n".to_vec(), Version::One, None),
-        (binary(0x21, 0x11, &FOUR), Version::Two, four),
-        (binary(0x21, 0x21, &six()), Version::Two, v6),
-        (binary(0x21, 0x11, &tlvs), Version::Two, four),
-        (binary(0x20, 0x00, &[]), Version::Two, None),
+        (b"PROXY TCP6 :: :: 0 65535\r\n".to_vec(), ProxyVersion::V1, ends("[::]:0", "[::]:65535")),
+        (b"PROXY UNKNOWN\r\n".to_vec(), ProxyVersion::V1, None),
+        (b"PROXY UNKNOWN what ever 1 2 3\r\n".to_vec(), ProxyVersion::V1, None),
+        (binary(0x21, 0x11, &FOUR), ProxyVersion::V2, four),
+        (binary(0x21, 0x21, &six()), ProxyVersion::V2, v6),
+        (binary(0x21, 0x11, &tlvs), ProxyVersion::V2, four),
+        (binary(0x20, 0x00, &[]), ProxyVersion::V2, None),
         // Of a connection of the balancer's own everything is discarded.
-        (binary(0x20, 0x5f, &FOUR), Version::Two, None),
-        (binary(0x21, 0x00, &FOUR), Version::Two, None),
-        (binary(0x21, 0x31, &unix), Version::Two, None),
+        (binary(0x20, 0x5f, &FOUR), ProxyVersion::V2, None),
+        (binary(0x21, 0x00, &FOUR), ProxyVersion::V2, None),
+        (binary(0x21, 0x31, &unix), ProxyVersion::V2, None),
     ];
     for (bytes, version, ends) in rows {
         let length = bytes.len();
-        let want = Ok(Read::Whole(Header { version, ends, length }));
-        assert_eq!(read(&bytes), want, "{}", bytes.escape_ascii());
-        assert_eq!(read(&[&bytes[..], b"GET / HTTP/1.1\r\n"].concat()), want);
+        let want =
+            Ok(ProxyHeaderRead::Complete(ProxyProtocolHeader { version, addresses: ends, length }));
+        assert_eq!(read_header(&bytes), want, "{}", bytes.escape_ascii());
+        assert_eq!(read_header(&[&bytes[..], b"GET / HTTP/1.1\r\n"].concat()), want);
     }
 }
 
 #[test]
 fn every_defect_has_its_row() {
     let with = |rest: &[u8]| binary(0x21, 0x11, &[&FOUR[..], rest].concat());
-    let rows: [(&[u8], Defect); 32] = [
-        (b"GET / HTTP/1.1\r\n\r\n", Defect::Missing),
-        (b"\x16\x03\x01", Defect::Missing),
-        (b"PRO ", Defect::Missing),
-        (b"POST / HTTP/1.1\r\n", Defect::Missing),
-        (b"\r\n\r\nGET / HTTP", Defect::Missing),
-        (b"\r\n\r\n\0\r\nQUIX", Defect::Missing),
-        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345 443\n", Defect::BadLine),
-        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345 443\r ", Defect::BadLine),
-        (b"PROXY TCP5 192.0.2.7 203.0.113.10 12345 443\r\n", Defect::BadLine),
-        (b"PROXY tcp4 192.0.2.7 203.0.113.10 12345 443\r\n", Defect::BadLine),
-        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345\r\n", Defect::BadLine),
-        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345 443 1\r\n", Defect::BadLine),
-        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345 \xff\r\n", Defect::BadLine),
-        (b"PROXY  TCP4 192.0.2.7 203.0.113.10 12345 443\r\n", Defect::BadLine),
-        (b"PROXY TCP4 192.0.2.007 203.0.113.10 12345 443\r\n", Defect::BadAddress),
-        (b"PROXY TCP4 192.0.2 203.0.113.10 12345 443\r\n", Defect::BadAddress),
-        (b"PROXY TCP4 2001:db8::7 2001:db8::1 80 81\r\n", Defect::BadAddress),
-        (b"PROXY TCP6 192.0.2.7 203.0.113.10 12345 443\r\n", Defect::BadAddress),
-        (b"PROXY TCP6 fe80::1%eth0 2001:db8::1 80 81\r\n", Defect::BadAddress),
-        (b"PROXY TCP4 192.0.2.7 203.0.113.10 65536 443\r\n", Defect::BadPort),
-        (b"PROXY TCP4 192.0.2.7 203.0.113.10 +1 443\r\n", Defect::BadPort),
-        (b"PROXY TCP4 192.0.2.7 203.0.113.10 080 443\r\n", Defect::BadPort),
-        (&[b"PROXY UNKNOWN "[..].to_vec(), vec![b'f'; 92]].concat(), Defect::TooLong),
-        (&binary(0x11, 0x11, &FOUR), Defect::BadVersion),
-        (&binary(0x22, 0x11, &FOUR), Defect::BadCommand),
-        (&binary(0x21, 0x12, &FOUR), Defect::BadFamily),
-        (&binary(0x21, 0x41, &FOUR), Defect::BadFamily),
-        (&binary(0x21, 0x11, &FOUR[..11]), Defect::NoAddresses),
-        (&binary(0x21, 0x21, &FOUR), Defect::NoAddresses),
-        (&with(&[0x04, 0, 1]), Defect::BadTlv),
-        (&with(&[0x03, 0, 3, 1, 2, 3]), Defect::BadTlv),
-        (&with(&[0x03, 0, 4, 1, 2, 3, 4]), Defect::BadSum),
+    let rows: [(&[u8], ProxyHeaderError); 32] = [
+        (b"GET / HTTP/1.1\r\n\r\n", ProxyHeaderError::Missing),
+        (b"\x16\x03\x01", ProxyHeaderError::Missing),
+        (b"PRO ", ProxyHeaderError::Missing),
+        (b"POST / HTTP/1.1\r\n", ProxyHeaderError::Missing),
+        (b"\r\n\r\nGET / HTTP", ProxyHeaderError::Missing),
+        (b"\r\n\r\n\0\r\nQUIX", ProxyHeaderError::Missing),
+        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345 443\n", ProxyHeaderError::BadLine),
+        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345 443\r ", ProxyHeaderError::BadLine),
+        (b"PROXY TCP5 192.0.2.7 203.0.113.10 12345 443\r\n", ProxyHeaderError::BadLine),
+        (b"PROXY tcp4 192.0.2.7 203.0.113.10 12345 443\r\n", ProxyHeaderError::BadLine),
+        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345\r\n", ProxyHeaderError::BadLine),
+        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345 443 1\r\n", ProxyHeaderError::BadLine),
+        (b"PROXY TCP4 192.0.2.7 203.0.113.10 12345 \xff\r\n", ProxyHeaderError::BadLine),
+        (b"PROXY  TCP4 192.0.2.7 203.0.113.10 12345 443\r\n", ProxyHeaderError::BadLine),
+        (b"PROXY TCP4 192.0.2.007 203.0.113.10 12345 443\r\n", ProxyHeaderError::BadAddress),
+        (b"PROXY TCP4 192.0.2 203.0.113.10 12345 443\r\n", ProxyHeaderError::BadAddress),
+        (b"PROXY TCP4 2001:db8::7 2001:db8::1 80 81\r\n", ProxyHeaderError::BadAddress),
+        (b"PROXY TCP6 192.0.2.7 203.0.113.10 12345 443\r\n", ProxyHeaderError::BadAddress),
+        (b"PROXY TCP6 fe80::1%eth0 2001:db8::1 80 81\r\n", ProxyHeaderError::BadAddress),
+        (b"PROXY TCP4 192.0.2.7 203.0.113.10 65536 443\r\n", ProxyHeaderError::BadPort),
+        (b"PROXY TCP4 192.0.2.7 203.0.113.10 +1 443\r\n", ProxyHeaderError::BadPort),
+        (b"PROXY TCP4 192.0.2.7 203.0.113.10 080 443\r\n", ProxyHeaderError::BadPort),
+        (&[b"PROXY UNKNOWN "[..].to_vec(), vec![b'f'; 92]].concat(), ProxyHeaderError::TooLong),
+        (&binary(0x11, 0x11, &FOUR), ProxyHeaderError::BadVersion),
+        (&binary(0x22, 0x11, &FOUR), ProxyHeaderError::BadCommand),
+        (&binary(0x21, 0x12, &FOUR), ProxyHeaderError::BadFamily),
+        (&binary(0x21, 0x41, &FOUR), ProxyHeaderError::BadFamily),
+        (&binary(0x21, 0x11, &FOUR[..11]), ProxyHeaderError::NoAddresses),
+        (&binary(0x21, 0x21, &FOUR), ProxyHeaderError::NoAddresses),
+        (&with(&[0x04, 0, 1]), ProxyHeaderError::BadTlv),
+        (&with(&[0x03, 0, 3, 1, 2, 3]), ProxyHeaderError::BadTlv),
+        (&with(&[0x03, 0, 4, 1, 2, 3, 4]), ProxyHeaderError::BadSum),
     ];
     for (bytes, defect) in rows {
-        assert_eq!(read(bytes), Err(defect), "{}", bytes.escape_ascii());
+        assert_eq!(read_header(bytes), Err(defect), "{}", bytes.escape_ascii());
     }
     // Said before the body of a header that nobody wants has come.
     let long = binary(0x21, 0x11, &vec![0; LONGEST]);
-    assert_eq!(read(&long[..16]), Err(Defect::TooLong));
+    assert_eq!(read_header(&long[..16]), Err(ProxyHeaderError::TooLong));
 }
 
 /// A sum is over the whole header with its own bytes as zeros.
@@ -125,15 +132,22 @@ fn a_right_sum_is_taken_and_each_wrong_bit_is_found() {
     right[31..35].copy_from_slice(&sum);
     let four = ends("192.0.2.7:12345", "203.0.113.10:443");
     let length = right.len();
-    let want = Ok(Read::Whole(Header { version: Version::Two, ends: four, length }));
-    assert_eq!(read(&right), want);
+    let want = Ok(ProxyHeaderRead::Complete(ProxyProtocolHeader {
+        version: ProxyVersion::V2,
+        addresses: four,
+        length,
+    }));
+    assert_eq!(read_header(&right), want);
     let twice = [&right[16..], &right[28..35]].concat();
-    assert!(matches!(read(&binary(0x21, 0x11, &twice)), Err(Defect::BadSum | Defect::BadTlv)));
+    assert!(matches!(
+        read_header(&binary(0x21, 0x11, &twice)),
+        Err(ProxyHeaderError::BadSum | ProxyHeaderError::BadTlv)
+    ));
     // With another type it is no sum.
     for bit in (8 * 16..8 * length).filter(|bit| bit / 8 != 28) {
         let mut wrong = right.clone();
         wrong[bit / 8] ^= 1 << (bit % 8);
-        assert_ne!(read(&wrong), want, "bit {bit}");
+        assert_ne!(read_header(&wrong), want, "bit {bit}");
     }
 }
 
@@ -150,14 +164,14 @@ fn bitwise(bytes: &[u8]) -> u32 {
 }
 
 /// Reads as a worker does: only as many bytes as are missing at least. Returns what came of it and what was taken.
-fn by_need(bytes: &[u8]) -> (Result<Read, Defect>, usize) {
+fn by_need(bytes: &[u8]) -> (Result<ProxyHeaderRead, ProxyHeaderError>, usize) {
     let mut taken = 0;
     loop {
-        match read(&bytes[..taken]) {
-            Ok(Read::Partial(missing)) => {
+        match read_header(&bytes[..taken]) {
+            Ok(ProxyHeaderRead::Partial(missing)) => {
                 assert!(missing > 0);
                 if taken + missing > bytes.len() {
-                    return (Ok(Read::Partial(missing)), taken);
+                    return (Ok(ProxyHeaderRead::Partial(missing)), taken);
                 }
                 taken += missing;
             }
@@ -173,8 +187,8 @@ fn address() -> impl Strategy<Value = SocketAddr> {
     ]
 }
 
-fn version() -> impl Strategy<Value = Version> {
-    prop_oneof![Just(Version::One), Just(Version::Two)]
+fn version() -> impl Strategy<Value = ProxyVersion> {
+    prop_oneof![Just(ProxyVersion::V1), Just(ProxyVersion::V2)]
 }
 
 proptest! {
@@ -186,31 +200,31 @@ proptest! {
         somebody in any::<bool>(),
         behind in prop::collection::vec(any::<u8>(), 0..40),
     ) {
-        let ends = somebody.then_some(Ends { source, destination });
+        let ends = somebody.then_some(ProxiedAddresses { source, destination });
         let mut bytes = Vec::new();
-        write(version, ends, &mut bytes);
+        write_header(version, ends, &mut bytes);
         let length = bytes.len();
         for cut in 0..length {
-            let Ok(Read::Partial(missing)) = read(&bytes[..cut]) else {
-                panic!("cut at {cut}: {:?}", read(&bytes[..cut]));
+            let Ok(ProxyHeaderRead::Partial(missing)) = read_header(&bytes[..cut]) else {
+                panic!("cut at {cut}: {:?}", read_header(&bytes[..cut]));
             };
             prop_assert!(cut + missing <= length, "{missing} are not missing at {cut} of {length}");
         }
         bytes.extend(behind);
         let (end, taken) = by_need(&bytes);
         prop_assert_eq!(taken, length);
-        let Ok(Read::Whole(header)) = end else { panic!("{end:?}") };
+        let Ok(ProxyHeaderRead::Complete(header)) = end else { panic!("{end:?}") };
         prop_assert_eq!((header.version, header.length), (version, length));
         let plain = |end: SocketAddr| SocketAddr::new(end.ip().to_canonical(), end.port());
-        let plain = |ends: Option<Ends>| ends.map(|e| (plain(e.source), plain(e.destination)));
-        prop_assert_eq!(plain(header.ends), plain(ends));
+        let plain = |ends: Option<ProxiedAddresses>| ends.map(|e| (plain(e.source), plain(e.destination)));
+        prop_assert_eq!(plain(header.addresses), plain(ends));
     }
 
     #[test]
     fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0_u8..3) {
         let start: &[u8] = match kind { 0 => b"", 1 => b"PROXY TCP4 ", _ => b"\r\n\r\n\0\r\nQUIT\n\x21" };
         let bytes = [start, &bytes].concat();
-        if let Ok(Read::Whole(header)) = read(&bytes) {
+        if let Ok(ProxyHeaderRead::Complete(header)) = read_header(&bytes) {
             prop_assert!(header.length <= bytes.len().min(LONGEST));
         }
         let (_, taken) = by_need(&bytes);

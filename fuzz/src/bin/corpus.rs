@@ -8,9 +8,9 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use fuzz::corpus_files;
 use fuzz::fingerprint::fingerprint;
-use fuzz::kept;
-use fuzz::target::Target;
+use fuzz::target::FuzzTarget;
 use fuzz::targets::{all, find};
 
 const USAGE: &str = "\
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         ["list"] => list(),
         ["unpack", name, to] => unpack(&named(name), Path::new(to)),
         ["pack", name, from] => pack(&named(name), Path::new(from)),
-        ["show", file] => println!("{}", kept::escape(&read(Path::new(file)))),
+        ["show", file] => println!("{}", corpus_files::escape(&read(Path::new(file)))),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn named(name: &str) -> Target {
+fn named(name: &str) -> FuzzTarget {
     find(name).unwrap_or_else(|| panic!("no target '{name}'"))
 }
 
@@ -42,31 +42,31 @@ fn list() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for target in all() {
         let print = fingerprint(&top, target.covers);
-        println!("{} {print:016x} {}", target.name, target.longest);
+        println!("{} {print:016x} {}", target.name, target.max_bytes);
     }
 }
 
-fn unpack(target: &Target, to: &Path) {
+fn unpack(target: &FuzzTarget, to: &Path) {
     make_dir(to);
-    for (number, input) in kept::beginnings(target).iter().enumerate() {
+    for (number, input) in corpus_files::initial_inputs(target).iter().enumerate() {
         write(&to.join(format!("{number:04}")), input);
     }
     let words = |word: &&[u8]| {
         let bytes: String = word.iter().map(|byte| format!("\\x{byte:02x}")).collect();
         format!("\"{bytes}\"\n")
     };
-    let words: String = target.words.iter().map(words).collect();
+    let words: String = target.dictionary.iter().map(words).collect();
     write(&to.with_extension("dict"), words.as_bytes());
 }
 
-fn pack(target: &Target, from: &Path) {
+fn pack(target: &FuzzTarget, from: &Path) {
     let entries = fs::read_dir(from).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
     let inputs = entries.map(|entry| read(&entry.expect("an entry").path())).collect();
-    let text = kept::write(inputs);
-    let file = kept::path("corpus", &target.name);
+    let text = corpus_files::write(inputs);
+    let file = corpus_files::path("corpus", &target.name);
     make_dir(file.parent().expect("a directory"));
     write(&file, text.as_bytes());
-    let bytes: usize = kept::corpus(&target.name).iter().map(Vec::len).sum();
+    let bytes: usize = corpus_files::corpus(&target.name).iter().map(Vec::len).sum();
     println!("{} {bytes}", text.lines().count());
 }
 

@@ -5,12 +5,12 @@
 
 use std::sync::OnceLock;
 
-use fuzz::target::Target;
+use fuzz::target::FuzzTarget;
 use fuzz::targets::find;
 
-static TARGET: OnceLock<Target> = OnceLock::new();
+static TARGET: OnceLock<FuzzTarget> = OnceLock::new();
 
-fn target() -> &'static Target {
+fn target() -> &'static FuzzTarget {
     TARGET.get_or_init(|| {
         let name = std::env::var("STEELYARD_FUZZ_TARGET").unwrap_or_default();
         find(&name).unwrap_or_else(|| panic!("STEELYARD_FUZZ_TARGET: no target '{name}'"))

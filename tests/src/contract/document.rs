@@ -2,12 +2,12 @@
 //!
 //! It adds nothing that neither the table nor a type says.
 
-use api::table::{ALL, Body, Route};
+use api::table::{ALL, ApiRoute, RouteBody};
 use api::types::Role;
 use serde_json::{Map, Value, json};
 
-use super::schema::Schemas;
-use super::source::Source;
+use super::schema::SchemaSet;
+use super::source::TypeIndex;
 
 /// Where names in the table are looked for first.
 const WITHIN: &str = "crates/api/src/types/status.rs";
@@ -18,8 +18,8 @@ const STREAMED: [&str; 3] = ["Scene", "Event", "Lost"];
 ///
 /// # Errors
 /// A type is missing or has a form that is not known.
-pub fn document(source: &Source) -> Result<Value, String> {
-    let mut schemas = Schemas::new(source);
+pub fn document(source: &TypeIndex) -> Result<Value, String> {
+    let mut schemas = SchemaSet::new(source);
     let mut paths = Map::new();
     for route in ALL {
         let operation = operation(route, &mut schemas)?;
@@ -41,7 +41,7 @@ pub fn document(source: &Source) -> Result<Value, String> {
         "security": [{ "token": [] }, {}],
         "paths": paths,
         "components": {
-            "schemas": schemas.made,
+            "schemas": schemas.schemas,
             "securitySchemes": { "token": {
                 "type": "http",
                 "scheme": "bearer",
@@ -52,7 +52,7 @@ pub fn document(source: &Source) -> Result<Value, String> {
     }))
 }
 
-fn operation(route: &Route, schemas: &mut Schemas<'_>) -> Result<Value, String> {
+fn operation(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Value, String> {
     let problem = schemas.reference("Problem", WITHIN)?;
     let mut answer = json!({ "description": "Done." });
     if let Some(content) = content(route.answer, schemas)? {
@@ -84,21 +84,21 @@ fn operation(route: &Route, schemas: &mut Schemas<'_>) -> Result<Value, String> 
     Ok(operation)
 }
 
-fn content(body: Body, schemas: &mut Schemas<'_>) -> Result<Option<Value>, String> {
+fn content(body: RouteBody, schemas: &mut SchemaSet<'_>) -> Result<Option<Value>, String> {
     Ok(match body {
-        Body::Nothing => None,
-        Body::Json(name) => {
+        RouteBody::Empty => None,
+        RouteBody::Json(name) => {
             let schema = schemas.reference(name, WITHIN)?;
             Some(json!({ "application/json": { "schema": schema } }))
         }
-        Body::Text(kind) if [api::routes::JSON, api::routes::MERGE_PATCH].contains(&kind) => {
+        RouteBody::Text(kind) if [api::routes::JSON, api::routes::MERGE_PATCH].contains(&kind) => {
             Some(json!({ kind: { "schema": { "type": "object" } } }))
         }
-        Body::Text(kind) => Some(json!({ kind: { "schema": { "type": "string" } } })),
+        RouteBody::Text(kind) => Some(json!({ kind: { "schema": { "type": "string" } } })),
     })
 }
 
-fn parameters(route: &Route, schemas: &mut Schemas<'_>) -> Result<Vec<Value>, String> {
+fn parameters(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Vec<Value>, String> {
     let mut parameters = Vec::new();
     for part in route.path.split('{').skip(1) {
         let name = part.split('}').next().unwrap_or_default();
@@ -110,11 +110,11 @@ fn parameters(route: &Route, schemas: &mut Schemas<'_>) -> Result<Vec<Value>, St
         return Ok(parameters);
     }
     // The query's type is spread over parameters and stands nowhere by itself.
-    let mut apart = Schemas::new(schemas.source());
+    let mut apart = SchemaSet::new(schemas.source());
     apart.reference(route.query, WITHIN)?;
-    let query = apart.made.remove(route.query).unwrap_or_default();
+    let query = apart.schemas.remove(route.query).unwrap_or_default();
     // What it refers to stands beside everything else.
-    schemas.made.append(&mut apart.made);
+    schemas.schemas.append(&mut apart.schemas);
     let needed = query["required"].as_array().cloned().unwrap_or_default();
     for (name, schema) in query["properties"].as_object().cloned().unwrap_or_default() {
         let mut schema = schema;
@@ -132,7 +132,7 @@ fn parameters(route: &Route, schemas: &mut Schemas<'_>) -> Result<Vec<Value>, St
 }
 
 /// Fields that a change takes.
-fn fields(route: &Route) -> Vec<Value> {
+fn fields(route: &ApiRoute) -> Vec<Value> {
     let field = |name: &str, required: bool, pattern: &str, text: &str| {
         let schema = json!({ "type": "string", "pattern": pattern });
         json!({ "name": name, "in": "header", "required": required, "schema": schema, "description": text })
@@ -158,7 +158,7 @@ fn not_null(mut schema: Value) -> Value {
     schema
 }
 
-fn id(route: &Route) -> String {
+fn id(route: &ApiRoute) -> String {
     let words =
         route.path.trim_start_matches("/v1/").replace(['{', '}'], "").replace(['/', '.'], "-");
     format!("{}-{words}", route.method.to_lowercase())

@@ -10,18 +10,18 @@ use syn::{
     PathArguments, Type,
 };
 
-use super::source::{Found, Source};
+use super::source::{SerdeType, TypeIndex};
 
 /// Schemas by name, of everything that was asked for and what that needs.
-pub struct Schemas<'s> {
-    source: &'s Source,
+pub struct SchemaSet<'s> {
+    source: &'s TypeIndex,
     /// What there is so far.
-    pub made: BTreeMap<String, Value>,
+    pub schemas: BTreeMap<String, Value>,
 }
 
 /// What serde was told.
 #[derive(Debug, Default)]
-struct Serde {
+struct SerdeAttributes {
     rename: Option<String>,
     kebab: bool,
     kebab_fields: bool,
@@ -31,14 +31,14 @@ struct Serde {
     skipped_if: bool,
 }
 
-impl<'s> Schemas<'s> {
+impl<'s> SchemaSet<'s> {
     /// None yet.
-    pub fn new(source: &'s Source) -> Schemas<'s> {
-        Schemas { source, made: BTreeMap::new() }
+    pub fn new(source: &'s TypeIndex) -> SchemaSet<'s> {
+        SchemaSet { source, schemas: BTreeMap::new() }
     }
 
     /// Where types are looked for.
-    pub fn source(&self) -> &'s Source {
+    pub fn source(&self) -> &'s TypeIndex {
         self.source
     }
 
@@ -48,16 +48,16 @@ impl<'s> Schemas<'s> {
     /// It is not found, or has a form that is not known.
     pub fn reference(&mut self, name: &str, within: &str) -> Result<Value, String> {
         let found = self.source.find(name, within)?.clone();
-        if !self.made.contains_key(&found.name) {
+        if !self.schemas.contains_key(&found.name) {
             // First, so that a type may hold itself.
-            self.made.insert(found.name.clone(), Value::Null);
+            self.schemas.insert(found.name.clone(), Value::Null);
             let schema = self.define(&found)?;
-            self.made.insert(found.name.clone(), schema);
+            self.schemas.insert(found.name.clone(), schema);
         }
         Ok(json!({ "$ref": format!("#/components/schemas/{}", found.name) }))
     }
 
-    fn define(&mut self, found: &Found) -> Result<Value, String> {
+    fn define(&mut self, found: &SerdeType) -> Result<Value, String> {
         match &found.item {
             Item::Struct(one) => self.structure(one, &found.path),
             Item::Enum(one) => self.enumeration(one, &found.path),
@@ -77,7 +77,7 @@ impl<'s> Schemas<'s> {
     fn object(
         &mut self,
         fields: &[&Field],
-        told: &Serde,
+        told: &SerdeAttributes,
         kebab: bool,
         attributes: &[Attribute],
         path: &str,
@@ -117,7 +117,7 @@ impl<'s> Schemas<'s> {
     /// Properties of an object that is part of another one, and which of them it needs.
     fn flat(&self, reference: &Value) -> Option<(Map<String, Value>, Vec<Value>)> {
         let name = reference["$ref"].as_str()?.rsplit('/').next()?;
-        let schema = self.made.get(name)?;
+        let schema = self.schemas.get(name)?;
         let needs = schema["required"].as_array().cloned().unwrap_or_default();
         Some((schema["properties"].as_object()?.clone(), needs))
     }
@@ -141,7 +141,7 @@ impl<'s> Schemas<'s> {
         for variant in &one.variants {
             let name = kebab(&variant.ident.to_string());
             let fields: Vec<&Field> = variant.fields.iter().collect();
-            let plain = Serde::default();
+            let plain = SerdeAttributes::default();
             let mut form = match (&variant.fields, &told.tag) {
                 (Fields::Unnamed(_), None) if fields.len() == 1 => {
                     self.kind(&fields[0].ty, path)?
@@ -245,8 +245,8 @@ fn is_option(ty: &Type) -> bool {
     named(ty).is_some_and(|(name, _)| name == "Option")
 }
 
-fn serde(attributes: &[Attribute]) -> Result<Serde, String> {
-    let mut told = Serde::default();
+fn serde(attributes: &[Attribute]) -> Result<SerdeAttributes, String> {
+    let mut told = SerdeAttributes::default();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
         let read = attribute.parse_nested_meta(|meta| {
             let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use syn::{Attribute, Item, UseTree};
 
-use crate::tree::Tree;
+use crate::tree::SourceTree;
 
 /// A type with its place.
 #[derive(Clone)]
-pub struct Found {
+pub struct SerdeType {
     /// Its name in the document.
     pub name: String,
     /// The file that defines it.
@@ -21,20 +21,20 @@ pub struct Found {
 
 /// All types that travel.
 #[derive(Default)]
-pub struct Source {
+pub struct TypeIndex {
     /// By name as written; of several the file tells which.
-    types: BTreeMap<String, Vec<Found>>,
+    types: BTreeMap<String, Vec<SerdeType>>,
     /// What each file imports: name to path.
     imports: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
-impl Source {
+impl TypeIndex {
     /// Reads both crates.
     ///
     /// # Errors
     /// A file is no Rust.
-    pub fn read(tree: &Tree) -> Result<Source, String> {
-        let mut source = Source::default();
+    pub fn read(tree: &SourceTree) -> Result<TypeIndex, String> {
+        let mut source = TypeIndex::default();
         let travels = |path: &str| {
             path.starts_with("crates/api/src/types/") || path.starts_with("crates/model/src/")
         };
@@ -54,7 +54,7 @@ impl Source {
                     _ => continue,
                 };
                 if derives_serde(attributes) {
-                    let found = Found { name: name.clone(), path: file.path.clone(), item };
+                    let found = SerdeType { name: name.clone(), path: file.path.clone(), item };
                     source.types.entry(name).or_default().push(found);
                 }
             }
@@ -67,17 +67,17 @@ impl Source {
     ///
     /// # Errors
     /// There is none, or several that fit.
-    pub fn find(&self, name: &str, within: &str) -> Result<&Found, String> {
+    pub fn find(&self, name: &str, within: &str) -> Result<&SerdeType, String> {
         let all = self.types.get(name).map_or(&[][..], Vec::as_slice);
         let import = self.imports.get(within).and_then(|imports| imports.get(name));
-        let fits = |found: &&Found| match import {
+        let fits = |found: &&SerdeType| match import {
             Some(path) if path.first().is_some_and(|first| first == "model") => {
                 let modules = path[1..path.len() - 1].join("/");
                 found.path.starts_with(&format!("crates/model/src/{modules}"))
             }
             _ => crate_of(&found.path) == crate_of(within),
         };
-        let fitting: Vec<&Found> = all.iter().filter(fits).collect();
+        let fitting: Vec<&SerdeType> = all.iter().filter(fits).collect();
         let here = fitting.iter().find(|found| found.path == within);
         match (here, fitting.as_slice()) {
             (Some(found), _) => Ok(found),
@@ -93,7 +93,7 @@ impl Source {
     /// A type of `model` that is called like one of `api` gets its file's name before its own.
     fn rename(&mut self) {
         for found in self.types.values_mut().filter(|found| found.len() > 1) {
-            let own = |found: &Found| crate_of(&found.path) == "api";
+            let own = |found: &SerdeType| crate_of(&found.path) == "api";
             let contested = found.iter().any(own) || found.len() > 1;
             for one in found.iter_mut().filter(|one| contested && !own(one)) {
                 let stem = one.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");

@@ -9,63 +9,66 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use api::CallError;
+use api::ApiError;
 use api::types::{Events, RefusedRequests, Report, ServerAction, Status};
 use rustix::process::Signal;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use super::client::Client;
-use super::dir::Dir;
-use super::namespace::Namespace;
-use super::process::Process;
-use super::setup::Setup;
+use super::balancer_config::BalancerConfig;
+use super::client::HttpClient;
+use super::dir::TestDir;
+use super::namespace::TestNamespace;
+use super::process::ChildProcess;
 use super::target;
 use super::tools;
 use super::wait;
 
 /// A running `steelyard run`.
 #[derive(Debug)]
-pub struct Balancer {
-    process: Process,
-    setup: Setup,
-    api: api::Client,
+pub struct TestBalancer {
+    process: ChildProcess,
+    setup: BalancerConfig,
+    api: api::ApiClient,
     runtime: Runtime,
-    told_to_end: Cell<bool>,
+    stop_sent: Cell<bool>,
     // Last, when nobody writes there any more.
-    dir: Dir,
+    dir: TestDir,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct BalancerExit {
     /// Its exit code; `None`: by a signal.
     pub code: Option<i32>,
     /// The signal.
     pub signal: Option<i32>,
     /// Everything it said.
-    pub said: String,
+    pub output: String,
 }
 
-impl Balancer {
+impl TestBalancer {
     /// Runs it and waits until it answers on its control socket.
-    pub fn start(setup: &Setup) -> Balancer {
-        Balancer::started(setup, Command::new)
+    pub fn start(setup: &BalancerConfig) -> TestBalancer {
+        TestBalancer::start_command(setup, Command::new)
     }
 
     /// The same inside a namespace.
-    pub fn start_in(namespace: &Namespace, setup: &Setup) -> Balancer {
-        Balancer::started(setup, |program| namespace.command(&program))
+    pub fn start_in(namespace: &TestNamespace, setup: &BalancerConfig) -> TestBalancer {
+        TestBalancer::start_command(setup, |program| namespace.command(&program))
     }
 
     /// The same inside a namespace of the lab's.
-    pub fn start_at(namespace: &lab::net::Namespace, setup: &Setup) -> Balancer {
-        Balancer::started(setup, |program| namespace.command(program))
+    pub fn start_at(
+        namespace: &lab::net::NetworkNamespace,
+        setup: &BalancerConfig,
+    ) -> TestBalancer {
+        TestBalancer::start_command(setup, |program| namespace.command(program))
     }
 
     /// The same with so few descriptors that it may open.
-    pub fn start_with_descriptors(descriptors: u32, setup: &Setup) -> Balancer {
-        Balancer::started(setup, |program| {
+    pub fn start_with_descriptors(descriptors: u32, setup: &BalancerConfig) -> TestBalancer {
+        TestBalancer::start_command(setup, |program| {
             let mut command = Command::new("sh");
             let limited = format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"");
             command.arg("-c").arg(limited).arg(program);
@@ -74,16 +77,19 @@ impl Balancer {
     }
 
     /// The same in another time zone, such as `ABC-14`, 14 hours ahead of UTC (POSIX).
-    pub fn start_in_zone(zone: &str, setup: &Setup) -> Balancer {
-        Balancer::started(setup, |program| {
+    pub fn start_in_zone(zone: &str, setup: &BalancerConfig) -> TestBalancer {
+        TestBalancer::start_command(setup, |program| {
             let mut command = Command::new(program);
             command.env("TZ", zone);
             command
         })
     }
 
-    fn started(setup: &Setup, command: impl FnOnce(PathBuf) -> Command) -> Balancer {
-        let dir = Dir::new();
+    fn start_command(
+        setup: &BalancerConfig,
+        command: impl FnOnce(PathBuf) -> Command,
+    ) -> TestBalancer {
+        let dir = TestDir::new();
         let file = dir.write("steelyard.toml", setup.text(dir.path()));
         let mut command = command(program());
         command.args(["run", "-c"]).arg(file);
@@ -91,17 +97,17 @@ impl Balancer {
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
             command.env_remove(name);
         }
-        let mut balancer = Balancer {
-            process: Process::start(command),
+        let mut balancer = TestBalancer {
+            process: ChildProcess::start(command),
             setup: setup.clone(),
-            api: api::Client::new(dir.join("sock")),
+            api: api::ApiClient::new(dir.join("sock")),
             runtime: Builder::new_current_thread().enable_all().build().unwrap(),
-            told_to_end: Cell::new(false),
+            stop_sent: Cell::new(false),
             dir,
         };
         wait::until("steelyard run answers", || {
-            let ended = balancer.process.ended();
-            assert!(ended.is_none(), "steelyard run ended: {}", balancer.process.said());
+            let ended = balancer.process.try_wait();
+            assert!(ended.is_none(), "steelyard run ended: {}", balancer.process.output());
             balancer.try_status().is_ok()
         });
         balancer
@@ -118,22 +124,22 @@ impl Balancer {
     }
 
     /// A connection there.
-    pub fn client(&self) -> Client {
-        Client::to(self.front())
+    pub fn client(&self) -> HttpClient {
+        HttpClient::connect(self.front())
     }
 
     /// What it runs.
-    pub fn setup(&self) -> Setup {
+    pub fn setup(&self) -> BalancerConfig {
         self.setup.clone()
     }
 
     /// Its directory.
-    pub fn dir(&self) -> &Dir {
+    pub fn dir(&self) -> &TestDir {
         &self.dir
     }
 
     /// Its process.
-    pub fn process(&self) -> &Process {
+    pub fn process(&self) -> &ChildProcess {
         &self.process
     }
 
@@ -142,7 +148,7 @@ impl Balancer {
         self.try_status().unwrap_or_else(|error| panic!("no status: {error}"))
     }
 
-    fn try_status(&self) -> Result<Status, CallError> {
+    fn try_status(&self) -> Result<Status, ApiError> {
         self.runtime.block_on(self.api.status())
     }
 
@@ -152,7 +158,7 @@ impl Balancer {
     }
 
     /// How often this kind of event was told.
-    pub fn told(&self, what: &str) -> usize {
+    pub fn count_events(&self, what: &str) -> usize {
         self.events().events.iter().filter(|event| event.what == what).count()
     }
 
@@ -180,11 +186,11 @@ impl Balancer {
 
     /// Waits for a report of which this is so, and returns it.
     pub fn report_when(&self, what: &str, so: impl Fn(&Report) -> bool) -> Report {
-        wait::some(what, || Some(self.report()).filter(&so))
+        wait::until_some(what, || Some(self.report()).filter(&so))
     }
 
     /// A report of when no exchange and no connection is open any more.
-    pub fn settled(&self) -> Report {
+    pub fn report_when_settled(&self) -> Report {
         self.report_when("nothing under way", |report| {
             let total = &report.total;
             total.requests.in_flight == 0 && total.connections.open == 0
@@ -192,7 +198,7 @@ impl Balancer {
     }
 
     /// A report of when no exchange is under way; clients may be connected still.
-    pub fn calm(&self) -> Report {
+    pub fn report_when_idle(&self) -> Report {
         self.report_when("no exchange under way", |r| r.total.requests.in_flight == 0)
     }
 
@@ -205,18 +211,18 @@ impl Balancer {
     }
 
     /// Orders something of a server of the pool `web`.
-    pub fn order(&self, name: &str, action: ServerAction) {
+    pub fn order_server(&self, name: &str, action: ServerAction) {
         let done = self.runtime.block_on(self.api.server("web", name, action));
         done.unwrap_or_else(|error| panic!("web/{name}: {error}"));
     }
 
     /// Writes the file anew, sends SIGHUP and waits until every worker acts on it.
-    pub fn reload(&mut self, setup: &Setup) {
+    pub fn reload(&mut self, setup: &BalancerConfig) {
         let before = self.status().generation;
         self.dir.write("steelyard.toml", setup.text(self.dir.path()));
         self.setup = setup.clone();
         self.process.signal(Signal::HUP);
-        let said = || self.process.said();
+        let said = || self.process.output();
         wait::until(&format!("a generation after {before}"), || {
             assert!(!said().contains("reload-failed"), "{}", said());
             self.status().generation > before
@@ -229,7 +235,7 @@ impl Balancer {
     }
 
     /// What the program prints when it asks this daemon.
-    pub fn prints(&self, arguments: &[&str]) -> String {
+    pub fn cli_output(&self, arguments: &[&str]) -> String {
         let mut command = std::process::Command::new(program());
         command.args(arguments).arg("--socket").arg(self.dir.join("sock"));
         let output = command.output().unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
@@ -246,39 +252,39 @@ impl Balancer {
     }
 
     /// Waits for a line of the access log of which this is so.
-    pub fn logged(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
-        wait::some(&format!("in the log: {what}"), || self.log().into_iter().find(&so))
+    pub fn wait_for_log_line(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
+        wait::until_some(&format!("in the log: {what}"), || self.log().into_iter().find(&so))
     }
 
     /// SIGTERM; it drains.
     pub fn sigterm(&self) {
-        self.told_to_end.set(true);
+        self.stop_sent.set(true);
         self.process.signal(Signal::TERM);
     }
 
     /// SIGKILL.
     pub fn kill9(&self) {
-        self.told_to_end.set(true);
+        self.stop_sent.set(true);
         self.process.signal(Signal::KILL);
     }
 
     /// Waits for its end after one of those.
-    pub fn ended(mut self) -> Ended {
+    pub fn wait_for_exit(mut self) -> BalancerExit {
         let status = self.process.wait();
         // What it wrote last is read a moment after its end.
         let clean = status.success();
         if clean {
-            wait::until("its last words", || self.process.said().contains("left"));
+            wait::until("its last words", || self.process.output().contains("left"));
         }
-        Ended { code: status.code(), signal: status.signal(), said: self.process.said() }
+        BalancerExit { code: status.code(), signal: status.signal(), output: self.process.output() }
     }
 }
 
-impl Drop for Balancer {
+impl Drop for TestBalancer {
     fn drop(&mut self) {
-        if !std::thread::panicking() && !self.told_to_end.get() {
-            let said = self.process.said();
-            assert!(self.process.ended().is_none(), "it ended by itself:\n{said}");
+        if !std::thread::panicking() && !self.stop_sent.get() {
+            let said = self.process.output();
+            assert!(self.process.try_wait().is_none(), "it ended by itself:\n{said}");
             assert!(!said.contains("panicked"), "{said}");
         }
     }

@@ -12,13 +12,13 @@ use rcgen::{
 };
 
 /// An authority.
-pub struct Authority {
+pub struct CertificateAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 /// What is to be signed.
 #[derive(Clone, Debug)]
-pub struct Wanted<'a> {
+pub struct CertificateRequest<'a> {
     names: &'a [&'a str],
     rsa: bool,
     client: Option<&'a str>,
@@ -28,11 +28,18 @@ pub struct Wanted<'a> {
 }
 
 /// A certificate for these names, with a P-256 key.
-pub fn wanted<'a>(names: &'a [&'a str]) -> Wanted<'a> {
-    Wanted { names, rsa: false, client: None, for_servers: false, until: 2100, serial: None }
+pub fn certificate_for<'a>(names: &'a [&'a str]) -> CertificateRequest<'a> {
+    CertificateRequest {
+        names,
+        rsa: false,
+        client: None,
+        for_servers: false,
+        until: 2100,
+        serial: None,
+    }
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> CertificateRequest<'a> {
     /// With an RSA key.
     pub fn rsa(mut self) -> Self {
         self.rsa = true;
@@ -69,14 +76,14 @@ impl<'a> Wanted<'a> {
     }
 }
 
-impl Authority {
+impl CertificateAuthority {
     /// A new one of this name.
-    pub fn new(name: &str) -> Authority {
+    pub fn new(name: &str) -> CertificateAuthority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate().unwrap();
-        Authority { issuer: CertifiedIssuer::self_signed(params, key).unwrap() }
+        CertificateAuthority { issuer: CertifiedIssuer::self_signed(params, key).unwrap() }
     }
 
     /// Its own certificate as a file.
@@ -86,7 +93,7 @@ impl Authority {
     }
 
     /// The chain and the key as PEM.
-    pub fn sign(&self, wanted: &Wanted<'_>) -> (String, String) {
+    pub fn sign(&self, wanted: &CertificateRequest<'_>) -> (String, String) {
         let algorithm = if wanted.rsa { &PKCS_RSA_SHA256 } else { &PKCS_ECDSA_P256_SHA256 };
         let key = KeyPair::generate_for(algorithm).unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
@@ -133,7 +140,7 @@ impl Authority {
     }
 
     /// Signs, and writes chain and key into one file, which takes the place of what was there in one step.
-    pub fn pair(&self, path: PathBuf, wanted: &Wanted<'_>) -> PathBuf {
+    pub fn pair(&self, path: PathBuf, wanted: &CertificateRequest<'_>) -> PathBuf {
         let (chain, key) = self.sign(wanted);
         replace(&path, &(chain + &key));
         path

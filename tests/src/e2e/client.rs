@@ -6,34 +6,34 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use super::http::{Follows, Message, Reader};
+use super::http::{ExpectedBody, HttpReader, ReceivedMessage};
 use super::wait::DEADLINE;
 
 /// A connection.
 #[derive(Debug)]
-pub struct Client {
-    reader: Reader<TcpStream>,
+pub struct HttpClient {
+    reader: HttpReader<TcpStream>,
 }
 
-impl Client {
+impl HttpClient {
     /// To this address.
-    pub fn to(address: SocketAddr) -> Client {
-        Client::try_to(address)
+    pub fn connect(address: SocketAddr) -> HttpClient {
+        HttpClient::try_connect(address)
             .unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"))
     }
 
     /// To this address, which may refuse.
-    pub fn try_to(address: SocketAddr) -> io::Result<Client> {
+    pub fn try_connect(address: SocketAddr) -> io::Result<HttpClient> {
         let stream = TcpStream::connect_timeout(&address, DEADLINE)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(DEADLINE))?;
         stream.set_write_timeout(Some(DEADLINE))?;
-        Ok(Client::over(stream))
+        Ok(HttpClient::from_stream(stream))
     }
 
     /// Over a connection that was made already, with deadlines.
-    pub fn over(stream: TcpStream) -> Client {
-        Client { reader: Reader::new(stream) }
+    pub fn from_stream(stream: TcpStream) -> HttpClient {
+        HttpClient { reader: HttpReader::new(stream) }
     }
 
     /// The connection.
@@ -42,7 +42,7 @@ impl Client {
     }
 
     /// Sends bytes.
-    pub fn send(&self, bytes: impl AsRef<[u8]>) -> &Client {
+    pub fn send(&self, bytes: impl AsRef<[u8]>) -> &HttpClient {
         self.stream().write_all(bytes.as_ref()).unwrap();
         self
     }
@@ -53,83 +53,85 @@ impl Client {
     }
 
     /// Sends a request without a body.
-    pub fn ask(&mut self, target: &str) -> &mut Client {
+    pub fn send_get(&mut self, target: &str) -> &mut HttpClient {
         self.send(format!("GET {target} HTTP/1.1\r\nHost: shop.example\r\n\r\n"));
         self
     }
 
     /// Sends a request without a body and returns the answer.
-    pub fn get(&mut self, target: &str) -> Message {
-        self.ask(target).answer()
+    pub fn get(&mut self, target: &str) -> ReceivedMessage {
+        self.send_get(target).read_answer()
     }
 
     /// Sends a POST and returns the answer.
-    pub fn post(&mut self, target: &str, body: &[u8]) -> Message {
+    pub fn post(&mut self, target: &str, body: &[u8]) -> ReceivedMessage {
         let length = body.len();
         let head = format!(
             "POST {target} HTTP/1.1\r\nHost: shop.example\r\nContent-Length: {length}\r\n\r\n"
         );
         self.send(head).send(body);
-        self.answer()
+        self.read_answer()
     }
 
     /// The next answer, informational ones included, to anything but HEAD.
-    pub fn answer(&mut self) -> Message {
-        let mut answer = self.answer_head();
+    pub fn read_answer(&mut self) -> ReceivedMessage {
+        let mut answer = self.read_answer_head();
         let bodiless = matches!(answer.status(), 100..200 | 204 | 304);
-        let follows = if bodiless { Follows::Nothing } else { Follows::OrUntilEnd };
+        let follows =
+            if bodiless { ExpectedBody::NoBody } else { ExpectedBody::DeclaredOrUntilEnd };
         self.reader.body(&mut answer, follows).unwrap_or_else(|e| panic!("{answer:?}: {e}"));
         answer
     }
 
     /// The next answer's head alone.
-    pub fn answer_head(&mut self) -> Message {
+    pub fn read_answer_head(&mut self) -> ReceivedMessage {
         let head = self.reader.head().unwrap_or_else(|error| panic!("no answer: {error}"));
         head.unwrap_or_else(|| panic!("the connection ended where an answer was expected"))
     }
 
     /// The body that follows this head, if it comes whole.
-    pub fn body(&mut self, mut answer: Message) -> io::Result<Vec<u8>> {
-        self.reader.body(&mut answer, Follows::OrUntilEnd)?;
+    pub fn read_body(&mut self, mut answer: ReceivedMessage) -> io::Result<Vec<u8>> {
+        self.reader.body(&mut answer, ExpectedBody::DeclaredOrUntilEnd)?;
         Ok(answer.body)
     }
 
     /// The next answer, or `None` where the connection ends instead, in order or not.
-    pub fn answer_or_end(&mut self) -> Option<Message> {
+    pub fn answer_or_end(&mut self) -> Option<ReceivedMessage> {
         let mut answer = self.reader.head().ok().flatten()?;
         let bodiless = matches!(answer.status(), 100..200 | 204 | 304);
-        let follows = if bodiless { Follows::Nothing } else { Follows::OrUntilEnd };
+        let follows =
+            if bodiless { ExpectedBody::NoBody } else { ExpectedBody::DeclaredOrUntilEnd };
         self.reader.body(&mut answer, follows).ok()?;
         Some(answer)
     }
 
     /// So many bytes.
-    pub fn exactly(&mut self, bytes: usize) -> Vec<u8> {
-        self.reader.exactly(bytes).unwrap()
+    pub fn read_exactly(&mut self, bytes: usize) -> Vec<u8> {
+        self.reader.read_exactly(bytes).unwrap()
     }
 
     /// So many bytes, or what came in the way.
-    pub fn try_exactly(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
-        self.reader.exactly(bytes)
+    pub fn try_read_exactly(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
+        self.reader.read_exactly(bytes)
     }
 
     /// What came after the last message and nobody has looked at yet; it is forgotten here.
-    pub fn held(&mut self) -> Vec<u8> {
-        self.reader.held()
+    pub fn take_buffered(&mut self) -> Vec<u8> {
+        self.reader.take_buffered()
     }
 
     /// Everything to the end, which must come in order.
-    pub fn rest(&mut self) -> Vec<u8> {
-        self.reader.rest().unwrap()
+    pub fn read_to_end(&mut self) -> Vec<u8> {
+        self.reader.read_to_end().unwrap()
     }
 
     /// Everything to the end, in order or by a reset.
-    pub fn rest_or_reset(&mut self) -> io::Result<Vec<u8>> {
-        self.reader.rest()
+    pub fn read_to_end_or_reset(&mut self) -> io::Result<Vec<u8>> {
+        self.reader.read_to_end()
     }
 
     /// Ends our direction.
-    pub fn end(&self) -> &Client {
+    pub fn shut_down_write(&self) -> &HttpClient {
         self.stream().shutdown(Shutdown::Write).unwrap();
         self
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lab::net::Namespace;
+use lab::net::NetworkNamespace;
 
 /// Between two looks at whether to stop.
 const LOOK: Duration = Duration::from_millis(20);
@@ -20,14 +20,18 @@ const TRIES: usize = 8;
 
 /// Such a server.
 #[derive(Debug)]
-pub struct Datagrams {
+pub struct DatagramServer {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Datagrams {
+impl DatagramServer {
     /// On these addresses of a namespace.
-    pub fn start(inside: &Namespace, name: &str, addresses: &[SocketAddr]) -> Datagrams {
+    pub fn start(
+        inside: &NetworkNamespace,
+        name: &str,
+        addresses: &[SocketAddr],
+    ) -> DatagramServer {
         let stop = Arc::new(AtomicBool::new(false));
         let serve = |address: &SocketAddr| {
             let socket = UdpSocket::bind(address).unwrap_or_else(|e| panic!("{address}: {e}"));
@@ -35,12 +39,12 @@ impl Datagrams {
             let (stop, name) = (Arc::clone(&stop), name.to_owned());
             std::thread::spawn(move || echo(&socket, &name, &stop))
         };
-        let threads = inside.within(|| addresses.iter().map(serve).collect()).unwrap();
-        Datagrams { stop, threads }
+        let threads = inside.run_inside(|| addresses.iter().map(serve).collect()).unwrap();
+        DatagramServer { stop, threads }
     }
 }
 
-impl Drop for Datagrams {
+impl Drop for DatagramServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.threads.drain(..).for_each(|thread| {
@@ -60,8 +64,8 @@ fn echo(socket: &UdpSocket, name: &str, stop: &AtomicBool) {
 }
 
 /// Asks so often from a namespace, each time from another port, and counts the answers by name; each must be whole.
-pub fn ask(
-    inside: &Namespace,
+pub fn send_datagrams(
+    inside: &NetworkNamespace,
     service: SocketAddr,
     times: usize,
     bytes: usize,
@@ -84,7 +88,7 @@ pub fn ask(
         }
         panic!("no answer from {service} to {TRIES} datagrams");
     };
-    let names: Vec<String> = inside.within(|| (0..times).map(one).collect()).unwrap();
+    let names: Vec<String> = inside.run_inside(|| (0..times).map(one).collect()).unwrap();
     names.into_iter().for_each(|name| *answers.entry(name).or_default() += 1);
     answers
 }

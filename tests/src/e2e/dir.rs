@@ -9,16 +9,16 @@ use files::TemporaryDir;
 
 /// The directory.
 #[derive(Debug)]
-pub struct Dir(TemporaryDir);
+pub struct TestDir(TemporaryDir);
 
-impl Dir {
+impl TestDir {
     /// A new one, empty.
-    pub fn new() -> Dir {
+    pub fn new() -> TestDir {
         let made = TemporaryDir::new("e2e");
         let made = made.unwrap_or_else(|error| panic!("cannot make a directory: {error}"));
         // Servers that run as somebody else have their own files in it.
         std::fs::set_permissions(made.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        Dir(made)
+        TestDir(made)
     }
 
     /// Where it is.
@@ -34,14 +34,14 @@ impl Dir {
     /// Writes a file in it; a new one is ours alone, as secrets have to be.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.join(name);
-        let written = files::make::write(&path, bytes, 0o600);
+        let written = files::create::write(&path, bytes, 0o600);
         written.unwrap_or_else(|error| panic!("cannot write {path:?}: {error}"));
         path
     }
 }
 
-impl Default for Dir {
+impl Default for TestDir {
     fn default() -> Self {
-        Dir::new()
+        TestDir::new()
     }
 }

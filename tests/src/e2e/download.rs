@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::client::Client;
+use super::client::HttpClient;
 
 /// Bytes of each slow read, and the time between two.
 const PIECE: usize = 16 * 1024;
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(8);
 #[derive(Debug)]
 pub struct Download {
     bytes: u64,
-    hurry: Arc<AtomicBool>,
+    full_speed: Arc<AtomicBool>,
     read: Arc<AtomicU64>,
     thread: JoinHandle<Result<u64, String>>,
 }
@@ -27,15 +27,15 @@ pub struct Download {
 impl Download {
     /// Begins one of so many bytes.
     pub fn start(front: SocketAddr, bytes: u64) -> Download {
-        let mut client = Client::to(front);
+        let mut client = HttpClient::connect(front);
         client.send(format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: shop.example\r\n\r\n"));
-        let head = client.answer_head();
+        let head = client.read_answer_head();
         assert_eq!(head.status(), 200, "{head:?}");
         let (hurry, read) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (told, counted) = (hurry.clone(), read.clone());
         let thread = std::thread::spawn(move || {
             let mut piece = vec![0; 256 * 1024];
-            let mut have = client.held().len() as u64;
+            let mut have = client.take_buffered().len() as u64;
             while have < bytes {
                 let fast = told.load(Ordering::Relaxed);
                 let most = if fast { piece.len() } else { PIECE };
@@ -54,7 +54,7 @@ impl Download {
             }
             Ok(have)
         });
-        Download { bytes, hurry, read, thread }
+        Download { bytes, full_speed: hurry, read, thread }
     }
 
     /// Bytes read so far.
@@ -69,7 +69,7 @@ impl Download {
 
     /// Reads as fast as bytes come from now on; returns what went wrong.
     pub fn finish(self) -> Option<String> {
-        self.hurry.store(true, Ordering::Relaxed);
+        self.full_speed.store(true, Ordering::Relaxed);
         match self.thread.join().unwrap() {
             Ok(read) if read == self.bytes => None,
             Ok(read) => Some(format!("{read} bytes instead of {}", self.bytes)),

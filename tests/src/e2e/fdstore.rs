@@ -18,8 +18,8 @@ use std::time::Duration;
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use super::dir::Dir;
-use super::process::Process;
+use super::dir::TestDir;
+use super::process::ChildProcess;
 
 /// Puts the descriptors that are named in KEPT where sd_listen_fds(3) wants them, from 3 on.
 const START: &str = r#"n=3; for k in $KEPT; do eval "exec $n<&$k $k<&-"; n=$((n+1)); done
@@ -35,42 +35,42 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct FdStore {
     path: PathBuf,
-    heard: Arc<Mutex<Heard>>,
+    state: Arc<Mutex<NotifyState>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What it was told.
 #[derive(Debug, Default)]
-struct Heard {
-    kept: BTreeMap<String, Vec<OwnedFd>>,
+struct NotifyState {
+    stored: BTreeMap<String, Vec<OwnedFd>>,
     ready: usize,
 }
 
 impl FdStore {
     /// With a socket in this directory, and nothing kept. It listens all the time, as systemd does.
-    pub fn new(dir: &Dir) -> FdStore {
+    pub fn new(dir: &TestDir) -> FdStore {
         let path = dir.join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
         socket.set_read_timeout(Some(LOOK)).unwrap();
         let (heard, stop) =
-            (Arc::new(Mutex::new(Heard::default())), Arc::new(AtomicBool::new(false)));
+            (Arc::new(Mutex::new(NotifyState::default())), Arc::new(AtomicBool::new(false)));
         let (told, stopped) = (Arc::clone(&heard), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
-                if let Some((message, sockets)) = hear(&socket) {
-                    told.lock().unwrap().take_in(&message, sockets);
+                if let Some((message, sockets)) = receive(&socket) {
+                    told.lock().unwrap().record(&message, sockets);
                 }
             }
         });
-        FdStore { path, heard, stop, thread: Some(thread) }
+        FdStore { path, state: heard, stop, thread: Some(thread) }
     }
 
     /// Starts it as a service, with everything that is kept.
-    pub fn start(&self, command: &Command) -> Process {
+    pub fn start(&self, command: &Command) -> ChildProcess {
         let mut names = Vec::new();
         let mut passed = Vec::new();
-        for (name, sockets) in &self.heard.lock().unwrap().kept {
+        for (name, sockets) in &self.state.lock().unwrap().stored {
             for socket in sockets {
                 let copy = fcntl_dupfd_cloexec(socket, HIGH).unwrap();
                 fcntl_setfd(&copy, FdFlags::empty()).unwrap();
@@ -83,18 +83,18 @@ impl FdStore {
         shell.args(["-c", START, "start"]).arg(command.get_program()).args(command.get_args());
         shell.env("NOTIFY_SOCKET", &self.path).env("KEPT", numbers.join(" "));
         shell.env("LISTEN_FDS", names.len().to_string()).env("LISTEN_FDNAMES", names.join(":"));
-        Process::start(shell)
+        ChildProcess::start(shell)
     }
 
     /// How often somebody has said that it is ready.
     pub fn ready(&self) -> usize {
-        self.heard.lock().unwrap().ready
+        self.state.lock().unwrap().ready
     }
 
     /// How many sockets are kept under each name.
-    pub fn kept(&self) -> BTreeMap<String, usize> {
-        let heard = self.heard.lock().unwrap();
-        heard.kept.iter().map(|(name, sockets)| (name.clone(), sockets.len())).collect()
+    pub fn stored_counts(&self) -> BTreeMap<String, usize> {
+        let heard = self.state.lock().unwrap();
+        heard.stored.iter().map(|(name, sockets)| (name.clone(), sockets.len())).collect()
     }
 }
 
@@ -107,25 +107,25 @@ impl Drop for FdStore {
     }
 }
 
-impl Heard {
-    fn take_in(&mut self, message: &str, sockets: Vec<OwnedFd>) {
+impl NotifyState {
+    fn record(&mut self, message: &str, sockets: Vec<OwnedFd>) {
         let value = |key: &str| message.lines().find_map(|line| line.strip_prefix(key));
         let name = value("FDNAME=").unwrap_or_default().to_owned();
         if value("FDSTORE=").is_some() {
-            let kept = self.kept.entry(name).or_default();
+            let kept = self.stored.entry(name).or_default();
             // One socket is kept once, however often it is given.
             let number = |socket: &OwnedFd| rustix::fs::fstat(socket).unwrap().st_ino;
             let had: Vec<u64> = kept.iter().map(number).collect();
             kept.extend(sockets.into_iter().filter(|socket| !had.contains(&number(socket))));
         } else if value("FDSTOREREMOVE=").is_some() {
-            self.kept.remove(&name);
+            self.stored.remove(&name);
         }
         self.ready += usize::from(value("READY=").is_some());
     }
 }
 
 /// The next message and what came with it, if there is one soon.
-fn hear(socket: &UnixDatagram) -> Option<(String, Vec<OwnedFd>)> {
+fn receive(socket: &UnixDatagram) -> Option<(String, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut bytes = [0; 4096];

@@ -40,7 +40,7 @@ pub const WHOLE: u8 = 4;
 
 /// A frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct Http2Frame {
     /// Its kind.
     pub kind: u8,
     /// Its flags.
@@ -51,7 +51,7 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-impl Frame {
+impl Http2Frame {
     /// The error code of RST_STREAM and GOAWAY.
     pub fn code(&self) -> u32 {
         let at = if self.kind == kind::GOAWAY { 4 } else { 0 };
@@ -61,19 +61,19 @@ impl Frame {
 
 /// A connection.
 #[derive(Debug)]
-pub struct Frames {
+pub struct FrameClient {
     stream: TcpStream,
 }
 
-impl Frames {
+impl FrameClient {
     /// To this address; the preface and empty settings are sent.
-    pub fn to(address: SocketAddr) -> Frames {
-        Frames::with(address, &[])
+    pub fn connect(address: SocketAddr) -> FrameClient {
+        FrameClient::connect_with(address, &[])
     }
 
     /// To this address; the preface and these settings are sent.
-    pub fn with(address: SocketAddr, settings: &[(u16, u32)]) -> Frames {
-        let mut frames = Frames::bare(address);
+    pub fn connect_with(address: SocketAddr, settings: &[(u16, u32)]) -> FrameClient {
+        let mut frames = FrameClient::connect_bare(address);
         let mut payload = Vec::new();
         for (name, value) in settings {
             payload.extend(name.to_be_bytes());
@@ -84,13 +84,13 @@ impl Frames {
     }
 
     /// To this address; nothing is sent.
-    pub fn bare(address: SocketAddr) -> Frames {
+    pub fn connect_bare(address: SocketAddr) -> FrameClient {
         let stream = TcpStream::connect_timeout(&address, DEADLINE)
             .unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"));
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream.set_write_timeout(Some(DEADLINE)).unwrap();
-        Frames { stream }
+        FrameClient { stream }
     }
 
     /// Our end.
@@ -99,24 +99,24 @@ impl Frames {
     }
 
     /// Sends bytes; the other side may have closed.
-    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Frames {
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut FrameClient {
         // What the other side thinks of it is read.
         let _ = self.stream.write_all(bytes);
         self
     }
 
     /// Sends a frame.
-    pub fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> &mut Frames {
+    pub fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> &mut FrameClient {
         self.bytes(&frame(kind, flags, stream, payload))
     }
 
     /// Sends the head of a request without a body.
-    pub fn get(&mut self, stream: u32, path: &str) -> &mut Frames {
+    pub fn get(&mut self, stream: u32, path: &str) -> &mut FrameClient {
         self.send(kind::HEADERS, END | WHOLE, stream, &head("GET", path, &[]))
     }
 
     /// The next frame; `None`: the connection ended, in order or not.
-    pub fn frame(&mut self) -> Option<Frame> {
+    pub fn next_frame(&mut self) -> Option<Http2Frame> {
         match self.try_next() {
             Ok(frame) => Some(frame),
             Err(error)
@@ -128,19 +128,19 @@ impl Frames {
         }
     }
 
-    fn try_next(&mut self) -> io::Result<Frame> {
+    fn try_next(&mut self) -> io::Result<Http2Frame> {
         let mut head = [0; 9];
         self.stream.read_exact(&mut head)?;
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
         let mut payload = vec![0; length];
         self.stream.read_exact(&mut payload)?;
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]) & 0x7fff_ffff;
-        Ok(Frame { kind: head[3], flags: head[4], stream, payload })
+        Ok(Http2Frame { kind: head[3], flags: head[4], stream, payload })
     }
 
     /// The next frame of this kind; the others before it are dropped. `None`: the connection ended first.
-    pub fn next_of(&mut self, kind: u8) -> Option<Frame> {
-        while let Some(frame) = self.frame() {
+    pub fn next_of(&mut self, kind: u8) -> Option<Http2Frame> {
+        while let Some(frame) = self.next_frame() {
             if frame.kind == kind && !(kind == kind::SETTINGS && frame.flags & END == END) {
                 return Some(frame);
             }
@@ -149,8 +149,8 @@ impl Frames {
     }
 
     /// The next frame of this stream.
-    pub fn next_on(&mut self, stream: u32) -> Option<Frame> {
-        while let Some(frame) = self.frame() {
+    pub fn next_on(&mut self, stream: u32) -> Option<Http2Frame> {
+        while let Some(frame) = self.next_frame() {
             if frame.stream == stream {
                 return Some(frame);
             }
@@ -159,8 +159,8 @@ impl Frames {
     }
 
     /// Reads to the end of the connection; the frames that came.
-    pub fn rest(&mut self) -> Vec<Frame> {
-        std::iter::from_fn(|| self.frame()).collect()
+    pub fn read_to_end(&mut self) -> Vec<Http2Frame> {
+        std::iter::from_fn(|| self.next_frame()).collect()
     }
 }
 

@@ -15,7 +15,7 @@ use super::wait::DEADLINE;
 
 /// A request.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct H2Request {
     /// Its method.
     pub method: &'static str,
     /// Its path.
@@ -30,7 +30,7 @@ pub struct Asked {
 
 /// An answer, or how its stream ended.
 #[derive(Clone, Debug, Default)]
-pub struct Answered {
+pub struct H2Response {
     /// Its status; 0: none came.
     pub status: u16,
     /// Its fields.
@@ -43,20 +43,20 @@ pub struct Answered {
     pub error: Option<String>,
 }
 
-impl Asked {
+impl H2Request {
     /// A GET.
-    pub fn get(path: &str) -> Asked {
+    pub fn get(path: &str) -> H2Request {
         let path = path.to_owned();
-        Asked { method: "GET", path, body: None, trailers: Vec::new(), fields: Vec::new() }
+        H2Request { method: "GET", path, body: None, trailers: Vec::new(), fields: Vec::new() }
     }
 
     /// A POST with this body.
-    pub fn post(path: &str, body: &[u8]) -> Asked {
-        Asked { method: "POST", body: Some(body.to_vec()), ..Asked::get(path) }
+    pub fn post(path: &str, body: &[u8]) -> H2Request {
+        H2Request { method: "POST", body: Some(body.to_vec()), ..H2Request::get(path) }
     }
 }
 
-impl Answered {
+impl H2Response {
     /// A field's value.
     pub fn field(&self, name: &str) -> Option<String> {
         self.fields.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
@@ -64,14 +64,14 @@ impl Answered {
 }
 
 /// Asks all at once on one connection; the answers in the order of the requests.
-pub fn ask_all(front: SocketAddr, asked: &[Asked]) -> Vec<Answered> {
+pub fn send_all(front: SocketAddr, asked: &[H2Request]) -> Vec<H2Response> {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let all = async {
         let stream = TcpStream::connect(front).await.unwrap();
         let (send, connection) = h2::client::handshake(stream).await.unwrap();
         let driver = tokio::spawn(connection);
         let tasks: Vec<_> =
-            asked.iter().map(|one| tokio::spawn(ask(send.clone(), one.clone()))).collect();
+            asked.iter().map(|one| tokio::spawn(send_request(send.clone(), one.clone()))).collect();
         drop(send);
         let mut answers = Vec::new();
         for task in tasks {
@@ -83,8 +83,8 @@ pub fn ask_all(front: SocketAddr, asked: &[Asked]) -> Vec<Answered> {
     runtime.block_on(async { tokio::time::timeout(DEADLINE, all).await }).expect("answers in time")
 }
 
-async fn ask(send: SendRequest<Bytes>, asked: Asked) -> Answered {
-    let mut answered = Answered::default();
+async fn send_request(send: SendRequest<Bytes>, asked: H2Request) -> H2Response {
+    let mut answered = H2Response::default();
     if let Err(error) = exchange(send, asked, &mut answered).await {
         answered.error = Some(error.to_string());
     }
@@ -93,8 +93,8 @@ async fn ask(send: SendRequest<Bytes>, asked: Asked) -> Answered {
 
 async fn exchange(
     send: SendRequest<Bytes>,
-    asked: Asked,
-    into: &mut Answered,
+    asked: H2Request,
+    into: &mut H2Response,
 ) -> Result<(), h2::Error> {
     let mut request = http::Request::builder()
         .method(asked.method)
@@ -105,11 +105,11 @@ async fn exchange(
     let mut send = send.ready().await?;
     let (answer, body) = send.send_request(request.body(()).unwrap(), asked.body.is_none())?;
     // Both directions at once: an answer may begin before its request has ended.
-    let (gave, got) = tokio::join!(give(body, asked), take(answer, into));
+    let (gave, got) = tokio::join!(send_body(body, asked), read_response(answer, into));
     got.and(gave)
 }
 
-async fn give(mut body: h2::SendStream<Bytes>, asked: Asked) -> Result<(), h2::Error> {
+async fn send_body(mut body: h2::SendStream<Bytes>, asked: H2Request) -> Result<(), h2::Error> {
     if let Some(bytes) = asked.body {
         let mut rest = Bytes::from(bytes);
         while !rest.is_empty() {
@@ -128,7 +128,10 @@ async fn give(mut body: h2::SendStream<Bytes>, asked: Asked) -> Result<(), h2::E
     Ok(())
 }
 
-async fn take(answer: h2::client::ResponseFuture, into: &mut Answered) -> Result<(), h2::Error> {
+async fn read_response(
+    answer: h2::client::ResponseFuture,
+    into: &mut H2Response,
+) -> Result<(), h2::Error> {
     let answer = answer.await?;
     into.status = answer.status().as_u16();
     into.fields = answer.headers().clone();

@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 
 /// What it saw.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct H2OriginCounts {
     /// Connections.
     pub connections: AtomicU64,
     /// Requests.
@@ -36,11 +36,11 @@ pub enum H2Fault {
     /// Nothing.
     None,
     /// Every answer is 500.
-    Errs,
+    StreamError,
     /// Streams are taken and never answered.
-    Hangs,
+    Hang,
     /// Streams are reset with INTERNAL_ERROR.
-    Resets,
+    Reset,
 }
 
 /// The running server.
@@ -48,14 +48,14 @@ pub enum H2Fault {
 pub struct H2Origin {
     fault: Arc<AtomicU8>,
     address: SocketAddr,
-    seen: Arc<Seen>,
+    counts: Arc<H2OriginCounts>,
     stop: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// How it behaves.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub struct H2Behaviour {
     /// What it answers.
     pub name: &'static str,
     /// Streams at a time.
@@ -66,11 +66,11 @@ pub struct Manner {
 
 impl H2Origin {
     /// On a port of the loopback.
-    pub fn start(manner: Manner) -> H2Origin {
+    pub fn start(manner: H2Behaviour) -> H2Origin {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
-        let (seen, stop) = (Arc::new(Seen::default()), Arc::new(Notify::new()));
+        let (seen, stop) = (Arc::new(H2OriginCounts::default()), Arc::new(Notify::new()));
         let (seen_, stop_) = (seen.clone(), stop.clone());
         let fault = Arc::new(AtomicU8::new(H2Fault::None as u8));
         let fault_ = fault.clone();
@@ -90,7 +90,7 @@ impl H2Origin {
                 }
             });
         });
-        H2Origin { fault, address, seen, stop, thread: Some(thread) }
+        H2Origin { fault, address, counts: seen, stop, thread: Some(thread) }
     }
 
     /// Where it is.
@@ -104,8 +104,8 @@ impl H2Origin {
     }
 
     /// What it saw.
-    pub fn seen(&self) -> &Seen {
-        &self.seen
+    pub fn counts(&self) -> &H2OriginCounts {
+        &self.counts
     }
 }
 
@@ -118,7 +118,11 @@ impl Drop for H2Origin {
     }
 }
 
-async fn serve(stream: TcpStream, (manner, fault): (Manner, Arc<AtomicU8>), seen: Arc<Seen>) {
+async fn serve(
+    stream: TcpStream,
+    (manner, fault): (H2Behaviour, Arc<AtomicU8>),
+    seen: Arc<H2OriginCounts>,
+) {
     let mut builder = h2::server::Builder::new();
     builder.max_concurrent_streams(manner.streams).enable_connect_protocol();
     let Ok(mut connection) = builder.handshake::<_, Bytes>(stream).await else { return };
@@ -148,9 +152,9 @@ async fn serve(stream: TcpStream, (manner, fault): (Manner, Arc<AtomicU8>), seen
 
 /// What a bad server does with a stream; one that hangs keeps it until its peer has enough.
 async fn fail(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, fault: u8) {
-    if fault == H2Fault::Errs as u8 {
+    if fault == H2Fault::StreamError as u8 {
         let _ = respond.send_response(Response::builder().status(500).body(()).unwrap(), true);
-    } else if fault == H2Fault::Resets as u8 {
+    } else if fault == H2Fault::Reset as u8 {
         respond.send_reset(Reason::INTERNAL_ERROR);
     } else {
         let _ = poll_fn(|cx| respond.poll_reset(cx)).await;
@@ -161,8 +165,8 @@ async fn fail(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, fa
 async fn answer(
     request: Request<RecvStream>,
     mut respond: SendResponse<Bytes>,
-    manner: Manner,
-    seen: Arc<Seen>,
+    manner: H2Behaviour,
+    seen: Arc<H2OriginCounts>,
 ) {
     let (parts, body) = request.into_parts();
     let head = |status: u16| {

@@ -5,22 +5,22 @@
 use std::net::SocketAddr;
 use std::process::Command;
 
-use super::dir::Dir;
-use super::process::Process;
+use super::dir::TestDir;
+use super::process::ChildProcess;
 use super::tools::program;
 use super::wait;
 
 /// It.
 #[derive(Debug)]
 pub struct Haproxy {
-    _process: Process,
-    _dir: Dir,
+    _process: ChildProcess,
+    _dir: TestDir,
 }
 
 impl Haproxy {
     /// Starts it with these sections, and waits until it accepts at `front`.
     pub fn start(sections: &str, front: SocketAddr) -> Haproxy {
-        let dir = Dir::new();
+        let dir = TestDir::new();
         let file = dir.write(
             "haproxy.cfg",
             format!(
@@ -30,9 +30,9 @@ impl Haproxy {
         );
         let mut command = Command::new(program("haproxy"));
         command.arg("-db").arg("-f").arg(file);
-        let mut process = Process::start(command);
+        let mut process = ChildProcess::start(command);
         wait::until("haproxy accepts", || {
-            assert!(process.ended().is_none(), "haproxy ended: {}", process.said());
+            assert!(process.try_wait().is_none(), "haproxy ended: {}", process.output());
             std::net::TcpStream::connect(front).is_ok()
         });
         Haproxy { _process: process, _dir: dir }

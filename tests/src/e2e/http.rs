@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 /// A request or an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Message {
+pub struct ReceivedMessage {
     /// The first line.
     pub start: String,
     /// Fields in order, names as they came.
@@ -15,7 +15,7 @@ pub struct Message {
     pub body: Vec<u8>,
 }
 
-impl Message {
+impl ReceivedMessage {
     /// The status of an answer.
     pub fn status(&self) -> u16 {
         let status = self.start.split(' ').nth(1).and_then(|status| status.parse().ok());
@@ -37,26 +37,26 @@ impl Message {
 
 /// How much of a body follows a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Follows {
+pub enum ExpectedBody {
     /// None, whatever the fields say: HEAD, 1xx, 204, 304.
-    Nothing,
+    NoBody,
     /// As the fields say; a request without any has none.
-    AsSaid,
+    AsDeclared,
     /// As the fields say; an answer without any lasts until the end.
-    OrUntilEnd,
+    DeclaredOrUntilEnd,
 }
 
 /// Reads messages from a stream and keeps what follows them.
 #[derive(Debug)]
-pub struct Reader<S> {
+pub struct HttpReader<S> {
     stream: S,
-    held: Vec<u8>,
+    buffered: Vec<u8>,
 }
 
-impl<S: Read> Reader<S> {
+impl<S: Read> HttpReader<S> {
     /// Of a stream.
-    pub fn new(stream: S) -> Reader<S> {
-        Reader { stream, held: Vec::new() }
+    pub fn new(stream: S) -> HttpReader<S> {
+        HttpReader { stream, buffered: Vec::new() }
     }
 
     /// The stream.
@@ -65,16 +65,20 @@ impl<S: Read> Reader<S> {
     }
 
     /// A head, without its body; `None`: the stream ended between messages.
-    pub fn head(&mut self) -> io::Result<Option<Message>> {
+    pub fn head(&mut self) -> io::Result<Option<ReceivedMessage>> {
         let end = loop {
-            if let Some(at) = self.held.windows(4).position(|four| four == b"\r\n\r\n") {
+            if let Some(at) = self.buffered.windows(4).position(|four| four == b"\r\n\r\n") {
                 break at;
             }
-            if !self.more()? {
-                return if self.held.is_empty() { Ok(None) } else { Err(self.cut("a head")) };
+            if !self.fill_buffer()? {
+                return if self.buffered.is_empty() {
+                    Ok(None)
+                } else {
+                    Err(self.truncated("a head"))
+                };
             }
         };
-        let head: Vec<u8> = self.held.drain(..end + 4).collect();
+        let head: Vec<u8> = self.buffered.drain(..end + 4).collect();
         let head = String::from_utf8_lossy(&head[..end]).into_owned();
         let mut lines = head.split("\r\n");
         let start = lines.next().unwrap_or_default().to_owned();
@@ -85,12 +89,12 @@ impl<S: Read> Reader<S> {
                 .ok_or_else(|| io::Error::other(format!("no field: {line:?} in {head:?}")))?;
             fields.push((name.to_owned(), value.trim().to_owned()));
         }
-        Ok(Some(Message { start, fields, body: Vec::new() }))
+        Ok(Some(ReceivedMessage { start, fields, body: Vec::new() }))
     }
 
     /// Reads the body into its message.
-    pub fn body(&mut self, message: &mut Message, follows: Follows) -> io::Result<()> {
-        if follows == Follows::Nothing {
+    pub fn body(&mut self, message: &mut ReceivedMessage, follows: ExpectedBody) -> io::Result<()> {
+        if follows == ExpectedBody::NoBody {
             return Ok(());
         }
         if message.field("transfer-encoding").is_some_and(|te| te.eq_ignore_ascii_case("chunked")) {
@@ -98,32 +102,32 @@ impl<S: Read> Reader<S> {
         }
         if let Some(length) = message.field("content-length") {
             let length = length.parse().map_err(io::Error::other)?;
-            message.body = self.exactly(length)?;
-        } else if follows == Follows::OrUntilEnd {
-            message.body = self.rest()?;
+            message.body = self.read_exactly(length)?;
+        } else if follows == ExpectedBody::DeclaredOrUntilEnd {
+            message.body = self.read_to_end()?;
         }
         Ok(())
     }
 
     /// So many bytes.
-    pub fn exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
-        while self.held.len() < length {
-            if !self.more()? {
-                return Err(self.cut(&format!("{length} bytes")));
+    pub fn read_exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        while self.buffered.len() < length {
+            if !self.fill_buffer()? {
+                return Err(self.truncated(&format!("{length} bytes")));
             }
         }
-        Ok(self.held.drain(..length).collect())
+        Ok(self.buffered.drain(..length).collect())
     }
 
     /// Everything to the end.
-    pub fn rest(&mut self) -> io::Result<Vec<u8>> {
-        while self.more()? {}
-        Ok(std::mem::take(&mut self.held))
+    pub fn read_to_end(&mut self) -> io::Result<Vec<u8>> {
+        while self.fill_buffer()? {}
+        Ok(std::mem::take(&mut self.buffered))
     }
 
     /// What was read beyond the last message; it is forgotten here.
-    pub fn held(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held)
+    pub fn take_buffered(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.buffered)
     }
 
     fn chunks(&mut self, body: &mut Vec<u8>) -> io::Result<()> {
@@ -135,8 +139,8 @@ impl<S: Read> Reader<S> {
                 while !self.line()?.is_empty() {}
                 return Ok(());
             }
-            body.extend(self.exactly(size)?);
-            if self.exactly(2)? != b"\r\n" {
+            body.extend(self.read_exactly(size)?);
+            if self.read_exactly(2)? != b"\r\n" {
                 return Err(io::Error::other("a chunk is longer than it says"));
             }
         }
@@ -144,27 +148,28 @@ impl<S: Read> Reader<S> {
 
     fn line(&mut self) -> io::Result<String> {
         let end = loop {
-            if let Some(at) = self.held.windows(2).position(|two| two == b"\r\n") {
+            if let Some(at) = self.buffered.windows(2).position(|two| two == b"\r\n") {
                 break at;
             }
-            if !self.more()? {
-                return Err(self.cut("a line"));
+            if !self.fill_buffer()? {
+                return Err(self.truncated("a line"));
             }
         };
-        let line: Vec<u8> = self.held.drain(..end + 2).collect();
+        let line: Vec<u8> = self.buffered.drain(..end + 2).collect();
         Ok(String::from_utf8_lossy(&line[..end]).into_owned())
     }
 
     /// Whether anything came.
-    fn more(&mut self) -> io::Result<bool> {
+    fn fill_buffer(&mut self) -> io::Result<bool> {
         let mut piece = [0; 64 * 1024];
         let read = self.stream.read(&mut piece)?;
-        self.held.extend_from_slice(&piece[..read]);
+        self.buffered.extend_from_slice(&piece[..read]);
         Ok(read > 0)
     }
 
-    fn cut(&self, what: &str) -> io::Error {
-        let seen = String::from_utf8_lossy(&self.held[..self.held.len().min(200)]).into_owned();
+    fn truncated(&self, what: &str) -> io::Error {
+        let seen =
+            String::from_utf8_lossy(&self.buffered[..self.buffered.len().min(200)]).into_owned();
         let text = format!("the stream ended where {what} was expected, after {seen:?}");
         io::Error::new(io::ErrorKind::UnexpectedEof, text)
     }

@@ -15,22 +15,22 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// The namespace; gone with its files when dropped.
 #[derive(Debug)]
-pub struct Namespace {
+pub struct TestNamespace {
     name: String,
 }
 
-impl Namespace {
+impl TestNamespace {
     /// A new one, or why there can be none here.
-    pub fn new() -> Result<Namespace, String> {
+    pub fn new() -> Result<TestNamespace, String> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("steelyard-{}-{number}", std::process::id());
         run(&["netns", "add", &name])?;
-        let namespace = Namespace { name };
+        let namespace = TestNamespace { name };
         run(&["-n", &namespace.name, "link", "set", "lo", "up"])?;
         let files = namespace.files();
         std::fs::create_dir_all(&files).map_err(|error| format!("{files:?}: {error}"))?;
         std::fs::write(files.join("resolv.conf"), "").map_err(|error| error.to_string())?;
-        namespace.names("");
+        namespace.set_hosts("");
         Ok(namespace)
     }
 
@@ -40,12 +40,12 @@ impl Namespace {
     }
 
     /// What names mean from now on, as lines of a hosts file.
-    pub fn names(&self, hosts: &str) {
+    pub fn set_hosts(&self, hosts: &str) {
         std::fs::write(self.files().join("hosts"), hosts).unwrap();
     }
 
     /// Runs this on a thread inside: with everything that it starts, it sees no other network.
-    pub fn within<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
+    pub fn run_inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
         let place = std::fs::File::open(Path::new("/run/netns").join(&self.name)).unwrap();
         let inside = || {
             let kind = Some(LinkNameSpaceType::Network);
@@ -58,7 +58,7 @@ impl Namespace {
 
     /// A program inside.
     pub fn command(&self, program: &Path) -> Command {
-        Namespace::command_in(&self.name, program)
+        TestNamespace::command_in(&self.name, program)
     }
 
     /// A program inside the namespace of this name.
@@ -73,7 +73,7 @@ impl Namespace {
     }
 }
 
-impl Drop for Namespace {
+impl Drop for TestNamespace {
     fn drop(&mut self) {
         let _ = run(&["netns", "del", &self.name]);
         let _ = std::fs::remove_dir_all(self.files());

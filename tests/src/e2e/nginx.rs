@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 
-use lab::port::Reserved;
+use lab::port::ReservedPort;
 use rustix::process::Signal;
 
-use super::dir::Dir;
-use super::namespace::Namespace;
-use super::process::Process;
+use super::dir::TestDir;
+use super::namespace::TestNamespace;
+use super::process::ChildProcess;
 use super::servers;
 use super::tools::program;
 use super::wait;
@@ -22,9 +22,9 @@ pub const PAGE: usize = 3_000_001;
 /// A server.
 #[derive(Debug)]
 pub struct Nginx {
-    process: Option<Process>,
-    port: Reserved,
-    dir: Dir,
+    process: Option<ChildProcess>,
+    port: ReservedPort,
+    dir: TestDir,
     namespace: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl Nginx {
 
     /// The same with further directives in its `server` block.
     pub fn with(name: &str, directives: &str) -> Nginx {
-        let mut nginx = Nginx::prepared(name, directives, None);
+        let mut nginx = Nginx::prepare(name, directives, None);
         nginx.revive();
         nginx
     }
@@ -67,7 +67,7 @@ impl Nginx {
     }
 
     fn listening(name: &str, directives: &str, words: &str) -> Nginx {
-        let mut nginx = Nginx::prepared(name, directives, None);
+        let mut nginx = Nginx::prepare(name, directives, None);
         let text = std::fs::read_to_string(nginx.dir.join("nginx.conf")).unwrap();
         let listen = format!("listen {}", nginx.address());
         nginx.dir.write("nginx.conf", text.replace(&listen, &format!("{listen} {words}")));
@@ -76,13 +76,13 @@ impl Nginx {
     }
 
     /// The same inside a namespace, where this process cannot see whether it accepts.
-    pub fn within(namespace: &Namespace, name: &str, address: SocketAddr) -> Nginx {
+    pub fn within(namespace: &TestNamespace, name: &str, address: SocketAddr) -> Nginx {
         Nginx::inside(namespace.name(), name, &address.to_string(), "")
     }
 
     /// The same inside the namespace of this name; what follows `listen`, and further directives.
     pub fn inside(namespace: &str, name: &str, listen: &str, directives: &str) -> Nginx {
-        let mut nginx = Nginx::prepared(name, directives, Some((namespace, listen)));
+        let mut nginx = Nginx::prepare(name, directives, Some((namespace, listen)));
         nginx.process = Some(nginx.run());
         nginx
     }
@@ -93,7 +93,7 @@ impl Nginx {
     }
 
     /// What `/page` holds.
-    pub fn page(&self) -> Vec<u8> {
+    pub fn page_bytes(&self) -> Vec<u8> {
         std::fs::read(self.dir.join("root/page")).unwrap()
     }
 
@@ -129,14 +129,14 @@ impl Nginx {
         let mut process = self.run();
         let address = self.address();
         wait::until("nginx accepts", || {
-            assert!(process.ended().is_none(), "nginx ended: {}", process.said());
+            assert!(process.try_wait().is_none(), "nginx ended: {}", process.output());
             std::net::TcpStream::connect(address).is_ok()
         });
         self.process = Some(process);
     }
 
-    fn prepared(name: &str, directives: &str, within: Option<(&str, &str)>) -> Nginx {
-        let (dir, port) = (Dir::new(), servers::reserved());
+    fn prepare(name: &str, directives: &str, within: Option<(&str, &str)>) -> Nginx {
+        let (dir, port) = (TestDir::new(), servers::reserve_port());
         let address = within.map_or(port.address().to_string(), |(_, listen)| listen.to_owned());
         std::fs::create_dir_all(dir.join("root/upload")).unwrap();
         dir.write("root/page", super::http::noise(PAGE));
@@ -157,17 +157,17 @@ impl Nginx {
         Nginx { process: None, port, dir, namespace }
     }
 
-    fn run(&self) -> Process {
+    fn run(&self) -> ChildProcess {
         let mut command = match &self.namespace {
-            None => Command::new(found()),
-            Some(namespace) => Namespace::command_in(namespace, &found()),
+            None => Command::new(find_nginx()),
+            Some(namespace) => TestNamespace::command_in(namespace, &find_nginx()),
         };
         command.args(["-e", "stderr", "-p"]).arg(self.dir.path());
         command.arg("-c").arg(self.dir.join("nginx.conf"));
-        Process::start(command)
+        ChildProcess::start(command)
     }
 }
 
-fn found() -> PathBuf {
+fn find_nginx() -> PathBuf {
     program("nginx")
 }

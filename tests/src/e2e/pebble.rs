@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::certificate::{Authority, replace, wanted};
-use super::dir::Dir;
-use super::process::Process;
+use super::certificate::{CertificateAuthority, certificate_for, replace};
+use super::dir::TestDir;
+use super::process::ChildProcess;
 use super::servers;
 use super::target::tool;
 use super::tools::curl_text;
@@ -16,32 +16,32 @@ use super::wait;
 /// The authority with its name server.
 #[derive(Debug)]
 pub struct Pebble {
-    process: Process,
-    _names: Process,
+    process: ChildProcess,
+    _names: ChildProcess,
     directory: String,
     roots: String,
-    dir: Dir,
+    dir: TestDir,
 }
 
 /// Where it looks, and how long its certificates are good.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct PebbleOptions {
     /// The port that it asks by HTTP.
     pub http: SocketAddr,
     /// The port that it shakes hands with.
     pub tls: SocketAddr,
     /// Seconds.
-    pub good: u32,
+    pub validity: u32,
 }
 
 impl Pebble {
     /// Starts both and waits until they answer.
-    pub fn start(terms: Terms) -> Pebble {
-        let dir = Dir::new();
-        let [asked, managed, names, names_managed] = [(); 4].map(|()| servers::reserved());
-        let authority = Authority::new("the authority's own authority");
+    pub fn start(terms: PebbleOptions) -> Pebble {
+        let dir = TestDir::new();
+        let [asked, managed, names, names_managed] = [(); 4].map(|()| servers::reserve_port());
+        let authority = CertificateAuthority::new("the authority's own authority");
         authority.write(dir.join("ca.pem"));
-        let (chain, key) = authority.sign(&wanted(&["127.0.0.1"]));
+        let (chain, key) = authority.sign(&certificate_for(&["127.0.0.1"]));
         replace(&dir.join("own.pem"), &chain);
         replace(&dir.join("own.key"), &key);
         let mut command = Command::new(tool("pebble-challtestsrv"));
@@ -49,7 +49,7 @@ impl Pebble {
         command.args(["-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", ""]);
         command.args(["-dnsserver", &names.address().to_string()]);
         command.args(["-management", &names_managed.address().to_string()]);
-        let names_process = Process::start(command);
+        let names_process = ChildProcess::start(command);
         let config = serde_json::json!({ "pebble": {
             "listenAddress": asked.address().to_string(),
             "managementListenAddress": managed.address().to_string(),
@@ -62,17 +62,17 @@ impl Pebble {
             "domainBlocklist": ["forbidden.example"],
             "retryAfter": { "authz": 1, "order": 1 },
             "keyAlgorithm": "ecdsa",
-            "profiles": { "default": { "description": "", "validityPeriod": terms.good } },
+            "profiles": { "default": { "description": "", "validityPeriod": terms.validity } },
         }});
         let file = dir.write("pebble.json", config.to_string());
         let mut command = Command::new(tool("pebble"));
         command.arg("-config").arg(file).args(["-dnsserver", &names.address().to_string()]);
         // Without its own pause before each look.
         command.env("PEBBLE_VA_NOSLEEP", "1");
-        let mut process = Process::start(command);
+        let mut process = ChildProcess::start(command);
         for address in [asked.address(), managed.address()] {
             wait::until("the authority answers", || {
-                assert!(process.ended().is_none(), "it ended: {}", process.said());
+                assert!(process.try_wait().is_none(), "it ended: {}", process.output());
                 std::net::TcpStream::connect(address).is_ok()
             });
         }
@@ -103,7 +103,7 @@ impl Pebble {
     }
 
     /// What it said.
-    pub fn said(&self) -> String {
-        self.process.said()
+    pub fn output(&self) -> String {
+        self.process.output()
     }
 }

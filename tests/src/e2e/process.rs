@@ -15,25 +15,25 @@ use super::wait;
 
 /// A running child, leader of a process group of its own.
 #[derive(Debug)]
-pub struct Process {
-    what: String,
+pub struct ChildProcess {
+    name: String,
     child: Child,
-    said: Arc<Mutex<String>>,
+    output: Arc<Mutex<String>>,
     ended: Option<ExitStatus>,
 }
 
-impl Process {
+impl ChildProcess {
     /// Starts it; its standard output and error are kept. It dies with the test even where that is interrupted.
-    pub fn start(command: Command) -> Process {
+    pub fn start(command: Command) -> ChildProcess {
         let what = format!("{command:?}");
-        let mut command = tied(&command);
+        let mut command = die_with_parent(&command);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.process_group(0).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("cannot start {what}: {error}"));
         let said = Arc::new(Mutex::new(String::new()));
-        keep(child.stdout.take().unwrap(), &said);
-        keep(child.stderr.take().unwrap(), &said);
-        Process { what, child, said, ended: None }
+        collect_lines(child.stdout.take().unwrap(), &said);
+        collect_lines(child.stderr.take().unwrap(), &said);
+        ChildProcess { name: what, child, output: said, ended: None }
     }
 
     /// Its number.
@@ -42,17 +42,17 @@ impl Process {
     }
 
     /// What it has written so far, both streams.
-    pub fn said(&self) -> String {
-        self.said.lock().unwrap().clone()
+    pub fn output(&self) -> String {
+        self.output.lock().unwrap().clone()
     }
 
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
-        kill_process(self.id(), signal).unwrap_or_else(|error| panic!("{}: {error}", self.what));
+        kill_process(self.id(), signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
 
     /// How it ended, if it has.
-    pub fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn try_wait(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait().unwrap();
         }
@@ -61,8 +61,8 @@ impl Process {
 
     /// Waits for its end.
     pub fn wait(&mut self) -> ExitStatus {
-        let what = format!("the end of {}", self.what);
-        wait::some(&what, || self.ended())
+        let what = format!("the end of {}", self.name);
+        wait::until_some(&what, || self.try_wait())
     }
 
     /// Resident bytes.
@@ -91,26 +91,26 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         let group = self.id();
-        if self.ended().is_none() {
+        if self.try_wait().is_none() {
             let _ = kill_process_group(group, Signal::KILL);
             let _ = self.child.wait();
         }
         if std::thread::panicking() {
-            println!("-- {} said:\n{}--", self.what, self.said());
+            println!("-- {} said:\n{}--", self.name, self.output());
             return;
         }
         // Children of the child go a moment later.
-        wait::until(&format!("everything of {} gone", self.what), || {
+        wait::until(&format!("everything of {} gone", self.name), || {
             test_kill_process_group(group).is_err()
         });
     }
 }
 
 /// The same command, killed when the thread that starts it ends.
-fn tied(command: &Command) -> Command {
+fn die_with_parent(command: &Command) -> Command {
     let mut tied = Command::new(program("setpriv"));
     tied.args(["--pdeathsig", "KILL"]).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
@@ -126,7 +126,7 @@ fn tied(command: &Command) -> Command {
 }
 
 /// Appends every line to `said`, from a thread that ends with the stream.
-fn keep(stream: impl Read + Send + 'static, said: &Arc<Mutex<String>>) {
+fn collect_lines(stream: impl Read + Send + 'static, said: &Arc<Mutex<String>>) {
     let said = Arc::clone(said);
     std::thread::spawn(move || {
         let mut lines = BufReader::new(stream);

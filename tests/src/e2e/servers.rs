@@ -4,35 +4,35 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use lab::origin::{Kind, Options, Origin};
-use lab::port::Reserved;
+use lab::origin::{OriginKind, OriginOptions, TestOrigin};
+use lab::port::ReservedPort;
 
 /// An HTTP origin; its answer to `/` has 128 bytes and each answer names it in `x-origin`.
-pub fn origin(name: &str) -> Origin {
-    started(Options::new(name, Kind::Http { body: 128 }))
+pub fn origin(name: &str) -> TestOrigin {
+    start_with(OriginOptions::new(name, OriginKind::Http { body: 128 }))
 }
 
 /// An origin that sends every byte back.
-pub fn echo(name: &str) -> Origin {
-    started(Options::new(name, Kind::Echo))
+pub fn echo(name: &str) -> TestOrigin {
+    start_with(OriginOptions::new(name, OriginKind::Echo))
 }
 
 /// An origin with other options.
-pub fn started(options: Options) -> Origin {
-    Origin::start(options).unwrap_or_else(|error| panic!("no origin: {error}"))
+pub fn start_with(options: OriginOptions) -> TestOrigin {
+    TestOrigin::start(options).unwrap_or_else(|error| panic!("no origin: {error}"))
 }
 
 /// A port of the IPv4 loopback that is kept free for whoever listens there on purpose.
-pub fn reserved() -> Reserved {
-    reserved_at(Ipv4Addr::LOCALHOST.into())
+pub fn reserve_port() -> ReservedPort {
+    reserve_port_at(Ipv4Addr::LOCALHOST.into())
 }
 
 /// The same on another address.
-pub fn reserved_at(ip: IpAddr) -> Reserved {
-    Reserved::new(ip).unwrap_or_else(|error| panic!("no port of {ip}: {error}"))
+pub fn reserve_port_at(ip: IpAddr) -> ReservedPort {
+    ReservedPort::new(ip).unwrap_or_else(|error| panic!("no port of {ip}: {error}"))
 }
 
 /// The addresses of origins.
-pub fn addresses(origins: &[Origin]) -> Vec<SocketAddr> {
-    origins.iter().map(Origin::address).collect()
+pub fn addresses(origins: &[TestOrigin]) -> Vec<SocketAddr> {
+    origins.iter().map(TestOrigin::address).collect()
 }

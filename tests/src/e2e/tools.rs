@@ -18,7 +18,7 @@ pub fn program(name: &str) -> PathBuf {
 /// Runs curl quietly and returns what it printed; it must succeed.
 pub fn curl<A: AsRef<OsStr>>(arguments: &[A]) -> Vec<u8> {
     let mut command = Command::new(program("curl"));
-    done(command.args(["-sS", "--max-time", "60"]).args(arguments)).stdout
+    run_ok(command.args(["-sS", "--max-time", "60"]).args(arguments)).stdout
 }
 
 /// As `curl`, as text.
@@ -28,7 +28,7 @@ pub fn curl_text<A: AsRef<OsStr>>(arguments: &[A]) -> String {
 
 /// What ab counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ab {
+pub struct AbResult {
     /// Requests answered.
     pub complete: u64,
     /// Of those, answered wrongly.
@@ -36,33 +36,33 @@ pub struct Ab {
     /// Of those, with another status than 2xx.
     pub not_2xx: u64,
     /// Of those, on a kept connection.
-    pub kept: u64,
+    pub keep_alive: u64,
 }
 
 /// Runs ab: so many requests over so many connections.
-pub fn ab(at: SocketAddr, path: &str, requests: u32, connections: u32, keep: bool) -> Ab {
+pub fn ab(at: SocketAddr, path: &str, requests: u32, connections: u32, keep: bool) -> AbResult {
     let mut command = Command::new(program("ab"));
     command.args(["-q", "-s", "60", "-n", &requests.to_string(), "-c", &connections.to_string()]);
     if keep {
         command.arg("-k");
     }
-    let output = done(command.arg(format!("http://{at}{path}")));
+    let output = run_ok(command.arg(format!("http://{at}{path}")));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let figure = |name: &str| {
         let value = text.lines().find_map(|line| line.strip_prefix(name));
         value.map_or(0, |value| value.trim().parse().unwrap_or_else(|_| panic!("{text}")))
     };
-    Ab {
+    AbResult {
         complete: figure("Complete requests:"),
         failed: figure("Failed requests:"),
         not_2xx: figure("Non-2xx responses:"),
-        kept: figure("Keep-Alive requests:"),
+        keep_alive: figure("Keep-Alive requests:"),
     }
 }
 
 /// What wrk counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wrk {
+pub struct WrkResult {
     /// Requests answered.
     pub requests: u64,
     /// Lines that tell of errors: sockets, time-outs, other statuses than 2xx and 3xx.
@@ -70,18 +70,21 @@ pub struct Wrk {
 }
 
 /// Runs wrk for so many seconds.
-pub fn wrk(at: SocketAddr, path: &str, connections: u32, seconds: u32) -> Wrk {
+pub fn wrk(at: SocketAddr, path: &str, connections: u32, seconds: u32) -> WrkResult {
     let mut command = Command::new(program("wrk"));
     command.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s")]);
-    let output = done(command.arg(format!("http://{at}{path}")));
+    let output = run_ok(command.arg(format!("http://{at}{path}")));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let requests = text.lines().find_map(|line| line.split_once(" requests in "));
     let requests = requests.unwrap_or_else(|| panic!("{text}")).0.trim().parse().unwrap();
     let bad = ["Socket errors", "Non-2xx"];
-    Wrk { requests, errors: text.lines().filter(|l| bad.iter().any(|b| l.contains(b))).count() }
+    WrkResult {
+        requests,
+        errors: text.lines().filter(|l| bad.iter().any(|b| l.contains(b))).count(),
+    }
 }
 
-fn done(command: &mut Command) -> Output {
+fn run_ok(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);

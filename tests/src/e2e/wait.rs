@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(4);
 /// # Panics
 ///
 /// When the deadline has passed, with `what` was waited for.
-pub fn some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn until_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
         if let Some(found) = look() {
@@ -32,7 +32,7 @@ pub fn some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 ///
 /// As `some`.
 pub fn until(what: &str, mut look: impl FnMut() -> bool) {
-    some(what, || look().then_some(()));
+    until_some(what, || look().then_some(()));
 }
 
 /// Lets time pass: for slowness that is planted, never for something to become so.

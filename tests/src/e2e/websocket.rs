@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::client::Client;
+use super::client::HttpClient;
 
 /// Between two messages on one connection.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -20,10 +20,10 @@ pub const REQUEST: &str = "GET /ws HTTP/1.1\r\nHost: shop.example\r\nConnection:
 const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
 /// Opens one; panics unless the other end agrees.
-pub fn open(front: SocketAddr) -> Client {
-    let mut client = Client::to(front);
+pub fn open(front: SocketAddr) -> HttpClient {
+    let mut client = HttpClient::connect(front);
     client.send(REQUEST);
-    let answer = client.answer_head();
+    let answer = client.read_answer_head();
     assert_eq!(answer.status(), 101, "{answer:?}");
     assert_eq!(answer.field("sec-websocket-accept").as_deref(), Some(ACCEPT));
     client
@@ -33,13 +33,13 @@ pub fn open(front: SocketAddr) -> Client {
 ///
 /// # Errors
 /// What came instead.
-pub fn echo(client: &mut Client, number: u64) -> Result<(), String> {
+pub fn echo(client: &mut HttpClient, number: u64) -> Result<(), String> {
     let payload = number.to_be_bytes();
     // Final, binary, masked with zeros.
     let mut frame = vec![0x82, 0x80 | 8, 0, 0, 0, 0];
     frame.extend_from_slice(&payload);
     client.try_send(&frame).map_err(|error| format!("message {number} not sent: {error}"))?;
-    let back = client.try_exactly(10).map_err(|error| format!("message {number}: {error}"))?;
+    let back = client.try_read_exactly(10).map_err(|error| format!("message {number}: {error}"))?;
     if back[..2] == [0x82, 8] && back[2..] == payload {
         Ok(())
     } else {

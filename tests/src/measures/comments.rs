@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::measures::thousandths;
-use crate::tree::File;
+use crate::tree::SourceFile;
 
 /// Words that a comment needs to say something.
 const WORDS: usize = 4;
 
 /// The share of short ones, in thousandths.
-pub fn measure(files: &[&File]) -> BTreeMap<String, usize> {
+pub fn measure(files: &[&SourceFile]) -> BTreeMap<String, usize> {
     let mut all = 0;
     let mut short = 0;
     for words in files.iter().flat_map(|file| lengths(&file.text)) {

@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::measures::is_product;
-use crate::tree::{File, Tree};
-use crate::uses;
+use crate::path_uses;
+use crate::tree::{SourceFile, SourceTree};
 
 /// Modules that stand in some circle, by crate; crates without one are left out.
-pub fn measure(tree: &Tree) -> BTreeMap<String, usize> {
-    let crates: BTreeSet<&str> = tree.files.iter().filter_map(File::source_of).collect();
+pub fn measure(tree: &SourceTree) -> BTreeMap<String, usize> {
+    let crates: BTreeSet<&str> = tree.files.iter().filter_map(SourceFile::source_of).collect();
     let counts = crates.into_iter().map(|name| (name, in_circles(tree, name).len()));
     let some = counts.filter(|(_, count)| *count > 0);
     some.map(|(name, count)| (format!("modules-in-circles.{name}"), count)).collect()
 }
 
 /// The modules of a crate from which a path of imports leads back.
-pub fn in_circles(tree: &Tree, name: &str) -> BTreeSet<String> {
-    let files: Vec<&File> =
+pub fn in_circles(tree: &SourceTree, name: &str) -> BTreeSet<String> {
+    let files: Vec<&SourceFile> =
         tree.files.iter().filter(|f| f.source_of() == Some(name) && is_product(f)).collect();
     let tops: BTreeSet<String> = files.iter().filter_map(|file| top_of(&file.path)).collect();
     let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -24,7 +24,9 @@ pub fn in_circles(tree: &Tree, name: &str) -> BTreeSet<String> {
         let Some(from) = top_of(&file.path) else { continue };
         let to = graph.entry(from.clone()).or_default();
         let children = children(file, &files);
-        for named in uses::named(&file.product_tokens(), &module_of(&file.path), &children) {
+        for named in
+            path_uses::named_paths(&file.product_tokens(), &module_of(&file.path), &children)
+        {
             to.extend(
                 named.path.into_iter().next().filter(|top| *top != from && tops.contains(top)),
             );
@@ -46,7 +48,7 @@ fn top_of(path: &str) -> Option<String> {
 }
 
 /// Modules right below a file's own.
-fn children(file: &File, files: &[&File]) -> Vec<String> {
+fn children(file: &SourceFile, files: &[&SourceFile]) -> Vec<String> {
     let module = module_of(&file.path);
     let below = files.iter().map(|file| module_of(&file.path));
     below
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn circles_of_folders_are_found_whichever_way_they_are_written() {
-        let tree = Tree::of(&[
+        let tree = SourceTree::from_files(&[
             ("crates/x/src/a.rs", "mod deep; fn f() { b::g() }"),
             ("crates/x/src/a/deep.rs", "use super::super::{b::{C, D}, d};"),
             ("crates/x/src/b.rs", "use crate::c::E;"),

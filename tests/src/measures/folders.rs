@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tree::Tree;
+use crate::tree::SourceTree;
 
 /// Crates whose root was crowded.
 const CROWDED: [&str; 2] = ["daemon", "l7"];
 
 /// Names at the root of each; a folder and the file beside it are one.
-pub fn measure(tree: &Tree) -> BTreeMap<String, usize> {
+pub fn measure(tree: &SourceTree) -> BTreeMap<String, usize> {
     let counts = CROWDED.map(|name| {
         let root = format!("crates/{name}/src/");
         let inside = tree.files.iter().filter_map(|file| file.path.strip_prefix(&root));
@@ -28,6 +28,6 @@ mod tests {
         let paths = ["l7/src/lib.rs", "l7/src/tls.rs", "l7/src/tls/a.rs", "l7/tests/b.rs"];
         let paths = paths.map(|path| format!("crates/{path}"));
         let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
-        assert_eq!(measure(&Tree::of(&files))["entries-at-the-root.l7"], 2);
+        assert_eq!(measure(&SourceTree::from_files(&files))["entries-at-the-root.l7"], 2);
     }
 }

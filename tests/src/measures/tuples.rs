@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::lexer::{Token, closing};
-use crate::tree::File;
+use crate::lexer::{RustToken, closing};
+use crate::tree::SourceFile;
 
 /// In a hundred thousand lines, and the number of functions.
-pub fn measure(files: &[&File]) -> BTreeMap<String, usize> {
+pub fn measure(files: &[&SourceFile]) -> BTreeMap<String, usize> {
     let mut lines = 0;
-    let mut found = Found::default();
+    let mut found = TupleCounts::default();
     for file in files {
         lines += file.text.lines().count();
         count(&file.product_tokens(), &mut found);
@@ -22,13 +22,13 @@ pub fn measure(files: &[&File]) -> BTreeMap<String, usize> {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Found {
+struct TupleCounts {
     lets: usize,
     assignments: usize,
     functions: usize,
 }
 
-fn count(tokens: &[Token<'_>], found: &mut Found) {
+fn count(tokens: &[RustToken<'_>], found: &mut TupleCounts) {
     for (at, token) in tokens.iter().enumerate() {
         match token.text {
             "let" if sets_several(tokens, at + 1) => found.lets += 1,
@@ -40,7 +40,7 @@ fn count(tokens: &[Token<'_>], found: &mut Found) {
 }
 
 /// Whether `(a, b) = (c, d);` begins at `at`.
-fn sets_several(tokens: &[Token<'_>], at: usize) -> bool {
+fn sets_several(tokens: &[RustToken<'_>], at: usize) -> bool {
     let Some(end) = tuple(tokens, at) else { return false };
     let is = |at: usize, text: &str| tokens.get(at).is_some_and(|token| token.text == text);
     is(end + 1, "=")
@@ -49,7 +49,7 @@ fn sets_several(tokens: &[Token<'_>], at: usize) -> bool {
 }
 
 /// The bracket that closes the tuple at `at`, one of two parts at least.
-fn tuple(tokens: &[Token<'_>], at: usize) -> Option<usize> {
+fn tuple(tokens: &[RustToken<'_>], at: usize) -> Option<usize> {
     let open = tokens.get(at).filter(|token| token.text == "(");
     open?;
     let end = closing(tokens, at);
@@ -67,8 +67,8 @@ fn tuple(tokens: &[Token<'_>], at: usize) -> Option<usize> {
 }
 
 /// Whether a parameter of the function at `at` is a tuple, or a reference to one.
-fn takes_a_tuple(tokens: &[Token<'_>], at: usize) -> bool {
-    if !tokens.get(at + 1).is_some_and(Token::is_word) {
+fn takes_a_tuple(tokens: &[RustToken<'_>], at: usize) -> bool {
+    if !tokens.get(at + 1).is_some_and(RustToken::is_word) {
         return false;
     }
     // The parameters of types, if there are any, have no brackets before those of the function.
@@ -104,11 +104,11 @@ mod tests {
 
     #[test]
     fn tuples_for_want_of_names_are_counted_and_others_are_not() {
-        let mut found = Found::default();
+        let mut found = TupleCounts::default();
         let text = "fn f((a, b): (u8, u8)) { let (c, d) = (a, b); (c, d) = (d, c); }\n\
                     fn g<T>(a: &'a mut (T, u8), b: u8) -> (u8, u8) { (a.1, b) }\n\
                     fn h(a: u8, b: fn(u8, u8)) { let (c, d) = both(); (k)(a, b); match (a, b) { _ => {} } }";
         count(&tokens(text), &mut found);
-        assert_eq!(found, Found { lets: 1, assignments: 1, functions: 2 });
+        assert_eq!(found, TupleCounts { lets: 1, assignments: 1, functions: 2 });
     }
 }

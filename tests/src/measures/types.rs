@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::measures::{nouns, thousandths};
-use crate::tree::File;
+use crate::tree::SourceFile;
 
 /// Names that mean the same wherever they stand.
 const IDIOMS: [&str; 4] = ["Error", "Config", "State", "Args"];
 
 /// Shares of all types, in thousandths.
-pub fn measure(files: &[&File]) -> BTreeMap<String, usize> {
+pub fn measure(files: &[&SourceFile]) -> BTreeMap<String, usize> {
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for name in files.iter().flat_map(|file| declared(file)) {
         *names.entry(name).or_default() += 1;
@@ -30,7 +30,7 @@ pub fn measure(files: &[&File]) -> BTreeMap<String, usize> {
 }
 
 /// Structs, enums and traits of a file.
-fn declared(file: &File) -> Vec<String> {
+fn declared(file: &SourceFile) -> Vec<String> {
     let tokens = file.product_tokens();
     let pairs = tokens.windows(2);
     let kinds = ["struct", "enum", "trait"];
@@ -57,7 +57,7 @@ pub fn words(name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::Tree;
+    use crate::tree::SourceTree;
 
     #[test]
     fn names_are_taken_apart_and_counted() {
@@ -65,11 +65,11 @@ mod tests {
         assert_eq!(words("IPv4"), ["IPv4"]);
         let text = "struct Told; enum WeightController {} trait Error {} struct Pool;\n\
                     #[cfg(test)] mod tests { struct Asked; }";
-        let tree = Tree::of(&[
+        let tree = SourceTree::from_files(&[
             ("crates/x/src/a.rs", text),
             ("crates/x/src/b.rs", "struct Error; struct Pool;"),
         ]);
-        let files: Vec<&File> = tree.files.iter().collect();
+        let files: Vec<&SourceFile> = tree.files.iter().collect();
         let found = measure(&files);
         assert_eq!(found["types-of-one-word"], 834, "five of six");
         assert_eq!(found["types-not-nouns"], 167, "one of six");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tree::{File, Tree};
+use crate::tree::{SourceFile, SourceTree};
 
 /// Where the daemon writes its metrics.
 const SOURCE: &str = "crates/daemon/src/metrics";
@@ -11,7 +11,7 @@ const UNITS: [&str; 3] = ["bytes", "seconds", "ratios"];
 
 /// One metric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Metric {
+pub struct KnownMetric {
     /// `counter`, `gauge`, `histogram` or `info`.
     pub kind: String,
     /// Its unit; empty: a number of things.
@@ -19,14 +19,14 @@ pub struct Metric {
     /// Labels, without a histogram's `le`; values are those that were seen, and none on a page.
     pub labels: BTreeMap<String, BTreeSet<String>>,
     /// Whether it has a row.
-    pub seen: bool,
+    pub has_row: bool,
 }
 
 /// Metrics by the name that is asked for: a counter's ends in `_total`, a histogram's has no ending yet.
-pub type Metrics = BTreeMap<String, Metric>;
+pub type KnownMetrics = BTreeMap<String, KnownMetric>;
 
 /// The metric of a row's name.
-pub fn family<'m>(all: &'m Metrics, name: &str) -> Option<&'m Metric> {
+pub fn find_family<'m>(all: &'m KnownMetrics, name: &str) -> Option<&'m KnownMetric> {
     let mut ends = ["_bucket", "_sum", "_count"].into_iter();
     let of_histogram =
         |end: &str| all.get(name.strip_suffix(end)?).filter(|metric| metric.kind == "histogram");
@@ -35,8 +35,8 @@ pub fn family<'m>(all: &'m Metrics, name: &str) -> Option<&'m Metric> {
 }
 
 /// What a scrape shows.
-pub fn scraped(text: &str) -> Metrics {
-    let mut out = Metrics::new();
+pub fn parse_scrape(text: &str) -> KnownMetrics {
+    let mut out = KnownMetrics::new();
     let mut current = String::new();
     let mut suffix = "";
     for line in text.lines() {
@@ -49,7 +49,7 @@ pub fn scraped(text: &str) -> Metrics {
                     _ => "",
                 };
                 current = format!("{name}{suffix}");
-                let metric = Metric { kind: kind.to_owned(), ..Metric::default() };
+                let metric = KnownMetric { kind: kind.to_owned(), ..KnownMetric::default() };
                 assert!(out.insert(current.clone(), metric).is_none(), "{name} twice");
             }
             ["#", "UNIT", name, unit] => {
@@ -60,7 +60,7 @@ pub fn scraped(text: &str) -> Metrics {
             _ => {
                 let metric = out.get_mut(&current).unwrap();
                 assert!(line.starts_with(&current), "{line} is not of {current}");
-                metric.seen = true;
+                metric.has_row = true;
                 let all = line.split_once('{').and_then(|(_, rest)| rest.rsplit_once("} "));
                 for pair in all.map_or("", |(labels, _)| labels).split("\",") {
                     let Some((label, value)) = pair.split_once("=\"").filter(|(l, _)| *l != "le")
@@ -77,8 +77,8 @@ pub fn scraped(text: &str) -> Metrics {
 }
 
 /// What the tables of a page say: name, type, unit, labels, rows, meaning.
-pub fn documented(page: &str) -> Metrics {
-    let mut out = Metrics::new();
+pub fn parse_page(page: &str) -> KnownMetrics {
+    let mut out = KnownMetrics::new();
     for line in page.lines().filter(|line| line.starts_with("| `steelyard_")) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let [name, kind, unit, labels, rows, meaning] = cells[..] else {
@@ -86,13 +86,13 @@ pub fn documented(page: &str) -> Metrics {
         };
         assert!(!rows.is_empty() && meaning.ends_with('.'), "{line}");
         let labels = labels.split(", ").filter(|label| !label.is_empty());
-        let metric = Metric {
+        let metric = KnownMetric {
             kind: kind.to_owned(),
             unit: unit.to_owned(),
             labels: labels
                 .map(|label| (label.trim_matches('`').to_owned(), BTreeSet::new()))
                 .collect(),
-            seen: false,
+            has_row: false,
         };
         let name = name.trim_matches('`').to_owned();
         assert!(out.insert(name, metric).is_none(), "twice: {line}");
@@ -101,14 +101,14 @@ pub fn documented(page: &str) -> Metrics {
 }
 
 /// The name without what the format adds to it.
-pub fn stem<'n>(name: &'n str, metric: &Metric) -> &'n str {
+pub fn stem<'n>(name: &'n str, metric: &KnownMetric) -> &'n str {
     let name = name.strip_suffix("_total").or_else(|| name.strip_suffix("_info")).unwrap_or(name);
     let unit = UNITS.iter().find(|unit| **unit == metric.unit);
     unit.and_then(|unit| name.strip_suffix(*unit)?.strip_suffix('_')).unwrap_or(name)
 }
 
 /// Names that the source writes whole, and the file of each.
-pub fn written(tree: &Tree) -> BTreeMap<&str, &File> {
+pub fn metric_names_in_source(tree: &SourceTree) -> BTreeMap<&str, &SourceFile> {
     let mut out = BTreeMap::new();
     for file in
         tree.files.iter().filter(|file| file.path.starts_with(SOURCE) && !file.is_unit_tests())

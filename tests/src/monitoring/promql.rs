@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// A metric that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selector {
+pub struct MetricSelector {
     /// Its name.
     pub name: String,
     /// Labels and the values they are compared with, one by one for `a|b`.
@@ -14,9 +14,9 @@ pub struct Selector {
 
 /// What an expression names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Uses {
+pub struct ExpressionNames {
     /// Metrics.
-    pub selectors: Vec<Selector>,
+    pub selectors: Vec<MetricSelector>,
     /// Labels that it sums by: those that are left.
     pub by: BTreeSet<String>,
     /// Labels that it joins on.
@@ -51,8 +51,8 @@ const JOINS: [&str; 4] = ["on", "ignoring", "group_left", "group_right"];
 /// # Errors
 ///
 /// The place that is not understood.
-pub fn uses(text: &str) -> Result<Uses, String> {
-    let mut out = Uses::default();
+pub fn parse_expression(text: &str) -> Result<ExpressionNames, String> {
+    let mut out = ExpressionNames::default();
     let mut rest = text;
     let mut depth = 0_i32;
     while let Some(first) = rest.chars().next() {
@@ -77,12 +77,12 @@ pub fn uses(text: &str) -> Result<Uses, String> {
                 } else {
                     Vec::new()
                 };
-                out.selectors.push(Selector { name: word, matchers });
+                out.selectors.push(MetricSelector { name: word, matchers });
             }
         } else if first == '{' {
             let (all, after) = inside(rest, '{', '}')?;
             rest = after;
-            out.selectors.extend(unnamed(matchers(all)?)?);
+            out.selectors.extend(named_selectors(matchers(all)?)?);
         } else if first == '[' {
             rest = inside(rest, '[', ']')?.1;
         } else if "()+-*/<>=!, \n".contains(first) {
@@ -96,11 +96,11 @@ pub fn uses(text: &str) -> Result<Uses, String> {
 }
 
 /// A selector for every name that `__name__` may be.
-fn unnamed(mut all: Vec<(String, Vec<String>)>) -> Result<Vec<Selector>, String> {
+fn named_selectors(mut all: Vec<(String, Vec<String>)>) -> Result<Vec<MetricSelector>, String> {
     let at =
         all.iter().position(|(label, _)| label == "__name__").ok_or("a selector without a name")?;
     let (_, names) = all.remove(at);
-    Ok(names.into_iter().map(|name| Selector { name, matchers: all.clone() }).collect())
+    Ok(names.into_iter().map(|name| MetricSelector { name, matchers: all.clone() }).collect())
 }
 
 /// What stands between brackets, and what follows; brackets within quotes count too, where none are expected.
@@ -126,7 +126,7 @@ fn matchers(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
 
 #[test]
 fn names_are_told_from_calls_words_and_labels() {
-    let found = uses("sum by (job, le) (rate(a_total{b=~\"c|d\", e!=\"f\"}[5m])) / on (job) (x:y:z > 0.5) or g offset 1h").unwrap();
+    let found = parse_expression("sum by (job, le) (rate(a_total{b=~\"c|d\", e!=\"f\"}[5m])) / on (job) (x:y:z > 0.5) or g offset 1h").unwrap();
     let names: Vec<&str> = found.selectors.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["a_total", "x:y:z", "g"]);
     let of = |label: &str, values: &[&str]| {
@@ -135,8 +135,12 @@ fn names_are_told_from_calls_words_and_labels() {
     assert_eq!(found.selectors[0].matchers, [of("b", &["c", "d"]), of("e", &["f"])]);
     assert_eq!(found.by.into_iter().collect::<Vec<_>>(), ["job", "le"]);
     assert_eq!(found.on.into_iter().collect::<Vec<_>>(), ["job"]);
-    let found = uses("label_values({__name__=~\"a|b\",c=\"$c\"}, d)").unwrap();
+    let found = parse_expression("label_values({__name__=~\"a|b\",c=\"$c\"}, d)").unwrap();
     let names: Vec<&str> = found.selectors.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "d"]);
-    assert!(uses("sum(a").is_err() && uses("a{b}").is_err() && uses("a ; b").is_err());
+    assert!(
+        parse_expression("sum(a").is_err()
+            && parse_expression("a{b}").is_err()
+            && parse_expression("a ; b").is_err()
+    );
 }

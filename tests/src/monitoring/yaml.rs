@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 /// The line's number and what is wrong there.
 pub fn read(text: &str) -> Result<Value, String> {
     let lines = text.lines().map(str::to_owned).collect();
-    let mut reader = Reader { lines, at: 0 };
+    let mut reader = YamlReader { lines, at: 0 };
     reader.skip()?;
     let value = reader.node(0)?;
     if reader.at < reader.lines.len() {
@@ -22,7 +22,7 @@ pub fn read(text: &str) -> Result<Value, String> {
     }
 }
 
-struct Reader {
+struct YamlReader {
     lines: Vec<String>,
     at: usize,
 }
@@ -31,7 +31,7 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-impl Reader {
+impl YamlReader {
     fn wrong<T>(&self, why: &str) -> Result<T, String> {
         let line = self.lines.get(self.at).map_or("the end", String::as_str);
         Err(format!("line {}: {why}: {line}", self.at + 1))

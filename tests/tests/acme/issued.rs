@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::pebble::{Pebble, Terms};
-use tests::e2e::servers::{addresses, origin, reserved};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::pebble::{Pebble, PebbleOptions};
+use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::wait;
 
 use super::{acme, over_tls, plain, shown};
@@ -14,16 +14,17 @@ const NAMES: [&str; 2] = ["shop.example", "www.shop.example"];
 
 #[test]
 fn by_a_request_that_no_rule_can_refuse_and_again_before_it_ends() {
-    let (origins, http) = ([origin("a")], reserved());
-    let setup = Setup::http(&addresses(&origins));
+    let (origins, http) = ([origin("a")], reserve_port());
+    let setup = BalancerConfig::http(&addresses(&origins));
     let front = setup.fronts()[0];
-    let pebble = Pebble::start(Terms { http: http.address(), tls: front, good: 30 });
+    let pebble = Pebble::start(PebbleOptions { http: http.address(), tls: front, validity: 30 });
     let order = acme(&pebble, &NAMES, ", contact = \"ops@shop.example\"");
-    let setup = setup.service(&format!("tls = {{ {order} }}\n")).more(&plain(http.address()));
-    let balancer = Balancer::start(&setup);
-    let first = wait::some("a certificate", || shown(&balancer).first().cloned());
-    assert_eq!(first.names, NAMES, "{}", pebble.said());
-    assert!(balancer.told("acme-failed") == 0, "{}", balancer.process().said());
+    let setup =
+        setup.service(&format!("tls = {{ {order} }}\n")).with_tables(&plain(http.address()));
+    let balancer = TestBalancer::start(&setup);
+    let first = wait::until_some("a certificate", || shown(&balancer).first().cloned());
+    assert_eq!(first.names, NAMES, "{}", pebble.output());
+    assert!(balancer.count_events("acme-failed") == 0, "{}", balancer.process().output());
     let root = pebble.root();
     for name in NAMES {
         assert_eq!(over_tls(&balancer, name, &root), "200");
@@ -39,7 +40,7 @@ fn by_a_request_that_no_rule_can_refuse_and_again_before_it_ends() {
     });
     assert_eq!(over_tls(&balancer, NAMES[0], &root), "200");
     assert_eq!(shown(&balancer)[0].file, file);
-    assert!(account(&pebble.said()) <= 1, "one account for all orders: {}", pebble.said());
+    assert!(account(&pebble.output()) <= 1, "one account for all orders: {}", pebble.output());
     let metrics = balancer.metrics();
     let expiry = "steelyard_certificate_expiry_seconds{service=\"shop\"";
     assert!(metrics.contains(expiry), "{metrics}");
@@ -55,12 +56,13 @@ fn by_a_request_that_no_rule_can_refuse_and_again_before_it_ends() {
 #[test]
 fn by_a_handshake_that_only_the_authority_gets() {
     let origins = [origin("a")];
-    let setup = Setup::http(&addresses(&origins));
+    let setup = BalancerConfig::http(&addresses(&origins));
     let front = setup.fronts()[0];
-    let nobody = reserved();
-    let pebble = Pebble::start(Terms { http: nobody.address(), tls: front, good: 86_400 });
+    let nobody = reserve_port();
+    let pebble =
+        Pebble::start(PebbleOptions { http: nobody.address(), tls: front, validity: 86_400 });
     let order = acme(&pebble, &NAMES, ", challenge = \"tls\"");
-    let balancer = Balancer::start(&setup.service(&format!("tls = {{ {order} }}\n")));
+    let balancer = TestBalancer::start(&setup.service(&format!("tls = {{ {order} }}\n")));
     wait::until("a certificate", || !shown(&balancer).is_empty());
     let root = pebble.root();
     assert_eq!(over_tls(&balancer, NAMES[1], &root), "200");
@@ -68,7 +70,7 @@ fn by_a_handshake_that_only_the_authority_gets() {
     std::fs::remove_file(&shown(&balancer)[0].file).unwrap();
     wait::until("the file is missed", || shown(&balancer)[0].trouble.is_some());
     assert_eq!(over_tls(&balancer, NAMES[1], &root), "200");
-    let said = pebble.said();
+    let said = pebble.output();
     assert!(said.contains("tls-alpn-01") || said.contains("TLS"), "{said}");
-    assert_eq!(balancer.told("acme-failed"), 0, "{}", balancer.process().said());
+    assert_eq!(balancer.count_events("acme-failed"), 0, "{}", balancer.process().output());
 }

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use api::types::CertificateStatus;
-use tests::e2e::balancer::Balancer;
+use tests::e2e::balancer::TestBalancer;
 use tests::e2e::pebble::Pebble;
 use tests::e2e::tools::curl_text;
 
@@ -35,14 +35,14 @@ fn plain(at: SocketAddr) -> String {
 }
 
 /// The certificates of the service `shop`.
-fn shown(balancer: &Balancer) -> Vec<CertificateStatus> {
+fn shown(balancer: &TestBalancer) -> Vec<CertificateStatus> {
     let status = balancer.status();
     let shop = status.services.iter().find(|service| service.name == "shop").unwrap();
     shop.certificates.clone()
 }
 
 /// The status of an answer over TLS, asked under this name, of whoever proves it by these authorities.
-fn over_tls(balancer: &Balancer, name: &str, root: &Path) -> String {
+fn over_tls(balancer: &TestBalancer, name: &str, root: &Path) -> String {
     let front = balancer.front();
     let to = format!("{name}:{}:{}", front.port(), front.ip());
     let url = format!("https://{name}:{}/", front.port());

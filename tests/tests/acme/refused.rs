@@ -3,18 +3,18 @@
 
 use std::process::Command;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::dir::Dir;
-use tests::e2e::pebble::{Pebble, Terms};
-use tests::e2e::servers::{addresses, origin, reserved};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::dir::TestDir;
+use tests::e2e::pebble::{Pebble, PebbleOptions};
+use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::wait;
 
 use super::{acme, over_tls, plain, shown};
 
 /// Until the failure is told with these words, by an event and by the status.
-fn fails(balancer: &Balancer, words: &[&str]) {
+fn fails(balancer: &TestBalancer, words: &[&str]) {
     wait::until("the failure is told", || {
         let has = |text: &str| words.iter().all(|word| text.contains(word));
         let events = balancer.events().events;
@@ -25,53 +25,56 @@ fn fails(balancer: &Balancer, words: &[&str]) {
 
 #[test]
 fn what_was_in_force_stays_until_the_authority_finds_what_it_looks_for() {
-    let (origins, http, dir) = ([origin("a")], reserved(), Dir::new());
-    let own = Authority::new("own");
-    let file = own.pair(dir.join("old.pem"), &wanted(&["shop.example"]));
+    let (origins, http, dir) = ([origin("a")], reserve_port(), TestDir::new());
+    let own = CertificateAuthority::new("own");
+    let file = own.pair(dir.join("old.pem"), &certificate_for(&["shop.example"]));
     let ca = own.write(dir.join("own-ca.pem"));
-    let setup = Setup::http(&addresses(&origins));
+    let setup = BalancerConfig::http(&addresses(&origins));
     let front = setup.fronts()[0];
-    let pebble = Pebble::start(Terms { http: http.address(), tls: front, good: 7_776_000 });
+    let pebble =
+        Pebble::start(PebbleOptions { http: http.address(), tls: front, validity: 7_776_000 });
     let order = acme(&pebble, &["shop.example"], "");
     let tls = format!("tls = {{ certificates = {file:?}, {order} }}\n");
     let setup = setup.service(&tls);
-    let mut balancer = Balancer::start(&setup);
+    let mut balancer = TestBalancer::start(&setup);
     // Nobody listens where it looks.
     fails(&balancer, &["shop.example", "connection refused", "next attempt in"]);
     assert_eq!(shown(&balancer).len(), 1);
     assert_eq!(over_tls(&balancer, "shop.example", &ca), "200");
     let metrics = balancer.metrics();
     assert!(metrics.contains("steelyard_acme_failures{name=\"shop.example\"}"), "{metrics}");
-    balancer.reload(&setup.more(&plain(http.address())));
+    balancer.reload(&setup.with_tables(&plain(http.address())));
     wait::until("it is issued", || shown(&balancer).len() == 2);
     wait::until("nothing is left to say", || balancer.status().warnings.is_empty());
 }
 
 #[test]
 fn a_name_that_the_authority_does_not_take_is_told_in_its_own_words() {
-    let (origins, http) = ([origin("a")], reserved());
-    let setup = Setup::http(&addresses(&origins));
+    let (origins, http) = ([origin("a")], reserve_port());
+    let setup = BalancerConfig::http(&addresses(&origins));
     let front = setup.fronts()[0];
-    let pebble = Pebble::start(Terms { http: http.address(), tls: front, good: 7_776_000 });
+    let pebble =
+        Pebble::start(PebbleOptions { http: http.address(), tls: front, validity: 7_776_000 });
     let order = acme(&pebble, &["forbidden.example"], "");
-    let setup = setup.service(&format!("tls = {{ {order} }}\n")).more(&plain(http.address()));
-    let balancer = Balancer::start(&setup);
+    let setup =
+        setup.service(&format!("tls = {{ {order} }}\n")).with_tables(&plain(http.address()));
+    let balancer = TestBalancer::start(&setup);
     fails(&balancer, &["forbidden.example", "rejectedIdentifier", "a new order"]);
     // Clients learn that there is no certificate, and others are served.
     let refused = Command::new("curl").args(["-sk", &format!("https://{front}/")]).status();
     assert!(!refused.unwrap().success());
-    wait::until("it is tried again and again", || balancer.told("acme-failed") >= 3);
+    wait::until("it is tried again and again", || balancer.count_events("acme-failed") >= 3);
 }
 
 #[test]
 fn an_authority_that_is_not_there_is_waited_for() {
     let origins = [origin("a")];
-    let nobody = reserved();
+    let nobody = reserve_port();
     let lines = format!(
         "tls = {{ acme = {{ names = \"shop.example\", directory = \"https://{}/dir\", retry = \"1s\" }} }}\n",
         nobody.address()
     );
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&lines));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(&lines));
     fails(&balancer, &["shop.example", "Connection refused", &nobody.address().to_string()]);
     assert!(shown(&balancer).is_empty());
 }
@@ -81,11 +84,12 @@ fn a_full_disk_keeps_what_is_there() {
     if !rustix::process::geteuid().is_root() {
         return tests::skip::skip("a small file system needs root");
     }
-    let (origins, http) = ([origin("a")], reserved());
-    let setup = Setup::http(&addresses(&origins));
+    let (origins, http) = ([origin("a")], reserve_port());
+    let setup = BalancerConfig::http(&addresses(&origins));
     let front = setup.fronts()[0];
-    let pebble = Pebble::start(Terms { http: http.address(), tls: front, good: 7_776_000 });
-    let nowhere = reserved();
+    let pebble =
+        Pebble::start(PebbleOptions { http: http.address(), tls: front, validity: 7_776_000 });
+    let nowhere = reserve_port();
     let lines = |directory: &str| {
         let ca = pebble.ca();
         format!(
@@ -94,9 +98,10 @@ fn a_full_disk_keeps_what_is_there() {
         )
     };
     let more = plain(http.address());
-    let before = setup.service(&lines(&format!("https://{}/dir", nowhere.address()))).more(&more);
-    let mut balancer = Balancer::start(&before);
-    let small = Small::at(balancer.dir().join("state/acme"));
+    let before =
+        setup.service(&lines(&format!("https://{}/dir", nowhere.address()))).with_tables(&more);
+    let mut balancer = TestBalancer::start(&before);
+    let small = SmallFilesystem::at(balancer.dir().join("state/acme"));
     balancer.reload(&before.service(&lines(pebble.directory())));
     fails(&balancer, &["shop.example", "No space left on device"]);
     assert!(shown(&balancer).is_empty());
@@ -106,13 +111,13 @@ fn a_full_disk_keeps_what_is_there() {
 }
 
 /// A file system of one page: there is room for an account and for nothing else.
-struct Small(std::path::PathBuf);
+struct SmallFilesystem(std::path::PathBuf);
 
-impl Small {
-    fn at(path: std::path::PathBuf) -> Small {
+impl SmallFilesystem {
+    fn at(path: std::path::PathBuf) -> SmallFilesystem {
         std::fs::create_dir_all(&path).unwrap();
         mount(&["-t", "tmpfs", "-o", "size=4k,mode=700", "tmpfs", path.to_str().unwrap()]);
-        Small(path)
+        SmallFilesystem(path)
     }
 
     fn grow(&self) {
@@ -124,7 +129,7 @@ fn mount(arguments: &[&str]) {
     assert!(Command::new("mount").args(arguments).status().unwrap().success(), "{arguments:?}");
 }
 
-impl Drop for Small {
+impl Drop for SmallFilesystem {
     fn drop(&mut self) {
         // Whoever still has a file open there does not keep the directory.
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();

@@ -6,11 +6,11 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::mpsc;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
-use tests::e2e::http::{Follows, Message, Reader};
-use tests::e2e::recorder::Scripted;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::http::{ExpectedBody, HttpReader, ReceivedMessage};
+use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::tools::{curl, program};
 use tests::e2e::wait;
 
@@ -22,11 +22,11 @@ fn text() -> String {
 }
 
 /// A server whose answer is told by the target.
-fn server() -> Scripted {
-    Scripted::start(|stream| {
-        let mut reader = Reader::new(&stream);
+fn server() -> ScriptedServer {
+    ScriptedServer::start(|stream| {
+        let mut reader = HttpReader::new(&stream);
         while let Ok(Some(mut request)) = reader.head() {
-            if reader.body(&mut request, Follows::AsSaid).is_err() {
+            if reader.body(&mut request, ExpectedBody::AsDeclared).is_err() {
                 return;
             }
             let target = request.start.split(' ').nth(1).unwrap_or_default().to_owned();
@@ -95,7 +95,7 @@ fn answer(mut to: &TcpStream, target: &str) -> Option<()> {
 #[test]
 fn curl_reads_every_coding_of_every_body_in_either_protocol() {
     let server = server();
-    let balancer = Balancer::start(&Setup::http(&[server.address()]).service(ON));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]).service(ON));
     let text = text();
     for coding in ["gzip", "br", "zstd"] {
         for version in ["--http1.1", "--http2-prior-knowledge"] {
@@ -113,7 +113,7 @@ fn curl_reads_every_coding_of_every_body_in_either_protocol() {
             }
         }
     }
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     let count = |name: &str| {
         let found = report.total.bodies.iter().find(|one| one.name == name);
         found.map_or(0, |one| one.count.total)
@@ -124,15 +124,15 @@ fn curl_reads_every_coding_of_every_body_in_either_protocol() {
     assert!(out > 0 && out * 10 < count("compress-bytes-in"), "{out}");
 }
 
-fn ask(client: &mut Client, line: &str, fields: &str) -> Message {
+fn ask(client: &mut HttpClient, line: &str, fields: &str) -> ReceivedMessage {
     client.send(format!("{line} HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
-    client.answer()
+    client.read_answer()
 }
 
 #[test]
 fn what_must_stay_as_it_is_does_and_validators_become_weak() {
     let server = server();
-    let balancer = Balancer::start(&Setup::http(&[server.address()]).service(ON));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]).service(ON));
     let gzip = "Accept-Encoding: gzip\r\n";
     let plain: [(&str, &str, Option<&str>); 12] = [
         ("/page", "", Some("Accept-Encoding")),
@@ -170,25 +170,25 @@ fn what_must_stay_as_it_is_does_and_validators_become_weak() {
         assert!(read == text(), "{path}");
     }
     client.send(format!("HEAD /page-head HTTP/1.1\r\nHost: a\r\n{gzip}\r\n"));
-    let head = client.answer_head();
+    let head = client.read_answer_head();
     // As for GET, but that nothing was coded: a length would be another one than GET tells.
     assert_eq!((head.field("content-encoding"), head.field("content-length")), (None, None));
     assert_eq!(head.field("vary").as_deref(), Some("Accept-Encoding"));
     let mut old = balancer.client();
     old.send(format!("GET /page HTTP/1.0\r\n{gzip}\r\n"));
-    let got = old.answer();
+    let got = old.read_answer();
     assert_eq!((got.field("content-encoding"), got.text() == text()), (None, true), "HTTP/1.0");
 }
 
 #[test]
 fn trailers_come_behind_the_compressed_body() {
     let server = server();
-    let balancer = Balancer::start(&Setup::http(&[server.address()]).service(ON));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]).service(ON));
     let mut client = balancer.client();
     client.send(
         "GET /chunked HTTP/1.1\r\nHost: a\r\nAccept-Encoding: zstd\r\nConnection: close\r\n\r\n",
     );
-    let all = client.rest();
+    let all = client.read_to_end();
     assert!(
         all.ends_with(b"\r\n0\r\nX-End: yes\r\n\r\n"),
         "{}",
@@ -199,7 +199,7 @@ fn trailers_come_behind_the_compressed_body() {
 #[test]
 fn a_body_that_was_cut_is_an_error_for_the_client() {
     let server = server();
-    let balancer = Balancer::start(&Setup::http(&[server.address()]).service(ON));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]).service(ON));
     for path in ["/cut", "/cut-chunks"] {
         for coding in ["gzip", "br", "zstd"] {
             for version in ["--http1.1", "--http2-prior-knowledge"] {
@@ -211,18 +211,18 @@ fn a_body_that_was_cut_is_an_error_for_the_client() {
             }
         }
     }
-    balancer.logged("the cause", |line| line["cause"] == "server-cut");
+    balancer.wait_for_log_line("the cause", |line| line["cause"] == "server-cut");
 }
 
 /// One chunk of an answer.
-fn chunk(client: &mut Client) -> Vec<u8> {
+fn chunk(client: &mut HttpClient) -> Vec<u8> {
     let mut size = Vec::new();
     while !size.ends_with(b"\r\n") {
-        size.extend(client.exactly(1));
+        size.extend(client.read_exactly(1));
     }
     let digits = String::from_utf8(size).unwrap();
-    let bytes = client.exactly(usize::from_str_radix(digits.trim_end(), 16).unwrap());
-    assert_eq!(client.exactly(2), b"\r\n");
+    let bytes = client.read_exactly(usize::from_str_radix(digits.trim_end(), 16).unwrap());
+    assert_eq!(client.read_exactly(2), b"\r\n");
     bytes
 }
 
@@ -240,8 +240,8 @@ fn so_far(coded: &[u8]) -> String {
 fn an_event_is_there_before_the_next_one_is_made() {
     let (next, wait) = mpsc::channel::<()>();
     let wait = Mutex::new(wait);
-    let server = Scripted::start(move |stream| {
-        let mut reader = Reader::new(&stream);
+    let server = ScriptedServer::start(move |stream| {
+        let mut reader = HttpReader::new(&stream);
         let Ok(Some(_)) = reader.head() else { return };
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
         (&stream).write_all(head.as_bytes()).unwrap();
@@ -251,11 +251,11 @@ fn an_event_is_there_before_the_next_one_is_made() {
             }
         }
     });
-    let balancer = Balancer::start(&Setup::http(&[server.address()]).service(ON));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]).service(ON));
     let mut client = balancer.client();
     let fields = "Accept-Encoding: gzip\r\nConnection: close\r\n";
     client.send(format!("GET /events HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
-    let head = client.answer_head();
+    let head = client.read_answer_head();
     assert_eq!(head.field("content-encoding").as_deref(), Some("gzip"));
     let (mut coded, mut said) = (Vec::new(), String::new());
     for at in 0..5 {
@@ -266,19 +266,19 @@ fn an_event_is_there_before_the_next_one_is_made() {
         }
     }
     drop(next);
-    let rest = client.rest();
+    let rest = client.read_to_end();
     assert!(rest.ends_with(b"0\r\n\r\n"), "{}", rest.escape_ascii());
 }
 
 #[test]
 fn no_more_are_compressed_at_a_time_than_was_said() {
     let server = server();
-    let setup = Setup::http(&[server.address()]).global("workers = 1");
-    let balancer = Balancer::start(&setup.service("compress = { at-once = 1, busy = 100 }\n"));
+    let setup = BalancerConfig::http(&[server.address()]).global("workers = 1");
+    let balancer = TestBalancer::start(&setup.service("compress = { at-once = 1, busy = 100 }\n"));
     let gzip = "Accept-Encoding: gzip\r\n";
     let mut endless = balancer.client();
     endless.send(format!("GET /endless HTTP/1.1\r\nHost: a\r\n{gzip}\r\n"));
-    assert_eq!(endless.answer_head().field("content-encoding").as_deref(), Some("gzip"));
+    assert_eq!(endless.read_answer_head().field("content-encoding").as_deref(), Some("gzip"));
     let mut client = balancer.client();
     let got = ask(&mut client, "GET /page", gzip);
     assert_eq!((got.field("content-encoding"), got.text() == text()), (None, true));
@@ -305,13 +305,14 @@ fn a_304_and_an_answer_to_head_say_what_the_compressed_answer_says() {
         ),
     ];
     for (method, answer) in rows {
-        let server = Scripted::saying(answer.as_bytes());
-        let balancer =
-            Balancer::start(&Setup::http(&[server.address()]).service("compress = true"));
+        let server = ScriptedServer::answering(answer.as_bytes());
+        let balancer = TestBalancer::start(
+            &BalancerConfig::http(&[server.address()]).service("compress = true"),
+        );
         for (accept, tag) in [("gzip", "W/\"v1\""), ("identity", "\"v1\"")] {
             let mut client = balancer.client();
             client.send(format!("{method} / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: {accept}\r\nConnection: close\r\n\r\n"));
-            let told = client.rest();
+            let told = client.read_to_end();
             let told = String::from_utf8_lossy(&told).to_lowercase();
             assert!(told.contains("vary: accept-encoding"), "{method} {accept}: {told}");
             assert!(

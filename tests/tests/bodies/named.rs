@@ -4,13 +4,13 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::client::Client;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::client::HttpClient;
 use tests::e2e::haproxy::Haproxy;
-use tests::e2e::recorder::Recorder;
-use tests::e2e::servers::{echo, origin, reserved};
-use tests::e2e::setup::Setup;
+use tests::e2e::recording_server::RecordingServer;
+use tests::e2e::servers::{echo, origin, reserve_port};
 use tests::e2e::tools::{curl, curl_text};
 
 /// From the loopback, where the tests are.
@@ -26,15 +26,15 @@ const ASK: &[u8] = b"GET /x HTTP/1.1\r\nHost: shop.example\r\n\r\n";
 
 #[test]
 fn whoever_a_header_names_is_the_client_everywhere() {
-    let recorder = Recorder::start();
+    let recorder = RecordingServer::start();
     let service = format!("{OURS}forwarded = {{ forwarded = \"append\" }}\n");
     let rule = "[[service.shop.rule]]\nname = \"out\"\nwhen = { client = \"203.0.113.66/32\" }\ndeny = true\n";
-    let setup = Setup::http(&[recorder.address()]).service(&service).more(rule);
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&[recorder.address()]).service(&service).with_tables(rule);
+    let balancer = TestBalancer::start(&setup);
     for header in [LINE, BINARY] {
         let mut client = balancer.client();
         client.send([header, ASK, ASK].concat());
-        assert_eq!((client.answer().status(), client.answer().status()), (200, 200));
+        assert_eq!((client.read_answer().status(), client.read_answer().status()), (200, 200));
     }
     // In pieces of one byte.
     let mut slow = balancer.client();
@@ -42,28 +42,29 @@ fn whoever_a_header_names_is_the_client_everywhere() {
     for byte in [LINE, ASK].concat() {
         slow.send([byte]);
     }
-    assert_eq!(slow.answer().status(), 200);
+    assert_eq!(slow.read_answer().status(), 200);
     // A connection of the proxy's own has the proxy's address.
     let mut own = balancer.client();
     own.send([b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", ASK].concat());
-    assert_eq!(own.answer().status(), 200);
+    assert_eq!(own.read_answer().status(), 200);
     let mut denied = balancer.client();
     denied.send([b"PROXY TCP4 203.0.113.66 198.51.100.1 1 80\r\n", ASK].concat());
-    assert_eq!(denied.answer().status(), 403);
+    assert_eq!(denied.read_answer().status(), 403);
     let told = recorder.so_far().requests;
     let told: Vec<_> = told.iter().map(|got| got.field("x-forwarded-for").unwrap()).collect();
     assert_eq!(told.iter().filter(|from| *from == "203.0.113.9").count(), 5, "{told:?}");
     assert_eq!(told.iter().filter(|from| *from == "127.0.0.1").count(), 1, "{told:?}");
-    let line = balancer.logged("the client", |line| line["client"] == "203.0.113.9:4444");
+    let line =
+        balancer.wait_for_log_line("the client", |line| line["client"] == "203.0.113.9:4444");
     assert_eq!(line["status"], 200);
     drop((slow, own, denied));
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
 #[test]
 fn who_is_not_believed_or_does_not_keep_to_it_is_reset_with_a_cause() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).service(OURS));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(OURS));
     let rows: [(&[u8], &str, &str); 4] = [
         (ASK, "proxy-header", "proxy-header-missing"),
         (b"PROXY TCP4 203.0.113.9 198.51.100.1 99999 80\r\n", "proxy-header", "proxy-bad-port"),
@@ -73,36 +74,38 @@ fn who_is_not_believed_or_does_not_keep_to_it_is_reset_with_a_cause() {
     for (sent, cause, defect) in rows {
         let mut client = balancer.client();
         let _ = client.try_send(sent);
-        let got = client.rest_or_reset().unwrap_or_default();
+        let got = client.read_to_end_or_reset().unwrap_or_default();
         assert!(got.is_empty(), "{}: {}", sent.escape_ascii(), got.escape_ascii());
-        let line = balancer.logged(cause, |line| {
+        let line = balancer.wait_for_log_line(cause, |line| {
             line["cause"] == cause && (defect.is_empty() || line["defect"] == defect)
         });
         assert_eq!(line["client"].as_str().map(|at| at.starts_with("127.0.0.1:")), Some(true));
     }
     let from_elsewhere = OURS.replace("127.0.0.0/8", "10.0.0.0/8");
-    let strict = Balancer::start(&Setup::http(&[origin.address()]).service(&from_elsewhere));
+    let strict =
+        TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(&from_elsewhere));
     // The reset may come before the client knows that it is connected.
-    if let Ok(mut client) = Client::try_to(strict.front()) {
+    if let Ok(mut client) = HttpClient::try_connect(strict.front()) {
         let _ = client.try_send(&[LINE, ASK].concat());
-        assert!(client.rest_or_reset().unwrap_or_default().is_empty());
+        assert!(client.read_to_end_or_reset().unwrap_or_default().is_empty());
     }
-    strict.logged("the cause", |line| line["cause"] == "proxy-untrusted");
+    strict.wait_for_log_line("the cause", |line| line["cause"] == "proxy-untrusted");
     let open = from_elsewhere.replace("time =", "others = \"plain\", time =");
-    let open = Balancer::start(&Setup::http(&[origin.address()]).service(&open));
+    let open = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(&open));
     assert_eq!(open.client().get("/").status(), 200, "a client without a header");
     let mut liar = open.client();
     liar.send([LINE, ASK].concat());
-    assert_eq!(liar.answer().status(), 400, "a header of theirs is no request");
+    assert_eq!(liar.read_answer().status(), 400, "a header of theirs is no request");
 }
 
 #[test]
 fn curl_sends_its_header_before_tls_and_before_http_2() {
     let origin = origin("a");
-    let (authority, dir) = (Authority::new("test authority"), tests::e2e::dir::Dir::new());
-    let pair = authority.pair(dir.join("pair.pem"), &wanted(&["shop.example"]));
+    let (authority, dir) =
+        (CertificateAuthority::new("test authority"), tests::e2e::dir::TestDir::new());
+    let pair = authority.pair(dir.join("pair.pem"), &certificate_for(&["shop.example"]));
     let tls = format!("{OURS}tls = {{ certificates = {:?} }}\n", pair.display().to_string());
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).service(&tls));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(&tls));
     let url = format!("https://shop.example:{}/", balancer.front().port());
     let to = format!("shop.example:{}:127.0.0.1", balancer.front().port());
     for (version, spoken) in [("--http1.1", "1.1"), ("--http2", "2")] {
@@ -120,26 +123,26 @@ fn curl_sends_its_header_before_tls_and_before_http_2() {
         ]);
         assert_eq!(said, format!("{spoken} 200 127.0.0.1"));
     }
-    let plain = Balancer::start(&Setup::http(&[origin.address()]).service(OURS));
+    let plain = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(OURS));
     let page = curl(&["--haproxy-protocol", &plain.url("/bytes/100000")]);
     assert_eq!(page.len(), 100_000);
-    assert_eq!(plain.settled().total.requests.answered.total, 1);
+    assert_eq!(plain.report_when_settled().total.requests.answered.total, 1);
 }
 
 #[test]
 fn haproxy_in_front_is_understood_its_checksum_too() {
-    let (front, recorder) = (reserved(), Recorder::start());
-    let balancer = Balancer::start(&Setup::http(&[recorder.address()]).service(OURS));
+    let (front, recorder) = (reserve_port(), RecordingServer::start());
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[recorder.address()]).service(OURS));
     for options in ["send-proxy", "send-proxy-v2", "send-proxy-v2 proxy-v2-options crc32c"] {
         let (from, to) = (front.address(), balancer.front());
         let sections = format!(
             "frontend f\n  bind {from}\n  default_backend b\nbackend b\n  server s {to} {options}\n"
         );
         let haproxy = Haproxy::start(&sections, from);
-        let mut client = TcpStream::connect(from).map(|_| Client::to(from)).unwrap();
+        let mut client = TcpStream::connect(from).map(|_| HttpClient::connect(from)).unwrap();
         let port = client.stream().local_addr().unwrap().port();
         assert_eq!(client.get("/").status(), 200, "{options}");
-        balancer.logged(options, |line| {
+        balancer.wait_for_log_line(options, |line| {
             line["client"] == format!("127.0.0.1:{port}") && line["status"] == 200
         });
         drop(haproxy);
@@ -150,20 +153,20 @@ fn haproxy_in_front_is_understood_its_checksum_too() {
 #[test]
 fn bytes_that_pass_through_begin_behind_the_header() {
     let server = echo("a");
-    let balancer = Balancer::start(&Setup::tcp(&[server.address()]).service(OURS));
+    let balancer = TestBalancer::start(&BalancerConfig::tcp(&[server.address()]).service(OURS));
     let mut client = balancer.client();
     client.send([LINE, b"hello"].concat());
-    assert_eq!(client.exactly(5), b"hello");
-    client.end();
-    assert!(client.rest().is_empty());
-    balancer.logged("the client", |line| line["client"] == "203.0.113.9:4444");
+    assert_eq!(client.read_exactly(5), b"hello");
+    client.shut_down_write();
+    assert!(client.read_to_end().is_empty());
+    balancer.wait_for_log_line("the client", |line| line["client"] == "203.0.113.9:4444");
 }
 
 /// Checks of a load balancer in front that only connects are no failures.
 #[test]
 fn who_leaves_without_a_word_is_no_failure() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).service(OURS));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(OURS));
     let at = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), balancer.front().port());
     for _ in 0..3 {
         let stream = TcpStream::connect_timeout(&at, Duration::from_secs(10)).unwrap();

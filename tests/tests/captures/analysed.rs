@@ -4,16 +4,17 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trace::analysis::{Analysis, Settings};
-use trace::compose::{Source, report};
-use trace::run::read;
+use trace::analysis::{Analysis, AnalysisSettings};
+use trace::ingest::ingest_capture;
+use trace::report_builder::{CaptureSource, build_report};
 
 /// The report of a capture.
 pub fn analysed(file: &Path) -> Value {
-    let (mut analysis, mut source) = (Analysis::new(Settings::default()), Source::default());
+    let (mut analysis, mut source) =
+        (Analysis::new(AnalysisSettings::default()), CaptureSource::default());
     let name = file.display().to_string();
-    read(&mut analysis, &mut source, &name, File::open(file).unwrap(), |_| ()).unwrap();
-    serde_json::to_value(report(analysis.finish(), source)).unwrap()
+    ingest_capture(&mut analysis, &mut source, &name, File::open(file).unwrap(), |_| ()).unwrap();
+    serde_json::to_value(build_report(analysis.finish(), source)).unwrap()
 }
 
 /// The captures of the recreated study.

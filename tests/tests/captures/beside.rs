@@ -25,7 +25,7 @@ fn tshark(file: &Path) -> (u64, u64) {
     let mut tshark = Command::new(lab::net::find("tshark"));
     tshark.args(["-n", "-o", "tcp.desegment_tcp_streams:FALSE", "--disable-protocol", "http"]);
     tshark.arg("-r").arg(file).args(["-Y", "tcp", "-T", "fields", "-e", "tcp.stream"]);
-    let said = lab::net::said(&mut tshark).unwrap();
+    let said = lab::net::run_command(&mut tshark).unwrap();
     let streams: Vec<u64> = said.lines().map(|line| line.trim().parse().unwrap()).collect();
     (streams.len() as u64, streams.iter().max().map_or(0, |last| last + 1))
 }
@@ -33,7 +33,7 @@ fn tshark(file: &Path) -> (u64, u64) {
 /// What tcptrace says of each connection: columns by name.
 fn tcptrace(file: &Path) -> Vec<BTreeMap<String, String>> {
     let mut tcptrace = Command::new(lab::net::find("tcptrace"));
-    let said = lab::net::said(tcptrace.args(["-n", "-l", "--csv", "-W"]).arg(file)).unwrap();
+    let said = lab::net::run_command(tcptrace.args(["-n", "-l", "--csv", "-W"]).arg(file)).unwrap();
     let lines = said.lines().map(str::trim).filter(|line| line.matches(',').count() > 40);
     let mut rows = lines.map(|line| line.split(',').map(|cell| cell.trim().to_owned()));
     let names: Vec<String> = rows.next().unwrap().collect();
@@ -110,7 +110,7 @@ fn the_study_s_counts_are_exact() {
     if !have_tools() {
         return;
     }
-    let dir = tests::e2e::dir::Dir::new();
+    let dir = tests::e2e::dir::TestDir::new();
     for packed in study() {
         // tcptrace unpacks by another program's help, which may be missing.
         let mut whole = Vec::new();

@@ -14,5 +14,5 @@
 mod analysed;
 mod beside;
 mod planted;
-mod talk;
+mod scripted_exchange;
 mod verb;

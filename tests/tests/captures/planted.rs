@@ -6,76 +6,85 @@
 use std::path::Path;
 use std::time::Duration;
 
-use lab::line::{Line, Shape};
+use lab::link_emulation::{EmulatedLink, LinkShape};
 use serde_json::Value;
 use tests::e2e::balancer::is_long;
-use tests::e2e::record::{Tapes, record};
+use tests::e2e::captures::{RecordedCaptures, record};
 use tests::skip::skip;
 
 use crate::analysed::analysed;
 use crate::beside::{agrees, have_tools};
-use crate::talk::{Answer, Ask};
+use crate::scripted_exchange::{ClientScript, ServerScript};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
 /// A connection to record.
-struct Case {
+struct PlantedCase {
     /// How far it is in one direction.
     delay: Duration,
     /// What answers meet beside that.
-    down: Shape,
+    downlink: LinkShape,
     /// Bytes that the client takes at most; 0: plenty.
-    takes: u32,
+    receive_buffer: u32,
     controls: &'static [&'static str],
-    answer: Answer,
-    ask: Ask,
+    server: ServerScript,
+    client: ClientScript,
 }
 
-impl Case {
-    fn of(delay: Duration, answer: Answer) -> Case {
-        let (down, ask) = (Shape::default(), Ask::once());
-        Case { delay, down, takes: 0, controls: BOTH, answer, ask }
+impl PlantedCase {
+    fn of(delay: Duration, answer: ServerScript) -> PlantedCase {
+        let (down, ask) = (LinkShape::default(), ClientScript::once());
+        PlantedCase {
+            delay,
+            downlink: down,
+            receive_buffer: 0,
+            controls: BOTH,
+            server: answer,
+            client: ask,
+        }
     }
 
     /// Both ends' recordings under this congestion control; `None`: not here.
-    fn record(&self, control: &str) -> Option<Tapes> {
+    fn record(&self, control: &str) -> Option<RecordedCaptures> {
         if !have_tools() {
             return None;
         }
         let delay = self.delay;
-        let (up, down) =
-            (Shape { delay, ..Shape::default() }, Shape { delay, ..self.down.clone() });
-        let line = match Line::open(up, down) {
+        let (up, down) = (
+            LinkShape { delay, ..LinkShape::default() },
+            LinkShape { delay, ..self.downlink.clone() },
+        );
+        let line = match EmulatedLink::open(up, down) {
             Ok(line) => line,
             Err(error) => {
                 skip(&format!("no line: {error}"));
                 return None;
             }
         };
-        let room = match self.takes {
+        let room = match self.receive_buffer {
             0 => "4096 6291456 8388608".to_owned(),
             bytes => format!("4096 {bytes} {bytes}"),
         };
-        line.client.set(&[("net/ipv4/tcp_rmem", &room)]).unwrap();
-        line.server.set(&[("net/ipv4/tcp_wmem", "4096 6291456 8388608")]).unwrap();
+        line.client.write_sysctls(&[("net/ipv4/tcp_rmem", &room)]).unwrap();
+        line.server.write_sysctls(&[("net/ipv4/tcp_wmem", "4096 6291456 8388608")]).unwrap();
         Some(record(
             &line,
             control,
-            |stream| self.answer.serve(stream),
-            |stream| self.ask.ask(stream),
+            |stream| self.server.serve(stream),
+            |stream| self.client.ask(stream),
         ))
     }
 }
 
 /// What is expected: one of these codes, owner, phase.
-type Cause = (&'static [&'static str], &'static str, &'static str);
+type ExpectedCause = (&'static [&'static str], &'static str, &'static str);
 
 /// Whether nothing was lost on purpose: then bytes in flight are exact too.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Clean,
+enum LossMode {
+    Lossless,
     Lossy,
 }
 
@@ -101,13 +110,17 @@ const PACED: &[&str] = &["bbr"];
 const TRIES: usize = 3;
 
 /// Records a case and finds the planted cause at both ends, under each congestion control.
-fn planted(case: &Case, way: Way, (codes, owner, phase): Cause) -> Vec<Value> {
+fn check_planted(
+    case: &PlantedCase,
+    way: LossMode,
+    (codes, owner, phase): ExpectedCause,
+) -> Vec<Value> {
     let mut all = Vec::new();
     for control in controls(case.controls) {
         let mut seen = Vec::new();
         let found = loop {
             let Some(tapes) = case.record(control) else { return all };
-            let found = [&tapes.client, &tapes.server].map(|tape| judged(tape, way));
+            let found = [&tapes.client, &tapes.server].map(|tape| diagnose(tape, way));
             let verdicts = found.each_ref().map(|report| &report["verdict"]);
             let is = |verdict: &&Value| {
                 let first = &verdict["most_significant"];
@@ -127,8 +140,8 @@ fn planted(case: &Case, way: Way, (codes, owner, phase): Cause) -> Vec<Value> {
 }
 
 /// A recording's report, whose counts are those of others.
-fn judged(tape: &Path, way: Way) -> Value {
-    agrees(tape, way == Way::Clean);
+fn diagnose(tape: &Path, way: LossMode) -> Value {
+    agrees(tape, way == LossMode::Lossless);
     analysed(tape)
 }
 
@@ -158,49 +171,69 @@ fn alike([client, server]: &[Value; 2]) {
 
 #[test]
 fn a_receive_window_smaller_than_the_path() {
-    let case = Case { takes: 65_536, ..Case::of(ms(25), Answer::of(1_500_000)) };
-    planted(&case, Way::Clean, (&["RWND"], "client", "response"));
+    let case = PlantedCase {
+        receive_buffer: 65_536,
+        ..PlantedCase::of(ms(25), ServerScript::of(1_500_000))
+    };
+    check_planted(&case, LossMode::Lossless, (&["RWND"], "client", "response"));
 }
 
 #[test]
 fn a_send_buffer_smaller_than_the_path() {
     // The buffer counts only once the congestion window is larger: Linux adds to what is not sent yet without asking.
-    let case = Case::of(ms(10), Answer { keeps: 16 * 1024, ..Answer::of(4_000_000) });
-    planted(&case, Way::Clean, (&["SEND_BUFFER"], "server", "response"));
+    let case = PlantedCase::of(
+        ms(10),
+        ServerScript { send_buffer: 16 * 1024, ..ServerScript::of(4_000_000) },
+    );
+    check_planted(&case, LossMode::Lossless, (&["SEND_BUFFER"], "server", "response"));
 }
 
 #[test]
 fn a_client_that_stops_reading() {
-    let ask = Ask { stop: (300_000, ms(1_500)), ..Ask::once() };
-    let answer = Answer::of(1_000_000);
-    let case = Case { takes: 131_072, ask, ..Case::of(ms(10), answer) };
-    planted(&case, Way::Clean, (&["ZERO_WINDOW"], "client", "response"));
+    let ask = ClientScript { stop: (300_000, ms(1_500)), ..ClientScript::once() };
+    let answer = ServerScript::of(1_000_000);
+    let case =
+        PlantedCase { receive_buffer: 131_072, client: ask, ..PlantedCase::of(ms(10), answer) };
+    check_planted(&case, LossMode::Lossless, (&["ZERO_WINDOW"], "client", "response"));
 }
 
 /// Whether its window closes or only stays full is a matter of moments.
 #[test]
 fn a_client_that_reads_slowly() {
-    let ask = Ask { reads: ms(20), ..Ask::once() };
-    let case = Case { takes: 65_536, ask, ..Case::of(ms(10), Answer::of(1_000_000)) };
-    planted(&case, Way::Clean, (&["RWND", "ZERO_WINDOW", "SILLY_WINDOW"], "client", "response"));
+    let ask = ClientScript { reads: ms(20), ..ClientScript::once() };
+    let case = PlantedCase {
+        receive_buffer: 65_536,
+        client: ask,
+        ..PlantedCase::of(ms(10), ServerScript::of(1_000_000))
+    };
+    check_planted(
+        &case,
+        LossMode::Lossless,
+        (&["RWND", "ZERO_WINDOW", "SILLY_WINDOW"], "client", "response"),
+    );
 }
 
 #[test]
 fn packets_are_lost() {
-    let down = Shape {
+    let down = LinkShape {
         bits_per_second: 60_000_000,
         queue_bytes: 400_000,
-        lose_every: 40,
-        ..Shape::default()
+        drop_every: 40,
+        ..LinkShape::default()
     };
-    let case = Case { down, controls: PACED, ..Case::of(ms(20), Answer::of(2_000_000)) };
-    planted(&case, Way::Lossy, (&["LOSS"], "network", "response"));
+    let case = PlantedCase {
+        downlink: down,
+        controls: PACED,
+        ..PlantedCase::of(ms(20), ServerScript::of(2_000_000))
+    };
+    check_planted(&case, LossMode::Lossy, (&["LOSS"], "network", "response"));
 }
 
 #[test]
 fn the_beginning_of_a_connection() {
-    let case = Case { controls: PACED, ..Case::of(ms(50), Answer::of(400_000)) };
-    planted(&case, Way::Clean, (&["SLOW_START"], "network", "response"));
+    let case =
+        PlantedCase { controls: PACED, ..PlantedCase::of(ms(50), ServerScript::of(400_000)) };
+    check_planted(&case, LossMode::Lossless, (&["SLOW_START"], "network", "response"));
 }
 
 #[test]
@@ -215,49 +248,52 @@ fn a_fast_link_that_is_full() {
 }
 
 fn full_link(bits_per_second: u64, delay: Duration, bytes: usize) {
-    let down = Shape { bits_per_second, ..Shape::default() };
-    let case = Case { down, ..Case::of(delay, Answer::of(bytes)) };
-    for report in planted(&case, Way::Clean, (&["LINK_RATE"], "network", "response")) {
+    let down = LinkShape { bits_per_second, ..LinkShape::default() };
+    let case = PlantedCase { downlink: down, ..PlantedCase::of(delay, ServerScript::of(bytes)) };
+    for report in check_planted(&case, LossMode::Lossless, (&["LINK_RATE"], "network", "response"))
+    {
         assert_eq!(report["verdict"]["healthy"], true, "{:#}", report["verdict"]);
     }
 }
 
 #[test]
 fn small_segments_that_wait_for_delayed_acknowledgements() {
-    let answer = Answer { bytes: 300, apart: true, ..Answer::default() };
-    let ask = Ask { times: 12, delays: true, ..Ask::default() };
-    let case = Case { ask, controls: PACED, ..Case::of(ms(5), answer) };
-    planted(&case, Way::Clean, (&["NAGLE_DELAYED_ACK"], "client", "response"));
+    let answer = ServerScript { bytes: 300, separate_head: true, ..ServerScript::default() };
+    let ask = ClientScript { times: 12, delays: true, ..ClientScript::default() };
+    let case = PlantedCase { client: ask, controls: PACED, ..PlantedCase::of(ms(5), answer) };
+    check_planted(&case, LossMode::Lossless, (&["NAGLE_DELAYED_ACK"], "client", "response"));
 }
 
 #[test]
 fn a_server_that_thinks() {
-    let case = Case::of(ms(10), Answer { think: ms(400), ..Answer::of(20_000) });
-    planted(&case, Way::Clean, (&["SERVER_THINK"], "server", "server"));
+    let case = PlantedCase::of(ms(10), ServerScript { think: ms(400), ..ServerScript::of(20_000) });
+    check_planted(&case, LossMode::Lossless, (&["SERVER_THINK"], "server", "server"));
 }
 
 #[test]
 fn a_server_that_dribbles() {
-    let case = Case::of(ms(10), Answer { each: ms(60), ..Answer::of(160_000) });
-    planted(&case, Way::Clean, (&["APP_SENDER"], "server", "response"));
+    let case =
+        PlantedCase::of(ms(10), ServerScript { interval: ms(60), ..ServerScript::of(160_000) });
+    check_planted(&case, LossMode::Lossless, (&["APP_SENDER"], "server", "response"));
 }
 
 #[test]
 fn a_client_that_sends_slowly() {
-    let ask = Ask { pieces: 6, each: ms(80), ..Ask::once() };
-    let case = Case { ask, ..Case::of(ms(10), Answer::of(100)) };
-    planted(&case, Way::Clean, (&["APP_SENDER"], "client", "request"));
+    let ask = ClientScript { pieces: 6, each: ms(80), ..ClientScript::once() };
+    let case = PlantedCase { client: ask, ..PlantedCase::of(ms(10), ServerScript::of(100)) };
+    check_planted(&case, LossMode::Lossless, (&["APP_SENDER"], "client", "request"));
 }
 
 #[test]
 fn a_healthy_transfer_is_blamed_for_nothing() {
-    let ask = Ask { times: 4, ..Ask::default() };
-    let case = Case { ask, ..Case::of(ms(25), Answer::of(9_000)) };
+    let ask = ClientScript { times: 4, ..ClientScript::default() };
+    let case = PlantedCase { client: ask, ..PlantedCase::of(ms(25), ServerScript::of(9_000)) };
     for control in controls(BOTH) {
         let mut blamed = Vec::new();
         while blamed.len() < TRIES {
             let Some(tapes) = case.record(control) else { return };
-            let found = [&tapes.client, &tapes.server].map(|tape| judged(tape, Way::Clean));
+            let found =
+                [&tapes.client, &tapes.server].map(|tape| diagnose(tape, LossMode::Lossless));
             alike(&found);
             let verdicts = found.map(|report| report["verdict"].clone());
             let none = |it: &Value| it["most_significant"].is_null() && it["healthy"] == true;

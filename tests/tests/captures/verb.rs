@@ -30,7 +30,7 @@ fn one_screen_names_the_owner_and_the_fix() {
 
 #[test]
 fn a_damaged_file_is_analysed_up_to_the_damage() {
-    let dir = tests::e2e::dir::Dir::new();
+    let dir = tests::e2e::dir::TestDir::new();
     let mut whole = Vec::new();
     let mut file = flate2::read::GzDecoder::new(std::fs::File::open(&study()[0]).unwrap());
     std::io::Read::read_to_end(&mut file, &mut whole).unwrap();
@@ -49,7 +49,7 @@ fn a_damaged_file_is_analysed_up_to_the_damage() {
 
 #[test]
 fn the_page_asks_nothing_of_any_network() {
-    let dir = tests::e2e::dir::Dir::new();
+    let dir = tests::e2e::dir::TestDir::new();
     let (page, folder) = (dir.path().join("slow.html"), dir.path().join("drawings"));
     let (page_name, folder_name) = (page.display().to_string(), folder.display().to_string());
     let file = study()[0].display().to_string();
@@ -95,7 +95,7 @@ fn filters_and_scales_are_read_or_refused() {
 
 #[test]
 fn only_what_a_pool_s_servers_said_is_looked_at() {
-    let dir = tests::e2e::dir::Dir::new();
+    let dir = tests::e2e::dir::TestDir::new();
     let (config, name) = (dir.path().join("shop.toml"), study()[0].display().to_string());
     let text = "[service.shop]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"web\"\n\
                 [pool.web]\nservers = [\"192.0.2.80:80\", \"192.0.2.81:80\"]\n\

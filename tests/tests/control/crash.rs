@@ -8,15 +8,15 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 use tests::e2e::balancer::figure;
-use tests::e2e::client::Client;
-use tests::e2e::place::Place;
-use tests::e2e::process::Process;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
+use tests::e2e::client::HttpClient;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 use tests::skip::skip;
 
-use crate::asking::{Socket, TOML};
+use crate::client::{ApiSocket, TOML};
 
 /// What a change does that outlives the process, or that others see.
 const CALLS: &str = "openat,rename,renameat,renameat2,unlink,unlinkat,mkdir,fsync,fdatasync,fchmod,fchown,bind,listen";
@@ -43,9 +43,9 @@ fn crash_everywhere(how: &str) {
     let (mut old, mut new) = (0, 0);
     for n in 1..=MOST {
         match crash(how, &at, n) {
-            End::Old => old += 1,
-            End::New => new += 1,
-            End::NotKilled => {
+            CrashOutcome::Old => old += 1,
+            CrashOutcome::New => new += 1,
+            CrashOutcome::NotKilled => {
                 figure(format!("crash, {how}: killed at {} points: {old} old, {new} new", n - 1));
                 assert!(old > 3 && new > 0, "{old} old, {new} new");
                 return;
@@ -55,21 +55,21 @@ fn crash_everywhere(how: &str) {
     panic!("a change makes more than {MOST} calls");
 }
 
-enum End {
+enum CrashOutcome {
     Old,
     New,
     NotKilled,
 }
 
 /// A change with the daemon killed at its n-th call.
-fn crash(how: &str, at: &[SocketAddr], n: usize) -> End {
+fn crash(how: &str, at: &[SocketAddr], n: usize) -> CrashOutcome {
     let control = format!(", write-back = \"{how}\"");
-    let before = Setup::http(&at[..1]).control(&control);
-    let more = tests::e2e::servers::reserved();
+    let before = BalancerConfig::http(&at[..1]).control(&control);
+    let more = tests::e2e::servers::reserve_port();
     let (front, second) = (before.fronts()[0], more.address());
-    let place = Place::new(&before);
+    let place = CliEnvironment::new(&before);
     let mut process = place.start();
-    let socket = Socket::at(&place.dir().join("sock"));
+    let socket = ApiSocket::at(&place.dir().join("sock"));
     let old = before.text(place.dir().path());
     // Another server, and a listener that is opened.
     let new = old.replace(&at[0].to_string(), &at[1].to_string())
@@ -81,11 +81,11 @@ fn crash(how: &str, at: &[SocketAddr], n: usize) -> End {
     let told = told.ok().map(|answer| {
         assert_eq!(answer.status, 200, "{answer:?}");
     });
-    if told.is_some() && process.ended().is_none() {
+    if told.is_some() && process.try_wait().is_none() {
         stop(strace);
-        return End::NotKilled;
+        return CrashOutcome::NotKilled;
     }
-    wait::until("the daemon is gone", || process.ended().is_some());
+    wait::until("the daemon is gone", || process.try_wait().is_some());
     stop(strace);
     let file = std::fs::read_to_string(place.file()).unwrap();
     assert!(file == old || file == new, "call {n}: the file is a mixture: {file}");
@@ -99,23 +99,23 @@ fn crash(how: &str, at: &[SocketAddr], n: usize) -> End {
     } else {
         assert_eq!(file, old, "call {n}: the file is the tool's");
     }
-    let who = Client::to(front).get("/").field("x-origin");
+    let who = HttpClient::connect(front).get("/").field("x-origin");
     assert_eq!(who.as_deref(), Some(if is_new { "b" } else { "a" }), "call {n}");
-    assert_eq!(Client::try_to(second).is_ok(), is_new, "call {n}");
+    assert_eq!(HttpClient::try_connect(second).is_ok(), is_new, "call {n}");
     // Nothing that was left behind is in the way of the next change.
     let done = socket.ask("PUT /v1/config", &[TOML, ("if-match", "*")], &new);
     assert_eq!(done.status, 200, "call {n}: {done:?}");
     assert_eq!(socket.config().0, new);
     drop(again);
-    if is_new { End::New } else { End::Old }
+    if is_new { CrashOutcome::New } else { CrashOutcome::Old }
 }
 
 /// Attached to every thread.
-fn strace(pid: u32, n: usize) -> Process {
+fn strace(pid: u32, n: usize) -> ChildProcess {
     let mut command = Command::new("strace");
     command.args(["-f", "-qqq", "-o", "/dev/null", "-e", &format!("trace={CALLS}")]);
     command.args(["-e", &format!("inject={CALLS}:signal=KILL:when={n}"), "-p", &pid.to_string()]);
-    let process = Process::start(command);
+    let process = ChildProcess::start(command);
     wait::until("strace is attached", || {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
         threads.map(|thread| thread.unwrap().path().join("status")).all(|status| {
@@ -126,10 +126,10 @@ fn strace(pid: u32, n: usize) -> Process {
     process
 }
 
-fn stop(mut strace: Process) {
-    if strace.ended().is_none() {
+fn stop(mut strace: ChildProcess) {
+    if strace.try_wait().is_none() {
         // It lets go of the daemon first.
         strace.signal(Signal::TERM);
-        wait::until("strace is gone", || strace.ended().is_some());
+        wait::until("strace is gone", || strace.try_wait().is_some());
     }
 }

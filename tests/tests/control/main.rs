@@ -7,7 +7,7 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
-mod asking;
+mod client;
 mod crash;
 mod malformed;
 mod once;

@@ -6,9 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::servers::{addresses, origin, reserved};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::wait;
 
 /// Patience for an answer.
@@ -35,10 +35,11 @@ fn over_both(socket: &Path, tcp: SocketAddr, bytes: &str) -> [String; 2] {
 #[test]
 fn a_head_that_can_be_read_in_two_ways_is_refused_and_ends_the_connection() {
     let origins = [origin("a")];
-    let port = reserved();
+    let port = reserve_port();
     let tcp = port.address();
-    let setup = Setup::http(&addresses(&origins)).control(&format!(", listen = \"{tcp}\""));
-    let balancer = Balancer::start(&setup);
+    let setup =
+        BalancerConfig::http(&addresses(&origins)).control(&format!(", listen = \"{tcp}\""));
+    let balancer = TestBalancer::start(&setup);
     wait::until("the API listens over TCP", || TcpStream::connect(tcp).is_ok());
     let socket = balancer.dir().join("sock");
     let host = format!("Host: {tcp}\r\n");

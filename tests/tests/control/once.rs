@@ -1,10 +1,10 @@
 //! What stands around a change: the generation it asks for, keys that make it happen once, objects and refusals.
 
-use tests::e2e::balancer::Balancer;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 
-use crate::asking::{PATCH, Socket, TOML};
+use crate::client::{ApiSocket, PATCH, TOML};
 
 fn key(key: &str) -> (&'static str, &str) {
     ("idempotency-key", key)
@@ -13,8 +13,8 @@ fn key(key: &str) -> (&'static str, &str) {
 #[test]
 fn a_key_makes_a_change_happen_once_and_gives_its_answer_again() {
     let origins = [origin("a"), origin("b")];
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
-    let socket = Socket::at(&balancer.dir().join("sock"));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)));
+    let socket = ApiSocket::at(&balancer.dir().join("sock"));
     let add = "{\"action\": \"add\", \"address\": \"127.0.0.1:1\"}";
     let json = ("content-type", "application/json");
     let first = socket.ask("POST /v1/servers/web/c", &[json, key("\"one\"")], add);
@@ -57,8 +57,8 @@ fn a_key_makes_a_change_happen_once_and_gives_its_answer_again() {
 #[test]
 fn a_change_asks_for_the_generation_it_began_with() {
     let origins = [origin("a")];
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
-    let socket = Socket::at(&balancer.dir().join("sock"));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)));
+    let socket = ApiSocket::at(&balancer.dir().join("sock"));
     let (text, tag) = socket.config();
     let more = format!("{text}\n[pool.more]\nservers = [\"127.0.0.1:1\"]\n");
     let put = |fields: &[(&str, &str)], body: &str| {
@@ -87,8 +87,8 @@ fn a_change_asks_for_the_generation_it_began_with() {
 #[test]
 fn an_empty_text_is_no_configuration_unless_it_says_so() {
     let origins = [origin("a")];
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
-    let socket = Socket::at(&balancer.dir().join("sock"));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)));
+    let socket = ApiSocket::at(&balancer.dir().join("sock"));
     let before = socket.config();
     for nothing in ["", "\n \n", "# to be written\n"] {
         for (line, fields) in [
@@ -122,8 +122,8 @@ fn an_empty_text_is_no_configuration_unless_it_says_so() {
 fn objects_are_read_as_written_and_patched_alone() {
     let origins = [origin("a"), origin("b")];
     let rules = "rule = [{ name = \"old\", when = { path = \"/old\" }, redirect = \"/new\" }]\n";
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(rules));
-    let socket = Socket::at(&balancer.dir().join("sock"));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(rules));
+    let socket = ApiSocket::at(&balancer.dir().join("sock"));
     let server = socket.ask("GET /v1/config/pools/web/servers/a", &[], "");
     assert_eq!((server.json()["name"].as_str(), server.field("etag")), (Some("a"), Some("\"1\"")));
     for (path, patch, key, expected) in [

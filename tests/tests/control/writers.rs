@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use model::config::load;
-use tests::e2e::balancer::{Balancer, figure};
+use tests::e2e::balancer::{TestBalancer, figure};
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 
-use crate::asking::{PATCH, Socket, TOML};
+use crate::client::{ApiSocket, PATCH, TOML};
 
 /// Those that send a patch, which needs no generation.
 const PATCHING: usize = 160;
@@ -17,8 +17,8 @@ const REPLACING: usize = 40;
 #[test]
 fn of_two_hundred_writers_none_is_lost_and_none_mixes_two() {
     let origins = [origin("a")];
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
-    let socket = Socket::at(&balancer.dir().join("sock"));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)));
+    let socket = ApiSocket::at(&balancer.dir().join("sock"));
     let (first, _) = socket.config();
     let again = AtomicUsize::new(0);
     let mut generations: Vec<u64> = std::thread::scope(|scope| {
@@ -49,7 +49,7 @@ fn of_two_hundred_writers_none_is_lost_and_none_mixes_two() {
 }
 
 /// One pool more; its generation.
-fn write(socket: &Socket, writer: usize, again: &AtomicUsize) -> u64 {
+fn write(socket: &ApiSocket, writer: usize, again: &AtomicUsize) -> u64 {
     let address = format!("10.1.0.1:{}", 1000 + writer);
     if writer < PATCHING {
         let patch = format!("{{\"pool\": {{\"w{writer}\": {{\"servers\": [\"{address}\"]}}}}}}");

@@ -4,26 +4,26 @@
 //! with its reason. Parts that the converter says it leaves out are not asked for.
 
 /// One example of `crates/convert/tests/data`.
-pub struct Example {
+pub struct ConvertExample {
     /// Its file there.
     pub file: &'static str,
     /// What is written otherwise for both; DIR is the test's own directory.
-    pub instead: &'static [(&'static str, &'static str)],
+    pub replacements: &'static [(&'static str, &'static str)],
     /// Where it listens, and the same with PORT for a free port of the loopback.
     pub fronts: &'static [(&'static str, &'static str)],
     /// Addresses of its servers, and their names as `pool/server`.
     pub servers: &'static [(&'static str, &'static str)],
     /// What its servers speak.
-    pub speak: Speak,
+    pub origin_protocol: OriginProtocol,
     /// What is asked.
-    pub talks: &'static [Talk],
+    pub requests: &'static [RequestMatrix],
     /// How each pool's requests are shared out.
-    pub shares: &'static [(&'static str, Share)],
+    pub balance_checks: &'static [(&'static str, BalanceComparison)],
 }
 
 /// What stand-ins speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speak {
+pub enum OriginProtocol {
     /// HTTP/1.1.
     Http,
     /// HTTP/1.1, but HTTP/2 without TLS where they are of this pool.
@@ -34,7 +34,7 @@ pub enum Speak {
 
 /// How a client comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum RequestProtocol {
     /// HTTP/1.1.
     Plain,
     /// HTTP/1.1 under TLS.
@@ -51,36 +51,36 @@ pub enum Way {
 
 /// How two balancers may differ in sharing out the same requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
+pub enum BalanceComparison {
     /// Not: as many for each server, give or take who is first in turn for each of the workers.
-    Turn,
+    RoundRobin,
     /// By a key: the same question always finds the same server, and all servers are found.
-    Key,
+    ByKey,
     /// By what is in progress, which is nothing with one client: all servers are found.
-    Load,
+    LeastLoaded,
 }
 
 /// Questions to one listener: every host with every path and every kind of request, so many times.
-pub struct Talk {
+pub struct RequestMatrix {
     /// Which of the fronts.
     pub front: usize,
     /// How.
-    pub way: Way,
+    pub protocol: RequestProtocol,
     /// Hosts.
     pub hosts: &'static [&'static str],
     /// Paths.
     pub paths: &'static [&'static str],
     /// Methods and more fields.
-    pub kinds: &'static [(&'static str, &'static str)],
+    pub methods: &'static [(&'static str, &'static str)],
     /// How often.
     pub times: usize,
 }
 
 const GET: &[(&str, &str)] = &[("GET", "")];
 
-pub const HAPROXY_SHOP: Example = Example {
+pub const HAPROXY_SHOP: ConvertExample = ConvertExample {
     file: "haproxy-shop.cfg",
-    instead: &[
+    replacements: &[
         // Where the machine's own HAProxy lives.
         ("chroot /var/lib/haproxy", "chroot /"),
         ("user haproxy", ""),
@@ -102,11 +102,11 @@ pub const HAPROXY_SHOP: Example = Example {
         ("10.0.3.11:9000", "api/api_1"),
         ("10.0.3.12:9000", "api/api_2"),
     ],
-    speak: Speak::Http,
-    talks: &[
-        Talk {
+    origin_protocol: OriginProtocol::Http,
+    requests: &[
+        RequestMatrix {
             front: 1,
-            way: Way::Tls,
+            protocol: RequestProtocol::Tls,
             hosts: &["shop.example", "api.shop.example", "API.shop.example", "other.example"],
             paths: &[
                 "/",
@@ -126,24 +126,28 @@ pub const HAPROXY_SHOP: Example = Example {
                 "/v1",
                 "/b.css",
             ],
-            kinds: &[("GET", ""), ("POST", ""), ("GET", "Cookie: a=b\r\n")],
+            methods: &[("GET", ""), ("POST", ""), ("GET", "Cookie: a=b\r\n")],
             times: 1,
         },
-        Talk {
+        RequestMatrix {
             front: 0,
-            way: Way::Plain,
+            protocol: RequestProtocol::Plain,
             hosts: &["shop.example", "api.shop.example", "other.example"],
             paths: &["/", "/static/a?b=c", "/admin", "/v1/users", "/x/y?z"],
-            kinds: &[("GET", ""), ("POST", "")],
+            methods: &[("GET", ""), ("POST", "")],
             times: 4,
         },
     ],
-    shares: &[("app", Share::Load), ("static", Share::Turn), ("api", Share::Key)],
+    balance_checks: &[
+        ("app", BalanceComparison::LeastLoaded),
+        ("static", BalanceComparison::RoundRobin),
+        ("api", BalanceComparison::ByKey),
+    ],
 };
 
-pub const HAPROXY_SNI: Example = Example {
+pub const HAPROXY_SNI: ConvertExample = ConvertExample {
     file: "haproxy-sni.cfg",
-    instead: &[],
+    replacements: &[],
     fronts: &[("bind :443", "bind 127.0.0.1:PORT")],
     servers: &[
         ("10.1.0.1:443", "blog/b1"),
@@ -152,10 +156,10 @@ pub const HAPROXY_SNI: Example = Example {
         ("10.1.0.4:443", "web/w1"),
         ("10.1.0.5:443", "web/w2"),
     ],
-    speak: Speak::Bytes,
-    talks: &[Talk {
+    origin_protocol: OriginProtocol::Bytes,
+    requests: &[RequestMatrix {
         front: 0,
-        way: Way::Hello,
+        protocol: RequestProtocol::Hello,
         hosts: &[
             "web.example",
             "blog.example",
@@ -167,15 +171,19 @@ pub const HAPROXY_SNI: Example = Example {
             "blog.example.org",
         ],
         paths: &["/"],
-        kinds: GET,
+        methods: GET,
         times: 40,
     }],
-    shares: &[("blog", Share::Turn), ("apps", Share::Turn), ("web", Share::Turn)],
+    balance_checks: &[
+        ("blog", BalanceComparison::RoundRobin),
+        ("apps", BalanceComparison::RoundRobin),
+        ("web", BalanceComparison::RoundRobin),
+    ],
 };
 
-pub const HAPROXY_DATABASE: Example = Example {
+pub const HAPROXY_DATABASE: ConvertExample = ConvertExample {
     file: "haproxy-database.cfg",
-    instead: &[
+    replacements: &[
         // Stand-ins speak no database and have ports of their own.
         ("option pgsql-check user haproxy", ""),
         ("option mysql-check user monitor", ""),
@@ -200,20 +208,52 @@ pub const HAPROXY_DATABASE: Example = Example {
         ("10.0.4.41", "mysql/m1"),
         ("10.0.4.42", "mysql/m2"),
     ],
-    speak: Speak::Bytes,
-    talks: &[
-        Talk { front: 0, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 80 },
-        Talk { front: 1, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 80 },
-        Talk { front: 2, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 80 },
-        Talk { front: 3, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 80 },
+    origin_protocol: OriginProtocol::Bytes,
+    requests: &[
+        RequestMatrix {
+            front: 0,
+            protocol: RequestProtocol::Bytes,
+            hosts: &[""],
+            paths: &[""],
+            methods: GET,
+            times: 80,
+        },
+        RequestMatrix {
+            front: 1,
+            protocol: RequestProtocol::Bytes,
+            hosts: &[""],
+            paths: &[""],
+            methods: GET,
+            times: 80,
+        },
+        RequestMatrix {
+            front: 2,
+            protocol: RequestProtocol::Bytes,
+            hosts: &[""],
+            paths: &[""],
+            methods: GET,
+            times: 80,
+        },
+        RequestMatrix {
+            front: 3,
+            protocol: RequestProtocol::Bytes,
+            hosts: &[""],
+            paths: &[""],
+            methods: GET,
+            times: 80,
+        },
     ],
     // One client has one address: `rabbit` always finds one server, which need not be the same on both sides.
-    shares: &[("postgres", Share::Turn), ("redis", Share::Turn), ("mysql", Share::Load)],
+    balance_checks: &[
+        ("postgres", BalanceComparison::RoundRobin),
+        ("redis", BalanceComparison::RoundRobin),
+        ("mysql", BalanceComparison::LeastLoaded),
+    ],
 };
 
-pub const HAPROXY_LIMITS: Example = Example {
+pub const HAPROXY_LIMITS: ConvertExample = ConvertExample {
     file: "haproxy-limits.cfg",
-    instead: &[
+    replacements: &[
         // Left out by the converter, and they would decide.
         ("lua-load /etc/haproxy/x.lua", ""),
         ("http-request deny deny_status 429 if { sc_http_req_rate(0) gt 20 }", ""),
@@ -237,18 +277,18 @@ pub const HAPROXY_LIMITS: Example = Example {
         ("web2.internal:8080", "web/w2"),
         ("mobile.internal:8080", "mobile/m1"),
     ],
-    speak: Speak::Http,
-    talks: &[LIMITS, Talk { front: 1, times: 1, ..LIMITS }],
-    shares: &[("web", Share::Key), ("mobile", Share::Turn)],
+    origin_protocol: OriginProtocol::Http,
+    requests: &[LIMITS, RequestMatrix { front: 1, times: 1, ..LIMITS }],
+    balance_checks: &[("web", BalanceComparison::ByKey), ("mobile", BalanceComparison::RoundRobin)],
 };
 
-const LIMITS: Talk = Talk {
+const LIMITS: RequestMatrix = RequestMatrix {
     front: 0,
-    way: Way::Plain,
+    protocol: RequestProtocol::Plain,
     // Not SHOP.example: HAProxy tells it from shop.example where nothing is said, and names have no case with us.
     hosts: &["www.shop.example", "shop.example", "web.internal"],
     paths: &["/", "/x", "/ping", "/haproxy", "/haproxy/x", "/old/a?b=c", "/ping/x"],
-    kinds: &[
+    methods: &[
         ("GET", "X-User: anna\r\n"),
         ("GET", "X-User: berta\r\n"),
         ("POST", "X-User: cleo\r\n"),
@@ -259,9 +299,9 @@ const LIMITS: Talk = Talk {
     times: 2,
 };
 
-pub const HAPROXY_GRPC: Example = Example {
+pub const HAPROXY_GRPC: ConvertExample = ConvertExample {
     file: "haproxy-grpc.cfg",
-    instead: &[
+    replacements: &[
         // A stand-in has no agent.
         (" agent-check agent-port 9707 agent-inter 5s", ""),
         ("/etc/ssl", "DIR"),
@@ -272,30 +312,30 @@ pub const HAPROXY_GRPC: Example = Example {
         ("127.0.0.1:8082", "127.0.0.1:PORT"),
     ],
     servers: &[("10.2.0.1:50051", "grpc/g1"), ("10.2.0.2:50051", "grpc/g2")],
-    speak: Speak::Http2Of("grpc"),
-    talks: &[
-        Talk {
+    origin_protocol: OriginProtocol::Http2Of("grpc"),
+    requests: &[
+        RequestMatrix {
             front: 1,
-            way: Way::Http2,
+            protocol: RequestProtocol::Http2,
             hosts: &[""],
             paths: &["/", "/shop.Cart/Add", "/x"],
-            kinds: &[("POST", ""), ("GET", "")],
+            methods: &[("POST", ""), ("GET", "")],
             times: 20,
         },
-        Talk {
+        RequestMatrix {
             front: 0,
-            way: Way::Tls2,
+            protocol: RequestProtocol::Tls2,
             hosts: &["shop.example"],
             paths: &["/", "/shop.Cart/Add"],
-            kinds: &[("POST", ""), ("GET", "")],
+            methods: &[("POST", ""), ("GET", "")],
             times: 10,
         },
-        Talk {
+        RequestMatrix {
             front: 2,
-            way: Way::Plain,
+            protocol: RequestProtocol::Plain,
             hosts: &["shop.example", "other.example"],
             paths: &["/", "/rooms/12", "/rooms/x", "/login"],
-            kinds: &[
+            methods: &[
                 // The first one is answered before any server is asked.
                 ("GET", "Cookie: session=1\r\n"),
                 ("GET", ""),
@@ -304,8 +344,8 @@ pub const HAPROXY_GRPC: Example = Example {
             times: 6,
         },
     ],
-    shares: &[("grpc", Share::Turn)],
+    balance_checks: &[("grpc", BalanceComparison::RoundRobin)],
 };
 
-pub const HAPROXY: [&Example; 5] =
+pub const HAPROXY: [&ConvertExample; 5] =
     [&HAPROXY_SHOP, &HAPROXY_SNI, &HAPROXY_DATABASE, &HAPROXY_LIMITS, &HAPROXY_GRPC];

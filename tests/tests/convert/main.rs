@@ -9,7 +9,7 @@
     reason = "a test that fails is told best by panicking"
 )]
 
-mod ask;
+mod client;
 mod examples;
 mod nginx_examples;
 mod stage;
@@ -17,11 +17,11 @@ mod stage;
 use std::net::SocketAddr;
 use std::process::Command;
 
-use lab::origin::Origin;
-use tests::e2e::client::Client;
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
-use tests::e2e::servers::{origin, reserved};
+use lab::origin::TestOrigin;
+use tests::e2e::client::HttpClient;
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::servers::{origin, reserve_port};
 use tests::e2e::tools;
 
 use stage::{converted, listening};
@@ -122,19 +122,19 @@ const MORE: [(&str, &str); 4] = [
 ];
 
 /// What a client sees of who answered: the status, the server's name, where it is sent.
-type Seen = (u16, Option<String>, Option<String>);
+type AnswerSummary = (u16, Option<String>, Option<String>);
 
-fn ask(front: SocketAddr, method: &str, host: &str, path: &str, more: &str) -> Seen {
-    let mut client = Client::to(front);
+fn ask(front: SocketAddr, method: &str, host: &str, path: &str, more: &str) -> AnswerSummary {
+    let mut client = HttpClient::connect(front);
     let length = if method == "POST" { "Content-Length: 0\r\n" } else { "" };
     client.send(format!(
         "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{length}{more}Connection: close\r\n\r\n"
     ));
-    let answer = client.answer();
+    let answer = client.read_answer();
     (answer.status(), answer.field("x-origin"), answer.field("location"))
 }
 
-fn filled(template: &str, front: SocketAddr, origins: &[Origin], dir: &Dir) -> String {
+fn filled(template: &str, front: SocketAddr, origins: &[TestOrigin], dir: &TestDir) -> String {
     let mut text = template.replace("FRONT", &front.to_string());
     for (at, origin) in origins.iter().enumerate() {
         text = text.replace(&format!("SERVER{at}"), &origin.address().to_string());
@@ -142,12 +142,12 @@ fn filled(template: &str, front: SocketAddr, origins: &[Origin], dir: &Dir) -> S
     text.replace("DIR", &dir.path().display().to_string())
 }
 
-fn side_by_side(template: &str, file: &str, start: impl Fn(&Dir, &str) -> Command) {
+fn side_by_side(template: &str, file: &str, start: impl Fn(&TestDir, &str) -> Command) {
     let names = ["app", "static", "api", "canary"];
-    let origins: Vec<Origin> = names.iter().map(|name| origin(name)).collect();
-    let (theirs, ours, dir) = (reserved(), reserved(), Dir::new());
+    let origins: Vec<TestOrigin> = names.iter().map(|name| origin(name)).collect();
+    let (theirs, ours, dir) = (reserve_port(), reserve_port(), TestDir::new());
     dir.write(file, filled(template, theirs.address(), &origins, &dir));
-    let _original = listening(Process::start(start(&dir, file)), theirs.address());
+    let _original = listening(ChildProcess::start(start(&dir, file)), theirs.address());
     dir.write(file, filled(template, ours.address(), &origins, &dir));
     let _steelyard = converted(&dir, file, ours.address());
     let mut differ = Vec::new();
@@ -250,19 +250,19 @@ fn every_example_runs_side_by_side() {
     assert_eq!(named, there);
 }
 
-fn haproxy(dir: &Dir, file: &str) -> Command {
+fn haproxy(dir: &TestDir, file: &str) -> Command {
     let mut command = Command::new(tools::program("haproxy"));
     command.args(["-db", "-f"]).arg(dir.join(file));
     command
 }
 
-fn nginx_example(dir: &Dir, file: &str) -> Command {
+fn nginx_example(dir: &TestDir, file: &str) -> Command {
     let text = std::fs::read_to_string(dir.join(file)).unwrap();
     dir.write("main.conf", stage::for_nginx(dir, &text));
     nginx(dir, "main.conf")
 }
 
-fn nginx(dir: &Dir, file: &str) -> Command {
+fn nginx(dir: &TestDir, file: &str) -> Command {
     let mut command = Command::new(tools::program("nginx"));
     command.args(["-e", "stderr", "-p"]).arg(dir.path()).arg("-c").arg(dir.join(file));
     command

@@ -2,14 +2,16 @@
 //!
 //! What the fields mean is told in `examples`.
 
-use super::examples::{Example, Share, Speak, Talk, Way};
+use super::examples::{
+    BalanceComparison, ConvertExample, OriginProtocol, RequestMatrix, RequestProtocol,
+};
 
 const BOTH: &[(&str, &str)] = &[("GET", ""), ("POST", "")];
 const GET: &[(&str, &str)] = &[("GET", "")];
 
-pub const NGINX_SHOP: Example = Example {
+pub const NGINX_SHOP: ConvertExample = ConvertExample {
     file: "nginx-shop.conf",
-    instead: &[
+    replacements: &[
         // Where the machine's own nginx lives.
         ("user www-data;", ""),
         ("/run/nginx.pid", "DIR/pid"),
@@ -29,11 +31,11 @@ pub const NGINX_SHOP: Example = Example {
         ("10.0.3.11:9000", "api/b1"),
         ("10.0.3.12:9000", "api/b2"),
     ],
-    speak: Speak::Http,
-    talks: &[
-        Talk {
+    origin_protocol: OriginProtocol::Http,
+    requests: &[
+        RequestMatrix {
             front: 2,
-            way: Way::Tls,
+            protocol: RequestProtocol::Tls,
             hosts: &["shop.example", "www.shop.example", "other.example"],
             paths: &[
                 "/",
@@ -54,32 +56,32 @@ pub const NGINX_SHOP: Example = Example {
                 "/static",
                 "/static/a.css",
             ],
-            kinds: BOTH,
+            methods: BOTH,
             times: 3,
         },
-        Talk {
+        RequestMatrix {
             front: 0,
-            way: Way::Plain,
+            protocol: RequestProtocol::Plain,
             hosts: &["shop.example", "other.example"],
             paths: &["/", "/a?b=c", "/api/x"],
-            kinds: BOTH,
+            methods: BOTH,
             times: 4,
         },
-        Talk {
+        RequestMatrix {
             front: 1,
-            way: Way::Plain,
+            protocol: RequestProtocol::Plain,
             hosts: &["shop.example", "other.example"],
             paths: &["/", "/a?b=c", "/api/x"],
-            kinds: BOTH,
+            methods: BOTH,
             times: 4,
         },
     ],
-    shares: &[("app", Share::Load), ("api", Share::Key)],
+    balance_checks: &[("app", BalanceComparison::LeastLoaded), ("api", BalanceComparison::ByKey)],
 };
 
-pub const NGINX_HOSTS: Example = Example {
+pub const NGINX_HOSTS: ConvertExample = ConvertExample {
     file: "nginx-hosts.conf",
-    instead: &[
+    replacements: &[
         // nginx has it in what is sold only.
         (" slow_start=30s", ""),
         ("/etc/nginx", "DIR"),
@@ -91,10 +93,10 @@ pub const NGINX_HOSTS: Example = Example {
         ("blog1.internal:2368", "blog/b1"),
         ("blog2.internal:2368", "blog/b2"),
     ],
-    speak: Speak::Http,
-    talks: &[Talk {
+    origin_protocol: OriginProtocol::Http,
+    requests: &[RequestMatrix {
         front: 0,
-        way: Way::Plain,
+        protocol: RequestProtocol::Plain,
         hosts: &[
             "wiki.example",
             "x.wiki.example",
@@ -121,22 +123,22 @@ pub const NGINX_HOSTS: Example = Example {
             "/ghost",
             "/ghosts",
         ],
-        kinds: BOTH,
+        methods: BOTH,
         times: 2,
     }],
     // One client has one address: `wiki` always finds one server, which need not be the same on both sides.
-    shares: &[("blog", Share::Turn)],
+    balance_checks: &[("blog", BalanceComparison::RoundRobin)],
 };
 
-pub const NGINX_REWRITES: Example = Example {
+pub const NGINX_REWRITES: ConvertExample = ConvertExample {
     file: "nginx-rewrites.conf",
-    instead: &[("/var/cache/nginx", "DIR/cache")],
+    replacements: &[("/var/cache/nginx", "DIR/cache")],
     fronts: &[("listen 127.0.0.1:8090", "listen 127.0.0.1:PORT")],
     servers: &[("10.6.0.1:8080", "one/s1"), ("10.6.0.2:8080", "two/s2"), ("10.6.0.3", "three/s3")],
-    speak: Speak::Http,
-    talks: &[Talk {
+    origin_protocol: OriginProtocol::Http,
+    requests: &[RequestMatrix {
         front: 0,
-        way: Way::Plain,
+        protocol: RequestProtocol::Plain,
         hosts: &["shop.example", "other.example"],
         paths: &[
             "/old/",
@@ -158,15 +160,18 @@ pub const NGINX_REWRITES: Example = Example {
             "/",
             "/none",
         ],
-        kinds: BOTH,
+        methods: BOTH,
         times: 5,
     }],
-    shares: &[("one", Share::Turn), ("two", Share::Turn)],
+    balance_checks: &[
+        ("one", BalanceComparison::RoundRobin),
+        ("two", BalanceComparison::RoundRobin),
+    ],
 };
 
-pub const NGINX_DUMP: Example = Example {
+pub const NGINX_DUMP: ConvertExample = ConvertExample {
     file: "nginx-dump.conf",
-    instead: &[
+    replacements: &[
         // nginx has it in what is sold only.
         ("sticky cookie srv_id expires=1h;", ""),
         // As it was written before 1.25.
@@ -180,40 +185,43 @@ pub const NGINX_DUMP: Example = Example {
         ("listen 127.0.0.1:8443", "listen 127.0.0.1:PORT"),
     ],
     servers: &[("127.0.0.1:8009", "tomcat/t1"), ("10.5.0.1:50051", "grpc/g1")],
-    speak: Speak::Http2Of("grpc"),
-    talks: &[
-        Talk {
+    origin_protocol: OriginProtocol::Http2Of("grpc"),
+    requests: &[
+        RequestMatrix {
             front: 0,
-            way: Way::Plain,
+            protocol: RequestProtocol::Plain,
             hosts: &["app.example", "other.example"],
             paths: &["/", "/a", "/a/b?c=d", "/files", "/files/x", "/filesystem", "/app/x", "/cg"],
-            kinds: BOTH,
+            methods: BOTH,
             times: 10,
         },
         // As many as go at once.
-        Talk {
+        RequestMatrix {
             front: 0,
-            way: Way::Plain,
+            protocol: RequestProtocol::Plain,
             hosts: &["app.example"],
             paths: &["/login", "/login/x"],
-            kinds: BOTH,
+            methods: BOTH,
             times: 2,
         },
-        Talk {
+        RequestMatrix {
             front: 1,
-            way: Way::Tls2,
+            protocol: RequestProtocol::Tls2,
             hosts: &["shop.example"],
             paths: &["/", "/shop.Cart/Add", "/shop.Cart", "/shop.Car"],
-            kinds: BOTH,
+            methods: BOTH,
             times: 2,
         },
     ],
-    shares: &[("tomcat", Share::Turn), ("grpc", Share::Turn)],
+    balance_checks: &[
+        ("tomcat", BalanceComparison::RoundRobin),
+        ("grpc", BalanceComparison::RoundRobin),
+    ],
 };
 
-pub const NGINX_STREAM: Example = Example {
+pub const NGINX_STREAM: ConvertExample = ConvertExample {
     file: "nginx-stream.conf",
-    instead: &[
+    replacements: &[
         // Left out: datagrams are forwarded as packets.
         ("server { listen 53 udp; proxy_pass dns; }", ""),
         // Where clients of the test come from.
@@ -234,11 +242,11 @@ pub const NGINX_STREAM: Example = Example {
         ("10.4.0.2:5432", "db/d2"),
         ("mail.internal:2525", "mail/m1"),
     ],
-    speak: Speak::Bytes,
-    talks: &[
-        Talk {
+    origin_protocol: OriginProtocol::Bytes,
+    requests: &[
+        RequestMatrix {
             front: 0,
-            way: Way::Hello,
+            protocol: RequestProtocol::Hello,
             hosts: &[
                 "web.example",
                 "blog.example",
@@ -250,16 +258,34 @@ pub const NGINX_STREAM: Example = Example {
                 "a.b.apps.example",
             ],
             paths: &[""],
-            kinds: GET,
+            methods: GET,
             times: 30,
         },
-        Talk { front: 1, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 40 },
-        Talk { front: 2, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 40 },
+        RequestMatrix {
+            front: 1,
+            protocol: RequestProtocol::Bytes,
+            hosts: &[""],
+            paths: &[""],
+            methods: GET,
+            times: 40,
+        },
+        RequestMatrix {
+            front: 2,
+            protocol: RequestProtocol::Bytes,
+            hosts: &[""],
+            paths: &[""],
+            methods: GET,
+            times: 40,
+        },
     ],
     // One client has one address: `web` always finds one server, which need not be the same on both sides. With
     // nothing in progress the heavier one of `apps` is always the least loaded with us; nginx takes turns then.
-    shares: &[("blog", Share::Turn), ("db", Share::Turn), ("mail", Share::Turn)],
+    balance_checks: &[
+        ("blog", BalanceComparison::RoundRobin),
+        ("db", BalanceComparison::RoundRobin),
+        ("mail", BalanceComparison::RoundRobin),
+    ],
 };
 
-pub const NGINX: [&Example; 5] =
+pub const NGINX: [&ConvertExample; 5] =
     [&NGINX_SHOP, &NGINX_HOSTS, &NGINX_REWRITES, &NGINX_DUMP, &NGINX_STREAM];

@@ -7,18 +7,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lab::origin::Origin;
-use lab::port::Reserved;
+use lab::origin::TestOrigin;
+use lab::port::ReservedPort;
 use tests::e2e::balancer::{figure, program};
-use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::dir::Dir;
-use tests::e2e::h2origin::{H2Origin, Manner};
-use tests::e2e::process::Process;
-use tests::e2e::servers::{origin, reserved_at};
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::dir::TestDir;
+use tests::e2e::h2origin::{H2Behaviour, H2Origin};
+use tests::e2e::process::ChildProcess;
+use tests::e2e::servers::{origin, reserve_port_at};
 use tests::e2e::wait;
 
-use super::ask::{Asker, Namer, Question, Seen};
-use super::examples::{Example, Share, Speak};
+use super::client::{NamingServer, ProxyAnswer, ProxyClient, ProxyRequest};
+use super::examples::{BalanceComparison, ConvertExample, OriginProtocol};
 
 /// Where the converter's examples are.
 pub fn data() -> PathBuf {
@@ -26,19 +26,19 @@ pub fn data() -> PathBuf {
 }
 
 /// Runs an example on both sides and compares.
-pub fn run(example: &Example, start: impl Fn(&Dir, &str) -> Command) {
-    let (dir, servers) = (Dir::new(), servers(example));
-    let asker = Asker::new(&files(&dir));
+pub fn run(example: &ConvertExample, start: impl Fn(&TestDir, &str) -> Command) {
+    let (dir, servers) = (TestDir::new(), servers(example));
+    let asker = ProxyClient::new(&files(&dir));
     let (theirs, ours) = (fronts(example), fronts(example));
     write(&dir, example, &servers, &theirs);
-    let original = Process::start(start(&dir, example.file));
+    let original = ChildProcess::start(start(&dir, example.file));
     let _original = listening(original, theirs[0].address());
     write(&dir, example, &servers, &ours);
     let _steelyard = converted(&dir, example.file, ours[0].address());
-    known(&dir);
-    let mut sides = [Side::new(&asker, theirs), Side::new(&asker, ours)];
+    check_known(&dir);
+    let mut sides = [ComparedBalancer::new(&asker, theirs), ComparedBalancer::new(&asker, ours)];
     let questions = questions(example);
-    ready(&sides, &questions);
+    wait_until_ready(&sides, &questions);
     let mut differ = Vec::new();
     for question in &questions {
         let [expected, found] = sides.each_mut().map(|side| side.ask(question));
@@ -53,54 +53,65 @@ pub fn run(example: &Example, start: impl Fn(&Dir, &str) -> Command) {
     let [theirs, ours] = &sides;
     figure(format!("convert {file}: {count} requests, {:?}, ours {:?}", theirs.tally, ours.tally));
     assert!(count >= 300, "{file}: {count} requests are not several hundred");
-    for (pool, share) in example.shares {
-        shared(file, pool, *share, theirs, ours);
+    for (pool, share) in example.balance_checks {
+        check_balance(file, pool, *share, theirs, ours);
     }
 }
 
 /// What one balancer answered.
-struct Side<'a> {
-    asker: &'a Asker,
-    fronts: Vec<Reserved>,
+struct ComparedBalancer<'a> {
+    client: &'a ProxyClient,
+    fronts: Vec<ReservedPort>,
     tally: BTreeMap<String, u32>,
-    found: BTreeMap<String, BTreeSet<String>>,
+    servers_by_key: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Side<'_> {
-    fn new(asker: &Asker, fronts: Vec<Reserved>) -> Side<'_> {
-        Side { asker, fronts, tally: BTreeMap::new(), found: BTreeMap::new() }
+impl ComparedBalancer<'_> {
+    fn new(asker: &ProxyClient, fronts: Vec<ReservedPort>) -> ComparedBalancer<'_> {
+        ComparedBalancer {
+            client: asker,
+            fronts,
+            tally: BTreeMap::new(),
+            servers_by_key: BTreeMap::new(),
+        }
     }
 
     /// The answer without the server's own name, which is counted.
-    fn ask(&mut self, question: &Question) -> Seen {
-        let mut seen = self.asker.ask(self.fronts[question.front].address(), question);
+    fn ask(&mut self, question: &ProxyRequest) -> ProxyAnswer {
+        let mut seen = self.client.ask(self.fronts[question.front].address(), question);
         if let Some(server) = seen.server.take() {
             *self.tally.entry(server.clone()).or_default() += 1;
             seen.server = server.split('/').next().map(str::to_owned);
-            self.found.entry(format!("{question:?}")).or_default().insert(server);
+            self.servers_by_key.entry(format!("{question:?}")).or_default().insert(server);
         } else {
             *self.tally.entry("balancer".to_owned()).or_default() += 1;
         }
         seen
     }
 
-    fn of(&self, pool: &str) -> BTreeMap<&str, u32> {
+    fn pool_counts(&self, pool: &str) -> BTreeMap<&str, u32> {
         let all = self.tally.iter().map(|(server, count)| (server.as_str(), *count));
         all.filter(|(server, _)| server.split('/').next() == Some(pool)).collect()
     }
 }
 
 /// How the same requests were shared out on both sides.
-fn shared(file: &str, pool: &str, share: Share, theirs: &Side<'_>, ours: &Side<'_>) {
-    let (expected, found) = (theirs.of(pool), ours.of(pool));
+fn check_balance(
+    file: &str,
+    pool: &str,
+    share: BalanceComparison,
+    theirs: &ComparedBalancer<'_>,
+    ours: &ComparedBalancer<'_>,
+) {
+    let (expected, found) = (theirs.pool_counts(pool), ours.pool_counts(pool));
     let told = format!("{file}, {pool}: {expected:?}, ours {found:?}");
     assert!(!expected.is_empty() && expected.keys().eq(found.keys()), "{told}");
     let off = expected.values().zip(found.values()).map(|(one, other)| one.abs_diff(*other)).max();
     match share {
-        Share::Turn => assert!(off.unwrap() <= TURN, "{told}"),
-        Share::Load => {}
-        Share::Key => {
-            for (question, servers) in theirs.found.iter().chain(&ours.found) {
+        BalanceComparison::RoundRobin => assert!(off.unwrap() <= TURN, "{told}"),
+        BalanceComparison::LeastLoaded => {}
+        BalanceComparison::ByKey => {
+            for (question, servers) in theirs.servers_by_key.iter().chain(&ours.servers_by_key) {
                 let of_pool = servers.iter().filter(|s| s.split('/').next() == Some(pool));
                 assert!(of_pool.count() <= 1, "{file}: {question} found {servers:?}");
             }
@@ -111,15 +122,15 @@ fn shared(file: &str, pool: &str, share: Share, theirs: &Side<'_>, ours: &Side<'
 /// What taking turns may be off by: workers take turns each on its own.
 const TURN: u32 = 4;
 
-fn questions(example: &Example) -> Vec<Question> {
+fn questions(example: &ConvertExample) -> Vec<ProxyRequest> {
     let mut all = Vec::new();
-    for talk in example.talks {
+    for talk in example.requests {
         for _ in 0..talk.times {
             for host in talk.hosts {
                 for path in talk.paths {
-                    for (method, more) in talk.kinds {
-                        let (front, way) = (talk.front, talk.way);
-                        all.push(Question { front, way, method, host, path, more });
+                    for (method, more) in talk.methods {
+                        let (front, way) = (talk.front, talk.protocol);
+                        all.push(ProxyRequest { front, protocol: way, method, host, path, more });
                     }
                 }
             }
@@ -129,7 +140,7 @@ fn questions(example: &Example) -> Vec<Question> {
 }
 
 /// Waits until each listener's first question is answered by both.
-fn ready(sides: &[Side<'_>; 2], questions: &[Question]) {
+fn wait_until_ready(sides: &[ComparedBalancer<'_>; 2], questions: &[ProxyRequest]) {
     let mut known = BTreeSet::new();
     for question in questions.iter().filter(|question| known.insert(question.front)) {
         for side in sides {
@@ -138,7 +149,7 @@ fn ready(sides: &[Side<'_>; 2], questions: &[Question]) {
                 std::net::TcpStream::connect(front).is_ok()
             });
             wait::until(&format!("{question:?} is answered"), || {
-                let seen = side.asker.ask(front, question);
+                let seen = side.client.ask(front, question);
                 seen.server.is_some() || (1..500).contains(&seen.status)
             });
         }
@@ -146,7 +157,7 @@ fn ready(sides: &[Side<'_>; 2], questions: &[Question]) {
 }
 
 /// Waits until every server that is probed was: until then those that were go before the others.
-fn known(dir: &Dir) {
+fn check_known(dir: &TestDir) {
     let text = std::fs::read_to_string(dir.join("converted.toml")).unwrap();
     if !text.contains("probe = ") {
         return;
@@ -165,49 +176,54 @@ fn known(dir: &Dir) {
     });
 }
 
-fn fronts(example: &Example) -> Vec<Reserved> {
+fn fronts(example: &ConvertExample) -> Vec<ReservedPort> {
     let six = |to: &str| to.contains("[::1]");
     let ip =
         |to| if six(to) { IpAddr::from(Ipv6Addr::LOCALHOST) } else { Ipv4Addr::LOCALHOST.into() };
-    example.fronts.iter().map(|(_, to)| reserved_at(ip(to))).collect()
+    example.fronts.iter().map(|(_, to)| reserve_port_at(ip(to))).collect()
 }
 
 /// A stand-in.
-enum Server {
-    Http(Origin),
+enum StandInServer {
+    Http(TestOrigin),
     Http2(H2Origin),
-    Bytes(Namer),
+    Bytes(NamingServer),
 }
 
-impl Server {
+impl StandInServer {
     fn address(&self) -> SocketAddr {
         match self {
-            Server::Http(origin) => origin.address(),
-            Server::Http2(origin) => origin.address(),
-            Server::Bytes(namer) => namer.address(),
+            StandInServer::Http(origin) => origin.address(),
+            StandInServer::Http2(origin) => origin.address(),
+            StandInServer::Bytes(namer) => namer.address(),
         }
     }
 }
 
-fn servers(example: &Example) -> Vec<Server> {
-    let one = |name: &'static str| match example.speak {
-        Speak::Bytes => Server::Bytes(Namer::start(name)),
-        Speak::Http2Of(pool) if name.starts_with(pool) => {
-            Server::Http2(H2Origin::start(Manner { name, streams: 100, refusals: 0 }))
+fn servers(example: &ConvertExample) -> Vec<StandInServer> {
+    let one = |name: &'static str| match example.origin_protocol {
+        OriginProtocol::Bytes => StandInServer::Bytes(NamingServer::start(name)),
+        OriginProtocol::Http2Of(pool) if name.starts_with(pool) => {
+            StandInServer::Http2(H2Origin::start(H2Behaviour { name, streams: 100, refusals: 0 }))
         }
-        Speak::Http | Speak::Http2Of(_) => Server::Http(origin(name)),
+        OriginProtocol::Http | OriginProtocol::Http2Of(_) => StandInServer::Http(origin(name)),
     };
     example.servers.iter().map(|(_, name)| one(name)).collect()
 }
 
 /// Writes the example's file for these listeners.
-fn write(dir: &Dir, example: &Example, servers: &[Server], fronts: &[Reserved]) {
+fn write(
+    dir: &TestDir,
+    example: &ConvertExample,
+    servers: &[StandInServer],
+    fronts: &[ReservedPort],
+) {
     let mut text = std::fs::read_to_string(data().join(example.file)).unwrap();
     let mut put = |from: &str, to: &str| {
         assert!(text.contains(from), "{} says nothing of {from:?}", example.file);
         text = text.replace(from, to);
     };
-    for (from, to) in example.instead {
+    for (from, to) in example.replacements {
         put(from, &to.replace("DIR", &dir.path().display().to_string()));
     }
     for ((from, to), front) in example.fronts.iter().zip(fronts) {
@@ -220,14 +236,14 @@ fn write(dir: &Dir, example: &Example, servers: &[Server], fronts: &[Reserved]) 
 }
 
 /// Files that examples name; the authority's certificate is returned.
-fn files(dir: &Dir) -> PathBuf {
-    let authority = Authority::new("test authority");
+fn files(dir: &TestDir) -> PathBuf {
+    let authority = CertificateAuthority::new("test authority");
     let names = ["shop.example", "*.shop.example", "*.example"];
     for pair in ["shop.pem", "grpc.pem"] {
-        authority.pair(dir.join(pair), &wanted(&names));
+        authority.pair(dir.join(pair), &certificate_for(&names));
     }
     for (chain, key) in [("fullchain.pem", "privkey.pem"), ("grpc.crt", "grpc.key")] {
-        let (certificate, secret) = authority.sign(&wanted(&names));
+        let (certificate, secret) = authority.sign(&certificate_for(&names));
         dir.write(chain, certificate);
         dir.write(key, secret);
     }
@@ -248,7 +264,7 @@ fn files(dir: &Dir) -> PathBuf {
 
 /// What nginx itself runs: one process in the foreground, with all it writes in the test's directory. The files that
 /// `nginx -T` printed are files again.
-pub fn for_nginx(dir: &Dir, text: &str) -> String {
+pub fn for_nginx(dir: &TestDir, text: &str) -> String {
     let at = dir.path().display();
     let mut parts = text.split("# configuration file ").skip(1);
     let text = parts.next().map_or(text, |main| main.split_once('\n').unwrap().1);
@@ -285,7 +301,7 @@ const ALONE: &str = "daemon off; master_process off; error_log stderr crit;\n";
 const STREAM: &str = "/usr/lib/nginx/modules/ngx_stream_module.so";
 
 /// Runs `steelyard convert` and then what it wrote.
-pub fn converted(dir: &Dir, file: &str, front: SocketAddr) -> Process {
+pub fn converted(dir: &TestDir, file: &str, front: SocketAddr) -> ChildProcess {
     let output = dir.join("converted.toml");
     let mut command = Command::new(program());
     let said = command.arg("convert").arg(dir.join(file)).arg("-o").arg(&output).output().unwrap();
@@ -307,12 +323,12 @@ pub fn converted(dir: &Dir, file: &str, front: SocketAddr) -> Process {
     for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
         command.env_remove(name);
     }
-    listening(Process::start(command), front)
+    listening(ChildProcess::start(command), front)
 }
 
-pub fn listening(mut process: Process, front: SocketAddr) -> Process {
+pub fn listening(mut process: ChildProcess, front: SocketAddr) -> ChildProcess {
     wait::until(&format!("{front} accepts"), || {
-        assert!(process.ended().is_none(), "it ended: {}", process.said());
+        assert!(process.try_wait().is_none(), "it ended: {}", process.output());
         std::net::TcpStream::connect(front).is_ok()
     });
     process

@@ -10,23 +10,23 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
+mod host;
 mod stage;
 mod table;
-mod world;
 
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Instant;
 
 use rustix::process::Signal;
-use tests::e2e::process::Process;
-use tests::shown::{Shown, commands};
+use tests::documented_commands::{ShownCommand, commands};
+use tests::e2e::process::ChildProcess;
 use tests::skip::skip;
-use tests::tree::Tree;
+use tests::tree::SourceTree;
 
-use stage::Stage;
-use table::{How, ROWS};
-use world::World;
+use host::DocumentHost;
+use stage::DocumentStage;
+use table::{CommandTreatment, ROWS};
 
 /// Pages that begin with nothing, and come first.
 const ALONE: [&str; 2] = ["README.md", "docs/guides/ten-minutes.md"];
@@ -34,14 +34,15 @@ const ALONE: [&str; 2] = ["README.md", "docs/guides/ten-minutes.md"];
 #[test]
 fn every_command_on_the_pages_works() {
     let begun = Instant::now();
-    let world = match World::new() {
+    let world = match DocumentHost::new() {
         Ok(world) => world,
         Err(reason) => return skip(&format!("no namespace can be made: {reason}")),
     };
-    let tree = Tree::of_this_repository().unwrap();
+    let tree = SourceTree::read_repository().unwrap();
     let all = commands(&tree);
-    let mut run = Run { world: &world, rows: BTreeSet::new(), wrong: Vec::new(), figures: [0; 3] };
-    let stage = Stage::new(&world, &tree);
+    let mut run =
+        DocumentRun { world: &world, rows: BTreeSet::new(), wrong: Vec::new(), figures: [0; 3] };
+    let stage = DocumentStage::new(&world, &tree);
     // The machine of the README is given up after it; the servers of the ten minutes are asked by other pages.
     drop(run.page(&all, ALONE[0], None));
     stage.ten_minutes();
@@ -64,48 +65,53 @@ fn every_command_on_the_pages_works() {
 }
 
 /// What has been run.
-struct Run<'w> {
-    world: &'w World,
+struct DocumentRun<'w> {
+    world: &'w DocumentHost,
     rows: BTreeSet<usize>,
     wrong: Vec<String>,
     /// As written, otherwise, not at all.
     figures: [usize; 3],
 }
 
-impl Run<'_> {
+impl DocumentRun<'_> {
     /// Runs a page's commands; what goes on is returned.
-    fn page(&mut self, all: &[Shown], page: &str, socket: Option<&str>) -> Vec<Process> {
+    fn page(
+        &mut self,
+        all: &[ShownCommand],
+        page: &str,
+        socket: Option<&str>,
+    ) -> Vec<ChildProcess> {
         let mut staying = Vec::new();
         for shown in all.iter().filter(|shown| shown.page == page) {
             let row = ROWS.iter().position(|(of, text, _)| *of == page && *text == shown.text);
             self.rows.extend(row);
             let begun = Instant::now();
-            match row.map_or(How::Ends(&[0]), |row| ROWS[row].2) {
-                How::NotHere(why) => {
+            match row.map_or(CommandTreatment::ExitCodes(&[0]), |row| ROWS[row].2) {
+                CommandTreatment::Skipped(why) => {
                     self.figures[2] += 1;
                     println!("not run: {why}");
                 }
-                How::As(other) => {
+                CommandTreatment::Replaced(other) => {
                     self.figures[1] += 1;
                     self.ends(shown, self.world.shell(other, socket), &[0]);
                 }
-                How::Ends(codes) => {
+                CommandTreatment::ExitCodes(codes) => {
                     self.figures[0] += 1;
                     self.ends(shown, self.world.shell(&shown.text, socket), codes);
                 }
-                How::Screen(sees) => {
+                CommandTreatment::Screen(sees) => {
                     self.figures[0] += 1;
                     self.ends(shown, self.world.screen(&shown.text, socket, sees), &[0]);
                 }
-                How::Until(says) => {
+                CommandTreatment::Until(says) => {
                     self.figures[0] += 1;
                     let mut process = self.world.start(&shown.text, socket, says);
                     process.signal(Signal::INT);
                     if process.wait().code() != Some(0) {
-                        self.wrong.push(format!("{}: {}", place(shown), process.said()));
+                        self.wrong.push(format!("{}: {}", place(shown), process.output()));
                     }
                 }
-                How::Stays(says) => {
+                CommandTreatment::KeepsRunning(says) => {
                     self.figures[0] += 1;
                     staying.push(self.world.start(&shown.text, socket, says));
                 }
@@ -115,7 +121,7 @@ impl Run<'_> {
         staying
     }
 
-    fn ends(&mut self, shown: &Shown, mut command: Command, codes: &[i32]) {
+    fn ends(&mut self, shown: &ShownCommand, mut command: Command, codes: &[i32]) {
         let output = command.output().unwrap();
         if !output.status.code().is_some_and(|code| codes.contains(&code)) {
             let [out, err] = [output.stdout, output.stderr].map(|text| last(&text));
@@ -124,7 +130,7 @@ impl Run<'_> {
     }
 }
 
-fn place(shown: &Shown) -> String {
+fn place(shown: &ShownCommand) -> String {
     format!("{}:{}: {}", shown.page, shown.line, shown.text)
 }
 

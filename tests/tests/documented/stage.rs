@@ -3,12 +3,12 @@
 
 use std::io::Read;
 
-use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::process::Process;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::process::ChildProcess;
 use tests::e2e::wait;
-use tests::tree::{Tree, top};
+use tests::tree::{SourceTree, top};
 
-use crate::world::{HOME, World};
+use crate::host::{DocumentHost, HOME};
 
 /// The configuration of the machine that pages other than the README and the ten minutes are about.
 const INSTALLED: &str = r#"
@@ -100,14 +100,14 @@ dscontrol server add www:80:10.0.0.12 weight 1
 const CURL: &str = "fail\nsilent\nshow-error\n";
 
 /// The files.
-pub struct Stage<'w> {
-    world: &'w World,
+pub struct DocumentStage<'w> {
+    world: &'w DocumentHost,
     ten_minutes: String,
 }
 
-impl<'w> Stage<'w> {
+impl<'w> DocumentStage<'w> {
     /// What the README and all pages need.
-    pub fn new(world: &'w World, tree: &Tree) -> Stage<'w> {
+    pub fn new(world: &'w DocumentHost, tree: &SourceTree) -> DocumentStage<'w> {
         let readme = configuration(tree, "README.md");
         world.write("new.toml", readme.replace("weight = 3", "weight = 2"));
         world.write("shop.toml", readme);
@@ -125,7 +125,7 @@ impl<'w> Stage<'w> {
         let lab = blocks(tree, "docs/lab.md").find(|block| block.contains("[[link]]")).unwrap();
         world.write("wan.toml", lab);
         captures(world);
-        Stage { world, ten_minutes: configuration(tree, "docs/guides/ten-minutes.md") }
+        DocumentStage { world, ten_minutes: configuration(tree, "docs/guides/ten-minutes.md") }
     }
 
     /// A machine on which nothing runs, for the ten minutes.
@@ -134,13 +134,13 @@ impl<'w> Stage<'w> {
     }
 
     /// The daemon of the installed machine, with a capture and a token.
-    pub fn installed(&self) -> Process {
+    pub fn installed(&self) -> ChildProcess {
         let world = self.world;
-        let authority = Authority::new("the shop's own");
+        let authority = CertificateAuthority::new("the shop's own");
         authority.write(world.place("/etc/steelyard/ca.pem"));
         for (name, host) in [("control", "lb.example"), ("shop", "shop.example")] {
             let file = world.place(&format!("/etc/steelyard/{name}.pem"));
-            authority.pair(file, &wanted(&[host]));
+            authority.pair(file, &certificate_for(&[host]));
         }
         world.done("mkdir -p -m 700 ~/.config/steelyard");
         world.done(
@@ -152,7 +152,7 @@ impl<'w> Stage<'w> {
         world.done("curl http://shop.example/ -o /dev/null");
         world.done("steelyard capture stop slow");
         let folder = world.place("/var/lib/steelyard/captures");
-        let made = wait::some("a capture", || {
+        let made = wait::until_some("a capture", || {
             let first = std::fs::read_dir(&folder).ok()?.next()?.ok()?.path();
             first.extension().is_some_and(|it| it == "pcapng").then_some(first)
         });
@@ -161,7 +161,7 @@ impl<'w> Stage<'w> {
     }
 
     /// What a page leaves to other machines and to whoever reads it.
-    pub fn before(&self, page: &str) -> Vec<Process> {
+    pub fn before(&self, page: &str) -> Vec<ChildProcess> {
         let world = self.world;
         match page {
             "docs/api.md" => {
@@ -186,7 +186,7 @@ impl<'w> Stage<'w> {
 }
 
 /// Captures under the names of the pages.
-fn captures(world: &World) {
+fn captures(world: &DocumentHost) {
     let read = |name: &str| {
         let file = top().join("crates/trace/tests/captures").join(name);
         let packed = std::fs::read(file).unwrap();
@@ -204,12 +204,12 @@ fn captures(world: &World) {
 }
 
 /// The first configuration that a page shows.
-fn configuration(tree: &Tree, page: &str) -> String {
+fn configuration(tree: &SourceTree, page: &str) -> String {
     blocks(tree, page).find(|block| block.contains("[service.")).unwrap()
 }
 
 /// The blocks of TOML of a page.
-fn blocks<'t>(tree: &'t Tree, page: &str) -> impl Iterator<Item = String> + 't {
+fn blocks<'t>(tree: &'t SourceTree, page: &str) -> impl Iterator<Item = String> + 't {
     let text = &tree.file(page).unwrap().text;
     text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned)
 }

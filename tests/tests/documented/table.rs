@@ -4,22 +4,22 @@
 
 /// What is done with a command.
 #[derive(Clone, Copy, Debug)]
-pub enum How {
+pub enum CommandTreatment {
     /// It is run and ends with one of these codes, because its answer is about the machine.
-    Ends(&'static [i32]),
+    ExitCodes(&'static [i32]),
     /// It is run as something else that does the same in less time, or with what the page leaves to the reader.
-    As(&'static str),
+    Replaced(&'static str),
     /// It is run on a terminal, where `q` is pressed once this is seen.
     Screen(&'static str),
     /// It goes on until Ctrl-C, which is pressed once it said this.
     Until(&'static str),
     /// It said this and goes on, because later commands ask it.
-    Stays(&'static str),
+    KeepsRunning(&'static str),
     /// It is not run here.
-    NotHere(&'static str),
+    Skipped(&'static str),
 }
 
-use How::{As, Ends, NotHere, Screen, Stays, Until};
+use CommandTreatment::{ExitCodes, KeepsRunning, Replaced, Screen, Skipped, Until};
 
 const BUILDS: &str = "it builds the program, which the gate itself does";
 const INSTALLS: &str = "packaging/prove installs the package in a fresh root";
@@ -27,90 +27,96 @@ const UNDER_SYSTEMD: &str =
     "tests/tests/systemd.rs runs the unit with its drop-ins under a systemd of its own";
 
 /// The page, the command, what is done with it.
-pub const ROWS: &[(&str, &str, How)] = &[
-    ("README.md", "make try", NotHere(BUILDS)),
-    ("README.md", "make test", NotHere(BUILDS)),
-    ("README.md", "steelyard run -c shop.toml", Stays("ready")),
+pub const ROWS: &[(&str, &str, CommandTreatment)] = &[
+    ("README.md", "make try", Skipped(BUILDS)),
+    ("README.md", "make test", Skipped(BUILDS)),
+    ("README.md", "steelyard run -c shop.toml", KeepsRunning("ready")),
     ("README.md", "steelyard top", Screen("services")),
     (
         "docs/api.md",
         "curl --unix-socket /run/steelyard/control.sock -T next.toml -H 'if-match: \"7\"' http://x/v1/config",
-        As("curl --unix-socket /run/steelyard/control.sock -T next.toml \
-            -H \"$(sed -n 's/^etag:/if-match:/p' head | tr -d '\\r')\" http://x/v1/config"),
+        Replaced(
+            "curl --unix-socket /run/steelyard/control.sock -T next.toml \
+            -H \"$(sed -n 's/^etag:/if-match:/p' head | tr -d '\\r')\" http://x/v1/config",
+        ),
     ),
-    ("docs/cores.md", "steelyard doctor cores", Ends(&[0, 1])),
+    ("docs/cores.md", "steelyard doctor cores", ExitCodes(&[0, 1])),
     ("docs/cores.md", "steelyard doctor cores --watch", Until("PACKETS/S")),
     (
         "docs/cores.md",
         "steelyard doctor cores --apply",
-        NotHere("it changes which processors this machine's interrupts go to"),
+        Skipped("it changes which processors this machine's interrupts go to"),
     ),
     (
         "docs/cores.md",
         "steelyard doctor cores --undo",
-        NotHere("nothing was applied; tests/tests/steering.rs does both"),
+        Skipped("nothing was applied; tests/tests/steering.rs does both"),
     ),
     (
         "docs/guides/capacity-and-tuning.md",
         "steelyard capacity -c shop.toml --calibrate",
-        NotHere("it uses all processors for seconds; tests/tests/lab/capacity.rs does"),
+        Skipped("it uses all processors for seconds; tests/tests/lab/capacity.rs does"),
     ),
     (
         "docs/guides/capacity-and-tuning.md",
         "steelyard bench http http://127.0.0.1:8080/ --rate 2000 -d 30s",
-        As("steelyard bench http http://127.0.0.1:8080/ --rate 50 -d 200ms"),
+        Replaced("steelyard bench http http://127.0.0.1:8080/ --rate 50 -d 200ms"),
     ),
     (
         "docs/guides/capacity-and-tuning.md",
         "steelyard bench http http://127.0.0.1:8080/ --find-capacity --objective 'p99 < 20ms' -d 5s",
-        NotHere("the same is on another page, about a server that is quicker than this one's"),
+        Skipped("the same is on another page, about a server that is quicker than this one's"),
     ),
     (
         "docs/guides/capacity-and-tuning.md",
         "steelyard doctor cores",
-        NotHere("docs/cores.md has it, and it takes seconds"),
+        Skipped("docs/cores.md has it, and it takes seconds"),
     ),
-    ("docs/guides/ten-minutes.md", "python3 -m http.server 8081", Stays("Serving HTTP")),
-    ("docs/guides/ten-minutes.md", "python3 -m http.server 8082", Stays("Serving HTTP")),
-    ("docs/guides/ten-minutes.md", "steelyard run -c shop.toml", Stays("web/b: unknown → up")),
+    ("docs/guides/ten-minutes.md", "python3 -m http.server 8081", KeepsRunning("Serving HTTP")),
+    ("docs/guides/ten-minutes.md", "python3 -m http.server 8082", KeepsRunning("Serving HTTP")),
+    (
+        "docs/guides/ten-minutes.md",
+        "steelyard run -c shop.toml",
+        KeepsRunning("web/b: unknown → up"),
+    ),
     ("docs/guides/ten-minutes.md", "steelyard top", Screen("services")),
     (
         "docs/guides/ten-minutes.md",
         "steelyard plan-change shop.toml",
-        As(
+        Replaced(
             "sed -i 's/^ *probe/balance = \"round-robin\"\\n&/' shop.toml && steelyard plan-change shop.toml",
         ),
     ),
-    ("docs/installing.md", "apt-get install ./steelyard_0.1.0_amd64.deb", NotHere(INSTALLS)),
+    ("docs/installing.md", "apt-get install ./steelyard_0.1.0_amd64.deb", Skipped(INSTALLS)),
     (
         "docs/installing.md",
         "editor /etc/steelyard/steelyard.toml",
-        NotHere("it waits for somebody who types"),
+        Skipped("it waits for somebody who types"),
     ),
-    ("docs/installing.md", "systemctl enable --now steelyard", NotHere(INSTALLS)),
-    ("docs/installing.md", "systemctl daemon-reload", NotHere(UNDER_SYSTEMD)),
-    ("docs/installing.md", "systemctl restart steelyard", NotHere(UNDER_SYSTEMD)),
+    ("docs/installing.md", "systemctl enable --now steelyard", Skipped(INSTALLS)),
+    ("docs/installing.md", "systemctl daemon-reload", Skipped(UNDER_SYSTEMD)),
+    ("docs/installing.md", "systemctl restart steelyard", Skipped(UNDER_SYSTEMD)),
     (
         "docs/lab.md",
         "steelyard bench http http://127.0.0.1:8080/ -c 50 -d 10s",
-        As("steelyard bench http http://127.0.0.1:8080/ -c 5 -d 100ms"),
+        Replaced("steelyard bench http http://127.0.0.1:8080/ -c 5 -d 100ms"),
     ),
     (
         "docs/lab.md",
         "steelyard bench http http://127.0.0.1:8080/ --rate 5000 -d 30s",
-        As("steelyard bench http http://shop.example/ --rate 100 -d 200ms"),
+        Replaced("steelyard bench http http://shop.example/ --rate 100 -d 200ms"),
     ),
     (
         "docs/lab.md",
         "steelyard bench http http://shop.example/ --rate 1000..10000/1000 -d 5s --html steps.html",
-        As(
+        Replaced(
             "steelyard bench http http://shop.example/ --rate 100..200/100 -d 100ms --html steps.html",
         ),
     ),
     (
         "docs/lab.md",
         "steelyard bench http http://shop.example/ --find-capacity --objective 'p99 < 20ms' -d 5s",
-        As(
+        Replaced(
             "steelyard bench http http://shop.example/ --find-capacity --objective 'p99 < 900ms' -d 300ms \
             --search-from 2000 --search-to 2000",
         ),
@@ -118,52 +124,54 @@ pub const ROWS: &[(&str, &str, How)] = &[
     (
         "docs/lab.md",
         "steelyard bench http http://shop.example/ --repeat 10 -o base.json",
-        As("steelyard bench http http://shop.example/ --repeat 10 -n 20 -o base.json && \
-            steelyard bench http http://shop.example/ --repeat 10 -n 20 -o changed.json"),
+        Replaced(
+            "steelyard bench http http://shop.example/ --repeat 10 -n 20 -o base.json && \
+            steelyard bench http http://shop.example/ --repeat 10 -n 20 -o changed.json",
+        ),
     ),
     (
         "docs/lab.md",
         "steelyard bench http https://shop.example/ --http2 --agents 192.0.2.7:7009,192.0.2.8:7009 --token-file token",
-        As(
+        Replaced(
             "steelyard bench http https://shop.example/ --http2 --agents 192.0.2.7:7009,192.0.2.8:7009 --token-file token -d 200ms",
         ),
     ),
-    ("docs/lab.md", "steelyard bench serve 192.0.2.7:7007", Stays("192.0.2.7:7007")),
+    ("docs/lab.md", "steelyard bench serve 192.0.2.7:7007", KeepsRunning("192.0.2.7:7007")),
     (
         "docs/lab.md",
         "steelyard bench connect 192.0.2.7:7007 --close client",
-        As("steelyard bench connect 192.0.2.7:7007 --close client -n 20"),
+        Replaced("steelyard bench connect 192.0.2.7:7007 --close client -n 20"),
     ),
     (
         "docs/lab.md",
         "steelyard bench stream 192.0.2.7:7008 --buffer 64KiB,1MiB",
-        As("steelyard bench stream 192.0.2.7:7008 --buffer 64KiB,1MiB -d 50ms"),
+        Replaced("steelyard bench stream 192.0.2.7:7008 --buffer 64KiB,1MiB -d 50ms"),
     ),
-    ("docs/lab.md", "steelyard compare base.json changed.json", Ends(&[0, 1])),
+    ("docs/lab.md", "steelyard compare base.json changed.json", ExitCodes(&[0, 1])),
     (
         "docs/lab.md",
         "steelyard capacity -c shop.toml --response 64KiB --link 1Gbit/s --calibrate",
-        NotHere("it uses all processors for seconds; tests/tests/lab/capacity.rs does"),
+        Skipped("it uses all processors for seconds; tests/tests/lab/capacity.rs does"),
     ),
     (
         "docs/lab.md",
         "steelyard study two-balancers --quick --out slow.html",
-        NotHere("it takes half a minute; tests/tests/lab/study.rs does"),
+        Skipped("it takes half a minute; tests/tests/lab/study.rs does"),
     ),
     (
         "docs/lab.md",
         "steelyard lab exec server -- steelyard bench serve 10.0.2.2:7007",
-        Stays("10.0.2.2:7007"),
+        KeepsRunning("10.0.2.2:7007"),
     ),
     (
         "docs/lab.md",
         "steelyard lab exec client -- steelyard bench connect 10.0.2.2:7007",
-        As("steelyard lab exec client -- steelyard bench connect 10.0.2.2:7007 -n 4 -c 2"),
+        Replaced("steelyard lab exec client -- steelyard bench connect 10.0.2.2:7007 -n 4 -c 2"),
     ),
-    ("docs/links.md", "cargo build --release -p steelyard", NotHere(BUILDS)),
+    ("docs/links.md", "cargo build --release -p steelyard", Skipped(BUILDS)),
     (
         "docs/probes.md",
         "cargo run --profile prove -p daemon --example probe_cost -- http 10000",
-        NotHere(BUILDS),
+        Skipped(BUILDS),
     ),
 ];

@@ -4,17 +4,17 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
-use tests::e2e::crowd::{self, Crowd, Sources};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::flood::{self, ConnectionFlood, SourceAddresses};
 use tests::e2e::servers::{self, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 /// More than the socket has places.
 const MANY: usize = 100;
 
-fn hold(balancer: &Balancer, word: &[u8]) -> Vec<UnixStream> {
+fn hold(balancer: &TestBalancer, word: &[u8]) -> Vec<UnixStream> {
     let socket = balancer.dir().join("sock");
     let held = (0..MANY).map(|_| {
         let mut stream = UnixStream::connect(&socket).unwrap();
@@ -37,13 +37,13 @@ fn whoever_holds_the_control_socket_does_not_lock_the_operator_out() {
         b"PUT /v1/config HTTP/1.1\r\nHost: x\r\nIf-Match: *\r\nContent-Length: 50000\r\n\r\n#",
     ];
     for word in words {
-        let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+        let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
         let held = hold(&balancer, word);
         for _ in 0..5 {
-            balancer.order("a", api::types::ServerAction::Drain);
+            balancer.order_server("a", api::types::ServerAction::Drain);
             assert!(!balancer.status().services.is_empty());
         }
-        wait::until("it is told", || balancer.told("connections-evicted") > 0);
+        wait::until("it is told", || balancer.count_events("connections-evicted") > 0);
         let metrics = balancer.metrics();
         let counted = metrics.lines().any(|line| {
             line.starts_with("steelyard_control_connections_closed_total{")
@@ -57,8 +57,10 @@ fn whoever_holds_the_control_socket_does_not_lock_the_operator_out() {
 
 /// The first line of what is answered to a look at the state, without a token; empty: nothing.
 fn looked(at: SocketAddr, from: u8) -> String {
-    let Ok(stream) = crowd::from([127, 7, 7, from].into(), at) else { return String::new() };
-    let mut client = Client::over(stream);
+    let Ok(stream) = flood::connect_from([127, 7, 7, from].into(), at) else {
+        return String::new();
+    };
+    let mut client = HttpClient::from_stream(stream);
     if client
         .try_send(b"GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         .is_err()
@@ -71,14 +73,14 @@ fn looked(at: SocketAddr, from: u8) -> String {
 #[test]
 fn a_crowd_without_tokens_does_not_keep_others_from_the_api() {
     let origin = origin("a");
-    for sources in [Sources::One, Sources::Many(300)] {
-        let port = servers::reserved();
+    for sources in [SourceAddresses::One, SourceAddresses::Many(300)] {
+        let port = servers::reserve_port();
         let at = port.address();
         let keys = format!(", listen = \"{at}\", tokens = \"DIR/tokens\"");
-        let setup = Setup::http(&[origin.address()]).control(&keys);
-        let balancer = Balancer::start(&setup);
+        let setup = BalancerConfig::http(&[origin.address()]).control(&keys);
+        let balancer = TestBalancer::start(&setup);
         wait::until("it listens", || !looked(at, 1).is_empty());
-        let crowd = Crowd::start(at, sources, (200, 100), b"");
+        let crowd = ConnectionFlood::start(at, sources, (200, 100), b"");
         for last in 0..60 {
             // Whether one address may look is the gate's; an answer comes in any case.
             assert!(!looked(at, last).is_empty(), "{sources:?}");
@@ -97,14 +99,14 @@ const BODIES: usize = 200;
 #[test]
 fn requests_whose_bodies_do_not_come_keep_nobody_of_the_same_address_out() {
     let origin = origin("a");
-    let port = servers::reserved();
+    let port = servers::reserve_port();
     let at = port.address();
     let keys = format!(", listen = \"{at}\", tokens = \"DIR/tokens\"");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).control(&keys));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).control(&keys));
     wait::until("it listens", || !looked(at, 1).is_empty());
     let mut held: Vec<_> = (0..BODIES)
         .filter_map(|_| {
-            let mut stream = crowd::from([127, 7, 7, 1].into(), at).ok()?;
+            let mut stream = flood::connect_from([127, 7, 7, 1].into(), at).ok()?;
             stream.write_all(BEGUN).ok().map(|()| stream)
         })
         .collect();
@@ -116,5 +118,5 @@ fn requests_whose_bodies_do_not_come_keep_nobody_of_the_same_address_out() {
         });
         assert!(!balancer.status().services.is_empty());
     }
-    wait::until("one was closed for it", || balancer.told("connections-evicted") > 0);
+    wait::until("one was closed for it", || balancer.count_events("connections-evicted") > 0);
 }

@@ -2,16 +2,16 @@
 //!
 //! The cases and what they come to are `wire`'s; this adds the connection around them.
 
-use fuzz::corpus::{Case, load};
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
-use tests::e2e::http::Message;
-use tests::e2e::recorder::Recorder;
-use tests::e2e::setup::Setup;
+use fuzz::corpus::{CorpusCase, load};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::http::ReceivedMessage;
+use tests::e2e::recording_server::RecordingServer;
 
 /// How the bytes are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sending {
+enum SendMode {
     /// At once.
     Whole,
     /// A byte at a time, each in a packet of its own.
@@ -23,49 +23,54 @@ const DRIBBLED: usize = 600;
 
 #[test]
 fn every_case_gets_its_answers_and_passes_its_bytes() {
-    replay(Sending::Whole);
+    replay(SendMode::Whole);
 }
 
 #[test]
 fn every_case_comes_to_the_same_byte_by_byte() {
-    replay(Sending::Dribbled);
+    replay(SendMode::Dribbled);
 }
 
-fn replay(sending: Sending) {
-    let recorder = Recorder::start();
+fn replay(sending: SendMode) {
+    let recorder = RecordingServer::start();
     // A connection for each request, so that its bytes can be told from those of others.
-    let setup = Setup::http(&[recorder.address()]).pool("limit = { idle = 0 }");
+    let setup = BalancerConfig::http(&[recorder.address()]).pool("limit = { idle = 0 }");
     // What senders say of earlier hops is believed, as in the corpus.
     let setup = setup.service("trust = \"127.0.0.0/8\"");
-    let balancer = Balancer::start(&setup.global("workers = 1"));
+    let balancer = TestBalancer::start(&setup.global("workers = 1"));
     let cases = load("requests");
     assert!(cases.len() >= 60, "{} cases", cases.len());
     let refusals = cases.iter().filter(|case| case.refusal().is_some()).count();
     let mut wrong = Vec::new();
     for case in &cases {
-        if sending == Sending::Whole || case.sent.len() <= DRIBBLED {
+        if sending == SendMode::Whole || case.sent.len() <= DRIBBLED {
             wrong.extend(one(case, sending, &balancer, &recorder));
         }
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     assert_eq!((report.total.requests.unaccounted, report.total.connections.unaccounted), (0, 0));
     let defects: u64 = report.total.defects.iter().map(|defect| defect.count.total).sum();
-    if sending == Sending::Whole {
+    if sending == SendMode::Whole {
         assert_eq!(defects, refusals as u64, "each refusal is counted by its rule: {report:?}");
     }
 }
 
 /// What was wrong with a case.
-fn one(case: &Case, sending: Sending, balancer: &Balancer, recorder: &Recorder) -> Option<String> {
+fn one(
+    case: &CorpusCase,
+    sending: SendMode,
+    balancer: &TestBalancer,
+    recorder: &RecordingServer,
+) -> Option<String> {
     let client = balancer.client();
     send(&client, &case.sent, sending);
     if case.refusal().is_none() {
-        client.end();
+        client.shut_down_write();
     }
     let expected = expected(case);
-    let answers: Vec<Message> = answers(client);
-    let statuses: Vec<u16> = answers.iter().map(Message::status).collect();
+    let answers: Vec<ReceivedMessage> = answers(client);
+    let statuses: Vec<u16> = answers.iter().map(ReceivedMessage::status).collect();
     if statuses != expected {
         return Some(format!("{}: answered {statuses:?}, expected {expected:?}", case.name));
     }
@@ -73,7 +78,7 @@ fn one(case: &Case, sending: Sending, balancer: &Balancer, recorder: &Recorder) 
     if ours.count() != usize::from(case.refusal().is_some()) {
         return Some(format!("{}: {answers:?}", case.name));
     }
-    let connects = balancer.settled().pools[0].servers[0].connects.total;
+    let connects = balancer.report_when_settled().pools[0].servers[0].connects.total;
     let passed = untold(recorder.take_after(connects).connections.concat());
     let wanted = as_seen_here(&case.passed, balancer);
     // Of a body that breaks off only a beginning may have been passed on, and never its end.
@@ -96,7 +101,7 @@ fn untold(mut passed: Vec<u8>) -> Vec<u8> {
 }
 
 /// The statuses that a case is answered with.
-fn expected(case: &Case) -> Vec<u16> {
+fn expected(case: &CorpusCase) -> Vec<u16> {
     let accepted = case.expect.iter().filter(|line| line.starts_with("accepted")).count();
     let whole = accepted - usize::from(in_a_body(case));
     let refused = case.refusal().map(|(_, status)| status);
@@ -104,7 +109,7 @@ fn expected(case: &Case) -> Vec<u16> {
 }
 
 /// Whether the stream breaks off, or a rule, within a body.
-fn in_a_body(case: &Case) -> bool {
+fn in_a_body(case: &CorpusCase) -> bool {
     match case.expect.as_slice() {
         [.., last] if last.starts_with("refused-body") => true,
         [.., before, last] if last == "incomplete" => !before.contains("body=none"),
@@ -113,15 +118,15 @@ fn in_a_body(case: &Case) -> bool {
 }
 
 /// Every answer until the connection ends.
-fn answers(mut client: Client) -> Vec<Message> {
+fn answers(mut client: HttpClient) -> Vec<ReceivedMessage> {
     std::iter::from_fn(|| client.answer_or_end()).collect()
 }
 
 /// Sends everything that is still taken.
-fn send(client: &Client, bytes: &[u8], sending: Sending) {
+fn send(client: &HttpClient, bytes: &[u8], sending: SendMode) {
     match sending {
-        Sending::Whole => drop(client.try_send(bytes)),
-        Sending::Dribbled => {
+        SendMode::Whole => drop(client.try_send(bytes)),
+        SendMode::Dribbled => {
             for byte in bytes {
                 if client.try_send(&[*byte]).is_err() {
                     return;
@@ -132,7 +137,7 @@ fn send(client: &Client, bytes: &[u8], sending: Sending) {
 }
 
 /// The corpus is written with other addresses than those of this connection.
-fn as_seen_here(passed: &[u8], balancer: &Balancer) -> Vec<u8> {
+fn as_seen_here(passed: &[u8], balancer: &TestBalancer) -> Vec<u8> {
     let text = passed.escape_ascii().to_string();
     let front = balancer.front().to_string();
     let text = text.replace("192.0.2.1:80", &front).replace("192.0.2.7", "127.0.0.1");

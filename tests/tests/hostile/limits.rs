@@ -1,32 +1,32 @@
 //! Limits: what is beyond them is refused with the cause, and they let go again.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{echo, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 /// The status of the next answer and its cause.
-fn refusal(client: &mut Client) -> (u16, String) {
-    let answer = client.answer();
+fn refusal(client: &mut HttpClient) -> (u16, String) {
+    let answer = client.read_answer();
     (answer.status(), answer.field("x-steelyard-cause").unwrap_or_default())
 }
 
 #[test]
 fn connections_beyond_the_limit_are_told_and_room_is_given_back() {
     let origin = origin("a");
-    let setup = Setup::http(&[origin.address()]).service("limit = { connections = 5 }");
-    let balancer = Balancer::start(&setup);
-    let mut inside: Vec<Client> = (0..5).map(|_| balancer.client()).collect();
+    let setup = BalancerConfig::http(&[origin.address()]).service("limit = { connections = 5 }");
+    let balancer = TestBalancer::start(&setup);
+    let mut inside: Vec<HttpClient> = (0..5).map(|_| balancer.client()).collect();
     for client in &mut inside {
         assert_eq!(client.get("/").status(), 200);
-        client.ask("/delay/600000");
+        client.send_get("/delay/600000");
     }
     wait::until("all are in use", || balancer.server("a").in_flight == 5);
     for _ in 0..3 {
         let mut outside = balancer.client();
         assert_eq!(refusal(&mut outside), (503, "connection-limit".into()));
-        assert!(outside.rest().is_empty(), "and closed");
+        assert!(outside.read_to_end().is_empty(), "and closed");
     }
     inside.pop().unwrap().reset();
     wait::until("room for one more", || {
@@ -34,8 +34,8 @@ fn connections_beyond_the_limit_are_told_and_room_is_given_back() {
         client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         client.answer_or_end().is_some_and(|answer| answer.status() == 200)
     });
-    inside.into_iter().for_each(Client::reset);
-    let total = balancer.settled().total;
+    inside.into_iter().for_each(HttpClient::reset);
+    let total = balancer.report_when_settled().total;
     assert!(total.connections.refused.total >= 3, "{total:?}");
     assert_eq!((total.requests.unaccounted, total.connections.unaccounted), (0, 0));
 }
@@ -43,14 +43,15 @@ fn connections_beyond_the_limit_are_told_and_room_is_given_back() {
 #[test]
 fn tcp_connections_beyond_the_limit_are_reset() {
     let server = echo("e");
-    let setup = Setup::tcp(&[server.address()]).service("limit = { connections = 2 }");
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::tcp(&[server.address()]).service("limit = { connections = 2 }");
+    let balancer = TestBalancer::start(&setup);
     let mut inside = [balancer.client(), balancer.client()];
     for client in &mut inside {
         client.send("here");
-        assert_eq!(client.exactly(4), b"here");
+        assert_eq!(client.read_exactly(4), b"here");
     }
-    let outside = Client::try_to(balancer.front()).and_then(|mut outside| outside.rest_or_reset());
+    let outside = HttpClient::try_connect(balancer.front())
+        .and_then(|mut outside| outside.read_to_end_or_reset());
     assert!(outside.is_err(), "a refusal must not look like an end");
     assert_eq!(balancer.report().total.connections.refused.total, 1);
 }
@@ -59,7 +60,7 @@ fn tcp_connections_beyond_the_limit_are_reset() {
 fn heads_beyond_their_limits_are_refused_and_closed() {
     let origin = origin("a");
     let limits = "limit = { header-bytes = \"2KiB\", header-count = 10, target-bytes = \"256B\" }";
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).service(limits));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(limits));
     let fields =
         |count: usize| -> String { (0..count).map(|at| format!("X-{at}: 1\r\n")).collect() };
     let rows = [
@@ -79,7 +80,7 @@ fn heads_beyond_their_limits_are_refused_and_closed() {
         let (length, answer) = (head.len(), refusal(&mut client));
         assert_eq!(answer, (status, cause.to_owned()), "a head of {length} bytes");
         if !cause.is_empty() {
-            assert!(client.rest().is_empty(), "closed after {cause}");
+            assert!(client.read_to_end().is_empty(), "closed after {cause}");
         }
     }
 }
@@ -87,20 +88,20 @@ fn heads_beyond_their_limits_are_refused_and_closed() {
 #[test]
 fn a_server_at_its_cap_makes_others_wait_for_their_time_or_their_turn() {
     let origin = origin("a");
-    let setup = Setup::http(&[origin.address()]);
+    let setup = BalancerConfig::http(&[origin.address()]);
     let setup =
         setup.pool("connections = 1\ntimeout = { queue = \"200ms\" }\nlimit = { queue = 1 }");
-    let balancer = Balancer::start(&setup.global("workers = 1"));
+    let balancer = TestBalancer::start(&setup.global("workers = 1"));
     let busy = balancer.client();
     busy.send("GET /delay/600000 HTTP/1.1\r\nHost: a\r\n\r\n");
     wait::until("a busy server", || balancer.server("a").in_flight == 1);
     let mut waiting = balancer.client();
-    assert_eq!(refusal(waiting.ask("/")), (503, "queue-timeout".into()));
+    assert_eq!(refusal(waiting.send_get("/")), (503, "queue-timeout".into()));
     // One waits, so that the next finds the queue full.
     let mut two = [balancer.client(), balancer.client()];
     let mut causes: Vec<String> = Vec::new();
     for client in &mut two {
-        client.ask("/");
+        client.send_get("/");
     }
     for client in &mut two {
         causes.push(refusal(client).1);

@@ -6,10 +6,10 @@
     reason = "a test that fails is told best by panicking"
 )]
 
-mod bar;
 mod control;
 mod corpus;
-mod crowd;
+mod flood;
+mod honest_clients;
 mod limits;
 mod silent;
 mod slow;

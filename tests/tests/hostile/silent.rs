@@ -2,41 +2,44 @@
 
 use std::net::Ipv4Addr;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
-use tests::e2e::crowd::{self, Crowd, Sources};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::flood::{self, ConnectionFlood, SourceAddresses};
 use tests::e2e::servers::{echo, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 const ASK: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const WAIT: &[u8] = b"GET /delay/600000 HTTP/1.1\r\nHost: a\r\n\r\n";
 
-fn limit(balancer: &Balancer, name: &str) -> u64 {
+fn limit(balancer: &TestBalancer, name: &str) -> u64 {
     let limits = balancer.report().total.limits;
     limits.iter().find(|limit| limit.name == name).map_or(0, |limit| limit.count.total)
 }
 
-fn from(balancer: &Balancer, last: u8) -> Client {
-    Client::over(crowd::from(Ipv4Addr::new(127, 8, 8, last), balancer.front()).unwrap())
+fn from(balancer: &TestBalancer, last: u8) -> HttpClient {
+    HttpClient::from_stream(
+        flood::connect_from(Ipv4Addr::new(127, 8, 8, last), balancer.front()).unwrap(),
+    )
 }
 
 /// The status that a new client from there gets.
-fn asked(balancer: &Balancer, last: u8) -> (u16, String) {
+fn asked(balancer: &TestBalancer, last: u8) -> (u16, String) {
     let mut client = from(balancer, last);
     client.send(ASK);
-    let answer = client.answer();
+    let answer = client.read_answer();
     (answer.status(), answer.field("x-steelyard-cause").unwrap_or_default())
 }
 
 #[test]
 fn silent_connections_give_way_to_whoever_has_a_request() {
     let origin = origin("a");
-    for sources in [Sources::One, Sources::Many(300)] {
+    for sources in [SourceAddresses::One, SourceAddresses::Many(300)] {
         for word in [&b""[..], b"GET / HTTP/1.1\r\n"] {
-            let setup = Setup::http(&[origin.address()]).service("limit = { connections = 60 }");
-            let balancer = Balancer::start(&setup.global("workers = 1"));
-            let crowd = Crowd::start(balancer.front(), sources, (100, 30), word);
+            let setup =
+                BalancerConfig::http(&[origin.address()]).service("limit = { connections = 60 }");
+            let balancer = TestBalancer::start(&setup.global("workers = 1"));
+            let crowd = ConnectionFlood::start(balancer.front(), sources, (100, 30), word);
             let mut kept = from(&balancer, 1);
             // Half-open ones go once they have stalled.
             wait::until("room", || {
@@ -51,13 +54,13 @@ fn silent_connections_give_way_to_whoever_has_a_request() {
             }
             assert_eq!(kept.get("/").status(), 200, "{sources:?}");
             // One address has half of the places, and the others need none of those.
-            if sources != Sources::One {
+            if sources != SourceAddresses::One {
                 let evicted = if word.is_empty() { "evicted-silent" } else { "evicted-stalled" };
                 wait::until("the crowd has filled its places", || limit(&balancer, evicted) > 0);
             }
             crowd.stop();
             drop(kept);
-            let total = balancer.settled().total;
+            let total = balancer.report_when_settled().total;
             assert_eq!((total.requests.unaccounted, total.connections.unaccounted), (0, 0));
         }
     }
@@ -67,10 +70,10 @@ fn silent_connections_give_way_to_whoever_has_a_request() {
 fn idle_connections_of_whoever_has_most_give_way() {
     let origin = origin("a");
     let limits = "limit = { connections = 20, connections-per-client = 20 }";
-    let setup = Setup::http(&[origin.address()]).service(limits);
-    let balancer = Balancer::start(&setup.global("workers = 1"));
-    let mut few: Vec<Client> = (0..2).map(|_| from(&balancer, 1)).collect();
-    let mut many: Vec<Client> = (0..18).map(|_| from(&balancer, 2)).collect();
+    let setup = BalancerConfig::http(&[origin.address()]).service(limits);
+    let balancer = TestBalancer::start(&setup.global("workers = 1"));
+    let mut few: Vec<HttpClient> = (0..2).map(|_| from(&balancer, 1)).collect();
+    let mut many: Vec<HttpClient> = (0..18).map(|_| from(&balancer, 2)).collect();
     for client in few.iter_mut().chain(&mut many) {
         assert_eq!(client.get("/").status(), 200);
     }
@@ -84,7 +87,7 @@ fn idle_connections_of_whoever_has_most_give_way() {
     assert_eq!(report.total.connections.refused.total, 0);
     assert!(limit(&balancer, "evicted-idle") > 0, "{:?}", report.total.limits);
     drop((few, many));
-    let total = balancer.settled().total;
+    let total = balancer.report_when_settled().total;
     assert_eq!((total.requests.unaccounted, total.connections.unaccounted), (0, 0));
 }
 
@@ -92,9 +95,9 @@ fn idle_connections_of_whoever_has_most_give_way() {
 fn idle_connections_of_any_worker_give_way() {
     let origin = origin("a");
     let limits = "limit = { connections = 3, connections-per-client = 3 }";
-    let setup = Setup::http(&[origin.address()]).service(limits);
-    let balancer = Balancer::start(&setup.global("workers = 4"));
-    let mut kept: Vec<Client> = Vec::new();
+    let setup = BalancerConfig::http(&[origin.address()]).service(limits);
+    let balancer = TestBalancer::start(&setup.global("workers = 4"));
+    let mut kept: Vec<HttpClient> = Vec::new();
     for last in 0..30 {
         let mut client = from(&balancer, last);
         assert_eq!(client.get("/").status(), 200, "client {last}");
@@ -107,9 +110,9 @@ fn idle_connections_of_any_worker_give_way() {
 #[test]
 fn connections_in_use_are_never_closed_for_newcomers() {
     let origin = origin("a");
-    let setup = Setup::http(&[origin.address()]).service("limit = { connections = 6 }");
-    let balancer = Balancer::start(&setup.global("workers = 1"));
-    let busy: Vec<Client> = (0..6).map(|last| from(&balancer, last)).collect();
+    let setup = BalancerConfig::http(&[origin.address()]).service("limit = { connections = 6 }");
+    let balancer = TestBalancer::start(&setup.global("workers = 1"));
+    let busy: Vec<HttpClient> = (0..6).map(|last| from(&balancer, last)).collect();
     for client in &busy {
         client.send(WAIT);
     }
@@ -130,8 +133,8 @@ fn one_client_has_its_share_of_connections_and_those_in_trust_have_more() {
         ("limit = { connections = 40 }\ntrust = [\"127.8.8.0/24\"]", None),
     ];
     for (lines, share) in rows {
-        let setup = Setup::http(&[origin.address()]).service(lines).global("workers = 1");
-        let balancer = Balancer::start(&setup);
+        let setup = BalancerConfig::http(&[origin.address()]).service(lines).global("workers = 1");
+        let balancer = TestBalancer::start(&setup);
         let mut busy = Vec::new();
         for _ in 0..share.unwrap_or(40) {
             let client = from(&balancer, 1);
@@ -153,13 +156,14 @@ fn one_client_has_its_share_of_connections_and_those_in_trust_have_more() {
 fn silent_connections_give_way_where_a_name_is_waited_for_too() {
     let server = echo("e");
     let rule = "limit = { connections = 10 }\n[[service.shop.rule]]\nwhen = { sni = \"no.example\" }\ndeny = true\n";
-    let setup = Setup::tcp(&[server.address()]).service(rule).global("workers = 1");
-    let balancer = Balancer::start(&setup);
-    let crowd = Crowd::start(balancer.front(), Sources::Many(200), (40, 100), b"");
+    let setup = BalancerConfig::tcp(&[server.address()]).service(rule).global("workers = 1");
+    let balancer = TestBalancer::start(&setup);
+    let crowd =
+        ConnectionFlood::start(balancer.front(), SourceAddresses::Many(200), (40, 100), b"");
     for last in 0..50 {
         let mut client = from(&balancer, last);
         client.send("here");
-        assert_eq!(client.exactly(4), b"here");
+        assert_eq!(client.read_exactly(4), b"here");
     }
     crowd.stop();
     assert!(limit(&balancer, "evicted-silent") > 0);

@@ -1,11 +1,11 @@
 //! Clients that take their time: each is cut at its limit and counted, and nobody else notices.
 
 use api::types::Report;
-use lab::origin::Origin;
-use tests::e2e::balancer::{Balancer, figure};
-use tests::e2e::client::Client;
+use lab::origin::TestOrigin;
+use tests::e2e::balancer::{TestBalancer, figure};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{echo, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 /// How often this cause ended something.
@@ -15,7 +15,7 @@ fn ended_by(report: &Report, cause: &str) -> u64 {
 }
 
 /// Others are served while slow clients hold their connections.
-fn nobody_waits(balancer: &Balancer) {
+fn nobody_waits(balancer: &TestBalancer) {
     let mut client = balancer.client();
     for _ in 0..20 {
         assert_eq!(client.get("/").status(), 200);
@@ -25,9 +25,10 @@ fn nobody_waits(balancer: &Balancer) {
 #[test]
 fn a_head_that_trickles_in_is_refused_at_its_time() {
     let origin = origin("a");
-    let setup = Setup::http(&[origin.address()]).service("timeout = { header = \"400ms\" }");
-    let balancer = Balancer::start(&setup);
-    let mut slow: Vec<Client> = (0..20).map(|_| balancer.client()).collect();
+    let setup =
+        BalancerConfig::http(&[origin.address()]).service("timeout = { header = \"400ms\" }");
+    let balancer = TestBalancer::start(&setup);
+    let mut slow: Vec<HttpClient> = (0..20).map(|_| balancer.client()).collect();
     for client in &slow {
         client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ");
     }
@@ -41,24 +42,24 @@ fn a_head_that_trickles_in_is_refused_at_its_time() {
         answered || going_on.try_send(b"x").is_err()
     });
     for client in &mut slow {
-        let answer = client.answer();
+        let answer = client.read_answer();
         assert_eq!(answer.status(), 408);
         assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("client-header-timeout"));
     }
     drop(slow);
-    assert_eq!(ended_by(&balancer.settled(), "client-header-timeout"), 20);
+    assert_eq!(ended_by(&balancer.report_when_settled(), "client-header-timeout"), 20);
 }
 
 #[test]
 fn a_client_that_says_nothing_is_closed_and_costs_no_request() {
     let origin = origin("a");
     let limits = "timeout = { header = \"300ms\", idle = \"300ms\" }";
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).service(limits));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(limits));
     let mut silent = balancer.client();
     let mut idle = balancer.client();
     idle.get("/");
-    assert_eq!((silent.rest(), idle.rest()), (Vec::new(), Vec::new()));
-    let report = balancer.settled();
+    assert_eq!((silent.read_to_end(), idle.read_to_end()), (Vec::new(), Vec::new()));
+    let report = balancer.report_when_settled();
     assert_eq!(report.total.requests.requests.total, 1);
     let closed = report.total.limits.iter().find(|limit| limit.name == "idle-closed");
     assert_eq!(closed.map(|limit| limit.count.total), Some(2), "{:?}", report.total.limits);
@@ -67,21 +68,22 @@ fn a_client_that_says_nothing_is_closed_and_costs_no_request() {
 #[test]
 fn a_body_that_stops_is_cut_and_its_server_released() {
     let origin = origin("a");
-    let setup = Setup::http(&[origin.address()]).service("timeout = { between-bytes = \"400ms\" }");
-    let balancer = Balancer::start(&setup);
-    let mut slow: Vec<Client> = (0..10).map(|_| balancer.client()).collect();
+    let setup = BalancerConfig::http(&[origin.address()])
+        .service("timeout = { between-bytes = \"400ms\" }");
+    let balancer = TestBalancer::start(&setup);
+    let mut slow: Vec<HttpClient> = (0..10).map(|_| balancer.client()).collect();
     for client in &slow {
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nonly this");
     }
     nobody_waits(&balancer);
     for client in &mut slow {
-        let answer = client.answer();
+        let answer = client.read_answer();
         assert_eq!(answer.status(), 408);
         assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("client-body-timeout"));
-        assert!(client.rest().is_empty());
+        assert!(client.read_to_end().is_empty());
     }
     drop(slow);
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     assert_eq!(ended_by(&report, "client-body-timeout"), 10);
     assert_eq!(balancer.server("a").in_flight, 0);
 }
@@ -89,9 +91,10 @@ fn a_body_that_stops_is_cut_and_its_server_released() {
 #[test]
 fn a_client_that_stops_reading_is_cut_and_its_server_released() {
     let origin = origin("a");
-    let setup = Setup::http(&[origin.address()]).service("timeout = { between-bytes = \"400ms\" }");
-    let balancer = Balancer::start(&setup);
-    let clients: Vec<Client> = (0..10).map(|_| balancer.client()).collect();
+    let setup = BalancerConfig::http(&[origin.address()])
+        .service("timeout = { between-bytes = \"400ms\" }");
+    let balancer = TestBalancer::start(&setup);
+    let clients: Vec<HttpClient> = (0..10).map(|_| balancer.client()).collect();
     for (at, client) in clients.iter().enumerate() {
         let path = if at % 2 == 0 { "bytes" } else { "chunked" };
         client.send(format!("GET /{path}/4000000000 HTTP/1.1\r\nHost: a\r\n\r\n"));
@@ -101,7 +104,7 @@ fn a_client_that_stops_reading_is_cut_and_its_server_released() {
     assert_eq!(cut.total.requests.aborted.total, 10);
     wait::until("the server's side is closed", || balancer.server("a").in_flight == 0);
     for mut client in clients {
-        assert!(client.rest_or_reset().is_err(), "a cut must not look like an end");
+        assert!(client.read_to_end_or_reset().is_err(), "a cut must not look like an end");
     }
 }
 
@@ -113,7 +116,7 @@ const STALLED_BYTES: u64 = 64 * 1024;
 #[test]
 fn clients_that_never_read_hold_little_of_our_memory() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).quiet());
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).quiet());
     let bytes = |path: &'static str| {
         let ask = format!("GET /{path}/4000000000 HTTP/1.1\r\nHost: a\r\n\r\n");
         stalled(&balancer, &origin, ask.as_bytes(), path)
@@ -127,17 +130,17 @@ fn clients_that_never_read_hold_little_of_our_memory() {
 #[test]
 fn tcp_clients_that_never_read_hold_little_of_our_memory() {
     let server = echo("e");
-    let balancer = Balancer::start(&Setup::tcp(&[server.address()]).quiet());
+    let balancer = TestBalancer::start(&BalancerConfig::tcp(&[server.address()]).quiet());
     let each = stalled(&balancer, &server, &vec![b'x'; 128 * 1024], "tcp");
     assert!(each <= STALLED_BYTES, "{each} bytes for each stalled connection");
 }
 
 /// Bytes that each stalled client costs, after those that a first one costs once.
-fn stalled(balancer: &Balancer, server: &Origin, ask: &[u8], what: &str) -> u64 {
-    let open = |count: u64| -> Vec<Client> {
+fn stalled(balancer: &TestBalancer, server: &TestOrigin, ask: &[u8], what: &str) -> u64 {
+    let open = |count: u64| -> Vec<HttpClient> {
         let under_way = balancer.report().total.requests.in_flight;
         let clients = (0..count).map(|_| balancer.client());
-        let clients: Vec<Client> = clients.inspect(|client| _ = client.send(ask)).collect();
+        let clients: Vec<HttpClient> = clients.inspect(|client| _ = client.send(ask)).collect();
         balancer.report_when("all under way", |report| {
             report.total.requests.in_flight == under_way + count
         });
@@ -155,12 +158,12 @@ fn stalled(balancer: &Balancer, server: &Origin, ask: &[u8], what: &str) -> u64 
     ));
     wait::until("the server's side of each", || server.figures().open >= STALLED);
     drop((first, clients));
-    balancer.settled();
+    balancer.report_when_settled();
     each
 }
 
 /// Waits until nothing moves any more.
-fn at_rest(balancer: &Balancer) {
+fn at_rest(balancer: &TestBalancer) {
     let mut seen = (0, 0);
     let mut looks = 0;
     wait::until("every client stalled", || {

@@ -1,33 +1,35 @@
 //! Attacks on a connection: each meets its limit, which names itself in the log and is counted, and others go on.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::frames::{END, Frame, Frames, WHOLE, head, kind};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::frames::{END, FrameClient, Http2Frame, WHOLE, head, kind};
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 
 /// ENHANCE_YOUR_CALM.
 const CALM: u32 = 11;
 
-struct Attacked {
-    balancer: Balancer,
-    _origin: [lab::origin::Origin; 1],
+struct AttackedBalancer {
+    balancer: TestBalancer,
+    _origin: [lab::origin::TestOrigin; 1],
 }
 
-impl Attacked {
-    fn new(http2: &str) -> Attacked {
+impl AttackedBalancer {
+    fn new(http2: &str) -> AttackedBalancer {
         let origin = [servers::origin("a")];
         let lines =
             format!("http2 = {{ offer = \"always\", {http2} }}\ntimeout = {{ header = \"1s\" }}\n");
-        let balancer = Balancer::start(&Setup::http(&addresses(&origin)).service(&lines));
-        Attacked { balancer, _origin: origin }
+        let balancer =
+            TestBalancer::start(&BalancerConfig::http(&addresses(&origin)).service(&lines));
+        AttackedBalancer { balancer, _origin: origin }
     }
 
     /// The attack ended with this limit, which is logged and counted once, and the next client is served.
-    fn ended(&self, last: &[Frame], limit: &str, counter: &str) {
+    fn ended(&self, last: &[Http2Frame], limit: &str, counter: &str) {
         let goaway = last.iter().rfind(|frame| frame.kind == kind::GOAWAY);
-        assert_eq!(goaway.map(Frame::code), Some(CALM), "{last:?}");
-        self.balancer
-            .logged(limit, |line| line["cause"] == "http2-flood" && line["defect"] == limit);
+        assert_eq!(goaway.map(Http2Frame::code), Some(CALM), "{last:?}");
+        self.balancer.wait_for_log_line(limit, |line| {
+            line["cause"] == "http2-flood" && line["defect"] == limit
+        });
         self.counted(counter);
         self.serves();
     }
@@ -39,7 +41,7 @@ impl Attacked {
     }
 
     fn serves(&self) {
-        let mut client = Frames::to(self.balancer.front());
+        let mut client = FrameClient::connect(self.balancer.front());
         client.get(1, "/");
         assert!(client.next_of(kind::DATA).is_some(), "the next client is served");
         assert_eq!(self.balancer.client().get("/").status(), 200, "HTTP/1 too");
@@ -48,13 +50,13 @@ impl Attacked {
 
 #[test]
 fn streams_taken_back_meet_their_limit() {
-    let attacked = Attacked::new("resets = 50");
-    let mut client = Frames::to(attacked.balancer.front());
+    let attacked = AttackedBalancer::new("resets = 50");
+    let mut client = FrameClient::connect(attacked.balancer.front());
     for at in 0..1000 {
         let stream = 2 * at + 1;
         client.get(stream, "/").send(kind::RESET, 0, stream, &8u32.to_be_bytes());
     }
-    attacked.ended(&client.rest(), "rapid-reset", "http2-resets");
+    attacked.ended(&client.read_to_end(), "rapid-reset", "http2-resets");
 }
 
 #[test]
@@ -65,33 +67,33 @@ fn frames_that_carry_nothing_meet_their_limit() {
         (kind::PRIORITY, 0, 1, &[0, 0, 0, 3, 7]),
         (77, 0, 0, b"unknown"),
     ] {
-        let attacked = Attacked::new("control-frames = 100");
-        let mut client = Frames::to(attacked.balancer.front());
+        let attacked = AttackedBalancer::new("control-frames = 100");
+        let mut client = FrameClient::connect(attacked.balancer.front());
         for _ in 0..5_000 {
             client.send(name, flags, stream, payload);
         }
-        attacked.ended(&client.rest(), "control-frames", "http2-control-frames");
+        attacked.ended(&client.read_to_end(), "control-frames", "http2-control-frames");
     }
 }
 
 #[test]
 fn empty_bodies_meet_their_limit() {
-    let attacked = Attacked::new("control-frames = 100");
-    let mut client = Frames::to(attacked.balancer.front());
+    let attacked = AttackedBalancer::new("control-frames = 100");
+    let mut client = FrameClient::connect(attacked.balancer.front());
     client.send(kind::HEADERS, WHOLE, 1, &head("POST", "/", &[]));
     for _ in 0..5_000 {
         client.send(kind::DATA, 0, 1, &[]);
     }
-    attacked.ended(&client.rest(), "control-frames", "http2-control-frames");
+    attacked.ended(&client.read_to_end(), "control-frames", "http2-control-frames");
 }
 
 #[test]
 fn tiny_windows_meet_their_limit() {
-    let attacked = Attacked::new("tiny-frames = 50");
-    let mut client = Frames::with(attacked.balancer.front(), &[(4, 1)]);
+    let attacked = AttackedBalancer::new("tiny-frames = 50");
+    let mut client = FrameClient::connect_with(attacked.balancer.front(), &[(4, 1)]);
     client.get(1, "/bytes/100000");
     let mut last = Vec::new();
-    while let Some(frame) = client.frame() {
+    while let Some(frame) = client.next_frame() {
         if frame.kind == kind::DATA {
             client.send(kind::WINDOW, 0, 1, &1u32.to_be_bytes());
         }
@@ -104,41 +106,41 @@ fn tiny_windows_meet_their_limit() {
 
 #[test]
 fn requests_that_break_rules_meet_their_limit() {
-    let attacked = Attacked::new("malformed = 20, control-frames = 100000");
-    let mut client = Frames::to(attacked.balancer.front());
+    let attacked = AttackedBalancer::new("malformed = 20, control-frames = 100000");
+    let mut client = FrameClient::connect(attacked.balancer.front());
     for at in 0..500 {
         client.send(kind::HEADERS, END | WHOLE, 2 * at + 1, &head("GET", "/", &[("upgrade", "x")]));
     }
-    attacked.ended(&client.rest(), "malformed-requests", "http2-malformed");
+    attacked.ended(&client.read_to_end(), "malformed-requests", "http2-malformed");
 }
 
 #[test]
 fn streams_that_we_are_made_to_reset_meet_the_same_limit() {
-    let attacked = Attacked::new("malformed = 20, control-frames = 100000");
-    let mut client = Frames::to(attacked.balancer.front());
+    let attacked = AttackedBalancer::new("malformed = 20, control-frames = 100000");
+    let mut client = FrameClient::connect(attacked.balancer.front());
     for at in 0..500 {
         let stream = 2 * at + 1;
         client.get(stream, "/delay/600000");
         // More than any window may be (RFC 9113 §6.9.1).
         client.send(kind::WINDOW, 0, stream, &0x7fff_ffff_u32.to_be_bytes());
     }
-    attacked.ended(&client.rest(), "malformed-requests", "http2-malformed");
+    attacked.ended(&client.read_to_end(), "malformed-requests", "http2-malformed");
 }
 
 #[test]
 fn what_waits_for_a_client_is_bounded_over_all_streams_of_its_connection() {
     const STREAMS: u32 = 100;
-    let attacked = Attacked::new("streams = 100");
-    let mut clients: Vec<Frames> = Vec::new();
+    let attacked = AttackedBalancer::new("streams = 100");
+    let mut clients: Vec<FrameClient> = Vec::new();
     for _ in 0..3 {
         // Windows of nothing: heads may go, and no body.
-        let mut client = Frames::with(attacked.balancer.front(), &[(4, 0)]);
+        let mut client = FrameClient::connect_with(attacked.balancer.front(), &[(4, 0)]);
         for at in 0..STREAMS {
             client.get(2 * at + 1, "/bytes/1000000");
         }
         let mut heads = 0;
         while heads < STREAMS {
-            heads += u32::from(client.frame().unwrap().kind == kind::HEADERS);
+            heads += u32::from(client.next_frame().unwrap().kind == kind::HEADERS);
         }
         clients.push(client);
     }
@@ -158,27 +160,29 @@ fn what_waits_for_a_client_is_bounded_over_all_streams_of_its_connection() {
 
 #[test]
 fn a_head_without_end_is_cut() {
-    let attacked = Attacked::new("");
-    let mut client = Frames::to(attacked.balancer.front());
+    let attacked = AttackedBalancer::new("");
+    let mut client = FrameClient::connect(attacked.balancer.front());
     client.send(kind::HEADERS, END, 1, &head("GET", "/", &[]));
     for _ in 0..2_000 {
         client.send(kind::CONTINUATION, 0, 1, &[0; 16]);
     }
-    let last = client.rest();
+    let last = client.read_to_end();
     assert!(last.iter().all(|frame| frame.kind != kind::HEADERS), "{last:?}");
     attacked.serves();
     // Slowly: the head's own time ends it.
-    let mut client = Frames::to(attacked.balancer.front());
+    let mut client = FrameClient::connect(attacked.balancer.front());
     client.send(kind::HEADERS, END, 1, &head("GET", "/", &[]));
-    assert!(client.rest().iter().any(|frame| frame.kind == kind::GOAWAY));
-    attacked.balancer.logged("a slow head", |line| line["cause"] == "client-header-timeout");
+    assert!(client.read_to_end().iter().any(|frame| frame.kind == kind::GOAWAY));
+    attacked
+        .balancer
+        .wait_for_log_line("a slow head", |line| line["cause"] == "client-header-timeout");
     attacked.serves();
 }
 
 #[test]
 fn heads_beyond_their_limit_get_431() {
-    let attacked = Attacked::new("");
-    let mut client = Frames::to(attacked.balancer.front());
+    let attacked = AttackedBalancer::new("");
+    let mut client = FrameClient::connect(attacked.balancer.front());
     let long = "x".repeat(9_000);
     let more: Vec<(&str, &str)> = (0..4).map(|_| ("filler", long.as_str())).collect();
     let block = head("GET", "/", &more);
@@ -191,7 +195,7 @@ fn heads_beyond_their_limit_get_431() {
     }
     let answer = client.next_of(kind::HEADERS).unwrap();
     assert_eq!(answer.stream, 1);
-    attacked.balancer.logged("a head beyond its limit", |line| {
+    attacked.balancer.wait_for_log_line("a head beyond its limit", |line| {
         line["cause"] == "head-too-large" && line["status"] == 431
     });
     attacked.serves();
@@ -199,8 +203,8 @@ fn heads_beyond_their_limit_get_431() {
 
 #[test]
 fn a_bomb_of_compressed_heads_does_not_go_off() {
-    let attacked = Attacked::new("");
-    let mut client = Frames::to(attacked.balancer.front());
+    let attacked = AttackedBalancer::new("");
+    let mut client = FrameClient::connect(attacked.balancer.front());
     // One long field enters the table; a byte repeats it after that.
     let value = "x".repeat(3_500);
     let mut block = head("GET", "/", &[]);
@@ -214,14 +218,14 @@ fn a_bomb_of_compressed_heads_does_not_go_off() {
     if let Some(answered) = answered {
         assert_eq!(answered.stream, 1, "an answer of ours");
     }
-    attacked.balancer.logged("the bomb", |line| line["cause"] == "head-too-large");
+    attacked.balancer.wait_for_log_line("the bomb", |line| line["cause"] == "head-too-large");
     attacked.serves();
 }
 
 #[test]
 fn streams_beyond_their_number_are_refused_and_may_come_again() {
-    let attacked = Attacked::new("streams = 2");
-    let mut client = Frames::to(attacked.balancer.front());
+    let attacked = AttackedBalancer::new("streams = 2");
+    let mut client = FrameClient::connect(attacked.balancer.front());
     for stream in [1, 3, 5] {
         client.send(kind::HEADERS, WHOLE, stream, &head("POST", "/echo", &[]));
     }

@@ -1,18 +1,18 @@
 //! How connections end: in order and in two steps, or at their limits.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::frames::{END, Frame, Frames, WHOLE, head, kind};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::frames::{END, FrameClient, Http2Frame, WHOLE, head, kind};
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 
 /// The last stream that a GOAWAY names.
-fn last(frame: &Frame) -> u32 {
+fn last(frame: &Http2Frame) -> u32 {
     frame.payload[..4].iter().fold(0, |last, byte| last << 8 | u32::from(*byte)) & 0x7fff_ffff
 }
 
 /// Goes through both steps of an end while stream 1 waits for its body's end; `stop` orders it.
-fn in_two_steps(balancer: &Balancer, stop: impl FnOnce(&Balancer)) {
-    let mut client = Frames::to(balancer.front());
+fn in_two_steps(balancer: &TestBalancer, stop: impl FnOnce(&TestBalancer)) {
+    let mut client = FrameClient::connect(balancer.front());
     client.send(kind::HEADERS, WHOLE, 1, &head("POST", "/echo", &[]));
     balancer.report_when("under way", |report| report.total.requests.in_flight == 1);
     stop(balancer);
@@ -22,7 +22,7 @@ fn in_two_steps(balancer: &Balancer, stop: impl FnOnce(&Balancer)) {
     client.get(3, "/");
     let mut second = None;
     let mut answered = 0;
-    while let Some(frame) = client.frame() {
+    while let Some(frame) = client.next_frame() {
         match frame.kind {
             kind::PING if frame.flags & END == 0 => {
                 client.send(kind::PING, END, 0, &frame.payload);
@@ -42,17 +42,17 @@ fn in_two_steps(balancer: &Balancer, stop: impl FnOnce(&Balancer)) {
 #[test]
 fn a_drain_is_told_in_two_steps() {
     let origins = [servers::origin("a")];
-    let setup = Setup::http(&addresses(&origins)).service("http2 = \"always\"\n");
-    let balancer = Balancer::start(&setup);
-    in_two_steps(&balancer, Balancer::sigterm);
-    assert_eq!(balancer.ended().code, Some(0));
+    let setup = BalancerConfig::http(&addresses(&origins)).service("http2 = \"always\"\n");
+    let balancer = TestBalancer::start(&setup);
+    in_two_steps(&balancer, TestBalancer::sigterm);
+    assert_eq!(balancer.wait_for_exit().code, Some(0));
 }
 
 #[test]
 fn an_old_connection_is_ended_in_order() {
     let origins = [servers::origin("a")];
     let lines = "http2 = { offer = \"always\", age = \"1s\" }\n";
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(lines));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(lines));
     in_two_steps(&balancer, |_| {});
     balancer.report_when("counted", |report| {
         report.total.limits.iter().any(|one| one.name == "http2-aged" && one.count.total == 1)
@@ -63,14 +63,14 @@ fn an_old_connection_is_ended_in_order() {
 fn an_idle_connection_ends_at_its_limit() {
     let origins = [servers::origin("a")];
     let lines = "http2 = \"always\"\ntimeout = { idle = \"300ms\", header = \"300ms\" }\n";
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(lines));
-    let mut client = Frames::to(balancer.front());
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(lines));
+    let mut client = FrameClient::connect(balancer.front());
     client.get(1, "/");
-    let rest = client.rest();
+    let rest = client.read_to_end();
     assert!(rest.iter().any(|frame| frame.kind == kind::GOAWAY && frame.code() == 0), "{rest:?}");
     // Nothing at all after the preface.
-    let mut client = Frames::to(balancer.front());
-    assert!(client.rest().iter().any(|frame| frame.kind == kind::GOAWAY));
+    let mut client = FrameClient::connect(balancer.front());
+    assert!(client.read_to_end().iter().any(|frame| frame.kind == kind::GOAWAY));
     balancer.report_when("two", |report| {
         report.total.limits.iter().any(|one| one.name == "idle-closed" && one.count.total == 2)
     });

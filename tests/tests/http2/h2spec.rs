@@ -5,20 +5,20 @@
 
 use std::process::Command;
 
-use tests::e2e::balancer::{Balancer, figure};
-use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::dir::Dir;
+use tests::e2e::balancer::{TestBalancer, figure};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::dir::TestDir;
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::target::tool;
 
 #[test]
 fn every_case_passes() {
     let origins = [servers::origin("a")];
-    let (authority, dir) = (Authority::new("test authority"), Dir::new());
-    let pair = authority.pair(dir.join("shop.pem"), &wanted(&["shop.example"]));
+    let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
+    let pair = authority.pair(dir.join("shop.pem"), &certificate_for(&["shop.example"]));
     let lines = format!("tls = {pair:?}\nhttp2 = {{ malformed = 1000 }}\n");
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&lines));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(&lines));
     let front = balancer.front();
     let mut command = Command::new(tool("h2spec"));
     command.args([
@@ -35,5 +35,5 @@ fn every_case_passes() {
     let sum = text.lines().rfind(|line| line.contains("tests,")).unwrap_or_default().to_owned();
     figure(format!("h2spec strict: {sum}"));
     assert!(output.status.success() && sum.contains("0 failed"), "{text}");
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }

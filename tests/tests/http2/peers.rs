@@ -7,14 +7,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::dir::Dir;
-use tests::e2e::h2client::{self, Answered, Asked};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::dir::TestDir;
+use tests::e2e::h2client::{self, H2Request, H2Response};
 use tests::e2e::nginx::Nginx;
-use tests::e2e::process::Process;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::servers;
-use tests::e2e::setup::Setup;
 use tests::e2e::target::tool;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
@@ -25,7 +25,7 @@ const ENVOY_TYPES: &str = "type.googleapis.com/envoy.extensions";
 const LARGE: usize = 1_000_000;
 
 /// A server, and what it can be asked for.
-struct Peer {
+struct Http2Peer {
     address: SocketAddr,
     /// It sends a request's body back.
     echoes: bool,
@@ -35,14 +35,14 @@ struct Peer {
 }
 
 /// Where certificate and key are; `None`: it is asked by prior knowledge.
-type Pair<'a> = Option<&'a Path>;
+type PeerKeyPair<'a> = Option<&'a Path>;
 
-fn nginx(pair: Pair) -> Peer {
+fn nginx(pair: PeerKeyPair) -> Http2Peer {
     let directives = "add_header X-Host $host always; add_header X-Protocol $server_protocol always;\n\
         location = /hello { return 200 hello; }\n\
         location = /echo { return 200; }\n\
         location = /large { alias ROOT; }";
-    let large = Dir::new();
+    let large = TestDir::new();
     let root = large.write("large", "x".repeat(LARGE));
     let mut directives = directives.replace("ROOT", &root.display().to_string());
     let server = match pair {
@@ -54,11 +54,11 @@ fn nginx(pair: Pair) -> Peer {
         }
     };
     let address = server.address();
-    Peer { address, echoes: false, trails: false, _process: Box::new((server, large)) }
+    Http2Peer { address, echoes: false, trails: false, _process: Box::new((server, large)) }
 }
 
-fn apache(pair: Pair) -> Peer {
-    let (dir, port) = (Dir::new(), servers::reserved());
+fn apache(pair: PeerKeyPair) -> Http2Peer {
+    let (dir, port) = (TestDir::new(), servers::reserve_port());
     std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
     // Its workers are nobody, who reads what everybody may.
     for file in [dir.write("large", "x".repeat(LARGE)), dir.write("hello", "hello")] {
@@ -94,18 +94,18 @@ fn apache(pair: Pair) -> Peer {
     );
     let mut command = Command::new(program("apache2"));
     command.args(["-DFOREGROUND", "-f"]).arg(dir.write("httpd.conf", text));
-    let mut process = Process::start(command);
+    let mut process = ChildProcess::start(command);
     let address = port.address();
     wait::until("apache2 accepts", || {
-        assert!(process.ended().is_none(), "apache2 ended: {}", process.said());
+        assert!(process.try_wait().is_none(), "apache2 ended: {}", process.output());
         std::net::TcpStream::connect(address).is_ok()
     });
-    Peer { address, echoes: true, trails: false, _process: Box::new((process, port, dir)) }
+    Http2Peer { address, echoes: true, trails: false, _process: Box::new((process, port, dir)) }
 }
 
 /// It answers by itself, as soon as it has a request's head: the rest of a body is of no use to it.
-fn envoy(pair: Pair) -> Peer {
-    let (dir, port) = (Dir::new(), servers::reserved());
+fn envoy(pair: PeerKeyPair) -> Http2Peer {
+    let (dir, port) = (TestDir::new(), servers::reserve_port());
     let large = dir.write("large", "x".repeat(LARGE));
     let answer = |path: &str, body: String| {
         format!("{{match: {{path: {path}}}, direct_response: {{status: 200{body}}}}}")
@@ -138,26 +138,26 @@ fn envoy(pair: Pair) -> Peer {
     let mut command = Command::new(tool("venv/bin/envoy"));
     command.arg("-c").arg(dir.write("envoy.yaml", text));
     command.args(["--concurrency", "1", "--disable-hot-restart", "-l", "error"]);
-    let mut process = Process::start(command);
+    let mut process = ChildProcess::start(command);
     let address = port.address();
     wait::until("envoy accepts", || {
-        assert!(process.ended().is_none(), "envoy ended: {}", process.said());
+        assert!(process.try_wait().is_none(), "envoy ended: {}", process.output());
         std::net::TcpStream::connect(address).is_ok()
     });
-    Peer { address, echoes: false, trails: false, _process: Box::new((process, port, dir)) }
+    Http2Peer { address, echoes: false, trails: false, _process: Box::new((process, port, dir)) }
 }
 
 /// A program of ours on a library: it says where it listens.
-fn program_of_ours(mut command: Command, pair: Pair) -> Peer {
+fn program_of_ours(mut command: Command, pair: PeerKeyPair) -> Http2Peer {
     command.args(pair);
-    let mut process = Process::start(command);
-    let port = wait::some("a server that listens", || {
-        assert!(process.ended().is_none(), "{}", process.said());
-        process.said().lines().find_map(|line| line.strip_prefix("listens ")?.parse().ok())
+    let mut process = ChildProcess::start(command);
+    let port = wait::until_some("a server that listens", || {
+        assert!(process.try_wait().is_none(), "{}", process.output());
+        process.output().lines().find_map(|line| line.strip_prefix("listens ")?.parse().ok())
     });
     let address = SocketAddr::from(([127, 0, 0, 1], port));
     wait::until("it accepts", || std::net::TcpStream::connect(address).is_ok());
-    Peer { address, echoes: true, trails: true, _process: Box::new(process) }
+    Http2Peer { address, echoes: true, trails: true, _process: Box::new(process) }
 }
 
 fn script(interpreter: PathBuf, name: &str) -> Command {
@@ -166,47 +166,47 @@ fn script(interpreter: PathBuf, name: &str) -> Command {
     command
 }
 
-fn go(pair: Pair) -> Peer {
+fn go(pair: PeerKeyPair) -> Http2Peer {
     program_of_ours(Command::new(tool("http2-of-go")), pair)
 }
 
-fn node(pair: Pair) -> Peer {
+fn node(pair: PeerKeyPair) -> Http2Peer {
     program_of_ours(script(program("node"), "server.js"), pair)
 }
 
-fn hypercorn(pair: Pair) -> Peer {
+fn hypercorn(pair: PeerKeyPair) -> Http2Peer {
     program_of_ours(script(tool("venv/bin/python3"), "server.py"), pair)
 }
 
 /// Asks a server by both ways for everything that it can.
-fn both_ways(start: fn(Pair) -> Peer) {
-    let (authority, dir) = (Authority::new("test authority"), Dir::new());
+fn both_ways(start: fn(PeerKeyPair) -> Http2Peer) {
+    let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
     let ca = authority.write(dir.join("ca.pem"));
-    let pair = authority.pair(dir.join("server.pem"), &wanted(&["backend.example"]));
+    let pair = authority.pair(dir.join("server.pem"), &certificate_for(&["backend.example"]));
     std::fs::set_permissions(&pair, Permissions::from_mode(0o644)).unwrap();
     let tls = format!("tls = {{ name = \"backend.example\", ca = {ca:?} }}\n");
     for (pair, lines) in [(None, ""), (Some(&*pair), tls.as_str())] {
         let peer = start(pair);
-        let setup = Setup::http(&[peer.address]).service("http2 = \"always\"\n");
-        asks(&peer, &Balancer::start(&setup.pool(&format!("http2 = \"only\"\n{lines}"))));
+        let setup = BalancerConfig::http(&[peer.address]).service("http2 = \"always\"\n");
+        asks(&peer, &TestBalancer::start(&setup.pool(&format!("http2 = \"only\"\n{lines}"))));
     }
 }
 
-fn asks(peer: &Peer, balancer: &Balancer) {
-    let ask = |asked: Asked| -> Answered {
-        let answer = h2client::ask_all(balancer.front(), &[asked]).remove(0);
+fn asks(peer: &Http2Peer, balancer: &TestBalancer) {
+    let ask = |asked: H2Request| -> H2Response {
+        let answer = h2client::send_all(balancer.front(), &[asked]).remove(0);
         assert_eq!(answer.error, None);
         answer
     };
-    let hello = ask(Asked::get("/hello"));
+    let hello = ask(H2Request::get("/hello"));
     assert_eq!((hello.status, hello.body.as_slice()), (200, &b"hello"[..]), "{hello:?}");
     assert_eq!(hello.field("x-host").as_deref(), Some("shop.example"));
     let protocol = hello.field("x-protocol").unwrap_or_default();
     assert!(protocol.starts_with("HTTP/2"), "{protocol}");
-    let head = ask(Asked { method: "HEAD", ..Asked::get("/hello") });
+    let head = ask(H2Request { method: "HEAD", ..H2Request::get("/hello") });
     assert_eq!((head.status, head.body.len()), (200, 0), "{head:?}");
-    assert_eq!(ask(Asked::get("/nothing")).status, 404);
-    let large = ask(Asked::get("/large"));
+    assert_eq!(ask(H2Request::get("/nothing")).status, 404);
+    let large = ask(H2Request::get("/large"));
     assert!(
         large.status == 200 && large.body == "x".repeat(LARGE).into_bytes(),
         "{}",
@@ -215,20 +215,20 @@ fn asks(peer: &Peer, balancer: &Balancer) {
     for size in [5, 300_000] {
         let body = vec![b'y'; size];
         let te = vec![("te", "trailers".to_owned())];
-        let echo = ask(Asked { fields: te, ..Asked::post("/echo", &body) });
+        let echo = ask(H2Request { fields: te, ..H2Request::post("/echo", &body) });
         assert_eq!(echo.status, 200, "{size}: {:?}", echo.fields);
         assert!(!peer.echoes || echo.body == body, "{size}: {}", echo.body.len());
         let trailer = echo.trailers.get("x-length").and_then(|value| value.to_str().ok());
         assert_eq!(trailer, peer.trails.then_some(size.to_string().as_str()));
     }
-    let empty = ask(Asked { body: None, ..Asked::post("/echo", b"") });
+    let empty = ask(H2Request { body: None, ..H2Request::post("/echo", b"") });
     assert_eq!((empty.status, empty.body.len()), (200, 0));
     // Clients of HTTP/1.1 too, whose requests have a Host.
     let mut client = balancer.client();
     assert_eq!(client.get("/hello").body, b"hello");
     assert_eq!(client.post("/echo", b"body").status(), 200);
     drop(client);
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
 #[test]

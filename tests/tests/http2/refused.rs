@@ -2,10 +2,10 @@
 //! server.
 
 use api::types::RefusedRequest;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::frames::{END, Frames, WHOLE, fields, head, kind};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::frames::{END, FrameClient, WHOLE, fields, head, kind};
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 /// The head of a request with these pseudo-header fields.
@@ -14,7 +14,7 @@ fn pseudo<'a>(list: &[(&'a str, &'a str)]) -> Vec<u8> {
 }
 
 /// Waits until a request that was answered is among the last refused ones.
-fn is_kept(balancer: &Balancer, defect: &str) {
+fn is_kept(balancer: &TestBalancer, defect: &str) {
     let named = |one: &RefusedRequest| one.defect.as_deref() == Some(defect);
     wait::until("it is kept", || {
         let kept = balancer.refused().requests;
@@ -25,8 +25,8 @@ fn is_kept(balancer: &Balancer, defect: &str) {
 #[test]
 fn what_would_be_smuggled_is_refused() {
     let origins = [servers::origin("a")];
-    let setup = Setup::http(&addresses(&origins)).service("http2 = \"always\"\n");
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins)).service("http2 = \"always\"\n");
+    let balancer = TestBalancer::start(&setup);
     let get = |more: &[(&str, &str)]| head("GET", "/smuggled", more);
     let (scheme, host, path) =
         ((":scheme", "http"), (":authority", "shop.example"), (":path", "/smuggled"));
@@ -51,9 +51,9 @@ fn what_would_be_smuggled_is_refused() {
         ("an unknown pseudo field", get(&[(":x", "y")])),
     ];
     for (what, block) in &library {
-        let mut client = Frames::to(balancer.front());
+        let mut client = FrameClient::connect(balancer.front());
         client.send(kind::HEADERS, END | WHOLE, 1, block);
-        let ended = std::iter::from_fn(|| client.frame())
+        let ended = std::iter::from_fn(|| client.next_frame())
             .find(|frame| matches!(frame.kind, kind::RESET | kind::GOAWAY | kind::HEADERS))
             .unwrap_or_else(|| panic!("{what}: nothing came"));
         assert_ne!(ended.kind, kind::HEADERS, "{what} was answered");
@@ -80,10 +80,12 @@ fn what_would_be_smuggled_is_refused() {
         ("expect-unknown", get(&[("expect", "a-miracle")])),
     ];
     for (defect, block) in &ours {
-        let mut client = Frames::to(balancer.front());
+        let mut client = FrameClient::connect(balancer.front());
         client.send(kind::HEADERS, END | WHOLE, 1, block);
         assert!(client.next_of(kind::HEADERS).is_some(), "{defect}: no answer");
-        balancer.logged(defect, |line| line["defect"] == *defect && line["protocol"] == "HTTP/2");
+        balancer.wait_for_log_line(defect, |line| {
+            line["defect"] == *defect && line["protocol"] == "HTTP/2"
+        });
         is_kept(&balancer, defect);
     }
     let report = balancer.report_when("library refusals", |report| {
@@ -97,17 +99,17 @@ fn what_would_be_smuggled_is_refused() {
 #[test]
 fn a_body_that_is_not_as_long_as_it_says_is_cut() {
     let origins = [servers::origin("a")];
-    let setup = Setup::http(&addresses(&origins)).service("http2 = \"always\"\n");
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins)).service("http2 = \"always\"\n");
+    let balancer = TestBalancer::start(&setup);
     for (said, body) in [("5", &b"123"[..]), ("3", b"12345")] {
-        let mut client = Frames::to(balancer.front());
+        let mut client = FrameClient::connect(balancer.front());
         let block = head("POST", "/echo", &[("content-length", said)]);
         client.send(kind::HEADERS, WHOLE, 1, &block).send(kind::DATA, END, 1, body);
-        let ended = std::iter::from_fn(|| client.frame())
+        let ended = std::iter::from_fn(|| client.next_frame())
             .find(|frame| matches!(frame.kind, kind::RESET | kind::GOAWAY | kind::HEADERS));
         assert_ne!(ended.unwrap().kind, kind::HEADERS, "{said}");
     }
-    let mut client = Frames::to(balancer.front());
+    let mut client = FrameClient::connect(balancer.front());
     client.send(kind::HEADERS, END | WHOLE, 1, &head("POST", "/echo", &[("content-length", "4")]));
     assert!(client.next_of(kind::RESET).is_some());
     balancer.report_when("named", |report| {

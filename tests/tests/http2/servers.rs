@@ -2,28 +2,28 @@
 
 use std::sync::atomic::Ordering;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::frames::{END, Frames, WHOLE, fields, head, kind};
-use tests::e2e::h2client::{self, Asked};
-use tests::e2e::h2origin::{H2Origin, Manner};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::frames::{END, FrameClient, WHOLE, fields, head, kind};
+use tests::e2e::h2client::{self, H2Request};
+use tests::e2e::h2origin::{H2Behaviour, H2Origin};
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-const PLAIN: Manner = Manner { name: "one", streams: 100, refusals: 0 };
+const PLAIN: H2Behaviour = H2Behaviour { name: "one", streams: 100, refusals: 0 };
 
-fn before(origins: &[&H2Origin], http2: &str) -> Balancer {
+fn before(origins: &[&H2Origin], http2: &str) -> TestBalancer {
     let at: Vec<_> = origins.iter().map(|origin| origin.address()).collect();
-    let setup = Setup::http(&at).global("workers = 1\n").service("http2 = \"always\"\n");
-    Balancer::start(&setup.pool(&format!("http2 = {http2}\n")))
+    let setup = BalancerConfig::http(&at).global("workers = 1\n").service("http2 = \"always\"\n");
+    TestBalancer::start(&setup.pool(&format!("http2 = {http2}\n")))
 }
 
 #[test]
 fn many_requests_share_a_connection() {
     let origin = H2Origin::start(PLAIN);
     let balancer = before(&[&origin], "\"only\"");
-    let asked: Vec<Asked> = (0..60).map(|_| Asked::get("/")).collect();
-    let answers = h2client::ask_all(balancer.front(), &asked);
+    let asked: Vec<H2Request> = (0..60).map(|_| H2Request::get("/")).collect();
+    let answers = h2client::send_all(balancer.front(), &asked);
     assert!(
         answers.iter().all(|answer| answer.status == 200 && answer.body == b"one"),
         "{answers:?}"
@@ -33,7 +33,7 @@ fn many_requests_share_a_connection() {
     for _ in 0..20 {
         assert_eq!(client.get("/").body, b"one");
     }
-    let seen = origin.seen();
+    let seen = origin.counts();
     assert_eq!(seen.requests.load(Ordering::Relaxed), 80);
     assert_eq!(seen.connections.load(Ordering::Relaxed), 1);
 }
@@ -42,15 +42,15 @@ fn many_requests_share_a_connection() {
 fn more_requests_than_streams_open_another_connection() {
     let origin = H2Origin::start(PLAIN);
     let balancer = before(&[&origin], "{ speak = \"only\", streams = 5 }");
-    let asked: Vec<Asked> = (0..23).map(|_| Asked::post("/echo", b"x")).collect();
-    let answers = h2client::ask_all(balancer.front(), &asked);
+    let asked: Vec<H2Request> = (0..23).map(|_| H2Request::post("/echo", b"x")).collect();
+    let answers = h2client::send_all(balancer.front(), &asked);
     assert!(
         answers.iter().all(|answer| answer.status == 200 && answer.body == b"x"),
         "{answers:?}"
     );
-    let connections = origin.seen().connections.load(Ordering::Relaxed);
+    let connections = origin.counts().connections.load(Ordering::Relaxed);
     assert!((1..=23).contains(&connections), "{connections}");
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
 #[test]
@@ -58,10 +58,10 @@ fn bodies_and_trailers_go_both_ways() {
     let origin = H2Origin::start(PLAIN);
     let balancer = before(&[&origin], "\"prefer\"");
     let body: Vec<u8> = (0..2_000_000u32).map(|at| (at % 251) as u8).collect();
-    let mut asked = Asked::post("/echo", &body);
+    let mut asked = H2Request::post("/echo", &body);
     asked.trailers = vec![("x-sum", "42"), ("grpc-note", "ours")];
     asked.fields = vec![("te", "trailers".to_owned())];
-    let answer = &h2client::ask_all(balancer.front(), &[asked])[0];
+    let answer = &h2client::send_all(balancer.front(), &[asked])[0];
     assert_eq!(answer.error, None);
     assert!(answer.body == body, "{} bytes came back", answer.body.len());
     let trailer = |name: &str| answer.trailers.get(name).and_then(|value| value.to_str().ok());
@@ -74,7 +74,7 @@ fn bodies_and_trailers_go_both_ways() {
 fn both_directions_stream_at_once() {
     let origin = H2Origin::start(PLAIN);
     let balancer = before(&[&origin], "\"only\"");
-    let mut client = Frames::to(balancer.front());
+    let mut client = FrameClient::connect(balancer.front());
     client.send(kind::HEADERS, WHOLE, 1, &head("POST", "/echo", &[("te", "trailers")]));
     for word in ["one", "two", "three"] {
         client.send(kind::DATA, 0, 1, word.as_bytes());
@@ -88,13 +88,17 @@ fn both_directions_stream_at_once() {
 
 #[test]
 fn the_authority_is_said_once() {
-    let (one, two) = (H2Origin::start(PLAIN), H2Origin::start(Manner { name: "two", ..PLAIN }));
+    let (one, two) =
+        (H2Origin::start(PLAIN), H2Origin::start(H2Behaviour { name: "two", ..PLAIN }));
     let at = [one.address(), two.address()];
     let pool = "http2 = \"only\"\nhedge = \"1ms\"\n";
-    let setup = Setup::http(&at).global("workers = 1\n").service("http2 = \"always\"\n").pool(pool);
-    let balancer = Balancer::start(&setup);
-    let asked = [Asked::get("/"), Asked::post("/echo", b"body"), Asked::get("/echo")];
-    for answer in h2client::ask_all(balancer.front(), &asked) {
+    let setup = BalancerConfig::http(&at)
+        .global("workers = 1\n")
+        .service("http2 = \"always\"\n")
+        .pool(pool);
+    let balancer = TestBalancer::start(&setup);
+    let asked = [H2Request::get("/"), H2Request::post("/echo", b"body"), H2Request::get("/echo")];
+    for answer in h2client::send_all(balancer.front(), &asked) {
         assert_eq!((answer.status, answer.field("x-host").as_deref()), (200, Some("-")));
     }
     let answer = balancer.client().get("/");
@@ -107,21 +111,21 @@ fn a_connection_that_a_request_authenticates_serves_no_other() {
     let balancer = before(&[&origin], "\"only\"");
     for credentials in ["NTLM TlRM", "Negotiate YII"] {
         let fields = vec![("authorization", credentials.to_owned())];
-        let asked = Asked { fields, ..Asked::get("/") };
-        assert_eq!(h2client::ask_all(balancer.front(), &[asked])[0].status, 200);
+        let asked = H2Request { fields, ..H2Request::get("/") };
+        assert_eq!(h2client::send_all(balancer.front(), &[asked])[0].status, 200);
     }
-    assert_eq!(h2client::ask_all(balancer.front(), &[Asked::get("/")])[0].status, 200);
-    assert_eq!(origin.seen().connections.load(Ordering::Relaxed), 3);
+    assert_eq!(h2client::send_all(balancer.front(), &[H2Request::get("/")])[0].status, 200);
+    assert_eq!(origin.counts().connections.load(Ordering::Relaxed), 3);
 }
 
 #[test]
 fn what_was_not_processed_is_sent_again() {
-    let origin = H2Origin::start(Manner { refusals: 2, ..PLAIN });
+    let origin = H2Origin::start(H2Behaviour { refusals: 2, ..PLAIN });
     let balancer = before(&[&origin], "\"only\"");
     // Not even a POST is lost: the server has said that it did nothing.
-    let answer = &h2client::ask_all(balancer.front(), &[Asked::post("/refuse", b"once")])[0];
+    let answer = &h2client::send_all(balancer.front(), &[H2Request::post("/refuse", b"once")])[0];
     assert_eq!((answer.status, answer.body.as_slice()), (200, &b"one"[..]));
-    assert_eq!(origin.seen().refused.load(Ordering::Relaxed), 2);
+    assert_eq!(origin.counts().refused.load(Ordering::Relaxed), 2);
 }
 
 #[test]
@@ -130,20 +134,24 @@ fn a_server_that_goes_away_in_order_loses_nothing() {
     let balancer = before(&[&origin], "\"only\"");
     let mut asked = Vec::new();
     for _ in 0..10 {
-        asked.extend([Asked::get("/"), Asked::get("/goaway"), Asked::post("/echo", b"body")]);
+        asked.extend([
+            H2Request::get("/"),
+            H2Request::get("/goaway"),
+            H2Request::post("/echo", b"body"),
+        ]);
     }
     for _ in 0..2 {
-        let answers = h2client::ask_all(balancer.front(), &asked);
+        let answers = h2client::send_all(balancer.front(), &asked);
         assert!(answers.iter().all(|answer| answer.status == 200), "{answers:?}");
     }
-    assert!(origin.seen().connections.load(Ordering::Relaxed) > 1);
+    assert!(origin.counts().connections.load(Ordering::Relaxed) > 1);
 }
 
 #[test]
 fn a_server_of_http_1_alone_is_not_asked_in_another_way() {
     let origins = [servers::origin("old")];
-    let setup = Setup::http(&addresses(&origins)).pool("http2 = \"only\"\n");
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins)).pool("http2 = \"only\"\n");
+    let balancer = TestBalancer::start(&setup);
     let answer = balancer.client().get("/");
     assert!(answer.status() == 502 || answer.status() == 504, "{answer:?}");
 }
@@ -152,8 +160,9 @@ fn a_server_of_http_1_alone_is_not_asked_in_another_way() {
 fn an_idle_connection_to_a_server_ends() {
     let origin = H2Origin::start(PLAIN);
     let at = [origin.address()];
-    let setup = Setup::http(&at).pool("http2 = \"only\"\ntimeout = { idle = \"200ms\" }\n");
-    let balancer = Balancer::start(&setup);
+    let setup =
+        BalancerConfig::http(&at).pool("http2 = \"only\"\ntimeout = { idle = \"200ms\" }\n");
+    let balancer = TestBalancer::start(&setup);
     assert_eq!(balancer.client().get("/").status(), 200);
     wait::until("no connection to the server", || {
         let report = balancer.report();

@@ -1,20 +1,20 @@
 //! WebSockets in HTTP/2 (RFC 8441) at either end, at both, and beside HTTP/1.1 at the other.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
-use tests::e2e::frames::{END, Frames, WHOLE, fields, kind};
-use tests::e2e::h2client::{self, Asked};
-use tests::e2e::h2origin::{H2Origin, Manner};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::frames::{END, FrameClient, WHOLE, fields, kind};
+use tests::e2e::h2client::{self, H2Request};
+use tests::e2e::h2origin::{H2Behaviour, H2Origin};
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::websocket;
 
 /// Final, binary, masked with zeros.
 const HELLO: &[u8] = &[0x82, 0x85, 0, 0, 0, 0, b'h', b'e', b'l', b'l', b'o'];
 
 /// Opens a tunnel in HTTP/2 on stream 1.
-fn open(balancer: &Balancer) -> Frames {
-    let mut client = Frames::to(balancer.front());
+fn open(balancer: &TestBalancer) -> FrameClient {
+    let mut client = FrameClient::connect(balancer.front());
     let settings = client.next_of(kind::SETTINGS).unwrap();
     let offered = settings.payload.chunks(6).any(|one| one == [0, 8, 0, 0, 0, 1]);
     assert!(offered, "SETTINGS_ENABLE_CONNECT_PROTOCOL in {settings:?}");
@@ -36,8 +36,9 @@ fn open(balancer: &Balancer) -> Frames {
 #[test]
 fn from_http_2_to_http_1() {
     let origins = [servers::origin("a")];
-    let balancer =
-        Balancer::start(&Setup::http(&addresses(&origins)).service("http2 = \"always\"\n"));
+    let balancer = TestBalancer::start(
+        &BalancerConfig::http(&addresses(&origins)).service("http2 = \"always\"\n"),
+    );
     let mut client = open(&balancer);
     for _ in 0..3 {
         client.send(kind::DATA, 0, 1, HELLO);
@@ -46,18 +47,20 @@ fn from_http_2_to_http_1() {
     }
     client.send(kind::DATA, END, 1, &[]);
     assert!(client.next_of(kind::DATA).is_some_and(|frame| frame.flags & END == END));
-    balancer.logged("the tunnel", |line| line["status"] == 101 && line["protocol"] == "HTTP/2");
-    assert_eq!(balancer.calm().total.requests.unaccounted, 0);
+    balancer.wait_for_log_line("the tunnel", |line| {
+        line["status"] == 101 && line["protocol"] == "HTTP/2"
+    });
+    assert_eq!(balancer.report_when_idle().total.requests.unaccounted, 0);
 }
 
 #[test]
 fn from_http_2_to_http_2() {
-    let origin = H2Origin::start(Manner { name: "one", streams: 100, refusals: 0 });
-    let setup = Setup::http(&[origin.address()]).global("workers = 1\n");
+    let origin = H2Origin::start(H2Behaviour { name: "one", streams: 100, refusals: 0 });
+    let setup = BalancerConfig::http(&[origin.address()]).global("workers = 1\n");
     let setup = setup.service("http2 = \"always\"\n").pool("http2 = \"only\"\n");
-    let balancer = Balancer::start(&setup);
+    let balancer = TestBalancer::start(&setup);
     // The connection must be there before its settings can be known.
-    assert_eq!(h2client::ask_all(balancer.front(), &[Asked::get("/")])[0].status, 200);
+    assert_eq!(h2client::send_all(balancer.front(), &[H2Request::get("/")])[0].status, 200);
     let mut client = open(&balancer);
     client.send(kind::DATA, 0, 1, HELLO);
     assert_eq!(client.next_of(kind::DATA).unwrap().payload, HELLO, "the tunnel echoes");
@@ -65,15 +68,17 @@ fn from_http_2_to_http_2() {
 
 #[test]
 fn from_http_1_to_http_2() {
-    let origin = H2Origin::start(Manner { name: "one", streams: 100, refusals: 0 });
-    let setup = Setup::http(&[origin.address()]).global("workers = 1\n").pool("http2 = \"only\"\n");
-    let balancer = Balancer::start(&setup);
+    let origin = H2Origin::start(H2Behaviour { name: "one", streams: 100, refusals: 0 });
+    let setup = BalancerConfig::http(&[origin.address()])
+        .global("workers = 1\n")
+        .pool("http2 = \"only\"\n");
+    let balancer = TestBalancer::start(&setup);
     assert_eq!(balancer.client().get("/").status(), 200);
-    let mut client = Client::to(balancer.front());
+    let mut client = HttpClient::connect(balancer.front());
     client.send(websocket::REQUEST);
-    let answer = client.answer_head();
+    let answer = client.read_answer_head();
     // `:authority` says the host, and says it alone.
     assert_eq!((answer.status(), answer.field("x-host").as_deref()), (101, Some("-")));
     client.send(HELLO);
-    assert_eq!(client.exactly(HELLO.len()), HELLO);
+    assert_eq!(client.read_exactly(HELLO.len()), HELLO);
 }

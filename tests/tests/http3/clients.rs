@@ -4,18 +4,18 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::json;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::recorder::Recorder;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::recording_server::RecordingServer;
 use tests::e2e::servers::{self, addresses};
 use tests::e2e::tools::{curl_text, program};
 use tests::skip::skip;
 
-use crate::ours::{NAME, Ours};
+use crate::authority::{Http3Authority, NAME};
 
 #[test]
 fn requests_are_answered_and_accounted_for() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a"), servers::origin("b")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a"), servers::origin("b")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     let one = client.get("/");
     assert_eq!(one["status"], 200, "{one}");
@@ -23,9 +23,10 @@ fn requests_are_answered_and_accounted_for() {
     let many = client.does(json!({ "do": "ask", "path": "/", "times": 50 }));
     assert!(many.as_array().unwrap().iter().all(|one| one["status"] == 200), "{many}");
     assert_eq!(client.does(json!({ "do": "ask", "path": "/", "method": "HEAD" }))["length"], 0);
-    balancer.logged("HTTP/3", |line| line["protocol"] == "HTTP/3" && line["status"] == 200);
+    balancer
+        .wait_for_log_line("HTTP/3", |line| line["protocol"] == "HTTP/3" && line["status"] == 200);
     drop(client);
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     assert_eq!((report.total.requests.requests.total, report.total.requests.unaccounted), (52, 0));
     assert_eq!(report.total.connections.accepted.total, 1);
     let metrics = balancer.metrics();
@@ -34,10 +35,10 @@ fn requests_are_answered_and_accounted_for() {
 
 #[test]
 fn paths_are_ruled_in_each_of_their_readings() {
-    let (web, ours) = (servers::origin("web"), Ours::new());
+    let (web, ours) = (servers::origin("web"), Http3Authority::new());
     let rules = "rule = [{ when = { path = \"/admin/*\" }, deny = true }, \
                  { when = { path = \"/api/*\" }, pool = \"web\" }]\n";
-    let balancer = Balancer::start(&ours.setup_with(&[web.address()], "", rules));
+    let balancer = TestBalancer::start(&ours.setup_with(&[web.address()], "", rules));
     let mut client = ours.client(balancer.front());
     for (path, cause) in [
         ("/admin%2Fx", "rule-denied"),
@@ -58,8 +59,8 @@ fn paths_are_ruled_in_each_of_their_readings() {
 
 #[test]
 fn bodies_and_trailers_go_both_ways_whole() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     let mut echoed = Vec::new();
     for length in [true, false] {
@@ -79,9 +80,9 @@ fn bodies_and_trailers_go_both_ways_whole() {
 
 #[test]
 fn a_client_that_moves_is_found_at_whatever_worker_its_packets_come() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
     let setup = ours.setup(&addresses(&origins), "").global("workers = 4\n");
-    let balancer = Balancer::start(&setup);
+    let balancer = TestBalancer::start(&setup);
     let mut client = ours.client(balancer.front());
     for _ in 0..12 {
         client.does(json!({ "do": "move" }));
@@ -102,16 +103,20 @@ fn a_client_that_moves_is_found_at_whatever_worker_its_packets_come() {
     assert!(forwarded, "{metrics}");
     assert!(of("steelyard_service_http3_moved_total{") >= 12, "{metrics}");
     drop(client);
-    assert_eq!(balancer.settled().total.connections.accepted.total, 1, "one connection all along");
+    assert_eq!(
+        balancer.report_when_settled().total.connections.accepted.total,
+        1,
+        "one connection all along"
+    );
 }
 
 #[test]
 fn clients_of_older_versions_are_told() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ", announce = \"1h\""));
-    let silent = Balancer::start(&ours.setup(&addresses(&origins), ", announce = \"off\""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ", announce = \"1h\""));
+    let silent = TestBalancer::start(&ours.setup(&addresses(&origins), ", announce = \"off\""));
     let ca = ours.authority().to_str().unwrap().to_owned();
-    let head = |balancer: &Balancer, version: &str| {
+    let head = |balancer: &TestBalancer, version: &str| {
         let front = balancer.front();
         let to = format!("{NAME}:{}:{}", front.port(), front.ip());
         let url = format!("https://{NAME}:{}/", front.port());
@@ -127,8 +132,8 @@ fn clients_of_older_versions_are_told() {
 
 #[test]
 fn an_address_is_proven_where_that_is_asked_for() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ", prove = 0"));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ", prove = 0"));
     assert_eq!(ours.client(balancer.front()).get("/")["status"], 200);
     balancer.report_when("counted", |report| {
         let mut limits = report.total.limits.iter();
@@ -141,8 +146,8 @@ fn chromium_is_served() {
     let Some(chromium) = chromium() else {
         return skip("chromium is not installed: tests/setup test");
     };
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let port = balancer.front().port();
     let mut command = Command::new(program("setpriv"));
     command.args(["--pdeathsig", "KILL"]).arg(chromium);
@@ -154,12 +159,13 @@ fn chromium_is_served() {
     command.args(["--timeout=20000", "--dump-dom"]).arg(format!("https://{NAME}:{port}/"));
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    let line = balancer.logged("Chromium over HTTP/3", |line| line["protocol"] == "HTTP/3");
+    let line =
+        balancer.wait_for_log_line("Chromium over HTTP/3", |line| line["protocol"] == "HTTP/3");
     assert_eq!(line["status"], 200, "{said}");
 }
 
 /// The digest of the certificate's key, as Chromium wants it.
-fn pin(ours: &Ours) -> String {
+fn pin(ours: &Http3Authority) -> String {
     let script = format!(
         "openssl x509 -in {:?} -pubkey -noout | openssl pkey -pubin -outform der | \
          openssl dgst -sha256 -binary | openssl base64",
@@ -176,8 +182,8 @@ fn chromium() -> Option<PathBuf> {
 
 #[test]
 fn a_request_that_may_go_no_further_is_answered_here() {
-    let (ours, server) = (Ours::new(), Recorder::start());
-    let balancer = Balancer::start(&ours.setup(&[server.address()], ""));
+    let (ours, server) = (Http3Authority::new(), RecordingServer::start());
+    let balancer = TestBalancer::start(&ours.setup(&[server.address()], ""));
     let mut client = ours.client(balancer.front());
     let mut ask = |method: &str, hops: &str| {
         let fields = json!({ "max-forwards": hops, "cookie": "secret" });
@@ -187,7 +193,7 @@ fn a_request_that_may_go_no_further_is_answered_here() {
         let answer = ask(method, "0");
         assert_eq!(answer["status"], status, "{method}: {answer}");
         assert_eq!(answer["head"]["allow"], "OPTIONS", "{method}: {answer}");
-        balancer.logged(method, |line| {
+        balancer.wait_for_log_line(method, |line| {
             line["method"] == method && line["protocol"] == "HTTP/3" && line["by"] == "us"
         });
     }

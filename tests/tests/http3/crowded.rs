@@ -1,22 +1,23 @@
 //! Clients that begin a handshake and stop: up to the limit and beyond, others are served.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::crowd::{QuicCrowd, Sources};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::flood::{QuicFlood, SourceAddresses};
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-use crate::ours::Ours;
+use crate::authority::Http3Authority;
 
 #[test]
 fn handshakes_that_stop_give_way_to_others() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    for sources in [Sources::One, Sources::Many(200)] {
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    for sources in [SourceAddresses::One, SourceAddresses::Many(200)] {
         let tls = format!("tls = {{ certificates = {:?}, handshakes = 40 }}\n", ours.pair);
         let lines = format!("{tls}http3 = {{ offer = \"on\", prove = 10 }}\n");
-        let setup = Setup::http(&addresses(&origins)).service(&lines).global("workers = 1");
-        let balancer = Balancer::start(&setup);
-        let crowd = QuicCrowd::start(balancer.front(), sources, (80, 20));
+        let setup =
+            BalancerConfig::http(&addresses(&origins)).service(&lines).global("workers = 1");
+        let balancer = TestBalancer::start(&setup);
+        let crowd = QuicFlood::start(balancer.front(), sources, (80, 20));
         wait::until("one is served", || {
             let mut client = ours.begin(balancer.front(), None);
             client.read() == "connected" && client.get("/")["status"] == 200

@@ -2,17 +2,17 @@
 
 use rustix::process::Signal;
 use serde_json::json;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::place::Place;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::servers::{self, addresses};
 
-use crate::ours::{Client, Ours};
+use crate::authority::{Http3Authority, Http3Client};
 
 /// The last stream that a client could open.
 const LAST: u64 = (1 << 62) - 4;
 
 /// Begins a request, has the end ordered, and sees that what is under way is answered and the client told in two steps.
-fn in_two_steps(client: &mut Client, order: impl FnOnce()) {
+fn in_two_steps(client: &mut Http3Client, order: impl FnOnce()) {
     let stream = client.does(json!({ "do": "begin", "path": "/echo" }));
     // What was begun before is there: this one came behind it.
     assert_eq!(client.get("/")["status"], 200);
@@ -27,18 +27,18 @@ fn in_two_steps(client: &mut Client, order: impl FnOnce()) {
 
 #[test]
 fn a_drain_is_told_in_two_steps() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     in_two_steps(&mut client, || balancer.sigterm());
     drop(client);
-    assert_eq!(balancer.ended().code, Some(0));
+    assert_eq!(balancer.wait_for_exit().code, Some(0));
 }
 
 #[test]
 fn an_old_connection_is_ended_in_order() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ", age = \"1s\""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ", age = \"1s\""));
     in_two_steps(&mut ours.client(balancer.front()), || {});
     balancer.report_when("counted", |report| {
         report.total.limits.iter().any(|one| one.name == "http3-aged" && one.count.total == 1)
@@ -47,32 +47,32 @@ fn an_old_connection_is_ended_in_order() {
 
 #[test]
 fn a_takeover_breaks_no_request() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
     let setup = ours.setup(&addresses(&origins), "").global("drain = \"1m\"\nworkers = 2\n");
     let front = setup.fronts()[0];
-    let place = Place::new(&setup);
+    let place = CliEnvironment::new(&setup);
     let mut old = place.start();
     let mut client = ours.client(front);
     let mut successor = None;
     in_two_steps(&mut client, || {
         old.signal(Signal::USR2);
-        successor = Some(place.other_than(old.pid()));
+        successor = Some(place.wait_for_other_pid(old.pid()));
         // The new process has the sockets, and hands on what belongs to the old one's connections.
         assert_eq!(ours.client(front).get("/")["status"], 200);
     });
     drop(client);
-    assert!(old.wait().success(), "{}", old.said());
+    assert!(old.wait().success(), "{}", old.output());
     assert_eq!(ours.client(front).get("/")["status"], 200);
     successor.unwrap().end();
 }
 
 #[test]
 fn a_reload_leaves_connections_alone() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a"), servers::origin("b")]);
-    let mut balancer = Balancer::start(&ours.setup(&[origins[0].address()], ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a"), servers::origin("b")]);
+    let mut balancer = TestBalancer::start(&ours.setup(&[origins[0].address()], ""));
     let mut client = ours.client(balancer.front());
     assert_eq!(client.get("/")["head"]["x-origin"], "a");
-    let changed = balancer.setup().without("a").server("b", origins[1].address(), "");
+    let changed = balancer.setup().without_server("a").server("b", origins[1].address(), "");
     balancer.reload(&changed);
     assert_eq!(client.get("/")["head"]["x-origin"], "b");
     assert_eq!(client.does(json!({ "do": "goaways", "count": 0 })), json!([]));

@@ -4,18 +4,18 @@ use std::net::UdpSocket;
 
 use api::types::RefusedRequest;
 use serde_json::json;
-use tests::e2e::balancer::Balancer;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::http::noise;
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-use crate::ours::Ours;
+use crate::authority::Http3Authority;
 
 #[test]
 fn broken_frames_end_the_connection_by_name() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     // On which stream, what, whether it ends there, and the code that it ends with.
     type Row = (&'static str, &'static [u8], bool, u64);
     let rows: [Row; 10] = [
@@ -47,15 +47,15 @@ fn broken_frames_end_the_connection_by_name() {
         let named = |one: &&RefusedRequest| one.defect.as_deref() == Some("http3-protocol");
         kept.iter().filter(named).filter(|one| one.protocol == "HTTP/3").count() as u64 == broken
     });
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
 #[test]
 fn heads_beyond_their_limits_are_refused_alone() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
     let limit = "limit = { header-bytes = \"4KiB\", target-bytes = \"2KiB\" }\n";
     let lines = format!("tls = {:?}\nhttp3 = \"on\"\n{limit}", ours.pair);
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&lines));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(&lines));
     let mut client = ours.client(balancer.front());
     // HEADERS of a gibibyte, of which nothing follows.
     let stream = client.raw("both", &[1, 0xc0, 0, 0, 0, 0x40, 0, 0, 0], false);
@@ -72,21 +72,22 @@ fn heads_beyond_their_limits_are_refused_alone() {
 
 #[test]
 fn requests_taken_back_end_the_connection_at_their_limit() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ", resets = 50"));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ", resets = 50"));
     let mut client = ours.client(balancer.front());
     client.does(json!({ "do": "cancel", "path": "/bytes/1000000", "times": 200 }));
     assert_eq!(client.ended(), 0x107);
-    balancer
-        .logged("named", |line| line["cause"] == "http3-flood" && line["defect"] == "rapid-reset");
+    balancer.wait_for_log_line("named", |line| {
+        line["cause"] == "http3-flood" && line["defect"] == "rapid-reset"
+    });
     assert_eq!(ours.client(balancer.front()).get("/")["status"], 200);
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
 #[test]
 fn a_client_that_acknowledges_nothing_learns_that_its_connection_was_closed() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     client.does(json!({ "do": "mute" }));
     let stream = client.does(json!({ "do": "start", "path": "/bytes/1000000" }));
@@ -94,13 +95,13 @@ fn a_client_that_acknowledges_nothing_learns_that_its_connection_was_closed() {
     client.does(json!({ "do": "came", "stream": stream, "count": 4_000 }));
     client.raw("one", &[0, 4, 0], false);
     assert_eq!(client.ended(), 0x103);
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
 #[test]
 fn packets_of_noise_are_answered_with_little() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(balancer.front()).unwrap();
     let bytes = noise(200_000);
@@ -125,8 +126,8 @@ fn packets_of_noise_are_answered_with_little() {
 
 #[test]
 fn other_versions_are_answered_whatever_the_length_of_their_ids() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(balancer.front()).unwrap();
     socket.set_read_timeout(Some(wait::DEADLINE)).unwrap();

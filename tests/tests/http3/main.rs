@@ -6,11 +6,11 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+mod authority;
 mod clients;
 mod crowded;
 mod ends;
 mod hostile;
 mod moving;
-mod ours;
 mod sessions;
 mod slow;

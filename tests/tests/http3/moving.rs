@@ -4,31 +4,31 @@ use std::net::Ipv4Addr;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tests::e2e::balancer::Balancer;
-use tests::e2e::recorder::Recorder;
-use tests::e2e::servers::{self, addresses, reserved_at};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::recording_server::RecordingServer;
+use tests::e2e::servers::{self, addresses, reserve_port_at};
 use tests::e2e::tools::program;
 use tests::skip::skip;
 
-use crate::ours::{Client, Ours};
+use crate::authority::{Http3Authority, Http3Client};
 
 /// A service at all addresses, which sees whoever comes from 127.0.0.77 as an administrator.
-fn guarded(ours: &Ours, recorder: &Recorder) -> Setup {
+fn guarded(ours: &Http3Authority, recorder: &RecordingServer) -> BalancerConfig {
     let rule = "rule = [\n\
         { name = \"admin\", when = { path = \"/admin\", not = { client = \"127.0.0.77\" } }, deny = true }]\n";
     let setup = ours.setup_with(&[recorder.address()], "", rule);
-    setup.listen(vec![reserved_at(Ipv4Addr::LOCALHOST.into())])
+    setup.listen(vec![reserve_port_at(Ipv4Addr::LOCALHOST.into())])
 }
 
-fn asks(client: &mut Client, path: &str) -> Value {
+fn asks(client: &mut Http3Client, path: &str) -> Value {
     client.get(path)["status"].clone()
 }
 
 /// Clients in the log's lines for a path.
-fn logged(balancer: &Balancer, path: &str, count: usize) -> Vec<String> {
+fn logged(balancer: &TestBalancer, path: &str, count: usize) -> Vec<String> {
     let of = |line: &Value| line["target"] == path;
-    balancer.logged(path, |line| {
+    balancer.wait_for_log_line(path, |line| {
         of(line) && balancer.log().iter().filter(|one| of(one)).count() == count
     });
     let lines = balancer.log();
@@ -37,8 +37,8 @@ fn logged(balancer: &Balancer, path: &str, count: usize) -> Vec<String> {
 
 #[test]
 fn a_forged_source_is_seen_by_no_rule_no_log_and_no_server() {
-    let (ours, recorder) = (Ours::new(), Recorder::start());
-    let balancer = Balancer::start(&guarded(&ours, &recorder));
+    let (ours, recorder) = (Http3Authority::new(), RecordingServer::start());
+    let balancer = TestBalancer::start(&guarded(&ours, &recorder));
     let mut client = ours.client(balancer.front());
     assert_eq!(asks(&mut client, "/admin"), 403);
     let forge = |path: &str| json!({ "do": "forge", "from": "127.0.0.77", "path": path });
@@ -63,8 +63,8 @@ fn a_forged_source_is_seen_by_no_rule_no_log_and_no_server() {
 
 #[test]
 fn a_client_that_has_moved_is_known_by_its_new_port_once_it_has_answered_there() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     let begun = client.does(json!({ "do": "begin", "path": "/echo?begun" }));
     let port = client.does(json!({ "do": "move" }));
@@ -106,8 +106,8 @@ fn packets_that_another_user_hands_over_are_refused_and_counted() {
     if !rustix::process::geteuid().is_root() {
         return skip("another user can be had by root alone");
     }
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let names = relays(balancer.process().pid());
     assert!(!names.is_empty());
     let script = "import os,socket,sys\n\

@@ -4,34 +4,34 @@
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use serde_json::{Value, json};
-use tests::e2e::balancer::Balancer;
-use tests::e2e::h2origin::{H2Origin, Manner};
-use tests::e2e::recorder::Recorder;
-use tests::e2e::servers::{self, addresses, reserved_at};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::h2origin::{H2Behaviour, H2Origin};
+use tests::e2e::recording_server::RecordingServer;
+use tests::e2e::servers::{self, addresses, reserve_port_at};
 use tests::e2e::wait;
 
-use crate::ours::{Client, Ours};
+use crate::authority::{Http3Authority, Http3Client};
 
 /// The beginning of a message: final, binary, five bytes, masked with zeros.
 const HELLO: &str = "828500000000";
 /// "hello".
 const WORD: &str = "68656c6c6f";
 
-fn websocket(client: &mut Client) -> Value {
+fn websocket(client: &mut Http3Client) -> Value {
     let opened = client.does(json!({ "do": "websocket", "path": "/ws" }));
     assert_eq!(opened["status"], 200, "{opened}");
     opened["stream"].clone()
 }
 
-fn write(client: &mut Client, stream: &Value, hex: &str, end: bool) {
+fn write(client: &mut Http3Client, stream: &Value, hex: &str, end: bool) {
     client.does(json!({ "do": "write", "stream": stream, "hex": hex, "end": end }));
 }
 
 #[test]
 fn websockets_pass_to_servers_of_http_1() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     let streams = [websocket(&mut client), websocket(&mut client)];
     for round in 1..=3 {
@@ -48,17 +48,21 @@ fn websockets_pass_to_servers_of_http_1() {
         let ended = client.does(json!({ "do": "wait-answer", "stream": stream }));
         assert_eq!(ended["reset"], Value::Null, "{ended}");
     }
-    balancer.logged("the tunnel", |line| line["status"] == 101 && line["protocol"] == "HTTP/3");
+    balancer.wait_for_log_line("the tunnel", |line| {
+        line["status"] == 101 && line["protocol"] == "HTTP/3"
+    });
     drop(client);
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
 #[test]
 fn websockets_pass_to_servers_of_http_2() {
-    let (ours, origin) =
-        (Ours::new(), H2Origin::start(Manner { name: "one", streams: 100, refusals: 0 }));
+    let (ours, origin) = (
+        Http3Authority::new(),
+        H2Origin::start(H2Behaviour { name: "one", streams: 100, refusals: 0 }),
+    );
     let setup = ours.setup(&[origin.address()], "").global("workers = 1\n");
-    let balancer = Balancer::start(&setup.pool("http2 = \"only\"\n"));
+    let balancer = TestBalancer::start(&setup.pool("http2 = \"only\"\n"));
     let mut client = ours.client(balancer.front());
     // The connection must be there before its settings can be known.
     assert_eq!(client.get("/")["status"], 200);
@@ -70,14 +74,14 @@ fn websockets_pass_to_servers_of_http_2() {
 
 #[test]
 fn servers_are_told_who_the_client_is() {
-    let (ours, recorder) = (Ours::new(), Recorder::start());
+    let (ours, recorder) = (Http3Authority::new(), RecordingServer::start());
     let (pair, ca) = (&ours.pair, ours.authority());
     let tls = |verify: &str| {
         let client = format!("client = {{ ca = {ca:?}, verify = \"{verify}\" }}");
         let lines = format!("tls = {{ certificates = {pair:?}, {client} }}\nhttp3 = \"on\"\n");
-        Setup::http(&[recorder.address()]).service(&lines)
+        BalancerConfig::http(&[recorder.address()]).service(&lines)
     };
-    let mut balancer = Balancer::start(&tls("required"));
+    let mut balancer = TestBalancer::start(&tls("required"));
     let alice = ours.identity("alice");
     assert_eq!(ours.client_with(balancer.front(), &alice).get("/")["status"], 200);
     let seen = recorder.so_far().requests.pop().unwrap();
@@ -89,7 +93,7 @@ fn servers_are_told_who_the_client_is() {
         nobody.told(&json!({ "do": "ended" }));
         assert_ne!(nobody.read(), 0x100);
     }
-    balancer.logged("no certificate", |line| line["cause"] == "client-certificate");
+    balancer.wait_for_log_line("no certificate", |line| line["cause"] == "client-certificate");
     balancer.reload(&tls("optional"));
     assert_eq!(ours.client(balancer.front()).get("/")["status"], 200);
     let seen = recorder.so_far().requests.pop().unwrap();
@@ -98,24 +102,24 @@ fn servers_are_told_who_the_client_is() {
 
 #[test]
 fn clients_of_ipv6_are_served() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
     let setup = ours.setup(&addresses(&origins), "");
-    let setup = setup.listen(vec![reserved_at(Ipv6Addr::LOCALHOST.into())]);
-    let balancer = Balancer::start(&setup);
+    let setup = setup.listen(vec![reserve_port_at(Ipv6Addr::LOCALHOST.into())]);
+    let balancer = TestBalancer::start(&setup);
     let mut client = ours.client(balancer.front());
     let answer = client.does(json!({ "do": "ask", "path": "/echo", "body": 300_000 }));
     assert_eq!((&answer["status"], &answer["length"]), (&json!(200), &json!(300_000)));
-    balancer.logged("IPv6", |line| {
+    balancer.wait_for_log_line("IPv6", |line| {
         line["client"].as_str().is_some_and(|client| client.starts_with("[::1]:"))
     });
 }
 
 #[test]
 fn answers_come_from_the_address_that_was_asked() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
     let setup = ours.setup(&addresses(&origins), "");
-    let setup = setup.listen(vec![reserved_at(Ipv4Addr::UNSPECIFIED.into())]);
-    let balancer = Balancer::start(&setup);
+    let setup = setup.listen(vec![reserve_port_at(Ipv4Addr::UNSPECIFIED.into())]);
+    let balancer = TestBalancer::start(&setup);
     let port = balancer.front().port();
     assert_eq!(ours.client(([127, 0, 0, 3], port).into()).get("/")["status"], 200);
     // A connected socket hears only whom it is connected to. Of a version that nobody speaks one is told at once.

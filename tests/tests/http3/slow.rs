@@ -2,13 +2,13 @@
 
 use api::types::Report;
 use serde_json::json;
-use tests::e2e::balancer::Balancer;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 
-use crate::ours::Ours;
+use crate::authority::Http3Authority;
 
-fn patient(ours: &Ours, origins: &[lab::origin::Origin]) -> Setup {
+fn patient(ours: &Http3Authority, origins: &[lab::origin::TestOrigin]) -> BalancerConfig {
     let timeouts = "timeout = { header = \"400ms\", between-bytes = \"400ms\" }\n";
     ours.setup_with(&addresses(origins), "", timeouts)
 }
@@ -20,8 +20,8 @@ fn ended_by(report: &Report, cause: &str) -> u64 {
 
 #[test]
 fn a_head_that_stops_is_answered_and_the_connection_goes_on() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&patient(&ours, &origins));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&patient(&ours, &origins));
     let mut client = ours.client(balancer.front());
     // HEADERS of 40 bytes, of which five come.
     let stream = client.raw("both", &[1, 40, 0, 0, 0xd1, 0xd7, 0xc1], false);
@@ -30,13 +30,13 @@ fn a_head_that_stops_is_answered_and_the_connection_goes_on() {
     assert_eq!(client.get("/")["status"], 200, "the connection goes on");
     balancer.report_when("counted", |report| ended_by(report, "client-header-timeout") == 1);
     drop(client);
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
 #[test]
 fn a_body_that_stops_is_cut_and_its_server_released() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&patient(&ours, &origins));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&patient(&ours, &origins));
     let mut client = ours.client(balancer.front());
     let stream = client.does(json!({ "do": "begin", "path": "/echo" }));
     let answer = client.does(json!({ "do": "wait-answer", "stream": stream }));
@@ -49,8 +49,8 @@ fn a_body_that_stops_is_cut_and_its_server_released() {
 
 #[test]
 fn an_answer_that_nobody_takes_is_cut_and_its_server_released() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let balancer = Balancer::start(&patient(&ours, &origins));
+    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let balancer = TestBalancer::start(&patient(&ours, &origins));
     let mut client = ours.client(balancer.front());
     client.does(json!({ "do": "deaf" }));
     let answer = client.does(json!({ "do": "ask", "path": "/bytes/4000000000" }));

@@ -3,13 +3,13 @@
 use std::process::Command;
 
 use api::types::ServerAction;
-use tests::e2e::balancer::{Balancer, program};
+use tests::e2e::balancer::{TestBalancer, program};
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 /// What `steelyard explain server` prints.
-fn explained(balancer: &Balancer, what: &str) -> String {
+fn explained(balancer: &TestBalancer, what: &str) -> String {
     let mut command = Command::new(program());
     command.args(["explain", "server", what, "--socket"]).arg(balancer.dir().join("sock"));
     let output = command.output().unwrap();
@@ -20,13 +20,13 @@ fn explained(balancer: &Balancer, what: &str) -> String {
 #[test]
 fn a_busy_server_loses_weight_and_the_arithmetic_is_shown() {
     let origins = [origin("a"), origin("b")];
-    let setup = Setup::http(&addresses(&origins));
+    let setup = BalancerConfig::http(&addresses(&origins));
     let setup = setup.pool("balance = \"random\"\njudge = { every = \"100ms\" }");
-    let balancer = Balancer::start(&setup);
+    let balancer = TestBalancer::start(&setup);
     wait::until("both are like each other", || {
         balancer.server("a").weight == 10 && balancer.server("b").weight == 10
     });
-    balancer.order("b", ServerAction::Drain);
+    balancer.order_server("b", ServerAction::Drain);
     let held: Vec<_> = (0..12)
         .map(|_| {
             let client = balancer.client();
@@ -35,7 +35,7 @@ fn a_busy_server_loses_weight_and_the_arithmetic_is_shown() {
         })
         .collect();
     wait::until("a is busy", || balancer.server("a").in_flight == 12);
-    balancer.order("b", ServerAction::Enable);
+    balancer.order_server("b", ServerAction::Enable);
     wait::until("a weighs less than b", || {
         balancer.server("a").weight < balancer.server("b").weight
     });
@@ -55,13 +55,13 @@ fn a_busy_server_loses_weight_and_the_arithmetic_is_shown() {
 #[test]
 fn a_server_that_comes_back_climbs() {
     let origins = [origin("a"), origin("b")];
-    let setup = Setup::http(&addresses(&origins));
+    let setup = BalancerConfig::http(&addresses(&origins));
     let setup = setup.pool("balance = \"round-robin\"\nslow-start = \"1h\"");
-    let balancer = Balancer::start(&setup);
+    let balancer = TestBalancer::start(&setup);
     assert_eq!((balancer.server("a").weight, balancer.server("b").weight), (1, 1));
-    balancer.order("b", ServerAction::Disable);
+    balancer.order_server("b", ServerAction::Disable);
     wait::until("b is out", || balancer.server("b").state.name() == "disabled");
-    balancer.order("b", ServerAction::Enable);
+    balancer.order_server("b", ServerAction::Enable);
     wait::until("b has a tenth", || {
         (balancer.server("a").weight, balancer.server("b").weight) == (100, 10)
     });
@@ -76,7 +76,7 @@ fn a_server_that_comes_back_climbs() {
 #[test]
 fn who_is_not_there_is_not_explained() {
     let origins = [origin("a")];
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)));
     let mut command = Command::new(program());
     command.args(["explain", "server", "web/x", "--socket"]).arg(balancer.dir().join("sock"));
     let output = command.output().unwrap();

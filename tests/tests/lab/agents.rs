@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use lab::result::{BenchResult, Part, read};
+use lab::result::{AgentPart, BenchResult, parse_result};
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
-use tests::e2e::wait::{some, until};
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::wait::{until, until_some};
 use tests::skip::skip;
 
 use crate::measured::{figure, said};
@@ -40,15 +40,15 @@ addresses = ["10.67.1.4/24", []]
 "#;
 
 /// A network, taken down at the end.
-struct Net(Dir);
+struct AgentNetwork(TestDir);
 
-impl Net {
-    fn up() -> Option<Net> {
+impl AgentNetwork {
+    fn up() -> Option<AgentNetwork> {
         if !rustix::process::geteuid().is_root() {
             skip("namespaces need root");
             return None;
         }
-        let net = Net(Dir::new());
+        let net = AgentNetwork(TestDir::new());
         let file = net.0.write("hosts.toml", HOSTS).display().to_string();
         let done = net.command(&["up", &file]).output().unwrap();
         assert!(done.status.success(), "{done:?}");
@@ -68,34 +68,34 @@ impl Net {
     }
 }
 
-impl Drop for Net {
+impl Drop for AgentNetwork {
     fn drop(&mut self) {
         let _ = self.command(&["down"]).output();
     }
 }
 
-fn token(dir: &Dir, name: &str, text: &str) -> String {
+fn token(dir: &TestDir, name: &str, text: &str) -> String {
     let file = dir.write(name, text);
     fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
     file.display().to_string()
 }
 
-fn agent(net: &Net, host: &str, listen: &str, token: &str) -> Process {
-    let agent = Process::start(net.on(host, &["agent", listen, "--token-file", token]));
-    until("the agent listens", || agent.said().contains("agent on"));
+fn agent(net: &AgentNetwork, host: &str, listen: &str, token: &str) -> ChildProcess {
+    let agent = ChildProcess::start(net.on(host, &["agent", listen, "--token-file", token]));
+    until("the agent listens", || agent.output().contains("agent on"));
     agent
 }
 
 fn result(file: &Path) -> BenchResult {
-    read(&fs::read_to_string(file).unwrap()).unwrap()
+    parse_result(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
 #[test]
 fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_had() {
-    let Some(net) = Net::up() else { return };
+    let Some(net) = AgentNetwork::up() else { return };
     let key = token(&net.0, "token", "a token that both know");
-    let serve = Process::start(net.on("server", &["serve", "10.67.1.4:7007"]));
-    until("the server listens", || serve.said().contains("echoing on"));
+    let serve = ChildProcess::start(net.on("server", &["serve", "10.67.1.4:7007"]));
+    until("the server listens", || serve.output().contains("echoing on"));
     let one = agent(&net, "one", "10.67.1.2:7009", &key);
     let mut two = agent(&net, "two", "10.67.1.3:7009", &key);
     let agents = ["--agents", "10.67.1.2:7009,10.67.1.3:7009", "--token-file", &key];
@@ -131,8 +131,8 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
     );
 
     let file = net.0.join("killed.json");
-    let mut led = Process::start(bench(&["--rate", "400", "-d", "6s"], &file));
-    until("a line of progress, and both make load", || two.said().contains("10.67.1.1"));
+    let mut led = ChildProcess::start(bench(&["--rate", "400", "-d", "6s"], &file));
+    until("a line of progress, and both make load", || two.output().contains("10.67.1.1"));
     until("requests go out", || {
         let text = fs::read_to_string(format!("/proc/{}/net/snmp", serve.pid())).unwrap();
         // Some hundred segments: the second run is on its way.
@@ -141,10 +141,12 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
     });
     two.signal(Signal::KILL);
     assert_eq!(two.wait().code(), None);
-    assert_eq!(led.wait().code(), Some(3), "{}", led.said());
+    assert_eq!(led.wait().code(), Some(3), "{}", led.output());
     let partial = result(&file);
     assert!(!partial.complete && !partial.runs[0].complete);
-    let [stayed, lost]: &[Part] = partial.runs[0].parts.as_slice() else { panic!("{partial:?}") };
+    let [stayed, lost]: &[AgentPart] = partial.runs[0].parts.as_slice() else {
+        panic!("{partial:?}")
+    };
     assert!(stayed.complete && stayed.answered > 1_000, "{stayed:?}");
     assert!(!lost.complete && lost.requests < stayed.requests, "{lost:?}");
     assert_eq!(figure(&partial.runs[0], "answered"), (stayed.answered + lost.answered) as f64);
@@ -155,14 +157,14 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
 
 #[test]
 fn who_does_not_know_the_token_or_is_not_there_is_said() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let (ours, theirs) =
         (token(&dir, "ours", "sixteen letters!"), token(&dir, "theirs", "sixteen others !"));
     let mut command = Command::new(program());
     command.args(["bench", "agent", "127.0.0.1:0", "--token-file", &theirs]);
-    let agent = Process::start(command);
-    let end = some("the agent listens", || {
-        let said = agent.said();
+    let agent = ChildProcess::start(command);
+    let end = until_some("the agent listens", || {
+        let said = agent.output();
         said.lines().find_map(|line| line.strip_prefix("agent on ").map(str::to_owned))
     });
     let order = |agents: &str, token: &str| {
@@ -170,7 +172,7 @@ fn who_does_not_know_the_token_or_is_not_there_is_said() {
     };
     let (code, text) = order(&end, &ours);
     assert!(code == 2 && text.contains("does not know the token"), "{code} {text}");
-    until("the agent says so too", || agent.said().contains("does not know the token"));
+    until("the agent says so too", || agent.output().contains("does not know the token"));
     let (code, text) = order("127.0.0.1:1", &ours);
     assert!(code == 2 && text.contains("agent 127.0.0.1:1"), "{code} {text}");
     let open = dir.write("open", "sixteen letters!").display().to_string();

@@ -1,12 +1,12 @@
 //! `bench http` against nginx: counts, ways of closing, scenarios, TLS, steps and files.
 
-use lab::result::Weight;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::dir::Dir;
+use lab::result::NoteSeverity;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::dir::TestDir;
 use tests::e2e::nginx::Nginx;
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 
 use crate::measured::{bench, failing, figure, said};
 
@@ -47,7 +47,7 @@ fn whoever_closes_closes() {
 #[test]
 fn source_addresses_take_turns() {
     let nginx = Nginx::with("a", "location /who { return 200 $remote_addr; }");
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let scenario =
         dir.write("who.toml", "[[request]]\npath = \"/who\"\nexpect = { text = \"127.0.0.2\" }\n");
     let url = format!("http://{}/", nginx.address());
@@ -69,7 +69,7 @@ fn a_scenario_is_asked_by_weight_and_judged() {
         "location /cart { if ($request_method = POST) { return 201 \"ok $http_x_id\"; } return 405; }\n\
          location /gone { return 404; }",
     );
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let text = "[[request]]\npath = \"/\"\nweight = 7\nexpect = { status = 200, bytes = 2, text = \"a\" }\n\
                 [[request]]\npath = \"/cart\"\nmethod = \"POST\"\nweight = 2\nbody = \"a=1\"\n\
                 headers = { X-Id = \"7\" }\nexpect = { status = 201, text = \"ok 7\" }\n\
@@ -90,9 +90,10 @@ fn a_scenario_is_asked_by_weight_and_judged() {
 
 #[test]
 fn tls_is_spoken_with_and_without_resumption() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let names = ["localhost"];
-    let pair = Authority::new("lab").pair(dir.join("pair.pem"), &wanted(&names));
+    let pair =
+        CertificateAuthority::new("lab").pair(dir.join("pair.pem"), &certificate_for(&names));
     let pair = pair.display();
     let nginx = Nginx::tls("a", &format!("ssl_certificate {pair}; ssl_certificate_key {pair};\n"));
     let url = format!("https://{}/page", nginx.address());
@@ -111,9 +112,9 @@ fn tls_is_spoken_with_and_without_resumption() {
 /// nginx says good-bye on each connection after so many requests.
 #[test]
 fn streams_share_connections_and_follow_a_farewell() {
-    let pair = Authority::new("lab");
-    let dir = Dir::new();
-    let pair = pair.pair(dir.join("pair.pem"), &wanted(&["localhost"]));
+    let pair = CertificateAuthority::new("lab");
+    let dir = TestDir::new();
+    let pair = pair.pair(dir.join("pair.pem"), &certificate_for(&["localhost"]));
     let lines = format!(
         "ssl_certificate {0}; ssl_certificate_key {0};\nkeepalive_requests 100;\n",
         pair.display()
@@ -139,20 +140,23 @@ fn streams_share_connections_and_follow_a_farewell() {
 #[test]
 fn http_2_is_spoken_with_and_without_tls_by_who_was_asked_to() {
     let origins = [servers::origin("a")];
-    let pair = Authority::new("lab");
-    let dir = Dir::new();
-    let pair = pair.pair(dir.join("pair.pem"), &wanted(&["localhost"]));
+    let pair = CertificateAuthority::new("lab");
+    let dir = TestDir::new();
+    let pair = pair.pair(dir.join("pair.pem"), &certificate_for(&["localhost"]));
     for (scheme, lines) in
         [("http", "http2 = \"always\"\n".to_owned()), ("https", format!("tls = {pair:?}\n"))]
     {
-        let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&lines));
+        let balancer =
+            TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(&lines));
         let url = balancer.url("/bytes/70000").replacen("http", scheme, 1);
         let result = bench(&[&url, "--http2", "-n", "300", "-c", "3"]);
         let run = &result.runs[0];
         let of = |name: &str| figure(run, name);
         assert_eq!((of("answered"), of("connections")), (300.0, 3.0), "{:?}", run.failed);
         assert!(of("received") * of("time") / 8.0 > 300.0 * 70_000.0, "whole bodies");
-        balancer.logged("HTTP/2", |line| line["protocol"] == "HTTP/2" && line["status"] == 200);
+        balancer.wait_for_log_line("HTTP/2", |line| {
+            line["protocol"] == "HTTP/2" && line["status"] == 200
+        });
         let each = bench(&[&url, "--http2", "-n", "20", "-c", "2", "--close", "client"]);
         assert_eq!(figure(&each.runs[0], "connections"), 20.0);
     }
@@ -161,8 +165,9 @@ fn http_2_is_spoken_with_and_without_tls_by_who_was_asked_to() {
         "[[request]]\npath = \"/echo\"\nmethod = \"POST\"\nbody-bytes = 300000\nexpect = { bytes = 300000 }\n",
     );
     let file = scenario.display().to_string();
-    let balancer =
-        Balancer::start(&Setup::http(&addresses(&origins)).service("http2 = \"always\"\n"));
+    let balancer = TestBalancer::start(
+        &BalancerConfig::http(&addresses(&origins)).service("http2 = \"always\"\n"),
+    );
     let result =
         bench(&[&balancer.url("/"), "--http2", "-n", "10", "-c", "1", "--scenario", &file]);
     assert_eq!(figure(&result.runs[0], "answered"), 10.0, "{:?}", result.runs[0].failed);
@@ -192,7 +197,7 @@ fn an_open_loop_keeps_its_rate_and_steps_are_tests() {
 fn a_page_with_plots_asks_nothing_of_any_network() {
     let nginx = Nginx::start("a");
     let url = format!("http://{}/", nginx.address());
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let page = dir.join("page.html").display().to_string();
     bench(&[&url, "-d", "3s", "-c", "2", "--html", &page, "--warm-up", "100ms"]);
     let text = std::fs::read_to_string(&page).unwrap();
@@ -234,7 +239,7 @@ fn a_client_that_has_too_few_descriptors_says_so_itself() {
     let limits: Vec<&str> = result
         .notes
         .iter()
-        .filter(|note| note.weight == Weight::ClientLimit)
+        .filter(|note| note.weight == NoteSeverity::ClientLimit)
         .map(|note| note.text.as_str())
         .collect();
     assert!(limits.iter().any(|text| text.contains("ulimit -n")), "foretold: {limits:?}");

@@ -1,27 +1,27 @@
 //! Targets that refuse, die, stall or answer garbage, and disks that are full: nothing that was measured is lost, and
 //! nobody takes it for whole.
 
-use lab::origin::{Fault, Kind, Options, Origin};
-use lab::port::Reserved;
-use lab::result::read;
+use lab::origin::{OriginFault, OriginKind, OriginOptions, TestOrigin};
+use lab::port::ReservedPort;
+use lab::result::parse_result;
 use rustix::process::Signal;
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::wait::until;
 
 use crate::measured::{command, failing, figure, said};
 
-fn origin() -> Origin {
-    Origin::start(Options::new("a", Kind::Http { body: 128 })).unwrap()
+fn origin() -> TestOrigin {
+    TestOrigin::start(OriginOptions::new("a", OriginKind::Http { body: 128 })).unwrap()
 }
 
-fn url(origin: &Origin) -> String {
+fn url(origin: &TestOrigin) -> String {
     format!("http://{}/", origin.address())
 }
 
 #[test]
 fn a_target_that_refuses() {
-    let nobody = Reserved::new([127, 0, 0, 1].into()).unwrap();
+    let nobody = ReservedPort::new([127, 0, 0, 1].into()).unwrap();
     let url = format!("http://{}/", nobody.address());
     let (code, result) = failing(&[&url, "-n", "20", "-c", "2"]);
     assert_eq!(code, 3);
@@ -34,16 +34,16 @@ fn a_target_that_refuses() {
 #[test]
 fn a_target_that_dies_in_the_middle() {
     let origin = origin();
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let file = dir.join("result.json");
     let name = file.display().to_string();
     let mut bench =
-        Process::start(command(&[&url(&origin), "--rate", "500", "-d", "4s", "-o", &name]));
+        ChildProcess::start(command(&[&url(&origin), "--rate", "500", "-d", "4s", "-o", &name]));
     until("requests arrive", || origin.figures().requests > 200);
     origin.kill().unwrap();
-    assert_eq!(bench.wait().code(), Some(3), "{}", bench.said());
-    until("it says that it is partial", || bench.said().contains("partial"));
-    let result = read(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(bench.wait().code(), Some(3), "{}", bench.output());
+    until("it says that it is partial", || bench.output().contains("partial"));
+    let result = parse_result(&std::fs::read_to_string(&file).unwrap()).unwrap();
     let run = &result.runs[0];
     assert!(figure(run, "answered") >= 200.0, "what was measured before is there");
     assert!(run.failed["connect-refused"] > 0, "{:?}", run.failed);
@@ -55,8 +55,10 @@ fn a_target_that_dies_in_the_middle() {
 #[test]
 fn a_target_that_answers_garbage() {
     let origin = origin();
-    for (fault, cause) in [(Fault::Garbage, "bad-answer"), (Fault::Status(503), "status-5xx")] {
-        origin.fault(Some(fault)).unwrap();
+    for (fault, cause) in
+        [(OriginFault::Garbage, "bad-answer"), (OriginFault::Status(503), "status-5xx")]
+    {
+        origin.set_fault(Some(fault)).unwrap();
         let (code, result) = failing(&[&url(&origin), "-n", "30", "-c", "3"]);
         assert_eq!(code, 3, "{cause}");
         assert_eq!(result.runs[0].failed[cause], 30, "{:?}", result.runs[0].failed);
@@ -96,7 +98,7 @@ fn a_rate_that_is_answered_too_late_was_not_reached() {
 
 #[test]
 fn a_search_that_nobody_answers_is_no_answer() {
-    let nobody = Reserved::new([127, 0, 0, 1].into()).unwrap();
+    let nobody = ReservedPort::new([127, 0, 0, 1].into()).unwrap();
     let url = format!("http://{}/", nobody.address());
     let search =
         ["--find-capacity", "--objective", "p50 < 1s", "--search-from", "200", "-d", "100ms"];
@@ -110,15 +112,15 @@ fn a_search_that_nobody_answers_is_no_answer() {
 #[test]
 fn an_interrupted_run_keeps_what_it_has() {
     let origin = origin();
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let file = dir.join("result.json");
     let name = file.display().to_string();
     let mut bench =
-        Process::start(command(&[&url(&origin), "-d", "10m", "--repeat", "3", "-o", &name]));
+        ChildProcess::start(command(&[&url(&origin), "-d", "10m", "--repeat", "3", "-o", &name]));
     until("requests arrive", || origin.figures().requests > 200);
     bench.signal(Signal::INT);
-    assert_eq!(bench.wait().code(), Some(3), "{}", bench.said());
-    let result = read(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(bench.wait().code(), Some(3), "{}", bench.output());
+    let result = parse_result(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(result.runs.len(), 1);
     assert!(figure(&result.runs[0], "answered") > 100.0 && !result.runs[0].complete);
     assert!(result.notes.iter().any(|note| note.text.contains("stopped before repeat 2")));

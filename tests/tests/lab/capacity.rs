@@ -4,13 +4,13 @@ use std::process::Command;
 
 use serde_json::Value;
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
+use tests::e2e::dir::TestDir;
 
 const SHOP: &str = "[service.shop]\nlisten = \"127.0.0.1:8080\"\nforward = \"http\"\npool = \"web\"\n\
                     [[pool.web.servers]]\nname = \"a\"\naddress = \"127.0.0.1:9001\"\n";
 
 fn capacity(text: &str, arguments: &[&str]) -> (i32, String) {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let file = dir.write("shop.toml", text);
     let output = Command::new(program())
         .arg("capacity")

@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::process::Command;
 
-use lab::result::{BenchResult, Better, Metric, Provenance, Run};
+use lab::result::{BenchMetric, BenchResult, BenchRun, MetricDirection, ResultProvenance};
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
+use tests::e2e::dir::TestDir;
 
-fn write(dir: &Dir, name: &str, values: &[f64]) -> String {
-    write_made(dir, name, values, Provenance::default())
+fn write(dir: &TestDir, name: &str, values: &[f64]) -> String {
+    write_made(dir, name, values, ResultProvenance::default())
 }
 
-fn write_made(dir: &Dir, name: &str, values: &[f64], made: Provenance) -> String {
+fn write_made(dir: &TestDir, name: &str, values: &[f64], made: ResultProvenance) -> String {
     let mut result = BenchResult::new("http", made);
     for (at, value) in values.iter().enumerate() {
-        let metrics = vec![Metric::new("rate", "requests/s", Better::More, *value)];
+        let metrics = vec![BenchMetric::new("rate", "requests/s", MetricDirection::More, *value)];
         let (test, repeat) = ("10 connections".to_owned(), at as u32 + 1);
-        result.runs.push(Run { test, repeat, complete: true, metrics, ..Run::default() });
+        result.runs.push(BenchRun { test, repeat, complete: true, metrics, ..BenchRun::default() });
     }
     let text = serde_json::to_string(&result).unwrap();
     dir.write(name, text).display().to_string()
@@ -30,7 +30,7 @@ fn compare(arguments: &[&str]) -> (i32, String) {
 
 #[test]
 fn regressions_are_told_by_the_exit_code() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let spread: Vec<f64> = (0..10).map(|n| 1_000.0 + f64::from(n * 7 % 10)).collect();
     let slower: Vec<f64> = spread.iter().map(|value| value * 0.97).collect();
     let (base, slow) = (write(&dir, "base", &spread), write(&dir, "slow", &slower));
@@ -52,12 +52,12 @@ fn regressions_are_told_by_the_exit_code() {
 
 #[test]
 fn what_was_not_measured_alike_is_named_beside_the_verdict() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let values = [5.0, 5.1, 5.2, 5.3, 5.4, 5.5];
     let made = |close: &str, protocol: &str| {
         let settings = [("close", close), ("protocol", protocol)];
         let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        Provenance { settings, ..Provenance::default() }
+        ResultProvenance { settings, ..ResultProvenance::default() }
     };
     let base = write_made(&dir, "base", &values, made("client", "HTTP/1.1"));
     let other = write_made(&dir, "other", &values.map(|v| v * 2.0), made("server", "HTTP/2"));
@@ -78,7 +78,7 @@ fn what_was_not_measured_alike_is_named_beside_the_verdict() {
 
 #[test]
 fn json_and_files_that_are_none() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let base = write(&dir, "base", &[5.0; 6]);
     let (code, said) = compare(&[&base, &base, "--json"]);
     let found: serde_json::Value = serde_json::from_str(&said).unwrap();

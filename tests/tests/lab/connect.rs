@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
-use lab::result::{BenchResult, read};
+use lab::result::{BenchResult, parse_result};
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
-use tests::e2e::process::Process;
-use tests::e2e::wait::{some, until};
+use tests::e2e::process::ChildProcess;
+use tests::e2e::wait::{until, until_some};
 
 use crate::measured::figure;
 
@@ -15,7 +15,7 @@ fn connect(end: &str, arguments: &[&str]) -> (i32, BenchResult) {
     let output =
         command.args(["bench", "connect", end, "--json"]).args(arguments).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    let result = read(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let result = parse_result(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     (output.status.code().unwrap(), result)
 }
 
@@ -23,9 +23,9 @@ fn connect(end: &str, arguments: &[&str]) -> (i32, BenchResult) {
 fn transactions_and_connections_are_counted() {
     let mut command = Command::new(program());
     command.args(["bench", "serve", "127.0.0.1:0"]);
-    let mut serve = Process::start(command);
-    let end = some("it listens", || {
-        let said = serve.said();
+    let mut serve = ChildProcess::start(command);
+    let end = until_some("it listens", || {
+        let said = serve.output();
         said.lines().find_map(|line| line.strip_prefix("echoing on ").map(str::to_owned))
     });
     let (code, result) = connect(&end, &["-n", "500", "-c", "4", "--bytes", "64"]);
@@ -45,8 +45,8 @@ fn transactions_and_connections_are_counted() {
     }
     serve.signal(Signal::INT);
     assert_eq!(serve.wait().code(), Some(0));
-    until("it tells its sums", || serve.said().contains("404 connections accepted"));
-    until("and of datagrams", || serve.said().contains("400 datagrams echoed, 0 left"));
+    until("it tells its sums", || serve.output().contains("404 connections accepted"));
+    until("and of datagrams", || serve.output().contains("400 datagrams echoed, 0 left"));
     let (code, result) = connect(&end, &["-n", "5", "-c", "1"]);
     assert_eq!((code, result.runs[0].failed["connect-refused"]), (3, 5));
     let (code, result) = connect(&end, &["--udp", "-n", "5", "-c", "1"]);

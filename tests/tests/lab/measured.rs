@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use lab::result::{BenchResult, Run, read};
+use lab::result::{BenchResult, BenchRun, parse_result};
 use tests::e2e::balancer::program;
 use tests::e2e::process;
 
@@ -40,14 +40,14 @@ pub fn command(arguments: &[&str]) -> Command {
 }
 
 /// A figure of a run.
-pub fn figure(run: &Run, name: &str) -> f64 {
+pub fn figure(run: &BenchRun, name: &str) -> f64 {
     let found = run.metrics.iter().find(|metric| metric.name == name);
     found.unwrap_or_else(|| panic!("no figure `{name}` in {:?}", run.test)).value
 }
 
 fn parsed(output: &Output) -> (i32, BenchResult) {
     let text = String::from_utf8_lossy(&output.stdout);
-    let result = read(&text).unwrap_or_else(|error| {
+    let result = parse_result(&text).unwrap_or_else(|error| {
         panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr))
     });
     (output.status.code().unwrap(), result)

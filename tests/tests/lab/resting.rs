@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 
-use lab::net::Namespace;
-use model::capacity::ports::{LINUX_TIME_WAIT, TimeWait, is_loopback};
+use lab::net::NetworkNamespace;
+use model::capacity::ports::{LINUX_TIME_WAIT, TimeWaitPolicy, is_loopback};
 use tests::e2e::wait;
 use tests::skip::skip;
 
@@ -31,22 +31,22 @@ fn ports_come_again_where_forecasts_say_so() {
         return skip("a namespace needs root");
     }
     for (reuse, stamps) in [(2, 1), (1, 1), (1, 0), (0, 1)] {
-        let host = Namespace::new("ports").unwrap();
+        let host = NetworkNamespace::new("ports").unwrap();
         host.ip("addr add 192.0.2.1/32 dev lo\n").unwrap();
         let (mode, on) = (reuse.to_string(), stamps.to_string());
-        host.set(&[
+        host.write_sysctls(&[
             ("net/ipv4/ip_local_port_range", "40000 40003"),
             ("net/ipv4/tcp_tw_reuse", &mode),
             ("net/ipv4/tcp_timestamps", &on),
         ])
         .unwrap();
-        let rule = TimeWait::of(Some(reuse), Some(stamps), None);
-        host.within(|| {
+        let rule = TimeWaitPolicy::from_sysctls(Some(reuse), Some(stamps), None);
+        host.run_inside(|| {
             let listen = |ip: [u8; 4]| TcpListener::bind(SocketAddr::from((ip, 7_000))).unwrap();
             let both = [listen([127, 0, 0, 1]), listen([192, 0, 2, 1])];
             both.iter().for_each(use_up);
             let soon = |one: &&TcpListener| {
-                rule.rest(is_loopback(one.local_addr().unwrap().ip())) < LINUX_TIME_WAIT
+                rule.port_rest_time(is_loopback(one.local_addr().unwrap().ip())) < LINUX_TIME_WAIT
             };
             for one in both.iter().filter(soon) {
                 wait::until("a port is taken again", || once(one).is_ok());

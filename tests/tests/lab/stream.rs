@@ -4,22 +4,22 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 
-use lab::result::{BenchResult, Weight, read};
-use lab::stream::ask::Answer;
+use lab::result::{BenchResult, NoteSeverity, parse_result};
+use lab::stream::request::StreamReply;
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
-use tests::e2e::wait::{some, until};
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::wait::{until, until_some};
 
 use crate::measured::figure;
 
-fn serve() -> (Process, String) {
+fn serve() -> (ChildProcess, String) {
     let mut command = Command::new(program());
     command.args(["bench", "serve", "--stream", "127.0.0.1:0"]);
-    let serve = Process::start(command);
-    let end = some("it listens", || {
-        let said = serve.said();
+    let serve = ChildProcess::start(command);
+    let end = until_some("it listens", || {
+        let said = serve.output();
         said.lines().find_map(|line| line.strip_prefix("streams on ").map(str::to_owned))
     });
     (serve, end)
@@ -29,7 +29,7 @@ fn stream(end: &str, arguments: &[&str]) -> (i32, BenchResult) {
     let mut command = Command::new(program());
     let output = command.args(["bench", "stream", end, "--json"]).args(arguments).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    let result = read(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let result = parse_result(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     (output.status.code().unwrap(), result)
 }
 
@@ -60,7 +60,7 @@ fn the_matrix_is_measured_in_both_directions() {
     }
     serve.signal(Signal::INT);
     assert_eq!(serve.wait().code(), Some(0));
-    until("it tells its sums", || serve.said().contains("16 measurements"));
+    until("it tells its sums", || serve.output().contains("16 measurements"));
 }
 
 #[test]
@@ -69,8 +69,8 @@ fn a_mean_that_is_not_known_is_said_loudly() {
     let arguments = ["-d", "50ms", "--least", "2", "--most", "3", "--width", "0.000001"];
     let (code, result) = stream(&end, &arguments);
     assert_eq!((code, result.runs.len()), (0, 3));
-    let loud = |note: &lab::result::Note| {
-        note.weight == Weight::Warning
+    let loud = |note: &lab::result::ResultNote| {
+        note.weight == NoteSeverity::Warning
             && note.text.contains("`tcp to, buffer auto, message 16384 B`: the mean is NOT known")
             && note.text.contains("% wide, 0.000001 % was wanted")
     };
@@ -92,7 +92,7 @@ fn dying_end() -> String {
         BufReader::new(&order).read_line(&mut line).unwrap();
         let data = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = data.local_addr().unwrap().port();
-        let answer = serde_json::to_string(&Answer::Ready { port, token: 0 }).unwrap();
+        let answer = serde_json::to_string(&StreamReply::Ready { port, token: 0 }).unwrap();
         order.write_all(format!("{answer}\n").as_bytes()).unwrap();
         let (mut data, mut megabyte) = (data.accept().unwrap().0, vec![0; 1 << 20]);
         if line.contains("\"from\"") {
@@ -106,7 +106,7 @@ fn dying_end() -> String {
 
 #[test]
 fn an_end_that_dies_leaves_what_had_passed() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let page = dir.join("page.html").display().to_string();
     let matrix = ["--message", "1000,2000", "--buffer", "64KiB,1MiB", "-d", "5s"];
     let more = [&matrix[..], &["--html", &page]].concat();
@@ -117,7 +117,7 @@ fn an_end_that_dies_leaves_what_had_passed() {
     assert!(first.metrics.iter().all(|metric| metric.name != "throughput"), "{first:?}");
     assert!(never.iter().all(|run| !run.complete && run.metrics.is_empty()), "{never:?}");
     let says = |begins: &str, word: &str| {
-        let mut notes = result.notes.iter().filter(|note| note.weight == Weight::Partial);
+        let mut notes = result.notes.iter().filter(|note| note.weight == NoteSeverity::Partial);
         notes.any(|note| note.text.starts_with(begins) && note.text.contains(word))
     };
     assert!(

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
+use tests::e2e::dir::TestDir;
 use tests::skip::skip;
 
 /// Holds others off: two studies at once would measure each other.
@@ -65,7 +65,7 @@ fn cell(report: &Value, row: usize, column: &str) -> f64 {
 
 #[test]
 fn two_balancers_tells_a_planted_buffer_delay_and_fault() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let (page, captures) = (dir.join("slow.html"), dir.join("captures"));
     let keep = ["--out", page.to_str().unwrap(), "--captures", captures.to_str().unwrap()];
     let small = ["delay=20ms", "buffers=16KiB,auto", "think=50ms"];

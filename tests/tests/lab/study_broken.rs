@@ -6,8 +6,8 @@ use std::process::Command;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::Value;
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::wait::until;
 use tests::skip::skip;
 
@@ -39,23 +39,23 @@ fn a_balancer_that_dies_leaves_what_was_measured() {
         return skip("namespaces need root");
     }
     let _one = alone();
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let page = dir.join("farm.html");
     let settings = ["requests=20", "repeats=1000", "connections=2", "page=20kB"];
     let command = study("farm", &settings, &["--out", page.to_str().unwrap()]);
-    let mut farm = Process::start(command);
+    let mut farm = ChildProcess::start(command);
     until("pages pass the balancer", || {
-        assert_eq!(farm.ended(), None, "{}", farm.said());
-        farm.said().contains("balanced, TLS")
+        assert_eq!(farm.try_wait(), None, "{}", farm.output());
+        farm.output().contains("balanced, TLS")
     });
     let balancers = children(farm.pid());
     assert!(!balancers.is_empty());
     for balancer in balancers {
         kill_process(balancer, Signal::KILL).unwrap();
     }
-    assert_eq!(farm.wait().code(), Some(3), "{}", farm.said());
+    assert_eq!(farm.wait().code(), Some(3), "{}", farm.output());
     until("it says what is missing", || {
-        let said = farm.said();
+        let said = farm.output();
         said.contains("PARTIAL: broken off: the balancer has ended")
             && said.contains("balanced, 2 connections")
     });

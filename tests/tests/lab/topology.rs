@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use lab::net::Keeper;
-use lab::result::read;
+use lab::net::OwnerProcess;
+use lab::result::parse_result;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::wait;
 use tests::skip::skip;
 
@@ -42,7 +42,7 @@ addresses = [[], "10.66.2.2/24"]
 "#;
 
 /// What `steelyard lab` of these words came to: exit code, standard output, standard error.
-fn order(dir: &Dir, words: &[&str]) -> (Option<i32>, String, String) {
+fn order(dir: &TestDir, words: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(program());
     command.arg("lab").args(words).env("STEELYARD_LAB", dir.join("records"));
     let done = command.output().unwrap();
@@ -50,7 +50,7 @@ fn order(dir: &Dir, words: &[&str]) -> (Option<i32>, String, String) {
     (done.status.code(), text(&done.stdout), text(&done.stderr))
 }
 
-fn up(dir: &Dir, text: &str, words: &[&str]) -> Option<Value> {
+fn up(dir: &TestDir, text: &str, words: &[&str]) -> Option<Value> {
     if !rustix::process::geteuid().is_root() {
         skip("namespaces need root");
         return None;
@@ -73,7 +73,7 @@ fn stands(namespace: &str) -> bool {
 
 #[test]
 fn a_network_is_made_used_listed_and_taken_down() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let Some(network) = up(&dir, WAN, &[]) else { return };
     assert_eq!((&network["name"], &network["state"]), (&"wan".into(), &"up".into()), "{network:#}");
     let all = namespaces(&network);
@@ -84,12 +84,12 @@ fn a_network_is_made_used_listed_and_taken_down() {
     let mut serve = Command::new(program());
     serve.args(["lab", "exec", "server", "--", &own, "bench", "serve", "10.66.2.2:7007"]);
     serve.env("STEELYARD_LAB", dir.join("records"));
-    let serve = Process::start(serve);
-    wait::until("the server listens", || serve.said().contains("10.66.2.2:7007"));
+    let serve = ChildProcess::start(serve);
+    wait::until("the server listens", || serve.output().contains("10.66.2.2:7007"));
     let connect = ["bench", "connect", "10.66.2.2:7007", "-n", "3", "-c", "1", "--json"];
     let (code, out, err) = order(&dir, &[&["exec", "client", "--", &own], &connect[..]].concat());
     assert_eq!(code, Some(0), "{out}{err}");
-    let result = read(&out).unwrap();
+    let result = parse_result(&out).unwrap();
     let half = figure(&result.runs[0], "latency-p50");
     assert!((80.0..2_000.0).contains(&half), "{half} ms: {:?}", result.runs[0].metrics);
     assert_eq!(order(&dir, &["exec", "client", "--", "sh", "-c", "exit 7"]).0, Some(7));
@@ -122,13 +122,13 @@ fn a_network_is_made_used_listed_and_taken_down() {
 
 #[test]
 fn what_a_killed_keeper_left_is_found_and_removed() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let Some(network) = up(&dir, WAN, &[]) else { return };
     let kill = |network: &Value| {
         let pid = u32::try_from(network["process"].as_u64().unwrap()).unwrap();
-        let keeper = Keeper::of(pid).unwrap();
+        let keeper = OwnerProcess::find(pid).unwrap();
         kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
-        wait::until("the keeper is gone", || !keeper.lives());
+        wait::until("the keeper is gone", || !keeper.is_alive());
     };
     // Something runs on a host, which would keep the namespace.
     let mut left = Command::new(program());
@@ -182,7 +182,7 @@ reorder-by = "5ms"
 
 #[test]
 fn packets_are_lost_slowed_and_overtaken_as_the_file_says() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     if up(&dir, FAULTY, &[]).is_none() {
         return;
     }
@@ -191,15 +191,15 @@ fn packets_are_lost_slowed_and_overtaken_as_the_file_says() {
         let mut serve = Command::new(program());
         serve.args(["lab", "exec", "server", "--", &own, "bench", "serve"]).args(arguments);
         serve.env("STEELYARD_LAB", dir.join("records"));
-        let serve = Process::start(serve);
-        wait::until("it listens", || serve.said().contains(" on 0.0.0.0:"));
+        let serve = ChildProcess::start(serve);
+        wait::until("it listens", || serve.output().contains(" on 0.0.0.0:"));
         serve
     };
     let _ends = [serve(&["0.0.0.0:7007"]), serve(&["0.0.0.0:7008", "--stream"])];
     let bench = |arguments: &[&str]| {
         let words = [&["exec", "client", "--", &own, "bench"], arguments, &["--json"]].concat();
         let (code, out, err) = order(&dir, &words);
-        (code, read(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}")))
+        (code, parse_result(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}")))
     };
     // Nobody sends a lost datagram again.
     let udp = ["--udp", "-n", "500", "-c", "20", "--timeout", "300ms"];
@@ -228,7 +228,7 @@ fn packets_are_lost_slowed_and_overtaken_as_the_file_says() {
 
 #[test]
 fn a_file_that_is_no_network_makes_nothing() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let file = dir.write(
         "wan.toml",
         WAN.replace("\"40ms\"", "\"40\"").replace("[bridge.lan]", "[brigde.lan]"),

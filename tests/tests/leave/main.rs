@@ -10,4 +10,4 @@
 mod cut;
 mod finished;
 mod peers;
-mod under;
+mod workload;

@@ -5,13 +5,13 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use tests::e2e::balancer::{figure, is_long};
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
-use tests::e2e::servers::{origin, reserved};
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::servers::{origin, reserve_port};
 use tests::e2e::tools::program;
 use tests::e2e::wait;
 
-use crate::under::{Outcome, Under};
+use crate::workload::{LeaveOutcome, LeaveWorkload};
 
 #[test]
 fn peers_are_stopped_the_same_way() {
@@ -20,7 +20,7 @@ fn peers_are_stopped_the_same_way() {
     }
     let origin = origin("a");
     for (name, arguments) in [("haproxy", ["-db", "-f"]), ("nginx", ["-q", "-c"])] {
-        let (dir, port) = (Dir::new(), reserved());
+        let (dir, port) = (TestDir::new(), reserve_port());
         let front = port.address();
         let text = match name {
             "haproxy" => haproxy(front, origin.address()),
@@ -30,14 +30,21 @@ fn peers_are_stopped_the_same_way() {
         let file = dir.write("peer.conf", text);
         let mut command = Command::new(program(name));
         command.args(arguments).arg(file);
-        let mut process = Process::start(command);
+        let mut process = ChildProcess::start(command);
         wait::until("it accepts", || {
-            assert!(process.ended().is_none(), "{}", process.said());
+            assert!(process.try_wait().is_none(), "{}", process.output());
             std::net::TcpStream::connect(front).is_ok()
         });
-        let under = Under::start(front);
+        let under = LeaveWorkload::start(front);
         process.signal(Signal::TERM);
-        let Outcome { answered, broken, cut, downloads, seen, .. } = under.end();
+        let LeaveOutcome {
+            answered,
+            broken,
+            cut_downloads: cut,
+            downloads,
+            observations: seen,
+            ..
+        } = under.end();
         process.wait();
         figure(format!(
             "{name}, a stop under load: {answered} requests answered, {broken} broken, {cut} of {downloads} downloads \
@@ -56,7 +63,7 @@ fn haproxy(front: SocketAddr, server: SocketAddr) -> String {
     )
 }
 
-fn nginx(front: SocketAddr, server: SocketAddr, dir: &Dir) -> String {
+fn nginx(front: SocketAddr, server: SocketAddr, dir: &TestDir) -> String {
     let at = dir.path().display();
     format!(
         "daemon off; worker_processes 2; error_log stderr crit; pid {at}/pid;\n\

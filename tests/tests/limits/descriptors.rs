@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use tests::e2e::client::Client;
-use tests::e2e::crowd::{self, Sources};
-use tests::e2e::place::Place;
-use tests::e2e::process::{Process, descriptors_for, with_descriptors};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
+use tests::e2e::client::HttpClient;
+use tests::e2e::flood::{self, SourceAddresses};
+use tests::e2e::process::{ChildProcess, descriptors_for, with_descriptors};
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 /// The limit of the daemon's process.
@@ -29,10 +29,12 @@ const ENDLESS: &str = "connections = 100000";
 #[test]
 fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
     // Of two workers one may have nobody but those that are served, and the other one all that are silent.
-    let mut run = Run::new(Setup::http, &two_workers(""), PATIENT);
-    let sources = Sources::Many(DESCRIPTORS as usize);
-    let idle = |number| Client::over(crowd::from(sources.of(number), run.front).unwrap());
-    let idle: Vec<Client> = (0..DESCRIPTORS as usize).map(idle).collect();
+    let mut run = DescriptorRun::new(BalancerConfig::http, &two_workers(""), PATIENT);
+    let sources = SourceAddresses::Many(DESCRIPTORS as usize);
+    let idle = |number| {
+        HttpClient::from_stream(flood::connect_from(sources.address_of(number), run.front).unwrap())
+    };
+    let idle: Vec<HttpClient> = (0..DESCRIPTORS as usize).map(idle).collect();
     let (open, limit) = (run.process.descriptors(), DESCRIPTORS as usize);
     assert!(open * 2 < limit * 3, "{open} of {limit}: some are left for servers and for us");
     run.busy_are_served();
@@ -44,22 +46,22 @@ fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
 
 #[test]
 fn without_any_descriptor_new_clients_are_told_and_the_others_served() {
-    let mut run = Run::new(Setup::http, &two_workers(ENDLESS), PATIENT);
+    let mut run = DescriptorRun::new(BalancerConfig::http, &two_workers(ENDLESS), PATIENT);
     let idle = run.idle(2 * DESCRIPTORS as usize, "no-descriptor");
     run.control_answers();
     run.busy_are_served();
     run.recovers(idle);
     assert!(run.place.count_of("no-descriptor") > 0);
-    assert_eq!(run.place.told("no-descriptor"), 1, "{}", run.process.said());
+    assert_eq!(run.place.count_events("no-descriptor"), 1, "{}", run.process.output());
 }
 
 #[test]
 fn without_any_descriptor_new_tcp_connections_are_reset_and_the_others_served() {
-    let mut run = Run::new(Setup::tcp, &two_workers(ENDLESS), "");
+    let mut run = DescriptorRun::new(BalancerConfig::tcp, &two_workers(ENDLESS), "");
     let (mut idle, mut reset) = (Vec::new(), 0);
     wait::until("a connection is refused", || {
         for _ in 0..20 {
-            match Client::try_to(run.front) {
+            match HttpClient::try_connect(run.front) {
                 Ok(client) => idle.push(client),
                 // The reset was there before we had connected, as we see it.
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => reset += 1,
@@ -68,36 +70,40 @@ fn without_any_descriptor_new_tcp_connections_are_reset_and_the_others_served() 
         }
         run.place.count_of("no-descriptor") > 0
     });
-    wait::until("its client knows", || reset > 0 || idle.iter().any(Client::has_ended));
+    wait::until("its client knows", || reset > 0 || idle.iter().any(HttpClient::has_ended));
     run.control_answers();
     run.busy_are_served();
     run.recovers(idle);
-    assert_eq!(run.place.told("no-descriptor"), 1, "{}", run.process.said());
+    assert_eq!(run.place.count_events("no-descriptor"), 1, "{}", run.process.output());
 }
 
 fn two_workers(global: &str) -> String {
     format!("workers = 2\n{global}")
 }
 
-struct Run {
-    place: Place,
-    process: Process,
+struct DescriptorRun {
+    place: CliEnvironment,
+    process: ChildProcess,
     front: SocketAddr,
-    busy: Vec<Client>,
-    _origins: [lab::origin::Origin; 1],
+    busy: Vec<HttpClient>,
+    _origins: [lab::origin::TestOrigin; 1],
 }
 
-impl Run {
+impl DescriptorRun {
     /// With clients that are served.
-    fn new(setup: fn(&[SocketAddr]) -> Setup, global: &str, service: &str) -> Run {
+    fn new(
+        setup: fn(&[SocketAddr]) -> BalancerConfig,
+        global: &str,
+        service: &str,
+    ) -> DescriptorRun {
         descriptors_for(4 * DESCRIPTORS);
         let origins = [origin("a")];
         let setup = setup(&addresses(&origins)).global(global).service(service).quiet();
-        let place = Place::new(&setup);
-        let process = place.started(with_descriptors(DESCRIPTORS, &place.command()));
+        let place = CliEnvironment::new(&setup);
+        let process = place.start_command(with_descriptors(DESCRIPTORS, &place.command()));
         let front = setup.fronts()[0];
-        let busy = (0..BUSY).map(|_| Client::to(front)).collect();
-        let mut run = Run { place, process, front, busy, _origins: origins };
+        let busy = (0..BUSY).map(|_| HttpClient::connect(front)).collect();
+        let mut run = DescriptorRun { place, process, front, busy, _origins: origins };
         run.busy_are_served();
         run
     }
@@ -117,17 +123,18 @@ impl Run {
         assert!(open + 2 * KEPT > DESCRIPTORS, "{open} of {DESCRIPTORS}: enough are left anyway");
         let _others: Vec<_> = (0..4).map(|_| UnixStream::connect(&socket).unwrap()).collect();
         for _ in 0..5 {
-            let shown = self.place.done(&["status"]).out;
+            let shown = self.place.run_verb_ok(&["status"]).stdout;
             assert!(shown.contains("shop"), "{shown}");
         }
     }
 
     /// So many clients that send nothing; returns those that were let in. The others were told why not.
-    fn idle(&self, count: usize, cause: &str) -> Vec<Client> {
-        let mut idle: Vec<Client> = (0..count).map(|_| Client::to(self.front)).collect();
+    fn idle(&self, count: usize, cause: &str) -> Vec<HttpClient> {
+        let mut idle: Vec<HttpClient> =
+            (0..count).map(|_| HttpClient::connect(self.front)).collect();
         // Whoever comes now is told. While one worker is busy with those before the other still lets some in.
         wait::until("a new client is told", || {
-            let mut client = Client::to(self.front);
+            let mut client = HttpClient::connect(self.front);
             client.stream().set_read_timeout(Some(SOON)).unwrap();
             let Some(answer) = client.answer_or_end() else {
                 idle.push(client);
@@ -142,14 +149,14 @@ impl Run {
     }
 
     /// Once the idle ones leave.
-    fn recovers(&mut self, idle: Vec<Client>) {
-        let (ended, idle): (Vec<_>, Vec<_>) = idle.into_iter().partition(Client::has_ended);
+    fn recovers(&mut self, idle: Vec<HttpClient>) {
+        let (ended, idle): (Vec<_>, Vec<_>) = idle.into_iter().partition(HttpClient::has_ended);
         assert!(idle.len() > 50, "{} were let in, {} of them ended", idle.len(), ended.len());
         drop((ended, idle));
         wait::until("new clients are served", || {
             // Of another address: those that are served have their share, and one more would take the place of one of them.
-            let stream = crowd::from(Sources::One.of(0), self.front);
-            let Ok(mut client) = stream.map(Client::over) else { return false };
+            let stream = flood::connect_from(SourceAddresses::One.address_of(0), self.front);
+            let Ok(mut client) = stream.map(HttpClient::from_stream) else { return false };
             let sent = client.try_send(b"GET / HTTP/1.1\r\nHost: shop.example\r\n\r\n").is_ok();
             sent && client.answer_or_end().is_some_and(|answer| answer.status() == 200)
         });

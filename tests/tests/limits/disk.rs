@@ -4,10 +4,10 @@ use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tests::e2e::client::Client;
-use tests::e2e::place::Place;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
+use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
 use tests::skip::skip;
@@ -23,18 +23,18 @@ fn a_full_disk_for_the_log_stops_no_traffic_and_every_lost_line_is_counted() {
         return skip("a disk of its own needs root");
     }
     let origins = [origin("a")];
-    let setup = Setup::http(&addresses(&origins)).log_to("DIR/log/access.log");
-    let place = Place::new(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins)).log_to("DIR/log/access.log");
+    let place = CliEnvironment::new(&setup);
     let at = place.dir().join("log");
     fs::create_dir(&at).unwrap();
-    let process = place.started(on_small_disk(&at, &place.command()));
+    let process = place.start_command(on_small_disk(&at, &place.command()));
     // The disk as the daemon's process sees it.
     let log = PathBuf::from(format!("/proc/{}/root", process.pid()))
         .join(at.strip_prefix("/").unwrap())
         .join("access.log");
 
     let mut asked = 0;
-    let mut client = Client::to(setup.fronts()[0]);
+    let mut client = HttpClient::connect(setup.fronts()[0]);
     let mut dropped = || {
         for _ in 0..50 {
             assert_eq!(client.get("/").status(), 200);
@@ -44,7 +44,7 @@ fn a_full_disk_for_the_log_stops_no_traffic_and_every_lost_line_is_counted() {
     };
     wait::until("lines are lost", || dropped() > 0);
     wait::until("more lines are lost", || dropped() > 100);
-    wait::until("it is told", || place.told("access-log") > 0);
+    wait::until("it is told", || place.count_events("access-log") > 0);
     let full = lines(&log);
     assert!(full > 0, "those before are there");
 
@@ -59,7 +59,7 @@ fn a_full_disk_for_the_log_stops_no_traffic_and_every_lost_line_is_counted() {
         let lost = place.report().process.log_lines_dropped.total as usize;
         written + lost == asked
     });
-    assert!(place.done(&["report"]).out.contains("log"), "shown to people");
+    assert!(place.run_verb_ok(&["report"]).stdout.contains("log"), "shown to people");
 }
 
 /// Whole lines; one that the end of the disk cut is lost.

@@ -9,5 +9,5 @@
 
 mod descriptors;
 mod disk;
-mod holding;
+mod holding_server;
 mod ports;

@@ -2,15 +2,15 @@
 
 use std::net::SocketAddr;
 
-use tests::e2e::client::Client;
-use tests::e2e::namespace::Namespace;
-use tests::e2e::place::Place;
-use tests::e2e::servers::{echo, origin, reserved};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
+use tests::e2e::client::HttpClient;
+use tests::e2e::namespace::TestNamespace;
+use tests::e2e::servers::{echo, origin, reserve_port};
 use tests::e2e::wait;
 use tests::skip::skip;
 
-use crate::holding::Holding;
+use crate::holding_server::HoldingServer;
 
 /// The range, and how many that are.
 const RANGE: &str = "20000 20039";
@@ -22,12 +22,12 @@ const BEYOND: usize = 10;
 
 #[test]
 fn without_source_ports_what_can_be_served_is_served_and_the_rest_is_told() {
-    in_a_namespace(|| run(Setup::http, is_told));
+    in_a_namespace(|| run(BalancerConfig::http, is_told));
 }
 
 #[test]
 fn without_source_ports_tcp_connections_go_elsewhere_or_are_reset() {
-    in_a_namespace(|| run(Setup::tcp, is_reset));
+    in_a_namespace(|| run(BalancerConfig::tcp, is_reset));
 }
 
 #[test]
@@ -38,23 +38,23 @@ fn ports_that_rest_are_in_use_and_warned_of_before_none_is_left() {
 /// Connections that we close first, one after the other: none is open, and their ports rest.
 fn rest() {
     let server = echo("a");
-    let front = reserved();
+    let front = reserve_port();
     let at = front.address();
-    let metrics = reserved();
+    let metrics = reserve_port();
     // Clients come from outside the range: what they close is none of ours.
-    let setup = Setup::tcp(&[server.address()])
+    let setup = BalancerConfig::tcp(&[server.address()])
         .listen(vec![front])
         .global(&format!("workers = 2\nmetrics = \"{}\"", metrics.address()))
         .pool("source = \"127.0.0.10\"");
     std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", RANGE).unwrap();
     std::fs::write("/proc/sys/net/ipv4/tcp_tw_reuse", "0").unwrap();
-    let place = Place::new(&setup);
+    let place = CliEnvironment::new(&setup);
     let process = place.start();
-    let used = |place: &Place| {
+    let used = |place: &CliEnvironment| {
         let row = place.report().ports.into_iter().next();
         row.map_or((0, 0, PORTS as u32), |row| (row.in_use, row.resting, row.left))
     };
-    let alarms = |place: &Place| {
+    let alarms = |place: &CliEnvironment| {
         let events = place.events().events.into_iter();
         let of = events.filter(|it| it.what == "alarm-on" && it.text.contains("source ports"));
         of.map(|it| it.text).collect::<Vec<_>>()
@@ -70,9 +70,9 @@ fn rest() {
     wait::until("the alarm", || !alarms(&place).is_empty());
     wait::until("the warning", || !warnings(&place).is_empty());
     assert_eq!(place.count_of("no-source-port"), 0, "all that before any failed");
-    let shown = place.done(&["report"]).out;
+    let shown = place.run_verb_ok(&["report"]).stdout;
     assert!(shown.contains("RESTING"), "{shown}");
-    let scraped = Client::to(metrics.address()).get("/metrics").text();
+    let scraped = HttpClient::connect(metrics.address()).get("/metrics").text();
     assert!(
         scraped.lines().any(|line| line.starts_with("steelyard_source_ports_resting{")),
         "{scraped}"
@@ -94,14 +94,14 @@ fn closed_by_us(front: SocketAddr, from: u16) {
 }
 
 fn is_told(front: SocketAddr) {
-    let answer = asking(front).answer();
+    let answer = asking(front).read_answer();
     assert_eq!(answer.status(), 503, "{answer:?}");
     assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("no-source-port"));
 }
 
 fn is_reset(front: SocketAddr) {
     // The reset may be there before we have connected, as we see it.
-    let reset = Client::try_to(front).and_then(|mut client| client.rest_or_reset());
+    let reset = HttpClient::try_connect(front).and_then(|mut client| client.read_to_end_or_reset());
     let error = reset.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
 }
@@ -110,29 +110,29 @@ fn in_a_namespace(run: fn()) {
     if !rustix::process::geteuid().is_root() {
         return skip("a namespace of its own needs root");
     }
-    match Namespace::new() {
-        Ok(namespace) => namespace.within(run),
+    match TestNamespace::new() {
+        Ok(namespace) => namespace.run_inside(run),
         Err(reason) => skip(&format!("no namespace can be made: {reason}")),
     }
 }
 
-fn run(setup: fn(&[SocketAddr]) -> Setup, refused: fn(SocketAddr)) {
+fn run(setup: fn(&[SocketAddr]) -> BalancerConfig, refused: fn(SocketAddr)) {
     // Whatever listens has its port before the range is made small; clients use several fronts for the same reason.
-    let (holding, spare) = (Holding::start(), origin("spare"));
-    let fronts: Vec<_> = (0..4).map(|_| reserved()).collect();
+    let (holding, spare) = (HoldingServer::start(), origin("spare"));
+    let fronts: Vec<_> = (0..4).map(|_| reserve_port()).collect();
     let at: Vec<SocketAddr> = fronts.iter().map(|front| front.address()).collect();
-    let metrics = reserved();
+    let metrics = reserve_port();
     let setup = setup(&[holding.address()])
         .listen(fronts)
         .global(&format!("workers = 2\nmetrics = \"{}\"", metrics.address()))
         .pool(&format!("source = {SOURCES:?}"));
     std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", RANGE).unwrap();
-    let place = Place::new(&setup);
+    let place = CliEnvironment::new(&setup);
     let process = place.start();
 
     // Every port of both sources is used, with warnings before.
     let all = SOURCES.len() * PORTS;
-    let mut held: Vec<Client> = (0..all).map(|number| asking(at[number % at.len()])).collect();
+    let mut held: Vec<HttpClient> = (0..all).map(|number| asking(at[number % at.len()])).collect();
     wait::until("every port used", || holding.held() == all);
     assert_eq!(place.count_of("no-source-port"), 0);
     is_shown(&place, metrics.address());
@@ -150,9 +150,9 @@ fn run(setup: fn(&[SocketAddr]) -> Setup, refused: fn(SocketAddr)) {
 
     // With another server they are served there.
     let file = place.write(&setup.server("b", spare.address(), "")).display().to_string();
-    place.done(&["apply", &file]);
+    place.run_verb_ok(&["apply", &file]);
     for number in 0..BEYOND {
-        let answer = Client::to(at[number % at.len()]).get("/");
+        let answer = HttpClient::connect(at[number % at.len()]).get("/");
         assert_eq!((answer.status(), answer.field("x-origin").as_deref()), (200, Some("spare")));
     }
     assert_eq!(place.count_of("no-source-port"), BEYOND as u64);
@@ -160,24 +160,24 @@ fn run(setup: fn(&[SocketAddr]) -> Setup, refused: fn(SocketAddr)) {
     // Those that waited get their answers, and ports are free again.
     holding.release();
     for client in &mut held {
-        assert_eq!(client.answer().status(), 200);
+        assert_eq!(client.read_answer().status(), 200);
     }
     drop(held);
     // Ports of connections that we closed first rest for a second, ours and the clients'.
     wait::until("the first server serves again", || {
-        let client = Client::try_to(at[0]);
+        let client = HttpClient::try_connect(at[0]);
         client.is_ok_and(|mut client| client.get("/").field("x-origin").as_deref() == Some("held"))
     });
     drop(process);
 }
 
-fn warnings(place: &Place) -> Vec<String> {
+fn warnings(place: &CliEnvironment) -> Vec<String> {
     let events = place.events().events.into_iter();
     events.filter(|it| it.what == "source-ports-low").map(|it| it.text).collect()
 }
 
 /// With every port in use: warned of, in the report and in the metrics.
-fn is_shown(place: &Place, metrics: SocketAddr) {
+fn is_shown(place: &CliEnvironment, metrics: SocketAddr) {
     for source in SOURCES {
         let all = warnings(place).into_iter();
         let of: Vec<_> = all.filter(|text| text.contains(source)).collect();
@@ -186,15 +186,15 @@ fn is_shown(place: &Place, metrics: SocketAddr) {
     let report = place.report();
     let rows: Vec<_> = report.ports.iter().map(|row| (row.in_use as usize, row.left)).collect();
     assert_eq!(rows, [(PORTS, 0); 2], "{:?}", report.ports);
-    assert!(place.done(&["report"]).out.contains(SOURCES[0]), "shown to people too");
-    let scraped = Client::to(metrics).get("/metrics").text();
+    assert!(place.run_verb_ok(&["report"]).stdout.contains(SOURCES[0]), "shown to people too");
+    let scraped = HttpClient::connect(metrics).get("/metrics").text();
     let left = scraped.lines().filter(|line| line.starts_with("steelyard_source_ports_left{"));
     let values: Vec<f64> = left.filter_map(|line| line.split(' ').nth(1)?.parse().ok()).collect();
     assert_eq!(values, [0.0; 2], "{scraped}");
 }
 
-fn asking(front: SocketAddr) -> Client {
-    let client = Client::to(front);
+fn asking(front: SocketAddr) -> HttpClient {
+    let client = HttpClient::connect(front);
     client.send("GET / HTTP/1.1\r\nHost: shop.example\r\n\r\n");
     client
 }

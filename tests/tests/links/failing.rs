@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tests::e2e::wait;
 
+use super::topology::{Client, LinkTopology, Server, long, mtu};
 use super::traffic::stream;
-use super::world::{Client, Server, World, long, mtu};
 
 const NEAR: Duration = Duration::from_millis(1);
 const KERNEL_GIVES_UP: Duration = Duration::from_secs(3);
@@ -18,8 +18,8 @@ fn time() -> Duration {
 fn a_link_that_is_pulled_leaves_the_stream_to_the_other() {
     for policy in ["round-robin", "failover"] {
         let bundle = format!("policy = \"{policy}\"");
-        let Some(mut world) = World::open(&[NEAR, NEAR], &bundle) else { return };
-        let seen = stream(&world, "cubic", time(), || world.lines.plug(1, false).unwrap());
+        let Some(mut world) = LinkTopology::open(&[NEAR, NEAR], &bundle) else { return };
+        let seen = stream(&world, "cubic", time(), || world.lines.set_carrier(1, false).unwrap());
         println!(
             "proof: {policy}: a link is pulled under load: {} ms without a byte, then on, {:.0} Mbit/s",
             seen.gap.as_millis(),
@@ -41,7 +41,7 @@ fn a_link_that_is_pulled_leaves_the_stream_to_the_other() {
             told.contains("link-down: bundle up: eth1 has no carrier; 1 of 2 links live"),
             "{told}"
         );
-        world.lines.plug(1, true).unwrap();
+        world.lines.set_carrier(1, true).unwrap();
         wait::until("both links live again", || world.status(Client).state == "up");
         stream(&world, "cubic", Duration::from_millis(100), || ());
     }
@@ -51,8 +51,9 @@ fn a_link_that_is_pulled_leaves_the_stream_to_the_other() {
 fn a_carrier_that_the_far_end_alone_has_lost_is_told_over_the_other_link() {
     for policy in ["round-robin", "failover"] {
         let bundle = format!("policy = \"{policy}\"");
-        let Some(mut world) = World::open(&[NEAR, NEAR], &bundle) else { return };
-        let seen = stream(&world, "cubic", time(), || world.lines.plug_server(1, false).unwrap());
+        let Some(mut world) = LinkTopology::open(&[NEAR, NEAR], &bundle) else { return };
+        let seen =
+            stream(&world, "cubic", time(), || world.lines.set_server_carrier(1, false).unwrap());
         println!(
             "proof: {policy}: a link is pulled at the receiver's end alone: {} ms without a byte, then on, {:.0} Mbit/s",
             seen.gap.as_millis(),
@@ -67,7 +68,7 @@ fn a_carrier_that_the_far_end_alone_has_lost_is_told_over_the_other_link() {
         );
         assert!(!told.contains("does not answer"), "before its own questions told it: {told}");
         assert_eq!(world.status(Server).links[0].reason, "eth1 has no carrier");
-        world.lines.plug_server(1, true).unwrap();
+        world.lines.set_server_carrier(1, true).unwrap();
         for who in [Client, Server] {
             wait::until("both links live again", || world.status(who).state == "up");
         }
@@ -77,7 +78,7 @@ fn a_carrier_that_the_far_end_alone_has_lost_is_told_over_the_other_link() {
 
 #[test]
 fn an_interface_that_vanishes_is_an_event_and_no_crash() {
-    let Some(mut world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    let Some(mut world) = LinkTopology::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
     world.lines.client.ip("link del eth2\n").unwrap();
     wait::until("the link is dead", || {
         let status = world.status(Client);
@@ -98,23 +99,23 @@ fn an_interface_that_vanishes_is_an_event_and_no_crash() {
 #[test]
 fn links_are_found_by_their_next_hops_and_measured_by_the_doctor() {
     let delays = [NEAR, Duration::from_millis(6)];
-    let Some(mut world) = World::by_hops(&delays, "policy = \"hash\"") else { return };
-    let named = |world: &World| -> Vec<String> {
+    let Some(mut world) = LinkTopology::by_hops(&delays, "policy = \"hash\"") else { return };
+    let named = |world: &LinkTopology| -> Vec<String> {
         world.status(Client).links.into_iter().map(|link| link.interface).collect()
     };
     assert_eq!(named(&world), ["eth1", "eth2"]);
     stream(&world, "cubic", Duration::from_millis(100), || ());
     let doctor = world.verb(Client, &["doctor", "links", "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&doctor.out).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&doctor.stdout).unwrap();
     let measured = &told["measured"][0];
     let links = measured["links"].as_array().unwrap();
     assert!(links.iter().all(|link| link["bits-per-second"].as_u64() > Some(0)), "{told}");
     assert_eq!(measured["policies"].as_array().map(Vec::len), Some(4), "{told}");
     // One link is five milliseconds longer: what takes turns is overtaken.
     assert!(measured["turns"][1].as_u64() > Some(0), "{told}");
-    let text = world.verb(Client, &["doctor", "links"]).out;
+    let text = world.verb(Client, &["doctor", "links"]).stdout;
     assert!(text.contains("round-robin would give one stream"), "{text}");
-    assert!(world.verb(Client, &["doctor", "links", "--passive"]).out.contains("order is kept"));
+    assert!(world.verb(Client, &["doctor", "links", "--passive"]).stdout.contains("order is kept"));
     // An interface that vanishes takes its link along; one by which the next hop is reached again brings it back.
     world.lines.client.ip("link del eth2\n").unwrap();
     wait::until("the link is dead, and why is said", || {
@@ -127,7 +128,7 @@ fn links_are_found_by_their_next_hops_and_measured_by_the_doctor() {
 #[test]
 fn links_that_differ_too_much_keep_flows_together_and_say_so() {
     let far = ", delay = \"900ms\"";
-    let world = World::with_last(&[NEAR, NEAR], "policy = \"round-robin\"", far);
+    let world = LinkTopology::with_last(&[NEAR, NEAR], "policy = \"round-robin\"", far);
     let Some(mut world) = world else { return };
     let why = "its links differ by more than 500 ms, too much to be held: it works as `flowlet`";
     wait::until("it is said", || world.status(Client).reason == why);
@@ -141,7 +142,7 @@ fn links_that_differ_too_much_keep_flows_together_and_say_so() {
 
 #[test]
 fn links_of_different_mtu_are_told_of_and_the_device_takes_the_smallest() {
-    let Some(mut world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    let Some(mut world) = LinkTopology::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
     world.lines.client.ip("link set dev eth2 mtu 1400\n").unwrap();
     wait::until("the device takes what both take", || world.status(Client).mtu == 1_400);
     let most = mtu();
@@ -157,7 +158,7 @@ fn links_of_different_mtu_are_told_of_and_the_device_takes_the_smallest() {
 
 #[test]
 fn a_far_end_that_falls_silent_is_dead_although_there_is_a_carrier() {
-    let Some(world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    let Some(world) = LinkTopology::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
     world.lines.server.ip("addr del 10.41.1.2/24 dev eth1\n").unwrap();
     wait::until("the link is dead", || world.status(Client).links[0].state == "dead");
     let status = world.status(Client);
@@ -171,7 +172,7 @@ fn a_far_end_that_falls_silent_is_dead_although_there_is_a_carrier() {
 fn packets_flow_without_a_daemon_and_a_stop_leaves_no_trace() {
     // The shorter link's packets are held by the daemon: without it they go at once.
     let delays = [NEAR, Duration::from_millis(6)];
-    let Some(mut world) = World::open(&delays, "policy = \"round-robin\"") else { return };
+    let Some(mut world) = LinkTopology::open(&delays, "policy = \"round-robin\"") else { return };
     wait::until("packets are held", || world.status(Client).links[0].held_us > 0);
     world.kill9(Client);
     stream(&world, "cubic", Duration::from_millis(200), || ());
@@ -183,9 +184,9 @@ fn packets_flow_without_a_daemon_and_a_stop_leaves_no_trace() {
     world.start(Client);
     wait::until("it took its bundle over", || world.status(Client).state == "up");
     let doctor = world.verb(Client, &["doctor", "links", "--json", "--passive"]);
-    let rows: serde_json::Value = serde_json::from_str(&doctor.out).unwrap();
+    let rows: serde_json::Value = serde_json::from_str(&doctor.stdout).unwrap();
     assert_eq!((doctor.code, &rows["wrong"]), (0, &serde_json::json!(0)), "{doctor:?}");
-    let shown = world.verb(Client, &["status"]).out;
+    let shown = world.verb(Client, &["status"]).stdout;
     assert!(shown.contains("BUNDLE") && shown.contains("eth2 has a carrier"), "{shown}");
     assert_eq!(world.verb(Client, &["stop"]).code, 0);
     world.ended(Client);
@@ -195,8 +196,8 @@ fn packets_flow_without_a_daemon_and_a_stop_leaves_no_trace() {
 
 #[test]
 fn what_another_program_takes_from_a_bundles_device_is_set_again() {
-    let Some(mut world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
-    let state = |world: &World| {
+    let Some(mut world) = LinkTopology::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    let state = |world: &LinkTopology| {
         let show = ["-4 addr show dev up\n", "-6 addr show dev up\n"];
         let show = show.map(|words| {
             let (family, words) = words.split_at(3);

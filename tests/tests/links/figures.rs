@@ -5,30 +5,30 @@
 use std::time::Duration;
 
 use super::stream::{BOTH, FAR, NAIVE, NEAR, ONE, hows, time};
+use super::topology::{Client, LinkEnd, LinkTopology, Server, mtu};
 use super::traffic::{stream, streams_to};
-use super::world::{Client, Server, Who, World, mtu};
 
 /// One packet in so many is lost: 0.1 %.
 const LOSE_EVERY: u64 = 1_000;
 
 /// A way to use both links.
-struct Case {
+struct LinkCase {
     what: &'static str,
-    to: Who,
+    to: LinkEnd,
     streams: usize,
     lose_every: u64,
 }
 
-const CASES: [Case; 4] = [
-    Case { what: "two streams", to: Server, streams: 2, lose_every: 0 },
-    Case { what: "the other direction", to: Client, streams: 1, lose_every: 0 },
-    Case { what: "0.1 % lost", to: Server, streams: 1, lose_every: LOSE_EVERY },
-    Case { what: "0.1 % lost, two streams", to: Server, streams: 2, lose_every: LOSE_EVERY },
+const CASES: [LinkCase; 4] = [
+    LinkCase { what: "two streams", to: Server, streams: 2, lose_every: 0 },
+    LinkCase { what: "the other direction", to: Client, streams: 1, lose_every: 0 },
+    LinkCase { what: "0.1 % lost", to: Server, streams: 1, lose_every: LOSE_EVERY },
+    LinkCase { what: "0.1 % lost, two streams", to: Server, streams: 2, lose_every: LOSE_EVERY },
 ];
 
 /// The best of two runs: a busy machine makes streams slower, never faster.
-fn best(case: &Case, how: &str, policy: &str) -> Option<f64> {
-    let world = World::lossy(&[NEAR, FAR], case.lose_every, policy)?;
+fn best(case: &LinkCase, how: &str, policy: &str) -> Option<f64> {
+    let world = LinkTopology::lossy(&[NEAR, FAR], case.lose_every, policy)?;
     let runs = (0..2).map(|_| streams_to(case.to, &world, case.streams, how, time()));
     Some(runs.fold(0.0, f64::max))
 }
@@ -57,14 +57,14 @@ fn two_streams_the_other_direction_and_loss() {
 
 #[test]
 fn what_holding_a_packet_costs() {
-    let Some(mut world) = World::open(&[NEAR, FAR], BOTH) else { return };
-    let held = |world: &World| world.status(Client).counts["held"];
+    let Some(mut world) = LinkTopology::open(&[NEAR, FAR], BOTH) else { return };
+    let held = |world: &LinkTopology| world.status(Client).counts["held"];
     tests::e2e::wait::until("packets of the shorter link are held", || {
         world.status(Client).links[0].held_us > 0
     });
     stream(&world, "cubic", Duration::from_millis(200), || ());
     // What takes a link together is held together: frames are what the shorter link carried.
-    let carried = |world: &World| world.bytes()[0] / u64::from(mtu() + 14);
+    let carried = |world: &LinkTopology| world.bytes()[0] / u64::from(mtu() + 14);
     let before = (held(&world), carried(&world), world.used(Client, "holder"));
     let seen = stream(&world, "cubic", time(), || ());
     let (bursts, frames) = (held(&world) - before.0, carried(&world) - before.1);

@@ -2,28 +2,28 @@
 
 use std::time::Duration;
 
-use links::choose::Packet;
-use links::schedule::{Schedule, Turn};
+use links::link_selection::PacketKey;
+use links::schedule::{LinkSchedule, ScheduledLink};
 use model::config::LinkPolicy;
 
+use super::topology::{CLIENT, LinkTopology, SERVER, long, rate};
 use super::traffic::{datagrams, requests};
-use super::world::{CLIENT, SERVER, World, long, rate};
 
 const NEAR: Duration = Duration::from_millis(1);
 
 /// Ports whose flows the hash gives to the first link twelve times of sixteen.
 fn skewed() -> Vec<u16> {
-    let turn = Turn { alive: true, capacity: 0 };
-    let schedule = Schedule::of(LinkPolicy::Hash, &[turn, turn]);
+    let turn = ScheduledLink { alive: true, capacity: 0 };
+    let schedule = LinkSchedule::from_policy(LinkPolicy::Hash, &[turn, turn]);
     let link = |port: &u16| {
-        let packet = Packet {
+        let packet = PacketKey {
             source: CLIENT.into(),
             destination: SERVER.into(),
             protocol: 6,
             ports: (*port, 9_000),
             fragment: None,
         };
-        schedule.pick(packet.flow())
+        schedule.pick(packet.flow_hash())
     };
     let of =
         |wanted, many| (20_000..30_000).filter(move |port| link(port) == Some(wanted)).take(many);
@@ -32,7 +32,7 @@ fn skewed() -> Vec<u16> {
 
 /// Bytes of the busier link for each of the other.
 fn unevenness(policy: &str) -> Option<f64> {
-    let world = World::open(&[NEAR, NEAR], policy)?;
+    let world = LinkTopology::open(&[NEAR, NEAR], policy)?;
     let before = world.bytes();
     let rounds = if long() { 200 } else { 16 };
     requests(&world, &skewed(), 20_000, rounds, Duration::from_millis(50));
@@ -58,7 +58,7 @@ fn flowlets_even_out_what_a_hash_skews() {
 
 #[test]
 fn datagrams_of_all_sizes_arrive_whole() {
-    let Some(world) = World::open(&[NEAR, NEAR], "policy = \"round-robin\"") else { return };
+    let Some(world) = LinkTopology::open(&[NEAR, NEAR], "policy = \"round-robin\"") else { return };
     for size in [64, 1_472, 4_096, 8_984, 10_000, 20_000, 30_000] {
         let mbit = 2.0 * rate() as f64 * if long() { 0.95 } else { 0.5 };
         let count = if long() { 20_000_000 / size } else { 1_000_000 / size };
@@ -68,10 +68,10 @@ fn datagrams_of_all_sizes_arrive_whole() {
             "proof: datagrams of {size} bytes, {:.0} Mbit/s of {}: {} of {count} came, {} overtaken, by {} at most",
             came.mbit,
             2 * rate(),
-            came.all,
+            came.received,
             came.overtaken,
             came.depth
         );
-        assert_eq!(came.all, count as u32, "{size} bytes");
+        assert_eq!(came.received, count as u32, "{size} bytes");
     }
 }

@@ -2,39 +2,39 @@
 
 use std::fmt;
 
-use lab::net::Namespace;
+use lab::net::NetworkNamespace;
 
 /// What was counted: of the sender's host, of the receiver's, of the machine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Kernel {
+pub struct KernelCounters {
     /// Segments that were sent.
     sent: u64,
     /// Segments that were sent again.
-    again: u64,
+    retransmitted: u64,
     /// Of those, segments that had arrived, as the receiver told.
-    needless: u64,
+    spurious: u64,
     /// Segments that came before one that was sent earlier.
-    early: u64,
+    out_of_order: u64,
     /// Time of all processors, and of that the idle part, in the kernel's ticks.
     time: u64,
     idle: u64,
 }
 
-impl Kernel {
+impl KernelCounters {
     /// As it stands.
-    pub fn of(sender: &Namespace, receiver: &Namespace) -> Kernel {
+    pub fn read(sender: &NetworkNamespace, receiver: &NetworkNamespace) -> KernelCounters {
         let read = |file: &str| std::fs::read_to_string(file).unwrap();
         let own = |file: &str| read(&format!("/proc/thread-self/net/{file}"));
-        let (snmp, netstat) = sender.within(|| (own("snmp"), own("netstat"))).unwrap();
-        let there = receiver.within(|| own("netstat")).unwrap();
+        let (snmp, netstat) = sender.run_inside(|| (own("snmp"), own("netstat"))).unwrap();
+        let there = receiver.run_inside(|| own("netstat")).unwrap();
         let all = read("/proc/stat");
         let times = all.lines().next().unwrap().split_whitespace().skip(1).take(8);
         let times: Vec<u64> = times.map(|ticks| ticks.parse().unwrap()).collect();
-        Kernel {
+        KernelCounters {
             sent: named(&snmp, "Tcp:", "OutSegs"),
-            again: named(&snmp, "Tcp:", "RetransSegs"),
-            needless: named(&netstat, "TcpExt:", "TCPDSACKRecvSegs"),
-            early: named(&there, "TcpExt:", "TCPOFOQueue"),
+            retransmitted: named(&snmp, "Tcp:", "RetransSegs"),
+            spurious: named(&netstat, "TcpExt:", "TCPDSACKRecvSegs"),
+            out_of_order: named(&there, "TcpExt:", "TCPOFOQueue"),
             time: times.iter().sum(),
             // Idle, and idle while disks work.
             idle: times[3] + times[4],
@@ -42,28 +42,28 @@ impl Kernel {
     }
 
     /// What came since.
-    pub fn since(self, before: Kernel) -> Kernel {
-        Kernel {
+    pub fn since(self, before: KernelCounters) -> KernelCounters {
+        KernelCounters {
             sent: self.sent - before.sent,
-            again: self.again - before.again,
-            needless: self.needless - before.needless,
-            early: self.early - before.early,
+            retransmitted: self.retransmitted - before.retransmitted,
+            spurious: self.spurious - before.spurious,
+            out_of_order: self.out_of_order - before.out_of_order,
             time: self.time - before.time,
             idle: self.idle - before.idle,
         }
     }
 }
 
-impl fmt::Display for Kernel {
+impl fmt::Display for KernelCounters {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |of: u64, all: u64| of as f64 * 100.0 / all.max(1) as f64;
         write!(
             out,
             "{:.0} % came early, {} of {} sent again, {} of them needlessly, processors {:.0} % idle",
-            part(self.early, self.sent),
-            self.again,
+            part(self.out_of_order, self.sent),
+            self.retransmitted,
             self.sent,
-            self.needless,
+            self.spurious,
             part(self.idle, self.time)
         )
     }

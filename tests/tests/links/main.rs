@@ -19,5 +19,5 @@ mod flows;
 mod kernel;
 mod pins;
 mod stream;
+mod topology;
 mod traffic;
-mod world;

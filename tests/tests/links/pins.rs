@@ -5,17 +5,17 @@ use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use lab::net::find;
-use tests::e2e::process::Process;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::wait;
 
+use super::topology::{Client, LinkTopology, Server};
 use super::traffic::stream;
-use super::world::{Client, Server, World};
 
 const NEAR: Duration = Duration::from_millis(1);
 
 #[test]
 fn a_daemon_of_another_namespace_is_refused_another_ones_pins_and_the_first_loses_nothing() {
-    let Some(mut world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    let Some(mut world) = LinkTopology::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
     let pid = world.pid(Client);
 
     let text = world.with_pins_of_client(Server);
@@ -28,7 +28,7 @@ fn a_daemon_of_another_namespace_is_refused_another_ones_pins_and_the_first_lose
             assert!(said.contains(part), "no `{part}` in {said}");
         }
     };
-    names(&applied.err);
+    names(&applied.stderr);
     assert_eq!(world.status(Server).state, "up", "nothing has changed");
 
     world.stop(Server);
@@ -46,7 +46,7 @@ fn a_daemon_of_another_namespace_is_refused_another_ones_pins_and_the_first_lose
 
 #[test]
 fn a_daemon_without_planes_leaves_alone_what_another_one_pinned() {
-    let Some(mut world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    let Some(mut world) = LinkTopology::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
     let pins = world.pins(Client);
     world.stop(Server);
     let others = ["plane", "plane-uplinks"].map(|name| pins.join(name));
@@ -64,7 +64,7 @@ fn a_daemon_without_planes_leaves_alone_what_another_one_pinned() {
 }
 
 /// An orderly stop removes what is the daemon's own, and no more.
-fn stop_and_compare(world: &mut World) {
+fn stop_and_compare(world: &mut LinkTopology) {
     let pins = world.pins(Client);
     let stopped = world.verb(Server, &["stop"]);
     assert_eq!(stopped.code, 0, "{stopped:?}");
@@ -76,7 +76,7 @@ fn stop_and_compare(world: &mut World) {
 
 #[test]
 fn pins_that_go_with_the_process_are_warned_of() {
-    let Some(mut world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    let Some(mut world) = LinkTopology::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
     world.stop(Client);
     let text = world.text(Client);
     let place = world.write(Client, "alone.toml", &text);
@@ -86,7 +86,7 @@ fn pins_that_go_with_the_process_are_warned_of() {
     let mut command = world.namespace(Client).command(find("unshare"));
     command.args(["-m", "sh", "-c", script, "sh"]).arg(&pins);
     command.arg(tests::e2e::balancer::program()).args(["run", "-c"]).arg(place);
-    world.put(Client, Process::start(command));
+    world.put(Client, ChildProcess::start(command));
     wait::until("it says so", || world.told(Client).contains("warning pins-not-lasting: "));
     let told = world.told(Client);
     let wanted = "when this process dies, bundles carry nothing until it starts again";
@@ -94,9 +94,9 @@ fn pins_that_go_with_the_process_are_warned_of() {
     assert!(told.contains("mount namespace alone"), "{told}");
     let status = world.verb(Client, &["status"]);
     assert!(
-        status.out.contains(wanted) || status.out.contains("bundles carry nothing"),
+        status.stdout.contains(wanted) || status.stdout.contains("bundles carry nothing"),
         "{status:?}"
     );
     let doctor = world.verb(Client, &["doctor", "links", "--passive", "--json"]);
-    assert!(doctor.out.contains(wanted), "{doctor:?}");
+    assert!(doctor.stdout.contains(wanted), "{doctor:?}");
 }

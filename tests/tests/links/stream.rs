@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lab::net::find;
 
-use super::traffic::{Seen, stream, stream_six};
-use super::world::{Client, World, long, mtu, rate};
+use super::topology::{Client, LinkTopology, long, mtu, rate};
+use super::traffic::{StreamFigures, stream, stream_six};
 
 /// Both links, one way.
 pub const NEAR: Duration = Duration::from_millis(2);
@@ -23,8 +23,8 @@ pub fn time() -> Duration {
 }
 
 /// The best of several runs: a busy machine makes streams slower, never faster.
-fn best(delays: &[Duration], bundle: &str, how: &str) -> Option<Seen> {
-    let world = World::open(delays, bundle)?;
+fn best(delays: &[Duration], bundle: &str, how: &str) -> Option<StreamFigures> {
+    let world = LinkTopology::open(delays, bundle)?;
     let all = (0..2).map(|_| stream(&world, how, time(), || ()));
     let best = all.max_by(|a, b| a.mbit.total_cmp(&b.mbit)).unwrap();
     let status = world.status(Client);
@@ -40,14 +40,14 @@ pub fn hows() -> &'static [&'static str] {
 }
 
 /// What was seen, beside what one link gave.
-fn told(what: &str, seen: &Seen, one: &Seen) -> f64 {
+fn told(what: &str, seen: &StreamFigures, one: &StreamFigures) -> f64 {
     let times = seen.mbit / one.mbit;
     println!("proof:   {what}: {:.0} Mbit/s, {times:.2} times; {}", seen.mbit, seen.kernel);
     times
 }
 
 /// What choosing for each packet gives, which processors limit: recorded by the long run.
-fn each(delays: &[Duration], how: &str, one: &Seen) {
+fn each(delays: &[Duration], how: &str, one: &StreamFigures) {
     if let Some(seen) = long().then(|| best(delays, EACH, how)).flatten() {
         told("packet by packet", &seen, one);
     }
@@ -85,7 +85,7 @@ fn a_longer_link_ruins_a_naive_stream_and_not_one_that_is_equalised() {
 
 #[test]
 fn one_stream_of_ipv6_takes_both_links_too() {
-    let Some(world) = World::open(&[NEAR, NEAR], BOTH) else { return };
+    let Some(world) = LinkTopology::open(&[NEAR, NEAR], BOTH) else { return };
     for how in hows() {
         let four = stream(&world, how, time(), || ());
         let six = stream_six(&world, how, time());
@@ -100,7 +100,7 @@ fn one_stream_of_ipv6_takes_both_links_too() {
 
 #[test]
 fn how_much_longer_a_link_is_was_measured_and_is_held() {
-    let Some(world) = World::open(&[NEAR, FAR], BOTH) else { return };
+    let Some(world) = LinkTopology::open(&[NEAR, FAR], BOTH) else { return };
     let mut show = world.namespace(Client).command(find("ip"));
     let shown = show.args(["-d", "link", "show", "dev", "up"]).output().unwrap().stdout;
     let shown = String::from_utf8(shown).unwrap();

@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_tcp_congestion;
 
-use super::kernel::Kernel;
-use super::world::{CLIENT, SERVER, SERVER6, Server, Who, World, long, mtu};
+use super::kernel::KernelCounters;
+use super::topology::{CLIENT, LinkEnd, LinkTopology, SERVER, SERVER6, Server, long, mtu};
 
 /// What the receiver of a stream saw.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct StreamFigures {
     /// Payload bits a second, after it had got under way.
     pub mbit: f64,
     /// The longest time without a byte.
     pub gap: Duration,
     /// What the kernels counted meanwhile.
-    pub kernel: Kernel,
+    pub kernel: KernelCounters,
 }
 
 /// A stream sends for so long before it is measured: until it has found what fast lines carry.
@@ -35,17 +35,28 @@ fn least() -> Duration {
 const CHUNK: usize = 64 << 10;
 
 /// One stream from the client to the server for so long; `during` runs beside it once it is under way.
-pub fn stream(world: &World, how: &str, time: Duration, during: impl FnOnce()) -> Seen {
+pub fn stream(
+    world: &LinkTopology,
+    how: &str,
+    time: Duration,
+    during: impl FnOnce(),
+) -> StreamFigures {
     stream_to(Server, world, how, time, during)
 }
 
 /// The same over IPv6.
-pub fn stream_six(world: &World, how: &str, time: Duration) -> Seen {
+pub fn stream_six(world: &LinkTopology, how: &str, time: Duration) -> StreamFigures {
     stream_at(Server, SERVER6.into(), world, how, time, || ())
 }
 
 /// As many streams at the same time, to one of the hosts: what they got together.
-pub fn streams_to(who: Who, world: &World, many: usize, how: &str, time: Duration) -> f64 {
+pub fn streams_to(
+    who: LinkEnd,
+    world: &LinkTopology,
+    many: usize,
+    how: &str,
+    time: Duration,
+) -> f64 {
     std::thread::scope(|scope| {
         let run = || stream_to(who, world, how, time, || ()).mbit;
         let all: Vec<_> = (0..many).map(|_| scope.spawn(run)).collect();
@@ -54,27 +65,33 @@ pub fn streams_to(who: Who, world: &World, many: usize, how: &str, time: Duratio
 }
 
 /// One stream to a host.
-fn stream_to(who: Who, world: &World, how: &str, time: Duration, during: impl FnOnce()) -> Seen {
+fn stream_to(
+    who: LinkEnd,
+    world: &LinkTopology,
+    how: &str,
+    time: Duration,
+    during: impl FnOnce(),
+) -> StreamFigures {
     let address = if who == Server { SERVER } else { CLIENT };
     stream_at(who, address.into(), world, how, time, during)
 }
 
 /// One stream to an address of a host.
 fn stream_at(
-    who: Who,
+    who: LinkEnd,
     address: IpAddr,
-    world: &World,
+    world: &LinkTopology,
     how: &str,
     time: Duration,
     during: impl FnOnce(),
-) -> Seen {
+) -> StreamFigures {
     let (near, far) = match who {
         Server => (&world.lines.client, &world.lines.server),
-        Who::Client => (&world.lines.server, &world.lines.client),
+        LinkEnd::Client => (&world.lines.server, &world.lines.client),
     };
-    let listener = far.within(|| TcpListener::bind((address, 0)).unwrap()).unwrap();
+    let listener = far.run_inside(|| TcpListener::bind((address, 0)).unwrap()).unwrap();
     let to = listener.local_addr().unwrap();
-    let sender = near.within(|| TcpStream::connect(to).unwrap()).unwrap();
+    let sender = near.run_inside(|| TcpStream::connect(to).unwrap()).unwrap();
     set_tcp_congestion(&sender, how).unwrap();
     let (mut receiver, _) = listener.accept().unwrap();
     let over = AtomicBool::new(false);
@@ -83,11 +100,11 @@ fn stream_at(
         let received = scope.spawn(move || receive(&mut receiver, time, &under_way));
         scope.spawn(|| send(&sender, &over));
         is_under_way.recv().unwrap();
-        let before = Kernel::of(near, far);
+        let before = KernelCounters::read(near, far);
         during();
         let (mbit, gap) = received.join().unwrap();
         over.store(true, Ordering::Relaxed);
-        Seen { mbit, gap, kernel: Kernel::of(near, far).since(before) }
+        StreamFigures { mbit, gap, kernel: KernelCounters::read(near, far).since(before) }
     })
 }
 
@@ -135,14 +152,14 @@ fn receive(
 }
 
 /// Requests of many connections, each answered before the next, with pauses between; from these ports of the client.
-pub fn requests(world: &World, ports: &[u16], bytes: usize, rounds: usize, pause: Duration) {
+pub fn requests(world: &LinkTopology, ports: &[u16], bytes: usize, rounds: usize, pause: Duration) {
     let server = IpAddr::from(SERVER);
     let to = SocketAddr::new(server, 9_000);
-    let listener = world.lines.server.within(|| TcpListener::bind(to).unwrap()).unwrap();
+    let listener = world.lines.server.run_inside(|| TcpListener::bind(to).unwrap()).unwrap();
     std::thread::scope(|scope| {
         for port in ports {
             let listener = &listener;
-            let client = world.lines.client.within(|| connect(*port, to)).unwrap();
+            let client = world.lines.client.run_inside(|| connect(*port, to)).unwrap();
             let (answering, _) = listener.accept().unwrap();
             scope.spawn(move || answer(answering, bytes));
             scope.spawn(move || ask(client, bytes, rounds, pause));
@@ -179,8 +196,8 @@ fn ask(mut stream: TcpStream, bytes: usize, rounds: usize, pause: Duration) {
 
 /// What came of datagrams.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Came {
-    pub all: u32,
+pub struct DatagramArrivals {
+    pub received: u32,
     /// After one that was sent later.
     pub overtaken: u32,
     /// The most by which one was late: numbers between it and the highest that came before it.
@@ -190,11 +207,11 @@ pub struct Came {
 }
 
 /// Datagrams of a size one after the other, as many as fit below a rate.
-pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> Came {
+pub fn datagrams(world: &LinkTopology, size: usize, count: u32, mbit: f64) -> DatagramArrivals {
     let [server, client] = [SERVER, CLIENT].map(IpAddr::from);
-    let receiver = world.lines.server.within(|| UdpSocket::bind((server, 0)).unwrap()).unwrap();
+    let receiver = world.lines.server.run_inside(|| UdpSocket::bind((server, 0)).unwrap()).unwrap();
     let to = receiver.local_addr().unwrap();
-    let sender = world.lines.client.within(|| UdpSocket::bind((client, 0)).unwrap()).unwrap();
+    let sender = world.lines.client.run_inside(|| UdpSocket::bind((client, 0)).unwrap()).unwrap();
     rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, 4 << 20).unwrap();
     receiver.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     // Each fragment has headers of its own.
@@ -215,9 +232,9 @@ pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> Came {
                 sender.send_to(&bytes, to).unwrap();
             }
         });
-        let (mut came, mut highest) = (Came::default(), 0);
+        let (mut came, mut highest) = (DatagramArrivals::default(), 0);
         let mut buffer = vec![0; 65_536];
-        while came.all < count {
+        while came.received < count {
             let bytes = match receiver.recv(&mut buffer) {
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -225,12 +242,12 @@ pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> Came {
             };
             assert_eq!(bytes, size);
             let number = u32::from_be_bytes(buffer[..4].try_into().unwrap());
-            came.all += 1;
+            came.received += 1;
             came.overtaken += u32::from(number < highest);
             came.depth = came.depth.max(highest.saturating_sub(number));
             highest = highest.max(number);
             came.mbit =
-                f64::from(came.all) * wire as f64 * 8.0 / 1e6 / begun.elapsed().as_secs_f64();
+                f64::from(came.received) * wire as f64 * 8.0 / 1e6 / begun.elapsed().as_secs_f64();
         }
         came
     })

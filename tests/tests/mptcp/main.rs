@@ -13,7 +13,7 @@
 )]
 
 mod stream;
-mod world;
+mod topology;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -22,8 +22,8 @@ use std::time::Duration;
 use tests::e2e::balancer::is_long;
 use tests::e2e::wait;
 
-use stream::{Kind, rate};
-use world::World;
+use stream::{ClientTransport, rate};
+use topology::MptcpTopology;
 
 const NEAR: Duration = Duration::from_millis(1);
 /// 17 ms more of a round trip.
@@ -32,10 +32,10 @@ const FAR: Duration = Duration::from_micros(9_500);
 #[test]
 fn one_stream_takes_both_lines_however_long_they_are() {
     for (name, delays) in [("equal", [NEAR, NEAR]), ("+17 ms", [NEAR, FAR])] {
-        let Some(world) = World::open(&delays) else { return };
-        let one = rate(&world, Kind::Plain, || ());
+        let Some(world) = MptcpTopology::open(&delays) else { return };
+        let one = rate(&world, ClientTransport::Plain, || ());
         let mut subflows = 0;
-        let both = rate(&world, Kind::Multipath, || {
+        let both = rate(&world, ClientTransport::Multipath, || {
             let shown = world.server().connections;
             subflows = shown.iter().map(|one| one.subflows.len()).max().unwrap_or_default();
             assert!(shown.iter().all(|one| one.received > 0), "{shown:?}");
@@ -52,30 +52,30 @@ fn one_stream_takes_both_lines_however_long_they_are() {
 
 #[test]
 fn requests_are_taken_by_it_and_carried_on_by_it() {
-    let Some(world) = World::open(&[NEAR, NEAR]) else { return };
+    let Some(world) = MptcpTopology::open(&[NEAR, NEAR]) else { return };
     // Whoever asks speaks plain TCP; from the balancer here to the one there it is Multipath TCP, which `http` takes as well.
     let ask = || {
-        let mut stream = TcpStream::connect(SocketAddr::from(world::NEAR)).unwrap();
+        let mut stream = TcpStream::connect(SocketAddr::from(topology::NEAR)).unwrap();
         stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
     };
-    let answer = world.lines.client.within(ask).unwrap();
+    let answer = world.lines.client.run_inside(ask).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     // The connection between them waits for further requests.
     wait::until("it is shown with both its subflows", || {
         let shown = world.server().connections;
-        let at = SocketAddr::from(world::REQUESTS);
+        let at = SocketAddr::from(topology::REQUESTS);
         shown.iter().any(|one| one.local == at && one.subflows.len() == 2)
     });
-    let shown = world.verb(&["status"]).out;
+    let shown = world.verb(&["status"]).stdout;
     assert!(shown.contains("10.41.1.2:8081"), "{shown}");
 }
 
 #[test]
 fn endpoints_stand_as_configured_and_go_with_the_daemon() {
-    let Some(mut world) = World::open(&[NEAR, NEAR]) else { return };
+    let Some(mut world) = MptcpTopology::open(&[NEAR, NEAR]) else { return };
     // Somebody else's is neither taken over nor removed.
     let ours = world.endpoints();
     assert!(ours.contains("10.41.2.2") && ours.contains("signal"), "{ours}");
@@ -84,7 +84,7 @@ fn endpoints_stand_as_configured_and_go_with_the_daemon() {
         let shown = world.server().endpoints;
         shown.iter().filter(|one| one.ours).count() == 1 && shown.len() == 2
     });
-    let shown = world.verb(&["status"]).out;
+    let shown = world.verb(&["status"]).stdout;
     assert!(shown.contains("MPTCP ENDPOINT") && shown.contains("somebody else"), "{shown}");
     world.stop();
     let left = world.endpoints();

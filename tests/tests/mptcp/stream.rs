@@ -9,19 +9,19 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, sock
 use tests::e2e::balancer::is_long;
 use tests::e2e::wait;
 
-use super::world::{SERVICE, World};
+use super::topology::{MptcpTopology, SERVICE};
 
 /// What the client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ClientTransport {
     Plain,
     Multipath,
 }
 
 /// Ends the stream, whatever happens: the threads are waited for.
-struct Ends<'a>(&'a AtomicBool);
+struct StreamGuard<'a>(&'a AtomicBool);
 
-impl Drop for Ends<'_> {
+impl Drop for StreamGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -37,16 +37,16 @@ fn time() -> Duration {
 }
 
 /// Mbit/s of one stream once it is under way; `during` runs then.
-pub fn rate(world: &World, kind: Kind, during: impl FnOnce()) -> f64 {
+pub fn rate(world: &MptcpTopology, kind: ClientTransport, during: impl FnOnce()) -> f64 {
     let to = SocketAddr::new(IpAddr::from(SERVICE.0), SERVICE.1);
-    let protocol = if kind == Kind::Plain { ipproto::TCP } else { ipproto::MPTCP };
+    let protocol = if kind == ClientTransport::Plain { ipproto::TCP } else { ipproto::MPTCP };
     let connected = || {
         let (family, flags) = (AddressFamily::INET, SocketFlags::CLOEXEC);
         let socket = socket_with(family, SocketType::STREAM, flags, Some(protocol)).unwrap();
         connect(&socket, &to).unwrap();
         TcpStream::from(socket)
     };
-    let mut sender = world.lines.client.within(connected).unwrap();
+    let mut sender = world.lines.client.run_inside(connected).unwrap();
     let (mut receiver, _) = world.sink.accept().unwrap();
     let (over, came) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
@@ -65,7 +65,7 @@ pub fn rate(world: &World, kind: Kind, during: impl FnOnce()) -> f64 {
                 came.fetch_add(bytes as u64, Ordering::Relaxed);
             }
         });
-        let _ends = Ends(&over);
+        let _ends = StreamGuard(&over);
         wait::until("the stream is under way", || came.load(Ordering::Relaxed) >= under_way());
         let (began, before) = (Instant::now(), came.load(Ordering::Relaxed));
         wait::until("the time is over", || began.elapsed() >= time());

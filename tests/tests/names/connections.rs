@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tests::e2e::wait;
 
-use super::world::{AT, World, ZONE};
+use super::setup::{AT, NameServerSetup, ZONE};
 
-fn connect(world: &World) -> TcpStream {
-    let stream = world.namespace.within(|| TcpStream::connect(AT)).unwrap().unwrap();
+fn connect(world: &NameServerSetup) -> TcpStream {
+    let stream = world.namespace.run_inside(|| TcpStream::connect(AT)).unwrap().unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream
 }
@@ -33,7 +33,7 @@ fn answer(stream: &mut TcpStream) -> Option<u8> {
 
 #[test]
 fn queries_on_one_connection_are_answered_in_their_turn_in_whatever_pieces() {
-    let Some(world) = World::open(ZONE) else { return };
+    let Some(world) = NameServerSetup::open(ZONE) else { return };
     let mut stream = connect(&world);
     let all: Vec<u8> = (0..200).flat_map(query).collect();
     for piece in all.chunks(777) {
@@ -56,7 +56,10 @@ fn queries_on_one_connection_are_answered_in_their_turn_in_whatever_pieces() {
 
 #[test]
 fn one_client_has_a_quarter_of_the_connections() {
-    let Some(world) = World::open(&ZONE.replace("idle = \"2s\"", "idle = \"60s\"")) else { return };
+    let Some(world) = NameServerSetup::open(&ZONE.replace("idle = \"2s\"", "idle = \"60s\""))
+    else {
+        return;
+    };
     // Those that asked before are gone.
     wait::until("none is open", || metrics(&world).contains("steelyard_names_connections_open 0"));
     let mut held: Vec<TcpStream> = (0..2).map(|_| connect(&world)).collect();
@@ -77,7 +80,7 @@ fn one_client_has_a_quarter_of_the_connections() {
     });
 }
 
-fn metrics(world: &World) -> String {
+fn metrics(world: &NameServerSetup) -> String {
     let socket = world.balancer.dir().join("sock");
     let mut command = std::process::Command::new(tests::e2e::tools::program("curl"));
     command.args(["-sS", "--max-time", "20", "--unix-socket"]).arg(socket);

@@ -10,8 +10,8 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
-mod asked;
 mod connections;
-mod follows;
+mod health;
+mod queries;
 mod reload;
-mod world;
+mod setup;

@@ -3,7 +3,7 @@
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::world::{AT, World, ZONE, setup};
+use super::setup::{AT, NameServerSetup, ZONE, setup};
 
 /// Queries that are under way at a time.
 const WINDOW: usize = 32;
@@ -45,7 +45,7 @@ fn load(socket: &UdpSocket, stop: &AtomicBool, answered: &AtomicU64) -> (u64, u6
 #[test]
 fn under_load_nothing_is_lost_while_the_configuration_changes() {
     let zone = ZONE.replace("[names]\n", "[names]\nrate = \"off\"\n");
-    let Some(mut world) = World::open(&zone) else { return };
+    let Some(mut world) = NameServerSetup::open(&zone) else { return };
     let socket = world.socket();
     let (stop, answered) = (AtomicBool::new(false), AtomicU64::new(0));
     let (asked, good) = std::thread::scope(|scope| {

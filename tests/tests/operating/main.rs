@@ -9,17 +9,17 @@
 )]
 
 mod clock;
-mod collected;
-mod completed;
-mod found;
-mod handed;
+mod completion;
+mod discovery;
+mod draining_clients;
+mod history;
+mod notifications;
 mod orders;
-mod past;
 mod planted;
 mod quiesce;
 mod refused;
 mod services;
-mod staying;
-mod told;
+mod support_archive;
+mod telemetry;
 mod top;
 mod unkept;

@@ -5,46 +5,46 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tests::e2e::place::Place;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 #[test]
 fn a_server_is_added_recorded_over_a_kill_and_taken_back() {
     let origins = [origin("a"), origin("b")];
     let at = addresses(&origins);
-    let place = Place::new(&Setup::http(&at[..1]));
+    let place = CliEnvironment::new(&BalancerConfig::http(&at[..1]));
     let mut process = place.start();
     let added = at[1].to_string();
-    place.done(&["server", "add", "web", &added, "--name", "b"]);
+    place.run_verb_ok(&["server", "add", "web", &added, "--name", "b"]);
     let names = || -> Vec<String> {
         place.status().pools[0].servers.iter().map(|server| server.name.clone()).collect()
     };
     assert_eq!(names(), ["a", "b"]);
-    place.done(&["server", "maintain", "web/a", "--until", "1h", "--reason", "new disks"]);
+    place.run_verb_ok(&["server", "maintain", "web/a", "--until", "1h", "--reason", "new disks"]);
     process.signal(Signal::KILL);
-    wait::until("it is gone", || process.ended().is_some());
+    wait::until("it is gone", || process.try_wait().is_some());
     let _again = place.start();
     assert_eq!(names(), ["a", "b"], "kept over the kill");
     let status = place.status();
     assert!(status.pools[0].servers[0].reason.text.contains("new disks"), "{status:?}");
-    let audit = place.verb(&["audit", "--json"]);
+    let audit = place.run_verb(&["audit", "--json"]);
     assert_eq!(audit.code, 0, "{audit:?}");
     for word in ["\"add\"", "web/b", "maintain (new disks)", "uid "] {
-        assert!(audit.out.contains(word), "{word} in {}", audit.out);
+        assert!(audit.stdout.contains(word), "{word} in {}", audit.stdout);
     }
-    place.done(&["undo"]);
-    place.done(&["undo"]);
+    place.run_verb_ok(&["undo"]);
+    place.run_verb_ok(&["undo"]);
     assert_eq!(names(), ["a"]);
-    assert_eq!(place.verb(&["undo"]).code, 1, "nothing is left");
+    assert_eq!(place.run_verb(&["undo"]).code, 1, "nothing is left");
 }
 
 #[test]
 fn a_cut_resets_what_the_server_has() {
     let origins = [origin("a"), origin("b")];
-    let setup = Setup::tcp(&addresses(&origins)[..1]);
-    let place = Place::new(&setup);
+    let setup = BalancerConfig::tcp(&addresses(&origins)[..1]);
+    let place = CliEnvironment::new(&setup);
     let _process = place.start();
     let mut client = TcpStream::connect(setup.fronts()[0]).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -53,7 +53,7 @@ fn a_cut_resets_what_the_server_has() {
     wait::until("the connection is forwarded", || {
         place.status().pools[0].servers[0].in_flight == 1
     });
-    place.done(&["server", "cut", "web/a"]);
+    place.run_verb_ok(&["server", "cut", "web/a"]);
     let error = client.read(&mut [0; 16]).map_err(|error| error.kind());
     assert_eq!(error, Err(std::io::ErrorKind::ConnectionReset));
     let report = place.report();
@@ -64,13 +64,14 @@ fn a_cut_resets_what_the_server_has() {
 #[test]
 fn an_order_is_saved_with_its_comments() {
     let origins = [origin("a"), origin("b")];
-    let place = Place::new(&Setup::http(&addresses(&origins)).pool("retries = 1 # few"));
+    let place =
+        CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)).pool("retries = 1 # few"));
     let _process = place.start();
     let before = std::fs::read_to_string(place.file()).unwrap();
-    place.done(&["server", "drain", "web/a", "--save"]);
+    place.run_verb_ok(&["server", "drain", "web/a", "--save"]);
     let after = std::fs::read_to_string(place.file()).unwrap();
     assert!(after.contains("state = \"drain\"") && after.contains("# few"), "{after}");
     assert_eq!(place.status().generation, 2);
-    place.done(&["undo"]);
+    place.run_verb_ok(&["undo"]);
     assert_eq!(std::fs::read_to_string(place.file()).unwrap(), before);
 }

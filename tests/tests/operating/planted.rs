@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::chown;
 
-use tests::e2e::place::Place;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 use tests::skip::skip;
 
@@ -19,7 +19,7 @@ fn state_that_another_user_planted_is_set_aside_by_name() {
         return skip("only root gives files away");
     }
     let origins = [origin("a")];
-    let place = Place::new(&Setup::http(&addresses(&origins)));
+    let place = CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)));
     let state = place.dir().join("state");
     std::fs::create_dir_all(state.join("generations")).unwrap();
     for file in FILES.map(|name| state.join(name)) {
@@ -29,7 +29,7 @@ fn state_that_another_user_planted_is_set_aside_by_name() {
     let process = place.start();
     for file in FILES.map(|name| state.join(name)) {
         wait::until("it is told of", || {
-            let said = process.said();
+            let said = process.output();
             let mut lines = said.lines().filter(|line| line.contains("state-set-aside"));
             lines.any(|line| {
                 line.contains(file.to_str().unwrap())

@@ -5,19 +5,20 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use model::snapshot::ServerState;
-use tests::e2e::place::Place;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::servers::{echo, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 #[test]
 fn it_keeps_what_it_has_takes_nothing_new_and_drains_at_the_limit() {
     let (kept, other) = (echo("a"), origin("b"));
-    let setup = Setup::tcp(&[kept.address(), other.address()]).pool("balance = \"round-robin\"");
-    let place = Place::new(&setup);
+    let setup =
+        BalancerConfig::tcp(&[kept.address(), other.address()]).pool("balance = \"round-robin\"");
+    let place = CliEnvironment::new(&setup);
     let _process = place.start();
     let a = || place.status().pools[0].servers[0].clone();
-    place.done(&["server", "disable", "web/b"]);
+    place.run_verb_ok(&["server", "disable", "web/b"]);
     let mut client = TcpStream::connect(setup.fronts()[0]).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut says = |word: &[u8; 4]| {
@@ -27,20 +28,20 @@ fn it_keeps_what_it_has_takes_nothing_new_and_drains_at_the_limit() {
         assert_eq!(&back, word);
     };
     says(b"one!");
-    place.done(&["server", "enable", "web/b"]);
-    place.done(&["server", "quiesce", "web/a", "--for", "3s"]);
+    place.run_verb_ok(&["server", "enable", "web/b"]);
+    place.run_verb_ok(&["server", "quiesce", "web/a", "--for", "3s"]);
     assert_eq!(a().state, ServerState::Drain);
     assert!(a().reason.text.contains("takes no new client"), "{:?}", a());
     says(b"two!");
     for _ in 0..6 {
-        let mut client = tests::e2e::client::Client::to(setup.fronts()[0]);
+        let mut client = tests::e2e::client::HttpClient::connect(setup.fronts()[0]);
         assert_eq!(client.get("/").field("x-origin").as_deref(), Some("b"));
     }
     assert_eq!(a().in_flight, 1);
     wait::until("the limit makes it a drain", || a().reason.text.starts_with("drained by"));
     says(b"four");
-    let audit = place.done(&["audit"]).out;
+    let audit = place.run_verb_ok(&["audit"]).stdout;
     assert!(audit.contains("quiesce for 3s") && audit.contains("clock"), "{audit}");
-    place.done(&["server", "enable", "web/a"]);
+    place.run_verb_ok(&["server", "enable", "web/a"]);
     assert_eq!(a().state, ServerState::Up);
 }

@@ -1,12 +1,12 @@
 //! Configurations that cannot be meant: each is refused with where, what was found and what was expected.
 
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
-use tests::e2e::place::said;
+use tests::e2e::cli_environment::run_command;
+use tests::e2e::dir::TestDir;
 
 #[test]
 fn bad_input_is_refused_at_check() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     for (pool, says) in [
         ("judge = { active = 50, new = 40 }", "the judge's proportions make 90, not 100"),
         ("judge = { active = 60, new = 60 }", "the judge's proportions make 120, not 100"),
@@ -24,8 +24,8 @@ fn bad_input_is_refused_at_check() {
         let file = dir.write("steelyard.toml", text);
         let mut command = std::process::Command::new(program());
         command.arg("check").arg("-c").arg(&file);
-        let said = said(command);
-        let all = format!("{}{}", said.out, said.err);
+        let said = run_command(command);
+        let all = format!("{}{}", said.stdout, said.stderr);
         assert_ne!(said.code, 0, "{pool}: {all}");
         assert!(all.contains(says) && all.contains("steelyard.toml"), "{pool}: {all}");
     }

@@ -6,16 +6,16 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tests::e2e::client::Client;
-use tests::e2e::dir::Dir;
-use tests::e2e::place::Place;
-use tests::e2e::process::Process;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
+use tests::e2e::client::HttpClient;
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
 
-fn names(place: &Place) -> Vec<String> {
+fn names(place: &CliEnvironment) -> Vec<String> {
     let servers = &place.status().pools[0].servers;
     let mut all: Vec<String> = servers.iter().map(|server| server.address.clone()).collect();
     all.sort();
@@ -36,7 +36,7 @@ fn zone(serial: u32, services: &[(u16, u16, u16)]) -> String {
 fn services_of_bind9_bring_ports_and_weights_and_their_loss_takes_none() {
     let origins = [origin("a"), origin("b"), origin("c")];
     let ports: Vec<u16> = addresses(&origins).iter().map(SocketAddr::port).collect();
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let at = dir.path().display();
     dir.write("zone", zone(1, &[(10, 30, ports[0]), (10, 10, ports[1]), (20, 9, ports[2])]));
@@ -50,13 +50,13 @@ fn services_of_bind9_bring_ports_and_weights_and_their_loss_takes_none() {
     );
     let mut command = Command::new(program("named"));
     command.args(["-g", "-n", "1", "-c"]).arg(dir.join("named.conf"));
-    let mut named = Process::start(command);
+    let mut named = ChildProcess::start(command);
     let from = format!(
         "balance = \"round-robin\"\nservers-from = {{ dns = \"_http._tcp.shop.example\", type = \"srv\", \
          resolver = \"127.0.0.1:{port}\" }}"
     );
-    let setup = Setup::http(&[]).pool(&from);
-    let place = Place::new(&setup);
+    let setup = BalancerConfig::http(&[]).pool(&from);
+    let place = CliEnvironment::new(&setup);
     let _process = place.start();
     let listed = |ports: &[u16]| {
         let mut all: Vec<String> = ports.iter().map(|port| format!("localhost:{port}")).collect();
@@ -66,7 +66,7 @@ fn services_of_bind9_bring_ports_and_weights_and_their_loss_takes_none() {
     wait::until("the first priority alone", || names(&place) == listed(&ports[..2]));
     let up = || place.status().pools[0].servers.iter().all(|server| server.state.name() == "up");
     wait::until("their name is resolved", up);
-    let mut client = Client::to(setup.fronts()[0]);
+    let mut client = HttpClient::connect(setup.fronts()[0]);
     let a = (0..80).filter(|_| client.get("/").field("x-origin").as_deref() == Some("a")).count();
     // A worker takes the new schedule up between two of its events: it may be within these answers.
     assert!((59..=61).contains(&a), "three of four by weight are {a} of 80");
@@ -79,7 +79,7 @@ fn services_of_bind9_bring_ports_and_weights_and_their_loss_takes_none() {
         place.status().warnings.iter().any(|text| text.contains("_http._tcp.shop.example"))
     });
     assert_eq!(names(&place), listed(&ports[1..]), "the last good answer stands");
-    assert_eq!(Client::to(setup.fronts()[0]).get("/").status(), 200);
+    assert_eq!(HttpClient::connect(setup.fronts()[0]).get("/").status(), 200);
 }
 
 /// Addresses of a name: as many as one message of DNS can carry over TCP.
@@ -87,7 +87,7 @@ const MANY: u16 = 4_000;
 
 /// Answers two questions over UDP and TCP on one port: "ask over TCP", and the addresses.
 fn large() -> SocketAddr {
-    let (tcp, udp) = wait::some("a port for both", || {
+    let (tcp, udp) = wait::until_some("a port for both", || {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind(tcp.local_addr().unwrap()).ok()?;
         Some((tcp, udp))
@@ -131,10 +131,10 @@ fn of_thousands_of_addresses_the_first_are_taken_and_it_is_told() {
     let resolver = large();
     let from =
         format!("servers-from = {{ dns = \"many.test\", port = 7, resolver = \"{resolver}\" }}");
-    let place = Place::new(&Setup::http(&addresses(&origins)).pool(&from));
+    let place = CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)).pool(&from));
     let _process = place.start();
     wait::until("as many as `max`", || names(&place).len() == 1 + 256);
-    wait::until("it is told", || place.told("source-clamped") == 1);
+    wait::until("it is told", || place.count_events("source-clamped") == 1);
     let events = place.events().events;
     let clamped = events.iter().find(|event| event.what == "source-clamped").unwrap();
     assert!(clamped.text.contains(&format!("{} servers more", MANY - 256)), "{clamped:?}");

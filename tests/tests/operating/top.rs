@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tests::e2e::balancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::load;
-use tests::e2e::place::Place;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::{tools, wait};
 
 /// The first number of the line that begins with this name: its rate.
@@ -24,36 +24,44 @@ fn rate(frame: &str, name: &str) -> f64 {
 #[test]
 fn a_frame_shows_services_servers_and_rates_and_a_dead_daemon_is_said() {
     let origins = [origin("a"), origin("b")];
-    let setup = Setup::http(&addresses(&origins)).quiet();
-    let place = Place::new(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins)).quiet();
+    let place = CliEnvironment::new(&setup);
     let process = place.start();
-    let load = load::start(load::gets(setup.fronts()[0], "/", 4));
-    load::more(&load, 50);
-    let said = place.done(&["top", "--once", "--every", "500ms"]);
+    let load = load::start(load::get_plan(setup.fronts()[0], "/", 4));
+    load::wait_for_answers(&load, 50);
+    let said = place.run_verb_ok(&["top", "--once", "--every", "500ms"]);
     for name in ["shop", "web/a", "web/b"] {
-        assert!(rate(&said.out, name) > 0.0, "{name}: {}", said.out);
+        assert!(rate(&said.stdout, name) > 0.0, "{name}: {}", said.stdout);
     }
-    assert!(said.out.contains("\nnothing has failed since the daemon's start\n"), "{}", said.out);
+    assert!(
+        said.stdout.contains("\nnothing has failed since the daemon's start\n"),
+        "{}",
+        said.stdout
+    );
     // Without a terminal one frame is printed too.
-    let said = place.done(&["top", "--view", "servers", "--every", "500ms"]);
-    assert!(rate(&said.out, "web/a") > 0.0 && !said.out.contains("SERVICE"), "{}", said.out);
+    let said = place.run_verb_ok(&["top", "--view", "servers", "--every", "500ms"]);
+    assert!(
+        rate(&said.stdout, "web/a") > 0.0 && !said.stdout.contains("SERVICE"),
+        "{}",
+        said.stdout
+    );
     load::stop(load);
 
     drop(process);
-    let said = place.verb(&["top", "--once"]);
-    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
-    assert!(said.err.starts_with("steelyard: no daemon at "), "{said:?}");
+    let said = place.run_verb(&["top", "--once"]);
+    assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{said:?}");
+    assert!(said.stderr.starts_with("steelyard: no daemon at "), "{said:?}");
 }
 
 /// `steelyard top` on a terminal of its own, made by script(1).
 struct Terminal {
     script: Child,
     keys: ChildStdin,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<TerminalState>>,
 }
 
 /// What was written to it.
-struct Seen {
+struct TerminalState {
     written: String,
     /// What stands on the screen then.
     screen: vt100::Parser,
@@ -63,7 +71,7 @@ struct Seen {
 const SIZE: (u16, u16) = (30, 140);
 
 impl Terminal {
-    fn open(place: &Place) -> Terminal {
+    fn open(place: &CliEnvironment) -> Terminal {
         let top = format!("{} top --every 200ms", balancer::program().display());
         // The settings of the terminal before and after, the number of the process and its exit code.
         let shell = format!(
@@ -82,7 +90,7 @@ impl Terminal {
         let (mut out, keys) = (script.stdout.take().unwrap(), script.stdin.take().unwrap());
         let [rows, columns] = [SIZE.0, SIZE.1].map(|side| NonZeroU16::new(side).unwrap());
         let screen = vt100::Parser::new(rows, columns, 0);
-        let seen = Arc::new(Mutex::new(Seen { written: String::new(), screen }));
+        let seen = Arc::new(Mutex::new(TerminalState { written: String::new(), screen }));
         let kept = Arc::clone(&seen);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
@@ -120,14 +128,14 @@ impl Terminal {
     }
 
     fn pid(&self) -> Pid {
-        let pid = wait::some("the number of the process", || self.line("pid")?.parse().ok());
+        let pid = wait::until_some("the number of the process", || self.line("pid")?.parse().ok());
         Pid::from_raw(pid).unwrap()
     }
 
     /// It has ended well, and the terminal is as it was.
     fn is_given_back(&mut self) {
         wait::until("the end of the terminal", || self.script.try_wait().unwrap().is_some());
-        let after = wait::some("the settings afterwards", || self.line("after"));
+        let after = wait::until_some("the settings afterwards", || self.line("after"));
         assert_eq!(self.line("code").as_deref(), Some("0"), "{:?}", self.seen());
         assert_eq!(self.line("before"), Some(after), "{:?}", self.seen());
         let seen = self.seen();
@@ -148,7 +156,7 @@ impl Drop for Terminal {
 #[test]
 fn keys_drain_a_server_and_the_screen_outlives_the_daemon() {
     let origins = [origin("a"), origin("b")];
-    let place = Place::new(&Setup::http(&addresses(&origins)));
+    let place = CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)));
     let process = place.start();
     let mut terminal = Terminal::open(&place);
     terminal.sees("[services]");
@@ -156,10 +164,10 @@ fn keys_drain_a_server_and_the_screen_outlives_the_daemon() {
     terminal.press("j", "> web/b");
     terminal.press("d", "drain web/b? y/n");
     terminal.press("n", "web/b is left as it is");
-    assert_eq!(place.told("server-drain"), 0);
+    assert_eq!(place.count_events("server-drain"), 0);
     terminal.press("d", "drain web/b? y/n");
     terminal.press("y", "drain web/b: web/b is drain");
-    wait::until("the drain is told", || place.told("server-drain") == 1);
+    wait::until("the drain is told", || place.count_events("server-drain") == 1);
     terminal.press("\x1b[B\x1b[A", "> web/a");
     terminal.press("//B\r", "only '/B'");
     terminal.press("e", "enable web/b? y/n");
@@ -176,7 +184,7 @@ fn keys_drain_a_server_and_the_screen_outlives_the_daemon() {
 #[test]
 fn the_terminal_is_given_back_on_every_way_out() {
     let origins = [origin("a")];
-    let place = Place::new(&Setup::http(&addresses(&origins)));
+    let place = CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)));
     let _process = place.start();
     for key in ["q", "\x03"] {
         let mut terminal = Terminal::open(&place);
@@ -195,7 +203,7 @@ fn the_terminal_is_given_back_on_every_way_out() {
 #[test]
 fn it_ends_with_its_terminal() {
     let origins = [origin("a")];
-    let place = Place::new(&Setup::http(&addresses(&origins)));
+    let place = CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)));
     let _process = place.start();
     let mut terminal = Terminal::open(&place);
     terminal.sees("[services]");

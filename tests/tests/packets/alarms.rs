@@ -3,17 +3,17 @@
 use std::net::TcpStream;
 use std::time::Duration;
 
-use lab::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol};
-use lab::net::Layout;
-use tests::e2e::place::said;
-use tests::e2e::plane::{Plane, Version, ready};
-use tests::e2e::steady::ended;
+use lab::load::{ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadRun};
+use lab::net::SiteLayout;
+use tests::e2e::cli_environment::run_command;
+use tests::e2e::packet_balancer::{IpVersion, PacketBalancer, ready};
+use tests::e2e::packet_config::PacketConfig;
+use tests::e2e::steady_traffic::stop_load;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
-use tests::e2e::words::Words;
 
 /// A hook that writes of whom it was told, and metrics.
-fn told_to(plane: &Plane) -> String {
+fn told_to(plane: &PacketBalancer) -> String {
     let (hook, heard) = (plane.dir().join("hook"), plane.dir().join("heard"));
     let script =
         format!("#!/bin/sh\necho \"$STEELYARD_EVENT $STEELYARD_SERVICE\" >> {}\n", heard.display());
@@ -27,10 +27,10 @@ fn told_to(plane: &Plane) -> String {
     )
 }
 
-fn scraped(plane: &Plane) -> String {
+fn scraped(plane: &PacketBalancer) -> String {
     let mut curl = plane.site.balancer.command(program("curl"));
     curl.args(["-sS", "--max-time", "20", "http://127.0.0.1:9100/metrics"]);
-    said(curl).out
+    run_command(curl).stdout
 }
 
 #[test]
@@ -39,49 +39,52 @@ fn half_open_connections_raise_the_alarm_once_and_it_is_cleared_once() {
         return;
     }
     let service = "timeout = { embryonic = \"4s\" }\nguard = { half-open = 5 }\n";
-    let words = Words::new("mac", &[0]).service(service);
-    let mut plane = Plane::silent(&Layout { near: 1, ..Layout::default() }, words);
+    let words = PacketConfig::new("mac", &[0]).service(service);
+    let mut plane = PacketBalancer::open_without_daemon(
+        &SiteLayout { local_servers: 1, ..SiteLayout::default() },
+        words,
+    );
     plane.serve();
     plane.start();
     let more = told_to(&plane);
-    plane.change(|words| words.more = more);
-    plane.all_up();
+    plane.change(|words| words.extra_tables = more);
+    plane.wait_until_all_up();
     // The server does not know the service's address: no SYN of a client is answered.
-    plane.site.holds_services(&plane.site.servers[0], false).unwrap();
+    plane.site.assign_service_addresses(&plane.site.servers[0], false).unwrap();
     let flood = || {
-        let at = Version::V4.service();
+        let at = IpVersion::V4.service();
         let ask = move || TcpStream::connect_timeout(&at, Duration::from_millis(1_500)).is_ok();
         let all: Vec<_> = (0..12).map(|_| std::thread::spawn(ask)).collect();
         all.into_iter().any(|one| one.join().unwrap())
     };
-    assert!(!plane.site.client.within(flood).unwrap(), "nobody answers");
-    wait::until("the alarm is told", || plane.events_of("half-open-alarm") == 1);
+    assert!(!plane.site.client.run_inside(flood).unwrap(), "nobody answers");
+    wait::until("the alarm is told", || plane.count_events("half-open-alarm") == 1);
     let alarmed = plane.packets();
     let shop = alarmed.services.iter().find(|one| one.name == "shop4").unwrap();
     assert!(shop.half_open >= 5, "{shop:?}");
     wait::until("it stands in the metrics", || {
         scraped(&plane).contains("steelyard_service_half_open_alarm{service=\"shop4\"} 1")
     });
-    wait::until("it is cleared", || plane.events_of("half-open-clear") == 1);
+    wait::until("it is cleared", || plane.count_events("half-open-clear") == 1);
     assert!(scraped(&plane).contains("steelyard_service_half_open_alarm{service=\"shop4\"} 0"));
     let heard = || std::fs::read_to_string(plane.dir().join("heard")).unwrap_or_default();
     wait::until("the hook was told of both", || heard().lines().count() == 2);
     assert_eq!(heard(), "half-open-alarm shop4\nhalf-open-clear shop4\n");
-    assert_eq!(plane.events_of("half-open-alarm"), 1, "{}", plane.told());
+    assert_eq!(plane.count_events("half-open-alarm"), 1, "{}", plane.daemon_output());
 }
 
 /// Clients that connect again and again, and give up soon.
-fn hasty(plane: &Plane, connections: usize, think: u64) -> Load {
-    let target = Version::V4.service();
-    let get = Protocol::Http(HttpPlan::get("shop.example", "/"));
-    let plan = Plan {
-        persist: Persist::PerRequest,
-        pace: Pace::Closed { connections, think: Duration::from_millis(think) },
+fn hasty(plane: &PacketBalancer, connections: usize, think: u64) -> LoadRun {
+    let target = IpVersion::V4.service();
+    let get = LoadProtocol::Http(HttpPlan::get("shop.example", "/"));
+    let plan = LoadPlan {
+        persist: ConnectionReuse::PerRequest,
+        pace: LoadModel::Closed { connections, think: Duration::from_millis(think) },
         timeout: Duration::from_secs(2),
         grace: wait::DEADLINE,
-        ..Plan::new(target, get, connections)
+        ..LoadPlan::new(target, get, connections)
     };
-    plane.site.client.within(|| Load::start(plan)).unwrap().unwrap_or_else(|e| panic!("{e}"))
+    plane.site.client.run_inside(|| LoadRun::start(plan)).unwrap().unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]
@@ -89,22 +92,22 @@ fn ports_that_run_out_are_told_once_and_free_ones_once() {
     if !ready() {
         return;
     }
-    let words = Words::new("nat", &[0]).packets("flows = 4096\n");
-    let plane = Plane::open(
-        &Layout { near: 1, ..Layout::default() },
+    let words = PacketConfig::new("nat", &[0]).packets("flows = 4096\n");
+    let plane = PacketBalancer::open(
+        &SiteLayout { local_servers: 1, ..SiteLayout::default() },
         words.service("fin-timeout = \"5s\"\n"),
     );
     let load = hasty(&plane, 8, 0);
     // The first is told by what found none, the second by what is in use: of 4,096 entries far fewer than 64,510 ports.
     let alarms = ["no port is free towards 10.10.0.11", "return ports of web4/server0 are in use"];
     for alarm in alarms {
-        wait::until("ports have run out", || plane.told().contains(alarm));
+        wait::until("ports have run out", || plane.daemon_output().contains(alarm));
     }
-    let _ = ended(load);
+    let _ = stop_load(load);
     let packets = plane.packets();
     assert!(packets.outcomes.iter().any(|one| one.name == "no-port"), "{packets:?}");
-    wait::until("ports suffice again", || plane.events_of("alarm-off") == 2);
-    assert_eq!(plane.events_of("alarm-on"), 2, "{}", plane.told());
+    wait::until("ports suffice again", || plane.count_events("alarm-off") == 2);
+    assert_eq!(plane.count_events("alarm-on"), 2, "{}", plane.daemon_output());
 }
 
 #[test]
@@ -114,17 +117,18 @@ fn weights_of_packet_services_follow_their_connections() {
     }
     let judged = "probe = { tcp = true, every = \"300ms\", timeout = \"250ms\" }\n\
                   judge = { active = 100, new = 0, every = \"300ms\" }\n";
-    let words = Words::new("mac", &[0, 1]).pool(judged);
-    let plane = Plane::open(&Layout { near: 2, ..Layout::default() }, words);
+    let words = PacketConfig::new("mac", &[0, 1]).pool(judged);
+    let plane =
+        PacketBalancer::open(&SiteLayout { local_servers: 2, ..SiteLayout::default() }, words);
     let order = |verb: &str| {
-        let said = plane.verb(&["server", verb, "web4/server1"]);
+        let said = plane.run_verb(&["server", verb, "web4/server1"]);
         assert_eq!(said.code, 0, "{said:?}");
     };
     order("drain");
     wait::until("server1 drains", || {
-        plane.curl(Version::V4, 4) == [("server0".to_owned(), 4)].into()
+        plane.curl(IpVersion::V4, 4) == [("server0".to_owned(), 4)].into()
     });
-    let kept = plane.load(Version::V4, Persist::KeepAlive, 24);
+    let kept = plane.load(IpVersion::V4, ConnectionReuse::KeepAlive, 24);
     wait::until("the plane counts them", || {
         let packets = plane.packets();
         let shop = packets.services.iter().find(|one| one.name == "shop4").unwrap();
@@ -138,10 +142,10 @@ fn weights_of_packet_services_follow_their_connections() {
     };
     wait::until("the busy server gets less", || weights()[0] * 2 <= weights()[1]);
     wait::until("new connections follow", || {
-        let answers = plane.curl(Version::V4, 20);
+        let answers = plane.curl(IpVersion::V4, 20);
         let of = |name: &str| answers.get(name).copied().unwrap_or(0);
         of("server0") * 2 <= of("server1")
     });
-    let report = ended(kept);
+    let report = stop_load(kept);
     assert_eq!(report.failed, 0, "{:?}", report.failed_by_cause);
 }

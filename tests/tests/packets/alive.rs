@@ -2,15 +2,15 @@
 //!
 //! `stop` removes every trace, `stop --detach` leaves the plane at work.
 
-use lab::load::{Load, Persist};
-use lab::net::Layout;
+use lab::load::{ConnectionReuse, LoadRun};
+use lab::net::SiteLayout;
 use tests::e2e::balancer::{figure, is_long};
-use tests::e2e::plane::{Plane, Version, ready};
-use tests::e2e::steady::ended;
+use tests::e2e::packet_balancer::{IpVersion, PacketBalancer, ready};
+use tests::e2e::packet_config::PacketConfig;
+use tests::e2e::steady_traffic::stop_load;
 use tests::e2e::wait;
-use tests::e2e::words::Words;
 
-fn goes_on(loads: &[Load]) {
+fn goes_on(loads: &[LoadRun]) {
     let aims: Vec<u64> = loads.iter().map(|load| load.report().answered + 30).collect();
     wait::until("requests answered", || {
         loads.iter().zip(&aims).all(|(load, aim)| load.report().answered >= *aim)
@@ -19,16 +19,17 @@ fn goes_on(loads: &[Load]) {
 
 /// Whatever happens to the daemon, clients notice nothing.
 fn nobody_notices(forward: &'static str) {
-    let layout = Layout { near: 2, ..Layout::default() };
-    let mut plane = Plane::silent(&layout, Words::new(forward, &[0, 1]));
+    let layout = SiteLayout { local_servers: 2, ..SiteLayout::default() };
+    let mut plane =
+        PacketBalancer::open_without_daemon(&layout, PacketConfig::new(forward, &[0, 1]));
     plane.serve();
-    plane.unpack();
+    plane.load_decapsulators();
     plane.start();
-    plane.all_up();
+    plane.wait_until_all_up();
     let loads = [
-        plane.load(Version::V4, Persist::KeepAlive, 8),
-        plane.load(Version::V4, Persist::PerRequest, 2),
-        plane.load(Version::V6, Persist::PerRequest, 2),
+        plane.load(IpVersion::V4, ConnectionReuse::KeepAlive, 8),
+        plane.load(IpVersion::V4, ConnectionReuse::PerRequest, 2),
+        plane.load(IpVersion::V6, ConnectionReuse::PerRequest, 2),
     ];
     goes_on(&loads);
     let rounds = if is_long() { 60 } else { 1 };
@@ -46,18 +47,18 @@ fn nobody_notices(forward: &'static str) {
         assert!(runs_on_the_link(&plane), "the plane is left at work");
         goes_on(&loads);
         plane.start();
-        plane.all_up();
+        plane.wait_until_all_up();
         goes_on(&loads);
         plane.take_over();
         goes_on(&loads);
-        plane.all_up();
+        plane.wait_until_all_up();
         plane.change(|words| words.service = format!("stale-timeout = \"{}s\"\n", 290 - round));
         goes_on(&loads);
     }
     let answered: u64 = loads.iter().map(|load| load.report().answered).sum();
     for load in loads {
-        let report = ended(load);
-        assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.told());
+        let report = stop_load(load);
+        assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.daemon_output());
     }
     figure(format!(
         "{forward}: {} reloads, {rounds} kills, {rounds} detached stops and {rounds} take-overs under load, {answered} \
@@ -69,7 +70,7 @@ fn nobody_notices(forward: &'static str) {
 }
 
 /// No pin, and no program on the link.
-fn no_trace(plane: &Plane) {
+fn no_trace(plane: &PacketBalancer) {
     let left = |dir: &std::path::Path| match std::fs::read_dir(dir) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect::<Vec<_>>(),
         Err(_) => Vec::new(),
@@ -78,7 +79,7 @@ fn no_trace(plane: &Plane) {
     wait::until("no program on the link", || !runs_on_the_link(plane));
 }
 
-fn runs_on_the_link(plane: &Plane) -> bool {
+fn runs_on_the_link(plane: &PacketBalancer) -> bool {
     plane.site.balancer.ip("link show eth0\n").unwrap().contains("xdp")
 }
 
@@ -109,24 +110,26 @@ fn the_daemon_is_ready_when_packets_are_forwarded() {
     if !ready() {
         return;
     }
-    let mut plane =
-        Plane::silent(&Layout { near: 1, ..Layout::default() }, Words::new("mac", &[0]));
+    let mut plane = PacketBalancer::open_without_daemon(
+        &SiteLayout { local_servers: 1, ..SiteLayout::default() },
+        PacketConfig::new("mac", &[0]),
+    );
     plane.serve();
     plane.start();
-    wait::until("ready is told", || plane.told().contains("info ready:"));
+    wait::until("ready is told", || plane.daemon_output().contains("info ready:"));
     let status = plane.status().packets.unwrap();
     assert!(status.broken.is_none(), "{status:?}");
     assert!(status.interfaces.iter().all(|one| one.mode.is_some()), "{status:?}");
     // One SYN and no second one: what was ready answers the first.
-    let connected = plane.site.client.within(|| {
-        let at = tests::e2e::plane::Version::V4.service();
+    let connected = plane.site.client.run_inside(|| {
+        let at = tests::e2e::packet_balancer::IpVersion::V4.service();
         std::net::TcpStream::connect_timeout(&at, std::time::Duration::from_millis(900)).is_ok()
     });
-    assert!(connected.unwrap(), "{}", plane.told());
-    let text = plane.verb(&["status"]);
-    assert!(text.out.contains("PACKETS AT") && text.out.contains("native"), "{text:?}");
+    assert!(connected.unwrap(), "{}", plane.daemon_output());
+    let text = plane.run_verb(&["status"]);
+    assert!(text.stdout.contains("PACKETS AT") && text.stdout.contains("native"), "{text:?}");
     wait::until("the report counts packets", || {
-        let text = plane.verb(&["report"]).out;
+        let text = plane.run_verb(&["report"]).stdout;
         ["PACKETS", "forwarded", "unaccounted", "shop4"].iter().all(|word| text.contains(word))
     });
 }

@@ -2,15 +2,15 @@
 //!
 //! What cannot be had is said with a remedy, and the rest works.
 
-use lab::net::Layout;
-use tests::e2e::place::said;
-use tests::e2e::plane::{Plane, Version, ready};
+use lab::net::SiteLayout;
+use tests::e2e::cli_environment::run_command;
+use tests::e2e::packet_balancer::{IpVersion, PacketBalancer, ready};
+use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
-use tests::e2e::words::Words;
 
-fn near() -> Layout {
-    Layout { near: 2, ..Layout::default() }
+fn near() -> SiteLayout {
+    SiteLayout { local_servers: 2, ..SiteLayout::default() }
 }
 
 /// A proxied service on the same address.
@@ -23,11 +23,16 @@ pool = \"proxied\"
 servers = [\"10.10.0.11:80\"]
 ";
 
-fn proxied_answers(plane: &Plane) {
+fn proxied_answers(plane: &PacketBalancer) {
     let mut curl = plane.site.client.command(program("curl"));
     curl.args(["-sS", "--max-time", "20", "http://198.51.100.10:8080/"]);
-    let answer = said(curl);
-    assert_eq!((answer.code, answer.out.len()), (0, 128), "{answer:?}\n{}", plane.told());
+    let answer = run_command(curl);
+    assert_eq!(
+        (answer.code, answer.stdout.len()),
+        (0, 128),
+        "{answer:?}\n{}",
+        plane.daemon_output()
+    );
 }
 
 #[test]
@@ -35,11 +40,12 @@ fn proxied_services_and_what_is_for_the_host_pass_by() {
     if !ready() {
         return;
     }
-    let plane = Plane::open(&near(), Words::new("mac", &[0, 1]).more(PROXIED));
+    let plane =
+        PacketBalancer::open(&near(), PacketConfig::new("mac", &[0, 1]).with_tables(PROXIED));
     proxied_answers(&plane);
-    assert_eq!(plane.curl(Version::V4, 6).len(), 2);
+    assert_eq!(plane.curl(IpVersion::V4, 6).len(), 2);
     // Whom nobody listens for is refused by this host itself.
-    let refused = plane.site.client.within(|| {
+    let refused = plane.site.client.run_inside(|| {
         let socket = std::net::UdpSocket::bind(("0.0.0.0", 0)).unwrap();
         socket.connect(("198.51.100.10", 9)).unwrap();
         socket.set_read_timeout(Some(wait::DEADLINE)).unwrap();
@@ -50,9 +56,9 @@ fn proxied_services_and_what_is_for_the_host_pass_by() {
 }
 
 /// Waits until the daemon has said this, and sees the rest at work.
-fn is_told_and_the_rest_works(plane: &Plane, words: &[&str]) {
+fn is_told_and_the_rest_works(plane: &PacketBalancer, words: &[&str]) {
     wait::until(&format!("told: {words:?}"), || {
-        let said = format!("{}{:?}", plane.told(), plane.status());
+        let said = format!("{}{:?}", plane.daemon_output(), plane.status());
         words.iter().all(|word| said.contains(word))
     });
     proxied_answers(plane);
@@ -63,9 +69,12 @@ fn a_link_that_is_taken_by_another_program_is_told_with_the_remedy() {
     if !ready() {
         return;
     }
-    let mut plane = Plane::silent(&near(), Words::new("mac", &[0, 1]).more(PROXIED));
+    let mut plane = PacketBalancer::open_without_daemon(
+        &near(),
+        PacketConfig::new("mac", &[0, 1]).with_tables(PROXIED),
+    );
     plane.serve();
-    plane.site.occupy(&plane.site.balancer).unwrap();
+    plane.site.attach_foreign_program(&plane.site.balancer).unwrap();
     plane.start();
     is_told_and_the_rest_works(&plane, &["eth0", "pass"]);
 }
@@ -75,8 +84,8 @@ fn a_link_that_is_missing_is_told() {
     if !ready() {
         return;
     }
-    let words = Words::new("mac", &[0, 1]).links(&["eth7"]).more(PROXIED);
-    let mut plane = Plane::silent(&near(), words);
+    let words = PacketConfig::new("mac", &[0, 1]).links(&["eth7"]).with_tables(PROXIED);
+    let mut plane = PacketBalancer::open_without_daemon(&near(), words);
     plane.serve();
     plane.start();
     is_told_and_the_rest_works(&plane, &["eth7"]);
@@ -88,9 +97,9 @@ fn a_return_address_that_is_not_ours_is_told() {
         return;
     }
     // Beyond those that the balancer has.
-    let mut words = Words::new("nat", &[0, 1]).more(PROXIED);
+    let mut words = PacketConfig::new("nat", &[0, 1]).with_tables(PROXIED);
     words.foreign_return = true;
-    let mut plane = Plane::silent(&near(), words);
+    let mut plane = PacketBalancer::open_without_daemon(&near(), words);
     plane.serve();
     plane.start();
     is_told_and_the_rest_works(&plane, &["10.10.0.77"]);
@@ -101,19 +110,22 @@ fn a_return_address_that_a_socket_is_bound_to_is_told() {
     if !ready() {
         return;
     }
-    let mut plane = Plane::silent(&near(), Words::new("nat", &[0, 1]).more(PROXIED));
+    let mut plane = PacketBalancer::open_without_daemon(
+        &near(),
+        PacketConfig::new("nat", &[0, 1]).with_tables(PROXIED),
+    );
     plane.serve();
-    let back = plane.site.returns()[0].v4;
-    let socket = plane.site.balancer.within(|| std::net::TcpListener::bind((back, 7)).unwrap());
+    let back = plane.site.return_addresses()[0].v4;
+    let socket = plane.site.balancer.run_inside(|| std::net::TcpListener::bind((back, 7)).unwrap());
     plane.start();
     is_told_and_the_rest_works(&plane, &[&back.to_string(), "TCP socket at port 7", "of its own"]);
     // Whoever frees it is served.
     drop(socket);
-    plane.all_up();
+    plane.wait_until_all_up();
     wait::until("it is forwarded", || {
         plane.status().services.iter().all(|one| one.state.name() == "up")
     });
-    assert_eq!(plane.curl(Version::V4, 6).len(), 2);
+    assert_eq!(plane.curl(IpVersion::V4, 6).len(), 2);
 }
 
 #[test]
@@ -121,8 +133,8 @@ fn a_link_whose_driver_has_no_packet_programs_is_told() {
     if !ready() {
         return;
     }
-    let words = Words::new("mac", &[0, 1]).links(&["hollow"]).packets("mode = \"native\"\n");
-    let mut plane = Plane::silent(&near(), words.more(PROXIED));
+    let words = PacketConfig::new("mac", &[0, 1]).links(&["hollow"]).packets("mode = \"native\"\n");
+    let mut plane = PacketBalancer::open_without_daemon(&near(), words.with_tables(PROXIED));
     plane.site.balancer.ip("link add hollow type bridge\nlink set hollow up\n").unwrap();
     plane.serve();
     plane.start();
@@ -134,7 +146,10 @@ fn missing_rights_are_told_by_name() {
     if !ready() {
         return;
     }
-    let mut plane = Plane::silent(&near(), Words::new("mac", &[0, 1]).more(PROXIED));
+    let mut plane = PacketBalancer::open_without_daemon(
+        &near(),
+        PacketConfig::new("mac", &[0, 1]).with_tables(PROXIED),
+    );
     plane.serve();
     let without = ["--bounding-set", "-bpf,-sys_admin,-net_admin", "--inh-caps", "-all"];
     plane.start_by("setpriv", &without);
@@ -142,7 +157,7 @@ fn missing_rights_are_told_by_name() {
         &plane,
         &["CAP_BPF and CAP_NET_ADMIN", "/usr/share/steelyard/systemd"],
     );
-    wait::until("ready is told all the same", || plane.told().contains("info ready:"));
+    wait::until("ready is told all the same", || plane.daemon_output().contains("info ready:"));
 }
 
 #[test]
@@ -150,7 +165,10 @@ fn a_kernel_without_type_information_is_told() {
     if !ready() {
         return;
     }
-    let mut plane = Plane::silent(&near(), Words::new("mac", &[0, 1]).more(PROXIED));
+    let mut plane = PacketBalancer::open_without_daemon(
+        &near(),
+        PacketConfig::new("mac", &[0, 1]).with_tables(PROXIED),
+    );
     plane.serve();
     let hidden = "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"";
     plane.start_by("unshare", &["--mount", "sh", "-c", hidden]);

@@ -2,38 +2,39 @@
 //!
 //! What survives must not fail at all; what cannot survive must be over soon.
 
-use lab::load::{Persist, Report};
-use lab::net::Layout;
+use lab::load::{ConnectionReuse, LoadReport};
+use lab::net::SiteLayout;
 use model::snapshot::ServerState;
-use tests::e2e::plane::{BOTH, Plane, Version, ready};
-use tests::e2e::steady::ended;
+use tests::e2e::packet_balancer::{BOTH, IpVersion, PacketBalancer, ready};
+use tests::e2e::packet_config::PacketConfig;
+use tests::e2e::steady_traffic::stop_load;
 use tests::e2e::wait;
-use tests::e2e::words::Words;
 
-fn opened(forward: &'static str) -> Plane {
-    let layout = Layout { near: 2, ..Layout::default() };
-    let mut plane = Plane::silent(&layout, Words::new(forward, &[0, 1]));
+fn opened(forward: &'static str) -> PacketBalancer {
+    let layout = SiteLayout { local_servers: 2, ..SiteLayout::default() };
+    let mut plane =
+        PacketBalancer::open_without_daemon(&layout, PacketConfig::new(forward, &[0, 1]));
     plane.serve();
-    plane.unpack();
+    plane.load_decapsulators();
     plane.start();
-    plane.all_up();
+    plane.wait_until_all_up();
     plane
 }
 
-fn unharmed(report: &Report, plane: &Plane) {
+fn unharmed(report: &LoadReport, plane: &PacketBalancer) {
     assert!(report.answered > 0, "{report:?}");
-    assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.told());
+    assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.daemon_output());
 }
 
 /// Waits until each kind of load has got so much further.
-fn goes_on(loads: &[&lab::load::Load], by: u64) {
+fn goes_on(loads: &[&lab::load::LoadRun], by: u64) {
     let aims: Vec<u64> = loads.iter().map(|load| load.report().answered + by).collect();
     wait::until("requests answered", || {
         loads.iter().zip(&aims).all(|(load, aim)| load.report().answered >= *aim)
     });
 }
 
-fn a_dead_server_is_left_and_taken_back(plane: &mut Plane) {
+fn a_dead_server_is_left_and_taken_back(plane: &mut PacketBalancer) {
     plane.end(0);
     wait::until("server0 is left", || {
         let pools = plane.status().pools;
@@ -49,55 +50,55 @@ fn a_dead_server_is_left_and_taken_back(plane: &mut Plane) {
         });
     }
     plane.revive(0);
-    plane.all_up();
-    BOTH.into_iter().for_each(|version| plane.both_answer(version));
+    plane.wait_until_all_up();
+    BOTH.into_iter().for_each(|version| plane.wait_for_both_servers(version));
 }
 
-fn flows_of_a_removed_server_drain(plane: &mut Plane) {
-    let kept = plane.load(Version::V4, Persist::KeepAlive, 8);
+fn flows_of_a_removed_server_drain(plane: &mut PacketBalancer) {
+    let kept = plane.load(IpVersion::V4, ConnectionReuse::KeepAlive, 8);
     goes_on(&[&kept], 20);
     plane.change(|words| words.servers = vec![1]);
     wait::until("server1 alone answers new connections", || {
-        plane.curl(Version::V4, 8) == [("server1".to_owned(), 8)].into()
+        plane.curl(IpVersion::V4, 8) == [("server1".to_owned(), 8)].into()
     });
     goes_on(&[&kept], 200);
-    unharmed(&ended(kept), plane);
+    unharmed(&stop_load(kept), plane);
     // The next connection after its return is as good as the first.
     plane.change(|words| words.servers = vec![0, 1]);
-    plane.all_up();
-    plane.both_answer(Version::V4);
+    plane.wait_until_all_up();
+    plane.wait_for_both_servers(IpVersion::V4);
 }
 
 /// A server gets another link address; connections follow.
-fn a_changed_link_address_is_followed(plane: &mut Plane) {
+fn a_changed_link_address_is_followed(plane: &mut PacketBalancer) {
     let loads = [
-        plane.load(Version::V4, Persist::KeepAlive, 4),
-        plane.load(Version::V6, Persist::KeepAlive, 4),
-        plane.load(Version::V4, Persist::PerRequest, 2),
+        plane.load(IpVersion::V4, ConnectionReuse::KeepAlive, 4),
+        plane.load(IpVersion::V6, ConnectionReuse::KeepAlive, 4),
+        plane.load(IpVersion::V4, ConnectionReuse::PerRequest, 2),
     ];
-    let all: Vec<&lab::load::Load> = loads.iter().collect();
+    let all: Vec<&lab::load::LoadRun> = loads.iter().collect();
     goes_on(&all, 20);
     plane.site.servers[0].ip("link set eth0 address 02:00:5e:00:53:01\n").unwrap();
     goes_on(&all, 200);
-    BOTH.into_iter().for_each(|version| plane.both_answer(version));
-    loads.into_iter().for_each(|load| unharmed(&ended(load), plane));
+    BOTH.into_iter().for_each(|version| plane.wait_for_both_servers(version));
+    loads.into_iter().for_each(|load| unharmed(&stop_load(load), plane));
 }
 
 /// The balancer's link and a server's go down and come back.
-fn a_link_may_go_down_and_come_back(plane: &mut Plane) {
+fn a_link_may_go_down_and_come_back(plane: &mut PacketBalancer) {
     for port in ["balancer", "server1"] {
-        let kept = plane.load(Version::V4, Persist::KeepAlive, 4);
+        let kept = plane.load(IpVersion::V4, ConnectionReuse::KeepAlive, 4);
         goes_on(&[&kept], 20);
-        plane.site.plug(port, false).unwrap();
+        plane.site.set_carrier(port, false).unwrap();
         wait::until("the plane knows", || {
             let hops = plane.status().packets.map(|packets| packets.neighbours).unwrap_or_default();
             hops.iter().any(|hop| hop.state != "ok")
         });
-        plane.site.plug(port, true).unwrap();
-        plane.all_up();
+        plane.site.set_carrier(port, true).unwrap();
+        plane.wait_until_all_up();
         goes_on(&[&kept], 100);
-        BOTH.into_iter().for_each(|version| plane.both_answer(version));
-        unharmed(&ended(kept), plane);
+        BOTH.into_iter().for_each(|version| plane.wait_for_both_servers(version));
+        unharmed(&stop_load(kept), plane);
     }
 }
 

@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use lab::net::Layout;
+use lab::net::SiteLayout;
 use tests::e2e::balancer::figure;
-use tests::e2e::place::said;
-use tests::e2e::plane::{Plane, Version, ready};
+use tests::e2e::cli_environment::run_command;
+use tests::e2e::packet_balancer::{IpVersion, PacketBalancer, ready};
+use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::tools::program;
-use tests::e2e::words::Words;
 
 /// Connections whose servers are counted: some rounds of all weights.
 const MANY: usize = 40;
@@ -42,25 +42,25 @@ fn dispatcher(port: &str) -> String {
 }
 
 /// Converts a file, lets the plane's daemon take up what was written, and counts the answers by server.
-fn converted(plane: &Plane, dialect: &str, text: &str) -> BTreeMap<String, usize> {
+fn converted(plane: &PacketBalancer, dialect: &str, text: &str) -> BTreeMap<String, usize> {
     let file = plane.dir().write("original", text);
     if dialect == "keepalived" {
         // What it would not take itself proves nothing.
         let mut original = Command::new(program("keepalived"));
         original.args(["--config-test", "--use-file"]).arg(&file);
-        let taken = said(original);
+        let taken = run_command(original);
         assert_eq!(taken.code, 0, "{taken:?}\n{text}");
     }
-    let said = plane.verb(&["convert", file.to_str().unwrap(), "--from", dialect]);
+    let said = plane.run_verb(&["convert", file.to_str().unwrap(), "--from", dialect]);
     assert_eq!(said.code, 0, "{said:?}\n{text}");
     let ours = std::fs::read_to_string(plane.dir().join("steelyard.toml")).unwrap();
     // Of the plane's own configuration what is said of this machine: where packets are taken, and the control socket.
     let (machine, _) = ours.split_once("[service.").unwrap();
-    let whole = plane.dir().write("converted.toml", format!("{machine}{}", said.out));
-    let applied = plane.verb(&["apply", whole.to_str().unwrap()]);
-    assert_eq!(applied.code, 0, "{applied:?}\n{}", said.out);
-    plane.all_up();
-    let found = plane.curl(Version::V4, MANY);
+    let whole = plane.dir().write("converted.toml", format!("{machine}{}", said.stdout));
+    let applied = plane.run_verb(&["apply", whole.to_str().unwrap()]);
+    assert_eq!(applied.code, 0, "{applied:?}\n{}", said.stdout);
+    plane.wait_until_all_up();
+    let found = plane.curl(IpVersion::V4, MANY);
     figure(format!("convert {dialect}: {MANY} connections, {found:?}"));
     found
 }
@@ -80,8 +80,8 @@ fn what_was_made_of_keepalived_and_of_the_dispatcher_forwards_as_they_say() {
     if !ready() {
         return;
     }
-    let layout = Layout { near: 2, ..Layout::default() };
-    let plane = Plane::open(&layout, Words::new("mac", &[0, 1]));
+    let layout = SiteLayout { local_servers: 2, ..SiteLayout::default() };
+    let plane = PacketBalancer::open(&layout, PacketConfig::new("mac", &[0, 1]));
     by_weight(&converted(&plane, "keepalived", &keepalived("wrr", "DR", "")));
     one_alone(&converted(&plane, "keepalived", &keepalived("sh", "DR", "")));
     one_alone(&converted(&plane, "keepalived", &keepalived("wrr", "DR", "persistence_timeout 50")));
@@ -93,7 +93,7 @@ fn what_was_made_of_keepalived_and_of_the_dispatcher_forwards_as_they_say() {
     // Servers of NAT answer through the director, which therefore need not change the client's address.
     let balancer = plane.site.balancer.host;
     for server in &plane.site.servers {
-        plane.site.holds_services(server, false).unwrap();
+        plane.site.assign_service_addresses(server, false).unwrap();
         server.ip(&format!("route change default via {}\n", balancer.v4)).unwrap();
     }
     by_weight(&converted(&plane, "keepalived", &keepalived("wrr", "NAT", "")));

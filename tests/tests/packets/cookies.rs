@@ -1,47 +1,49 @@
 //! A flood that answers nothing: clients of `nat` are served through it by SYN cookies, whole and both ways.
 
-use lab::net::{Checksums, Layout};
-use tests::e2e::plane::{BOTH, Version, ready};
-use tests::e2e::process::Process;
+use lab::net::{ChecksumMode, SiteLayout};
+use tests::e2e::packet_balancer::{BOTH, IpVersion, ready};
+use tests::e2e::process::ChildProcess;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
 
-use super::world::{Method, World};
+use super::topology::{ForwardMethodCase, PacketTopology};
 
 /// Requests of each version.
 const EACH: usize = 8;
 /// Clients that are nowhere; from four half-open connections on cookies are given.
 const FLOOD: usize = 6;
-const GUARDED: Method =
-    Method { forward: "nat", service: "guard = { half-open = 4, syn-cookies = true }\n" };
+const GUARDED: ForwardMethodCase = ForwardMethodCase {
+    forward: "nat",
+    service: "guard = { half-open = 4, syn-cookies = true }\n",
+};
 
 /// An address that the client has and nobody knows the way to.
-fn nowhere(version: Version) -> &'static str {
+fn nowhere(version: IpVersion) -> &'static str {
     match version {
-        Version::V4 => "198.18.0.9",
-        Version::V6 => "2001:db8:dead::9",
+        IpVersion::V4 => "198.18.0.9",
+        IpVersion::V6 => "2001:db8:dead::9",
     }
 }
 
 /// Clients whose answers are lost; they ask again and again.
-fn flood(world: &World, version: Version) -> Vec<Process> {
+fn flood(world: &PacketTopology, version: IpVersion) -> Vec<ChildProcess> {
     let url = format!("http://{}/", version.service());
     let one = || {
         let mut curl = world.plane.site.client.command(program("curl"));
         curl.args(["-sS", "-g", "--max-time", "120", "--interface"]);
         curl.arg(format!("host!{}", nowhere(version))).arg(&url);
-        Process::start(curl)
+        ChildProcess::start(curl)
     };
     (0..FLOOD).map(|_| one()).collect()
 }
 
-fn count(world: &World, name: &str) -> u64 {
+fn count(world: &PacketTopology, name: &str) -> u64 {
     let outcomes = world.plane.packets().outcomes;
     outcomes.iter().find(|one| one.name == name).map_or(0, |one| one.count.total)
 }
 
-fn served_through_a_flood(layout: &Layout, packets: &str) {
-    let mut world = World::open(layout, packets);
+fn served_through_a_flood(layout: &SiteLayout, packets: &str) {
+    let mut world = PacketTopology::open(layout, packets);
     world.forward_by(GUARDED);
     let site = &world.plane.site;
     let addresses = "addr add 198.18.0.9/32 dev lo\naddr add 2001:db8:dead::9/128 dev lo nodad\n";
@@ -49,7 +51,7 @@ fn served_through_a_flood(layout: &Layout, packets: &str) {
     let lost = "route add blackhole 198.18.0.0/15\nroute add blackhole 2001:db8:dead::/64\n";
     site.router.ip(lost).unwrap();
     for version in BOTH {
-        let name = if version == Version::V4 { "shop4" } else { "shop6" };
+        let name = if version == IpVersion::V4 { "shop4" } else { "shop6" };
         let before = count(&world, "cookie-sent");
         let flood = flood(&world, version);
         wait::until("the service is flooded", || {
@@ -71,14 +73,18 @@ fn served_through_a_flood(layout: &Layout, packets: &str) {
 #[test]
 fn clients_are_served_through_a_flood() {
     if ready() {
-        served_through_a_flood(&Layout { near: 1, ..Layout::default() }, "");
+        served_through_a_flood(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, "");
     }
 }
 
 #[test]
 fn clients_are_served_through_a_flood_where_devices_finish_checksums() {
     if ready() {
-        let layout = Layout { near: 1, checksums: Checksums::Offloaded, ..Layout::default() };
+        let layout = SiteLayout {
+            local_servers: 1,
+            checksums: ChecksumMode::Offloaded,
+            ..SiteLayout::default()
+        };
         served_through_a_flood(&layout, "mode = \"generic\"\n");
     }
 }

@@ -5,18 +5,18 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use lab::net::{Layout, Node, SERVICE_V4, SERVICE_V6, Site};
+use lab::net::{SERVICE_V4, SERVICE_V6, SiteHost, SiteLayout, TestSite};
 use rustix::net::{AddressFamily, Protocol, SendFlags, SocketType, sendto, socket};
 use serde_json::Value;
-use tests::e2e::datagrams::Datagrams;
-use tests::e2e::plane::{BOTH, PORT, Plane, Version, ready};
+use tests::e2e::datagrams::DatagramServer;
+use tests::e2e::packet_balancer::{BOTH, IpVersion, PORT, PacketBalancer, ready};
 use tests::e2e::wait;
 
 /// How long an answer is waited for before the packet is sent again.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrap {
+enum OuterHeader {
     Ipip,
     Gre,
     Gue,
@@ -68,14 +68,14 @@ fn packet(from: SocketAddr, to: SocketAddr, payload: &[u8], ecn: u8) -> Vec<u8> 
 }
 
 /// Sends an inner packet to a server, wrapped; on a thread inside the client.
-fn send(wrap: Wrap, outer: IpAddr, inner: &[u8]) {
+fn send(wrap: OuterHeader, outer: IpAddr, inner: &[u8]) {
     let v4 = inner[0] >> 4 == 4;
     let (proto, head): (u32, &[u8]) = match wrap {
-        Wrap::Ipip => (if v4 { 4 } else { 41 }, &[]),
-        Wrap::Gre if v4 => (47, &[0, 0, 0x08, 0x00]),
-        Wrap::Gre => (47, &[0, 0, 0x86, 0xdd]),
-        Wrap::Gue => (17, &[]),
-        Wrap::GueHeader => (17, if v4 { &[0, 4, 0, 0] } else { &[0, 41, 0, 0] }),
+        OuterHeader::Ipip => (if v4 { 4 } else { 41 }, &[]),
+        OuterHeader::Gre if v4 => (47, &[0, 0, 0x08, 0x00]),
+        OuterHeader::Gre => (47, &[0, 0, 0x86, 0xdd]),
+        OuterHeader::Gue => (17, &[]),
+        OuterHeader::GueHeader => (17, if v4 { &[0, 4, 0, 0] } else { &[0, 41, 0, 0] }),
     };
     let bytes = [head, inner].concat();
     if proto == 17 {
@@ -91,42 +91,47 @@ fn send(wrap: Wrap, outer: IpAddr, inner: &[u8]) {
 }
 
 /// Sends until it is answered; the answer must be the server's.
-fn answered(client: &Node, wrap: Wrap, outer: IpAddr, version: Version) {
+fn answered(client: &SiteHost, wrap: OuterHeader, outer: IpAddr, version: IpVersion) {
     let inside = || {
-        let socket = UdpSocket::bind((version.of(client), 0)).unwrap();
+        let socket = UdpSocket::bind((version.host_address(client), 0)).unwrap();
         let own = socket.local_addr().unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let inner = packet(own, version.service(), b"wrapped", 0);
         let mut got = [0; 64];
-        wait::some(&format!("an answer to {wrap:?} in {outer} of {version:?}"), || {
+        wait::until_some(&format!("an answer to {wrap:?} in {outer} of {version:?}"), || {
             send(wrap, outer, &inner);
             let (length, from) = socket.recv_from(&mut got).ok()?;
             Some((from, got[..length].to_vec()))
         })
     };
-    let (from, answer) = client.within(inside).unwrap();
+    let (from, answer) = client.run_inside(inside).unwrap();
     assert_eq!((from, &answer[..]), (version.service(), &b"server0:wrapped"[..]));
 }
 
-struct Server {
-    site: Site,
+struct DecapServer {
+    site: TestSite,
     pins: lab::net::BpfFs,
-    _datagrams: Datagrams,
+    _datagrams: DatagramServer,
 }
 
-impl Server {
-    fn new() -> Server {
-        let site = Site::open(&Layout { near: 0, far: 1, ..Layout::default() }).unwrap();
+impl DecapServer {
+    fn new() -> DecapServer {
+        let site = TestSite::open(&SiteLayout {
+            local_servers: 0,
+            remote_servers: 1,
+            ..SiteLayout::default()
+        })
+        .unwrap();
         let addresses =
             [SERVICE_V4.into(), SERVICE_V6.into()].map(|ip: IpAddr| SocketAddr::new(ip, PORT));
-        let datagrams = Datagrams::start(&site.servers[0], "server0", &addresses);
-        Server { site, pins: lab::net::BpfFs::mount().unwrap(), _datagrams: datagrams }
+        let datagrams = DatagramServer::start(&site.servers[0], "server0", &addresses);
+        DecapServer { site, pins: lab::net::BpfFs::mount().unwrap(), _datagrams: datagrams }
     }
 
-    fn verb(&self, words: &[&str]) -> tests::e2e::place::Said {
+    fn verb(&self, words: &[&str]) -> tests::e2e::cli_environment::CommandOutput {
         let pins = self.pins.path().join("decap");
         let words = [words, &["--pins", pins.to_str().unwrap()]].concat();
-        Plane::verb_on(&self.site.servers[0], &words)
+        PacketBalancer::run_verb_on(&self.site.servers[0], &words)
     }
 
     fn load(&self, words: &[&str]) {
@@ -136,7 +141,7 @@ impl Server {
 
     fn shown(&self) -> Value {
         let said = self.verb(&["decap", "show", "--json"]);
-        serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {said:?}"))
+        serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"))
     }
 }
 
@@ -145,14 +150,16 @@ fn every_wrap_is_taken_off_in_every_pair_of_versions() {
     if !ready() {
         return;
     }
-    let server = Server::new();
+    let server = DecapServer::new();
     assert_eq!(server.verb(&["decap", "show"]).code, 1, "nothing is loaded");
     server.load(&["--from", "any"]);
     let (node, client) = (&server.site.servers[0], &server.site.client);
     for outer in BOTH {
         for version in BOTH {
-            for wrap in [Wrap::Ipip, Wrap::Gre, Wrap::Gue, Wrap::GueHeader] {
-                answered(client, wrap, outer.of(node), version);
+            for wrap in
+                [OuterHeader::Ipip, OuterHeader::Gre, OuterHeader::Gue, OuterHeader::GueHeader]
+            {
+                answered(client, wrap, outer.host_address(node), version);
             }
         }
     }
@@ -164,7 +171,7 @@ fn every_wrap_is_taken_off_in_every_pair_of_versions() {
     // The doctor finds it.
     let doctor =
         server.verb(&["doctor", "server", "198.51.100.10", "--forward", "tunnel", "--json"]);
-    let findings: Value = serde_json::from_str(&doctor.out).unwrap();
+    let findings: Value = serde_json::from_str(&doctor.stdout).unwrap();
     let of = |check: &str| {
         findings["findings"].as_array().unwrap().iter().find(|f| f["check"] == check).cloned()
     };
@@ -181,12 +188,12 @@ fn foreign_senders_and_broken_packets_are_counted_and_dropped() {
     if !ready() {
         return;
     }
-    let server = Server::new();
+    let server = DecapServer::new();
     server.load(&["--from", "10.10.0.0/24", "--from", "2001:db8:a::/64"]);
     let (node, client) = (&server.site.servers[0], &server.site.client);
-    let outer = Version::V4.of(node);
-    let own = SocketAddr::new(Version::V4.of(client), 4_000);
-    let inner = packet(own, Version::V4.service(), b"wrapped", 0);
+    let outer = IpVersion::V4.host_address(node);
+    let own = SocketAddr::new(IpVersion::V4.host_address(client), 4_000);
+    let inner = packet(own, IpVersion::V4.service(), b"wrapped", 0);
     let counted = |what: &str, at: &[&str], send: &dyn Fn()| {
         let figure =
             || at.iter().fold(server.shown(), |value, key| value[key].clone()).as_u64().unwrap();
@@ -197,32 +204,32 @@ fn foreign_senders_and_broken_packets_are_counted_and_dropped() {
         });
     };
     counted("a foreign sender is counted", &["dropped", "foreign-source"], &|| {
-        client.within(|| send(Wrap::Ipip, outer, &inner)).unwrap();
+        client.run_inside(|| send(OuterHeader::Ipip, outer, &inner)).unwrap();
     });
     server.load(&["--from", "any", "--takes", "ipip,gre"]);
     counted("a packet cut short is counted", &["dropped", "malformed"], &|| {
-        client.within(|| send(Wrap::Ipip, outer, &inner[..12])).unwrap();
+        client.run_inside(|| send(OuterHeader::Ipip, outer, &inner[..12])).unwrap();
     });
     counted("something else than IP is counted", &["dropped", "malformed"], &|| {
         let mut odd = inner.clone();
         odd[0] = 0x65;
         let raw = [&[0, 0, 0x08, 0x00][..], &odd].concat();
-        client.within(|| raw_gre(outer, &raw)).unwrap();
+        client.run_inside(|| raw_gre(outer, &raw)).unwrap();
     });
     counted("a form that is not taken is handed on", &["not-taken"], &|| {
         let raw = [&[0x20, 0, 0x08, 0x00, 0, 0, 0, 7][..], &inner].concat();
-        client.within(|| raw_gre(outer, &raw)).unwrap();
+        client.run_inside(|| raw_gre(outer, &raw)).unwrap();
     });
     counted(
         "congestion that is hidden from the sender is counted",
         &["dropped", "congested"],
         &|| {
-            client.within(|| send_marked(outer, &inner)).unwrap();
+            client.run_inside(|| send_marked(outer, &inner)).unwrap();
         },
     );
     // A kind that is off is nobody's: its packets go to the host, which has no use for them.
-    client.within(|| send(Wrap::Gue, outer, &inner)).unwrap();
-    answered(client, Wrap::Ipip, outer, Version::V4);
+    client.run_inside(|| send(OuterHeader::Gue, outer, &inner)).unwrap();
+    answered(client, OuterHeader::Ipip, outer, IpVersion::V4);
     assert_eq!(server.shown()["unwrapped"]["gue"], 0);
 }
 
@@ -241,23 +248,23 @@ fn a_mark_of_congestion_is_handed_on() {
     if !ready() {
         return;
     }
-    let server = Server::new();
+    let server = DecapServer::new();
     server.load(&["--from", "any"]);
     let (node, client) = (&server.site.servers[0], &server.site.client);
-    let outer = Version::V4.of(node);
+    let outer = IpVersion::V4.host_address(node);
     for version in BOTH {
         for ecn in [1, 2] {
             let inside = || {
-                let socket = UdpSocket::bind((version.of(client), 0)).unwrap();
+                let socket = UdpSocket::bind((version.host_address(client), 0)).unwrap();
                 let own = socket.local_addr().unwrap();
                 let inner = packet(own, version.service(), b"marked", ecn);
                 socket.set_read_timeout(Some(PATIENCE)).unwrap();
-                wait::some("an answer", || {
+                wait::until_some("an answer", || {
                     send_marked(outer, &inner);
                     socket.recv(&mut [0; 64]).ok()
                 })
             };
-            client.within(inside).unwrap();
+            client.run_inside(inside).unwrap();
         }
     }
     assert_eq!(server.shown()["dropped"]["congested"], 0);
@@ -277,17 +284,17 @@ fn what_cannot_be_loaded_is_said() {
     if !ready() {
         return;
     }
-    let server = Server::new();
+    let server = DecapServer::new();
     for (words, says) in [
         (vec![], "--from NETWORK"),
         (vec!["--from", "any", "--from", "10.0.0.0/8"], "do not go together"),
     ] {
         let said = server.verb(&[&["decap", "load", "--interface", "eth0"], &words[..]].concat());
-        assert!(said.code == 2 && said.err.contains(says), "{said:?}");
+        assert!(said.code == 2 && said.stderr.contains(says), "{said:?}");
     }
     let missing = server.verb(&["decap", "load", "--interface", "eth7", "--from", "any"]);
-    assert!(missing.code == 2 && missing.err.contains("eth7"), "{missing:?}");
-    server.site.occupy(&server.site.servers[0]).unwrap();
+    assert!(missing.code == 2 && missing.stderr.contains("eth7"), "{missing:?}");
+    server.site.attach_foreign_program(&server.site.servers[0]).unwrap();
     let taken = server.verb(&["decap", "load", "--interface", "eth0", "--from", "any"]);
-    assert!(taken.code == 2 && taken.err.contains("pass"), "{taken:?}");
+    assert!(taken.code == 2 && taken.stderr.contains("pass"), "{taken:?}");
 }

@@ -1,15 +1,16 @@
 //! `steelyard doctor server`: what it finds is so, and its commands mend it.
 
-use lab::net::{Layout, Namespace, Site, find, said};
+use lab::net::{NetworkNamespace, SiteLayout, TestSite, find, run_command};
 use serde_json::Value;
-use tests::e2e::place::Said;
-use tests::e2e::plane::{Plane, ready};
+use tests::e2e::cli_environment::CommandOutput;
+use tests::e2e::packet_balancer::{PacketBalancer, ready};
 
 const SERVICES: [&str; 2] = ["198.51.100.10", "2001:db8:e::10"];
 
-fn doctor(server: &Namespace, words: &[&str]) -> (i32, Value) {
+fn doctor(server: &NetworkNamespace, words: &[&str]) -> (i32, Value) {
     let all = [&["doctor", "server", "--json"], &SERVICES[..], words].concat();
-    let Said { code, out, err } = Plane::verb_on(server, &all);
+    let CommandOutput { code, stdout: out, stderr: err } =
+        PacketBalancer::run_verb_on(server, &all);
     (code, serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}")))
 }
 
@@ -27,7 +28,7 @@ fn a_server_of_direct_return_is_ready_and_its_commands_mend_it_when_it_is_not() 
     if !ready() {
         return;
     }
-    let site = Site::open(&Layout { near: 1, ..Layout::default() }).unwrap();
+    let site = TestSite::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() }).unwrap();
     let server = &site.servers[0];
     let (code, answer) = doctor(server, &[]);
     assert_eq!((code, &answer["ready"]), (0, &Value::Bool(true)), "{answer:#}");
@@ -38,19 +39,22 @@ fn a_server_of_direct_return_is_ready_and_its_commands_mend_it_when_it_is_not() 
              addr del 2001:db8:e::10/128 dev lo\naddr add 2001:db8:e::10/64 dev eth0 nodad\n")
         .unwrap();
     server
-        .set(&[("net/ipv4/conf/all/arp_ignore", "0"), ("net/ipv4/conf/all/arp_announce", "0")])
+        .write_sysctls(&[
+            ("net/ipv4/conf/all/arp_ignore", "0"),
+            ("net/ipv4/conf/all/arp_announce", "0"),
+        ])
         .unwrap();
     let (code, answer) = doctor(server, &[]);
     assert_eq!(code, 1);
     let (checks, commands) = wrong(&answer);
     let expected = ["extra-route", "service-address", "arp-ignore", "arp-announce"];
     assert_eq!(checks, expected, "{answer:#}");
-    let people = Plane::verb_on(server, &["doctor", "server", SERVICES[0]]);
-    assert!(people.code == 1 && people.out.contains("3 wrong; as root:"), "{people:?}");
+    let people = PacketBalancer::run_verb_on(server, &["doctor", "server", SERVICES[0]]);
+    assert!(people.code == 1 && people.stdout.contains("3 wrong; as root:"), "{people:?}");
 
     for command in &commands {
         let mut shell = server.command(find("sh"));
-        said(shell.args(["-c", command])).unwrap_or_else(|error| panic!("{error}"));
+        run_command(shell.args(["-c", command])).unwrap_or_else(|error| panic!("{error}"));
     }
     let (code, answer) = doctor(server, &[]);
     assert_eq!(code, 0, "{answer:#}");
@@ -61,13 +65,17 @@ fn a_server_of_tunnels_needs_unpacking_and_room() {
     if !ready() {
         return;
     }
-    let site = Site::open(&Layout { near: 1, ..Layout::default() }).unwrap();
+    let site = TestSite::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() }).unwrap();
     let server = &site.servers[0];
     let (code, answer) = doctor(server, &["--forward", "tunnel", "--encapsulation", "gre"]);
     assert_eq!(code, 1);
     assert_eq!(wrong(&answer).0, ["decapsulation", "segment-size", "segment-size"], "{answer:#}");
-    site.segments(server, 1396).unwrap();
+    site.limit_segment_size(server, 1396).unwrap();
     let (_, answer) = doctor(server, &["--forward", "tunnel", "--encapsulation", "gre"]);
     assert_eq!(wrong(&answer).0, ["decapsulation"], "{answer:#}");
-    assert_eq!(Plane::verb_on(server, &["doctor", "server", "shop"]).code, 2, "no address");
+    assert_eq!(
+        PacketBalancer::run_verb_on(server, &["doctor", "server", "shop"]).code,
+        2,
+        "no address"
+    );
 }

@@ -6,4 +6,4 @@
 mod capture;
 mod lived;
 mod planted;
-mod world;
+mod topology;

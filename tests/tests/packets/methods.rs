@@ -5,24 +5,24 @@
 
 use std::net::IpAddr;
 
-use lab::net::{Checksums, Layout};
+use lab::net::{ChecksumMode, SiteLayout};
 use tests::e2e::balancer::is_long;
-use tests::e2e::plane::{BOTH, Plane, Version, ready};
+use tests::e2e::packet_balancer::{BOTH, IpVersion, PacketBalancer, ready};
+use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::wait;
-use tests::e2e::words::Words;
 
-use super::world::{GRE, GUE, IPIP, METHODS, Method, NAT, World};
+use super::topology::{ForwardMethodCase, GRE, GUE, IPIP, METHODS, NAT, PacketTopology};
 
 /// Requests and datagrams of each kind.
 const EACH: usize = 8;
 
 /// Every server answers, whole, and every packet is accounted for.
-fn everything_arrives(world: &World, method: Method) {
+fn everything_arrives(world: &PacketTopology, method: ForwardMethodCase) {
     let plane = &world.plane;
     let largest = usize::try_from(plane.site.layout().mtu).unwrap() - 200;
     for version in BOTH {
         // Nobody but its sender cuts a packet of IPv6, and a narrow link has no room for a tunnel around it.
-        let whole = method.forward == "tunnel" && version == Version::V6;
+        let whole = method.forward == "tunnel" && version == IpVersion::V6;
         let cut = if whole { largest } else { 3 * largest };
         let answers = plane.curl(version, EACH);
         let told = || format!("{method:?} {version:?}: {answers:?}\n{}", world.told());
@@ -44,19 +44,19 @@ fn everything_arrives(world: &World, method: Method) {
 }
 
 /// What servers see of the client is what the method promises.
-fn addresses_are_as_promised(world: &World, method: Method) {
+fn addresses_are_as_promised(world: &PacketTopology, method: ForwardMethodCase) {
     let plane = &world.plane;
     for version in BOTH {
         let expected: IpAddr = match method {
-            NAT => plane.site.returns()[0].like(version.service().ip()),
-            _ => version.of(&plane.site.client),
+            NAT => plane.site.return_addresses()[0].address_like(version.service().ip()),
+            _ => version.host_address(&plane.site.client),
         };
         assert_eq!(world.seen(version), expected, "{method:?}");
     }
 }
 
-fn everywhere(layout: &Layout, packets: &str) {
-    let mut world = World::open(layout, packets);
+fn everywhere(layout: &SiteLayout, packets: &str) {
+    let mut world = PacketTopology::open(layout, packets);
     for method in METHODS {
         world.forward_by(method);
         everything_arrives(&world, method);
@@ -67,14 +67,18 @@ fn everywhere(layout: &Layout, packets: &str) {
 #[test]
 fn every_method_in_the_driver() {
     if ready() {
-        everywhere(&Layout { near: 2, ..Layout::default() }, "");
+        everywhere(&SiteLayout { local_servers: 2, ..SiteLayout::default() }, "");
     }
 }
 
 #[test]
 fn every_method_in_the_generic_hook_with_checksums_left_to_devices() {
     if ready() {
-        let layout = Layout { near: 2, checksums: Checksums::Offloaded, ..Layout::default() };
+        let layout = SiteLayout {
+            local_servers: 2,
+            checksums: ChecksumMode::Offloaded,
+            ..SiteLayout::default()
+        };
         everywhere(&layout, "mode = \"generic\"\n");
     }
 }
@@ -85,18 +89,22 @@ fn every_method_where_drivers_lose_what_programs_send() {
     if !ready() {
         return;
     }
-    let layout = Layout { near: 2, checksums: Checksums::Offloaded, ..Layout::default() };
-    let mut world = World::open(&layout, "");
+    let layout = SiteLayout {
+        local_servers: 2,
+        checksums: ChecksumMode::Offloaded,
+        ..SiteLayout::default()
+    };
+    let mut world = PacketTopology::open(&layout, "");
     for method in METHODS {
         world.forward_by(method);
         everything_arrives(&world, method);
     }
-    let interfaces = |world: &World| world.plane.status().packets.unwrap().interfaces;
+    let interfaces = |world: &PacketTopology| world.plane.status().packets.unwrap().interfaces;
     let told = interfaces(&world);
     assert!(told.iter().all(|one| one.mode.as_deref() == Some("generic")), "{told:?}");
     let why = told[0].problem.clone().unwrap_or_default();
     assert!(why.contains("loses what programs send"), "{told:?}");
-    assert!(world.plane.events_of("packets-interface") >= 1);
+    assert!(world.plane.count_events("packets-interface") >= 1);
     // Whoever insists is told what is lost.
     world.plane.change(|words| words.packets = "mode = \"native\"\n".to_owned());
     wait::until("native is in force and told of", || {
@@ -109,7 +117,7 @@ fn every_method_where_drivers_lose_what_programs_send() {
 }
 
 /// What the driver loses is not counted as forwarded.
-fn lost_packets_are_dropped_by_name(world: &World) {
+fn lost_packets_are_dropped_by_name(world: &PacketTopology) {
     let plane = &world.plane;
     let of = |name: &str| {
         let found = plane.packets().outcomes.into_iter().find(|one| one.name == name);
@@ -118,11 +126,11 @@ fn lost_packets_are_dropped_by_name(world: &World) {
     let send = || {
         let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
         for _ in 0..EACH {
-            socket.send_to(b"lost", Version::V4.service()).unwrap();
+            socket.send_to(b"lost", IpVersion::V4.service()).unwrap();
         }
     };
     let lost = |times: u64| {
-        plane.site.client.within(send).unwrap();
+        plane.site.client.run_inside(send).unwrap();
         wait::until("they are counted", || of("driver-refuses") >= times * EACH as u64);
         world.is_balanced();
     };
@@ -136,14 +144,14 @@ fn lost_packets_are_dropped_by_name(world: &World) {
 #[test]
 fn every_method_on_the_narrowest_links() {
     if ready() {
-        everywhere(&Layout { near: 2, mtu: 1280, ..Layout::default() }, "");
+        everywhere(&SiteLayout { local_servers: 2, mtu: 1280, ..SiteLayout::default() }, "");
     }
 }
 
 #[test]
 fn every_method_on_links_of_jumbo_frames() {
     if ready() {
-        everywhere(&Layout { near: 2, mtu: 9000, ..Layout::default() }, "");
+        everywhere(&SiteLayout { local_servers: 2, mtu: 9000, ..SiteLayout::default() }, "");
     }
 }
 
@@ -153,10 +161,11 @@ fn nat_can_keep_the_clients_address() {
     if !ready() {
         return;
     }
-    let mut world = World::open(&Layout { near: 2, ..Layout::default() }, "");
+    let mut world =
+        PacketTopology::open(&SiteLayout { local_servers: 2, ..SiteLayout::default() }, "");
     let balancer = world.plane.site.balancer.host;
     for server in &world.plane.site.servers {
-        world.plane.site.holds_services(server, false).unwrap();
+        world.plane.site.assign_service_addresses(server, false).unwrap();
         let back = format!(
             "route change default via {}\nroute change ::/0 via {}\n",
             balancer.v4, balancer.v6
@@ -166,12 +175,12 @@ fn nat_can_keep_the_clients_address() {
     world.plane.change(|words| {
         words.forward = "nat";
         words.pool.push_str("source = \"client\"\n");
-        words.more.clear();
+        words.extra_tables.clear();
     });
-    world.plane.all_up();
+    world.plane.wait_until_all_up();
     for version in BOTH {
         assert_eq!(world.plane.curl(version, EACH).len(), 2, "{}", world.told());
-        assert_eq!(world.seen(version), version.of(&world.plane.site.client));
+        assert_eq!(world.seen(version), version.host_address(&world.plane.site.client));
         assert_eq!(world.plane.datagrams(version, EACH, 900).len(), 2);
         world.downloads(version);
     }
@@ -179,11 +188,11 @@ fn nat_can_keep_the_clients_address() {
 }
 
 /// A link of the path is narrower than those of both ends.
-fn narrowed(world: &World, port: &str) {
+fn narrowed(world: &PacketTopology, port: &str) {
     world.plane.site.router.ip(&format!("link set {port} mtu 1300\n")).unwrap();
 }
 
-fn errors(world: &World, name: &str) -> u64 {
+fn errors(world: &PacketTopology, name: &str) -> u64 {
     let packets = world.plane.packets();
     packets.outcomes.iter().find(|one| one.name == name).map_or(0, |one| one.count.total)
 }
@@ -195,7 +204,8 @@ fn too_big_on_the_way_to_a_client_reaches_the_server_of_every_method() {
     }
     for method in METHODS {
         // What hosts have learned of a path is theirs for ten minutes: each method has a network of its own.
-        let mut world = World::open(&Layout { near: 1, ..Layout::default() }, "");
+        let mut world =
+            PacketTopology::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, "");
         world.forward_by(method);
         narrowed(&world, "client");
         BOTH.into_iter().for_each(|version| world.downloads(version));
@@ -209,11 +219,14 @@ fn too_big_on_the_way_to_a_server_reaches_the_client_of_nat() {
     if !ready() {
         return;
     }
-    let mut world = World::open(&Layout { near: 0, far: 1, ..Layout::default() }, "");
+    let mut world = PacketTopology::open(
+        &SiteLayout { local_servers: 0, remote_servers: 1, ..SiteLayout::default() },
+        "",
+    );
     world.forward_by(NAT);
     // The end at the server stays as wide as it was, so that it offers segments which do not fit.
     for server in &world.plane.site.servers {
-        world.plane.site.segments(server, 1_460).unwrap();
+        world.plane.site.limit_segment_size(server, 1_460).unwrap();
     }
     narrowed(&world, "server0");
     for version in BOTH {
@@ -231,7 +244,10 @@ fn too_big_on_the_way_to_a_server_reaches_the_client_of_tunnels() {
     }
     let methods = if is_long() { &[IPIP, GRE, GUE][..] } else { &[GUE] };
     for method in methods {
-        let mut world = World::open(&Layout { near: 0, far: 1, ..Layout::default() }, "");
+        let mut world = PacketTopology::open(
+            &SiteLayout { local_servers: 0, remote_servers: 1, ..SiteLayout::default() },
+            "",
+        );
         world.forward_by(*method);
         // What is left inside is as much as IPv6 needs, 1,280 bytes, and less than the client's link has.
         world.plane.site.router.ip("link set server0 mtu 1400\n").unwrap();
@@ -250,17 +266,23 @@ fn a_server_on_the_balancer_itself_has_its_share() {
         return;
     }
     for forward in ["mac", "tunnel", "nat"] {
-        let layout = Layout { near: 1, ..Layout::default() };
-        let mut plane = Plane::silent(&layout, Words::new(forward, &[0, 1]));
+        let layout = SiteLayout { local_servers: 1, ..SiteLayout::default() };
+        let mut plane =
+            PacketBalancer::open_without_daemon(&layout, PacketConfig::new(forward, &[0, 1]));
         plane.serve();
         let here = plane.serve_here();
-        plane.unpack();
+        plane.load_decapsulators();
         plane.start();
-        plane.all_up();
-        for version in [Version::V4, Version::V6] {
+        plane.wait_until_all_up();
+        for version in [IpVersion::V4, IpVersion::V6] {
             let answers = plane.curl(version, EACH);
             let each = |name: &str| answers.get(name).copied().unwrap_or(0);
-            assert_eq!((each("here"), each("server0")), (EACH / 2, EACH / 2), "{}", plane.told());
+            assert_eq!(
+                (each("here"), each("server0")),
+                (EACH / 2, EACH / 2),
+                "{}",
+                plane.daemon_output()
+            );
         }
         drop(here);
     }

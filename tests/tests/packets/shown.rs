@@ -6,20 +6,20 @@ use std::process::Command;
 use rustix::process::Signal;
 use serde_json::Value;
 use tests::e2e::balancer::program;
-use tests::e2e::dir::Dir;
-use tests::e2e::place::said;
-use tests::e2e::plane::ready;
-use tests::e2e::process::Process;
+use tests::e2e::cli_environment::run_command;
+use tests::e2e::dir::TestDir;
+use tests::e2e::packet_balancer::ready;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::wait;
 
-fn shown(dir: &Dir, words: &[&str]) -> Command {
+fn shown(dir: &TestDir, words: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(["try", "--packets"]).args(words).env("TMPDIR", dir.path());
     command
 }
 
 /// Files, namespaces and mounts of a run; names tell the process.
-fn left(dir: &Dir, pid: Option<u32>) -> Vec<String> {
+fn left(dir: &TestDir, pid: Option<u32>) -> Vec<String> {
     let names = |at: &str| -> Vec<String> {
         let entries =
             fs::read_dir(at).map(|all| all.flatten().collect()).unwrap_or_else(|_| Vec::new());
@@ -40,11 +40,11 @@ fn every_method_is_shown_under_load_and_nothing_is_left() {
     if !ready() {
         return;
     }
-    let dir = Dir::new();
-    let answer = said(shown(&dir, &["--once", "--json"]));
+    let dir = TestDir::new();
+    let answer = run_command(shown(&dir, &["--once", "--json"]));
     assert_eq!(answer.code, 0, "{answer:?}");
     let rows: Value =
-        serde_json::from_str(&answer.out).unwrap_or_else(|e| panic!("{e}: {answer:?}"));
+        serde_json::from_str(&answer.stdout).unwrap_or_else(|e| panic!("{e}: {answer:?}"));
     let rows = rows.as_array().unwrap();
     for method in ["direct", "mac", "nat", "tunnel", "http"] {
         let of: Vec<&Value> = rows.iter().filter(|row| row["method"] == method).collect();
@@ -66,12 +66,12 @@ fn whoever_interrupts_it_finds_nothing_left() {
     if !ready() {
         return;
     }
-    let dir = Dir::new();
-    let mut run = Process::start(shown(&dir, &[]));
-    wait::until("the first row", || run.said().contains("direct"));
+    let dir = TestDir::new();
+    let mut run = ChildProcess::start(shown(&dir, &[]));
+    wait::until("the first row", || run.output().contains("direct"));
     let pid = run.pid();
     assert!(!left(&dir, None).is_empty(), "it keeps its files there");
     run.signal(Signal::INT);
     run.wait();
-    assert_eq!(left(&dir, Some(pid)), Vec::<String>::new(), "{}", run.said());
+    assert_eq!(left(&dir, Some(pid)), Vec::<String>::new(), "{}", run.output());
 }

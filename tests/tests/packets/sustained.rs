@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol};
-use lab::net::Layout;
+use lab::load::{ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadRun};
+use lab::net::SiteLayout;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketType, bind, socket};
 use tests::e2e::balancer::{figure, is_long};
-use tests::e2e::plane::{Plane, Version, ready};
-use tests::e2e::steady::ended;
+use tests::e2e::packet_balancer::{IpVersion, PacketBalancer, ready};
+use tests::e2e::packet_config::PacketConfig;
+use tests::e2e::steady_traffic::stop_load;
 use tests::e2e::wait;
-use tests::e2e::words::Words;
 
 /// Ports of a return address towards a server and port.
 const PORTS: f64 = 64_510.0;
@@ -31,20 +31,20 @@ const CLIENTS: usize = 512;
 const SOURCES: u8 = 200;
 
 /// Connections as fast as they are answered, closed by the client; one whose SYN is dropped sends it again.
-fn relentless(plane: &Plane, connections: usize) -> Load {
-    let target = Version::V4.service();
-    let get = Protocol::Http(HttpPlan::get("shop.example", "/"));
-    let plan = Plan {
-        persist: Persist::PerRequest,
-        pace: Pace::Closed { connections, think: Duration::ZERO },
+fn relentless(plane: &PacketBalancer, connections: usize) -> LoadRun {
+    let target = IpVersion::V4.service();
+    let get = LoadProtocol::Http(HttpPlan::get("shop.example", "/"));
+    let plan = LoadPlan {
+        persist: ConnectionReuse::PerRequest,
+        pace: LoadModel::Closed { connections, think: Duration::ZERO },
         timeout: wait::DEADLINE,
         grace: wait::DEADLINE,
-        ..Plan::new(target, get, connections)
+        ..LoadPlan::new(target, get, connections)
     };
-    plane.site.client.within(|| Load::start(plan)).unwrap().unwrap_or_else(|e| panic!("{e}"))
+    plane.site.client.run_inside(|| LoadRun::start(plan)).unwrap().unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn refused(plane: &Plane) -> u64 {
+fn refused(plane: &PacketBalancer) -> u64 {
     let outcomes = plane.packets().outcomes;
     outcomes.iter().find(|one| one.name == "no-port").map_or(0, |one| one.count.total)
 }
@@ -54,14 +54,15 @@ fn ports_come_around_and_no_connection_fails() {
     if !ready() {
         return;
     }
-    let words = Words { returns: 2, ..Words::new("nat", &[0]) };
+    let words = PacketConfig { returns: 2, ..PacketConfig::new("nat", &[0]) };
     let words = words.packets("flows = 4096\n").service("fin-timeout = \"2s\"\n");
-    let plane = Plane::open(&Layout { near: 1, ..Layout::default() }, words);
+    let plane =
+        PacketBalancer::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, words);
     // More than there are ports: of 4,096 records the two shares of a service and protocol have 1,024 at most.
     let load = relentless(&plane, 32);
     wait::until("more connections than there are ports", || load.report().answered >= 2_000);
-    let report = ended(load);
-    assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.told());
+    let report = stop_load(load);
+    assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.daemon_output());
     wait::until("it is counted", || refused(&plane) > 0);
 }
 
@@ -73,12 +74,12 @@ fn the_rate_that_the_ports_allow_goes_on() {
     }
     for servers in [1, 2] {
         let numbers: Vec<usize> = (0..servers).collect();
-        let words = Words { returns: 2, ..Words::new("nat", &numbers) };
+        let words = PacketConfig { returns: 2, ..PacketConfig::new("nat", &numbers) };
         let words = words.packets("flows = 1048576\n");
         let words = words.service(&format!("fin-timeout = \"{FIN}s\"\n"));
-        let layout = Layout { near: servers as u8, ..Layout::default() };
-        let plane = Plane::open(&layout, words);
-        let (stop, connects) = (AtomicBool::new(false), Connects::default());
+        let layout = SiteLayout { local_servers: servers as u8, ..SiteLayout::default() };
+        let plane = PacketBalancer::open(&layout, words);
+        let (stop, connects) = (AtomicBool::new(false), ConnectCounts::default());
         thread::scope(|scope| {
             scope.spawn(|| connect(&plane, CLIENTS * servers, &stop, &connects));
             // A panic must not leave the clients running.
@@ -86,18 +87,18 @@ fn the_rate_that_the_ports_allow_goes_on() {
             stop.store(true, Ordering::Relaxed);
             measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         });
-        assert_eq!(connects.failed.into_inner(), 0, "{}", plane.told());
+        assert_eq!(connects.failed.into_inner(), 0, "{}", plane.daemon_output());
     }
 }
 
 #[derive(Default)]
-struct Connects {
+struct ConnectCounts {
     made: AtomicU64,
     failed: AtomicU64,
 }
 
 /// Connections without a request, closed by the client at once: nothing else costs the machine time.
-fn connect(plane: &Plane, clients: usize, stop: &AtomicBool, connects: &Connects) {
+fn connect(plane: &PacketBalancer, clients: usize, stop: &AtomicBool, connects: &ConnectCounts) {
     let sources: Vec<Ipv4Addr> = (0..SOURCES).map(|n| Ipv4Addr::new(203, 0, 113, 20 + n)).collect();
     let lines = sources.iter().map(|source| format!("addr add {source}/24 dev eth0\n"));
     plane.site.client.ip(&lines.collect::<String>()).unwrap();
@@ -116,7 +117,7 @@ fn connect(plane: &Plane, clients: usize, stop: &AtomicBool, connects: &Connects
             }
         });
     };
-    plane.site.client.within(all).unwrap();
+    plane.site.client.run_inside(all).unwrap();
 }
 
 fn connected(source: Ipv4Addr) -> rustix::io::Result<OwnedFd> {
@@ -126,12 +127,12 @@ fn connected(source: Ipv4Addr) -> rustix::io::Result<OwnedFd> {
     lab::sys::choose_port_late(&fd)
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?;
     bind(&fd, &SocketAddr::from((source, 0)))?;
-    rustix::net::connect(&fd, &Version::V4.service())?;
+    rustix::net::connect(&fd, &IpVersion::V4.service())?;
     Ok(fd)
 }
 
 /// Measures once every port has been used. Ports that are refused say that it is they, not the machine, that limit.
-fn measure(plane: &Plane, connects: &Connects, servers: usize) {
+fn measure(plane: &PacketBalancer, connects: &ConnectCounts, servers: usize) {
     passes(Duration::from_secs(25));
     let made = || connects.made.load(Ordering::Relaxed);
     let (begun, before, refused_before) = (Instant::now(), made(), refused(plane));

@@ -4,48 +4,48 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use lab::net::Layout;
+use lab::net::SiteLayout;
+use tests::e2e::cli_environment::run_command;
 use tests::e2e::nginx::Nginx;
-use tests::e2e::place::said;
-use tests::e2e::plane::{BOTH, Plane, Version, ready};
+use tests::e2e::packet_balancer::{BOTH, IpVersion, PacketBalancer, ready};
+use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
-use tests::e2e::words::Words;
 
 /// Requests of each kind.
 const EACH: usize = 12;
 
 /// A plane whose servers run nginx at 80 and 8080.
-fn opened(layout: &Layout, words: Words) -> (Plane, Vec<Nginx>) {
-    let mut plane = Plane::silent(layout, words);
-    let nginx = |(number, node): (usize, &lab::net::Node)| {
+fn opened(layout: &SiteLayout, words: PacketConfig) -> (PacketBalancer, Vec<Nginx>) {
+    let mut plane = PacketBalancer::open_without_daemon(layout, words);
+    let nginx = |(number, node): (usize, &lab::net::SiteHost)| {
         let listen = "80; listen [::]:80; listen 8080; listen [::]:8080";
         Nginx::inside(node.name(), &format!("server{number}"), listen, "")
     };
     let nginx = plane.site.servers.iter().enumerate().map(nginx).collect();
-    plane.unpack();
+    plane.load_decapsulators();
     plane.start();
-    plane.all_up();
+    plane.wait_until_all_up();
     (plane, nginx)
 }
 
 /// So many requests to an address, a connection each: codes that came, with how many of each.
-fn asked(plane: &Plane, to: &str, requests: usize) -> BTreeMap<String, usize> {
+fn asked(plane: &PacketBalancer, to: &str, requests: usize) -> BTreeMap<String, usize> {
     let mut curl = plane.site.client.command(program("curl"));
     curl.args(["-sS", "-g", "--max-time", "8", "-H", "Connection: close"]);
     for _ in 0..requests {
         curl.args(["-o", "/dev/null", "-w", "%{http_code}\n", &format!("http://{to}/")]);
     }
     let mut codes = BTreeMap::new();
-    for line in said(curl).out.lines() {
+    for line in run_command(curl).stdout.lines() {
         *codes.entry(line.to_owned()).or_default() += 1;
     }
     codes
 }
 
-fn all_answered(plane: &Plane, to: &str) {
+fn all_answered(plane: &PacketBalancer, to: &str) {
     let codes = asked(plane, to, EACH);
-    assert_eq!(codes, [("200".to_owned(), EACH)].into(), "{to}: {}", plane.told());
+    assert_eq!(codes, [("200".to_owned(), EACH)].into(), "{to}: {}", plane.daemon_output());
 }
 
 /// A service of two ports before the server and return address of a service of one.
@@ -61,15 +61,16 @@ fn nat_services_of_one_port_and_of_many_share_a_server() {
     if !ready() {
         return;
     }
-    let words = Words::new("nat", &[0]).more(&beside("198.51.100.11:80,8080"));
-    let (mut plane, _nginx) = opened(&Layout { near: 1, ..Layout::default() }, words);
+    let words = PacketConfig::new("nat", &[0]).with_tables(&beside("198.51.100.11:80,8080"));
+    let (mut plane, _nginx) =
+        opened(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, words);
     for _ in 0..3 {
         for to in ["198.51.100.10:80", "198.51.100.11:80", "198.51.100.11:8080"] {
             all_answered(&plane, to);
         }
     }
-    plane.change(|words| words.more = beside("198.51.100.11:*"));
-    plane.all_up();
+    plane.change(|words| words.extra_tables = beside("198.51.100.11:*"));
+    plane.wait_until_all_up();
     for to in ["198.51.100.10:80", "198.51.100.11:80", "198.51.100.11:8080"] {
         all_answered(&plane, to);
     }
@@ -81,19 +82,20 @@ fn a_port_more_keeps_a_nat_service_working() {
     if !ready() {
         return;
     }
-    let words = Words::new("nat", &[0]).more(&beside("198.51.100.11:80"));
-    let (mut plane, _nginx) = opened(&Layout { near: 1, ..Layout::default() }, words);
+    let words = PacketConfig::new("nat", &[0]).with_tables(&beside("198.51.100.11:80"));
+    let (mut plane, _nginx) =
+        opened(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, words);
     all_answered(&plane, "198.51.100.11:80");
-    let kept = plane.load(Version::V4, lab::load::Persist::KeepAlive, 8);
+    let kept = plane.load(IpVersion::V4, lab::load::ConnectionReuse::KeepAlive, 8);
     wait::until("requests are answered", || kept.report().answered > 20);
-    plane.change(|words| words.more = beside("198.51.100.11:80,8080"));
+    plane.change(|words| words.extra_tables = beside("198.51.100.11:80,8080"));
     for to in ["198.51.100.11:80", "198.51.100.11:8080", "198.51.100.10:80"] {
         all_answered(&plane, to);
     }
-    plane.change(|words| words.more = beside("198.51.100.11:80"));
+    plane.change(|words| words.extra_tables = beside("198.51.100.11:80"));
     all_answered(&plane, "198.51.100.11:80");
-    let report = tests::e2e::steady::ended(kept);
-    assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.told());
+    let report = tests::e2e::steady_traffic::stop_load(kept);
+    assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.daemon_output());
 }
 
 /// One service in both families before a pool of both: each client has a server of its own family.
@@ -104,8 +106,8 @@ fn a_nat_service_of_both_families_chooses_within_them() {
     }
     let more = "[service.both]\nlisten = [\"198.51.100.11:80\", \"[2001:db8:e::11]:80\"]\nforward = \"nat\"\n\
                 pool = \"both\"\n[pool.both]\nservers = [\"10.10.0.11:80\", \"[2001:db8:a::b]:80\", \"10.10.0.12:80\"]\n";
-    let words = Words::new("nat", &[0, 1]).more(more);
-    let (plane, _nginx) = opened(&Layout { near: 2, ..Layout::default() }, words);
+    let words = PacketConfig::new("nat", &[0, 1]).with_tables(more);
+    let (plane, _nginx) = opened(&SiteLayout { local_servers: 2, ..SiteLayout::default() }, words);
     for to in ["198.51.100.11:80", "[2001:db8:e::11]:80"] {
         all_answered(&plane, to);
     }
@@ -120,18 +122,26 @@ fn large_datagrams_come_through_tunnels() {
         return;
     }
     for mode in ["", "mode = \"generic\"\n"] {
-        let words = Words::new("tunnel", &[0]).packets(mode);
-        let mut plane = Plane::silent(&Layout { near: 1, ..Layout::default() }, words);
+        let words = PacketConfig::new("tunnel", &[0]).packets(mode);
+        let mut plane = PacketBalancer::open_without_daemon(
+            &SiteLayout { local_servers: 1, ..SiteLayout::default() },
+            words,
+        );
         plane.serve();
-        plane.unpack();
+        plane.load_decapsulators();
         plane.start();
-        plane.all_up();
+        plane.wait_until_all_up();
         for version in BOTH {
             wait::until("the client has learned what fits", || {
                 plane.datagrams(version, 1, 4_000).values().sum::<usize>() == 1
             });
             let got = plane.datagrams(version, EACH, 4_000);
-            assert_eq!(got.values().sum::<usize>(), EACH, "{version:?} {mode}: {}", plane.told());
+            assert_eq!(
+                got.values().sum::<usize>(),
+                EACH,
+                "{version:?} {mode}: {}",
+                plane.daemon_output()
+            );
         }
         let outcomes = plane.packets().outcomes;
         let told = outcomes.iter().any(|one| one.name == "too-big" && one.count.total > 0);
@@ -147,9 +157,9 @@ fn a_service_of_every_address_leaves_the_balancer_alone() {
     }
     let more = "[service.rest]\nlisten = [\"0.0.0.0:*\", \"[::]:*\"]\nforward = \"mac\"\npool = \"rest\"\n\
                 [pool.rest]\nservers = [\"10.10.0.11:80\"]\nprobe = { tcp = true, every = \"300ms\", timeout = \"250ms\" }\n";
-    let words = Words::new("mac", &[0]).more(more);
-    let (plane, _nginx) = opened(&Layout { near: 1, ..Layout::default() }, words);
-    let own = plane.site.balancer.within(|| {
+    let words = PacketConfig::new("mac", &[0]).with_tables(more);
+    let (plane, _nginx) = opened(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, words);
+    let own = plane.site.balancer.run_inside(|| {
         let listener = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         std::thread::spawn(move || {
@@ -165,8 +175,8 @@ fn a_service_of_every_address_leaves_the_balancer_alone() {
     let at = SocketAddr::new(plane.site.balancer.host.v4.into(), own.unwrap());
     assert_eq!(asked(&plane, &at.to_string(), 1), [("204".to_owned(), 1)].into());
     // Probes of the pool are answered: they were all up, and stay so.
-    plane.all_up();
+    plane.wait_until_all_up();
     BOTH.into_iter().for_each(|version| {
-        assert_eq!(plane.curl(version, EACH).len(), 1, "{}", plane.told());
+        assert_eq!(plane.curl(version, EACH).len(), 1, "{}", plane.daemon_output());
     });
 }

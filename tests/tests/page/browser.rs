@@ -9,16 +9,16 @@ use std::sync::OnceLock;
 use api::types::Role;
 use rustix::process::Signal;
 use tests::e2e::balancer::figure;
-use tests::e2e::client::Client;
-use tests::e2e::place::Place;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
+use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::target::target;
 use tests::e2e::wait;
 use tests::skip::skip;
 use tests::tree::top;
 
-use crate::asking::{Door, token};
+use crate::client::{ApiListener, token};
 
 /// Servers of the large pool.
 const MANY: usize = 1_000;
@@ -59,18 +59,18 @@ fn every_view_works_in_a_browser() {
         return skip("chromium is not installed: tests/setup test");
     };
     let origins = [origin("a"), origin("b")];
-    let door = Door::new();
+    let door = ApiListener::new();
     let many: Vec<String> = (0..MANY)
         .map(|n| format!("{{ name = \"s{n:04}\", address = \"127.0.1.1:{}\" }}", 1000 + n))
         .collect();
     let many = format!("[pool.many]\nservers = [{}]\n", many.join(", "));
-    let setup = Setup::http(&addresses(&origins)).service(RULES).more(&many);
-    let place = Place::new(&door.on(setup.global("history = { step = \"1s\" }"), ""));
+    let setup = BalancerConfig::http(&addresses(&origins)).service(RULES).with_tables(&many);
+    let place = CliEnvironment::new(&door.on(setup.global("history = { step = \"1s\" }"), ""));
     let mut process = place.start();
     let roles = [Role::View, Role::Operate, Role::Configure];
     let tokens = roles.map(|role| token(place.dir(), role));
     door.open();
-    let mut client = Client::to(place.setup().fronts()[0]);
+    let mut client = HttpClient::connect(place.setup().fronts()[0]);
     for path in ["/", "/old", "/", "/"] {
         client.get(path);
     }
@@ -89,7 +89,7 @@ fn every_view_works_in_a_browser() {
         match line.as_str() {
             "please: kill" => {
                 process.signal(Signal::KILL);
-                wait::until("it is gone", || process.ended().is_some());
+                wait::until("it is gone", || process.try_wait().is_some());
             }
             "please: start" => process = place.start(),
             "please: request" => assert_eq!(client.get("/").status(), 200),

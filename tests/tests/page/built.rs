@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use tests::e2e::dir::Dir;
+use tests::e2e::dir::TestDir;
 use tests::skip::skip;
 use tests::tree::top;
 
@@ -35,7 +35,7 @@ fn the_committed_page_is_what_its_sources_build() {
     let Some(modules) = npm_packages() else {
         return skip("node and npm are not installed: tests/setup test");
     };
-    let out = Dir::new();
+    let out = TestDir::new();
     let run = |arguments: &[&str]| {
         let mut command = Command::new("node");
         let done = command.args(arguments).current_dir(&web).output().unwrap();

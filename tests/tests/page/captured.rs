@@ -4,35 +4,35 @@ use std::io::Read;
 
 use api::types::Role;
 use flate2::read::GzDecoder;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
-use tests::e2e::http::Message;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::http::ReceivedMessage;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::tree::top;
 
-use crate::asking::{Door, problem, token};
+use crate::client::{ApiListener, problem, token};
 
 const FILE: &str = "crates/trace/tests/captures/two_lb_slow_lb2.pcap.gz";
 
 /// Sends these bytes to be explained.
-fn sent(door: &Door, token: &str, query: &str, bytes: &[u8]) -> Message {
+fn sent(door: &ApiListener, token: &str, query: &str, bytes: &[u8]) -> ReceivedMessage {
     let head = format!(
         "POST /v1/explain/trace{query} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\
          content-type: application/octet-stream\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         door.address(),
         bytes.len()
     );
-    let mut client = Client::to(door.address());
+    let mut client = HttpClient::connect(door.address());
     client.send(head).send(bytes);
-    client.answer()
+    client.read_answer()
 }
 
 #[test]
 fn a_capture_is_explained_wherever_it_comes_from_and_nonsense_is_told() {
     let origins = [origin("a")];
-    let door = Door::new();
-    let balancer = Balancer::start(&door.on(Setup::http(&addresses(&origins)), ""));
+    let door = ApiListener::new();
+    let balancer = TestBalancer::start(&door.on(BalancerConfig::http(&addresses(&origins)), ""));
     let [view, operate] = [Role::View, Role::Operate].map(|role| token(balancer.dir(), role));
     door.open();
     let packed = std::fs::read(top().join(FILE)).unwrap();

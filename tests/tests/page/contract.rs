@@ -1,28 +1,29 @@
 //! What the running daemon answers, compared with the document that it serves.
 
 use api::routes;
-use api::table::{ALL, Body};
+use api::table::{ALL, RouteBody};
 use api::types::Role;
 use serde_json::Value;
 use tests::contract::check::breaches;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 
-use crate::asking::{Door, token};
+use crate::client::{ApiListener, token};
 
 const RULES: &str = "rule = [{ name = \"api\", when = { path = \"/api/*\" }, pool = \"web\" }]\n";
 
 #[test]
 fn answers_are_as_the_document_says() {
     let origins = [origin("a"), origin("b")];
-    let door = Door::new();
-    let setup = Setup::http(&addresses(&origins)).service(RULES).pool("probe = { tcp = true }");
-    let balancer = Balancer::start(&door.on(setup.global("history = { step = \"1s\" }"), ""));
+    let door = ApiListener::new();
+    let setup =
+        BalancerConfig::http(&addresses(&origins)).service(RULES).pool("probe = { tcp = true }");
+    let balancer = TestBalancer::start(&door.on(setup.global("history = { step = \"1s\" }"), ""));
     let configure = token(balancer.dir(), Role::Configure);
     door.open();
-    let mut client = Client::to(balancer.front());
+    let mut client = HttpClient::connect(balancer.front());
     for path in ["/", "/api/x", "/missing"] {
         client.get(path);
     }
@@ -31,7 +32,7 @@ fn answers_are_as_the_document_says() {
     let document: Value = serde_json::from_slice(&document.body).unwrap();
     let mut compared = 0;
     for route in ALL {
-        let Body::Json(name) = route.answer else { continue };
+        let RouteBody::Json(name) = route.answer else { continue };
         let path = route.path.replace("{pool}", "web").replace("{service}", "shop");
         let path = match route.path {
             routes::CONFIG_SERVICE => path.replace("{name}", "shop"),

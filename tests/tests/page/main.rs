@@ -7,13 +7,13 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
-mod asking;
 mod browser;
 mod built;
 mod captured;
+mod client;
 mod contract;
-mod elsewhere;
-mod fuzzed;
+mod fuzzing;
+mod remote_daemon;
 mod roles;
 mod sites;
 mod streams;

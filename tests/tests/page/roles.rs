@@ -4,27 +4,27 @@ use api::routes;
 use api::table::ALL;
 use api::types::Role;
 use serde_json::Value;
-use tests::e2e::balancer::Balancer;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-use crate::asking::{Door, problem, token};
+use crate::client::{ApiListener, problem, token};
 
 /// An operation of the document that the daemon serves.
-struct Operation {
+struct ApiOperation {
     method: String,
     path: String,
     role: Role,
 }
 
-fn operations(document: &Value) -> Vec<Operation> {
+fn operations(document: &Value) -> Vec<ApiOperation> {
     let mut out = Vec::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {
-            let role = operation["x-role"].as_str().and_then(Role::named);
+            let role = operation["x-role"].as_str().and_then(Role::from_name);
             let role = role.unwrap_or_else(|| panic!("{method} {path} has no role"));
-            out.push(Operation { method: method.to_uppercase(), path: path.clone(), role });
+            out.push(ApiOperation { method: method.to_uppercase(), path: path.clone(), role });
         }
     }
     out
@@ -32,7 +32,7 @@ fn operations(document: &Value) -> Vec<Operation> {
 
 /// A path that leads somewhere, and a body that changes little. What changes something stands here by name: a new
 /// operation has to be thought of.
-fn sample(operation: &Operation) -> (String, &'static str) {
+fn sample(operation: &ApiOperation) -> (String, &'static str) {
     let path = operation.path.replace("{pool}", "web").replace("{service}", "shop");
     let path = path.replace("{name}", "a");
     let body = match (operation.method.as_str(), operation.path.as_str()) {
@@ -62,8 +62,8 @@ fn sample(operation: &Operation) -> (String, &'static str) {
 #[test]
 fn each_route_lets_through_whom_the_table_names_and_no_other() {
     let origins = [origin("a")];
-    let door = Door::new();
-    let balancer = Balancer::start(&door.on(Setup::http(&addresses(&origins)), ""));
+    let door = ApiListener::new();
+    let balancer = TestBalancer::start(&door.on(BalancerConfig::http(&addresses(&origins)), ""));
     let tokens = Role::ALL.map(|role| (role, token(balancer.dir(), role)));
     door.open();
     let document = door.ask("GET", routes::OPENAPI, &[], "");
@@ -92,14 +92,14 @@ fn each_route_lets_through_whom_the_table_names_and_no_other() {
         }
     }
     balancer.sigterm();
-    assert_eq!(balancer.ended().code, Some(0));
+    assert_eq!(balancer.wait_for_exit().code, Some(0));
 }
 
 #[test]
 fn wrong_tokens_are_refused_counted_and_slowed_down() {
     let origins = [origin("a")];
-    let door = Door::new();
-    let balancer = Balancer::start(&door.on(Setup::http(&addresses(&origins)), ""));
+    let door = ApiListener::new();
+    let balancer = TestBalancer::start(&door.on(BalancerConfig::http(&addresses(&origins)), ""));
     let good = token(balancer.dir(), Role::View);
     door.open();
     for wrong in ["", "x", &good[..good.len() - 1], &good.to_uppercase()] {
@@ -114,7 +114,7 @@ fn wrong_tokens_are_refused_counted_and_slowed_down() {
     assert_eq!((me["role"].as_str(), me["token"].as_bool()), (Some("view"), Some(true)), "{me}");
     assert_eq!(me["who"], "token the-view from 127.0.0.1");
     // Each costs as much as many requests, so that few of them are enough.
-    let slowed = wait::some("a refusal because of the rate", || {
+    let slowed = wait::until_some("a refusal because of the rate", || {
         Some(door.with("x", "GET", routes::STATUS, "")).filter(|answer| answer.status() == 429)
     });
     assert_eq!(problem(&slowed), "rate");
@@ -130,8 +130,8 @@ fn wrong_tokens_are_refused_counted_and_slowed_down() {
 #[test]
 fn an_order_over_tcp_is_recorded_with_whose_token_it_was() {
     let origins = [origin("a"), origin("b")];
-    let door = Door::new();
-    let balancer = Balancer::start(&door.on(Setup::http(&addresses(&origins)), ""));
+    let door = ApiListener::new();
+    let balancer = TestBalancer::start(&door.on(BalancerConfig::http(&addresses(&origins)), ""));
     let operate = token(balancer.dir(), Role::Operate);
     door.open();
     let drained = door.with(&operate, "POST", "/v1/servers/web/a", "{\"action\": \"drain\"}");

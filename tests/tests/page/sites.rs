@@ -2,27 +2,27 @@
 
 use api::routes;
 use api::types::Role;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::certificate::{Authority, wanted};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::tools;
 use tests::e2e::wait;
 
-use crate::asking::{Door, problem, token};
+use crate::client::{ApiListener, problem, token};
 
 /// Headers, and the status and the problem that they are answered with.
-type Row<'r> = (&'r [(&'r str, &'r str)], u16, &'r str);
+type SiteCase<'r> = (&'r [(&'r str, &'r str)], u16, &'r str);
 
 #[test]
 fn only_our_own_hosts_and_pages_are_answered() {
     let origins = [origin("a")];
-    let door = Door::new();
-    let setup = door.on(Setup::http(&addresses(&origins)), ", hosts = [\"lb.example\"]");
-    let _balancer = Balancer::start(&setup);
+    let door = ApiListener::new();
+    let setup = door.on(BalancerConfig::http(&addresses(&origins)), ", hosts = [\"lb.example\"]");
+    let _balancer = TestBalancer::start(&setup);
     door.open();
     let own = format!("http://{}", door.address());
-    let rows: [Row<'_>; 9] = [
+    let rows: [SiteCase<'_>; 9] = [
         (&[("origin", &own)], 200, ""),
         (&[("sec-fetch-site", "same-origin")], 200, ""),
         (&[("host", "lb.example")], 200, ""),
@@ -58,13 +58,14 @@ fn only_our_own_hosts_and_pages_are_answered() {
 #[test]
 fn over_tls_the_page_is_there_and_a_new_certificate_is_shown() {
     let origins = [origin("a")];
-    let door = Door::new();
-    let setup = door.on(Setup::http(&addresses(&origins)), ", certificate = \"DIR/control.pem\"");
-    let balancer = Balancer::start(&setup);
+    let door = ApiListener::new();
+    let setup =
+        door.on(BalancerConfig::http(&addresses(&origins)), ", certificate = \"DIR/control.pem\"");
+    let balancer = TestBalancer::start(&setup);
     let read = token(balancer.dir(), Role::View);
     // The daemon runs before its certificate is there.
     let dir = balancer.dir();
-    let ask = |authority: &Authority| {
+    let ask = |authority: &CertificateAuthority| {
         let ca = authority.write(dir.join("ca.pem"));
         let url = format!("https://{}/v1/me", door.address());
         let mut command = std::process::Command::new(tools::program("curl"));
@@ -74,9 +75,9 @@ fn over_tls_the_page_is_there_and_a_new_certificate_is_shown() {
         said.status.success().then(|| String::from_utf8(said.stdout).unwrap())
     };
     for name in ["first", "second"] {
-        let authority = Authority::new(name);
-        authority.pair(dir.join("control.pem"), &wanted(&["127.0.0.1"]));
-        let me = wait::some("the certificate is shown", || ask(&authority));
+        let authority = CertificateAuthority::new(name);
+        authority.pair(dir.join("control.pem"), &certificate_for(&["127.0.0.1"]));
+        let me = wait::until_some("the certificate is shown", || ask(&authority));
         assert!(me.contains("the-view"), "{me}");
     }
     // Bytes that are no handshake end their own connection alone.
@@ -84,25 +85,27 @@ fn over_tls_the_page_is_there_and_a_new_certificate_is_shown() {
     assert!(!nonsense.contains("200"), "{nonsense}");
 }
 
-fn door_without_tls(door: &Door) -> String {
-    let mut client = tests::e2e::client::Client::to(door.address());
+fn door_without_tls(door: &ApiListener) -> String {
+    let mut client = tests::e2e::client::HttpClient::connect(door.address());
     client.send("GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
-    let rest = client.rest_or_reset().unwrap_or_default();
+    let rest = client.read_to_end_or_reset().unwrap_or_default();
     String::from_utf8_lossy(&rest).into_owned()
 }
 
 #[test]
 fn the_listener_follows_the_configuration() {
     let origins = [origin("a")];
-    let (first, second) = (Door::new(), Door::new());
-    let setup = Setup::http(&addresses(&origins));
-    let mut balancer = Balancer::start(&first.on(setup.clone(), ""));
+    let (first, second) = (ApiListener::new(), ApiListener::new());
+    let setup = BalancerConfig::http(&addresses(&origins));
+    let mut balancer = TestBalancer::start(&first.on(setup.clone(), ""));
     first.open();
     balancer.reload(&second.on(setup.clone(), ""));
     second.open();
     wait::until("the old one is closed", || {
-        tests::e2e::client::Client::try_to(first.address()).is_err()
+        tests::e2e::client::HttpClient::try_connect(first.address()).is_err()
     });
     balancer.reload(&setup);
-    wait::until("nobody listens", || tests::e2e::client::Client::try_to(second.address()).is_err());
+    wait::until("nobody listens", || {
+        tests::e2e::client::HttpClient::try_connect(second.address()).is_err()
+    });
 }

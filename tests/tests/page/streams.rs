@@ -6,25 +6,25 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use tests::contract::check::breaches;
-use tests::e2e::balancer::Balancer;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait::DEADLINE;
 
-use crate::asking::{Door, token};
+use crate::client::{ApiListener, token};
 
 /// A reader of the stream. HTTP/1.0, so that the body comes without chunks.
-struct Stream(BufReader<TcpStream>);
+struct EventStreamReader(BufReader<TcpStream>);
 
-impl Stream {
-    fn open(door: &Door, token: &str) -> Stream {
+impl EventStreamReader {
+    fn open(door: &ApiListener, token: &str) -> EventStreamReader {
         let mut stream = TcpStream::connect(door.address()).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         let (path, host) = (routes::STREAM, door.address());
         let head =
             format!("GET {path} HTTP/1.0\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
-        let mut reader = Stream(BufReader::new(stream));
+        let mut reader = EventStreamReader(BufReader::new(stream));
         assert!(reader.line().contains("200"));
         while !reader.line().is_empty() {}
         reader
@@ -55,16 +55,16 @@ impl Stream {
 #[test]
 fn a_reader_gets_everything_first_and_then_what_differs() {
     let origins = [origin("a"), origin("b"), origin("c")];
-    let door = Door::new();
-    let balancer = Balancer::start(&door.on(Setup::http(&addresses(&origins)), ""));
+    let door = ApiListener::new();
+    let balancer = TestBalancer::start(&door.on(BalancerConfig::http(&addresses(&origins)), ""));
     let view = token(balancer.dir(), Role::View);
     door.open();
     let document: Value = serde_json::from_str(api::page::OPENAPI).unwrap();
-    let mut stream = Stream::open(&door, &view);
+    let mut stream = EventStreamReader::open(&door, &view);
     let (kind, first) = stream.next();
     assert_eq!((kind.as_str(), breaches(&document, "Scene", &first)), ("state", Vec::new()));
     assert_eq!(first["status"]["pools"][0]["servers"].as_array().unwrap().len(), 3);
-    balancer.order("b", ServerAction::Drain);
+    balancer.order_server("b", ServerAction::Drain);
     let mut seen = serde_json::from_value::<Scene>(first).unwrap().sequence;
     let (mut changed, mut told) = (false, false);
     while !(changed && told) {

@@ -9,21 +9,21 @@
     reason = "a test that fails is told best by panicking"
 )]
 
-mod behind;
+mod origins;
 mod settings;
 mod spellings;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use tests::e2e::balancer::{Balancer, figure};
-use tests::e2e::client::Client;
-use tests::e2e::h2client::{Asked, ask_all};
-use tests::e2e::http::Message;
-use tests::e2e::servers::reserved;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::{TestBalancer, figure};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::h2client::{H2Request, send_all};
+use tests::e2e::http::ReceivedMessage;
+use tests::e2e::servers::reserve_port;
 
-use behind::Behind;
+use origins::PathOrigin;
 
 /// Services besides `shop`, which has no rules, with their rules. What passes the last two must lead to `/public/`.
 const RULES: [(&str, &str); 3] = [
@@ -34,88 +34,94 @@ const RULES: [(&str, &str); 3] = [
 
 #[test]
 fn no_spelling_gets_past_a_rule_before_nginx() {
-    all(&Behind::nginx());
+    all(&PathOrigin::nginx());
 }
 
 #[test]
 fn no_spelling_gets_past_a_rule_before_go() {
-    all(&Behind::go());
+    all(&PathOrigin::go());
 }
 
 #[test]
 fn no_spelling_gets_past_a_rule_before_wsgi() {
-    all(&Behind::python("wsgi"));
+    all(&PathOrigin::python("wsgi"));
 }
 
 #[test]
 fn no_spelling_gets_past_a_rule_before_node() {
-    all(&Behind::node());
+    all(&PathOrigin::node());
 }
 
 #[test]
 fn no_spelling_gets_past_a_rule_before_a_server_that_strips_parameters() {
-    all(&Behind::python("params"));
+    all(&PathOrigin::python("params"));
 }
 
 /// A balancer with a service for each list of rules.
-struct Before {
-    balancer: Balancer,
+struct PathBalancer {
+    balancer: TestBalancer,
     fronts: Vec<(&'static str, SocketAddr)>,
 }
 
 /// What came of a request.
-enum Came {
+enum PathResult {
     /// It was refused for this cause.
     Refused(String),
     /// The server answered, and said so.
     Areas(BTreeSet<(String, String)>),
 }
 
-impl Before {
-    fn start(behind: &Behind, settings: &str) -> Before {
-        let ports = RULES.map(|(name, rules)| (name, rules, reserved()));
+impl PathBalancer {
+    fn start(behind: &PathOrigin, settings: &str) -> PathBalancer {
+        let ports = RULES.map(|(name, rules)| (name, rules, reserve_port()));
         let services = ports.each_ref().map(|(name, rules, port)| {
             format!(
                 "[service.{name}]\nlisten = \"{}\"\nforward = \"http\"\npool = \"web\"\n{settings}rule = [{rules}]\n",
                 port.address()
             )
         });
-        let setup = Setup::http(&[behind.address()]).global("workers = 1\n").service(settings);
+        let setup =
+            BalancerConfig::http(&[behind.address()]).global("workers = 1\n").service(settings);
         // The ports are given up when they are listened on.
         let fronts = ports.map(|(name, _, port)| (name, port.address())).to_vec();
-        Before { balancer: Balancer::start(&setup.more(&services.concat())), fronts }
+        PathBalancer {
+            balancer: TestBalancer::start(&setup.with_tables(&services.concat())),
+            fronts,
+        }
     }
 }
 
-fn all(behind: &Behind) {
-    let before = Before::start(behind, "");
+fn all(behind: &PathOrigin) {
+    let before = PathBalancer::start(behind, "");
     let hostile = spellings::hostile();
     assert!(hostile.len() >= 200, "{} spellings", hostile.len());
-    let mut plain = Connection::new(before.balancer.front());
+    let mut plain = PathConnection::new(before.balancer.front());
     let reached = hostile.iter().filter(|path| reaches_admin(&plain.ask(path))).count();
     assert!(reached >= 10, "only {reached} spellings reach anything without rules");
     let mut wrong = Vec::new();
     let (mut denied, mut ambiguous, mut passed) = (0, 0, 0);
     for (name, front) in &before.fronts {
-        let mut connection = Connection::new(*front);
+        let mut connection = PathConnection::new(*front);
         for path in &hostile {
             match connection.ask(path) {
-                Came::Refused(cause) if cause == "rule-denied" => denied += 1,
-                Came::Refused(cause) if cause == "ambiguous-path" => ambiguous += 1,
-                Came::Refused(cause) => wrong.push(format!("{name} {path}: {cause}")),
+                PathResult::Refused(cause) if cause == "rule-denied" => denied += 1,
+                PathResult::Refused(cause) if cause == "ambiguous-path" => ambiguous += 1,
+                PathResult::Refused(cause) => wrong.push(format!("{name} {path}: {cause}")),
                 came => {
                     passed += 1;
                     wrong.extend(
-                        leads_wrong(name, &came).map(|why| format!("{name} {path}: {why}")),
+                        find_bypass(name, &came).map(|why| format!("{name} {path}: {why}")),
                     );
                 }
             }
         }
         for path in spellings::ordinary() {
             match connection.ask(&path) {
-                Came::Refused(cause) => wrong.push(format!("{name} {path}: refused, {cause}")),
+                PathResult::Refused(cause) => {
+                    wrong.push(format!("{name} {path}: refused, {cause}"))
+                }
                 came => wrong
-                    .extend(leads_wrong(name, &came).map(|why| format!("{name} {path}: {why}"))),
+                    .extend(find_bypass(name, &came).map(|why| format!("{name} {path}: {why}"))),
             }
         }
     }
@@ -127,13 +133,13 @@ fn all(behind: &Behind) {
     ));
 }
 
-fn reaches_admin(came: &Came) -> bool {
-    matches!(came, Came::Areas(areas) if areas.iter().any(|(_, area)| area == "admin"))
+fn reaches_admin(came: &PathResult) -> bool {
+    matches!(came, PathResult::Areas(areas) if areas.iter().any(|(_, area)| area == "admin"))
 }
 
 /// Where a request that passed must not lead.
-fn leads_wrong(service: &str, came: &Came) -> Option<String> {
-    let Came::Areas(areas) = came else { return None };
+fn find_bypass(service: &str, came: &PathResult) -> Option<String> {
+    let PathResult::Areas(areas) = came else { return None };
     // Who decodes nothing does not find what is spelled with needless encodings.
     let good = |way: &str, area: &str| match service {
         "deny" => area != "admin",
@@ -145,54 +151,54 @@ fn leads_wrong(service: &str, came: &Came) -> Option<String> {
 }
 
 /// A connection that is made anew where it has ended.
-struct Connection {
+struct PathConnection {
     front: SocketAddr,
-    client: Option<Client>,
+    client: Option<HttpClient>,
 }
 
-impl Connection {
-    fn new(front: SocketAddr) -> Connection {
-        Connection { front, client: None }
+impl PathConnection {
+    fn new(front: SocketAddr) -> PathConnection {
+        PathConnection { front, client: None }
     }
 
-    fn ask(&mut self, path: &str) -> Came {
-        let mut client = self.client.take().unwrap_or_else(|| Client::to(self.front));
+    fn ask(&mut self, path: &str) -> PathResult {
+        let mut client = self.client.take().unwrap_or_else(|| HttpClient::connect(self.front));
         let answer = client.get(path);
         if answer.field("connection").is_none_or(|word| word != "close") {
             self.client = Some(client);
         }
-        came(&answer)
+        path_result(&answer)
     }
 }
 
-fn came(answer: &Message) -> Came {
+fn path_result(answer: &ReceivedMessage) -> PathResult {
     if let Some(cause) = answer.field("x-steelyard-cause") {
-        return Came::Refused(cause);
+        return PathResult::Refused(cause);
     }
     let areas = answer.field("x-areas").unwrap_or_default();
     let one = |pair: &str| pair.split_once('=').map(|(way, area)| (way.into(), area.into()));
-    Came::Areas(areas.split(' ').filter_map(one).collect())
+    PathResult::Areas(areas.split(' ').filter_map(one).collect())
 }
 
 #[test]
 fn http2_is_ruled_as_http1_is() {
-    let behind = Behind::node();
-    let before = Before::start(&behind, "http2 = \"always\"\n");
+    let behind = PathOrigin::node();
+    let before = PathBalancer::start(&behind, "http2 = \"always\"\n");
     // What a decent client can send at all.
     let sendable = |path: &String| path.parse::<http::uri::PathAndQuery>().is_ok();
     let hostile: Vec<String> = spellings::hostile().into_iter().filter(sendable).collect();
     assert!(hostile.len() >= 200, "{} spellings", hostile.len());
     for (name, front) in &before.fronts {
-        let mut plain = Connection::new(*front);
+        let mut plain = PathConnection::new(*front);
         for paths in hostile.chunks(50) {
-            let asked: Vec<Asked> = paths.iter().map(|path| Asked::get(path)).collect();
-            for (path, answered) in paths.iter().zip(ask_all(*front, &asked)) {
+            let asked: Vec<H2Request> = paths.iter().map(|path| H2Request::get(path)).collect();
+            for (path, answered) in paths.iter().zip(send_all(*front, &asked)) {
                 let cause = answered.field("x-steelyard-cause");
                 let areas = answered.field("x-areas");
                 assert!(areas.is_none_or(|areas| !areas.contains("=admin")), "{name} {path}");
                 match plain.ask(path) {
-                    Came::Refused(other) => assert_eq!(cause, Some(other), "{name} {path}"),
-                    Came::Areas(_) => assert_eq!(cause, None, "{name} {path}"),
+                    PathResult::Refused(other) => assert_eq!(cause, Some(other), "{name} {path}"),
+                    PathResult::Areas(_) => assert_eq!(cause, None, "{name} {path}"),
                 }
             }
         }

@@ -1,18 +1,20 @@
 //! What becomes of ambiguous paths by each setting, what rules write, and where redirects lead.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 
-use super::behind::Behind;
+use super::origins::PathOrigin;
 
 /// A balancer before Node, whose answers say which target came.
-fn start(node: &Behind, settings: &str, rules: &str) -> Balancer {
+fn start(node: &PathOrigin, settings: &str, rules: &str) -> TestBalancer {
     let rules = format!("{settings}rule = [{rules}]\n");
-    Balancer::start(&Setup::http(&[node.address()]).global("workers = 1\n").service(&rules))
+    TestBalancer::start(
+        &BalancerConfig::http(&[node.address()]).global("workers = 1\n").service(&rules),
+    )
 }
 
 /// The status, and the target that came or the cause.
-fn get(balancer: &Balancer, target: &str) -> (u16, String) {
+fn get(balancer: &TestBalancer, target: &str) -> (u16, String) {
     let answer = balancer.client().get(target);
     let said = answer.field("x-target").or_else(|| answer.field("x-steelyard-cause"));
     (answer.status(), said.unwrap_or_default())
@@ -28,7 +30,7 @@ fn came(target: &str) -> (u16, String) {
 
 #[test]
 fn an_ambiguous_path_is_refused_by_name_counted_logged_and_explained() {
-    let node = Behind::node();
+    let node = PathOrigin::node();
     let balancer =
         start(&node, "", "{ name = \"api\", when = { path = \"/api/*\" }, pool = \"web\" }");
     let mut client = balancer.client();
@@ -39,7 +41,7 @@ fn an_ambiguous_path_is_refused_by_name_counted_logged_and_explained() {
     for target in ["/api/a%2fb;v=1//c?x=%2F..", "/other//x"] {
         assert_eq!(client.get(target).field("x-target").as_deref(), Some(target));
     }
-    let line = balancer.logged("the refusal", |line| line["cause"] == "ambiguous-path");
+    let line = balancer.wait_for_log_line("the refusal", |line| line["cause"] == "ambiguous-path");
     assert_eq!((&line["status"], &line["target"]), (&400.into(), &"/api/..%2fadmin".into()));
     let metrics = balancer.metrics();
     let counted = metrics.lines().any(|line| {
@@ -68,7 +70,7 @@ fn an_ambiguous_path_is_refused_by_name_counted_logged_and_explained() {
 
 #[test]
 fn each_setting_does_what_it_says() {
-    let node = Behind::node();
+    let node = PathOrigin::node();
     let rules = "{ when = { path = \"/admin/*\" }, deny = true }, \
                  { when = { path = \"/api/*\" }, pool = \"web\" }";
     let denied = || (403, "rule-denied".to_owned());
@@ -123,7 +125,7 @@ fn each_setting_does_what_it_says() {
 
 #[test]
 fn what_a_rule_writes_leads_nowhere_else() {
-    let node = Behind::node();
+    let node = PathOrigin::node();
     let balancer = start(
         &node,
         "",
@@ -150,7 +152,7 @@ fn what_a_rule_writes_leads_nowhere_else() {
 
 #[test]
 fn a_redirect_leads_to_no_host_of_the_client() {
-    let node = Behind::node();
+    let node = PathOrigin::node();
     let balancer = start(
         &node,
         "",

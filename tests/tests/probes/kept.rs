@@ -4,27 +4,27 @@
 use api::types::{ServerStatus, Source};
 use model::snapshot::ServerState;
 use rustix::process::Signal;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::place::Place;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-use super::fakes::{Fake, Manner, told, up};
+use super::fake_servers::{FakeBehaviour, FakeServer, count_events, wait_until_up};
 
-fn server(place: &Place) -> ServerStatus {
+fn server(place: &CliEnvironment) -> ServerStatus {
     place.status().pools[0].servers[0].clone()
 }
 
 #[test]
 fn what_was_found_out_survives_a_reload_and_a_kill() {
-    let fake = Fake::start(Manner::Answers(b"-LOADING\r\n".into()));
+    let fake = FakeServer::start(FakeBehaviour::Reply(b"-LOADING\r\n".into()));
     let setup = |times: &str, retries: &str| {
         let probe = format!(", probe = {{ redis = true, {times} }}");
-        Setup::tcp(&[]).server("a", fake.address(), &probe).pool(retries)
+        BalancerConfig::tcp(&[]).server("a", fake.address(), &probe).pool(retries)
     };
     let quick = "every = \"100ms\", doubt = \"50ms\", timeout = \"50ms\", fall = 1, rise = 1";
-    let place = Place::new(&setup(quick, ""));
+    let place = CliEnvironment::new(&setup(quick, ""));
     let mut process = place.start();
     wait::until("down", || server(&place).state == ServerState::Down);
     let since = server(&place).since_unix_ms;
@@ -38,9 +38,9 @@ fn what_was_found_out_survives_a_reload_and_a_kill() {
     wait::until("reloaded", || place.status().generation > generation);
     assert_eq!((server(&place).state, server(&place).since_unix_ms), (ServerState::Down, since));
     // From now on it would be found to be well, but not before an hour has passed.
-    fake.change(Manner::Answers(b"+PONG\r\n".into()));
+    fake.change(FakeBehaviour::Reply(b"+PONG\r\n".into()));
     process.signal(Signal::KILL);
-    wait::until("it is gone", || process.ended().is_some());
+    wait::until("it is gone", || process.try_wait().is_some());
     let slow = "every = \"1h\", doubt = \"1h\", timeout = \"50ms\", rise = 9";
     place.write(&setup(slow, "retries = 1"));
     let _again = place.start();
@@ -53,15 +53,17 @@ fn what_was_found_out_survives_a_reload_and_a_kill() {
 
 #[test]
 fn a_server_that_flaps_does_not_flap_its_pool() {
-    let manner = Manner::Alternates(b"+PONG\r\n".to_vec(), b"-LOADING\r\n".to_vec());
-    let fake = Fake::start(Manner::Answers(b"+PONG\r\n".into()));
+    let manner = FakeBehaviour::Alternate(b"+PONG\r\n".to_vec(), b"-LOADING\r\n".to_vec());
+    let fake = FakeServer::start(FakeBehaviour::Reply(b"+PONG\r\n".into()));
     let times = "every = \"1s\", doubt = \"50ms\", timeout = \"1s\", rise = 2, fall = 3";
     let probe = format!(", probe = {{ redis = true, {times} }}");
-    let balancer = Balancer::start(&Setup::tcp(&[]).server("a", fake.address(), &probe));
-    up(&balancer, "PONG");
+    let balancer =
+        TestBalancer::start(&BalancerConfig::tcp(&[]).server("a", fake.address(), &probe));
+    wait_until_up(&balancer, "PONG");
     fake.change(manner);
-    let changes =
-        || ["server-down", "server-unknown", "pool-empty"].map(|what| told(&balancer, what));
+    let changes = || {
+        ["server-down", "server-unknown", "pool-empty"].map(|what| count_events(&balancer, what))
+    };
     let before = changes();
     let (mut bad, mut last) = (0, 0);
     wait::until("five bad probes", || {
@@ -78,7 +80,7 @@ fn a_server_that_flaps_does_not_flap_its_pool() {
 #[test]
 fn nothing_is_shown_as_good_that_nobody_has_seen() {
     let origins = [origin("a")];
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)));
     let server = balancer.server("a");
     assert!(server.assumed && server.reason.seen.is_none(), "{server:?}");
     assert_eq!(server.reason.source, Source::Configuration);

@@ -4,48 +4,51 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use lab::origin::{Kind, Options, Origin};
+use lab::origin::{OriginKind, OriginOptions, TestOrigin};
 use serde_json::Value;
-use tests::e2e::balancer::{Balancer, program};
-use tests::e2e::dir::Dir;
+use tests::e2e::balancer::{TestBalancer, program};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::dir::TestDir;
 use tests::e2e::nginx::Nginx;
-use tests::e2e::process::Process;
-use tests::e2e::servers::{origin, started};
-use tests::e2e::setup::Setup;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::servers::{origin, start_with};
 use tests::e2e::wait;
 
-use super::fakes::{Fake, Manner};
+use super::fake_servers::{FakeBehaviour, FakeServer};
 
 /// Two origins on addresses of their own, and an agent beside each on one port.
-struct Loaded {
-    _origins: [Origin; 2],
-    agents: [Fake; 2],
-    balancer: Balancer,
+struct AgentOrigins {
+    _origins: [TestOrigin; 2],
+    agents: [FakeServer; 2],
+    balancer: TestBalancer,
 }
 
-fn loaded(pool: &str) -> Loaded {
+fn loaded(pool: &str) -> AgentOrigins {
     let at = |last: u8, port: u16| SocketAddr::from(([127, 0, 0, last], port));
     let origins = [("a", 1), ("b", 2)].map(|(name, last)| {
-        started(Options { listen: at(last, 0), ..Options::new(name, Kind::Http { body: 8 }) })
+        start_with(OriginOptions {
+            listen: at(last, 0),
+            ..OriginOptions::new(name, OriginKind::Http { body: 8 })
+        })
     });
-    let first = Fake::start_at(at(1, 0), says(50));
-    let second = Fake::start_at(at(2, first.address().port()), says(50));
+    let first = FakeServer::start_at(at(1, 0), says(50));
+    let second = FakeServer::start_at(at(2, first.address().port()), says(50));
     let agent = format!(
         "agent = {{ kind = \"text\", port = {}, every = \"100ms\", timeout = \"100ms\", age = \"2s\" }}",
         first.address().port()
     );
-    let setup = Setup::http(&[origins[0].address(), origins[1].address()]);
-    let balancer = Balancer::start(&setup.pool(&format!("{pool}\n{agent}")));
-    Loaded { _origins: origins, agents: [first, second], balancer }
+    let setup = BalancerConfig::http(&[origins[0].address(), origins[1].address()]);
+    let balancer = TestBalancer::start(&setup.pool(&format!("{pool}\n{agent}")));
+    AgentOrigins { _origins: origins, agents: [first, second], balancer }
 }
 
 /// An agent that says how much it can still take, percent.
-fn says(percent: u32) -> Manner {
-    Manner::Says(format!("{percent}% up ready\n").into_bytes())
+fn says(percent: u32) -> FakeBehaviour {
+    FakeBehaviour::Greet(format!("{percent}% up ready\n").into_bytes())
 }
 
 /// What `explain server` says of each server of the pool.
-fn explained(balancer: &Balancer) -> Vec<Value> {
+fn explained(balancer: &TestBalancer) -> Vec<Value> {
     let mut command = Command::new(program());
     command.args(["explain", "server", "web", "--json", "--socket"]);
     let output = command.arg(balancer.dir().join("sock")).output().unwrap();
@@ -55,7 +58,7 @@ fn explained(balancer: &Balancer) -> Vec<Value> {
 }
 
 /// Waits until the loads are known to be about these, percent; `None`: not known.
-fn known(balancer: &Balancer, loads: [Option<f64>; 2]) {
+fn known(balancer: &TestBalancer, loads: [Option<f64>; 2]) {
     wait::until(&format!("loads {loads:?}"), || {
         let seen = explained(balancer);
         seen.iter().zip(loads).all(|(server, load)| match (server["load"].as_f64(), load) {
@@ -66,14 +69,14 @@ fn known(balancer: &Balancer, loads: [Option<f64>; 2]) {
 }
 
 /// How many of 400 requests `a` answers.
-fn answered_by_a(balancer: &Balancer) -> usize {
+fn answered_by_a(balancer: &TestBalancer) -> usize {
     let mut client = balancer.client();
     (0..400).filter(|_| client.get("/").field("x-origin").as_deref() == Some("a")).count()
 }
 
 #[test]
 fn a_loaded_agent_sends_traffic_elsewhere_and_a_lost_one_means_nothing() {
-    let Loaded { _origins, agents, balancer } = loaded("balance = \"least-loaded\"");
+    let AgentOrigins { _origins, agents, balancer } = loaded("balance = \"least-loaded\"");
     for (of_a, of_b) in [(10, 90), (90, 10)] {
         agents[0].change(says(of_a));
         agents[1].change(says(of_b));
@@ -81,8 +84,8 @@ fn a_loaded_agent_sends_traffic_elsewhere_and_a_lost_one_means_nothing() {
         let a = answered_by_a(&balancer);
         assert!(if of_a < of_b { a < 80 } else { a > 320 }, "{of_a} % free: {a} of 400");
     }
-    agents[0].change(Manner::Hangs);
-    agents[1].change(Manner::Hangs);
+    agents[0].change(FakeBehaviour::Hang);
+    agents[1].change(FakeBehaviour::Hang);
     known(&balancer, [None, None]);
     let a = answered_by_a(&balancer);
     assert!((100..300).contains(&a), "nobody is known to be loaded: {a} of 400");
@@ -92,7 +95,7 @@ fn a_loaded_agent_sends_traffic_elsewhere_and_a_lost_one_means_nothing() {
 fn the_judge_takes_weight_from_who_says_that_it_is_loaded() {
     let judge = "balance = \"round-robin\"\n\
                  judge = { active = 0, new = 0, latency = 0, agent = 100, every = \"100ms\" }";
-    let Loaded { _origins, agents, balancer } = loaded(judge);
+    let AgentOrigins { _origins, agents, balancer } = loaded(judge);
     agents[0].change(says(5));
     agents[1].change(says(95));
     let weights = || (balancer.server("a").weight, balancer.server("b").weight);
@@ -108,8 +111,8 @@ fn the_judge_takes_weight_from_who_says_that_it_is_loaded() {
 fn answers_bring_the_load() {
     let report = "add_header endpoint-load-metrics \"TEXT cpu_utilization=0.9\" always;";
     let nginx = Nginx::with("loaded", report);
-    let setup = Setup::http(&[nginx.address()]).pool("agent = { kind = \"answers\" }");
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&[nginx.address()]).pool("agent = { kind = \"answers\" }");
+    let balancer = TestBalancer::start(&setup);
     assert_eq!(explained(&balancer)[0]["load"], Value::Null);
     balancer.client().get("/");
     wait::until("the load is known", || {
@@ -122,13 +125,13 @@ fn answers_bring_the_load() {
 #[test]
 fn our_own_agent_is_understood() {
     let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let (dir, line, http) = (Dir::new(), free(), free());
+    let (dir, line, http) = (TestDir::new(), free(), free());
     let script = dir.write("queue", "#!/bin/sh\necho 97\n");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(program());
     command.args(["agent", "--every", "100ms", "--line", &line.to_string()]);
     command.args(["--http", &http.to_string(), "--script"]);
-    let _agent = Process::start({
+    let _agent = ChildProcess::start({
         command.arg(format!("queue={}", script.display()));
         command
     });
@@ -143,8 +146,8 @@ fn our_own_agent_is_understood() {
             http.port()
         ),
     ] {
-        let setup = Setup::http(&[origins[0].address()]).pool(&format!("agent = {agent}"));
-        let balancer = Balancer::start(&setup);
+        let setup = BalancerConfig::http(&[origins[0].address()]).pool(&format!("agent = {agent}"));
+        let balancer = TestBalancer::start(&setup);
         wait::until(&agent, || {
             explained(&balancer)[0]["load"].as_f64().is_some_and(|load| load > 0.96)
         });

@@ -5,13 +5,13 @@ use std::os::unix::fs::chown;
 use std::process::Command;
 
 use rustix::process::geteuid;
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::tools::program;
 use tests::skip::skip;
 
-use super::between::is_heard_by_its_words;
-use super::fakes::{balancer, down, up};
+use super::fake_servers::{balancer, wait_until_down, wait_until_up};
+use super::faulty_proxy::is_heard_by_its_words;
 use super::real::{NOBODY, lives, port};
 
 /// Sessions at a time.
@@ -22,7 +22,7 @@ fn exim() {
     if !geteuid().is_root() {
         return skip("exim starts as root");
     }
-    let (dir, port) = (Dir::new(), port());
+    let (dir, port) = (TestDir::new(), port());
     let at = dir.path().display();
     std::fs::create_dir(dir.join("spool")).unwrap();
     chown(dir.join("spool"), Some(NOBODY), Some(NOBODY)).unwrap();
@@ -37,15 +37,15 @@ fn exim() {
     );
     let mut command = Command::new(program("exim4"));
     command.arg("-bdf").arg("-C").arg(dir.join("exim.conf"));
-    let mut process = Process::start(command);
+    let mut process = ChildProcess::start(command);
     is_heard_by_its_words(port, "smtp = true", "mail.example", "is not smtp");
     let full = balancer(format!("127.0.0.1:{port}"), "smtp = true");
-    up(&full, "mail.example");
+    wait_until_up(&full, "mail.example");
     let sessions: Vec<TcpStream> =
         (0..SESSIONS).map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap()).collect();
-    down(&full, "421 Too many concurrent SMTP connections");
+    wait_until_down(&full, "421 Too many concurrent SMTP connections");
     drop(sessions);
-    up(&full, "mail.example");
+    wait_until_up(&full, "mail.example");
     drop(full);
     lives(&mut process, port, "smtp = true", "mail.example", "refused");
 }

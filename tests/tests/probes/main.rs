@@ -8,8 +8,8 @@
 )]
 
 mod agents;
-mod between;
-mod fakes;
+mod fake_servers;
+mod faulty_proxy;
 mod kept;
 mod loaded;
 mod mail;

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::process::Stdio;
 
 use rustix::process::geteuid;
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::tools::program;
 
-use super::between::is_heard_by_its_words;
-use super::fakes::{balancer, down, up};
+use super::fake_servers::{balancer, wait_until_down, wait_until_up};
+use super::faulty_proxy::is_heard_by_its_words;
 use super::real::{NOBODY, lives, port, unprivileged};
 
 /// The least that it can be told.
@@ -21,7 +21,7 @@ const CLIENTS: usize = 10;
 
 #[test]
 fn mariadb() {
-    let (dir, port) = (Dir::new(), port());
+    let (dir, port) = (TestDir::new(), port());
     let data = dir.join("data");
     std::fs::create_dir(&data).unwrap();
     if geteuid().is_root() {
@@ -34,7 +34,7 @@ fn mariadb() {
     command.args(small(&data)).args(own).arg(format!("--port={port}"));
     command.arg(format!("--socket={}", data.join("sock").display()));
     command.arg(format!("--max-connections={CLIENTS}"));
-    let mut process = Process::start(command);
+    let mut process = ChildProcess::start(command);
     is_heard_by_its_words(port, "mysql = true", "MariaDB", "not mysql");
     is_down_while_it_is_full(port);
     lives(&mut process, port, "mysql = true", "MariaDB", "refused");
@@ -70,11 +70,11 @@ fn small(data: &Path) -> [String; 4] {
 /// It accepts, and says that it has too many clients.
 fn is_down_while_it_is_full(port: u16) {
     let balancer = balancer(format!("127.0.0.1:{port}"), "mysql = true");
-    up(&balancer, "MariaDB");
+    wait_until_up(&balancer, "MariaDB");
     // One more is kept for whoever administers it.
     let clients: Vec<TcpStream> =
         (0..=CLIENTS).map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap()).collect();
-    down(&balancer, "Too many connections");
+    wait_until_down(&balancer, "Too many connections");
     drop(clients);
-    up(&balancer, "MariaDB");
+    wait_until_up(&balancer, "MariaDB");
 }

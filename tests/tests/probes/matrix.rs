@@ -7,26 +7,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use model::snapshot::ServerState;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::dir::Dir;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::dir::TestDir;
 use tests::e2e::wait;
 
-use super::fakes::{Fake, Manner, TIMES};
+use super::fake_servers::{FakeBehaviour, FakeServer, TIMES};
 
 /// A protocol over TCP: how it is probed, an answer that says "not ready" with what the evidence must contain, whether
 /// the server speaks first.
-struct Row {
+struct ProbeCase {
     probe: &'static str,
     not_ready: (Vec<u8>, &'static str),
     greets: bool,
 }
 
-fn row(probe: &'static str, greets: bool, not_ready: &[u8], why: &'static str) -> Row {
-    Row { probe, not_ready: (not_ready.to_vec(), why), greets }
+fn row(probe: &'static str, greets: bool, not_ready: &[u8], why: &'static str) -> ProbeCase {
+    ProbeCase { probe, not_ready: (not_ready.to_vec(), why), greets }
 }
 
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<ProbeCase> {
     let busy = b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n";
     let body = b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nnot yet";
     let starting =
@@ -52,21 +52,21 @@ fn rows() -> Vec<Row> {
 
 /// Servers of one balancer, each with the peer that it is, and what its evidence must contain.
 #[derive(Default)]
-struct Field {
-    fakes: Vec<Fake>,
-    udp: Vec<Datagrams>,
+struct ProbedServers {
+    fakes: Vec<FakeServer>,
+    udp: Vec<DatagramPeer>,
     servers: Vec<(String, SocketAddr, String, &'static str)>,
 }
 
-impl Field {
-    fn fake(&mut self, probe: &str, manner: Manner, why: &'static str) {
-        let fake = Fake::start(manner);
+impl ProbedServers {
+    fn fake(&mut self, probe: &str, manner: FakeBehaviour, why: &'static str) {
+        let fake = FakeServer::start(manner);
         self.add(fake.address(), probe, why);
         self.fakes.push(fake);
     }
 
     fn datagrams(&mut self, probe: &str, says: Option<&[u8]>, why: &'static str) {
-        let peer = Datagrams::start(says);
+        let peer = DatagramPeer::start(says);
         self.add(peer.at, probe, why);
         self.udp.push(peer);
     }
@@ -78,10 +78,11 @@ impl Field {
 
     /// Each server goes down with its evidence, as fields too.
     fn judge(self) {
-        let setup = self.servers.iter().fold(Setup::tcp(&[]), |setup, (name, at, probe, _)| {
-            setup.server(name, at, &format!(", probe = {{ {probe}, {TIMES} }}"))
-        });
-        let balancer = Balancer::start(&setup);
+        let setup =
+            self.servers.iter().fold(BalancerConfig::tcp(&[]), |setup, (name, at, probe, _)| {
+                setup.server(name, at, &format!(", probe = {{ {probe}, {TIMES} }}"))
+            });
+        let balancer = TestBalancer::start(&setup);
         let all = || balancer.status().pools.remove(0).servers;
         wait::until("all are down", || {
             all().iter().all(|server| server.state == ServerState::Down)
@@ -106,9 +107,9 @@ impl Field {
 
 #[test]
 fn a_port_that_accepts_and_says_that_it_is_not_ready() {
-    let mut field = Field::default();
-    for Row { probe, not_ready: (text, why), greets } in rows() {
-        let manner = if greets { Manner::Says(text) } else { Manner::Answers(text) };
+    let mut field = ProbedServers::default();
+    for ProbeCase { probe, not_ready: (text, why), greets } in rows() {
+        let manner = if greets { FakeBehaviour::Greet(text) } else { FakeBehaviour::Reply(text) };
         field.fake(probe, manner, why);
     }
     field.judge();
@@ -116,9 +117,9 @@ fn a_port_that_accepts_and_says_that_it_is_not_ready() {
 
 #[test]
 fn a_port_that_accepts_and_hangs() {
-    let mut field = Field::default();
-    for Row { probe, .. } in rows() {
-        field.fake(probe, Manner::Hangs, "within 200 ms");
+    let mut field = ProbedServers::default();
+    for ProbeCase { probe, .. } in rows() {
+        field.fake(probe, FakeBehaviour::Hang, "within 200 ms");
     }
     for probe in [
         "http2 = \"/\"",
@@ -126,15 +127,15 @@ fn a_port_that_accepts_and_hangs() {
         "tls = { verify = false }",
         "redis = true, tls = { verify = false }",
     ] {
-        field.fake(probe, Manner::Hangs, "within 200 ms");
+        field.fake(probe, FakeBehaviour::Hang, "within 200 ms");
     }
     field.judge();
 }
 
 #[test]
 fn a_port_that_answers_too_slowly() {
-    let mut field = Field::default();
-    for Row { probe, .. } in rows() {
+    let mut field = ProbedServers::default();
+    for ProbeCase { probe, .. } in rows() {
         // What may become good in the end, had anybody the time.
         let text: &[u8] = match probe.split(' ').next() {
             Some("http") => b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
@@ -145,35 +146,37 @@ fn a_port_that_answers_too_slowly() {
             Some("pop3" | "redis") => b"+PONG +OK ready to serve anybody\r\n",
             _ => b"220 ready to serve anybody\r\n",
         };
-        field.fake(probe, Manner::Crawls(text.to_vec()), "within 200 ms");
+        field.fake(probe, FakeBehaviour::Dribble(text.to_vec()), "within 200 ms");
     }
     field.judge();
 }
 
 #[test]
 fn a_port_that_talks_rubbish() {
-    let mut field = Field::default();
-    for Row { probe, greets, .. } in rows().into_iter().filter(|row| !row.probe.contains("expect"))
+    let mut field = ProbedServers::default();
+    for ProbeCase { probe, greets, .. } in
+        rows().into_iter().filter(|row| !row.probe.contains("expect"))
     {
         let rubbish = b"\x00\xff\x01rubbish\r\n\x00\xff\r\n".repeat(30);
-        let manner = if greets { Manner::Says(rubbish) } else { Manner::Answers(rubbish) };
+        let manner =
+            if greets { FakeBehaviour::Greet(rubbish) } else { FakeBehaviour::Reply(rubbish) };
         field.fake(probe, manner, "not ");
     }
     for probe in ["http2 = \"/\"", "grpc = \"\""] {
-        field.fake(probe, Manner::Answers(b"rubbish ".repeat(30)), "");
+        field.fake(probe, FakeBehaviour::Reply(b"rubbish ".repeat(30)), "");
     }
-    field.fake("tls = { verify = false }", Manner::Answers(b"rubbish ".repeat(30)), "tls: ");
+    field.fake("tls = { verify = false }", FakeBehaviour::Reply(b"rubbish ".repeat(30)), "tls: ");
     field.judge();
 }
 
 /// A peer over UDP: it answers everything with the same, or nothing.
-struct Datagrams {
+struct DatagramPeer {
     at: SocketAddr,
     over: Arc<AtomicBool>,
 }
 
-impl Datagrams {
-    fn start(says: Option<&[u8]>) -> Datagrams {
+impl DatagramPeer {
+    fn start(says: Option<&[u8]>) -> DatagramPeer {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let (at, over) = (socket.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
@@ -193,11 +196,11 @@ impl Datagrams {
                 let _ = socket.send_to(&text, from);
             }
         });
-        Datagrams { at, over }
+        DatagramPeer { at, over }
     }
 }
 
-impl Drop for Datagrams {
+impl Drop for DatagramPeer {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
     }
@@ -205,11 +208,11 @@ impl Drop for Datagrams {
 
 #[test]
 fn datagrams_that_are_lost_rubbish_or_refuse() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let secret = dir.write("secret", "s3cret");
     let radius = format!("radius = true, secret-file = \"{}\"", secret.display());
     let refused = b"##\x81\x85\0\x01\0\0\0\0\0\0\x04shop\x07example\0\0\x01\0\x01";
-    let mut field = Field::default();
+    let mut field = ProbedServers::default();
     for probe in [
         "dns = \"shop.example\"",
         "sip = true",

@@ -2,21 +2,21 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::dir::Dir;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::dir::TestDir;
 use tests::e2e::wait;
 
-use super::fakes::{down, up};
+use super::fake_servers::{wait_until_down, wait_until_up};
 
 const TIMES: &str = "every = \"600ms\", doubt = \"600ms\", timeout = \"500ms\", rise = 1, fall = 1";
 
-fn probed(dir: &Dir, script: &str) -> Balancer {
+fn probed(dir: &TestDir, script: &str) -> TestBalancer {
     let path = dir.write("probe.sh", format!("#!/bin/sh\n{script}\n"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     let settings =
         format!(", probe = {{ program = \"{}\", args = [\"one\"], {TIMES} }}", path.display());
-    Balancer::start(&Setup::tcp(&[]).server("a", "127.0.0.1:7", &settings))
+    TestBalancer::start(&BalancerConfig::tcp(&[]).server("a", "127.0.0.1:7", &settings))
 }
 
 /// Processes with this word in their command line.
@@ -32,33 +32,33 @@ fn running(word: &str) -> usize {
 
 #[test]
 fn a_program_is_told_the_server_and_its_first_line_is_the_reason() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let balancer = probed(&dir, "echo \"$1 $HOST $PORT $NAME\"; echo more; exit 0");
-    up(&balancer, "program: one 127.0.0.1 7 web/a in ");
-    let dir = Dir::new();
+    wait_until_up(&balancer, "program: one 127.0.0.1 7 web/a in ");
+    let dir = TestDir::new();
     let balancer = probed(&dir, "echo replica lags; exit 3");
-    down(&balancer, "program: exit code 3: replica lags");
+    wait_until_down(&balancer, "program: exit code 3: replica lags");
 }
 
 #[test]
 fn a_program_that_hangs_or_forks_is_gone_with_all_of_its_children() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let word = format!("98765{}", std::process::id());
     let balancer = probed(&dir, &format!("sleep {word} & setsid sleep {word} & sleep {word}"));
-    down(&balancer, "the program did not end within 500 ms");
+    wait_until_down(&balancer, "the program did not end within 500 ms");
     drop(balancer);
     wait::until("nothing is left", || running(&word) == 0);
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let word = format!("98766{}", std::process::id());
     let balancer = probed(&dir, &format!("sleep {word} & setsid sleep {word} & exit 0"));
-    up(&balancer, "program: exit code 0");
+    wait_until_up(&balancer, "program: exit code 0");
     // Whatever runs now was started by a probe that is under way.
     wait::until("what it left behind is gone", || running(&word) == 0);
 }
 
 #[test]
 fn what_leaves_in_silence_is_found_now_and_then() {
-    let (dir, notes) = (Dir::new(), Dir::new());
+    let (dir, notes) = (TestDir::new(), TestDir::new());
     // Long enough to pile up, short enough to be gone when the test is.
     let word = format!("20.{}", std::process::id());
     let runs = notes.join("runs");
@@ -73,11 +73,11 @@ fn what_leaves_in_silence_is_found_now_and_then() {
 
 #[test]
 fn a_program_that_prints_without_end_or_eats_memory_is_stopped() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let balancer = probed(&dir, "exec cat /dev/zero");
-    down(&balancer, "the program wrote more than 65536 bytes");
+    wait_until_down(&balancer, "the program wrote more than 65536 bytes");
     assert!(balancer.process().resident_bytes() < 200 << 20);
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let balancer = probed(&dir, "x=$(head -c 1000000000 /dev/zero | tr '\\0' x); echo ${#x}");
-    down(&balancer, "program");
+    wait_until_down(&balancer, "program");
 }

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
-use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::dir::Dir;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::dir::TestDir;
 use tests::e2e::nginx::Nginx;
-use tests::e2e::process::Process;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::tools::program;
 use tests::skip::skip;
 
-use super::fakes::{balancer, down, up};
+use super::fake_servers::{balancer, wait_until_down, wait_until_up};
 
 /// An unprivileged user: some servers do not run as root.
 pub const NOBODY: u32 = 65_534;
@@ -24,26 +24,26 @@ pub fn port() -> u16 {
 }
 
 /// Up; down when it hangs; up when it goes on; down when it is dead.
-pub fn lives(process: &mut Process, port: u16, probe: &str, good: &str, dead: &str) {
+pub fn lives(process: &mut ChildProcess, port: u16, probe: &str, good: &str, dead: &str) {
     let balancer = balancer(format!("127.0.0.1:{port}"), probe);
     let group = Pid::from_raw(process.pid().cast_signed()).unwrap();
     let signal = |signal| kill_process_group(group, signal).unwrap();
-    up(&balancer, good);
+    wait_until_up(&balancer, good);
     signal(Signal::STOP);
-    down(&balancer, "within 200 ms");
+    wait_until_down(&balancer, "within 200 ms");
     signal(Signal::CONT);
-    up(&balancer, good);
+    wait_until_up(&balancer, good);
     signal(Signal::KILL);
     process.wait();
-    down(&balancer, dead);
+    wait_until_down(&balancer, dead);
 }
 
 #[test]
 fn redis() {
-    let (dir, port) = (Dir::new(), port());
+    let (dir, port) = (TestDir::new(), port());
     let mut command = Command::new(program("redis-server"));
     command.args(["--bind", "127.0.0.1", "--save", "", "--port", &port.to_string(), "--dir"]);
-    let mut process = Process::start({
+    let mut process = ChildProcess::start({
         command.arg(dir.path());
         command
     });
@@ -52,7 +52,7 @@ fn redis() {
 
 #[test]
 fn bind9() {
-    let (dir, port) = (Dir::new(), port());
+    let (dir, port) = (TestDir::new(), port());
     let at = dir.path().display();
     dir.write("zone", "$TTL 60\n@ IN SOA ns a 1 60 60 60 60\n@ IN NS ns\nns IN A 192.0.2.1\n");
     dir.write(
@@ -65,14 +65,14 @@ fn bind9() {
     );
     let mut command = Command::new(program("named"));
     command.args(["-g", "-n", "1", "-c"]).arg(dir.join("named.conf"));
-    let mut process = Process::start(command);
+    let mut process = ChildProcess::start(command);
     let probe = "dns = \"ns.shop.example\"";
     lives(&mut process, port, probe, "dns ns.shop.example: 1 records", "the port is closed");
 }
 
 #[test]
 fn a_name_server_that_refuses_is_down_although_it_answers() {
-    let (dir, port) = (Dir::new(), port());
+    let (dir, port) = (TestDir::new(), port());
     let at = dir.path().display();
     dir.write(
         "named.conf",
@@ -83,20 +83,20 @@ fn a_name_server_that_refuses_is_down_although_it_answers() {
     );
     let mut command = Command::new(program("named"));
     command.args(["-g", "-n", "1", "-c"]).arg(dir.join("named.conf"));
-    let _process = Process::start(command);
+    let _process = ChildProcess::start(command);
     let balancer = balancer(format!("127.0.0.1:{port}"), "dns = \"shop.example\"");
-    down(&balancer, "refuses to answer");
+    wait_until_down(&balancer, "refuses to answer");
 }
 
 #[test]
 fn slapd() {
-    let (dir, port) = (Dir::new(), port());
+    let (dir, port) = (TestDir::new(), port());
     let at = dir.path().display();
     let schema = "/etc/ldap/schema/core.schema";
     dir.write("slapd.conf", format!("include {schema}\npidfile {at}/pid\nargsfile {at}/args\n"));
     let mut command = Command::new(program("slapd"));
     command.args(["-d", "0", "-h", &format!("ldap://127.0.0.1:{port}"), "-f"]);
-    let mut process = Process::start({
+    let mut process = ChildProcess::start({
         command.arg(dir.join("slapd.conf"));
         command
     });
@@ -108,7 +108,7 @@ fn dovecot() {
     if !geteuid().is_root() {
         return skip("dovecot starts as root");
     }
-    let (dir, imap, pop3) = (Dir::new(), port(), port());
+    let (dir, imap, pop3) = (TestDir::new(), port(), port());
     let at = dir.path().display();
     dir.write(
         "dovecot.conf",
@@ -122,16 +122,16 @@ fn dovecot() {
     );
     let mut command = Command::new(program("dovecot"));
     command.arg("-F").arg("-c").arg(dir.join("dovecot.conf"));
-    let mut process = Process::start(command);
+    let mut process = ChildProcess::start(command);
     let other = balancer(format!("127.0.0.1:{pop3}"), "pop3 = true");
-    up(&other, "pop3 +OK");
+    wait_until_up(&other, "pop3 +OK");
     lives(&mut process, imap, "imap = true", "imap * OK", "refused");
-    down(&other, "refused");
+    wait_until_down(&other, "refused");
 }
 
 #[test]
 fn postgres() {
-    let (dir, port) = (Dir::new(), port());
+    let (dir, port) = (TestDir::new(), port());
     let data = dir.join("data");
     std::fs::create_dir(&data).unwrap();
     if geteuid().is_root() {
@@ -144,7 +144,7 @@ fn postgres() {
     let mut command = unprivileged(postgres_program("postgres"));
     command.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]);
     command.args(["-c", "unix_socket_directories=", "-D"]).arg(&data);
-    let mut process = Process::start(command);
+    let mut process = ChildProcess::start(command);
     lives(&mut process, port, "postgres = true", "postgres accepts connections", "refused");
 }
 
@@ -171,23 +171,23 @@ pub fn unprivileged(path: PathBuf) -> Command {
 fn nginx_that_hangs_dies_and_comes_back() {
     let mut nginx = Nginx::start("origin");
     let balancer = balancer(nginx.address(), "http = \"/\"");
-    up(&balancer, "http GET / 200 in ");
+    wait_until_up(&balancer, "http GET / 200 in ");
     nginx.signal(Signal::STOP);
-    down(&balancer, "no answer within 200 ms");
+    wait_until_down(&balancer, "no answer within 200 ms");
     nginx.signal(Signal::CONT);
-    up(&balancer, "http GET / 200 in ");
+    wait_until_up(&balancer, "http GET / 200 in ");
     nginx.kill();
-    down(&balancer, "connection refused");
+    wait_until_down(&balancer, "connection refused");
     nginx.revive();
-    up(&balancer, "http GET / 200 in ");
+    wait_until_up(&balancer, "http GET / 200 in ");
 }
 
 #[test]
 fn nginx_over_http_and_tls() {
-    let (dir, secure) = (Dir::new(), port());
-    let authority = Authority::new("shop's own");
+    let (dir, secure) = (TestDir::new(), port());
+    let authority = CertificateAuthority::new("shop's own");
     let certificate = authority.write(dir.join("ca.pem"));
-    let pair = authority.pair(dir.join("pair.pem"), &wanted(&["shop.example"]));
+    let pair = authority.pair(dir.join("pair.pem"), &certificate_for(&["shop.example"]));
     let directives = format!(
         "listen 127.0.0.1:{secure} ssl; ssl_certificate {}; ssl_certificate_key {};\n\
          location /busy {{ return 503; }}",
@@ -196,15 +196,15 @@ fn nginx_over_http_and_tls() {
     );
     let nginx = Nginx::with("origin", &directives);
     let plain = balancer(nginx.address(), "http = \"/\", expect = \"^orig.n\"");
-    up(&plain, "http GET / 200 in ");
-    down(&balancer(nginx.address(), "http = \"/busy\""), "status 503");
+    wait_until_up(&plain, "http GET / 200 in ");
+    wait_until_down(&balancer(nginx.address(), "http = \"/busy\""), "status 503");
     let tls = |name: &str| {
         let tls = format!("tls = {{ name = \"{name}\", ca = \"{}\" }}", certificate.display());
         balancer(format!("127.0.0.1:{secure}"), &format!("http = \"/\", {tls}"))
     };
-    up(&tls("shop.example"), "http GET / 200");
-    down(&tls("other.example"), "tls: ");
+    wait_until_up(&tls("shop.example"), "http GET / 200");
+    wait_until_down(&tls("other.example"), "tls: ");
     let alone = format!("127.0.0.1:{secure}");
-    up(&balancer(&alone, "tls = { verify = false }"), "tls handshake done");
-    down(&balancer(nginx.address(), "tls = { verify = false }"), "tls: ");
+    wait_until_up(&balancer(&alone, "tls = { verify = false }"), "tls handshake done");
+    wait_until_down(&balancer(nginx.address(), "tls = { verify = false }"), "tls: ");
 }

@@ -1,9 +1,9 @@
 //! Servers that misbehave in one answer: each way has its cause, and is mended where that is allowed.
 
-use lab::origin::Fault;
-use tests::e2e::balancer::Balancer;
+use lab::origin::OriginFault;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 use super::ended_by;
@@ -13,29 +13,29 @@ const PATIENCE: &str = "timeout = { first-byte = \"1500ms\", between-bytes = \"1
 #[test]
 fn each_fault_of_an_answer_has_its_status_and_cause() {
     let rows = [
-        (Fault::Status(500), 500, ""),
-        (Fault::Status(404), 404, ""),
-        (Fault::Garbage, 502, "bad-response"),
-        (Fault::CloseBeforeAnswer, 502, "server-closed"),
-        (Fault::ResetBeforeAnswer, 502, "server-reset"),
-        (Fault::Silence, 504, "first-byte-timeout"),
+        (OriginFault::Status(500), 500, ""),
+        (OriginFault::Status(404), 404, ""),
+        (OriginFault::Garbage, 502, "bad-response"),
+        (OriginFault::CloseBeforeAnswer, 502, "server-closed"),
+        (OriginFault::ResetBeforeAnswer, 502, "server-reset"),
+        (OriginFault::Silence, 504, "first-byte-timeout"),
     ];
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).pool(PATIENCE));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).pool(PATIENCE));
     for (fault, status, cause) in rows {
-        origin.fault(Some(fault)).unwrap();
+        origin.set_fault(Some(fault)).unwrap();
         let mut client = balancer.client();
         let answer = client.post("/", b"once");
         let named = answer.field("x-steelyard-cause").unwrap_or_default();
         assert_eq!((answer.status(), named.as_str()), (status, cause), "{fault:?}");
-        origin.fault(None).unwrap();
+        origin.set_fault(None).unwrap();
         assert_eq!(
             client.get("/").status(),
             200,
             "the client's connection goes on after {fault:?}"
         );
     }
-    let report = balancer.calm();
+    let report = balancer.report_when_idle();
     for (_, _, cause) in rows.iter().filter(|row| !row.2.is_empty()) {
         assert_eq!(ended_by(&report, cause), 1, "{cause}");
     }
@@ -45,15 +45,15 @@ fn each_fault_of_an_answer_has_its_status_and_cause() {
 #[test]
 fn an_answer_that_breaks_off_does_not_look_whole() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).pool(PATIENCE));
-    for fault in [Fault::CloseMidAnswer, Fault::ResetMidAnswer] {
-        origin.fault(Some(fault)).unwrap();
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).pool(PATIENCE));
+    for fault in [OriginFault::CloseMidAnswer, OriginFault::ResetMidAnswer] {
+        origin.set_fault(Some(fault)).unwrap();
         let mut client = balancer.client();
-        client.ask("/");
-        assert_eq!(client.answer_head().status(), 200);
-        assert!(client.rest_or_reset().is_err(), "{fault:?}");
+        client.send_get("/");
+        assert_eq!(client.read_answer_head().status(), 200);
+        assert!(client.read_to_end_or_reset().is_err(), "{fault:?}");
     }
-    let report = balancer.calm();
+    let report = balancer.report_when_idle();
     assert_eq!((ended_by(&report, "server-cut"), report.total.requests.aborted.total), (2, 2));
 }
 
@@ -65,18 +65,22 @@ fn what_may_be_repeated_is_answered_by_another_server() {
     let origins = [origin("a"), origin("b")];
     // Every fault is to be seen: nobody is put out for the first ones.
     let pool = format!("balance = \"round-robin\"\neject = \"off\"\n{AGAIN}{PATIENCE}");
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).pool(&pool));
-    let faults =
-        [Fault::Garbage, Fault::CloseBeforeAnswer, Fault::ResetBeforeAnswer, Fault::Silence];
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).pool(&pool));
+    let faults = [
+        OriginFault::Garbage,
+        OriginFault::CloseBeforeAnswer,
+        OriginFault::ResetBeforeAnswer,
+        OriginFault::Silence,
+    ];
     for fault in faults {
-        origins[0].fault(Some(fault)).unwrap();
+        origins[0].set_fault(Some(fault)).unwrap();
         let mut client = balancer.client();
         for _ in 0..4 {
             let answer = client.get("/");
             assert_eq!((answer.status(), answer.field("x-origin").as_deref()), (200, Some("b")));
         }
     }
-    let total = balancer.calm().total;
+    let total = balancer.report_when_idle().total;
     assert_eq!((total.requests.answered.total, total.requests.answered_by_us.total), (16, 0));
     assert!(total.retried.total + total.replayed.total >= 8, "{total:?}");
 }
@@ -85,13 +89,13 @@ fn what_may_be_repeated_is_answered_by_another_server() {
 fn a_server_that_hangs_costs_its_time_and_no_request() {
     let origins = [origin("a"), origin("b")];
     let pool = format!("{AGAIN}{PATIENCE}");
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).pool(&pool));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).pool(&pool));
     let mut client = balancer.client();
     client.get("/");
-    origins[0].hang(true).unwrap();
+    origins[0].set_hung(true).unwrap();
     for _ in 0..6 {
         assert_eq!(client.get("/").field("x-origin").as_deref(), Some("b"));
     }
-    origins[0].hang(false).unwrap();
+    origins[0].set_hung(false).unwrap();
     wait::until("it takes part again", || client.get("/").field("x-origin").unwrap() == "a");
 }

@@ -3,28 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lab::origin::{Kind, Options, Seen};
-use tests::e2e::balancer::{Balancer, figure, is_long};
-use tests::e2e::load::{gets, paced, posts, start};
-use tests::e2e::servers::started;
-use tests::e2e::setup::Setup;
+use lab::origin::{OriginKind, OriginOptions, RequestIdLog};
+use tests::e2e::balancer::{TestBalancer, figure, is_long};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::load::{get_plan, paced, post_plan, start};
+use tests::e2e::servers::start_with;
 
 #[test]
 fn no_get_fails_and_no_post_comes_twice_when_idle_connections_are_closed() {
-    let mut options = Options::new("a", Kind::Http { body: 128 });
+    let mut options = OriginOptions::new("a", OriginKind::Http { body: 128 });
     options.idle_close = Some(Duration::from_secs(1));
-    let seen = Arc::new(Seen::default());
-    options.seen = Arc::clone(&seen);
-    let origin = started(options);
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).quiet());
+    let seen = Arc::new(RequestIdLog::default());
+    options.request_log = Arc::clone(&seen);
+    let origin = start_with(options);
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).quiet());
     let (connections, rounds) = if is_long() { (60, 120) } else { (20, 7) };
     let mut loads = Vec::new();
     for (at, think) in [985, 998, 1_001, 1_015].map(Duration::from_millis).into_iter().enumerate() {
         let each = connections / 4;
         let requests = each as u64 * rounds;
         let first = 1 + at as u64 * 1_000_000;
-        loads.push((true, start(paced(posts(balancer.front(), each, first), think, requests))));
-        loads.push((false, start(paced(gets(balancer.front(), "/", each), think, requests))));
+        loads.push((true, start(paced(post_plan(balancer.front(), each, first), think, requests))));
+        loads.push((false, start(paced(get_plan(balancer.front(), "/", each), think, requests))));
     }
     let (mut posted, mut got) = ((0, 0), (0, 0));
     for (is_post, load) in loads {
@@ -33,7 +33,7 @@ fn no_get_fails_and_no_post_comes_twice_when_idle_connections_are_closed() {
         *sum = (sum.0 + report.answered, sum.1 + report.failed);
     }
     let twice = seen.arrivals().duplicated_posts;
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     let server = &report.pools[0].servers[0];
     figure(format_args!(
         "a server closes after 1 s, requests about 1 s apart: {} GETs, {} failed; {} POSTs, {} failed, {twice} arrived \

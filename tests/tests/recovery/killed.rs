@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use lab::load::Fail;
-use lab::origin::{Kind, Options, Origin, Seen};
+use lab::origin::{OriginKind, OriginOptions, RequestIdLog, TestOrigin};
 use model::snapshot::ServerState;
-use tests::e2e::balancer::{Balancer, figure};
-use tests::e2e::load::{echoes, gets, more, posts, start, stop};
+use tests::e2e::balancer::{TestBalancer, figure};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::load::{echo_plan, get_plan, post_plan, start, stop, wait_for_answers};
 use tests::e2e::nginx::Nginx;
-use tests::e2e::servers::{addresses, echo, origin, started};
-use tests::e2e::setup::Setup;
+use tests::e2e::servers::{addresses, echo, origin, start_with};
 use tests::e2e::wait;
 
 use super::{ended_by, server, wrong_at};
@@ -19,19 +19,19 @@ fn a_killed_nginx_costs_no_request_that_may_be_repeated() {
     let mut nginx = [Nginx::start("n1"), Nginx::start("n2"), Nginx::start("n3")];
     let servers: Vec<_> = nginx.iter().map(Nginx::address).collect();
     let pool = "probe = { http = \"/\", every = \"200ms\", timeout = \"200ms\", doubt = \"50ms\" }";
-    let balancer = Balancer::start(&Setup::http(&servers).pool(pool).quiet());
-    let load = start(gets(balancer.front(), "/", 32));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&servers).pool(pool).quiet());
+    let load = start(get_plan(balancer.front(), "/", 32));
     for round in 0..2 {
-        more(&load, 500);
+        wait_for_answers(&load, 500);
         nginx[round].kill();
-        more(&load, 2_000);
+        wait_for_answers(&load, 2_000);
         nginx[round].revive();
         wait::until("it takes work again", || {
             balancer.server(["a", "b"][round]).state == ServerState::Up
         });
     }
     let seen = stop(load);
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     let died = wrong_at(&report, "a") + wrong_at(&report, "b");
     figure(format_args!(
         "nginx killed twice under load: {} GETs answered, {} failed; {died} attempts died by name: {:?} {:?}",
@@ -50,28 +50,28 @@ fn a_killed_nginx_costs_no_request_that_may_be_repeated() {
 
 #[test]
 fn a_reset_server_repeats_no_post() {
-    let seen = Arc::new(Seen::default());
-    let origins: Vec<Origin> = ["a", "b", "c"]
+    let seen = Arc::new(RequestIdLog::default());
+    let origins: Vec<TestOrigin> = ["a", "b", "c"]
         .map(|name| {
-            let mut options = Options::new(name, Kind::Http { body: 128 });
-            options.seen = Arc::clone(&seen);
-            started(options)
+            let mut options = OriginOptions::new(name, OriginKind::Http { body: 128 });
+            options.request_log = Arc::clone(&seen);
+            start_with(options)
         })
         .into();
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).quiet());
-    let posting = start(posts(balancer.front(), 16, 1));
-    let getting = start(gets(balancer.front(), "/", 16));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).quiet());
+    let posting = start(post_plan(balancer.front(), 16, 1));
+    let getting = start(get_plan(balancer.front(), "/", 16));
     for (origin, name) in origins.iter().zip(["a", "b", "c"]) {
-        more(&posting, 300);
+        wait_for_answers(&posting, 300);
         origin.kill().unwrap();
-        more(&getting, 1_000);
+        wait_for_answers(&getting, 1_000);
         origin.revive().unwrap();
         wait::until("it takes work again", || balancer.server(name).state == ServerState::Up);
     }
-    more(&posting, 300);
+    wait_for_answers(&posting, 300);
     let (posted, got) = (stop(posting), stop(getting));
     let arrivals = seen.arrivals();
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     figure(format_args!(
         "3 kills: {} GETs answered, {} failed; {} POSTs answered, {} failed, {} arrived twice",
         got.answered, got.failed, posted.answered, posted.failed, arrivals.duplicated_posts
@@ -87,20 +87,20 @@ fn a_reset_server_repeats_no_post() {
 #[test]
 fn answers_that_had_begun_are_cut_and_counted_and_others_go_on() {
     let origins = [origin("a"), origin("b")];
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)));
     // Large enough to be under way when the kill comes.
     let mut clients: Vec<_> = (0..8).map(|_| balancer.client()).collect();
     let mut heads = Vec::new();
     for client in &mut clients {
-        heads.push(client.ask("/bytes/60000000").answer_head());
+        heads.push(client.send_get("/bytes/60000000").read_answer_head());
     }
     let held = u64::from(balancer.server("a").in_flight);
     assert!((1..8).contains(&held), "{held} of 8 at one server");
     origins[0].kill().unwrap();
-    let bodies = clients.iter_mut().zip(heads).map(|(client, head)| client.body(head));
+    let bodies = clients.iter_mut().zip(heads).map(|(client, head)| client.read_body(head));
     let whole: Vec<usize> = bodies.filter_map(|body| Some(body.ok()?.len())).collect();
     assert_eq!(whole, vec![60_000_000; 8 - held as usize]);
-    let report = balancer.calm();
+    let report = balancer.report_when_idle();
     assert_eq!((ended_by(&report, "server-cut"), wrong_at(&report, "a")), (held, held));
     assert_eq!(report.total.requests.aborted.total, held);
 }
@@ -108,15 +108,17 @@ fn answers_that_had_begun_are_cut_and_counted_and_others_go_on() {
 #[test]
 fn tcp_connections_of_a_killed_server_end_by_name_and_new_ones_go_elsewhere() {
     let servers = [echo("a"), echo("b")];
-    let balancer = Balancer::start(&Setup::tcp(&addresses(&servers)).global("workers = 1").quiet());
-    let load = start(echoes(balancer.front(), 128, 16));
-    more(&load, 500);
+    let balancer = TestBalancer::start(
+        &BalancerConfig::tcp(&addresses(&servers)).global("workers = 1").quiet(),
+    );
+    let load = start(echo_plan(balancer.front(), 128, 16));
+    wait_for_answers(&load, 500);
     let held = u64::from(balancer.server("a").in_flight);
     assert_eq!(held, 8, "round-robin over connections");
     servers[0].kill().unwrap();
-    more(&load, 2_000);
+    wait_for_answers(&load, 2_000);
     let seen = stop(load);
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     figure(format_args!(
         "echo server killed: {held} of 16 tcp connections ended, {:?}; {} messages came back",
         seen.failed_by_cause, seen.answered

@@ -2,16 +2,16 @@
 
 use model::snapshot::ServerState;
 use rustix::process::geteuid;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::namespace::Namespace;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::namespace::TestNamespace;
 use tests::e2e::nginx::Nginx;
-use tests::e2e::setup::Setup;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
 use tests::skip::skip;
 
 /// What curl inside the namespace is answered: the status and the page.
-fn curl(namespace: &Namespace, balancer: &Balancer) -> (String, String) {
+fn curl(namespace: &TestNamespace, balancer: &TestBalancer) -> (String, String) {
     let mut command = namespace.command(&program("curl"));
     command.args(["-sS", "--max-time", "60", "-w", "\n%{http_code}", &balancer.url("/")]);
     let output = command.output().unwrap();
@@ -25,14 +25,14 @@ fn a_name_that_does_not_resolve_is_down_with_the_reason_and_recovers() {
     if !geteuid().is_root() {
         return skip("a namespace of its own needs root");
     }
-    let namespace = match Namespace::new() {
+    let namespace = match TestNamespace::new() {
         Ok(namespace) => namespace,
         Err(reason) => return skip(&format!("no namespace can be made: {reason}")),
     };
     let at = "127.0.0.1:8080".parse().unwrap();
     let _nginx = Nginx::within(&namespace, "found", at);
-    let setup = Setup::http(&[]).server("a", "origin.example:8080", "");
-    let balancer = Balancer::start_in(&namespace, &setup);
+    let setup = BalancerConfig::http(&[]).server("a", "origin.example:8080", "");
+    let balancer = TestBalancer::start_in(&namespace, &setup);
     wait::until("down, with the reason", || {
         let server = balancer.server("a");
         assert_ne!(server.state, ServerState::Up, "{server:?}");
@@ -44,13 +44,13 @@ fn a_name_that_does_not_resolve_is_down_with_the_reason_and_recovers() {
     let (status, page) = curl(&namespace, &balancer);
     assert_eq!(status, "503", "{page}");
     assert!(page.contains("no-server"), "{page}");
-    namespace.names("127.0.0.1 origin.example\n");
+    namespace.set_hosts("127.0.0.1 origin.example\n");
     wait::until("up", || balancer.server("a").state == ServerState::Up);
     assert_eq!(balancer.server("a").resolved, Some(at));
     wait::until("nginx answers", || {
         curl(&namespace, &balancer) == ("200".into(), "found\n".into())
     });
     // A name that is lost again keeps its last address.
-    namespace.names("");
+    namespace.set_hosts("");
     assert_eq!(curl(&namespace, &balancer).0, "200");
 }

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use model::snapshot::ServerState;
-use tests::e2e::balancer::{Balancer, figure, is_long};
+use tests::e2e::balancer::{TestBalancer, figure, is_long};
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 use super::ended_by;
@@ -29,7 +29,8 @@ fn an_outage_ends_as_soon_where_nobody_probes() {
 
 fn outage(pool: &str, what: &str) {
     let origins = [origin("a"), origin("b")];
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).pool(pool).quiet());
+    let balancer =
+        TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).pool(pool).quiet());
     let mut client = balancer.client();
     assert_eq!(client.get("/").status(), 200);
     let rounds = if is_long() { 100 } else { 3 };
@@ -65,7 +66,7 @@ fn outage(pool: &str, what: &str) {
         assert!(most <= BACK, "{waits:?}");
     }
     drop(client);
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     assert!(ended_by(&report, "no-server") > 0);
     assert_eq!(report.total.requests.unaccounted, 0);
 }

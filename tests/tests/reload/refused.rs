@@ -6,12 +6,12 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
-use tests::e2e::client::Client;
-use tests::e2e::dir::Dir;
-use tests::e2e::listening::listening;
-use tests::e2e::place::{Place, Said, said};
-use tests::e2e::servers::{addresses, origin, reserved};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::{CliEnvironment, CommandOutput, run_command};
+use tests::e2e::client::HttpClient;
+use tests::e2e::dir::TestDir;
+use tests::e2e::listening_sockets::listening;
+use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::wait;
 
 /// Each line that is marked holds one mistake.
@@ -44,13 +44,13 @@ servers = [
 
 #[test]
 fn ten_mistakes_are_listed_all_ten_by_check_and_by_run() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let file = dir.write("ten.toml", TEN_MISTAKES);
     let marked = TEN_MISTAKES.lines().enumerate().filter(|(_, line)| line.contains("# mistake"));
     let lines: Vec<usize> = marked.map(|(index, _)| index + 1).collect();
     assert_eq!(lines.len(), 10);
     for verb in ["check", "run"] {
-        let Said { code, err, .. } = alone(verb, &file);
+        let CommandOutput { code, stderr: err, .. } = alone(verb, &file);
         assert_eq!(code, 1, "{verb}: {err}");
         assert_eq!(
             err.lines().filter(|line| line.starts_with("error")).count(),
@@ -70,7 +70,7 @@ fn ten_mistakes_are_listed_all_ten_by_check_and_by_run() {
 
 #[test]
 fn check_warns_of_what_this_machine_does_not_have() {
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let file = dir.write(
         "absent.toml",
         "global.access-log = \"/nowhere/access.log\"\n\
@@ -78,7 +78,7 @@ fn check_warns_of_what_this_machine_does_not_have() {
          [pool.web]\nservers = [\"10.0.0.1:80\"]\nsource = \"192.0.2.77\"\n\
          [pool.web.socket]\ninterface = \"none7\"\ncongestion = \"none8\"\n",
     );
-    let Said { code, err, .. } = alone("check", &file);
+    let CommandOutput { code, stderr: err, .. } = alone("check", &file);
     assert_eq!(code, 0, "{err}");
     for says in [
         "global.access-log.target: there is no directory /nowhere",
@@ -99,7 +99,7 @@ fn check_warns_of_what_this_machine_does_not_have() {
 fn a_taken_port_names_the_process_that_has_it() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let at = dir.path().display();
     let file = dir.write(
         "taken.toml",
@@ -109,7 +109,7 @@ fn a_taken_port_names_the_process_that_has_it() {
              [pool.web]\nservers = [\"127.0.0.1:9\"]\n"
         ),
     );
-    let Said { code, err, .. } = alone("run", &file);
+    let CommandOutput { code, stderr: err, .. } = alone("run", &file);
     assert_eq!(code, 1, "{err}");
     assert!(err.contains(&address.to_string()), "{err}");
     assert!(err.contains(&format!("{}", std::process::id())), "whose it is: {err}");
@@ -119,51 +119,51 @@ fn a_taken_port_names_the_process_that_has_it() {
 #[test]
 fn a_reload_that_cannot_be_done_changes_nothing_and_says_so() {
     let origins = [origin("a")];
-    let setup = Setup::http(&addresses(&origins));
-    let place = Place::new(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins));
+    let place = CliEnvironment::new(&setup);
     let mut process = place.start();
     let front = setup.fronts()[0];
     let (sockets, before) = (listening(process.pid()), place.status());
-    let mut client = Client::to(front);
+    let mut client = HttpClient::connect(front);
     assert_eq!(client.get("/").status(), 200);
 
     // With mistakes; then without, but one of its two new ports is taken; then nothing at all, as a file that was only
     // just begun.
-    let (free, taken) = (reserved(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let (free, taken) = (reserve_port(), TcpListener::bind("127.0.0.1:0").unwrap());
     let two = format!(
         "[service.more]\nlisten = [\"{}\", \"{}\"]\nforward = \"tcp\"\npool = \"web\"\n",
         free.address(),
         taken.local_addr().unwrap()
     );
-    let text = |setup: Setup| setup.text(place.dir().path());
+    let text = |setup: BalancerConfig| setup.text(place.dir().path());
     let rows = [
         (text(setup.clone().pool("balance = \"fairest\"")), "fairest".to_owned()),
-        (text(setup.clone().more(&two)), taken.local_addr().unwrap().to_string()),
+        (text(setup.clone().with_tables(&two)), taken.local_addr().unwrap().to_string()),
         ("# our shop\n\n".to_owned(), "is empty".to_owned()),
     ];
     for (number, (broken, word)) in (1..).zip(rows) {
         std::fs::write(place.file(), broken).unwrap();
         process.signal(Signal::HUP);
-        wait::until("the refusal is told", || place.told("reload-failed") == number);
+        wait::until("the refusal is told", || place.count_events("reload-failed") == number);
         let events = place.events().events;
         let told = events.iter().rfind(|event| event.what == "reload-failed").unwrap();
         assert!(told.text.contains(&word), "{told:?}");
-        let applied = place.verb(&["apply", &place.file().display().to_string()]);
+        let applied = place.run_verb(&["apply", &place.file().display().to_string()]);
         assert_eq!(applied.code, 1, "{applied:?}");
-        assert!(applied.err.contains(&word), "{applied:?}");
+        assert!(applied.stderr.contains(&word), "{applied:?}");
 
         let now = place.status();
         assert_eq!(now.generation, before.generation);
         assert_eq!(now.services.len(), before.services.len());
         assert_eq!(listening(process.pid()), sockets);
         assert_eq!(client.get("/").status(), 200, "on the same connection");
-        assert_eq!(Client::to(front).get("/").status(), 200, "on another");
+        assert_eq!(HttpClient::connect(front).get("/").status(), 200, "on another");
     }
-    assert_eq!(process.ended(), None);
+    assert_eq!(process.try_wait(), None);
 }
 
-fn alone(verb: &str, file: &Path) -> Said {
+fn alone(verb: &str, file: &Path) -> CommandOutput {
     let mut command = Command::new(program());
     command.arg(verb).arg("-c").arg(file).env("NO_COLOR", "1");
-    said(command)
+    run_command(command)
 }

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use lab::port::Reserved;
+use lab::port::ReservedPort;
 use rustix::process::Signal;
 use tests::e2e::balancer::{figure, is_long};
-use tests::e2e::listening::listening_at;
-use tests::e2e::place::Place;
-use tests::e2e::process::Process;
-use tests::e2e::servers::{addresses, origin, reserved};
-use tests::e2e::setup::Setup;
-use tests::e2e::steady::{KEPT, Steady};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
+use tests::e2e::listening_sockets::listening_at;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::servers::{addresses, origin, reserve_port};
+use tests::e2e::steady_traffic::{KEEP_ALIVE_CONNECTIONS, SteadyTraffic};
 use tests::e2e::wait;
 
 /// Between two reloads of the long run.
@@ -19,22 +19,22 @@ const EVERY: Duration = Duration::from_millis(55);
 #[test]
 fn reloads_of_another_service_touch_nothing() {
     let origins = [origin("a"), origin("b")];
-    let (here, there) = (reserved(), reserved());
-    let setup = Setup::http(&addresses(&origins)).quiet();
-    let place = Place::new(&setup.clone().more(&other(0, &here, &there)));
+    let (here, there) = (reserve_port(), reserve_port());
+    let setup = BalancerConfig::http(&addresses(&origins)).quiet();
+    let place = CliEnvironment::new(&setup.clone().with_tables(&other(0, &here, &there)));
     let mut process = place.start();
     let front = setup.fronts()[0];
     let before = listening_at(process.pid(), front);
     assert!(!before.is_empty());
 
-    let steady = Steady::start(front);
+    let steady = SteadyTraffic::start(front);
     let (count, every) = if is_long() { (1000, EVERY) } else { (60, Duration::ZERO) };
     let begun = Instant::now();
     for number in 1..=count {
-        place.write(&setup.clone().more(&other(number, &here, &there)));
+        place.write(&setup.clone().with_tables(&other(number, &here, &there)));
         reload(&place, &process, number % 2 == 0);
         if number % 20 == 0 {
-            steady.goes_on();
+            steady.wait_for_progress();
         }
         let due = begun + every * number;
         while Instant::now() < due {
@@ -42,42 +42,46 @@ fn reloads_of_another_service_touch_nothing() {
         }
     }
     let took = begun.elapsed();
-    steady.goes_on();
+    steady.wait_for_progress();
     let felt = steady.stop();
 
-    assert_eq!(felt.broken, Vec::<String>::new());
-    assert_eq!(felt.kept.connects, KEPT as u64, "a connection that is kept stays: {:?}", felt.kept);
-    assert_eq!(felt.kept.idle_ended, 0);
+    assert_eq!(felt.failures, Vec::<String>::new());
+    assert_eq!(
+        felt.keep_alive.connects, KEEP_ALIVE_CONNECTIONS as u64,
+        "a connection that is kept stays: {:?}",
+        felt.keep_alive
+    );
+    assert_eq!(felt.keep_alive.idle_ended, 0);
     assert_eq!(listening_at(process.pid(), front), before, "the same sockets");
-    assert_eq!(process.ended(), None);
+    assert_eq!(process.try_wait(), None);
     assert_eq!(place.pid(), Some(process.pid()));
     assert_eq!(place.status().generation, u64::from(count) + 1, "each was put in force");
-    let (answered, echoes) = (felt.kept.answered + felt.fresh.answered, felt.echoes);
+    let (answered, echoes) = (felt.keep_alive.answered + felt.connect_each.answered, felt.echoes);
     figure(format!(
         "{count} reloads in {:.1} s under load: {answered} requests answered, 0 failed; {} kept connections, {echoes} \
          WebSocket messages and a slow download unbroken; one process, the same listening sockets",
         took.as_secs_f64(),
-        felt.kept.connects,
+        felt.keep_alive.connects,
     ));
     assert!(!is_long() || took <= Duration::from_secs(60), "{took:?}");
 }
 
 /// By SIGHUP or by `steelyard apply`, until it is in force.
-fn reload(place: &Place, process: &Process, by_signal: bool) {
+fn reload(place: &CliEnvironment, process: &ChildProcess, by_signal: bool) {
     if !by_signal {
-        place.done(&["apply", &place.file().display().to_string()]);
+        place.run_verb_ok(&["apply", &place.file().display().to_string()]);
         return;
     }
     let before = place.status().generation;
     process.signal(Signal::HUP);
     wait::until("in force", || {
-        assert!(!process.said().contains("reload-failed"), "{}", process.said());
+        assert!(!process.output().contains("reload-failed"), "{}", process.output());
         place.status().generation > before
     });
 }
 
 /// The other service, different each time: its address, its settings, its servers, and a third that comes and goes.
-fn other(number: u32, here: &Reserved, there: &Reserved) -> String {
+fn other(number: u32, here: &ReservedPort, there: &ReservedPort) -> String {
     let listen = if (number / 8).is_multiple_of(2) { here } else { there }.address();
     let header = 2 + number % 50;
     let weight = 1 + number % 100;

@@ -1,10 +1,10 @@
 //! A second server is asked while the first one is silent: clients get the quicker answer, the slower attempt is cancelled and
 //! counted at its server.
 
-use lab::origin::Fault;
-use tests::e2e::balancer::Balancer;
+use lab::origin::OriginFault;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 
 use super::of_pool;
 
@@ -13,14 +13,14 @@ fn a_silent_server_costs_a_moment_and_not_its_time_limit() {
     let origins = [origin("a"), origin("b")];
     let pool = "balance = \"round-robin\"\neject = \"off\"\nhedge = \"30ms\"\n\
                 timeout = { first-byte = \"1h\" }";
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).pool(pool));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).pool(pool));
     let mut client = balancer.client();
-    origins[0].fault(Some(Fault::Silence)).unwrap();
+    origins[0].set_fault(Some(OriginFault::Silence)).unwrap();
     for _ in 0..8 {
         let answer = client.get("/");
         assert_eq!((answer.status(), answer.field("x-origin").as_deref()), (200, Some("b")));
     }
-    let report = balancer.calm();
+    let report = balancer.report_when_idle();
     let won = of_pool(&report, "hedges-won");
     assert!(won >= 3, "{report:?}");
     assert_eq!((of_pool(&report, "hedges"), of_pool(&report, "retries")), (won, won));

@@ -7,24 +7,24 @@
     reason = "a test that fails is told best by panicking"
 )]
 
-mod begun;
-mod broken;
-mod full;
-mod half;
+mod circuit_breaker;
+mod ejection_reports;
 mod hedged;
-mod moved;
-mod one_bad;
+mod interrupted_answers;
+mod outlier;
+mod requeued;
+mod retry_budget;
 mod streams;
-mod told;
+mod wait_queue;
 
 use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
 use api::types::Report;
-use lab::load::{Load, Pace};
-use tests::e2e::balancer::{Balancer, is_long, program};
-use tests::e2e::client::Client;
+use lab::load::{LoadModel, LoadRun};
+use tests::e2e::balancer::{TestBalancer, is_long, program};
+use tests::e2e::client::HttpClient;
 use tests::e2e::load;
 
 /// Requests a second.
@@ -33,9 +33,9 @@ fn rate() -> u64 {
 }
 
 /// GET at that rate by the clock, until it is stopped.
-fn steady(front: SocketAddr) -> Load {
-    let mut plan = load::gets(front, "/", 64);
-    plan.pace = Pace::Open { per_second: rate() as f64, connections: 256 };
+fn steady(front: SocketAddr) -> LoadRun {
+    let mut plan = load::get_plan(front, "/", 64);
+    plan.pace = LoadModel::Open { per_second: rate() as f64, connections: 256 };
     plan.timeout = Duration::from_secs(60);
     load::start(plan)
 }
@@ -47,7 +47,7 @@ fn of_pool(report: &Report, name: &str) -> u64 {
 }
 
 /// What a verb says of this balancer.
-fn steelyard(balancer: &Balancer, words: &[&str]) -> String {
+fn steelyard(balancer: &TestBalancer, words: &[&str]) -> String {
     let mut command = Command::new(program());
     command.args(words).arg("--socket").arg(balancer.dir().join("sock"));
     let output = command.output().unwrap();
@@ -56,7 +56,7 @@ fn steelyard(balancer: &Balancer, words: &[&str]) -> String {
 }
 
 /// The status and the cause of the next answer.
-fn refusal(client: &mut Client) -> (u16, String) {
-    let answer = client.answer();
+fn refusal(client: &mut HttpClient) -> (u16, String) {
+    let answer = client.read_answer();
     (answer.status(), answer.field("x-steelyard-cause").unwrap_or_default())
 }

@@ -6,37 +6,37 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 
 use api::types::ServerAction;
-use model::affinity::cookie::{Made, Secrets, WORD};
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
-use tests::e2e::dir::Dir;
-use tests::e2e::http::Message;
+use model::affinity::cookie::{AffinitySecrets, CookieKeyAge, TOKEN_LEN};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::dir::TestDir;
+use tests::e2e::http::ReceivedMessage;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-fn ask(front: SocketAddr, more: &str) -> Message {
-    let mut client = Client::to(front);
+fn ask(front: SocketAddr, more: &str) -> ReceivedMessage {
+    let mut client = HttpClient::connect(front);
     client.send(format!("GET / HTTP/1.1\r\nHost: shop\r\n{more}\r\n"));
-    client.answer()
+    client.read_answer()
 }
 
-fn by(answer: &Message) -> String {
+fn by(answer: &ReceivedMessage) -> String {
     answer.field("x-origin").unwrap_or_default()
 }
 
 /// `NAME=VALUE` of the cookie that an answer sets.
-fn cookie(answer: &Message) -> Option<String> {
+fn cookie(answer: &ReceivedMessage) -> Option<String> {
     answer.field("set-cookie").map(|line| line.split(';').next().unwrap().to_owned())
 }
 
 #[test]
 fn our_cookie_keeps_a_client_and_names_nobody() {
     let origins = [origin("a"), origin("b"), origin("c")];
-    let setup = Setup::http(&addresses(&origins))
+    let setup = BalancerConfig::http(&addresses(&origins))
         .service("sticky = { by = \"cookie\", name = \"SRV\", drain = \"1h\" }")
         .pool("balance = \"round-robin\"");
-    let mut balancer = Balancer::start(&setup);
+    let mut balancer = TestBalancer::start(&setup);
     let first = ask(balancer.front(), "");
     let (server, line) = (by(&first), first.field("set-cookie").unwrap());
     assert!(line.ends_with("; Path=/; HttpOnly; SameSite=Lax"), "{line}");
@@ -52,12 +52,12 @@ fn our_cookie_keeps_a_client_and_names_nobody() {
     assert_eq!(others.len(), 3, "new clients are shared out");
     // A change of something else, and a server that finishes what it has: its clients stay.
     balancer.reload(&setup.clone().global("drain = \"20s\""));
-    balancer.order(&server, ServerAction::Drain);
+    balancer.order_server(&server, ServerAction::Drain);
     assert_eq!(by(&ask(balancer.front(), &with)), server);
     let fresh: Vec<String> = (0..6).map(|_| by(&ask(balancer.front(), ""))).collect();
     assert!(!fresh.contains(&server), "{fresh:?}");
     // Without it, another one for good, and the client is told.
-    balancer.order(&server, ServerAction::Disable);
+    balancer.order_server(&server, ServerAction::Disable);
     let moved = ask(balancer.front(), &with);
     assert_ne!(by(&moved), server);
     let with = format!("Cookie: {}\r\n", cookie(&moved).unwrap());
@@ -72,19 +72,19 @@ fn each_pool_keeps_its_client_by_a_word_of_its_own_in_one_cookie() {
     let servers: Vec<String> =
         addresses(&images).iter().map(|address| format!("\"{address}\"")).collect();
     let rule = "rule = [{ name = \"images\", when = { path = \"/bytes/*\" }, pool = \"images\" }]";
-    let setup = Setup::http(&addresses(&pages))
+    let setup = BalancerConfig::http(&addresses(&pages))
         .service(&format!("sticky = {{ by = \"cookie\", name = \"SRV\" }}\n{rule}"))
         .pool("balance = \"round-robin\"")
-        .more(&format!(
+        .with_tables(&format!(
             "[pool.images]\nservers = [{}]\nbalance = \"round-robin\"",
             servers.join(", ")
         ));
-    let balancer = Balancer::start(&setup);
-    let mut client = Client::to(balancer.front());
+    let balancer = TestBalancer::start(&setup);
+    let mut client = HttpClient::connect(balancer.front());
     let (mut jar, mut set) = (String::new(), 0);
     let mut browse = |path: &str| {
         client.send(format!("GET {path} HTTP/1.1\r\nHost: shop\r\nCookie: {jar}\r\n\r\n"));
-        let answer = client.answer();
+        let answer = client.read_answer();
         if let Some(line) = cookie(&answer) {
             (jar, set) = (line, set + 1);
         }
@@ -95,16 +95,16 @@ fn each_pool_keeps_its_client_by_a_word_of_its_own_in_one_cookie() {
         assert_eq!([browse("/"), browse("/bytes/9")], first);
     }
     assert_eq!(set, 2, "one for each pool, and never again");
-    assert_eq!(jar.len(), "SRV=".len() + 2 * WORD + 1, "{jar}");
+    assert_eq!(jar.len(), "SRV=".len() + 2 * TOKEN_LEN + 1, "{jar}");
 }
 
 #[test]
 fn the_first_answer_after_a_server_died_has_another_cookie() {
     let origins = [origin("a"), origin("b")];
-    let setup = Setup::http(&addresses(&origins))
+    let setup = BalancerConfig::http(&addresses(&origins))
         .service("sticky = { by = \"cookie\", name = \"SRV\" }")
         .pool("balance = \"round-robin\"");
-    let balancer = Balancer::start(&setup);
+    let balancer = TestBalancer::start(&setup);
     let first = ask(balancer.front(), "");
     let with = format!("Cookie: {}\r\n", cookie(&first).unwrap());
     let dead = by(&first);
@@ -122,14 +122,14 @@ fn the_first_answer_after_a_server_died_has_another_cookie() {
 #[test]
 fn members_with_one_secret_understand_each_others_cookies_and_others_do_not() {
     let origins = [origin("a"), origin("b"), origin("c"), origin("d")];
-    let dir = Dir::new();
+    let dir = TestDir::new();
     let file = dir.join("sticky.secret");
     let write = |text: &str| {
         std::fs::write(&file, text).unwrap();
         std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
     };
     let setup = |global: &str| {
-        Setup::http(&addresses(&origins))
+        BalancerConfig::http(&addresses(&origins))
             .service("sticky = { by = \"cookie\", name = \"SRV\" }")
             .pool("balance = \"round-robin\"")
             .global(global)
@@ -137,8 +137,8 @@ fn members_with_one_secret_understand_each_others_cookies_and_others_do_not() {
     let (old, new) = ("o".repeat(32), "n".repeat(32));
     write(&old);
     let shared = || setup(&format!("sticky-secret-file = {file:?}"));
-    let members = [Balancer::start(&shared()), Balancer::start(&shared())];
-    let alone = Balancer::start(&setup(""));
+    let members = [TestBalancer::start(&shared()), TestBalancer::start(&shared())];
+    let alone = TestBalancer::start(&setup(""));
     let own = alone.dir().join("state/cookie.secret");
     assert_eq!(std::fs::metadata(own).unwrap().permissions().mode() & 0o777, 0o600);
     let cookies: Vec<(String, String)> = (0..4)
@@ -153,9 +153,9 @@ fn members_with_one_secret_understand_each_others_cookies_and_others_do_not() {
     }
     // Another secret with the old one behind it: clients stay, and get new cookies.
     write(&format!("{new}\n{old}\n"));
-    wait::until("the file is in force", || members[1].told("sticky-secret-renewed") == 1);
+    wait::until("the file is in force", || members[1].count_events("sticky-secret-renewed") == 1);
     let (server, kept) = &cookies[0];
-    let renewed = wait::some("another cookie", || {
+    let renewed = wait::until_some("another cookie", || {
         let answer = ask(members[1].front(), &with(kept));
         assert_eq!(by(&answer), *server);
         cookie(&answer)
@@ -168,14 +168,14 @@ fn members_with_one_secret_understand_each_others_cookies_and_others_do_not() {
 #[test]
 fn a_cookie_without_a_secret_is_understood_replaced_and_counted() {
     let origins = [origin("a"), origin("b"), origin("c")];
-    let setup = Setup::http(&addresses(&origins))
+    let setup = BalancerConfig::http(&addresses(&origins))
         .service("sticky = { by = \"cookie\", name = \"SRV\" }")
         .pool("balance = \"round-robin\"");
-    let balancer = Balancer::start(&setup);
+    let balancer = TestBalancer::start(&setup);
     for name in ["a", "b", "c"] {
-        let secrets = Secrets::default();
-        let (old, made) = secrets.words("web", name).last().unwrap();
-        assert_eq!(made, Made::Unkeyed);
+        let secrets = AffinitySecrets::default();
+        let (old, made) = secrets.tokens("web", name).last().unwrap();
+        assert_eq!(made, CookieKeyAge::Unkeyed);
         let old = format!("SRV={}", String::from_utf8_lossy(&old));
         let answer = ask(balancer.front(), &format!("Cookie: {old}\r\n"));
         assert_eq!(by(&answer), name);
@@ -193,7 +193,7 @@ fn a_field_keeps_a_client_over_services_and_what_is_remembered_is_counted() {
     let origins = [origin("a"), origin("b"), origin("c")];
     let sticky =
         "sticky = { by = \"header\", name = \"x-user\", time = \"1h\", share = \"users\" }";
-    let other = tests::e2e::servers::reserved();
+    let other = tests::e2e::servers::reserve_port();
     let servers: Vec<String> = addresses(&origins)
         .iter()
         .zip(["a", "b", "c"])
@@ -205,9 +205,11 @@ fn a_field_keeps_a_client_over_services_and_what_is_remembered_is_counted() {
         other.address(),
         servers.join(", ")
     );
-    let setup =
-        Setup::http(&addresses(&origins)).service(sticky).pool("balance = \"random\"").more(&more);
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins))
+        .service(sticky)
+        .pool("balance = \"random\"")
+        .with_tables(&more);
+    let balancer = TestBalancer::start(&setup);
     for user in 0..20 {
         let field = format!("x-user: u{user}\r\n");
         let first = by(&ask(balancer.front(), &field));
@@ -224,19 +226,19 @@ fn a_field_keeps_a_client_over_services_and_what_is_remembered_is_counted() {
 #[test]
 fn when_its_server_is_gone_a_client_gets_what_was_set() {
     let origins = [origin("a"), origin("b")];
-    let setup = Setup::http(&addresses(&origins)).service(
+    let setup = BalancerConfig::http(&addresses(&origins)).service(
         "sticky = { by = \"header\", name = \"x-user\", time = \"1h\", gone = \"refuse\" }",
     );
-    let balancer = Balancer::start(&setup);
+    let balancer = TestBalancer::start(&setup);
     let server = by(&ask(balancer.front(), "x-user: one\r\n"));
-    balancer.order(&server, ServerAction::Disable);
+    balancer.order_server(&server, ServerAction::Disable);
     let refused = ask(balancer.front(), "x-user: one\r\n");
     assert_eq!(
         (refused.status(), refused.field("x-steelyard-cause").as_deref()),
         (503, Some("no-server"))
     );
     assert_eq!(ask(balancer.front(), "x-user: two\r\n").status(), 200);
-    balancer.order(&server, ServerAction::Enable);
+    balancer.order_server(&server, ServerAction::Enable);
     assert_eq!(by(&ask(balancer.front(), "x-user: one\r\n")), server);
 }
 
@@ -267,8 +269,9 @@ fn a_cookie_of_the_application_is_learned_or_rewritten() {
     for (mode, time) in [("learn", ", time = \"1h\""), ("rewrite", "")] {
         let sticky =
             format!("sticky = {{ by = \"cookie\", name = \"sid\", cookie = \"{mode}\"{time} }}");
-        let balancer =
-            Balancer::start(&Setup::http(&servers).service(&sticky).pool("balance = \"random\""));
+        let balancer = TestBalancer::start(
+            &BalancerConfig::http(&servers).service(&sticky).pool("balance = \"random\""),
+        );
         let first = ask(balancer.front(), "");
         let (server, value) = (by(&first), cookie(&first).unwrap());
         assert_eq!(value == format!("sid=session-of-{server}"), mode == "learn", "{value}");

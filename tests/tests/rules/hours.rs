@@ -2,9 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tests::e2e::balancer::Balancer;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::origin;
-use tests::e2e::setup::Setup;
 
 #[test]
 fn hours_of_rules_are_local_time() {
@@ -18,9 +18,9 @@ fn hours_of_rules_are_local_time() {
         clock(10),
         clock(15)
     );
-    let setup = Setup::http(&[web.address()]).more(&rule);
+    let setup = BalancerConfig::http(&[web.address()]).with_tables(&rule);
     for (zone, status) in [("ABC-12", 403), ("ABC0", 200)] {
-        let balancer = Balancer::start_in_zone(zone, &setup);
+        let balancer = TestBalancer::start_in_zone(zone, &setup);
         assert_eq!(balancer.client().get("/").status(), status, "{zone}");
     }
 }

@@ -1,10 +1,10 @@
 //! Thousands of rules: put in force while requests are under way, and looked up rather than walked through.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
-use tests::e2e::steady::{self, Steady};
+use tests::e2e::steady_traffic::{self, SteadyTraffic};
 
 /// Rules that no request of the load fits, and one that it does.
 fn rules(count: usize, mark: &str) -> String {
@@ -25,20 +25,20 @@ fn rules(count: usize, mark: &str) -> String {
 #[test]
 fn three_thousand_rules_come_and_go_under_load_and_no_request_fails() {
     let origins = [origin("a"), origin("b")];
-    let setup = Setup::http(&addresses(&origins)).quiet();
-    let mut balancer = Balancer::start(&setup.clone().more(&rules(0, "0")));
-    assert_eq!(Client::to(balancer.front()).get("/bytes/7").status(), 200);
-    let steady = Steady::start(balancer.front());
+    let setup = BalancerConfig::http(&addresses(&origins)).quiet();
+    let mut balancer = TestBalancer::start(&setup.clone().with_tables(&rules(0, "0")));
+    assert_eq!(HttpClient::connect(balancer.front()).get("/bytes/7").status(), 200);
+    let steady = SteadyTraffic::start(balancer.front());
     for (number, count) in [3_000, 10, 3_000, 2_999].into_iter().enumerate() {
         let mark = format!("m{number}");
-        balancer.reload(&setup.clone().more(&rules(count, &mark)));
-        assert_eq!(Client::to(balancer.front()).get("/mark").text(), mark);
-        steady.goes_on();
+        balancer.reload(&setup.clone().with_tables(&rules(count, &mark)));
+        assert_eq!(HttpClient::connect(balancer.front()).get("/mark").text(), mark);
+        steady.wait_for_progress();
     }
     let felt = steady.stop();
-    assert_eq!(felt.broken, Vec::<String>::new());
-    for report in [&felt.kept, &felt.fresh] {
-        assert_eq!(steady::failures(report).count(), 0);
+    assert_eq!(felt.failures, Vec::<String>::new());
+    for report in [&felt.keep_alive, &felt.connect_each] {
+        assert_eq!(steady_traffic::failures(report).count(), 0);
     }
     let report = balancer.report();
     let kept = report.services[0].rules.iter().find(|rule| rule.name == "kept").unwrap();

@@ -2,20 +2,20 @@
 
 use std::io::Write;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::client::Client;
-use tests::e2e::dir::Dir;
-use tests::e2e::servers::{origin, reserved};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::client::HttpClient;
+use tests::e2e::dir::TestDir;
+use tests::e2e::servers::{origin, reserve_port};
 use tests::e2e::tools::{curl_text, program};
 
 #[test]
 fn connections_go_where_their_name_says() {
-    let (authority, dir) = (Authority::new("test authority"), Dir::new());
+    let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
     let ca = authority.write(dir.join("ca.pem"));
     let origins = [origin("a"), origin("b"), origin("plain")];
-    let ports = [reserved(), reserved()];
+    let ports = [reserve_port(), reserve_port()];
     let mut tables = String::from(
         "[[service.shop.rule]]\nwhen = { sni = \"a.example\" }\npool = \"to-a\"\n\
          [[service.shop.rule]]\nwhen = { sni = \"*.b.example\" }\npool = \"to-b\"\n\
@@ -23,14 +23,15 @@ fn connections_go_where_their_name_says() {
     );
     let names = [("a", "a.example"), ("b", "x.b.example")];
     for (((name, host), port), origin) in names.iter().zip(&ports).zip(&origins) {
-        let pair = authority.pair(dir.join(&format!("{name}.pem")), &wanted(&[host]));
+        let pair = authority.pair(dir.join(&format!("{name}.pem")), &certificate_for(&[host]));
         let (at, to) = (port.address(), origin.address());
         tables.push_str(&format!(
             "[service.tls-{name}]\nlisten = \"{at}\"\nforward = \"http\"\npool = \"{name}\"\n\
              tls = {pair:?}\n[pool.{name}]\nservers = [\"{to}\"]\n[pool.to-{name}]\nservers = [\"{at}\"]\n"
         ));
     }
-    let balancer = Balancer::start(&Setup::tcp(&[origins[2].address()]).more(&tables));
+    let balancer =
+        TestBalancer::start(&BalancerConfig::tcp(&[origins[2].address()]).with_tables(&tables));
     let front = balancer.front();
     for (name, host) in names {
         let to = format!("{host}:{}:{}", front.port(), front.ip());
@@ -53,13 +54,13 @@ fn connections_go_where_their_name_says() {
         .unwrap();
     assert!(!String::from_utf8_lossy(&denied.stdout).contains("BEGIN CERTIFICATE"));
     // What is no TLS goes to the service's own pool, whole, however it comes in.
-    let mut plain = Client::to(front);
+    let mut plain = HttpClient::connect(front);
     for byte in b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" {
         plain.stream().write_all(&[*byte]).unwrap();
     }
-    assert_eq!(plain.answer().field("x-origin").as_deref(), Some("plain"));
+    assert_eq!(plain.read_answer().field("x-origin").as_deref(), Some("plain"));
     drop(plain);
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     let service = report.services.iter().find(|service| service.name == "shop").unwrap();
     let hits: Vec<u64> = service.rules.iter().map(|rule| rule.hits).collect();
     assert_eq!(hits, [1, 2, 1]);
@@ -84,7 +85,8 @@ fn hello(name: &str) -> Vec<u8> {
 fn nothing_that_comes_before_a_hello_hides_its_name() {
     let origins = [origin("plain")];
     let rule = "[[service.shop.rule]]\nwhen = { sni = \"denied.example\" }\ndeny = true\n";
-    let balancer = Balancer::start(&Setup::tcp(&[origins[0].address()]).more(rule));
+    let balancer =
+        TestBalancer::start(&BalancerConfig::tcp(&[origins[0].address()]).with_tables(rule));
     for (before, cause) in [
         (&b""[..], "rule-denied"),
         (b"\x16\x03\x01\x00\x00", "rule-denied"),
@@ -99,12 +101,12 @@ fn nothing_that_comes_before_a_hello_hides_its_name() {
             of.map(|counted| counted.count.total).sum::<u64>()
         };
         let counted = count(&balancer.report());
-        let mut client = Client::to(balancer.front());
+        let mut client = HttpClient::connect(balancer.front());
         client.send([before, &hello("denied.example")].concat());
-        assert_eq!(client.rest_or_reset().unwrap_or_default(), b"", "{before:?}");
+        assert_eq!(client.read_to_end_or_reset().unwrap_or_default(), b"", "{before:?}");
         balancer.report_when(cause, |report| count(report) == counted + 1);
     }
-    let mut other = Client::to(balancer.front());
+    let mut other = HttpClient::connect(balancer.front());
     other.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_eq!(other.answer().field("x-origin").as_deref(), Some("plain"));
+    assert_eq!(other.read_answer().field("x-origin").as_deref(), Some("plain"));
 }

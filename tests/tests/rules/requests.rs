@@ -1,10 +1,10 @@
 //! Each action of a rule, as curl sees it, and what the program says of it.
 
-use lab::origin::Origin;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
+use lab::origin::TestOrigin;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
 use tests::e2e::servers::origin;
-use tests::e2e::setup::Setup;
 use tests::e2e::tools::curl_text;
 use tests::e2e::wait;
 
@@ -42,14 +42,14 @@ when = { cookie = "empty=1" }
 pool = "api"
 "#;
 
-fn start(web: &Origin, api: &Origin, copy: &Origin) -> Balancer {
+fn start(web: &TestOrigin, api: &TestOrigin, copy: &TestOrigin) -> TestBalancer {
     let pools = format!(
         "{RULES}[pool.api]\nservers = [\"{}\"]\n[pool.copy]\nservers = [\"{}\"]\n\
          [pool.none]\nservers = [{{ address = \"127.0.0.1:1\", state = \"disabled\" }}]\n",
         api.address(),
         copy.address()
     );
-    Balancer::start(&Setup::http(&[web.address()]).more(&pools))
+    TestBalancer::start(&BalancerConfig::http(&[web.address()]).with_tables(&pools))
 }
 
 #[test]
@@ -79,11 +79,11 @@ fn every_action_is_carried_out_and_counted() {
         "{served}"
     );
     assert!(served.contains("x-served: by-rule") && !served.contains("x-origin"), "{served}");
-    let few = |client: &mut Client, key: &str| {
+    let few = |client: &mut HttpClient, key: &str| {
         client.send(format!("GET /?few HTTP/1.1\r\nHost: shop\r\nx-key: {key}\r\n\r\n"));
-        client.answer().status()
+        client.read_answer().status()
     };
-    let mut client = Client::to(balancer.front());
+    let mut client = HttpClient::connect(balancer.front());
     let asked: Vec<u16> = (0..100).map(|_| few(&mut client, "one")).collect();
     assert_eq!(asked[..2], [200, 200]);
     assert!(asked.contains(&429), "{asked:?}");
@@ -153,26 +153,28 @@ fn hostile_requests_cost_a_refusal_and_nothing_more() {
     let cookies: String = (0..10_000).map(|n| format!("c{n}=x; ")).collect();
     let query = "a=b&".repeat(1_500);
     let head = |more: &str| format!("GET /?{query} HTTP/1.1\r\nHost: shop\r\n{more}\r\n");
-    let many = Client::to(balancer.front()).send(head(&format!("Cookie: {cookies}\r\n"))).rest_of();
+    let many = HttpClient::connect(balancer.front())
+        .send(head(&format!("Cookie: {cookies}\r\n")))
+        .rest_of();
     assert!(many.starts_with("HTTP/1.1 431 "), "{many}");
-    let long = Client::to(balancer.front())
+    let long = HttpClient::connect(balancer.front())
         .send(format!("GET /?{} HTTP/1.1\r\nHost: shop\r\n\r\n", "a=b&".repeat(3_000)))
         .rest_of();
     assert!(long.starts_with("HTTP/1.1 414 "), "{long}");
-    let mut fits = Client::to(balancer.front());
+    let mut fits = HttpClient::connect(balancer.front());
     fits.send(head(&format!("Cookie: {}\r\n", &cookies[..20_000])));
-    assert_eq!(fits.answer().status(), 200);
+    assert_eq!(fits.read_answer().status(), 200);
     // Exponential in engines that go back.
     let deep = format!("/api/v1{}", "/x".repeat(3_000));
-    assert_ne!(Client::to(balancer.front()).get(&deep).status(), 0);
+    assert_ne!(HttpClient::connect(balancer.front()).get(&deep).status(), 0);
 }
 
 /// What a refused client reads.
-trait RestOf {
+trait ReadRemaining {
     fn rest_of(&self) -> String;
 }
 
-impl RestOf for Client {
+impl ReadRemaining for HttpClient {
     fn rest_of(&self) -> String {
         use std::io::Read;
         let mut bytes = [0; 4096];
@@ -186,16 +188,16 @@ fn a_limit_by_address_counts_a_network_of_ipv6_as_one_client() {
     let web = origin("web");
     let rule = "accept-proxy = \"127.0.0.0/8\"\n\
         rule = [{ name = \"few\", when = { path = \"/\" }, limit = { rate = 1, burst = 2, by = \"address\" } }]\n";
-    let balancer = Balancer::start(&Setup::http(&[web.address()]).service(rule));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[web.address()]).service(rule));
     let refused = |clients: &[String]| {
         let ask = |client: &String| {
-            let mut to = Client::to(balancer.front());
+            let mut to = HttpClient::connect(balancer.front());
             let family = if client.contains(':') { "TCP6" } else { "TCP4" };
             let ours = if client.contains(':') { "2001:db8::1" } else { "192.0.2.1" };
             to.send(format!(
                 "PROXY {family} {client} {ours} 4444 80\r\nGET / HTTP/1.1\r\nHost: shop\r\n\r\n"
             ));
-            to.answer().status() == 429
+            to.read_answer().status() == 429
         };
         clients.iter().filter(|client| ask(client)).count()
     };

@@ -1,10 +1,10 @@
 //! Fields, cookies, parameters and methods in spellings that some servers take for what a rule judges.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::h2client::{Asked, ask_all};
-use tests::e2e::recorder::Recorder;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::h2client::{H2Request, send_all};
+use tests::e2e::recording_server::RecordingServer;
 use tests::e2e::servers::origin;
-use tests::e2e::setup::Setup;
 
 const RULES: &str = r#"
 [[service.shop.rule]]
@@ -65,17 +65,19 @@ const ROWS: &[(&str, &str, (&str, &str), &str)] = &[
 
 #[test]
 fn no_other_spelling_of_a_value_gets_past_a_rule() {
-    let recorder = Recorder::start();
-    let balancer = Balancer::start(&Setup::http(&[recorder.address()]).more(RULES));
+    let recorder = RecordingServer::start();
+    let balancer =
+        TestBalancer::start(&BalancerConfig::http(&[recorder.address()]).with_tables(RULES));
     for (method, target, (name, value), cause) in ROWS {
         let mut client = balancer.client();
         client.send(format!("{method} {target} HTTP/1.1\r\nHost: shop\r\n{name}: {value}\r\n\r\n"));
-        let found = client.answer().field("x-steelyard-cause").unwrap_or_default();
+        let found = client.read_answer().field("x-steelyard-cause").unwrap_or_default();
         assert_eq!(&found, cause, "{method} {target} {name}: {value}");
     }
     let served = ROWS.iter().filter(|row| row.3.is_empty()).count();
     let unclear = ROWS.iter().filter(|row| row.3 == "ambiguous-request").count();
-    let line = balancer.logged("the refusal", |line| line["cause"] == "ambiguous-request");
+    let line =
+        balancer.wait_for_log_line("the refusal", |line| line["cause"] == "ambiguous-request");
     assert_eq!(line["status"], 400, "{line}");
     let metrics = balancer.metrics();
     let counted = metrics.lines().find(|line| {
@@ -92,17 +94,18 @@ fn no_other_spelling_of_a_value_gets_past_a_rule() {
 #[test]
 fn values_of_http_2_are_judged_likewise() {
     let web = origin("web");
-    let setup = Setup::http(&[web.address()]).service("http2 = \"always\"\n").more(RULES);
-    let balancer = Balancer::start(&setup);
+    let setup =
+        BalancerConfig::http(&[web.address()]).service("http2 = \"always\"\n").with_tables(RULES);
+    let balancer = TestBalancer::start(&setup);
     let rows = || ROWS.iter().filter(|row| row.0 != "fetch");
-    let asked: Vec<Asked> = rows()
-        .map(|(method, target, (name, value), _)| Asked {
+    let asked: Vec<H2Request> = rows()
+        .map(|(method, target, (name, value), _)| H2Request {
             method,
             fields: vec![(*name, (*value).to_owned())],
-            ..Asked::get(target)
+            ..H2Request::get(target)
         })
         .collect();
-    for (row, answer) in rows().zip(ask_all(balancer.front(), &asked)) {
+    for (row, answer) in rows().zip(send_all(balancer.front(), &asked)) {
         let found = answer.field("x-steelyard-cause").unwrap_or_default();
         assert_eq!(found, row.3, "{row:?} {answer:?}");
     }
@@ -111,7 +114,7 @@ fn values_of_http_2_are_judged_likewise() {
 #[test]
 fn the_program_explains_what_is_unclear() {
     let web = origin("web");
-    let balancer = Balancer::start(&Setup::http(&[web.address()]).more(RULES));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[web.address()]).with_tables(RULES));
     let mut explain = std::process::Command::new(tests::e2e::balancer::program());
     explain.args(["explain", "request", "--service", "shop", "--url", "/", "--header"]);
     explain.arg("X_Tenant: blue").arg("--socket").arg(balancer.dir().join("sock"));

@@ -1,9 +1,9 @@
 //! Rules see requests of HTTP/2 as they see those of HTTP/1: each stream by itself, whatever its connection carries.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::h2client::{Answered, Asked, ask_all};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::h2client::{H2Request, H2Response, send_all};
 use tests::e2e::servers::origin;
-use tests::e2e::setup::Setup;
 
 const RULES: &str = r#"
 [[service.shop.rule]]
@@ -33,33 +33,34 @@ when = { query = "few" }
 limit = { rate = 1, burst = 2, by = "header", header = "x-key" }
 "#;
 
-fn with(path: &str, fields: &[(&'static str, &str)]) -> Asked {
+fn with(path: &str, fields: &[(&'static str, &str)]) -> H2Request {
     let fields = fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-    Asked { fields, ..Asked::get(path) }
+    H2Request { fields, ..H2Request::get(path) }
 }
 
 #[test]
 fn every_action_is_carried_out_on_one_connection() {
     let (web, api) = (origin("web"), origin("api"));
     let pools = format!("{RULES}[pool.api]\nservers = [\"{}\"]\n", api.address());
-    let setup = Setup::http(&[web.address()]).service("http2 = \"always\"\n").more(&pools);
-    let balancer = Balancer::start(&setup);
+    let setup =
+        BalancerConfig::http(&[web.address()]).service("http2 = \"always\"\n").with_tables(&pools);
+    let balancer = TestBalancer::start(&setup);
     let asked = [
-        Asked::get("/"),
-        Asked::get("/admin/x"),
-        Asked::get("/%61dmin/x"),
-        Asked::get("/old/a/b?q=1"),
+        H2Request::get("/"),
+        H2Request::get("/admin/x"),
+        H2Request::get("/%61dmin/x"),
+        H2Request::get("/old/a/b?q=1"),
         with("/", &[("x-closed", "yes")]),
-        Asked::get("/api/v2/bytes/5"),
-        Asked::post("/api/v2/echo", b"hello"),
+        H2Request::get("/api/v2/bytes/5"),
+        H2Request::post("/api/v2/echo", b"hello"),
         // Pieces of a cookie are one (RFC 9113 §8.2.3).
         with("/", &[("cookie", "a=b"), ("cookie", "beta=1")]),
         with("/", &[("cookie", "beta=2")]),
     ];
-    let answers = ask_all(balancer.front(), &asked);
+    let answers = send_all(balancer.front(), &asked);
     let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
     assert_eq!(statuses, [200, 403, 403, 308, 503, 200, 200, 200, 200], "{answers:?}");
-    let from = |answer: &Answered| answer.field("x-origin").unwrap_or_default();
+    let from = |answer: &H2Response| answer.field("x-origin").unwrap_or_default();
     let by: Vec<String> = answers.iter().map(from).collect();
     assert_eq!(by, ["web", "", "", "", "", "api", "api", "api", "web"]);
     assert_eq!(answers[3].field("location").as_deref(), Some("https://new.example/a/b?q=1"));
@@ -69,14 +70,14 @@ fn every_action_is_carried_out_on_one_connection() {
     assert_eq!(answers[5].field("x-served").as_deref(), Some("by-rule"));
     assert_eq!(answers[6].body, b"hello");
     // A bucket of two for each key, over all streams.
-    let few: Vec<Asked> =
+    let few: Vec<H2Request> =
         (0..8).map(|at| with("/?few", &[("x-key", if at < 6 { "one" } else { "two" })])).collect();
-    let answers = ask_all(balancer.front(), &few);
-    let refused = |answer: &&Answered| answer.status == 429;
+    let answers = send_all(balancer.front(), &few);
+    let refused = |answer: &&H2Response| answer.status == 429;
     let (one, two) = answers.split_at(6);
     assert!((3..=4).contains(&one.iter().filter(refused).count()), "{one:?}");
     assert_eq!(two.iter().filter(refused).count(), 0, "{two:?}");
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     assert_eq!(report.total.requests.unaccounted, 0);
     let denied = balancer.metrics();
     assert!(

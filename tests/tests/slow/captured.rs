@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use api::types::Captures;
 use tests::e2e::balancer::{figure, is_long};
-use tests::e2e::client::Client;
-use tests::e2e::place::Place;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
+use tests::e2e::client::HttpClient;
 use tests::e2e::{load, servers, wait};
 use tests::skip::skip;
 
-use super::world::server;
+use super::setup::server;
 
 /// A secret that must be in no file.
 const SECRET: &str = "c2VjcmV0LW9mLXRoZS10ZXN0";
 
-fn captures(place: &Place) -> Captures {
-    let said = place.done(&["capture", "list", "--json"]);
-    serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {said:?}"))
+fn captures(place: &CliEnvironment) -> Captures {
+    let said = place.run_verb_ok(&["capture", "list", "--json"]);
+    serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"))
 }
 
 /// The one capture of a rule, once it is there.
-fn captured(place: &Place, rule: &str) -> (PathBuf, String) {
-    wait::some(&format!("a capture by {rule}"), || {
+fn captured(place: &CliEnvironment, rule: &str) -> (PathBuf, String) {
+    wait::until_some(&format!("a capture by {rule}"), || {
         let found = captures(place);
         assert_eq!(found.trouble, None);
         let of_rule =
@@ -33,17 +33,17 @@ fn captured(place: &Place, rule: &str) -> (PathBuf, String) {
     })
 }
 
-fn ask(client: &mut Client, target: &str) -> u16 {
+fn ask(client: &mut HttpClient, target: &str) -> u16 {
     client.send(format!(
         "GET {target} HTTP/1.1\r\nHost: shop.example\r\nAuthorization: Basic {SECRET}\r\nCookie: a={SECRET}\r\n\r\n"
     ));
-    client.answer().status()
+    client.read_answer().status()
 }
 
 /// What `explain trace` makes of a file: each connection's server, and what was most significant of it.
-fn explained(place: &Place, file: &Path) -> Vec<(String, String, String)> {
-    let said = place.done(&["explain", "trace", "--json", file.to_str().unwrap()]);
-    let report: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+fn explained(place: &CliEnvironment, file: &Path) -> Vec<(String, String, String)> {
+    let said = place.run_verb_ok(&["explain", "trace", "--json", file.to_str().unwrap()]);
+    let report: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let connections = report["connections"].as_array().unwrap();
     let each = connections.iter().map(|one| {
@@ -62,16 +62,16 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
     let (slow, quick) = (server(|_| ()), server(|_| ()));
     let rules = "[capture.slow]\nlatency = \"400ms\"\ncause = \"SERVER_THINK\"\ntime = \"300ms\"\npayload = \"2KiB\"\n\
                  [capture.failing]\nservice = \"shop\"\nerrors = 50\ntime = \"100ms\"\n";
-    let setup = Setup::http(&[slow.address(), quick.address()])
+    let setup = BalancerConfig::http(&[slow.address(), quick.address()])
         .global("workers = 1")
         .pool("balance = \"round-robin\"")
-        .more(rules);
-    let place = Place::new(&setup);
+        .with_tables(rules);
+    let place = CliEnvironment::new(&setup);
     let _process = place.start();
     let front = setup.fronts()[0];
     // Something else passes as well, and is not to be in it. It opens the connections to both servers, so that the slow
     // exchange is found on one whose beginning may not have been seen.
-    let mut other = Client::to(front);
+    let mut other = HttpClient::connect(front);
     for _ in 0..2 {
         assert_eq!(ask(&mut other, "/100"), 200);
     }
@@ -80,7 +80,7 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
         captures(&place).packets_kept > 0
     });
     assert!(captures(&place).captures.is_empty(), "nothing was slow yet");
-    let mut client = Client::to(front);
+    let mut client = HttpClient::connect(front);
     assert_eq!(ask(&mut client, "/100/900"), 200);
     let (file, about) = captured(&place, "slow");
     let by =
@@ -102,16 +102,16 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
     );
     assert!(!has(SECRET) && !has("c2VjcmV0"), "no secret is stored");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(place.told("capture-made"), 1);
+    assert_eq!(place.count_events("capture-made"), 1);
     assert_eq!(ask(&mut client, "/100/900"), 200);
     assert_eq!(captures(&place).captures.len(), 1, "the next one waits");
     by_hand_and_by_failures(&place, &setup);
 }
 
 /// Both sides are one story: what the client's connection calls the server's time is the server's, not the balancer's.
-fn joined(place: &Place, file: &Path) {
-    let said = place.done(&["explain", "trace", "--json", "--join", file.to_str().unwrap()]);
-    let story: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+fn joined(place: &CliEnvironment, file: &Path) {
+    let said = place.run_verb_ok(&["explain", "trace", "--json", "--join", file.to_str().unwrap()]);
+    let story: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     let all = story["transactions"].as_array().unwrap();
     assert_eq!((all.len(), &story["unmatched"]), (1, &0.into()), "{story:#}");
     let owner = |name: &str| all[0]["owners"][name].as_f64().unwrap();
@@ -120,18 +120,18 @@ fn joined(place: &Place, file: &Path) {
 }
 
 /// The same place: one that is ordered, and one because nobody is there to answer.
-fn by_hand_and_by_failures(place: &Place, setup: &Setup) {
-    let said = place.verb(&["capture", "start", "slwo"]);
-    assert!(said.code == 1 && said.err.contains("there are failing, slow"), "{said:?}");
-    place.done(&["capture", "start", "slow"]);
+fn by_hand_and_by_failures(place: &CliEnvironment, setup: &BalancerConfig) {
+    let said = place.run_verb(&["capture", "start", "slwo"]);
+    assert!(said.code == 1 && said.stderr.contains("there are failing, slow"), "{said:?}");
+    place.run_verb_ok(&["capture", "start", "slow"]);
     wait::until("the one that was ordered", || captures(place).captures.len() == 2);
-    let shown = place.done(&["capture", "show"]).out;
+    let shown = place.run_verb_ok(&["capture", "show"]).stdout;
     assert!(shown.contains("slow: ordered by uid 0") && shown.contains("explain trace"), "{shown}");
-    place.done(&["server", "disable", "web/*"]);
+    place.run_verb_ok(&["server", "disable", "web/*"]);
     let front = setup.fronts()[0];
     wait::until("a capture of failures", || {
         for _ in 0..10 {
-            assert_eq!(Client::to(front).get("/100").status(), 503);
+            assert_eq!(HttpClient::connect(front).get("/100").status(), 503);
         }
         captures(place).captures.iter().any(|one| one.rule == "failing")
     });
@@ -158,10 +158,10 @@ fn what_keeping_a_packet_costs() {
     }
     let origins = [servers::origin("a")];
     let rule = "[capture.slow]\nlatency = \"1h\"\n";
-    let setup = Setup::http(&servers::addresses(&origins)).more(rule);
-    let place = Place::new(&setup);
+    let setup = BalancerConfig::http(&servers::addresses(&origins)).with_tables(rule);
+    let place = CliEnvironment::new(&setup);
     let process = place.start();
-    let mut client = Client::to(setup.fronts()[0]);
+    let mut client = HttpClient::connect(setup.fronts()[0]);
     wait::until("packets are kept", || {
         client.get("/");
         captures(&place).packets_kept > 0
@@ -169,8 +169,11 @@ fn what_keeping_a_packet_costs() {
     let requests = if is_long() { 200_000 } else { 500 };
     let (pid, before) = (process.pid(), captures(&place).packets_kept);
     let began = ran(pid, "capture").unwrap();
-    let load =
-        load::start(load::paced(load::gets(setup.fronts()[0], "/", 8), Duration::ZERO, requests));
+    let load = load::start(load::paced(
+        load::get_plan(setup.fronts()[0], "/", 8),
+        Duration::ZERO,
+        requests,
+    ));
     assert_eq!(load.wait().answered, requests);
     wait::until("the last packets are kept", || {
         captures(&place).packets_kept + captures(&place).packets_dropped >= before + 4 * requests

@@ -5,23 +5,23 @@
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use lab::line::{CLIENT, Line, SERVER, Shape};
-use lab::port::Reserved;
+use lab::link_emulation::{CLIENT, EmulatedLink, LinkShape, SERVER};
+use lab::port::ReservedPort;
 use rustix::net::sockopt::set_socket_send_buffer_size;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::recorder::Scripted;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::recording_server::ScriptedServer;
 use tests::skip::skip;
 
-use super::world::{blamed, fetch, logged, server, server_at, times};
+use super::setup::{blamed, fetch, logged, server, server_at, times};
 
 /// How far the far end is.
 pub const FAR: Duration = Duration::from_millis(20);
 
 /// The line; `None`: it cannot be laid here.
-pub fn far(shape: Shape) -> Option<Line> {
-    let back = Shape { delay: shape.delay, ..Shape::default() };
-    match Line::open(back, shape) {
+pub fn far(shape: LinkShape) -> Option<EmulatedLink> {
+    let back = LinkShape { delay: shape.delay, ..LinkShape::default() };
+    match EmulatedLink::open(back, shape) {
         Ok(line) => Some(line),
         Err(error) => {
             skip(&format!("no line: {error}"));
@@ -31,24 +31,24 @@ pub fn far(shape: Shape) -> Option<Line> {
 }
 
 /// The balancer and its server at the far end of the line.
-pub fn beyond(line: &Line, service: &str) -> (Scripted, Balancer) {
+pub fn beyond(line: &EmulatedLink, service: &str) -> (ScriptedServer, TestBalancer) {
     let (origin, port) =
-        line.server.within(|| (server(|_| ()), Reserved::new(SERVER).unwrap())).unwrap();
-    let setup = Setup::http(&[origin.address()]).listen(vec![port]).service(service);
-    let balancer = Balancer::start_at(&line.server, &setup);
+        line.server.run_inside(|| (server(|_| ()), ReservedPort::new(SERVER).unwrap())).unwrap();
+    let setup = BalancerConfig::http(&[origin.address()]).listen(vec![port]).service(service);
+    let balancer = TestBalancer::start_at(&line.server, &setup);
     (origin, balancer)
 }
 
-fn fetch_over(line: &Line, balancer: &Balancer, target: &str) {
+fn fetch_over(line: &EmulatedLink, balancer: &TestBalancer, target: &str) {
     let front = balancer.front();
     line.client
-        .within(|| fetch(&TcpStream::connect(front).unwrap(), target, Duration::ZERO))
+        .run_inside(|| fetch(&TcpStream::connect(front).unwrap(), target, Duration::ZERO))
         .unwrap();
 }
 
 #[test]
 fn a_send_buffer_of_ours_that_is_smaller_than_the_path() {
-    let Some(line) = far(Shape { delay: FAR, ..Shape::default() }) else { return };
+    let Some(line) = far(LinkShape { delay: FAR, ..LinkShape::default() }) else { return };
     let (_origin, balancer) = beyond(&line, "socket.send-buffer = \"16KiB\"");
     for _ in 0..times() {
         fetch_over(&line, &balancer, "/600000");
@@ -60,16 +60,16 @@ fn a_send_buffer_of_ours_that_is_smaller_than_the_path() {
 
 #[test]
 fn a_path_that_loses_packets() {
-    let shape = Shape {
+    let shape = LinkShape {
         delay: FAR,
         bits_per_second: 60_000_000,
         queue_bytes: 400_000,
-        lose_every: 40,
-        ..Shape::default()
+        drop_every: 40,
+        ..LinkShape::default()
     };
     let Some(line) = far(shape) else { return };
     // The client has room for all of it.
-    line.client.set(&[("net/ipv4/tcp_rmem", "4096 6291456 8388608")]).unwrap();
+    line.client.write_sysctls(&[("net/ipv4/tcp_rmem", "4096 6291456 8388608")]).unwrap();
     let (_origin, balancer) = beyond(&line, "");
     for _ in 0..times() {
         fetch_over(&line, &balancer, "/6000000");
@@ -81,18 +81,23 @@ fn a_path_that_loses_packets() {
 }
 
 /// The balancer and its client at the near end of the line, the server at the far one.
-pub fn before(line: &Line, service: &str, prepare: fn(&TcpStream)) -> (Scripted, Balancer) {
+pub fn before(
+    line: &EmulatedLink,
+    service: &str,
+    prepare: fn(&TcpStream),
+) -> (ScriptedServer, TestBalancer) {
     let far = SocketAddr::new(SERVER, 0);
-    let origin = line.server.within(|| server_at(far, prepare)).unwrap();
-    let port = line.client.within(|| Reserved::new(CLIENT).unwrap()).unwrap();
-    let setup = Setup::http(&[origin.address()]).listen(vec![port]).service(service);
-    let balancer = Balancer::start_at(&line.client, &setup.pool("limit.idle = 0"));
+    let origin = line.server.run_inside(|| server_at(far, prepare)).unwrap();
+    let port = line.client.run_inside(|| ReservedPort::new(CLIENT).unwrap()).unwrap();
+    let setup = BalancerConfig::http(&[origin.address()]).listen(vec![port]).service(service);
+    let balancer = TestBalancer::start_at(&line.client, &setup.pool("limit.idle = 0"));
     (origin, balancer)
 }
 
 #[test]
 fn connections_that_take_long_to_open() {
-    let Some(line) = far(Shape { delay: Duration::from_millis(80), ..Shape::default() }) else {
+    let Some(line) = far(LinkShape { delay: Duration::from_millis(80), ..LinkShape::default() })
+    else {
         return;
     };
     let (_origin, balancer) = before(&line, "", |_| ());
@@ -106,7 +111,7 @@ fn connections_that_take_long_to_open() {
 
 #[test]
 fn a_send_buffer_of_the_servers_that_is_smaller_than_the_path() {
-    let Some(line) = far(Shape { delay: FAR, ..Shape::default() }) else { return };
+    let Some(line) = far(LinkShape { delay: FAR, ..LinkShape::default() }) else { return };
     let small = |stream: &TcpStream| set_socket_send_buffer_size(stream, 16 * 1024).unwrap();
     let (_origin, balancer) = before(&line, "", small);
     for _ in 0..times() {

@@ -5,21 +5,21 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_recv_buffer_size;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
 use tests::e2e::wait;
 
-use super::world::{blamed, fetch, logged, server, times};
+use super::setup::{blamed, fetch, logged, server, times};
 
-fn connect(balancer: &Balancer) -> TcpStream {
+fn connect(balancer: &TestBalancer) -> TcpStream {
     TcpStream::connect(balancer.front()).unwrap()
 }
 
 #[test]
 fn a_server_that_thinks() {
     let origin = server(|_| ());
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
     let mut client = balancer.client();
     for _ in 0..times() {
         assert_eq!(client.get("/100/250").status(), 200);
@@ -32,7 +32,7 @@ fn a_server_that_thinks() {
 #[test]
 fn a_server_that_dribbles() {
     let origin = server(|_| ());
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
     for _ in 0..times() {
         fetch(&connect(&balancer), "/300000/0/20", Duration::ZERO);
     }
@@ -42,7 +42,7 @@ fn a_server_that_dribbles() {
 #[test]
 fn a_client_that_reads_slowly() {
     let origin = server(|_| ());
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
     for _ in 0..times() {
         let client = connect(&balancer);
         set_socket_recv_buffer_size(&client, 64 * 1024).unwrap();
@@ -55,15 +55,15 @@ fn a_client_that_reads_slowly() {
 #[test]
 fn a_client_that_sends_slowly() {
     let origin = server(|_| ());
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
     for _ in 0..times() {
-        let mut client = Client::to(balancer.front());
+        let mut client = HttpClient::connect(balancer.front());
         client.send("POST /9 HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 100000\r\n\r\n");
         for _ in 0..10 {
             wait::linger(Duration::from_millis(25));
             client.stream().write_all(&[b'u'; 10_000]).unwrap();
         }
-        assert_eq!(client.answer().status(), 200);
+        assert_eq!(client.read_answer().status(), 200);
     }
     let lines = logged(&balancer, "/9", times());
     blamed("a client that sends slowly", &lines, "client");
@@ -73,15 +73,16 @@ fn a_client_that_sends_slowly() {
 #[test]
 fn a_queue_before_a_server_at_its_cap() {
     let origin = server(|_| ());
-    let setup = Setup::http(&[]).server("a", origin.address(), ", connections = 1");
-    let balancer = Balancer::start(&setup.global("workers = 1").pool("timeout.queue = \"20s\""));
+    let setup = BalancerConfig::http(&[]).server("a", origin.address(), ", connections = 1");
+    let balancer =
+        TestBalancer::start(&setup.global("workers = 1").pool("timeout.queue = \"20s\""));
     for round in 0..times() {
         let mut holder = balancer.client();
-        holder.ask("/10/600");
+        holder.send_get("/10/600");
         wait::until("the server at its cap", || balancer.server("a").in_flight == 1);
         let mut waiting = balancer.client();
         assert_eq!(waiting.get("/77").status(), 200, "{round}");
-        assert_eq!(holder.answer().status(), 200, "{round}");
+        assert_eq!(holder.read_answer().status(), 200, "{round}");
     }
     let lines = logged(&balancer, "/77", times());
     blamed("a queue before a server at its cap", &lines, "balancer");

@@ -9,9 +9,9 @@
 )]
 
 mod captured;
+mod exchange_route;
 mod line;
 mod loopback;
-mod told;
-mod way;
+mod reports;
+mod setup;
 mod ways;
-mod world;

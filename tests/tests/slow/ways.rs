@@ -3,25 +3,25 @@
 use std::net::TcpStream;
 use std::time::Duration;
 
-use lab::line::Shape;
+use lab::link_emulation::LinkShape;
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 use serde_json::Value;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::wait;
 
+use super::exchange_route::{ExchangeRoute, ExchangeTransport};
 use super::line::{FAR, before, beyond, far};
-use super::way::{Kind, Way};
-use super::world::{blamed, logged, server, times};
+use super::setup::{blamed, logged, server, times};
 
-fn named(what: &str, way: &Way, lines: &[Value], owner: &str) {
+fn named(what: &str, way: &ExchangeRoute, lines: &[Value], owner: &str) {
     blamed(&format!("{what} {}", way.name()), lines, owner);
 }
 
-fn thinks(kind: Kind) {
-    let (way, origin) = (Way::new(kind), server(|_| ()));
-    let setup = Setup::http(&[origin.address()]).service(&way.service());
-    let balancer = Balancer::start(&setup);
+fn thinks(kind: ExchangeTransport) {
+    let (way, origin) = (ExchangeRoute::new(kind), server(|_| ()));
+    let setup = BalancerConfig::http(&[origin.address()]).service(&way.service());
+    let balancer = TestBalancer::start(&setup);
     for _ in 0..times() {
         assert!(way.fetch(balancer.front(), "/100/250") >= 100);
     }
@@ -32,18 +32,18 @@ fn thinks(kind: Kind) {
 
 #[test]
 fn a_server_that_thinks_over_tls() {
-    thinks(Kind::Tls);
+    thinks(ExchangeTransport::Tls);
 }
 
 #[test]
 fn a_server_that_thinks_over_http_2() {
-    thinks(Kind::Http2);
+    thinks(ExchangeTransport::Http2);
 }
 
-fn reads_slowly(kind: Kind) {
-    let (way, origin) = (Way::new(kind), server(|_| ()));
-    let setup = Setup::http(&[origin.address()]).service(&way.service());
-    let balancer = Balancer::start(&setup);
+fn reads_slowly(kind: ExchangeTransport) {
+    let (way, origin) = (ExchangeRoute::new(kind), server(|_| ()));
+    let setup = BalancerConfig::http(&[origin.address()]).service(&way.service());
+    let balancer = TestBalancer::start(&setup);
     for _ in 0..times() {
         let stream = TcpStream::connect(balancer.front()).unwrap();
         set_socket_recv_buffer_size(&stream, 64 * 1024).unwrap();
@@ -55,19 +55,19 @@ fn reads_slowly(kind: Kind) {
 
 #[test]
 fn a_client_that_reads_slowly_over_tls() {
-    reads_slowly(Kind::Tls);
+    reads_slowly(ExchangeTransport::Tls);
 }
 
 #[test]
 fn a_client_that_reads_slowly_over_http_2() {
-    reads_slowly(Kind::Http2);
+    reads_slowly(ExchangeTransport::Http2);
 }
 
-fn queue(kind: Kind) {
-    let (way, origin) = (Way::new(kind), server(|_| ()));
-    let setup = Setup::http(&[]).server("a", origin.address(), ", connections = 1");
+fn queue(kind: ExchangeTransport) {
+    let (way, origin) = (ExchangeRoute::new(kind), server(|_| ()));
+    let setup = BalancerConfig::http(&[]).server("a", origin.address(), ", connections = 1");
     let setup = setup.global("workers = 1").pool("timeout.queue = \"20s\"");
-    let balancer = Balancer::start(&setup.service(&way.service()));
+    let balancer = TestBalancer::start(&setup.service(&way.service()));
     let front = balancer.front();
     for _ in 0..times() {
         std::thread::scope(|scope| {
@@ -84,22 +84,22 @@ fn queue(kind: Kind) {
 
 #[test]
 fn a_queue_before_a_server_at_its_cap_over_tls() {
-    queue(Kind::Tls);
+    queue(ExchangeTransport::Tls);
 }
 
 #[test]
 fn a_queue_before_a_server_at_its_cap_over_http_2() {
-    queue(Kind::Http2);
+    queue(ExchangeTransport::Http2);
 }
 
-fn small_send_buffer(kind: Kind) {
-    let Some(line) = far(Shape { delay: FAR, ..Shape::default() }) else { return };
-    let way = Way::new(kind);
+fn small_send_buffer(kind: ExchangeTransport) {
+    let Some(line) = far(LinkShape { delay: FAR, ..LinkShape::default() }) else { return };
+    let way = ExchangeRoute::new(kind);
     let service = format!("socket.send-buffer = \"16KiB\"\n{}", way.service());
     let (_origin, balancer) = beyond(&line, &service);
     let front = balancer.front();
     for _ in 0..times() {
-        line.client.within(|| way.fetch(front, "/600000")).unwrap();
+        line.client.run_inside(|| way.fetch(front, "/600000")).unwrap();
     }
     let lines = logged(&balancer, "/600000", times());
     named("a send buffer of ours that is smaller than the path", &way, &lines, "balancer");
@@ -107,29 +107,29 @@ fn small_send_buffer(kind: Kind) {
 
 #[test]
 fn a_send_buffer_of_ours_that_is_smaller_than_the_path_over_tls() {
-    small_send_buffer(Kind::Tls);
+    small_send_buffer(ExchangeTransport::Tls);
 }
 
 #[test]
 fn a_send_buffer_of_ours_that_is_smaller_than_the_path_over_http_2() {
-    small_send_buffer(Kind::Http2);
+    small_send_buffer(ExchangeTransport::Http2);
 }
 
-fn losses(kind: Kind) {
-    let shape = Shape {
+fn losses(kind: ExchangeTransport) {
+    let shape = LinkShape {
         delay: FAR,
         bits_per_second: 60_000_000,
         queue_bytes: 400_000,
-        lose_every: 40,
-        ..Shape::default()
+        drop_every: 40,
+        ..LinkShape::default()
     };
     let Some(line) = far(shape) else { return };
-    line.client.set(&[("net/ipv4/tcp_rmem", "4096 6291456 8388608")]).unwrap();
-    let way = Way::new(kind);
+    line.client.write_sysctls(&[("net/ipv4/tcp_rmem", "4096 6291456 8388608")]).unwrap();
+    let way = ExchangeRoute::new(kind);
     let (_origin, balancer) = beyond(&line, &way.service());
     let front = balancer.front();
     for _ in 0..times() {
-        line.client.within(|| way.fetch(front, "/6000000")).unwrap();
+        line.client.run_inside(|| way.fetch(front, "/6000000")).unwrap();
     }
     let lines = logged(&balancer, "/6000000", times());
     named("a path that loses packets", &way, &lines, "network");
@@ -139,22 +139,22 @@ fn losses(kind: Kind) {
 
 #[test]
 fn a_path_that_loses_packets_over_tls() {
-    losses(Kind::Tls);
+    losses(ExchangeTransport::Tls);
 }
 
 #[test]
 fn a_path_that_loses_packets_over_http_2() {
-    losses(Kind::Http2);
+    losses(ExchangeTransport::Http2);
 }
 
-fn connecting(kind: Kind) {
+fn connecting(kind: ExchangeTransport) {
     let delay = Duration::from_millis(80);
-    let Some(line) = far(Shape { delay, ..Shape::default() }) else { return };
-    let way = Way::new(kind);
+    let Some(line) = far(LinkShape { delay, ..LinkShape::default() }) else { return };
+    let way = ExchangeRoute::new(kind);
     let (_origin, balancer) = before(&line, &way.service(), |_| ());
     let front = balancer.front();
     for _ in 0..times() {
-        line.client.within(|| way.fetch(front, "/99")).unwrap();
+        line.client.run_inside(|| way.fetch(front, "/99")).unwrap();
     }
     let lines = logged(&balancer, "/99", times());
     named("connections that take long to open", &way, &lines, "network");
@@ -162,10 +162,10 @@ fn connecting(kind: Kind) {
 
 #[test]
 fn connections_that_take_long_to_open_over_tls() {
-    connecting(Kind::Tls);
+    connecting(ExchangeTransport::Tls);
 }
 
 #[test]
 fn connections_that_take_long_to_open_over_http_2() {
-    connecting(Kind::Http2);
+    connecting(ExchangeTransport::Http2);
 }

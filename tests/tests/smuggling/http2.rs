@@ -3,100 +3,101 @@
 use std::net::SocketAddr;
 
 use fuzz::corpus::unescape;
-use tests::e2e::balancer::{Balancer, figure};
-use tests::e2e::frames::{END, Frame, Frames, WHOLE, byte_fields, kind};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::{TestBalancer, figure};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::frames::{END, FrameClient, Http2Frame, WHOLE, byte_fields, kind};
 
-use super::behind::Behind;
-use super::table::{Case, Expect, Passed, read};
-use super::verdict::{Sent, judge};
+use super::origins::SmugglingOrigin;
+use super::outcome::{CaseRun, check_outcome};
+use super::table::{ExpectedOutcome, ForwardedRequest, SmugglingCase, read};
 
 #[test]
 fn nginx_sees_what_was_passed_on() {
-    replay(&Behind::nginx());
+    replay(&SmugglingOrigin::nginx());
 }
 
 #[test]
 fn apache_sees_what_was_passed_on() {
-    replay(&Behind::apache(false));
+    replay(&SmugglingOrigin::apache(false));
 }
 
 #[test]
 fn lenient_apache_sees_what_was_passed_on() {
-    replay(&Behind::apache(true));
+    replay(&SmugglingOrigin::apache(true));
 }
 
 #[test]
 fn node_sees_what_was_passed_on() {
-    replay(&Behind::node(false));
+    replay(&SmugglingOrigin::node(false));
 }
 
 #[test]
 fn lenient_node_sees_what_was_passed_on() {
-    replay(&Behind::node(true));
+    replay(&SmugglingOrigin::node(true));
 }
 
 #[test]
 fn go_sees_what_was_passed_on() {
-    replay(&Behind::go());
+    replay(&SmugglingOrigin::go());
 }
 
-fn replay(behind: &Behind) {
-    let setup = Setup::http(&[behind.address()]).global("workers = 1\n");
-    let balancer = Balancer::start(&setup.service("http2 = \"always\"\n"));
+fn replay(behind: &SmugglingOrigin) {
+    let setup = BalancerConfig::http(&[behind.address()]).global("workers = 1\n");
+    let balancer = TestBalancer::start(&setup.service("http2 = \"always\"\n"));
     let cases = read(include_str!("http2.txt"));
     assert!(cases.len() >= 50, "{} cases", cases.len());
-    let sent: Vec<Sent> = cases.into_iter().map(|case| one(&balancer, case)).collect();
+    let sent: Vec<CaseRun> = cases.into_iter().map(|case| one(&balancer, case)).collect();
     assert_eq!(balancer.client().get("/last").status(), 200);
-    judge(&balancer, behind, &sent, "/last");
+    check_outcome(&balancer, behind, &sent, "/last");
     figure(format!("smuggling from HTTP/2 to HTTP/1: {} cases, no disagreement", sent.len()));
 }
 
 /// What a case sends.
 #[derive(Default)]
-struct Request {
+struct SmuggledRequest {
     fields: Vec<(Vec<u8>, Vec<u8>)>,
     data: Vec<Vec<u8>>,
     trailers: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-fn one(balancer: &Balancer, case: Case) -> Sent {
+fn one(balancer: &TestBalancer, case: SmugglingCase) -> CaseRun {
     let request = request(&case);
-    let mut client = Frames::to(balancer.front());
+    let mut client = FrameClient::connect(balancer.front());
     let address = client.local();
     send(&mut client, &request);
     client.get(3, &case.same());
-    let passes = case.expect.iter().all(|it| matches!(it, Expect::Passed(_)));
-    let either =
-        case.expect.iter().any(|it| matches!(it, Expect::Passed(Passed { either: true, .. })));
+    let passes = case.expect.iter().all(|it| matches!(it, ExpectedOutcome::Forwarded(_)));
+    let either = case.expect.iter().any(|it| {
+        matches!(it, ExpectedOutcome::Forwarded(ForwardedRequest { optional: true, .. }))
+    });
     let (first, second) = answers(&mut client);
     let mut wrong = Vec::new();
     if passes != first && !either {
         wrong.push(format!("an answer with 200: {first}"));
     }
     // A connection that is still there after a refusal must serve what follows.
-    let followed = second == Follows::Answered;
+    let followed = second == FollowUpOutcome::Answered;
     if passes && !followed && !either {
         wrong.push("the next stream was not answered".to_owned());
     }
-    if second == Follows::Otherwise {
+    if second == FollowUpOutcome::Otherwise {
         wrong.push("the next stream was answered with something else than 200".to_owned());
     }
     wrong.extend(fresh(balancer.front(), &case));
-    Sent { case, client: address, followed, wrong }
+    CaseRun { case, client: address, answered_after: followed, mistakes: wrong }
 }
 
-fn fresh(front: SocketAddr, case: &Case) -> Option<String> {
+fn fresh(front: SocketAddr, case: &SmugglingCase) -> Option<String> {
     let target = case.fresh();
-    let mut other = tests::e2e::client::Client::to(front);
+    let mut other = tests::e2e::client::HttpClient::connect(front);
     let answer = other.get(&target);
     let said = answer.field("x-seen").unwrap_or_default();
     let wanted = format!("GET {target}");
     (!said.starts_with(&wanted)).then(|| format!("{wanted} was answered by {answer:?}"))
 }
 
-fn request(case: &Case) -> Request {
-    let mut request = Request::default();
+fn request(case: &SmugglingCase) -> SmuggledRequest {
+    let mut request = SmuggledRequest::default();
     let (mut named, mut late) = (Vec::new(), Vec::new());
     for line in case.text.lines() {
         let at = line[1..].find(": ").map(|at| at + 1);
@@ -136,7 +137,7 @@ fn pair(text: &str) -> (Vec<u8>, Vec<u8>) {
     (unescape(&text[..at]), unescape(&text[at + 2..]))
 }
 
-fn send(client: &mut Frames, request: &Request) {
+fn send(client: &mut FrameClient, request: &SmuggledRequest) {
     let (body, trailers) = (!request.data.is_empty(), !request.trailers.is_empty());
     let last = |is: bool| if is { END } else { 0 };
     client.send(kind::HEADERS, WHOLE | last(!body), 1, &byte_fields(&request.fields));
@@ -151,7 +152,7 @@ fn send(client: &mut Frames, request: &Request) {
 
 /// What became of the stream behind the case's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Follows {
+enum FollowUpOutcome {
     /// 200.
     Answered,
     /// Another status, or a reset that does not say that nothing was done.
@@ -161,17 +162,17 @@ enum Follows {
 }
 
 /// Whether the first stream was answered with 200, and what became of the second.
-fn answers(client: &mut Frames) -> (bool, Follows) {
+fn answers(client: &mut FrameClient) -> (bool, FollowUpOutcome) {
     // `:status: 200` is the eighth field of the static table (RFC 7541, appendix A).
-    let good = |frame: &Frame| frame.payload.first() == Some(&0x88);
+    let good = |frame: &Http2Frame| frame.payload.first() == Some(&0x88);
     // 100, as a text or in Huffman's code (RFC 7541, appendix B).
-    let goes_on = |frame: &Frame| {
+    let goes_on = |frame: &Http2Frame| {
         let rest = frame.payload.get(1..).unwrap_or_default();
         rest.starts_with(b"\x03100") || rest.starts_with(&[0x82, 0x08, 0x01])
     };
     let (mut first, mut second) = (None, None);
     while first.is_none() || second.is_none() {
-        let Some(frame) = client.frame() else { break };
+        let Some(frame) = client.next_frame() else { break };
         let answer = match frame.kind {
             kind::HEADERS if goes_on(&frame) => continue,
             kind::HEADERS => good(&frame),
@@ -185,9 +186,9 @@ fn answers(client: &mut Frames) -> (bool, Follows) {
         }
     }
     let second = match second {
-        Some(true) => Follows::Answered,
-        Some(false) => Follows::Otherwise,
-        None => Follows::Gone,
+        Some(true) => FollowUpOutcome::Answered,
+        Some(false) => FollowUpOutcome::Otherwise,
+        None => FollowUpOutcome::Gone,
     };
     (first == Some(true), second)
 }

@@ -9,8 +9,8 @@
     reason = "a test that fails is told best by panicking"
 )]
 
-mod behind;
 mod http1;
 mod http2;
+mod origins;
+mod outcome;
 mod table;
-mod verdict;

@@ -4,29 +4,29 @@ use fuzz::corpus::unescape;
 
 /// A case.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct SmugglingCase {
     /// Its name.
     pub name: String,
     /// What must happen, in the order of the requests.
-    pub expect: Vec<Expect>,
+    pub expect: Vec<ExpectedOutcome>,
     /// What follows `>>>`, as written.
     pub text: String,
 }
 
 /// What must become of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expect {
+pub enum ExpectedOutcome {
     /// It reaches a server whole.
-    Passed(Passed),
+    Forwarded(ForwardedRequest),
     /// Its head may reach a server, never the whole; with the defect where a rule was broken.
-    Cut(String, String, Option<String>),
+    Truncated(String, String, Option<String>),
     /// It reaches no server, for this defect.
     Refused(String),
 }
 
 /// A request that reaches a server whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Passed {
+pub struct ForwardedRequest {
     /// Its method.
     pub method: String,
     /// Its target.
@@ -34,38 +34,38 @@ pub struct Passed {
     /// Bytes of its body.
     pub bytes: u64,
     /// The server may decline it.
-    pub odd: bool,
+    pub nonstandard: bool,
     /// It may also be cut.
-    pub either: bool,
+    pub optional: bool,
     /// Nothing after it is read.
     pub last: bool,
 }
 
-impl Passed {
+impl ForwardedRequest {
     /// A GET without a body.
-    pub fn get(target: String) -> Passed {
-        Passed {
+    pub fn get(target: String) -> ForwardedRequest {
+        ForwardedRequest {
             method: "GET".to_owned(),
             target,
             bytes: 0,
-            odd: false,
-            either: false,
+            nonstandard: false,
+            optional: false,
             last: false,
         }
     }
 }
 
-impl Expect {
+impl ExpectedOutcome {
     /// Whether the connection ends with it.
     pub fn ends(&self) -> bool {
         match self {
-            Expect::Passed(passed) => passed.last,
-            Expect::Cut(..) | Expect::Refused(_) => true,
+            ExpectedOutcome::Forwarded(passed) => passed.last,
+            ExpectedOutcome::Truncated(..) | ExpectedOutcome::Refused(_) => true,
         }
     }
 }
 
-impl Case {
+impl SmugglingCase {
     /// The target of the request that follows on the same connection.
     pub fn same(&self) -> String {
         format!("/{}/marker-same", self.name)
@@ -83,38 +83,49 @@ impl Case {
 }
 
 /// The cases of a table.
-pub fn read(table: &str) -> Vec<Case> {
+pub fn read(table: &str) -> Vec<SmugglingCase> {
     let cases = table.split("\n== ").skip(1);
     cases.map(case).collect()
 }
 
-fn case(text: &str) -> Case {
+fn case(text: &str) -> SmugglingCase {
     let (title, rest) = text.split_once('\n').unwrap();
     let (name, _) = title.split_once(": ").unwrap_or_else(|| panic!("no intent: {title}"));
     let rest = rest.replace("CASE", name);
     let (outcomes, sent) = rest.split_once(">>>\n").unwrap_or_else(|| panic!("{name}: no >>>"));
     let expect = outcomes.lines().map(|line| expect(name, line)).collect();
-    Case { name: name.to_owned(), expect, text: sent.trim_end_matches('\n').to_owned() }
+    SmugglingCase { name: name.to_owned(), expect, text: sent.trim_end_matches('\n').to_owned() }
 }
 
-fn expect(name: &str, line: &str) -> Expect {
+fn expect(name: &str, line: &str) -> ExpectedOutcome {
     let words: Vec<&str> = line.split(' ').collect();
     let passed = |odd, either, last| {
         let [_, method, target, bytes] = words[..] else { panic!("{name}: {line}") };
         let (method, target) = (method.to_owned(), target.to_owned());
         let bytes = bytes.parse().unwrap();
-        Expect::Passed(Passed { method, target, bytes, odd, either, last })
+        ExpectedOutcome::Forwarded(ForwardedRequest {
+            method,
+            target,
+            bytes,
+            nonstandard: odd,
+            optional: either,
+            last,
+        })
     };
     match words[..] {
         ["passed", ..] => passed(false, false, false),
         ["odd", ..] => passed(true, false, false),
         ["either", ..] => passed(true, true, false),
         ["closed", ..] => passed(false, false, true),
-        ["cut", method, target] => Expect::Cut(method.to_owned(), target.to_owned(), None),
-        ["cut-refused", method, target, defect] => {
-            Expect::Cut(method.to_owned(), target.to_owned(), Some(defect.to_owned()))
+        ["cut", method, target] => {
+            ExpectedOutcome::Truncated(method.to_owned(), target.to_owned(), None)
         }
-        ["refused", defect] => Expect::Refused(defect.to_owned()),
+        ["cut-refused", method, target, defect] => ExpectedOutcome::Truncated(
+            method.to_owned(),
+            target.to_owned(),
+            Some(defect.to_owned()),
+        ),
+        ["refused", defect] => ExpectedOutcome::Refused(defect.to_owned()),
         _ => panic!("{name}: {line}"),
     }
 }

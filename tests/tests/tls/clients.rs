@@ -2,32 +2,32 @@
 
 use std::io::{Read, Write};
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::certificate::wanted;
-use tests::e2e::client::Client;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::certificate_for;
+use tests::e2e::client::HttpClient;
 use tests::e2e::http::noise;
 use tests::e2e::nginx::Nginx;
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::tools::curl;
 use tests::e2e::wait;
 use tests::e2e::websocket;
 
-use crate::ours::{Ours, s_client};
+use crate::authority::{TlsAuthority, s_client};
 
 #[test]
 fn a_request_is_served_over_tls() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
     let pair = ours.pair("shop.pem", &["shop.example"]);
-    let setup = Setup::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
+    let balancer = TestBalancer::start(&setup);
     let front = balancer.front();
     for version in [&["--tlsv1.2", "--tls-max", "1.2"][..], &["--tlsv1.3"]] {
         let more = [version, &["-w", " %{http_code} %{ssl_verify_result}"]].concat();
         let answer = ours.curl(front, "shop.example", &more);
         assert!(answer.ends_with(" 200 0"), "{answer}");
     }
-    let plain = Client::to(front).get("/");
+    let plain = HttpClient::connect(front).get("/");
     assert_eq!(
         (plain.status(), plain.field("x-steelyard-cause").as_deref()),
         (400, Some("plain-on-tls"))
@@ -39,7 +39,7 @@ fn a_request_is_served_over_tls() {
         (shown[0].names.as_slice(), shown[0].kind.as_str()),
         (&["shop.example".to_owned()][..], "ecdsa")
     );
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     let count =
         |name: &str| report.total.tls.iter().find(|count| count.name == name).unwrap().count.total;
     assert_eq!((count("handshakes"), count("failed")), (2, 1));
@@ -47,16 +47,16 @@ fn a_request_is_served_over_tls() {
 
 #[test]
 fn a_client_gets_the_certificate_of_the_name() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
     let default = ours.pair("default.pem", &["default.example"]);
     let directory = ours.dir.join("more");
     std::fs::create_dir(&directory).unwrap();
     ours.pair("more/a.pem", &["a.example"]);
     ours.pair("more/wild.pem", &["*.b.example"]);
-    let rsa = wanted(&["a.example"]).rsa();
+    let rsa = certificate_for(&["a.example"]).rsa();
     ours.authority.pair(ours.dir.join("more/rsa.pem"), &rsa);
     let tls = format!("tls = {{ certificates = [{default:?}, {directory:?}] }}\n");
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&tls));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(&tls));
     let front = balancer.front();
     for name in ["default.example", "a.example", "x.b.example"] {
         assert!(ours.curl(front, name, &["-o", "/dev/null", "-w", "%{http_code}"]) == "200");
@@ -69,10 +69,10 @@ fn a_client_gets_the_certificate_of_the_name() {
 
 #[test]
 fn sessions_are_resumed_at_any_worker() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
     let pair = ours.pair("shop.pem", &["shop.example"]);
-    let setup = Setup::http(&addresses(&origins)).global("workers = 4\n");
-    let balancer = Balancer::start(&setup.service(&format!("tls = {pair:?}\n")));
+    let setup = BalancerConfig::http(&addresses(&origins)).global("workers = 4\n");
+    let balancer = TestBalancer::start(&setup.service(&format!("tls = {pair:?}\n")));
     let session = ours.dir.join("session");
     let session = session.to_str().unwrap();
     for version in ["-tls1_2", "-tls1_3"] {
@@ -91,22 +91,23 @@ fn sessions_are_resumed_at_any_worker() {
 
 #[test]
 fn bodies_and_websockets_pass_whole() {
-    let ours = Ours::new();
+    let ours = TlsAuthority::new();
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let server = Nginx::start("a");
     let (origin, tls) = (servers::origin("b"), format!("tls = {pair:?}\n"));
-    let mut balancer = Balancer::start(&Setup::http(&[server.address()]).service(&tls));
+    let mut balancer =
+        TestBalancer::start(&BalancerConfig::http(&[server.address()]).service(&tls));
     let front = balancer.front();
     let url = |path: &str| format!("https://shop.example:{}{path}", front.port());
     let to = format!("shop.example:{}:{}", front.port(), front.ip());
     let base = ["--cacert", ours.ca.to_str().unwrap(), "--resolve", &to];
     let page = curl(&[&base[..], &[&url("/page")]].concat());
-    assert!(page == server.page(), "{} bytes", page.len());
+    assert!(page == server.page_bytes(), "{} bytes", page.len());
     let file = ours.dir.write("upload", noise(2_000_003));
     curl(&[&base[..], &["-T", file.to_str().unwrap(), &url("/upload/u")]].concat());
     assert!(server.uploaded("u") == noise(2_000_003));
 
-    balancer.reload(&balancer.setup().without("a").server("b", origin.address(), ""));
+    balancer.reload(&balancer.setup().without_server("a").server("b", origin.address(), ""));
     let mut client = ours.client(front, "shop.example");
     client.write_all(websocket::REQUEST.as_bytes()).unwrap();
     let mut head = Vec::new();
@@ -128,11 +129,11 @@ fn bodies_and_websockets_pass_whole() {
 
 #[test]
 fn a_tcp_service_ends_tls_for_bytes() {
-    let ours = Ours::new();
+    let ours = TlsAuthority::new();
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let echo = servers::echo("a");
-    let setup = Setup::tcp(&[echo.address()]).service(&format!("tls = {pair:?}\n"));
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::tcp(&[echo.address()]).service(&format!("tls = {pair:?}\n"));
+    let balancer = TestBalancer::start(&setup);
     let mut client = ours.client(balancer.front(), "shop.example");
     let bytes = noise(700_000);
     for piece in bytes.chunks(70_000) {
@@ -146,6 +147,6 @@ fn a_tcp_service_ends_tls_for_bytes() {
     client.read_to_end(&mut rest).unwrap();
     assert!(rest.is_empty());
     drop(client);
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     assert_eq!(report.total.requests.answered.total, 1, "{:?}", report.total);
 }

@@ -2,17 +2,17 @@
 
 use std::io::{Read, Write};
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::crowd::{Crowd, Sources};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::flood::{ConnectionFlood, SourceAddresses};
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-use crate::ours::Ours;
+use crate::authority::TlsAuthority;
 
 const ASK: &[u8] = b"GET / HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n";
 
-fn is_served(ours: &Ours, balancer: &Balancer) -> bool {
+fn is_served(ours: &TlsAuthority, balancer: &TestBalancer) -> bool {
     let mut client = ours.client(balancer.front(), "shop.example");
     let mut answer = Vec::new();
     let sent = client.write_all(ASK).and_then(|()| client.flush());
@@ -23,15 +23,16 @@ fn is_served(ours: &Ours, balancer: &Balancer) -> bool {
 
 #[test]
 fn silent_connections_are_no_handshakes_and_stalled_ones_give_way() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let tls = format!("tls = {{ certificates = {pair:?}, handshakes = 30 }}\n");
-    for sources in [Sources::One, Sources::Many(100)] {
+    for sources in [SourceAddresses::One, SourceAddresses::Many(100)] {
         for word in [&b""[..], &[0x16]] {
-            let setup = Setup::http(&addresses(&origins)).global("workers = 1\n").service(&tls);
-            let balancer = Balancer::start(&setup);
-            let crowd = Crowd::start(balancer.front(), sources, (80, 20), word);
-            if sources != Sources::One && !word.is_empty() {
+            let setup =
+                BalancerConfig::http(&addresses(&origins)).global("workers = 1\n").service(&tls);
+            let balancer = TestBalancer::start(&setup);
+            let crowd = ConnectionFlood::start(balancer.front(), sources, (80, 20), word);
+            if sources != SourceAddresses::One && !word.is_empty() {
                 wait::until("some have stalled", || is_served(&ours, &balancer));
             }
             for _ in 0..50 {
@@ -43,8 +44,8 @@ fn silent_connections_are_no_handshakes_and_stalled_ones_give_way() {
             let refused = |name: &str| total.causes.iter().any(|cause| cause.cause == name);
             match (sources, word) {
                 (_, b"") => assert!(has("evicted-silent"), "{total:?}"),
-                (Sources::One, _) => assert!(refused("client-limit"), "{total:?}"),
-                (Sources::Many(_), _) => assert!(has("evicted-stalled"), "{total:?}"),
+                (SourceAddresses::One, _) => assert!(refused("client-limit"), "{total:?}"),
+                (SourceAddresses::Many(_), _) => assert!(has("evicted-stalled"), "{total:?}"),
             }
         }
     }

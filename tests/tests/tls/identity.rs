@@ -2,32 +2,32 @@
 
 use std::io::{Read, Write};
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::certificate::wanted;
-use tests::e2e::client::Client;
-use tests::e2e::h2client::{Asked, ask_all};
-use tests::e2e::http::Message;
-use tests::e2e::recorder::Recorder;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::certificate_for;
+use tests::e2e::client::HttpClient;
+use tests::e2e::h2client::{H2Request, send_all};
+use tests::e2e::http::ReceivedMessage;
+use tests::e2e::recording_server::RecordingServer;
 use tests::e2e::servers;
-use tests::e2e::setup::Setup;
 
-use crate::ours::Ours;
+use crate::authority::TlsAuthority;
 
 const LIE: [&str; 4] = ["-H", "x-client-cert-subject: CN=eve", "-H", "X_Client_Cert_Verified: yes"];
 
-fn last(recorder: &Recorder) -> Message {
+fn last(recorder: &RecordingServer) -> ReceivedMessage {
     recorder.so_far().requests.pop().unwrap()
 }
 
 #[test]
 fn servers_are_told_who_the_client_is() {
-    let ours = Ours::new();
-    let recorder = Recorder::start();
+    let ours = TlsAuthority::new();
+    let recorder = RecordingServer::start();
     let pair = ours.pair("shop.pem", &["shop.example"]);
-    let alice = wanted(&["alice.example"]).client("alice");
+    let alice = certificate_for(&["alice.example"]).client("alice");
     let alice = ours.authority.pair(ours.dir.join("alice.pem"), &alice);
-    let eve = Ours::new();
-    let mallory = wanted(&["mallory.example"]).client("mallory");
+    let eve = TlsAuthority::new();
+    let mallory = certificate_for(&["mallory.example"]).client("mallory");
     let mallory = eve.authority.pair(eve.dir.join("mallory.pem"), &mallory);
     let ca = &ours.ca;
     let tls = |verify: &str| {
@@ -35,8 +35,8 @@ fn servers_are_told_who_the_client_is() {
             "tls = {{ certificates = {pair:?}, client = {{ ca = {ca:?}, verify = \"{verify}\" }} }}\n"
         )
     };
-    let setup = Setup::http(&[recorder.address()]);
-    let mut balancer = Balancer::start(&setup.clone().service(&tls("required")));
+    let setup = BalancerConfig::http(&[recorder.address()]);
+    let mut balancer = TestBalancer::start(&setup.clone().service(&tls("required")));
     let front = balancer.front();
     let with = |file: &std::path::Path| {
         let mut more = vec!["--cert", file.to_str().unwrap()];
@@ -55,7 +55,7 @@ fn servers_are_told_who_the_client_is() {
 
     assert!(!with(&mallory).status.success(), "another authority");
     assert!(!ours.try_curl(front, "shop.example", &[]).status.success(), "no certificate");
-    balancer.logged("no certificate", |line| line["cause"] == "client-certificate");
+    balancer.wait_for_log_line("no certificate", |line| line["cause"] == "client-certificate");
 
     balancer.reload(&setup.service(&tls("optional")));
     assert!(ours.try_curl(front, "shop.example", &LIE).status.success());
@@ -74,9 +74,9 @@ const LYING_TRAILERS: &str = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: c
 
 #[test]
 fn nobody_says_in_heads_or_trailers_what_only_we_may_say() {
-    let (ours, recorder) = (Ours::new(), Recorder::start());
+    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
     let pair = ours.pair("shop.pem", &["shop.example"]);
-    let (ca, at) = (&ours.ca, servers::reserved());
+    let (ca, at) = (&ours.ca, servers::reserve_port());
     let client = format!("client = {{ ca = {ca:?}, verify = \"optional\" }}");
     let tls = format!("tls = {{ certificates = {pair:?}, {client} }}\n");
     let rule = "rule = [{ when = { path = \"/*\" }, rewrite = { set = [\"X-Role: guest\"] } }]\n";
@@ -87,14 +87,15 @@ fn nobody_says_in_heads_or_trailers_what_only_we_may_say() {
         at.address(),
         recorder.address()
     );
-    let setup = Setup::http(&[recorder.address()]).service(&(tls + rule)).more(&beside);
-    let balancer = Balancer::start(&setup);
+    let setup =
+        BalancerConfig::http(&[recorder.address()]).service(&(tls + rule)).with_tables(&beside);
+    let balancer = TestBalancer::start(&setup);
     let mut secure = ours.client(balancer.front(), "shop.example");
     secure.write_all(LYING_TRAILERS.as_bytes()).unwrap();
     secure.read_to_end(&mut Vec::new()).unwrap();
-    let mut plain = Client::to(at.address());
+    let mut plain = HttpClient::connect(at.address());
     plain.send(LYING_TRAILERS);
-    plain.answer();
+    plain.read_answer();
     let record = recorder.so_far();
     let no: &[&str] = &["x-client-cert-verified: no"];
     for (bytes, expected, role) in
@@ -107,10 +108,10 @@ fn nobody_says_in_heads_or_trailers_what_only_we_may_say() {
         assert!(head.contains(&format!("role: {role}")), "{head}");
         assert_eq!(body.rsplit("0\r\n").next(), Some("x-sum: 6\r\n\r\n"), "{body}");
     }
-    let mut asked = Asked::post("/", b"abc");
+    let mut asked = H2Request::post("/", b"abc");
     asked.fields = vec![("te", "trailers".to_owned())];
     asked.trailers = vec![("x_client_cert_verified", "yes"), ("client-cert", "x"), ("x-sum", "7")];
-    assert_eq!(ask_all(at.address(), &[asked])[0].status, 200);
+    assert_eq!(send_all(at.address(), &[asked])[0].status, 200);
     let texts = recorder.so_far().connections;
     assert!(texts.iter().any(|text| text.ends_with(b"\r\n0\r\nx-sum: 7\r\n\r\n")));
     let dropped: u64 = (balancer.metrics().lines())

@@ -7,10 +7,10 @@ use rcgen::{
     date_time_ymd,
 };
 use serde_json::Value;
-use tests::e2e::balancer::{Balancer, figure};
+use tests::e2e::balancer::{TestBalancer, figure};
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::certificate::replace;
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::target::tool;
 
 /// What it is to look at.
@@ -34,11 +34,11 @@ const LOOKS: [&str; 14] = [
 #[test]
 fn sslyze_finds_nothing() {
     let origins = [servers::origin("a")];
-    let setup = Setup::http(&addresses(&origins));
-    let dir = tests::e2e::dir::Dir::new();
+    let setup = BalancerConfig::http(&addresses(&origins));
+    let dir = tests::e2e::dir::TestDir::new();
     let file = dir.join("shop.pem");
     replace(&file, &certificate());
-    let balancer = Balancer::start(&setup.service(&format!("tls = {file:?}\n")));
+    let balancer = TestBalancer::start(&setup.service(&format!("tls = {file:?}\n")));
     let found = dir.join("found.json");
     let front = balancer.front().to_string();
     let look = |words: &[&str]| {
@@ -91,7 +91,7 @@ fn sslyze_finds_nothing() {
         "sslyze: nothing found, {} ciphers of TLS 1.2, Mozilla intermediate",
         names.len()
     ));
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
 /// As public authorities issue them: P-256, and not for years.

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails is told best by panicking")]
 
-mod back;
+mod authority;
 mod clients;
 mod crowded;
 mod identity;
 mod looked_at;
-mod ours;
 mod refused;
 mod renewed;
 mod special_files;
 mod trusted;
+mod upstream;

@@ -1,32 +1,32 @@
 //! Handshakes that come to nothing: each ends soon, is counted and named, and leaves the others alone.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-use crate::ours::{Ours, s_client};
+use crate::authority::{TlsAuthority, s_client};
 
 #[test]
 fn what_is_no_handshake_is_named() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let tls = format!(
         "tls = {{ certificates = {pair:?}, unknown-name = \"refuse\", policy = \"modern\", handshake = \"300ms\" }}\n"
     );
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&tls));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(&tls));
     let front = balancer.front();
     let named = |cause: &str, detail: &str| {
         let what = format!("{cause} {detail}");
-        balancer.logged(&what, |line| {
+        balancer.wait_for_log_line(&what, |line| {
             line["cause"] == cause && (detail.is_empty() || line["defect"] == detail)
         });
     };
     let say = |bytes: &[u8]| {
-        let mut client = Client::to(front);
+        let mut client = HttpClient::connect(front);
         client.send(bytes);
-        let _ = client.rest_or_reset();
+        let _ = client.read_to_end_or_reset();
     };
     // A record of a length that none may have, and bytes of no protocol at all.
     say(&[0x16, 3, 1, 0xff, 0xff, 0, 0]);
@@ -41,16 +41,16 @@ fn what_is_no_handshake_is_named() {
     assert!(s_client(front, &["-tls1_2", "-servername", "shop.example"]).contains("alert"));
     named("tls-handshake", "no-common-version");
     // A client that does not trust us says so.
-    let stranger = Ours::new();
+    let stranger = TlsAuthority::new();
     assert!(!stranger.try_curl(front, "shop.example", &[]).status.success());
     named("tls-handshake", "client-refused");
     // One that connects and leaves is no exchange.
-    drop(Client::to(front));
+    drop(HttpClient::connect(front));
     wait::until("seven failed handshakes", || {
         let report = balancer.report();
         report.total.tls.iter().any(|one| one.name == "failed" && one.count.total == 7)
     });
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     assert_eq!((report.total.requests.requests.total, report.total.requests.aborted.total), (6, 6));
     assert_eq!(report.total.requests.unaccounted, 0);
     assert_eq!(ours.curl(front, "shop.example", &["-o", "/dev/null", "-w", "%{http_code}"]), "200");
@@ -58,19 +58,19 @@ fn what_is_no_handshake_is_named() {
 
 #[test]
 fn handshakes_have_a_limit() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let tls = format!("tls = {{ certificates = {pair:?}, handshakes = 2 }}\n");
-    let setup = Setup::http(&addresses(&origins)).global("workers = 1\n").service(&tls);
-    let balancer = Balancer::start(&setup);
-    let slow: Vec<Client> = (0..2).map(|_| Client::to(balancer.front())).collect();
+    let setup = BalancerConfig::http(&addresses(&origins)).global("workers = 1\n").service(&tls);
+    let balancer = TestBalancer::start(&setup);
+    let slow: Vec<HttpClient> = (0..2).map(|_| HttpClient::connect(balancer.front())).collect();
     for client in &slow {
         client.send([0x16]);
     }
     // One that has stalled may be given up for the next, but not two within a second.
     let mut others = Vec::new();
     wait::until("the limit", || {
-        let other = Client::to(balancer.front());
+        let other = HttpClient::connect(balancer.front());
         other.send([0x16]);
         others.push(other);
         balancer.log().iter().any(|line| line["cause"] == "tls-handshake-limit")

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::fs::{CWD, Mode, mkfifoat};
-use tests::e2e::balancer::{Balancer, program};
+use tests::e2e::balancer::{TestBalancer, program};
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-use crate::ours::Ours;
+use crate::authority::TlsAuthority;
 
 const NAME: &str = "shop.example";
 /// A file that is larger than anything that is read, and takes no place.
@@ -25,7 +25,7 @@ fn pipe(at: &Path) {
 }
 
 /// What must go on whatever a watched file has become.
-fn goes_on(ours: &Ours, balancer: &Balancer) {
+fn goes_on(ours: &TlsAuthority, balancer: &TestBalancer) {
     assert_eq!(balancer.status().services.len(), 1);
     assert!(balancer.metrics().contains("steelyard_"));
     let more = ["-o", "/dev/null", "-w", "%{http_code}"];
@@ -34,7 +34,7 @@ fn goes_on(ours: &Ours, balancer: &Balancer) {
 
 #[test]
 fn a_pipe_in_place_of_a_watched_file_is_an_event_and_all_else_goes_on() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a"), servers::origin("b")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a"), servers::origin("b")]);
     let certificates = ours.dir.join("certificates");
     fs::create_dir(&certificates).unwrap();
     ours.pair("certificates/shop.pem", &[NAME]);
@@ -44,10 +44,10 @@ fn a_pipe_in_place_of_a_watched_file_is_an_event_and_all_else_goes_on() {
     let tls = format!(
         "tls = {{ certificates = {certificates:?}, client = {{ ca = {clients:?}, crl = {list:?}, verify = \"optional\" }} }}\n"
     );
-    let setup = Setup::http(&addresses(&origins)[..1])
+    let setup = BalancerConfig::http(&addresses(&origins)[..1])
         .service(&tls)
         .pool(&format!("servers-from = {{ file = {found:?} }}\n"));
-    let balancer = Balancer::start(&setup);
+    let balancer = TestBalancer::start(&setup);
     wait::until("found", || balancer.status().pools[0].servers.len() == 2);
     goes_on(&ours, &balancer);
     for name in
@@ -57,7 +57,7 @@ fn a_pipe_in_place_of_a_watched_file_is_an_event_and_all_else_goes_on() {
         pipe(&path);
         let says = format!("{}", path.display());
         wait::until(name, || {
-            balancer.process().said().lines().any(|line| {
+            balancer.process().output().lines().any(|line| {
                 line.contains(&says) && line.contains("it is a named pipe: expected a regular file")
             })
         });
@@ -66,16 +66,16 @@ fn a_pipe_in_place_of_a_watched_file_is_an_event_and_all_else_goes_on() {
     }
     assert_eq!(balancer.status().pools[0].servers.len(), 2, "the last good list stands");
     balancer.sigterm();
-    let ended = balancer.ended();
-    assert!(ended.code == Some(0), "{}", ended.said);
+    let ended = balancer.wait_for_exit();
+    assert!(ended.code == Some(0), "{}", ended.output);
 }
 
 #[test]
 fn what_is_no_file_or_too_large_is_refused_by_check_and_over_the_api() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
     let (pair, ca) = (ours.pair("shop.pem", &[NAME]), &ours.ca);
-    let setup = Setup::http(&addresses(&origins));
-    let balancer = Balancer::start(&setup.clone().service(&format!("tls = {pair:?}\n")));
+    let setup = BalancerConfig::http(&addresses(&origins));
+    let balancer = TestBalancer::start(&setup.clone().service(&format!("tls = {pair:?}\n")));
     let fifo = ours.dir.join("fifo");
     pipe(&fifo);
     let endless = ours.dir.join("endless");

@@ -7,27 +7,28 @@ use std::process::Command;
 
 use api::types::Source;
 use rustls::version::{TLS12, TLS13};
-use tests::e2e::balancer::{Balancer, program};
-use tests::e2e::certificate::{Wanted, replace, wanted};
-use tests::e2e::recorder::Recorder;
+use tests::e2e::balancer::{TestBalancer, program};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::{CertificateRequest, certificate_for, replace};
+use tests::e2e::recording_server::RecordingServer;
 use tests::e2e::servers::{self, addresses};
-use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-use crate::ours::Ours;
+use crate::authority::TlsAuthority;
 
 const NAME: &str = "shop.example";
 
 #[test]
 fn no_session_outlives_the_authority_that_vouched_for_its_client() {
-    let (ours, recorder) = (Ours::new(), Recorder::start());
+    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
     let pair = ours.pair("shop.pem", &[NAME]);
-    let alice = wanted(&["alice.example"]).client("alice");
+    let alice = certificate_for(&["alice.example"]).client("alice");
     let alice = ours.authority.pair(ours.dir.join("alice.pem"), &alice);
     for (round, version) in [&TLS12, &TLS13].into_iter().enumerate() {
         let ca = ours.authority.write(ours.dir.join(&format!("clients{round}.pem")));
         let tls = format!("tls = {{ certificates = {pair:?}, client = {ca:?} }}\n");
-        let balancer = Balancer::start(&Setup::http(&[recorder.address()]).service(&tls));
+        let balancer =
+            TestBalancer::start(&BalancerConfig::http(&[recorder.address()]).service(&tls));
         let client = ours.returning(&alice, version);
         assert!(client.ask(balancer.front(), NAME).is_some_and(|(resumed, _)| !resumed));
         assert!(client.ask(balancer.front(), NAME).is_some_and(|(resumed, _)| resumed));
@@ -40,22 +41,22 @@ fn no_session_outlives_the_authority_that_vouched_for_its_client() {
             open.read(&mut rest).ok().map(|_| answer)
         };
         assert_eq!(ask().as_ref(), Some(b"HTTP/1.1 "));
-        Ours::new().authority.write(ca);
+        TlsAuthority::new().authority.write(ca);
         wait::until("the other authority", || {
-            balancer.process().said().contains("sessions of before are not resumed")
+            balancer.process().output().contains("sessions of before are not resumed")
         });
         wait::until("refused", || client.ask(balancer.front(), NAME).is_none());
         wait::until("an open connection brings no further request", || ask().is_none());
-        balancer.logged("refused", |line| line["cause"] == "client-certificate");
+        balancer.wait_for_log_line("refused", |line| line["cause"] == "client-certificate");
     }
 }
 
 #[test]
 fn what_is_revoked_is_refused_in_full_handshakes_and_in_resumed_ones() {
-    let (ours, recorder) = (Ours::new(), Recorder::start());
+    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
     let (pair, ca) = (ours.pair("shop.pem", &[NAME]), &ours.ca);
     let client = |name: &'static str, serial| {
-        let wanted = wanted(&[]).client(name).serial(serial);
+        let wanted = certificate_for(&[]).client(name).serial(serial);
         let pair = ours.authority.pair(ours.dir.join(&format!("{name}.pem")), &wanted);
         ours.returning(&pair, &TLS13)
     };
@@ -66,18 +67,18 @@ fn what_is_revoked_is_refused_in_full_handshakes_and_in_resumed_ones() {
             "tls = {{ certificates = {pair:?}, client = {{ ca = {ca:?}, crl = {list:?}{more} }} }}\n"
         )
     };
-    let setup = Setup::http(&[recorder.address()]);
-    let mut balancer = Balancer::start(&setup.clone().service(&tls("")));
+    let setup = BalancerConfig::http(&[recorder.address()]);
+    let mut balancer = TestBalancer::start(&setup.clone().service(&tls("")));
     let front = balancer.front();
     assert_eq!(alice.ask(front, NAME), None);
-    balancer.logged("revoked", |line| line["defect"] == "certificate-revoked");
+    balancer.wait_for_log_line("revoked", |line| line["defect"] == "certificate-revoked");
     assert!(bob.ask(front, NAME).is_some_and(|(resumed, _)| !resumed));
     assert!(bob.ask(front, NAME).is_some_and(|(resumed, _)| resumed));
     ours.authority.revoke(list.clone(), &[7_001, 7_002], 2100);
     wait::until("bob is refused", || bob.ask(front, NAME).is_none());
     // A list whose next one is overdue vouches for nobody, unless that is wanted.
     ours.authority.revoke(list.clone(), &[7_001], 2001);
-    wait::until("the old list", || balancer.process().said().contains("the next list was due"));
+    wait::until("the old list", || balancer.process().output().contains("the next list was due"));
     wait::until("overdue", || {
         assert_eq!(bob.ask(front, NAME), None);
         let overdue = "certificate-revocation-list-expired";
@@ -89,36 +90,37 @@ fn what_is_revoked_is_refused_in_full_handshakes_and_in_resumed_ones() {
 
 #[test]
 fn a_server_whose_certificate_is_revoked_gets_nothing() {
-    let (ours, recorder) = (Ours::new(), Recorder::start());
-    let backend = wanted(&["backend.example"]).serial(9_001);
+    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
+    let backend = certificate_for(&["backend.example"]).serial(9_001);
     let backend = ours.authority.pair(ours.dir.join("backend.pem"), &backend);
-    let behind = Setup::http(&[recorder.address()]).service(&format!("tls = {backend:?}\n"));
-    let behind = Balancer::start(&behind);
+    let behind =
+        BalancerConfig::http(&[recorder.address()]).service(&format!("tls = {backend:?}\n"));
+    let behind = TestBalancer::start(&behind);
     let list = ours.authority.revoke(ours.dir.join("revoked.pem"), &[], 2100);
     let tls =
         format!("tls = {{ name = \"backend.example\", ca = {:?}, crl = {list:?} }}\n", ours.ca);
     let lines = format!("{tls}retries = 0\nprobe = \"off\"\n");
-    let setup = Setup::http(&[behind.front()]).pool(&lines);
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&[behind.front()]).pool(&lines);
+    let balancer = TestBalancer::start(&setup);
     assert_eq!(balancer.client().get("/").status(), 200);
-    let group = |key: &str| balancer.logged(key, |line| line[key] == "x25519mlkem768");
+    let group = |key: &str| balancer.wait_for_log_line(key, |line| line[key] == "x25519mlkem768");
     group("server-tls-group");
-    behind.logged("the client's side", |line| line["tls-group"] == "x25519mlkem768");
+    behind.wait_for_log_line("the client's side", |line| line["tls-group"] == "x25519mlkem768");
     ours.authority.revoke(list, &[9_001], 2100);
     wait::until("refused", || balancer.client().get("/").status() == 502);
-    balancer.logged("revoked", |line| line["cause"] == "server-certificate");
+    balancer.wait_for_log_line("revoked", |line| line["cause"] == "server-certificate");
 }
 
 #[test]
 fn a_host_of_another_kind_of_connection_is_misdirected() {
-    let (ours, recorder) = (Ours::new(), Recorder::start());
+    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
     let (www, ca) = (ours.pair("www.pem", &["www.example"]), &ours.ca);
     let admin = ours.pair("admin.pem", &["admin.example"]);
-    let alice = wanted(&["alice.example"]).client("alice");
+    let alice = certificate_for(&["alice.example"]).client("alice");
     let alice = ours.authority.pair(ours.dir.join("alice.pem"), &alice);
     let client = format!("client = {{ ca = {ca:?}, names = [\"admin.example\"] }}");
     let tls = format!("tls = {{ certificates = [{www:?}, {admin:?}], {client} }}\n");
-    let balancer = Balancer::start(&Setup::http(&[recorder.address()]).service(&tls));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[recorder.address()]).service(&tls));
     let cert = ["--cert", alice.to_str().unwrap()];
     let status = |name: &str, more: &[&str]| {
         let words = [&["-o", "/dev/null", "-w", "%{http_code}"], more].concat();
@@ -136,22 +138,24 @@ fn a_host_of_another_kind_of_connection_is_misdirected() {
         let to_www = status("admin.example", &[&cert[..], &["-H", &host("www.example")]].concat());
         assert_eq!(to_www.as_deref(), Some("421"));
     }
-    balancer.logged("misdirected", |line| line["cause"] == "misdirected" && line["status"] == 421);
+    balancer.wait_for_log_line("misdirected", |line| {
+        line["cause"] == "misdirected" && line["status"] == 421
+    });
     let reached = recorder.so_far().requests.len();
     assert_eq!(reached, 4, "no misdirected request reaches a server");
 }
 
 #[test]
 fn check_opens_what_run_would_open() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
     let (pair, ca) = (ours.pair("shop.pem", &[NAME]), &ours.ca);
-    let (_, other) = ours.authority.sign(&wanted(&[NAME]));
-    let (chain, _) = ours.authority.sign(&wanted(&[NAME]));
+    let (_, other) = ours.authority.sign(&certificate_for(&[NAME]));
+    let (chain, _) = ours.authority.sign(&certificate_for(&[NAME]));
     let (bad, junk) = (ours.dir.join("bad.pem"), ours.dir.join("junk.pem"));
     replace(&bad, &(chain + &other));
     replace(&junk, "nothing of the kind");
     let check = |service: &str, pool: &str, more: &[&str]| {
-        let setup = Setup::http(&addresses(&origins)).service(service).pool(pool);
+        let setup = BalancerConfig::http(&addresses(&origins)).service(service).pool(pool);
         let file = ours.dir.write("steelyard.toml", setup.text(ours.dir.path()));
         let output =
             Command::new(program()).args(["check", "-c"]).arg(file).args(more).output().unwrap();
@@ -192,10 +196,10 @@ fn check_opens_what_run_would_open() {
 
 #[test]
 fn an_order_takes_up_a_good_pair_at_once_and_refuses_a_bad_one() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
     let pair = ours.pair("shop.pem", &[NAME]);
-    let setup = Setup::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
+    let balancer = TestBalancer::start(&setup);
     let file = balancer.dir().join("steelyard.toml");
     let socket = balancer.dir().join("sock");
     let apply = |file: &std::path::Path| {
@@ -217,7 +221,7 @@ fn an_order_takes_up_a_good_pair_at_once_and_refuses_a_bad_one() {
         let (done, said) = apply(file);
         assert!(!done && said.contains(pair.to_str().unwrap()), "{said}");
     }
-    wait::until("looked at", || balancer.told("certificate-refused") > 0);
+    wait::until("looked at", || balancer.count_events("certificate-refused") > 0);
     let (done, said) = apply(&other);
     assert!(
         !done && said.contains("no certificate"),
@@ -228,11 +232,12 @@ fn an_order_takes_up_a_good_pair_at_once_and_refuses_a_bad_one() {
 
 #[test]
 fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
-    let (ours, recorder) = (Ours::new(), Recorder::start());
-    let stranger = Ours::new();
+    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
+    let stranger = TlsAuthority::new();
     let backend = ours.pair("backend.pem", &["backend.example"]);
-    let behind = Setup::http(&[recorder.address()]).service(&format!("tls = {backend:?}\n"));
-    let behind = Balancer::start(&behind);
+    let behind =
+        BalancerConfig::http(&[recorder.address()]).service(&format!("tls = {backend:?}\n"));
+    let behind = TestBalancer::start(&behind);
     for kind in [
         "",
         "every = \"500ms\"",
@@ -246,7 +251,8 @@ fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
                 "" => tls,
                 _ => format!("{tls}probe = {{ {kind}{times} }}\n"),
             };
-            let balancer = Balancer::start(&Setup::http(&[behind.front()]).pool(&pool));
+            let balancer =
+                TestBalancer::start(&BalancerConfig::http(&[behind.front()]).pool(&pool));
             let judged = || serde_json::to_value(balancer.server("a")).unwrap();
             wait::until(state, || judged()["state"] == state);
             let shown = judged().to_string();
@@ -255,8 +261,8 @@ fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
         }
     }
     let tls = format!("tls = {{ name = \"backend.example\", ca = {:?} }}\n", stranger.ca);
-    let setup = Setup::http(&[behind.front()]).pool(&format!("{tls}probe = \"off\"\n"));
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&[behind.front()]).pool(&format!("{tls}probe = \"off\"\n"));
+    let balancer = TestBalancer::start(&setup);
     assert_eq!(
         balancer.server("a").reason.source,
         Source::Configuration,
@@ -266,14 +272,16 @@ fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
 
 #[test]
 fn check_warns_of_certificates_that_are_made_for_something_else() {
-    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
     let dir = ours.dir.path();
-    let pair = |file: &str, wanted: &Wanted<'_>| ours.authority.pair(ours.dir.join(file), wanted);
-    let plain = pair("plain.pem", &wanted(&[NAME]));
-    let of_server = pair("server.pem", &wanted(&[NAME]).for_servers());
-    let of_client = pair("client.pem", &wanted(&[NAME]).client("us"));
+    let pair = |file: &str, wanted: &CertificateRequest<'_>| {
+        ours.authority.pair(ours.dir.join(file), wanted)
+    };
+    let plain = pair("plain.pem", &certificate_for(&[NAME]));
+    let of_server = pair("server.pem", &certificate_for(&[NAME]).for_servers());
+    let of_client = pair("client.pem", &certificate_for(&[NAME]).client("us"));
     let check = |server: &Path, client: &Path| {
-        let setup = Setup::http(&addresses(&origins))
+        let setup = BalancerConfig::http(&addresses(&origins))
             .service(&format!("tls = {{ certificates = \"{}\" }}\n", server.display()))
             .pool(&format!(
                 "tls = {{ ca = \"{}\", certificate = \"{}\" }}\n",

@@ -7,26 +7,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::spawn;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
-use tests::e2e::h2client::{self, Asked};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::h2client::{self, H2Request};
 use tests::e2e::wait;
 
 /// A server that takes everybody for whom its connection was authenticated for. It answers with the number of its
 /// connection and that name.
-struct Authenticating {
+struct AuthenticatingServer {
     address: SocketAddr,
     open: Arc<AtomicU32>,
 }
 
-impl Authenticating {
-    fn start(scheme: &'static str) -> Authenticating {
-        Authenticating::asking(scheme, "401 Unauthorized", "WWW-Authenticate")
+impl AuthenticatingServer {
+    fn start(scheme: &'static str) -> AuthenticatingServer {
+        AuthenticatingServer::asking(scheme, "401 Unauthorized", "WWW-Authenticate")
     }
 
     /// It asks with this status, in this field.
-    fn asking(scheme: &'static str, status: &'static str, field: &'static str) -> Authenticating {
+    fn asking(
+        scheme: &'static str,
+        status: &'static str,
+        field: &'static str,
+    ) -> AuthenticatingServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let open = Arc::new(AtomicU32::new(0));
@@ -42,7 +46,7 @@ impl Authenticating {
                 });
             }
         });
-        Authenticating { address, open }
+        AuthenticatingServer { address, open }
     }
 }
 
@@ -88,20 +92,20 @@ fn serve(
     }
 }
 
-fn ask(client: &mut Client, credentials: &str) -> String {
+fn ask(client: &mut HttpClient, credentials: &str) -> String {
     client.send(format!("GET / HTTP/1.1\r\nHost: shop.example\r\n{credentials}\r\n"));
-    client.answer().text()
+    client.read_answer().text()
 }
 
-fn balancer(servers: &[&Authenticating]) -> Balancer {
+fn balancer(servers: &[&AuthenticatingServer]) -> TestBalancer {
     let at: Vec<_> = servers.iter().map(|server| server.address).collect();
-    Balancer::start(&Setup::http(&at).global("workers = 1\n"))
+    TestBalancer::start(&BalancerConfig::http(&at).global("workers = 1\n"))
 }
 
 #[test]
 fn an_authenticated_connection_is_its_clients_alone() {
     for scheme in ["NTLM", "Negotiate"] {
-        let servers = [Authenticating::start(scheme), Authenticating::start(scheme)];
+        let servers = [AuthenticatingServer::start(scheme), AuthenticatingServer::start(scheme)];
         let balancer = balancer(&[&servers[0], &servers[1]]);
         let mut alice = balancer.client();
         let first = ask(&mut alice, "");
@@ -129,7 +133,7 @@ fn a_connection_is_bound_by_either_field_in_an_answer_of_any_status() {
         ("401 Unauthorized", "Proxy-Authenticate"),
         ("403 Forbidden", "WWW-Authenticate"),
     ] {
-        let server = Authenticating::asking("NTLM", status, field);
+        let server = AuthenticatingServer::asking("NTLM", status, field);
         let balancer = balancer(&[&server]);
         let mut alice = balancer.client();
         let first = ask(&mut alice, "");
@@ -143,7 +147,7 @@ fn a_connection_is_bound_by_either_field_in_an_answer_of_any_status() {
 
 #[test]
 fn whoever_authenticates_at_once_is_kept_too() {
-    let server = Authenticating::start("NTLM");
+    let server = AuthenticatingServer::start("NTLM");
     let balancer = balancer(&[&server]);
     // A connection that others have used before becomes its own.
     let mut alice = balancer.client();
@@ -157,16 +161,17 @@ fn whoever_authenticates_at_once_is_kept_too() {
 
 #[test]
 fn a_client_of_http_2_leaves_no_authenticated_connection() {
-    let server = Authenticating::start("NTLM");
-    let setup =
-        Setup::http(&[server.address]).global("workers = 1\n").service("http2 = \"always\"\n");
-    let balancer = Balancer::start(&setup);
+    let server = AuthenticatingServer::start("NTLM");
+    let setup = BalancerConfig::http(&[server.address])
+        .global("workers = 1\n")
+        .service("http2 = \"always\"\n");
+    let balancer = TestBalancer::start(&setup);
     let fields = vec![("authorization", "NTLM alice".to_owned())];
-    let asked = Asked { fields, ..Asked::get("/") };
-    let answer = h2client::ask_all(balancer.front(), &[asked]).remove(0);
+    let asked = H2Request { fields, ..H2Request::get("/") };
+    let answer = h2client::send_all(balancer.front(), &[asked]).remove(0);
     assert!(answer.body.ends_with(b" alice"));
     for _ in 0..4 {
-        let answer = h2client::ask_all(balancer.front(), &[Asked::get("/")]).remove(0);
+        let answer = h2client::send_all(balancer.front(), &[H2Request::get("/")]).remove(0);
         assert!(answer.body.ends_with(b" nobody"));
     }
 }

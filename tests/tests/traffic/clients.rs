@@ -2,21 +2,21 @@
 
 use std::io::Write;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::dir::Dir;
-use tests::e2e::http::{Follows, Reader, noise};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::dir::TestDir;
+use tests::e2e::http::{ExpectedBody, HttpReader, noise};
 use tests::e2e::nginx::Nginx;
-use tests::e2e::recorder::Scripted;
+use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
 use tests::e2e::tools::{ab, curl, curl_text, wrk};
 use tests::e2e::wait;
 
 #[test]
 fn curl_gets_pages_of_nginx_whole_and_in_part() {
     let nginx = Nginx::start("n");
-    let balancer = Balancer::start(&Setup::http(&[nginx.address()]));
-    let page = nginx.page();
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[nginx.address()]));
+    let page = nginx.page_bytes();
     assert!(curl(&[balancer.url("/page")]) == page, "HTTP/1.1");
     assert!(curl(&["-0".into(), balancer.url("/page")]) == page, "HTTP/1.0");
     let part = curl(&["-r", "1000000-2000000", "-w", " %{http_code}", &balancer.url("/page")]);
@@ -30,7 +30,7 @@ fn curl_gets_pages_of_nginx_whole_and_in_part() {
     assert!(fresh == b"304", "a page that has not changed");
     let none = curl(&["-w", "%{http_code}", "-o", "/dev/null", &balancer.url("/none")]);
     assert!(none == b"404", "a page that is not there");
-    let total = balancer.settled().total;
+    let total = balancer.report_when_settled().total;
     assert!(total.bytes.spliced.total > 6_000_000, "{:?}", total.bytes);
     assert_eq!((total.requests.answered.total, total.requests.unaccounted), (6, 0), "{total:?}");
 }
@@ -38,8 +38,8 @@ fn curl_gets_pages_of_nginx_whole_and_in_part() {
 #[test]
 fn curl_uploads_with_a_length_in_chunks_and_after_asking() {
     let nginx = Nginx::start("n");
-    let balancer = Balancer::start(&Setup::http(&[nginx.address()]));
-    let dir = Dir::new();
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[nginx.address()]));
+    let dir = TestDir::new();
     let bytes = noise(5_000_000);
     let file = dir.write("file", &bytes).display().to_string();
     let rows: [(&str, &[&str]); 4] = [
@@ -61,8 +61,8 @@ fn curl_uploads_with_a_length_in_chunks_and_after_asking() {
 #[test]
 fn what_is_posted_comes_back() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
-    let dir = Dir::new();
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
+    let dir = TestDir::new();
     for length in [0, 1, 100, 16_384, 65_536, 3_000_000] {
         let bytes = noise(length);
         let data = format!("@{}", dir.write("data", &bytes).display());
@@ -78,7 +78,7 @@ fn what_is_posted_comes_back() {
 #[test]
 fn answers_in_chunks_reach_old_and_new_clients() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
     for bytes in [0, 1, 70_000, 2_000_000] {
         let url = balancer.url(&format!("/chunked/{bytes}"));
         assert_eq!(curl(&["--raw".to_owned(), "-0".to_owned(), url.clone()]).len(), bytes, "1.0");
@@ -89,8 +89,8 @@ fn answers_in_chunks_reach_old_and_new_clients() {
 #[test]
 fn a_connection_serves_many_requests_on_both_sides() {
     let origin = origin("a");
-    let setup = Setup::http(&[origin.address()]).global("workers = 1");
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&[origin.address()]).global("workers = 1");
+    let balancer = TestBalancer::start(&setup);
     let urls: Vec<String> = (0..20).map(|_| balancer.url("/")).collect();
     let mut arguments = vec!["-o", "/dev/null", "-w", "%{num_connects}"];
     for url in &urls[1..] {
@@ -100,77 +100,80 @@ fn a_connection_serves_many_requests_on_both_sides() {
     assert_eq!(curl_text(&arguments), format!("1{}", "0".repeat(19)));
     let counted = || (origin.figures().requests, origin.figures().accepted);
     wait::until("what the origin counted", || counted() == (20, 1));
-    let server = &balancer.settled().pools[0].servers[0];
+    let server = &balancer.report_when_settled().pools[0].servers[0];
     assert_eq!((server.connects.total, server.reused.total), (1, 19));
 }
 
 #[test]
 fn informational_answers_are_passed_on_to_those_who_know_them() {
     let early = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-    let server = Scripted::saying(early);
-    let balancer = Balancer::start(&Setup::http(&[server.address()]));
+    let server = ScriptedServer::answering(early);
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]));
     let mut client = balancer.client();
     let hint = client.get("/");
     assert_eq!((hint.status(), hint.field("link").as_deref()), (103, Some("</a.css>")));
-    assert_eq!(client.answer().text(), "ok");
+    assert_eq!(client.read_answer().text(), "ok");
     let mut old = balancer.client();
     old.send("GET / HTTP/1.0\r\n\r\n");
-    assert_eq!(old.answer().status(), 200);
+    assert_eq!(old.read_answer().status(), 200);
     drop((client, old));
-    assert_eq!(balancer.settled().total.statuses.informational.total, 1);
+    assert_eq!(balancer.report_when_settled().total.statuses.informational.total, 1);
 }
 
 #[test]
 fn a_body_waits_for_the_servers_word() {
-    let server = Scripted::start(|stream| {
-        let mut reader = Reader::new(&stream);
+    let server = ScriptedServer::start(|stream| {
+        let mut reader = HttpReader::new(&stream);
         let mut request = reader.head().unwrap().unwrap();
         assert_eq!(request.field("expect").as_deref(), Some("100-continue"));
         (&stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
-        reader.body(&mut request, Follows::AsSaid).unwrap();
+        reader.body(&mut request, ExpectedBody::AsDeclared).unwrap();
         let length = request.body.len();
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nX-Got: {length}\r\n\r\n.");
         (&stream).write_all(answer.as_bytes()).unwrap();
     });
-    let balancer = Balancer::start(&Setup::http(&[server.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]));
     let mut client = balancer.client();
     client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
-    assert_eq!(client.answer().status(), 100);
+    assert_eq!(client.read_answer().status(), 100);
     client.send("hello");
-    let answer = client.answer();
+    let answer = client.read_answer();
     assert_eq!((answer.status(), answer.field("x-got").as_deref()), (200, Some("5")));
 }
 
 #[test]
 fn pipelined_requests_are_answered_in_order() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
     let mut client = balancer.client();
     let sizes: Vec<usize> = (0..40).map(|at| at * 1_700 % 90_000).collect();
     let asks = sizes.iter().map(|n| format!("GET /bytes/{n} HTTP/1.1\r\nHost: a\r\n\r\n"));
     client.send(asks.collect::<String>());
     for size in sizes {
-        assert_eq!(client.answer().body.len(), size);
+        assert_eq!(client.read_answer().body.len(), size);
     }
 }
 
 #[test]
 fn ab_and_wrk_before_two_nginx_see_no_failure() {
     let nginx = [Nginx::start("n1"), Nginx::start("n2")];
-    let setup = Setup::http(&[nginx[0].address(), nginx[1].address()]);
+    let setup = BalancerConfig::http(&[nginx[0].address(), nginx[1].address()]);
     let setup = setup.pool("balance = \"round-robin\"").global("workers = 1").quiet();
-    let balancer = Balancer::start(&setup);
+    let balancer = TestBalancer::start(&setup);
     let kept = ab(balancer.front(), "/", 2_000, 16, true);
-    assert_eq!((kept.complete, kept.failed, kept.not_2xx, kept.kept), (2_000, 0, 0, 2_000));
+    assert_eq!((kept.complete, kept.failed, kept.not_2xx, kept.keep_alive), (2_000, 0, 0, 2_000));
     let single = ab(balancer.front(), "/", 1_000, 16, false);
-    assert_eq!((single.complete, single.failed, single.not_2xx, single.kept), (1_000, 0, 0, 0));
-    let report = balancer.settled();
+    assert_eq!(
+        (single.complete, single.failed, single.not_2xx, single.keep_alive),
+        (1_000, 0, 0, 0)
+    );
+    let report = balancer.report_when_settled();
     let shares: Vec<u64> = report.pools[0].servers.iter().map(|s| s.requests.total).collect();
     assert_eq!(shares, [1_500, 1_500]);
     let run = wrk(balancer.front(), "/", 16, 1);
     assert!(run.requests > 100 && run.errors == 0, "{run:?}");
     // wrk leaves answers unread when its time is over.
-    let requests = balancer.settled().total.requests;
+    let requests = balancer.report_when_settled().total.requests;
     assert!(requests.answered.total >= 3_000 + run.requests, "{requests:?}");
     assert_eq!((requests.unaccounted, requests.answered_by_us.total), (0, 0));
     assert!(requests.aborted.total <= 16, "{requests:?}");
@@ -179,12 +182,12 @@ fn ab_and_wrk_before_two_nginx_see_no_failure() {
 #[test]
 fn load_over_many_connections_is_answered_whole() {
     let origins = [origin("a"), origin("b"), origin("c")];
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).quiet());
+    let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).quiet());
     for path in ["/", "/bytes/70000", "/chunked/20000"] {
         let run = ab(balancer.front(), path, 600, 50, true);
         assert_eq!((run.complete, run.failed, run.not_2xx), (600, 0, 0), "{path}");
     }
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     let sent: u64 = report.pools[0].servers.iter().map(|server| server.requests.total).sum();
     let got = || origins.iter().map(|origin| origin.figures().requests).sum::<u64>();
     wait::until("what the origins counted", || got() == 1_800);

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread::spawn;
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::wait;
 
 type Heads = Arc<Mutex<Vec<String>>>;
@@ -61,8 +61,8 @@ fn time_wait(at: SocketAddr) -> (usize, usize) {
 #[test]
 fn a_server_whose_connections_are_not_kept_closes_first() {
     let (at, heads) = server();
-    let setup = Setup::http(&[at]).global("workers = 1\n").pool("limit = { idle = 0 }\n");
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&[at]).global("workers = 1\n").pool("limit = { idle = 0 }\n");
+    let balancer = TestBalancer::start(&setup);
     // The port may have been another server's a moment ago.
     let before = time_wait(at);
     let mut client = balancer.client();
@@ -82,8 +82,8 @@ fn a_server_whose_connections_are_not_kept_closes_first() {
 #[test]
 fn a_server_is_told_once_as_many_are_kept_as_may_be() {
     let (at, heads) = server();
-    let setup = Setup::http(&[at]).global("workers = 1\n").pool("limit = { idle = 1 }\n");
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&[at]).global("workers = 1\n").pool("limit = { idle = 1 }\n");
+    let balancer = TestBalancer::start(&setup);
     let mut client = balancer.client();
     for _ in 0..5 {
         assert_eq!(client.get("/").status(), 200);

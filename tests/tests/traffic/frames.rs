@@ -6,11 +6,11 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use tests::e2e::balancer::{Balancer, figure};
-use tests::e2e::frames::{END, Frames, WHOLE, fields, kind};
-use tests::e2e::http::Reader;
-use tests::e2e::recorder::Scripted;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::{TestBalancer, figure};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::frames::{END, FrameClient, WHOLE, fields, kind};
+use tests::e2e::http::HttpReader;
+use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::websocket;
 
 const FINAL: u8 = 0x80;
@@ -101,11 +101,11 @@ fn cases() -> Vec<(String, Vec<u8>)> {
 }
 
 /// A server that agrees to any upgrade and sends every byte back; when its client has ended, it ends.
-fn mirror() -> Scripted {
-    Scripted::start(|mut stream: TcpStream| {
-        let mut reader = Reader::new(&stream);
+fn mirror() -> ScriptedServer {
+    ScriptedServer::start(|mut stream: TcpStream| {
+        let mut reader = HttpReader::new(&stream);
         let Ok(Some(_)) = reader.head() else { return };
-        let early = reader.held();
+        let early = reader.take_buffered();
         let agreed =
             b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                        Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
@@ -124,30 +124,30 @@ fn mirror() -> Scripted {
 #[test]
 fn every_byte_of_every_frame_comes_back() {
     let server = mirror();
-    let balancer = Balancer::start(&Setup::http(&[server.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]));
     let cases = cases();
     for (name, bytes) in &cases {
         let mut client = websocket::open(balancer.front());
         let mut writer = client.stream().try_clone().unwrap();
         let sent = bytes.clone();
         let writing = std::thread::spawn(move || writer.write_all(&sent).unwrap());
-        assert!(client.exactly(bytes.len()) == *bytes, "{name}");
+        assert!(client.read_exactly(bytes.len()) == *bytes, "{name}");
         writing.join().unwrap();
-        client.end();
-        assert_eq!(client.rest(), b"", "{name}: the end of one side ends the other");
+        client.shut_down_write();
+        assert_eq!(client.read_to_end(), b"", "{name}: the end of one side ends the other");
     }
     figure(format!("websockets: {} cases, every byte came back", cases.len()));
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     assert_eq!(report.total.requests.unaccounted, 0);
 }
 
 #[test]
 fn the_same_out_of_http_2() {
     let server = mirror();
-    let setup = Setup::http(&[server.address()]).service("http2 = \"always\"\n");
-    let balancer = Balancer::start(&setup);
+    let setup = BalancerConfig::http(&[server.address()]).service("http2 = \"always\"\n");
+    let balancer = TestBalancer::start(&setup);
     for (name, bytes) in cases().iter().filter(|(_, bytes)| bytes.len() <= 16_384) {
-        let mut client = Frames::to(balancer.front());
+        let mut client = FrameClient::connect(balancer.front());
         let block = fields(&[
             (":method", "CONNECT"),
             (":protocol", "websocket"),
@@ -169,5 +169,5 @@ fn the_same_out_of_http_2() {
         }
         assert!(back == *bytes, "{name}");
     }
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }

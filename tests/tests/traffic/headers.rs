@@ -2,21 +2,22 @@
 
 use std::net::{Ipv6Addr, SocketAddr};
 
-use lab::origin::{Kind, Options};
-use tests::e2e::balancer::Balancer;
-use tests::e2e::client::Client;
-use tests::e2e::http::Message;
-use tests::e2e::recorder::{Recorder, Scripted};
-use tests::e2e::servers::{origin, reserved, reserved_at, started};
-use tests::e2e::setup::Setup;
+use lab::origin::{OriginKind, OriginOptions};
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::client::HttpClient;
+use tests::e2e::http::ReceivedMessage;
+use tests::e2e::recording_server::{RecordingServer, ScriptedServer};
+use tests::e2e::servers::{origin, reserve_port, reserve_port_at, start_with};
 
 /// What the server got of a request with these fields, and the answer.
-fn passed(service: &str, fields: &str) -> (Message, Message) {
-    let recorder = Recorder::start();
-    let balancer = Balancer::start(&Setup::http(&[recorder.address()]).service(service));
+fn passed(service: &str, fields: &str) -> (ReceivedMessage, ReceivedMessage) {
+    let recorder = RecordingServer::start();
+    let balancer =
+        TestBalancer::start(&BalancerConfig::http(&[recorder.address()]).service(service));
     let mut client = balancer.client();
     client.send(format!("GET /x?y=1 HTTP/1.1\r\nHost: shop.example\r\n{fields}\r\n"));
-    let answer = client.answer();
+    let answer = client.read_answer();
     drop((client, balancer));
     (recorder.take().requests.remove(0), answer)
 }
@@ -52,12 +53,12 @@ fn by_default_no_client_is_believed_about_earlier_hops() {
 fn a_rule_that_asks_for_the_scheme_sees_ours() {
     let rule = "rule = [{ when = { header = \"x-forwarded-proto: http\" }, answer = 418 }]\n";
     for (trust, status) in [("", 418), (TRUSTED, 200)] {
-        let recorder = Recorder::start();
-        let setup = Setup::http(&[recorder.address()]).service(&format!("{trust}{rule}"));
-        let balancer = Balancer::start(&setup);
+        let recorder = RecordingServer::start();
+        let setup = BalancerConfig::http(&[recorder.address()]).service(&format!("{trust}{rule}"));
+        let balancer = TestBalancer::start(&setup);
         let mut client = balancer.client();
         client.send("GET / HTTP/1.1\r\nHost: shop.example\r\nX-Forwarded-Proto: https\r\n\r\n");
-        assert_eq!(client.answer().status(), status, "{trust}");
+        assert_eq!(client.read_answer().status(), status, "{trust}");
     }
 }
 
@@ -113,11 +114,11 @@ fn what_is_for_one_hop_goes_no_further() {
         assert_eq!(got.field(name), None, "{name}");
     }
     assert_eq!(got.field("x-public").as_deref(), Some("2"));
-    let server = Scripted::saying(
+    let server = ScriptedServer::answering(
         b"HTTP/1.1 200 OK\r\nConnection: X-Own, close\r\nX-Own: 1\r\nKeep-Alive: timeout=9\r\n\
           X-Public: 2\r\nContent-Length: 2\r\n\r\nok",
     );
-    let balancer = Balancer::start(&Setup::http(&[server.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]));
     let mut client = balancer.client();
     let answer = client.get("/");
     assert_eq!((answer.field("x-own"), answer.field("keep-alive")), (None, None));
@@ -127,17 +128,24 @@ fn what_is_for_one_hop_goes_no_further() {
 
 #[test]
 fn both_families_and_many_listeners_lead_to_servers_of_both() {
-    let mut options = Options::new("six", Kind::Http { body: 1 });
+    let mut options = OriginOptions::new("six", OriginKind::Http { body: 1 });
     options.listen = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 0);
-    let (six, four) = (started(options), origin("four"));
-    let ports: Vec<_> = (0..20)
-        .map(|at| if at % 2 == 0 { reserved() } else { reserved_at(Ipv6Addr::LOCALHOST.into()) })
-        .collect();
-    let setup = Setup::http(&[six.address(), four.address()]).listen(ports);
-    let balancer = Balancer::start(&setup.clone().pool("balance = \"round-robin\""));
+    let (six, four) = (start_with(options), origin("four"));
+    let ports: Vec<_> =
+        (0..20)
+            .map(|at| {
+                if at % 2 == 0 {
+                    reserve_port()
+                } else {
+                    reserve_port_at(Ipv6Addr::LOCALHOST.into())
+                }
+            })
+            .collect();
+    let setup = BalancerConfig::http(&[six.address(), four.address()]).listen(ports);
+    let balancer = TestBalancer::start(&setup.clone().pool("balance = \"round-robin\""));
     let mut answered = std::collections::BTreeSet::new();
     for front in setup.fronts() {
-        let mut client = Client::to(front);
+        let mut client = HttpClient::connect(front);
         for _ in 0..4 {
             answered.insert((front.is_ipv6(), client.get("/").field("x-origin").unwrap()));
         }
@@ -148,10 +156,10 @@ fn both_families_and_many_listeners_lead_to_servers_of_both() {
 
 #[test]
 fn a_client_of_ipv6_is_named_as_the_rfc_says() {
-    let recorder = Recorder::start();
-    let setup = Setup::http(&[recorder.address()]);
-    let setup = setup.listen(vec![reserved_at(Ipv6Addr::LOCALHOST.into())]);
-    let balancer = Balancer::start(&setup.service("forwarded = { forwarded = \"append\" }"));
+    let recorder = RecordingServer::start();
+    let setup = BalancerConfig::http(&[recorder.address()]);
+    let setup = setup.listen(vec![reserve_port_at(Ipv6Addr::LOCALHOST.into())]);
+    let balancer = TestBalancer::start(&setup.service("forwarded = { forwarded = \"append\" }"));
     balancer.client().get("/");
     drop(balancer);
     let got = recorder.take().requests.remove(0);

@@ -1,8 +1,8 @@
 //! Servers whose answers break rules: refused, unless their pool allows it.
 
-use tests::e2e::balancer::Balancer;
-use tests::e2e::recorder::Scripted;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::wait;
 
 #[test]
@@ -13,13 +13,13 @@ fn a_pool_takes_faults_of_its_servers_that_it_allows_and_counts_them() {
         ("space-before-colon", b"HTTP/1.1 200 OK\r\nContent-Length : 2\r\nX-A\t: b\r\n\r\nok"),
     ];
     for (what, answer) in rows {
-        let server = Scripted::saying(answer);
-        let setup = Setup::http(&[server.address()]).pool("retries = 0\n");
-        let strict = Balancer::start(&setup);
+        let server = ScriptedServer::answering(answer);
+        let setup = BalancerConfig::http(&[server.address()]).pool("retries = 0\n");
+        let strict = TestBalancer::start(&setup);
         assert_eq!(strict.client().get("/").status(), 502, "{what}");
         drop(strict);
         let line = format!("lenient-answers = \"{what}\"\n");
-        let lenient = Balancer::start(&setup.clone().pool(&line));
+        let lenient = TestBalancer::start(&setup.clone().pool(&line));
         let mut client = lenient.client();
         for _ in 0..2 {
             let answer = client.get("/");

@@ -3,17 +3,17 @@
 use std::io::Write;
 
 use api::types::Report;
-use tests::e2e::balancer::Balancer;
-use tests::e2e::recorder::Scripted;
-use tests::e2e::servers::{origin, reserved};
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::recording_server::ScriptedServer;
+use tests::e2e::servers::{origin, reserve_port};
 use tests::e2e::tools::{ab, curl_text, wrk};
 use tests::e2e::wait;
 
 #[test]
 fn the_log_tells_of_each_request_what_was_asked() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
     let mut client = balancer.client();
     client.get("/bytes/1000");
     client.post("/echo?\"quoted\\", b"hello");
@@ -45,13 +45,13 @@ fn the_log_tells_of_each_request_what_was_asked() {
 
 #[test]
 fn an_error_of_ours_names_its_cause_and_is_found_in_the_log() {
-    let nobody = reserved();
-    let balancer = Balancer::start(&Setup::http(&[nobody.address()]));
+    let nobody = reserve_port();
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[nobody.address()]));
     let answer = balancer.client().get("/lost");
     assert_eq!(answer.status(), 502);
     assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("server-refused"));
     let id = answer.field("x-steelyard-id").unwrap();
-    let line = balancer.logged("the id", |line| line["id"] == id.as_str());
+    let line = balancer.wait_for_log_line("the id", |line| line["id"] == id.as_str());
     assert_eq!((&line["target"], &line["cause"]), (&"/lost".into(), &"server-refused".into()));
     assert_eq!((&line["by"], &line["status"]), (&"us".into(), &502.into()));
     assert!(answer.text().contains(&id), "the page shows the id too: {}", answer.text());
@@ -60,7 +60,7 @@ fn an_error_of_ours_names_its_cause_and_is_found_in_the_log() {
 #[test]
 fn a_refused_request_is_found_in_the_log_by_what_came() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
     for (came, method, target, defect) in [
         (
             "GET /twice HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
@@ -83,8 +83,8 @@ fn a_refused_request_is_found_in_the_log_by_what_came() {
     ] {
         let mut client = balancer.client();
         client.send(came);
-        assert_eq!(client.answer().status(), 400, "{came}");
-        let line = balancer.logged(target, |line| line["target"] == target);
+        assert_eq!(client.read_answer().status(), 400, "{came}");
+        let line = balancer.wait_for_log_line(target, |line| line["target"] == target);
         assert_eq!(line["method"].as_str(), method, "{line}");
         assert_eq!(line["cause"], "bad-request", "{line}");
         assert!(line["defect"].as_str().is_some_and(|name| name.starts_with(defect)), "{line}");
@@ -98,12 +98,13 @@ fn a_refused_request_is_found_in_the_log_by_what_came() {
 #[test]
 fn the_common_form_says_what_was_wrong_with_a_refused_request() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).log_in_common_form());
+    let balancer =
+        TestBalancer::start(&BalancerConfig::http(&[origin.address()]).log_in_common_form());
     let mut client = balancer.client();
     client.send("GET /x HTTP/1.1\r\nHost: shop.example\r\nCookie: secret\u{1}secret\r\n\r\n");
-    assert_eq!(client.answer().status(), 400);
+    assert_eq!(client.read_answer().status(), 400);
     let wanted = "host=\"shop.example\" field=\"Cookie\" at=51 found=\"\\x01\"";
-    let line = wait::some("a line", || {
+    let line = wait::until_some("a line", || {
         balancer.log_text().lines().find(|line| line.ends_with(wanted)).map(str::to_owned)
     });
     assert!(line.starts_with("127.0.0.1 - - ["), "{line}");
@@ -114,17 +115,17 @@ fn the_common_form_says_what_was_wrong_with_a_refused_request() {
 #[test]
 fn the_last_refused_requests_are_reported_with_what_was_wrong() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
     let flood = |n: usize| {
         let mut client = balancer.client();
         client.send(format!("GET /{n} HTTP/1.1\r\nHost: a\r\nAuthorization : s3cret\r\n\r\n"));
-        assert_eq!(client.answer().status(), 400);
+        assert_eq!(client.read_answer().status(), 400);
     };
     (0..70).for_each(flood);
     let mut client = balancer.client();
     client.send("POST /body HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n");
-    assert_eq!(client.answer().status(), 400);
-    let kept = wait::some("all of them", || {
+    assert_eq!(client.read_answer().status(), 400);
+    let kept = wait::until_some("all of them", || {
         Some(balancer.refused()).filter(|kept| kept.beyond_share == 7)
     });
     assert_eq!((kept.requests.len(), kept.share, kept.pushed_out), (64, 64, 0));
@@ -139,10 +140,10 @@ fn the_last_refused_requests_are_reported_with_what_was_wrong() {
     assert_eq!(before.field.as_deref(), Some("Authorization"));
     assert_eq!((before.found.as_deref(), before.at), (Some(" "), Some(40)));
     assert!(before.client.starts_with("127.0.0.1:"), "{before:?}");
-    let text = balancer.prints(&["report", "refused", "--service", "shop"]);
+    let text = balancer.cli_output(&["report", "refused", "--service", "shop"]);
     assert!(text.contains("bad-request: space-before-colon"), "{text}");
     assert!(text.contains("7 of clients that had 64 already are not kept"), "{text}");
-    let json = balancer.prints(&["report", "refused", "--json"]);
+    let json = balancer.cli_output(&["report", "refused", "--json"]);
     assert!(json.contains("\"defect\": \"bad-chunk-size\"") && !json.contains("s3cret"), "{json}");
     let metrics = balancer.metrics();
     let lost = "steelyard_refused_requests_lost_total{why=\"client-share\"} 7";
@@ -151,8 +152,8 @@ fn the_last_refused_requests_are_reported_with_what_was_wrong() {
 
 #[test]
 fn the_reports_sums_add_up_whatever_happened() {
-    let (origin, nobody) = (origin("a"), reserved());
-    let cut = Scripted::start(|mut stream| {
+    let (origin, nobody) = (origin("a"), reserve_port());
+    let cut = ScriptedServer::start(|mut stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nnot all");
     });
     let more = format!(
@@ -165,19 +166,20 @@ fn the_reports_sums_add_up_whatever_happened() {
         "127.0.0.1:CUT",
         cut.address()
     );
-    let (dead, cutting) = (reserved(), reserved());
+    let (dead, cutting) = (reserve_port(), reserve_port());
     let more = more.replace("127.0.0.1:DEAD", &dead.address().to_string());
     let more = more.replace("127.0.0.1:CUT", &cutting.address().to_string());
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).more(&more));
+    let balancer =
+        TestBalancer::start(&BalancerConfig::http(&[origin.address()]).with_tables(&more));
     let mut client = balancer.client();
     for _ in 0..10 {
         client.get("/");
     }
     client.send("GET / HTTP/9\r\n\r\n");
-    assert_eq!(client.answer().status(), 505);
-    assert_eq!(tests::e2e::client::Client::to(dead.address()).get("/").status(), 502);
+    assert_eq!(client.read_answer().status(), 505);
+    assert_eq!(tests::e2e::client::HttpClient::connect(dead.address()).get("/").status(), 502);
     for _ in 0..3 {
-        let mut client = tests::e2e::client::Client::to(cutting.address());
+        let mut client = tests::e2e::client::HttpClient::connect(cutting.address());
         client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(client.answer_or_end(), None);
     }
@@ -187,7 +189,7 @@ fn the_reports_sums_add_up_whatever_happened() {
     balancer.report_when("one under way", |report| report.total.requests.in_flight == 1);
     gone.reset();
     drop(client);
-    let report = balancer.settled();
+    let report = balancer.report_when_settled();
     let total = &report.total.requests;
     assert_eq!(total.requests.total, 16, "{total:?}");
     let ends = (total.answered.total, total.answered_by_us.total, total.aborted.total);
@@ -213,13 +215,13 @@ fn the_reports_sums_add_up_whatever_happened() {
 
 #[test]
 fn a_scrape_agrees_with_the_report() {
-    let (origin, port) = (origin("a"), reserved());
-    let setup = Setup::http(&[origin.address()]);
-    let balancer = Balancer::start(&setup.global(&format!("metrics = \"{}\"", port.address())));
+    let (origin, port) = (origin("a"), reserve_port());
+    let setup = BalancerConfig::http(&[origin.address()]);
+    let balancer = TestBalancer::start(&setup.global(&format!("metrics = \"{}\"", port.address())));
     for _ in 0..7 {
         balancer.client().get("/");
     }
-    balancer.settled();
+    balancer.report_when_settled();
     let text = curl_text(&[format!("http://{}/metrics", port.address())]);
     assert!(text.ends_with("# EOF\n"), "{text}");
     let value = |name: &str, label: &str| {
@@ -236,7 +238,8 @@ fn a_scrape_agrees_with_the_report() {
 #[test]
 fn a_log_that_cannot_be_written_costs_lines_and_no_request() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).log_to("/dev/full"));
+    let balancer =
+        TestBalancer::start(&BalancerConfig::http(&[origin.address()]).log_to("/dev/full"));
     let run = ab(balancer.front(), "/", 500, 8, true);
     assert_eq!((run.complete, run.failed, run.not_2xx), (500, 0, 0));
     let dropped = |report: &Report| report.process.log_lines_dropped.total;
@@ -248,7 +251,7 @@ fn a_log_that_cannot_be_written_costs_lines_and_no_request() {
 #[test]
 fn sums_hold_while_load_runs() {
     let origin = origin("a");
-    let balancer = Balancer::start(&Setup::http(&[origin.address()]).quiet());
+    let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).quiet());
     let front = balancer.front();
     let load = std::thread::spawn(move || wrk(front, "/", 32, 2));
     let mut looks = 0;
@@ -260,5 +263,5 @@ fn sums_hold_while_load_runs() {
     }
     assert!(looks > 10);
     assert_eq!(load.join().unwrap().errors, 0);
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }

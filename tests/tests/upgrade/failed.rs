@@ -6,25 +6,25 @@ use std::path::Path;
 
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
-use tests::e2e::listening::listening_at;
-use tests::e2e::place::{Place, said};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::{CliEnvironment, run_command};
+use tests::e2e::listening_sockets::listening_at;
 use tests::e2e::process::with_descriptors;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::setup::Setup;
-use tests::e2e::steady::Steady;
+use tests::e2e::steady_traffic::SteadyTraffic;
 use tests::e2e::wait;
 
 #[test]
 fn a_new_binary_that_fails_leaves_the_old_process_as_it_was() {
     let origins = [origin("a"), origin("b")];
-    let setup = Setup::http(&addresses(&origins)).quiet();
-    let place = Place::new(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins)).quiet();
+    let place = CliEnvironment::new(&setup);
     let binary = place.dir().join("steelyard");
     fs::copy(program(), &binary).unwrap();
-    let mut old = place.started(place.command_of(binary.clone()));
+    let mut old = place.start_command(place.command_of(binary.clone()));
     let front = setup.fronts()[0];
     let sockets = listening_at(old.pid(), front);
-    let steady = Steady::start(front);
+    let steady = SteadyTraffic::start(front);
 
     // One that ends at once; one that is no program; none at all.
     for (number, replacement) in
@@ -32,8 +32,8 @@ fn a_new_binary_that_fails_leaves_the_old_process_as_it_was() {
     {
         replace(&binary, replacement);
         old.signal(Signal::USR2);
-        wait::until("the failure is told", || place.told("upgrade-failed") == number);
-        steady.goes_on();
+        wait::until("the failure is told", || place.count_events("upgrade-failed") == number);
+        steady.wait_for_progress();
         assert_eq!(place.pid(), Some(old.pid()));
         assert_eq!(listening_at(old.pid(), front), sockets);
     }
@@ -42,9 +42,9 @@ fn a_new_binary_that_fails_leaves_the_old_process_as_it_was() {
     fs::copy(program(), &binary).unwrap();
     place.write(&setup.clone().pool("balance = \"fairest\""));
     old.signal(Signal::USR2);
-    wait::until("the failure is told", || place.told("upgrade-failed") == 4);
-    wait::until("the new one told why", || old.said().contains("fairest"));
-    steady.goes_on();
+    wait::until("the failure is told", || place.count_events("upgrade-failed") == 4);
+    wait::until("the new one told why", || old.output().contains("fairest"));
+    steady.wait_for_progress();
     assert_eq!(place.pid(), Some(old.pid()));
 
     // After all that reloads and a real upgrade work.
@@ -52,45 +52,45 @@ fn a_new_binary_that_fails_leaves_the_old_process_as_it_was() {
     old.signal(Signal::HUP);
     wait::until("reloaded", || place.status().generation == 2);
     old.signal(Signal::USR2);
-    let new = place.other_than(old.pid());
-    steady.goes_on();
+    let new = place.wait_for_other_pid(old.pid());
+    steady.wait_for_progress();
     assert_eq!(place.status().generation, 2);
     let felt = steady.stop();
-    assert_eq!(felt.broken, Vec::<String>::new());
-    assert!(old.wait().success(), "{}", old.said());
+    assert_eq!(felt.failures, Vec::<String>::new());
+    assert!(old.wait().success(), "{}", old.output());
     new.end();
 }
 
 #[test]
 fn a_takeover_that_ends_before_it_is_ready_is_taken_back() {
     let origins = [origin("a")];
-    let setup = Setup::http(&addresses(&origins)).global("workers = 2").quiet();
-    let place = Place::new(&setup);
+    let setup = BalancerConfig::http(&addresses(&origins)).global("workers = 2").quiet();
+    let place = CliEnvironment::new(&setup);
     let mut old = place.start();
-    let steady = Steady::start(setup.fronts()[0]);
+    let steady = SteadyTraffic::start(setup.fronts()[0]);
     // Enough to ask and to be given everything, not enough to run.
     for (number, descriptors) in (1..).zip([12, 15, 18]) {
         let mut command = with_descriptors(descriptors, &place.command());
         command.arg("--takeover");
-        let refused = said(command);
+        let refused = run_command(command);
         assert_eq!(refused.code, 1, "{refused:?}");
-        wait::until("it is told", || place.told("takeover-failed") == number);
-        steady.goes_on();
+        wait::until("it is told", || place.count_events("takeover-failed") == number);
+        steady.wait_for_progress();
         assert_eq!(place.pid(), Some(old.pid()));
     }
-    place.done(&["server", "weight", "web/a", "2"]);
-    assert_eq!(steady.stop().broken, Vec::<String>::new());
-    assert_eq!(old.ended(), None);
+    place.run_verb_ok(&["server", "weight", "web/a", "2"]);
+    assert_eq!(steady.stop().failures, Vec::<String>::new());
+    assert_eq!(old.try_wait(), None);
 }
 
 #[test]
 fn there_must_be_somebody_to_take_over_from() {
-    let place = Place::new(&Setup::tcp(&[]).server("a", "127.0.0.1:9", ""));
+    let place = CliEnvironment::new(&BalancerConfig::tcp(&[]).server("a", "127.0.0.1:9", ""));
     let mut command = place.command();
     command.arg("--takeover");
-    let refused = said(command);
+    let refused = run_command(command);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.err.contains("no daemon to take over from"), "{refused:?}");
+    assert!(refused.stderr.contains("no daemon to take over from"), "{refused:?}");
 }
 
 fn replace(binary: &Path, with: Option<&str>) {

@@ -10,4 +10,4 @@
 )]
 
 mod failed;
-mod taken;
+mod taken_over;

@@ -6,8 +6,8 @@ use rustix::process::Signal;
 use tests::e2e::balancer::is_long;
 use tests::e2e::wait;
 
-use super::server::{Line, V4, V6, lines, serve, shares};
-use super::world::{BOTH, DUAL, World, own, own6};
+use super::server::{ServerConnection, V4, V6, lines, serve, shares};
+use super::topology::{BOTH, DUAL, UplinkTopology, own, own6};
 
 /// Three questions in a row, one each 100 ms, of which the last is given up after 100 ms.
 const LEFT: Duration = Duration::from_millis(600);
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[test]
 fn a_router_that_forwards_nothing_is_left_and_returned_to() {
     let inside = "[uplinks]\ninside = \"lan0\"\n";
-    let Some(world) = World::open(&format!("{inside}{BOTH}")) else { return };
+    let Some(world) = UplinkTopology::open(&format!("{inside}{BOTH}")) else { return };
     let to = serve(&world.server, V4.into());
     let mut old = lines(&world.host, to, 20);
     world.forwards(0, false);
@@ -30,7 +30,8 @@ fn a_router_that_forwards_nothing_is_left_and_returned_to() {
     assert_eq!(world.one("one", "ipv4").reason, "198.51.100.1 does not answer");
     for host in [&world.host, &world.inside] {
         for _ in 0..20 {
-            let line = Line::to(host, to, PATIENCE).expect("the other uplink leads there");
+            let line =
+                ServerConnection::to(host, to, PATIENCE).expect("the other uplink leads there");
             assert_eq!(line.from, own(2));
         }
     }
@@ -49,9 +50,9 @@ fn a_router_that_forwards_nothing_is_left_and_returned_to() {
 
 #[test]
 fn a_family_fails_alone_and_when_nothing_answers_all_are_used() {
-    let Some(world) = World::open(DUAL) else { return };
+    let Some(world) = UplinkTopology::open(DUAL) else { return };
     let (v4, v6) = (serve(&world.server, V4.into()), serve(&world.server, V6.into()));
-    world.routers[0].set(&[("net/ipv6/conf/all/forwarding", "0")]).unwrap();
+    world.routers[0].write_sysctls(&[("net/ipv6/conf/all/forwarding", "0")]).unwrap();
     wait::until("IPv6 is down", || world.one("one", "ipv6").state == "down");
     assert_eq!(world.one("one", "ipv4").state, "up");
     assert!(lines(&world.host, v6, 20).iter().all(|line| line.from == own6(2)));
@@ -68,7 +69,7 @@ fn a_family_fails_alone_and_when_nothing_answers_all_are_used() {
 
 #[test]
 fn an_interface_that_vanishes_is_an_event_and_no_crash() {
-    let Some(world) = World::open(BOTH) else { return };
+    let Some(world) = UplinkTopology::open(BOTH) else { return };
     let to = serve(&world.server, V4.into());
     world.host.ip("link del eth1\n").unwrap();
     world.until("one", "down");
@@ -89,7 +90,7 @@ fn an_interface_that_vanishes_is_an_event_and_no_crash() {
 
 #[test]
 fn connections_are_shared_without_a_daemon_and_a_stop_leaves_no_trace() {
-    let Some(mut world) = World::new() else { return };
+    let Some(mut world) = UplinkTopology::new() else { return };
     // Somebody else's, in the middle of ours.
     world.host.ip("rule add from 10.9.9.9 lookup 7801 priority 30002\n").unwrap();
     world.host.ip("route add 10.9.8.0/24 dev lo table 7801\n").unwrap();
@@ -107,7 +108,7 @@ fn connections_are_shared_without_a_daemon_and_a_stop_leaves_no_trace() {
         wait::until("both are used", || shares(&lines(host, to, 20)).len() == 2);
     }
     // Another uplink comes before them by name: numbers, and so tables, stay whose they were.
-    let table = |world: &World, name: &str| world.one(name, "ipv4").table;
+    let table = |world: &UplinkTopology, name: &str| world.one(name, "ipv4").table;
     world.start(&uplinks);
     let tables = [table(&world, "one"), table(&world, "two")];
     world.end(Signal::TERM);
@@ -130,7 +131,7 @@ fn connections_are_shared_without_a_daemon_and_a_stop_leaves_no_trace() {
 
 #[test]
 fn rules_and_routes_that_another_program_removes_are_set_again() {
-    let Some(world) = World::open(BOTH) else { return };
+    let Some(world) = UplinkTopology::open(BOTH) else { return };
     let to = serve(&world.server, V4.into());
     let traces = || {
         let all = world.traces();

@@ -15,4 +15,4 @@ mod failing;
 mod refused;
 mod server;
 mod sharing;
-mod world;
+mod topology;

@@ -3,7 +3,7 @@
 use tests::e2e::wait;
 
 use super::server::{V4, lines, serve};
-use super::world::{BOTH, World, own};
+use super::topology::{BOTH, UplinkTopology, own};
 
 #[test]
 fn a_gateway_out_of_reach_and_a_source_of_nobody_are_named() {
@@ -20,7 +20,7 @@ fn a_gateway_out_of_reach_and_a_source_of_nobody_are_named() {
         ),
         ("interface = \"eth1\"", "interface = \"eth7\"", "there is no interface eth7"),
     ];
-    let Some(mut world) = World::new() else { return };
+    let Some(mut world) = UplinkTopology::new() else { return };
     world.start(BOTH);
     let to = serve(&world.server, V4.into());
     for (good, bad, says) in rows {
@@ -36,7 +36,7 @@ fn a_gateway_out_of_reach_and_a_source_of_nobody_are_named() {
 
 #[test]
 fn targets_are_asked_by_connections_too_and_so_many_as_needed_must_answer() {
-    let Some(world) = World::new() else { return };
+    let Some(world) = UplinkTopology::new() else { return };
     let mut world = world;
     let at = serve(&world.server, V4.into());
     let probe = |need: u8| {
@@ -59,7 +59,7 @@ fn targets_are_asked_by_connections_too_and_so_many_as_needed_must_answer() {
 
 #[test]
 fn contradictions_are_refused_before_anything_is_done() {
-    let Some(mut world) = World::new() else { return };
+    let Some(mut world) = UplinkTopology::new() else { return };
     world.start(BOTH);
     let before = world.traces();
     let twice = BOTH.replace(
@@ -69,7 +69,7 @@ fn contradictions_are_refused_before_anything_is_done() {
     let file = world.file(&twice);
     let said = world.verb(&["apply", &file]);
     assert_eq!(said.code, 1, "{said:?}");
-    let text = format!("{}{}", said.out, said.err);
+    let text = format!("{}{}", said.stdout, said.stderr);
     assert!(text.contains("is the gateway of `one` already"), "{text}");
     assert_eq!(world.traces(), before);
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use lab::net::Namespace;
+use lab::net::NetworkNamespace;
 
 /// The server's addresses.
 pub const V4: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
@@ -15,15 +15,15 @@ pub const V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xe, 0, 0, 0, 0, 1);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection as the server sees it.
-pub struct Line {
+pub struct ServerConnection {
     stream: BufReader<TcpStream>,
     /// Where it comes from, as the server sees it.
     pub from: IpAddr,
 }
 
 /// Serves at an address of the server's until the test ends.
-pub fn serve(host: &Namespace, ip: IpAddr) -> SocketAddr {
-    let listener = host.within(|| TcpListener::bind((ip, 0)).unwrap()).unwrap();
+pub fn serve(host: &NetworkNamespace, ip: IpAddr) -> SocketAddr {
+    let listener = host.run_inside(|| TcpListener::bind((ip, 0)).unwrap()).unwrap();
     let at = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         while let Ok((stream, from)) = listener.accept() {
@@ -41,14 +41,18 @@ pub fn serve(host: &Namespace, ip: IpAddr) -> SocketAddr {
     at
 }
 
-impl Line {
+impl ServerConnection {
     /// Connects from a host; `None`: nobody answers within `patience`.
-    pub fn to(host: &Namespace, at: SocketAddr, patience: Duration) -> Option<Line> {
-        let stream = host.within(|| TcpStream::connect_timeout(&at, patience)).unwrap().ok()?;
+    pub fn to(
+        host: &NetworkNamespace,
+        at: SocketAddr,
+        patience: Duration,
+    ) -> Option<ServerConnection> {
+        let stream = host.run_inside(|| TcpStream::connect_timeout(&at, patience)).unwrap().ok()?;
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut stream = BufReader::new(stream);
         let from = read(&mut stream).parse().unwrap();
-        Some(Line { stream, from })
+        Some(ServerConnection { stream, from })
     }
 
     /// Says something and hears it back.
@@ -59,12 +63,14 @@ impl Line {
 }
 
 /// So many connections from a host.
-pub fn lines(host: &Namespace, at: SocketAddr, count: usize) -> Vec<Line> {
-    (0..count).map(|_| Line::to(host, at, PATIENCE).expect("the server answers")).collect()
+pub fn lines(host: &NetworkNamespace, at: SocketAddr, count: usize) -> Vec<ServerConnection> {
+    (0..count)
+        .map(|_| ServerConnection::to(host, at, PATIENCE).expect("the server answers"))
+        .collect()
 }
 
 /// How many come from each address.
-pub fn shares(lines: &[Line]) -> BTreeMap<IpAddr, usize> {
+pub fn shares(lines: &[ServerConnection]) -> BTreeMap<IpAddr, usize> {
     let mut shares = BTreeMap::new();
     for line in lines {
         *shares.entry(line.from).or_default() += 1;

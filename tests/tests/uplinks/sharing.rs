@@ -3,17 +3,17 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use lab::net::Namespace;
+use lab::net::NetworkNamespace;
 use tests::e2e::wait;
 
-use super::server::{Line, V4, V6, lines, serve, shares};
-use super::world::{BOTH, DUAL, World, own, own6};
+use super::server::{ServerConnection, V4, V6, lines, serve, shares};
+use super::topology::{BOTH, DUAL, UplinkTopology, own, own6};
 
 /// Connections of which shares are told: three quarters of them are off by 30 once in a million runs.
 const MANY: usize = 200;
 const OFF: usize = 30;
 
-fn weighted(host: &Namespace, to: SocketAddr) -> Vec<Line> {
+fn weighted(host: &NetworkNamespace, to: SocketAddr) -> Vec<ServerConnection> {
     let lines = lines(host, to, MANY);
     let shares = shares(&lines);
     let first = shares.get(&own(1)).copied().unwrap_or_default();
@@ -24,7 +24,7 @@ fn weighted(host: &Namespace, to: SocketAddr) -> Vec<Line> {
 }
 
 /// Connections go on while weights and verdicts change, and new ones follow the change.
-fn stays(world: &World, host: &Namespace, to: SocketAddr) {
+fn stays(world: &UplinkTopology, host: &NetworkNamespace, to: SocketAddr) {
     let mut all = weighted(host, to);
     world.apply(&BOTH.replace("weight = 3", "weight = 0"));
     wait::until("the first takes nothing new", || world.one("one", "ipv4").share == 0.0);
@@ -38,18 +38,18 @@ fn stays(world: &World, host: &Namespace, to: SocketAddr) {
 
 #[test]
 fn own_connections_take_uplinks_by_weight_and_stay() {
-    let Some(world) = World::open(BOTH) else { return };
+    let Some(world) = UplinkTopology::open(BOTH) else { return };
     let to = serve(&world.server, V4.into());
     stays(&world, &world.host, to);
     assert!(world.one("one", "ipv4").own >= 100);
-    let shown = world.verb(&["status"]).out;
+    let shown = world.verb(&["status"]).stdout;
     assert!(shown.contains("UPLINK") && shown.contains("198.51.100.1 answers"), "{shown}");
 }
 
 #[test]
 fn forwarded_connections_take_uplinks_by_weight_and_stay() {
     let inside = "[uplinks]\ninside = \"lan0\"\n";
-    let Some(world) = World::open(&format!("{inside}{BOTH}")) else { return };
+    let Some(world) = UplinkTopology::open(&format!("{inside}{BOTH}")) else { return };
     let to = serve(&world.server, V4.into());
     let mut all = weighted(&world.inside, to);
     let changed = format!("{inside}{}", BOTH.replace("weight = 3", "weight = 0"));
@@ -69,7 +69,7 @@ fn forwarded_connections_take_uplinks_by_weight_and_stay() {
 #[test]
 fn both_families_are_shared_and_priorities_hold() {
     let uplinks = format!("[uplinks]\ninside = \"lan0\"\ntranslate = \"both\"\n{DUAL}");
-    let Some(world) = World::open(&uplinks) else { return };
+    let Some(world) = UplinkTopology::open(&uplinks) else { return };
     let to = serve(&world.server, V6.into());
     for host in [&world.host, &world.inside] {
         let shares = shares(&lines(host, to, 100));
@@ -86,18 +86,18 @@ fn both_families_are_shared_and_priorities_hold() {
 
 #[test]
 fn what_is_bound_to_an_address_leaves_by_its_uplink() {
-    let Some(world) = World::open(BOTH) else { return };
+    let Some(world) = UplinkTopology::open(BOTH) else { return };
     let to = serve(&world.server, V4.into());
     for uplink in [1, 2] {
         for _ in 0..10 {
-            let from = world.host.within(|| bound(own(uplink), to)).unwrap();
+            let from = world.host.run_inside(|| bound(own(uplink), to)).unwrap();
             assert_eq!(from, own(uplink));
         }
     }
     // What is nearer than a default route stays where it leads.
     let near = serve(&world.routers[1], IpAddr::from([10, 61, 2, 1]));
     for _ in 0..10 {
-        assert!(Line::to(&world.host, near, Duration::from_secs(5)).is_some());
+        assert!(ServerConnection::to(&world.host, near, Duration::from_secs(5)).is_some());
     }
 }
 

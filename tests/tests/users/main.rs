@@ -6,6 +6,6 @@
     reason = "a test that fails is told best by panicking"
 )]
 
-mod met;
 mod restart;
-mod world;
+mod setup;
+mod slo;

@@ -1,22 +1,22 @@
 //! What is left of a promise is known after the process is killed: it comes from the history.
 
-use tests::e2e::place::Place;
-use tests::e2e::setup::Setup;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::wait;
 
-use super::world::{ask, explained, promise, server, told, when};
+use super::setup::{ask, explained, promise, server, told, when};
 
 #[test]
 fn a_budget_survives_the_process() {
     let origin = server();
-    let setup = Setup::http(&[origin.address()])
+    let setup = BalancerConfig::http(&[origin.address()])
         .service("objective = { available = \"99.5%\", mask4 = 8 }")
         .global("history = { step = \"1s\" }");
-    let place = Place::new(&setup);
+    let place = CliEnvironment::new(&setup);
     let mut process = place.start();
     // What is counted from here on grows from one record to the next.
     wait::until("the first record", || {
-        place.done(&["report", "--since", "1m"]).out.contains("SERVICE")
+        place.run_verb_ok(&["report", "--since", "1m"]).stdout.contains("SERVICE")
     });
     ask(&place, 20, "/200", 200);
     ask(&place, 20, "/500", 500);
@@ -24,7 +24,7 @@ fn a_budget_survives_the_process() {
     assert_eq!((users.causes[0].cause.as_str(), users.causes[0].count), ("status-5xx", 20));
     assert_eq!(users.networks[0].network, "127.0.0.0/8");
     wait::until("they are in the history", || {
-        let text = place.done(&["report", "--since", "1m", "--json"]).out;
+        let text = place.run_verb_ok(&["report", "--since", "1m", "--json"]).stdout;
         let history: api::types::History = serde_json::from_str(&text).unwrap();
         let row = history.rows.iter().find(|row| row.name == "users/shop");
         row.is_some_and(|row| (row.numbers["failed"], row.numbers["fast"]) == (20, 20))

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
 
 use super::replicated::BACK;
-use super::world::{V4, V6, Version, World};
+use super::topology::{ClientFamily, V4, V6, VrrpTopology};
 
 /// Between two steps.
 const STEP: Duration = Duration::from_millis(1);
@@ -23,18 +23,18 @@ const SYN: u8 = 2;
 const ACKNOWLEDGE: u8 = 16;
 
 /// Clients of one service.
-pub struct Clients {
+pub struct RawClients {
     raw: OwnedFd,
     to: IpAddr,
     port: u16,
 }
 
-impl Clients {
+impl RawClients {
     /// Of the service at this port of the shared address.
-    pub fn new(world: &World, version: Version, port: u16) -> Clients {
+    pub fn new(world: &VrrpTopology, version: ClientFamily, port: u16) -> RawClients {
         let family = if version == V4 { AddressFamily::INET } else { AddressFamily::INET6 };
         let raw = || socket(family, SocketType::RAW, Some(ipproto::RAW)).unwrap();
-        Clients { raw: world.client.within(raw).unwrap(), to: version.shared(), port }
+        RawClients { raw: world.client.run_inside(raw).unwrap(), to: version.shared(), port }
     }
 
     /// So many steps of connections; how many began late.
@@ -75,7 +75,7 @@ impl Clients {
 }
 
 /// Servers have no way to the return addresses, so that they answer nobody.
-pub fn hush(servers: [&lab::net::Namespace; 2]) {
+pub fn hush(servers: [&lab::net::NetworkNamespace; 2]) {
     for server in servers {
         let ways = [V4, V6].map(|version| version.host(BACK));
         let lines = ways.map(|ip| format!("route add blackhole {ip}\n")).concat();

@@ -3,15 +3,15 @@
 use tests::e2e::wait;
 use tests::skip::skip;
 
-use super::world::{First, Second, V4, V6, World};
+use super::topology::{First, Second, V4, V6, VrrpTopology};
 
 #[test]
 fn an_address_that_answers_elsewhere_is_told_and_announced_again() {
     if !rustix::process::geteuid().is_root() {
         return skip("namespaces need root");
     }
-    let mut world = World::open("advertise = \"300ms\"\nself-check = \"1s\"");
-    let count = |world: &World, who, version, what: &str| {
+    let mut world = VrrpTopology::open("advertise = \"300ms\"\nself-check = \"1s\"");
+    let count = |world: &VrrpTopology, who, version, what: &str| {
         world.status(who, version).map_or(0, |one| one.counts[what])
     };
     // The client believes the other one. Of the announcements of its taking the last comes 25 s after these.

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use super::world::{First, Second, V4, V6, World, rootless};
+use super::topology::{First, Second, V4, V6, VrrpTopology, rootless};
 
 /// A group that takes over in a second: slow enough for a busy machine.
 const GROUP: &str = "advertise = \"300ms\"";
@@ -12,7 +12,7 @@ fn a_killed_daemon_leaves_one_holder_although_its_machine_has_the_address_still(
     if rootless() {
         return;
     }
-    let mut world = World::open(GROUP);
+    let mut world = VrrpTopology::open(GROUP);
     world.serves(V4);
     world.serves(V6);
     world.kill9(First);
@@ -38,7 +38,7 @@ fn without_the_dead_man_a_killed_daemon_leaves_two() {
     if rootless() {
         return;
     }
-    let mut world = World::open(&format!("{GROUP}\ndead-man = \"off\""));
+    let mut world = VrrpTopology::open(&format!("{GROUP}\ndead-man = \"off\""));
     world.kill9(First);
     world.until(Second, V4, "active");
     world.until_answers(V4, &[First, Second]);
@@ -50,7 +50,7 @@ fn a_stopped_daemon_loses_the_address_and_knows_it_when_it_goes_on() {
     if rootless() {
         return;
     }
-    let mut world = World::open(&format!("{GROUP}\npreempt = false"));
+    let mut world = VrrpTopology::open(&format!("{GROUP}\npreempt = false"));
     world.signal(First, Signal::STOP);
     for version in [V4, V6] {
         world.until(Second, version, "active");
@@ -72,7 +72,7 @@ fn a_pulled_link_and_a_machine_that_is_gone() {
     if rootless() {
         return;
     }
-    let mut world = World::open(GROUP);
+    let mut world = VrrpTopology::open(GROUP);
     world.hub.ip("link set p1 down\n").unwrap();
     for version in [V4, V6] {
         world.until(Second, version, "active");
@@ -101,7 +101,7 @@ fn a_clean_stop_says_so_and_leaves_no_trace() {
     if rootless() {
         return;
     }
-    let mut world = World::open(GROUP);
+    let mut world = VrrpTopology::open(GROUP);
     world.stop(First);
     for version in [V4, V6] {
         assert!(!world.has(First, version));
@@ -119,7 +119,7 @@ fn a_quick_restart_keeps_the_address() {
         return;
     }
     // The dead man waits ten seconds, the other member twelve.
-    let mut world = World::open("advertise = \"4s\"");
+    let mut world = VrrpTopology::open("advertise = \"4s\"");
     world.kill9(First);
     world.start(First);
     for version in [V4, V6] {
@@ -137,7 +137,7 @@ fn an_upgrade_is_seen_by_nobody() {
     if rootless() {
         return;
     }
-    let mut world = World::open("advertise = \"1s\"");
+    let mut world = VrrpTopology::open("advertise = \"1s\"");
     world.upgrade(First);
     for version in [V4, V6] {
         world.until(First, version, "active");
@@ -153,9 +153,9 @@ fn an_order_takes_over_and_back_and_status_says_why() {
     if rootless() {
         return;
     }
-    let mut world = World::open(GROUP);
+    let mut world = VrrpTopology::open(GROUP);
     let said = world.verb(Second, &["takeover"]);
-    assert_eq!((said.code, said.out.as_str()), (0, "active: front4, front6\n"), "{said:?}");
+    assert_eq!((said.code, said.stdout.as_str()), (0, "active: front4, front6\n"), "{said:?}");
     for version in [V4, V6] {
         world.until(First, version, "standby");
         world.until_answers(version, &[Second]);
@@ -169,7 +169,7 @@ fn an_order_takes_over_and_back_and_status_says_why() {
     world.until_answers(V4, &[First]);
     world.until_answers(V6, &[Second]);
     let shown = world.verb(First, &["status"]);
-    assert!(shown.out.contains("it was ordered to"), "{shown:?}");
+    assert!(shown.stdout.contains("it was ordered to"), "{shown:?}");
     let told = world.told(First);
     assert!(told.contains("member-active: group front4 is active, was standby"), "{told}");
     assert_eq!(world.verb(First, &["takeover", "none"]).code, 1);

@@ -5,16 +5,16 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lab::origin::{Kind, Options, Origin};
+use lab::origin::{OriginKind, OriginOptions, TestOrigin};
 use tests::e2e::wait;
 
 use super::keepalived::{Keepalived, until_has};
-use super::world::{First, Second, V4, V6, Version, Who, World, rootless};
+use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
 /// How long one attempt to connect may take.
 const ATTEMPT: Duration = Duration::from_millis(20);
 /// Milliseconds between advertisements.
-const EVERY: [(u32, Version); 4] = [(100, V4), (100, V6), (50, V4), (50, V6)];
+const EVERY: [(u32, ClientFamily); 4] = [(100, V4), (100, V6), (50, V4), (50, V6)];
 
 #[test]
 fn the_address_answers_again_after_a_crash() {
@@ -22,13 +22,13 @@ fn the_address_answers_again_after_a_crash() {
         return;
     }
     for (advertise, version) in EVERY {
-        let mut world = World::open(&format!("advertise = \"{advertise}ms\""));
+        let mut world = VrrpTopology::open(&format!("advertise = \"{advertise}ms\""));
         world.serves(version);
-        let crash = |world: &mut World| {
+        let crash = |world: &mut VrrpTopology| {
             world.kill9(First);
             Instant::now()
         };
-        let taken = |world: &World| world.until(Second, version, "active");
+        let taken = |world: &VrrpTopology| world.until(Second, version, "active");
         let gap = gap(&mut world, version, crash, taken);
         tell("steelyard", "kill -9", (advertise, version), gap);
     }
@@ -40,9 +40,9 @@ fn the_address_answers_again_after_a_machine_is_gone() {
         return;
     }
     for (advertise, version) in EVERY {
-        let mut world = World::open(&format!("advertise = \"{advertise}ms\""));
+        let mut world = VrrpTopology::open(&format!("advertise = \"{advertise}ms\""));
         world.serves(version);
-        let taken = |world: &World| world.until(Second, version, "active");
+        let taken = |world: &VrrpTopology| world.until(Second, version, "active");
         let gap = gap(&mut world, version, gone, taken);
         tell("steelyard", "machine gone", (advertise, version), gap);
     }
@@ -54,13 +54,16 @@ fn the_address_answers_again_after_a_machine_with_keepalived_is_gone() {
         return;
     }
     for (advertise, version) in EVERY {
-        let mut world = World::new("");
+        let mut world = VrrpTopology::new("");
         let seconds = f64::from(advertise) / 1000.0;
-        let start = |who: Who| {
+        let start = |who: MemberIndex| {
             let listen = SocketAddr::from(([0u16; 8], 80));
-            let options = Options { listen, ..Options::new("beside", Kind::Http { body: 128 }) };
-            let origin = world.namespace(who).within(|| Origin::start(options));
-            let lines = |_: Version| format!(" version 3\n advert_int {seconds}\n");
+            let options = OriginOptions {
+                listen,
+                ..OriginOptions::new("beside", OriginKind::Http { body: 128 })
+            };
+            let origin = world.namespace(who).run_inside(|| TestOrigin::start(options));
+            let lines = |_: ClientFamily| format!(" version 3\n advert_int {seconds}\n");
             (Keepalived::with(&world, who, lines), origin.unwrap().unwrap())
         };
         let both = [First, Second].map(start);
@@ -68,7 +71,7 @@ fn the_address_answers_again_after_a_machine_with_keepalived_is_gone() {
         until_has(&world, Second, version, false);
         world.until_answers(version, &[First]);
         world.serves(version);
-        let taken = |world: &World| until_has(world, Second, version, true);
+        let taken = |world: &VrrpTopology| until_has(world, Second, version, true);
         let gap = gap(&mut world, version, gone, taken);
         tell("keepalived", "machine gone", (advertise, version), gap);
         for (keepalived, _) in both {
@@ -78,12 +81,12 @@ fn the_address_answers_again_after_a_machine_with_keepalived_is_gone() {
 }
 
 /// The first member's machine is gone as far as anybody can see.
-fn gone(world: &mut World) -> Instant {
+fn gone(world: &mut VrrpTopology) -> Instant {
     world.hub.ip("link set p1 down\n").unwrap();
     Instant::now()
 }
 
-fn tell(program: &str, what: &str, of: (u32, Version), gap: (Duration, u64)) {
+fn tell(program: &str, what: &str, of: (u32, ClientFamily), gap: (Duration, u64)) {
     let ((advertise, version), (gap, attempts)) = (of, gap);
     println!(
         "proof: {program}, {what}: {} answers again after {} ms, advertisements every {advertise} ms, \
@@ -95,10 +98,10 @@ fn tell(program: &str, what: &str, of: (u32, Version), gap: (Duration, u64)) {
 
 /// The time between the crash and the first connection at the other member, and how often that was tried.
 fn gap(
-    world: &mut World,
-    version: Version,
-    crash: impl FnOnce(&mut World) -> Instant,
-    taken: impl FnOnce(&World),
+    world: &mut VrrpTopology,
+    version: ClientFamily,
+    crash: impl FnOnce(&mut VrrpTopology) -> Instant,
+    taken: impl FnOnce(&VrrpTopology),
 ) -> (Duration, u64) {
     let address = SocketAddr::new(version.shared(), 80);
     let client = world.client.file();

@@ -8,10 +8,10 @@ use tests::e2e::balancer::is_long;
 use tests::e2e::wait;
 use tests::skip::skip;
 
-use super::clients::{Clients, hush};
-use super::lag::{Measured, SHORT};
-use super::replicated::{MAC, Talk, begin, flows, replication, until_follows, wire};
-use super::world::{First, Second, V4, V6, Who, World};
+use super::clients::{RawClients, hush};
+use super::lag::{ReplicationLoad, SHORT};
+use super::replicated::{ClientSession, MAC, begin, flows, replication, until_follows, wire};
+use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology};
 
 /// The number of the first connection that stays.
 const FIRST: u32 = 12_000_000;
@@ -35,9 +35,9 @@ fn a_full_table_is_told_of_and_what_is_new_first() {
     let world = &mut pair.world;
     begin(world, First, "active");
     let to = SocketAddr::new(V4.shared(), MAC);
-    let mut talk = wait::some("a connection", || Talk::open(&world.client, to));
+    let mut talk = wait::until_some("a connection", || ClientSession::open(&world.client, to));
     hush([&world.server, &pair.server]);
-    Clients::new(world, V4, MAC).open(FIRST..FIRST + many());
+    RawClients::new(world, V4, MAC).open(FIRST..FIRST + many());
     let most = many() as usize * 99 / 100;
     wait::until("the table is full", || flows(world, First) >= most);
     println!("proof: {} connections", flows(world, First));
@@ -75,10 +75,10 @@ fn a_full_table_is_told_of_and_what_is_new_first() {
 }
 
 /// What it costs when nothing changes.
-fn still(world: &World, who: Who) {
-    let before = Measured::of(world, who);
+fn still(world: &VrrpTopology, who: MemberIndex) {
+    let before = ReplicationLoad::of(world, who);
     wait::linger(Duration::from_secs(5));
-    let spent = Measured::of(world, who).since(&before);
+    let spent = ReplicationLoad::of(world, who).since(&before);
     println!(
         "proof: nothing changes, {} records/s told anew: of a core {:.1} % for telling, {:.1} % for entering",
         (spent.counts["sent"] as f64 / spent.seconds) as u64,
@@ -88,17 +88,17 @@ fn still(world: &World, who: Who) {
 }
 
 /// The address moves under load; how late the member that has it now tells of what is new.
-fn moved(world: &mut World) {
-    let clients = Clients::new(world, V4, MAC);
+fn moved(world: &mut VrrpTopology) {
+    let clients = RawClients::new(world, V4, MAC);
     let load = std::thread::spawn(move || clients.run(STEPS));
     wait::linger(Duration::from_secs(2));
-    let before = Measured::of(world, Second);
+    let before = ReplicationLoad::of(world, Second);
     let said = world.verb(Second, &["takeover", V4.group()]);
     assert_eq!(said.code, 0, "{said:?}");
     world.until(Second, V4, "active");
     assert!(world.status(First, V6).is_some_and(|one| one.state == "active"));
     let late = load.join().unwrap();
-    let spent = Measured::of(world, Second).since(&before);
+    let spent = ReplicationLoad::of(world, Second).since(&before);
     println!(
         "proof: the address moves at 20,000 connections/s ({late} of {STEPS} steps late): {} records in {:.1} s, {}; of a \
          core {:.1} % for telling, {:.1} % for entering",
@@ -110,12 +110,12 @@ fn moved(world: &mut World) {
     );
 }
 
-fn follows(world: &World, who: Who) -> bool {
+fn follows(world: &VrrpTopology, who: MemberIndex) -> bool {
     replication(world, who).is_some_and(|one| one.state == "following")
 }
 
 /// How long exchanges take until it is so, three seconds at least.
-fn worst(talk: &mut Talk, mut done: impl FnMut() -> bool) -> Vec<Duration> {
+fn worst(talk: &mut ClientSession, mut done: impl FnMut() -> bool) -> Vec<Duration> {
     let (begun, mut took) = (Instant::now(), Vec::new());
     let mut over = false;
     while !over || begun.elapsed() < Duration::from_secs(3) {
@@ -138,7 +138,7 @@ fn shown(took: &[Duration]) -> String {
 }
 
 /// MiB of a member's process that nobody shares: the tables are the kernel's.
-fn own(world: &World, who: Who) -> f64 {
+fn own(world: &VrrpTopology, who: MemberIndex) -> f64 {
     let pid = world.whole_status(who).unwrap().pid;
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();

@@ -4,10 +4,10 @@
 use std::process::Command;
 
 use rustix::process::Signal;
-use tests::e2e::process::Process;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::{tools, wait};
 
-use super::world::{First, Second, V4, V6, Who, World, rootless};
+use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"";
 /// The ports of the services that forward packets: translated, and to another link address.
@@ -15,12 +15,12 @@ const NAT: u16 = 81;
 const MAC: u16 = 8080;
 
 /// Both members with a service of `nat` and one of `mac` at the shared address.
-pub fn open(group: &str) -> World {
-    let mut world = World::new(group);
+pub fn open(group: &str) -> VrrpTopology {
+    let mut world = VrrpTopology::new(group);
     // With `mac` the server has the address too, and is silent about it.
     world
         .server
-        .set(&[
+        .write_sysctls(&[
             ("net/ipv4/conf/all/arp_ignore", "1"),
             ("net/ipv4/conf/all/arp_announce", "2"),
             ("net/ipv4/conf/eth0/arp_ignore", "1"),
@@ -50,7 +50,7 @@ pub fn open(group: &str) -> World {
 }
 
 /// The client sends what is for the shared address to the link of this member, whoever says that it is there.
-fn send_to(world: &World, who: Who) {
+fn send_to(world: &VrrpTopology, who: MemberIndex) {
     let last = who.host();
     world
         .client
@@ -62,11 +62,11 @@ fn send_to(world: &World, who: Who) {
 }
 
 /// The client asks again.
-fn send_as_told(world: &World) {
+fn send_as_told(world: &VrrpTopology) {
     world.client.ip(&format!("neigh del {} dev eth0\n", V4.shared())).unwrap();
 }
 
-fn answers(world: &World, port: u16) -> bool {
+fn answers(world: &VrrpTopology, port: u16) -> bool {
     let mut curl = world.client.command(tools::program("curl"));
     let url = format!("http://{}:{port}/", V4.shared());
     curl.args(["-sS", "-o", "/dev/null", "--max-time", "1", "-w", "%{http_code}", &url]);
@@ -74,25 +74,25 @@ fn answers(world: &World, port: u16) -> bool {
 }
 
 /// Waits until both services answer.
-pub fn until_answers(world: &World, what: &str) {
+pub fn until_answers(world: &VrrpTopology, what: &str) {
     for port in [NAT, MAC] {
         wait::until(&format!("{what}: port {port} answers"), || answers(world, port));
     }
 }
 
 /// Everything that a member's link carries to the server, line by line.
-fn listen(world: &World, who: Who) -> Process {
+fn listen(world: &VrrpTopology, who: MemberIndex) -> ChildProcess {
     let mut capture: Command = world.server.command(tools::program("tcpdump"));
     let last = who.host();
     capture.args(["-l", "-e", "-n", "-i", "eth0"]);
     capture.arg(format!("ether src 02:00:00:00:00:{last:02x} and tcp dst port 8080"));
-    let capture = Process::start(capture);
-    wait::until("the capture begins", || capture.said().contains("listening on"));
+    let capture = ChildProcess::start(capture);
+    wait::until("the capture begins", || capture.output().contains("listening on"));
     capture
 }
 
 /// The first member was silenced; what still comes to it goes nowhere, and the second one forwards.
-fn forwards_no_more(world: &World) {
+fn forwards_no_more(world: &VrrpTopology) {
     world.until(Second, V4, "active");
     send_to(world, First);
     let capture = listen(world, First);
@@ -106,7 +106,7 @@ fn forwards_no_more(world: &World) {
     send_as_told(world);
     until_answers(world, "whoever says that it has the address");
     let forwarded: Vec<String> =
-        capture.said().lines().filter(|line| line.contains(" > ")).map(str::to_owned).collect();
+        capture.output().lines().filter(|line| line.contains(" > ")).map(str::to_owned).collect();
     assert_eq!(forwarded, Vec::<String>::new());
 }
 
@@ -131,7 +131,7 @@ fn a_killed_daemon_forwards_no_packet_after_its_time() {
     for port in [NAT, MAC] {
         assert!(!answers(&world, port), "who stands by forwards port {port}");
     }
-    let metrics = world.verb(Second, &["report", "--json"]).out;
+    let metrics = world.verb(Second, &["report", "--json"]).stdout;
     assert!(metrics.contains("gate-shut"), "{metrics}");
 }
 

@@ -5,18 +5,18 @@ use std::os::unix::fs::PermissionsExt;
 use api::types::{BeatPathStatus, HeartbeatStatus};
 use tests::e2e::{tools, wait};
 
-use super::world::{First, Second, V4, V6, Who, World, rootless};
+use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
 const OTHER: &str = "0ddba11d0ddba11d0ddba11d0ddba11d";
 
-fn name(who: Who) -> (&'static str, &'static str) {
+fn name(who: MemberIndex) -> (&'static str, &'static str) {
     if who == First { ("first", "second") } else { ("second", "first") }
 }
 
 /// Writes the file of keys of a member.
-fn keys(world: &World, who: Who, text: &str, mode: u32) {
+fn keys(world: &VrrpTopology, who: MemberIndex, text: &str, mode: u32) {
     let file = world.dir(who).join("keys");
     let _ = std::fs::remove_file(&file);
     world.dir(who).write("keys.new", text);
@@ -27,15 +27,15 @@ fn keys(world: &World, who: Who, text: &str, mode: u32) {
 
 /// A second bridge, and a link to it for each member; their heartbeats, which are not begun. The first path is over the
 /// service network.
-pub fn wire(group: &str, more: &str) -> World {
-    let mut world = World::new(group);
+pub fn wire(group: &str, more: &str) -> VrrpTopology {
+    let mut world = VrrpTopology::new(group);
     world.hub.ip("link add br1 type bridge mcast_snooping 0\nlink set br1 up\n").unwrap();
     for who in [First, Second] {
         let (ours, theirs) = if who == First { (1, 2) } else { (2, 1) };
         let mut ip = std::process::Command::new(tools::program("ip"));
         ip.args(["link", "add", "eth1", "netns", world.namespace(who).name(), "type", "veth"]);
         ip.args(["peer", "name", &format!("q{ours}"), "netns", world.hub.name()]);
-        lab::net::said(&mut ip).unwrap();
+        lab::net::run_command(&mut ip).unwrap();
         world.hub.ip(&format!("link set q{ours} master br1 up\n")).unwrap();
         let addresses = format!(
             "link set eth1 up\naddr add 10.10.0.{ours}/24 dev eth1\naddr add fd10::{ours}/64 dev eth1 nodad\n"
@@ -56,7 +56,7 @@ pub fn wire(group: &str, more: &str) -> World {
 }
 
 /// Both daemons, the first active, all paths up.
-fn open(group: &str, more: &str) -> World {
+fn open(group: &str, more: &str) -> VrrpTopology {
     let mut world = wire(group, more);
     world.start(First);
     world.start(Second);
@@ -64,7 +64,7 @@ fn open(group: &str, more: &str) -> World {
     world
 }
 
-fn settled(world: &World) {
+fn settled(world: &VrrpTopology) {
     for who in [First, Second] {
         until_beats(world, who, "up", |beat| beat.state == "up");
     }
@@ -75,12 +75,17 @@ fn settled(world: &World) {
     }
 }
 
-fn beats(world: &World, who: Who) -> Option<HeartbeatStatus> {
+fn beats(world: &VrrpTopology, who: MemberIndex) -> Option<HeartbeatStatus> {
     world.whole_status(who)?.heartbeats.into_iter().next()
 }
 
 /// Waits until a member's heartbeat is so.
-pub fn until_beats(world: &World, who: Who, what: &str, so: impl Fn(&HeartbeatStatus) -> bool) {
+pub fn until_beats(
+    world: &VrrpTopology,
+    who: MemberIndex,
+    what: &str,
+    so: impl Fn(&HeartbeatStatus) -> bool,
+) {
     let mut last = None;
     wait::until(&format!("the heartbeat of {who:?}: {what}"), || {
         last = beats(world, who);
@@ -93,14 +98,14 @@ fn path(beat: &HeartbeatStatus, at: usize) -> &BeatPathStatus {
 }
 
 /// The members cannot reach each other by the service network any more, or can; everybody else can.
-fn split(world: &World, is: bool) {
+fn split(world: &VrrpTopology, is: bool) {
     let word = if is { "on" } else { "off" };
     for port in ["p1", "p2"] {
         world.hub.ip(&format!("link set {port} type bridge_slave isolated {word}\n")).unwrap();
     }
 }
 
-fn beat_links(world: &World, word: &str) {
+fn beat_links(world: &VrrpTopology, word: &str) {
     world.hub.ip(&format!("link set q1 {word}\nlink set q2 {word}\n")).unwrap();
 }
 
@@ -109,7 +114,7 @@ fn a_split_service_network_leaves_two_without_a_heartbeat() {
     if rootless() {
         return;
     }
-    let world = World::open(GROUP);
+    let world = VrrpTopology::open(GROUP);
     split(&world, true);
     world.until(Second, V4, "active");
     world.until_answers(V4, &[First, Second]);
@@ -158,7 +163,7 @@ fn a_split_service_network_leaves_one_with_a_heartbeat_until_all_paths_are_cut()
     settled(&world);
     let shown = world.verb(Second, &["status"]);
     assert!(
-        shown.out.contains("10.9.0.2 to 10.9.0.1") && shown.out.contains("all 3 paths"),
+        shown.stdout.contains("10.9.0.2 to 10.9.0.1") && shown.stdout.contains("all 3 paths"),
         "{shown:?}"
     );
 }
@@ -239,7 +244,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
     let told = world.told(First);
     assert!(told.contains("heartbeat-refused: heartbeat second: a packet by the path"), "{told}");
     let shown = world.verb(First, &["status"]);
-    assert!(shown.out.contains("wrong-signature"), "{shown:?}");
+    assert!(shown.stdout.contains("wrong-signature"), "{shown:?}");
 
     keys(&world, Second, &format!("1 {SECRET}\n"), 0o600);
     settled(&world);
@@ -279,10 +284,10 @@ fn who_reaches_more_has_the_addresses_and_a_tie_moves_nothing() {
     let reach = "reach = { echo = [\"10.9.0.50\"], connect = \"10.9.0.50:8080\", every = \"200ms\", timeout = \
                  \"200ms\", settle = \"500ms\" }";
     let mut world = open(GROUP, reach);
-    let away = |world: &World, who: Who, word: &str| {
+    let away = |world: &VrrpTopology, who: MemberIndex, word: &str| {
         world.namespace(who).ip(&format!("route {word} blackhole 10.9.0.50/32\n")).unwrap();
     };
-    let reached = |world: &World, who: Who, count: u16| {
+    let reached = |world: &VrrpTopology, who: MemberIndex, count: u16| {
         until_beats(world, who, "targets", |beat| beat.reached == Some(count));
     };
     reached(&world, First, 2);

@@ -2,13 +2,13 @@
 
 use std::process::Command;
 
-use lab::net::Namespace;
+use lab::net::NetworkNamespace;
 use tests::e2e::tools;
 
 /// A host at the bridge; its link has the number of its address.
-pub fn host(hub: &Namespace, role: &str, last: u8, port: &str) -> Namespace {
-    let host = Namespace::new(role).unwrap();
-    host.set(&[
+pub fn host(hub: &NetworkNamespace, role: &str, last: u8, port: &str) -> NetworkNamespace {
+    let host = NetworkNamespace::new(role).unwrap();
+    host.write_sysctls(&[
         ("net/ipv6/conf/default/accept_dad", "0"),
         ("net/ipv6/conf/all/accept_dad", "0"),
         ("net/ipv6/conf/default/router_solicitations", "0"),
@@ -17,7 +17,7 @@ pub fn host(hub: &Namespace, role: &str, last: u8, port: &str) -> Namespace {
     let mut ip = Command::new(tools::program("ip"));
     ip.args(["link", "add", "eth0", "netns", host.name(), "type", "veth"]);
     ip.args(["peer", "name", port, "netns", hub.name()]);
-    lab::net::said(&mut ip).unwrap();
+    lab::net::run_command(&mut ip).unwrap();
     hub.ip(&format!("link set {port} master br0 up\n")).unwrap();
     host.ip(&format!(
         "link set eth0 address 02:00:00:00:00:{last:02x}\nlink set eth0 up\n\

@@ -3,15 +3,15 @@
 
 use rustix::process::{Pid, Signal};
 use tests::e2e::balancer::is_long;
-use tests::e2e::process::Process;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::{tools, wait};
 use tests::skip::skip;
 
-use super::world::{First, Second, V4, V6, Version, Who, World};
+use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology};
 
 /// How the members speak to each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Speech {
+pub enum AdvertisementMode {
     /// To the multicast group, version 3 of VRRP.
     Group,
     /// To each other alone.
@@ -22,10 +22,10 @@ pub enum Speech {
     OldUnicast,
 }
 
-use Speech::{Group, Old, OldUnicast, Unicast};
+use AdvertisementMode::{Group, Old, OldUnicast, Unicast};
 
-impl Speech {
-    fn is_old(self, version: Version) -> bool {
+impl AdvertisementMode {
+    fn is_old(self, version: ClientFamily) -> bool {
         version == V4 && matches!(self, Old | OldUnicast)
     }
 
@@ -34,12 +34,12 @@ impl Speech {
     }
 
     /// Between two advertisements, as keepalived has it.
-    fn every(self, version: Version) -> &'static str {
+    fn every(self, version: ClientFamily) -> &'static str {
         if self.is_old(version) { "1" } else { "0.3" }
     }
 
     /// Lines of a group of ours.
-    fn ours(self, who: Who, version: Version) -> String {
+    fn ours(self, who: MemberIndex, version: ClientFamily) -> String {
         let old = self.is_old(version);
         let mut lines = if old { "version = 2\n" } else { "advertise = \"300ms\"\n" }.to_owned();
         if self.is_unicast() {
@@ -50,7 +50,7 @@ impl Speech {
     }
 
     /// Lines of an instance of theirs.
-    fn theirs(self, who: Who, version: Version) -> String {
+    fn theirs(self, who: MemberIndex, version: ClientFamily) -> String {
         let number = if self.is_old(version) { 2 } else { 3 };
         let mut lines = format!(" version {number}\n advert_int {}\n", self.every(version));
         if self.is_unicast() {
@@ -62,15 +62,19 @@ impl Speech {
 }
 
 /// A keepalived that shares the same addresses in the same groups.
-pub struct Keepalived(Process);
+pub struct Keepalived(ChildProcess);
 
 impl Keepalived {
-    fn start(world: &World, who: Who, speech: Speech) -> Keepalived {
+    fn start(world: &VrrpTopology, who: MemberIndex, speech: AdvertisementMode) -> Keepalived {
         Keepalived::with(world, who, |version| speech.theirs(who, version))
     }
 
     /// With these lines of each instance.
-    pub fn with(world: &World, who: Who, lines: impl Fn(Version) -> String) -> Keepalived {
+    pub fn with(
+        world: &VrrpTopology,
+        who: MemberIndex,
+        lines: impl Fn(ClientFamily) -> String,
+    ) -> Keepalived {
         let mut text = "global_defs {\n vrrp_version 3\n}\n".to_owned();
         for version in [V4, V6] {
             text.push_str(&format!(
@@ -87,7 +91,7 @@ impl Keepalived {
         let mut command = world.namespace(who).command(tools::program("keepalived"));
         command.args(["--vrrp", "--dont-fork", "--log-console", "--log-detail", "-f"]).arg(file);
         command.arg("-p").arg(dir.join("k.pid")).arg("-r").arg(dir.join("v.pid"));
-        Keepalived(Process::start(command))
+        Keepalived(ChildProcess::start(command))
     }
 
     /// Ends it, well.
@@ -99,7 +103,7 @@ impl Keepalived {
 
 impl Keepalived {
     /// SIGKILL to all of it, which leaves the addresses.
-    fn kill9(mut self, world: &World, who: Who) {
+    fn kill9(mut self, world: &VrrpTopology, who: MemberIndex) {
         let child = std::fs::read_to_string(world.dir(who).join("v.pid")).unwrap();
         let child = child.trim().parse().ok().and_then(Pid::from_raw).unwrap();
         // Whoever would begin another one, or tell it to end well, is kept from that.
@@ -111,25 +115,25 @@ impl Keepalived {
 }
 
 /// Waits until keepalived has the address, or has not.
-pub fn until_has(world: &World, who: Who, version: Version, has: bool) {
+pub fn until_has(world: &VrrpTopology, who: MemberIndex, version: ClientFamily, has: bool) {
     wait::until(&format!("keepalived has {}: {has}", version.shared()), || {
         world.has(who, version) == has
     });
 }
 
-fn both_ways(ours: Who, speech: Speech) {
+fn both_ways(ours: MemberIndex, speech: AdvertisementMode) {
     if !rustix::process::geteuid().is_root() {
         return skip("namespaces need root");
     }
     let theirs = ours.other();
-    let mut world = World::new("");
+    let mut world = VrrpTopology::new("");
     for version in [V4, V6] {
         world.only[usize::from(ours == Second)].push((version, speech.ours(ours, version)));
     }
     world.start(ours);
     let keepalived = Keepalived::start(&world, theirs, speech);
     let (better, worse) = (First, Second);
-    let state = |who: Who| if who == better { "active" } else { "standby" };
+    let state = |who: MemberIndex| if who == better { "active" } else { "standby" };
     for version in [V4, V6] {
         world.until(ours, version, state(ours));
         until_has(&world, theirs, version, theirs == better);
@@ -212,7 +216,7 @@ fn a_killed_keepalived_leaves_two_holders_as_ours_does_not() {
     if !rustix::process::geteuid().is_root() {
         return skip("namespaces need root");
     }
-    let mut world = World::new("advertise = \"300ms\"");
+    let mut world = VrrpTopology::new("advertise = \"300ms\"");
     let keepalived = Keepalived::start(&world, First, Group);
     for version in [V4, V6] {
         until_has(&world, First, version, true);

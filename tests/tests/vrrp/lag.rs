@@ -4,13 +4,15 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use model::capacity::telling::HEADERS;
+use model::capacity::replication_traffic::NETWORK_HEADER_BYTES;
 use tests::e2e::balancer::is_long;
 use tests::skip::skip;
 
-use super::clients::{Clients, EACH, hush};
-use super::replicated::{MAC, NAT, Pair, TUNNEL, begin, replication, until_follows, wire};
-use super::world::{First, Second, V4, V6, Version, Who, World};
+use super::clients::{EACH, RawClients, hush};
+use super::replicated::{
+    MAC, NAT, ReplicatedPair, TUNNEL, begin, replication, until_follows, wire,
+};
+use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology};
 
 /// What a connection may take: two notices as study S0 has them, of 43 bytes and a part of 54 for headers.
 const BYTES: f64 = 90.0;
@@ -44,15 +46,16 @@ fn connections_are_told_of_at_a_rate() {
     }
 }
 
-fn at_a_rate(pair: &Pair, (name, version, port): (&str, Version, u16), steps: u32) {
+fn at_a_rate(pair: &ReplicatedPair, (name, version, port): (&str, ClientFamily, u16), steps: u32) {
     let world = &pair.world;
-    let clients = Clients::new(world, version, port);
-    let before = Measured::of(world, First);
+    let clients = RawClients::new(world, version, port);
+    let before = ReplicationLoad::of(world, First);
     let late = clients.run(steps);
-    let spent = Measured::of(world, First).since(&before);
+    let spent = ReplicationLoad::of(world, First).since(&before);
     let connections = f64::from(steps * EACH);
     let count = |name: &str| spent.counts[name];
-    let bytes = (count("bytes") + HEADERS as u64 * count("packets")) as f64 / connections;
+    let bytes =
+        (count("bytes") + NETWORK_HEADER_BYTES as u64 * count("packets")) as f64 / connections;
     println!(
         "proof: {name} {version:?}: {:.0} connections/s for {:.1} s ({late} of {steps} steps late), {}; {bytes:.1} bytes a \
          connection on the wire, headers included; of a core {:.1} % for telling, {:.1} % for entering",
@@ -67,35 +70,35 @@ fn at_a_rate(pair: &Pair, (name, version, port): (&str, Version, u16), steps: u3
 }
 
 /// What a member counted of telling, and the processor time of both members' threads for replication.
-pub struct Measured {
+pub struct ReplicationLoad {
     at: Instant,
     /// Seconds since the one before.
     pub seconds: f64,
     /// By name.
     pub counts: BTreeMap<String, u64>,
-    nanos: [u64; 2],
+    cpu_nanos: [u64; 2],
 }
 
-impl Measured {
+impl ReplicationLoad {
     /// Up to now, of what this member tells.
-    pub fn of(world: &World, who: Who) -> Measured {
+    pub fn of(world: &VrrpTopology, who: MemberIndex) -> ReplicationLoad {
         let counts = replication(world, who).unwrap().counts;
         let nanos = [who, if who == First { Second } else { First }];
-        Measured {
+        ReplicationLoad {
             at: Instant::now(),
             seconds: 0.0,
             counts,
-            nanos: nanos.map(|who| nanos_of(world, who)),
+            cpu_nanos: nanos.map(|who| nanos_of(world, who)),
         }
     }
 
     /// What came between both.
-    pub fn since(mut self, before: &Measured) -> Measured {
+    pub fn since(mut self, before: &ReplicationLoad) -> ReplicationLoad {
         self.seconds = (self.at - before.at).as_secs_f64();
         for (name, count) in &mut self.counts {
             *count -= before.counts.get(name).copied().unwrap_or(0);
         }
-        for (now, before) in self.nanos.iter_mut().zip(before.nanos) {
+        for (now, before) in self.cpu_nanos.iter_mut().zip(before.cpu_nanos) {
             *now = now.saturating_sub(before);
         }
         self
@@ -103,7 +106,7 @@ impl Measured {
 
     /// Percent of a core: 0 is the member that tells, 1 the one that is told.
     pub fn share(&self, of: usize) -> f64 {
-        self.nanos[of] as f64 / 1e9 / self.seconds * 100.0
+        self.cpu_nanos[of] as f64 / 1e9 / self.seconds * 100.0
     }
 
     /// How many records came in time.
@@ -118,7 +121,7 @@ impl Measured {
     }
 }
 
-fn nanos_of(world: &World, who: Who) -> u64 {
+fn nanos_of(world: &VrrpTopology, who: MemberIndex) -> u64 {
     let pid = world.whole_status(who).map_or(0, |status| status.pid);
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let of = |task: std::fs::DirEntry| {

@@ -11,7 +11,6 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
-mod both;
 mod clients;
 mod elsewhere;
 mod failing;
@@ -22,13 +21,14 @@ mod heartbeat;
 mod host;
 mod keepalived;
 mod lag;
-mod lasting;
+mod long_connections;
+mod members;
 mod neighbours;
 mod orders;
+mod pair_apply;
+mod planned_changes;
 mod replicated;
 mod restored;
-mod seat;
-mod who;
+mod topology;
+mod virtual_mac;
 mod witness;
-mod working;
-mod world;

@@ -1,22 +1,22 @@
 //! What neighbours believe after members could not hear each other: a router's entry stays until it is told better.
 
-use tests::e2e::process::Process;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::{tools, wait};
 
 use super::keepalived::{Keepalived, until_has};
-use super::world::{First, Second, V4, V6, Version, Who, World, rootless};
+use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
 /// Nothing but the end of a split makes a member announce.
 const GROUP: &str = "advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"off\"";
 /// Each ends at another point of the members' intervals.
 const SPLITS: u64 = 4;
 
-fn link(who: Who) -> String {
+fn link(who: MemberIndex) -> String {
     format!("02:00:00:00:00:{:02x}", who.number())
 }
 
 /// The members' ports reach everybody but each other, or each other too.
-fn apart(world: &World, apart: bool) {
+fn apart(world: &VrrpTopology, apart: bool) {
     for who in [First, Second] {
         let word = if apart { "on" } else { "off" };
         world
@@ -27,18 +27,18 @@ fn apart(world: &World, apart: bool) {
 }
 
 /// The client has learned this link address, and asks for no other one by itself.
-fn believe(world: &World, version: Version, link: &str) {
+fn believe(world: &VrrpTopology, version: ClientFamily, link: &str) {
     let shared = version.shared();
     world.client.ip(&format!("neigh replace {shared} lladdr {link} nud stale dev eth0\n")).unwrap();
 }
 
-fn until_believed(world: &World, version: Version, who: Who) {
+fn until_believed(world: &VrrpTopology, version: ClientFamily, who: MemberIndex) {
     wait::until(&format!("the client believes {who:?} of {version:?}"), || {
         world.known(version).as_deref() == Some(&link(who))
     });
 }
 
-fn count(world: &World, who: Who, version: Version, what: &str) -> u64 {
+fn count(world: &VrrpTopology, who: MemberIndex, version: ClientFamily, what: &str) -> u64 {
     world.status(who, version).map_or(0, |one| one.counts[what])
 }
 
@@ -47,7 +47,7 @@ fn after_each_split_neighbours_that_learned_the_loser_believe_the_active_member(
     if rootless() {
         return;
     }
-    let world = World::open(GROUP);
+    let world = VrrpTopology::open(GROUP);
     for split in 1..=SPLITS {
         apart(&world, true);
         for version in [V4, V6] {
@@ -75,7 +75,7 @@ fn keepalived_announces_the_addresses_when_ours_gave_up() {
     if rootless() {
         return;
     }
-    let mut world = World::new(GROUP);
+    let mut world = VrrpTopology::new(GROUP);
     let theirs = Keepalived::with(&world, First, |_| " version 3\n advert_int 0.3\n".to_owned());
     world.start(Second);
     for version in [V4, V6] {
@@ -102,7 +102,8 @@ fn an_active_member_announces_at_an_interval_although_nothing_changed() {
     if rootless() {
         return;
     }
-    let world = World::open("advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"1s\"");
+    let world =
+        VrrpTopology::open("advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"1s\"");
     for version in [V4, V6] {
         // Those of its taking, of which one is still to come by itself.
         wait::until("its taking was announced", || {
@@ -120,9 +121,9 @@ fn another_group_with_the_same_id_takes_nothing_away() {
     if rootless() {
         return;
     }
-    let mut world = World::open(GROUP);
+    let mut world = VrrpTopology::open(GROUP);
     let mut text = "global_defs {\n vrrp_version 3\n}\n".to_owned();
-    let other = |version: Version| version.host(77);
+    let other = |version: ClientFamily| version.host(77);
     for version in [V4, V6] {
         text.push_str(&format!(
             "vrrp_instance {} {{\n state BACKUP\n interface eth0\n virtual_router_id 51\n priority 200\n version 3\n \
@@ -136,7 +137,7 @@ fn another_group_with_the_same_id_takes_nothing_away() {
     let mut command = world.server.command(tools::program("keepalived"));
     command.args(["--vrrp", "--dont-fork", "--log-console", "-f"]).arg(file);
     command.arg("-p").arg(dir.join("o.pid")).arg("-r").arg(dir.join("o.v.pid"));
-    let mut theirs = Process::start(command);
+    let mut theirs = ChildProcess::start(command);
     for version in [V4, V6] {
         wait::until("the other group is heard by both", || {
             [First, Second].iter().all(|who| count(&world, *who, version, "foreign-addresses") > 3)

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use tests::e2e::{tools, wait};
 
-use super::world::{First, Second, V4, V6, Version, Who, World, rootless};
+use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"";
 
@@ -13,11 +13,11 @@ fn what_is_handed_over_is_not_taken_back_until_the_order_is_released() {
     if rootless() {
         return;
     }
-    let mut world = World::open(GROUP);
+    let mut world = VrrpTopology::open(GROUP);
     let refused = world.verb(Second, &["takeover", "front4", "--give"]);
-    assert!(refused.code == 1 && refused.err.contains("it is not active"), "{refused:?}");
+    assert!(refused.code == 1 && refused.stderr.contains("it is not active"), "{refused:?}");
     let said = world.verb(First, &["takeover", "--give"]);
-    assert_eq!((said.code, said.out.as_str()), (0, "handed over: front4, front6\n"), "{said:?}");
+    assert_eq!((said.code, said.stdout.as_str()), (0, "handed over: front4, front6\n"), "{said:?}");
     for version in [V4, V6] {
         world.until(Second, version, "active");
         world.until_answers(version, &[Second]);
@@ -26,13 +26,13 @@ fn what_is_handed_over_is_not_taken_back_until_the_order_is_released() {
         assert!(first.reason.contains("takeover --release"), "{}", first.reason);
     }
     let said = world.verb(First, &["takeover", "--release"]);
-    assert_eq!((said.code, said.out.as_str()), (0, "released: front4, front6\n"), "{said:?}");
+    assert_eq!((said.code, said.stdout.as_str()), (0, "released: front4, front6\n"), "{said:?}");
     for version in [V4, V6] {
         world.until(First, version, "active");
         world.until_answers(version, &[First]);
     }
     let said = world.verb(First, &["takeover", "--release"]);
-    assert_eq!((said.code, said.out.as_str()), (0, "no order stands\n"), "{said:?}");
+    assert_eq!((said.code, said.stdout.as_str()), (0, "no order stands\n"), "{said:?}");
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn nobody_takes_what_is_handed_over_and_it_comes_back() {
     if rootless() {
         return;
     }
-    let mut world = World::open(GROUP);
+    let mut world = VrrpTopology::open(GROUP);
     world.stop(Second);
     assert_eq!(world.verb(First, &["takeover", "front4", "--give"]).code, 0);
     world.until(First, V4, "active");
@@ -50,25 +50,25 @@ fn nobody_takes_what_is_handed_over_and_it_comes_back() {
 }
 
 /// A second bridge where the server is, and a link to it for each member.
-fn behind(world: &World) {
+fn behind(world: &VrrpTopology) {
     world.hub.ip("link add br1 type bridge mcast_snooping 0\nlink set br1 up\n").unwrap();
     let hosts = [(world.namespace(First), 1), (world.namespace(Second), 2), (&world.server, 50)];
     for (host, last) in hosts {
         let mut ip = std::process::Command::new(tools::program("ip"));
         ip.args(["link", "add", "eth1", "netns", host.name(), "type", "veth"]);
         ip.args(["peer", "name", &format!("q{last}"), "netns", world.hub.name()]);
-        lab::net::said(&mut ip).unwrap();
+        lab::net::run_command(&mut ip).unwrap();
         world.hub.ip(&format!("link set q{last} master br1 up\n")).unwrap();
         host.ip(&format!("link set eth1 up\naddr add 10.10.0.{last}/24 dev eth1\n")).unwrap();
     }
 }
 
-fn has(world: &World, who: Who, device: &str, ip: IpAddr) -> bool {
+fn has(world: &VrrpTopology, who: MemberIndex, device: &str, ip: IpAddr) -> bool {
     let shown = world.namespace(who).ip(&format!("addr show dev {device}\n")).unwrap();
     shown.contains(&format!(" {ip}/"))
 }
 
-fn answers(world: &World, port: u16) -> bool {
+fn answers(world: &VrrpTopology, port: u16) -> bool {
     let mut curl = world.client.command(tools::program("curl"));
     let url = format!("http://{}:{port}/", V4.shared());
     curl.args(["-sS", "-o", "/dev/null", "--max-time", "1", "-w", "%{http_code}", &url]);
@@ -80,7 +80,7 @@ fn return_addresses_move_with_the_group_to_the_other_side() {
     if rootless() {
         return;
     }
-    let mut world = World::new(GROUP);
+    let mut world = VrrpTopology::new(GROUP);
     behind(&world);
     let back: IpAddr = [10, 10, 0, 9].into();
     for at in [0, 1] {
@@ -116,6 +116,6 @@ fn return_addresses_move_with_the_group_to_the_other_side() {
     world.until(Second, V4, "idle");
     assert_eq!(world.status(Second, V4).unwrap().reason, "the link of eth1 is down");
     assert!(!has(&world, Second, "eth1", back) && !world.has(Second, V4));
-    let other = |version: Version| world.status(Second, version).unwrap().state;
+    let other = |version: ClientFamily| world.status(Second, version).unwrap().state;
     assert_eq!(other(V6), "active", "a group without it stays");
 }

@@ -7,16 +7,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use api::types::{ReplicationStatus, Report};
-use lab::net::{BpfFs, Namespace};
-use lab::origin::{Kind, Options, Origin};
+use lab::net::{BpfFs, NetworkNamespace};
+use lab::origin::{OriginKind, OriginOptions, TestOrigin};
 use tests::e2e::balancer::program;
-use tests::e2e::place::said;
-use tests::e2e::process::Process;
+use tests::e2e::cli_environment::run_command;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::{tools, wait};
 use tests::skip::skip;
 
 use super::host::host;
-use super::world::{First, Second, V4, V6, Version, Who, World};
+use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology};
 
 const GROUP: &str = "advertise = \"300ms\"\npreempt = false";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
@@ -37,24 +37,25 @@ fn many() -> usize {
     text.and_then(|text| text.parse().ok()).unwrap_or(40)
 }
 
-pub struct Pair {
-    pub world: World,
+pub struct ReplicatedPair {
+    pub world: VrrpTopology,
     /// The second server.
-    pub server: Namespace,
+    pub server: NetworkNamespace,
     /// What listens there.
-    pub origins: Vec<Origin>,
-    _origins: Vec<Origin>,
+    pub origins: Vec<TestOrigin>,
+    _origins: Vec<TestOrigin>,
     _pins: BpfFs,
 }
 
 /// Two members, none of them begun, with two servers behind each method in both families.
-pub fn wire(more: &str) -> Pair {
-    let mut world = World::new(GROUP);
+pub fn wire(more: &str) -> ReplicatedPair {
+    let mut world = VrrpTopology::new(GROUP);
     let server = host(&world.hub, "server", SERVERS[1], "server2");
-    let at = |namespace: &Namespace, name: &str, port: u16| {
+    let at = |namespace: &NetworkNamespace, name: &str, port: u16| {
         let listen = SocketAddr::from(([0u16; 8], port));
-        let options = Options { listen, ..Options::new(name, Kind::Http { body: 128 }) };
-        namespace.within(|| Origin::start(options)).unwrap().unwrap()
+        let options =
+            OriginOptions { listen, ..OriginOptions::new(name, OriginKind::Http { body: 128 }) };
+        namespace.run_inside(|| TestOrigin::start(options)).unwrap().unwrap()
     };
     let first = [TUNNEL, STICKY].map(|port| at(&world.server, "server", port));
     let origins = PORTS.map(|port| at(&server, "server2", port));
@@ -64,8 +65,12 @@ pub fn wire(more: &str) -> Pair {
     }
     for one in [&world.server, &server] {
         let rows = ["all/arp_ignore", "eth0/arp_ignore"].map(|row| format!("net/ipv4/conf/{row}"));
-        one.set(&[(&rows[0], "1"), (&rows[1], "1"), ("net/ipv4/conf/all/arp_announce", "2")])
-            .unwrap();
+        one.write_sysctls(&[
+            (&rows[0], "1"),
+            (&rows[1], "1"),
+            ("net/ipv4/conf/all/arp_announce", "2"),
+        ])
+        .unwrap();
         one.ip(&format!(
             "addr add {}/32 dev lo\naddr add {}/128 dev lo nodad\n",
             V4.shared(),
@@ -87,11 +92,11 @@ pub fn wire(more: &str) -> Pair {
             world.only[at].push((version, also));
         }
     }
-    Pair { world, server, origins: origins.into(), _origins: first.into(), _pins: pins }
+    ReplicatedPair { world, server, origins: origins.into(), _origins: first.into(), _pins: pins }
 }
 
 /// A server takes what comes wrapped.
-fn unpack(server: &Namespace, pins: &BpfFs) {
+fn unpack(server: &NetworkNamespace, pins: &BpfFs) {
     let mut command = server.command(program());
     command.args([
         "decap",
@@ -105,7 +110,7 @@ fn unpack(server: &Namespace, pins: &BpfFs) {
         "--pins",
     ]);
     command.arg(pins.path().join(server.name()));
-    let said = said(command);
+    let said = run_command(command);
     assert_eq!(said.code, 0, "{said:?}");
 }
 
@@ -134,7 +139,7 @@ fn services(more: &str) -> String {
     text
 }
 
-fn heartbeat(world: &World, who: Who) -> String {
+fn heartbeat(world: &VrrpTopology, who: MemberIndex) -> String {
     let (name, peer) = if who == First { ("first", "second") } else { ("second", "first") };
     let (ours, theirs) = if who == First { (1, 2) } else { (2, 1) };
     world.dir(who).write("keys", format!("1 {SECRET}\n"));
@@ -147,11 +152,11 @@ fn heartbeat(world: &World, who: Who) -> String {
     )
 }
 
-pub fn replication(world: &World, who: Who) -> Option<ReplicationStatus> {
+pub fn replication(world: &VrrpTopology, who: MemberIndex) -> Option<ReplicationStatus> {
     world.whole_status(who)?.heartbeats.into_iter().next()?.replication
 }
 
-pub fn until_follows(world: &World) {
+pub fn until_follows(world: &VrrpTopology) {
     for who in [First, Second] {
         wait::until(&format!("{who:?} follows"), || {
             replication(world, who).is_some_and(|one| one.state == "following")
@@ -160,33 +165,33 @@ pub fn until_follows(world: &World) {
 }
 
 /// Connections that a member has in its tables, of every service that forwards packets.
-pub fn flows(world: &mut World, who: Who) -> usize {
+pub fn flows(world: &mut VrrpTopology, who: MemberIndex) -> usize {
     let said = world.verb(who, &["report", "--json"]);
-    let report: Report = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"));
+    let report: Report = serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
     let services = report.packets.map(|packets| packets.services).unwrap_or_default();
     services.iter().map(|service| service.flows as usize).sum()
 }
 
 /// A connection of a client, and where it leads.
-pub struct Talk {
+pub struct ClientSession {
     stream: TcpStream,
     /// Where it leads.
     pub to: SocketAddr,
 }
 
-impl Talk {
+impl ClientSession {
     /// A new one on which a request was answered.
-    pub fn open(client: &Namespace, to: SocketAddr) -> Option<Talk> {
-        let mut talk = client.within(|| Talk::connect(to)).unwrap()?;
+    pub fn open(client: &NetworkNamespace, to: SocketAddr) -> Option<ClientSession> {
+        let mut talk = client.run_inside(|| ClientSession::connect(to)).unwrap()?;
         talk.asks().map(|_| talk)
     }
 
     /// A new one from where this runs.
-    pub fn connect(to: SocketAddr) -> Option<Talk> {
+    pub fn connect(to: SocketAddr) -> Option<ClientSession> {
         let time = Duration::from_secs(5);
         let stream = TcpStream::connect_timeout(&to, time).ok()?;
         stream.set_read_timeout(Some(time)).ok()?;
-        Some(Talk { stream, to })
+        Some(ClientSession { stream, to })
     }
 
     /// The name of the server that answers a request on it, whole.
@@ -208,18 +213,18 @@ impl Talk {
 
 /// Where connections to these ports lead, in both families.
 pub fn ends(ports: &[u16]) -> Vec<SocketAddr> {
-    let ips = [V4, V6].map(Version::shared);
+    let ips = [V4, V6].map(ClientFamily::shared);
     let of = |ip: IpAddr| ports.iter().map(move |port| SocketAddr::new(ip, *port));
     ips.into_iter().flat_map(of).collect()
 }
 
 /// So many connections to each of these ports in each family.
-pub fn open(world: &World, ports: &[u16], each: usize) -> Vec<Talk> {
+pub fn open(world: &VrrpTopology, ports: &[u16], each: usize) -> Vec<ClientSession> {
     let mut talks = Vec::new();
     for to in ends(ports) {
-        wait::until(&format!("{to} answers"), || Talk::open(&world.client, to).is_some());
+        wait::until(&format!("{to} answers"), || ClientSession::open(&world.client, to).is_some());
         for at in 0..each {
-            let talk = Talk::open(&world.client, to);
+            let talk = ClientSession::open(&world.client, to);
             talks.push(talk.unwrap_or_else(|| panic!("connection {at} to {to}")));
         }
     }
@@ -227,16 +232,16 @@ pub fn open(world: &World, ports: &[u16], each: usize) -> Vec<Talk> {
 }
 
 /// The servers that answer new connections of a client that keeps its server, in both families.
-fn kept(world: &World) -> [String; 2] {
+fn kept(world: &VrrpTopology) -> [String; 2] {
     [V4, V6].map(|version| {
         let to = SocketAddr::new(version.shared(), STICKY);
-        let ask = || Talk::open(&world.client, to).and_then(|mut talk| talk.asks());
-        wait::some(&format!("{to} answers"), ask)
+        let ask = || ClientSession::open(&world.client, to).and_then(|mut talk| talk.asks());
+        wait::until_some(&format!("{to} answers"), ask)
     })
 }
 
 /// Every connection goes on.
-pub fn go_on(talks: &mut [Talk], what: &str) {
+pub fn go_on(talks: &mut [ClientSession], what: &str) {
     let all = talks.len();
     let broken = talks.iter_mut().filter_map(|talk| talk.asks().is_none().then_some(talk.to));
     let broken: Vec<SocketAddr> = broken.collect();
@@ -244,7 +249,7 @@ pub fn go_on(talks: &mut [Talk], what: &str) {
     assert!(broken.is_empty(), "{what}: {broken:?}");
 }
 
-pub fn begin(world: &mut World, who: Who, state: &str) {
+pub fn begin(world: &mut VrrpTopology, who: MemberIndex, state: &str) {
     world.start(who);
     for version in [V4, V6] {
         world.until(who, version, state);
@@ -286,9 +291,9 @@ fn connections_outlive_the_member_that_began_them() {
 }
 
 /// What was counted, and why it moved, is in the report, as text too.
-fn reported(world: &mut World) {
+fn reported(world: &mut VrrpTopology) {
     let said = world.verb(First, &["report", "--json"]);
-    let report: Report = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"));
+    let report: Report = serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
     for member in &report.members {
         assert!(member.counts["became-active"] >= 2, "{member:?}");
         assert!(member.changes.iter().all(|change| !change.reason.is_empty()), "{member:?}");
@@ -296,14 +301,14 @@ fn reported(world: &mut World) {
     let peer = &report.peers[0];
     let counts = &peer.replication.as_ref().unwrap().counts;
     assert!(peer.beats["received"] > 0 && counts["sent"] > 0 && counts["applied"] > 0, "{peer:?}");
-    let text = world.verb(First, &["report"]).out;
+    let text = world.verb(First, &["report"]).stdout;
     for word in ["SHARED BY GROUP", "CHANGES OF", "records: applied"] {
         assert!(text.contains(word), "{word}: {text}");
     }
 }
 
 /// The second member takes everything over.
-pub fn hand_over(world: &mut World) {
+pub fn hand_over(world: &mut VrrpTopology) {
     for version in [V4, V6] {
         let said = world.verb(Second, &["takeover", version.group()]);
         assert_eq!(said.code, 0, "{said:?}");
@@ -315,11 +320,11 @@ pub fn hand_over(world: &mut World) {
 }
 
 /// The second member begins while connections come and go, and waits for those that are there.
-pub fn join_under_load(world: &mut World) {
+pub fn join_under_load(world: &mut VrrpTopology) {
     let mut load = world.client.command(tools::program("sh"));
     let url = format!("http://{}:{NAT}/", V4.shared());
     load.arg("-c").arg(format!("while :; do curl -s -o /dev/null --max-time 2 {url}; done"));
-    let load = Process::start(load);
+    let load = ChildProcess::start(load);
     begin(world, Second, "standby");
     until_follows(world);
     drop(load);

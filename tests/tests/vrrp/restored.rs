@@ -2,21 +2,21 @@
 
 use tests::e2e::wait;
 
-use super::world::{First, Second, V4, V6, Version, Who, World, rootless};
+use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"off\"";
 
-fn count(world: &World, who: Who, version: Version, what: &str) -> u64 {
+fn count(world: &VrrpTopology, who: MemberIndex, version: ClientFamily, what: &str) -> u64 {
     world.status(who, version).map_or(0, |one| one.counts[what])
 }
 
-fn shown(world: &World) -> String {
+fn shown(world: &VrrpTopology) -> String {
     world.namespace(First).ip("addr show\n").unwrap()
 }
 
 /// A pair whose shared addresses are on links of their own; the first member is active.
-fn on_links_of_their_own() -> World {
-    let mut world = World::new(&format!("{GROUP}\nlink-address = \"virtual\""));
+fn on_links_of_their_own() -> VrrpTopology {
+    let mut world = VrrpTopology::new(&format!("{GROUP}\nlink-address = \"virtual\""));
     for who in [First, Second] {
         world.start(who);
         for version in [V4, V6] {
@@ -31,7 +31,7 @@ fn an_address_that_is_taken_off_its_interface_is_set_again_and_announced() {
     if rootless() {
         return;
     }
-    let mut world = World::open(GROUP);
+    let mut world = VrrpTopology::open(GROUP);
     for version in [V4, V6] {
         let bits = if version == V4 { 32 } else { 128 };
         for times in 1..=3 {
@@ -63,7 +63,7 @@ fn all_addresses_of_an_interface_flushed_at_once_come_back_or_move() {
     if rootless() {
         return;
     }
-    let world = World::open(GROUP);
+    let world = VrrpTopology::open(GROUP);
     // As `netplan apply` does: everything goes, and its own addresses come back.
     world.namespace(First).ip("addr flush dev eth0\n").unwrap();
     for version in [V4, V6] {
@@ -130,7 +130,7 @@ fn a_member_whose_kernel_refuses_every_address_leaves_them_to_the_other_one() {
     let name =
         name.filter_map(|name| name.split('@').next()).find(|name| name.starts_with("vrrp6"));
     let key = format!("net/ipv6/conf/{}/disable_ipv6", name.unwrap());
-    world.namespace(First).set(&[(&key, "1")]).unwrap();
+    world.namespace(First).write_sysctls(&[(&key, "1")]).unwrap();
     world.until(Second, V6, "active");
     world.until(First, V6, "idle");
     let reason = world.status(First, V6).unwrap().reason;
@@ -138,7 +138,7 @@ fn a_member_whose_kernel_refuses_every_address_leaves_them_to_the_other_one() {
     wait::until("that is told", || world.told(First).contains("member-refused: group front6"));
     assert_eq!(world.status(First, V4).unwrap().state, "active", "the other family stays");
     world.serves(V6);
-    world.namespace(First).set(&[(&key, "0")]).unwrap();
+    world.namespace(First).write_sysctls(&[(&key, "0")]).unwrap();
     world.until(First, V6, "active");
     world.until(Second, V6, "standby");
     world.serves(V6);
@@ -166,7 +166,7 @@ fn the_gates_programs_and_settings_that_somebody_changes_are_as_they_were() {
     wait::until("that is told", || {
         world.told(First).contains("kernel-restored: the dead man's gate was taken off eth0")
     });
-    world.namespace(First).set(&[("net/ipv4/conf/eth0/arp_ignore", "0")]).unwrap();
+    world.namespace(First).write_sysctls(&[("net/ipv4/conf/eth0/arp_ignore", "0")]).unwrap();
     wait::until("it is set again", || {
         world
             .told(First)

@@ -7,31 +7,31 @@ use std::path::PathBuf;
 
 use api::types::WitnessStatus;
 use tests::e2e::balancer::program;
-use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::{tools, wait};
 
-use super::world::{First, Second, V4, V6, Who, World, rootless};
+use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
 const GROUP: &str = "advertise = \"200ms\"";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
 
 /// The witness, on the server's machine.
-struct Third {
-    _process: Process,
-    _dir: Dir,
+struct WitnessDaemon {
+    _process: ChildProcess,
+    _dir: TestDir,
 }
 
 /// A file that nobody else may read.
-fn secret(dir: &Dir, name: &str, text: &str) -> PathBuf {
+fn secret(dir: &TestDir, name: &str, text: &str) -> PathBuf {
     let file = dir.write(name, text);
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     file
 }
 
 /// Gives both members a heartbeat over the service network alone, and this witness.
-fn pair(world: &mut World, witness: &str) {
+fn pair(world: &mut VrrpTopology, witness: &str) {
     for (who, ours, theirs) in [(First, "first", "second"), (Second, "second", "first")] {
         let keys = secret(world.dir(who), "keys", &format!("1 {SECRET}\n"));
         let (local, peer) = if who == First { (1, 2) } else { (2, 1) };
@@ -43,18 +43,18 @@ fn pair(world: &mut World, witness: &str) {
     }
 }
 
-fn listens(world: &World, port: u16) {
+fn listens(world: &VrrpTopology, port: u16) {
     wait::until("the witness listens", || {
-        world.server.within(|| TcpStream::connect(("10.9.0.50", port)).is_ok()).unwrap()
+        world.server.run_inside(|| TcpStream::connect(("10.9.0.50", port)).is_ok()).unwrap()
     });
 }
 
 /// Another daemon, which does nothing else; and what members are told of it.
-fn steelyard(world: &World) -> (Third, String) {
-    let dir = Dir::new();
-    let authority = Authority::new("witness");
+fn steelyard(world: &VrrpTopology) -> (WitnessDaemon, String) {
+    let dir = TestDir::new();
+    let authority = CertificateAuthority::new("witness");
     let ca = authority.write(dir.join("ca.pem"));
-    authority.pair(dir.join("control.pem"), &wanted(&["10.9.0.50"]));
+    authority.pair(dir.join("control.pem"), &certificate_for(&["10.9.0.50"]));
     let mut command = std::process::Command::new(program());
     command.args(["token", "operate", "pair", "--json", "--into"]).arg(dir.join("tokens"));
     let made: serde_json::Value =
@@ -69,18 +69,18 @@ fn steelyard(world: &World) -> (Third, String) {
     let file = dir.write("steelyard.toml", text);
     let mut command = world.server.command(program());
     command.args(["run", "-c"]).arg(file);
-    let process = Process::start(command);
+    let process = ChildProcess::start(command);
     listens(world, 9443);
     let witness = format!(
         "{{ http = \"https://10.9.0.50:9443/v1/leases\", ca = \"{}\", token = \"{}\", lease = \"2s\" }}",
         ca.display(),
         token.display()
     );
-    (Third { _process: process, _dir: dir }, witness)
+    (WitnessDaemon { _process: process, _dir: dir }, witness)
 }
 
-fn etcd(world: &World) -> (Third, String) {
-    let dir = Dir::new();
+fn etcd(world: &VrrpTopology) -> (WitnessDaemon, String) {
+    let dir = TestDir::new();
     let mut command = world.server.command(tools::program("etcd"));
     command.arg("--data-dir").arg(dir.join("data"));
     for (word, at) in [
@@ -92,25 +92,25 @@ fn etcd(world: &World) -> (Third, String) {
     ] {
         command.args([word, at]);
     }
-    let process = Process::start(command);
+    let process = ChildProcess::start(command);
     listens(world, 2379);
     // The first one is nobody's: the next is asked.
     let witness = "{ etcd = [\"http://10.9.0.50:1\", \"http://10.9.0.50:2379\"], lease = \"2s\" }";
-    (Third { _process: process, _dir: dir }, witness.to_owned())
+    (WitnessDaemon { _process: process, _dir: dir }, witness.to_owned())
 }
 
-fn witness(world: &World, who: Who) -> Option<WitnessStatus> {
+fn witness(world: &VrrpTopology, who: MemberIndex) -> Option<WitnessStatus> {
     world.whole_status(who)?.heartbeats.into_iter().next()?.witness
 }
 
-fn until_witness(world: &World, who: Who, state: &str) {
+fn until_witness(world: &VrrpTopology, who: MemberIndex, state: &str) {
     wait::until(&format!("the witness of {who:?} is {state}"), || {
         witness(world, who).is_some_and(|one| one.state == state)
     });
 }
 
 /// The members cannot reach each other any more, or can; everybody else can.
-fn split(world: &World, is: bool) {
+fn split(world: &VrrpTopology, is: bool) {
     let word = if is { "on" } else { "off" };
     for port in ["p1", "p2"] {
         world.hub.ip(&format!("link set {port} type bridge_slave isolated {word}\n")).unwrap();
@@ -118,12 +118,12 @@ fn split(world: &World, is: bool) {
 }
 
 /// A member cannot reach the witness any more, or can.
-fn cut(world: &World, who: Who, is: bool) {
+fn cut(world: &VrrpTopology, who: MemberIndex, is: bool) {
     let word = if is { "add" } else { "del" };
     world.namespace(who).ip(&format!("route {word} blackhole 10.9.0.50/32\n")).unwrap();
 }
 
-fn states(world: &World, first: &str, second: &str) {
+fn states(world: &VrrpTopology, first: &str, second: &str) {
     for version in [V4, V6] {
         world.until(First, version, first);
         world.until(Second, version, second);
@@ -133,8 +133,8 @@ fn states(world: &World, first: &str, second: &str) {
     }
 }
 
-fn never_two(open: fn(&World) -> (Third, String)) {
-    let mut world = World::new(GROUP);
+fn never_two(open: fn(&VrrpTopology) -> (WitnessDaemon, String)) {
+    let mut world = VrrpTopology::new(GROUP);
     let (_third, text) = open(&world);
     pair(&mut world, &text);
     world.start(First);
@@ -183,7 +183,7 @@ fn never_two(open: fn(&World) -> (Third, String)) {
     assert_eq!(witness(&world, First).unwrap().lent, 2);
     // What is ordered is followed as soon as the other one has made way.
     let said = world.verb(Second, &["takeover"]);
-    assert!(said.code == 1 && said.err.contains("as soon as"), "{said:?}");
+    assert!(said.code == 1 && said.stderr.contains("as soon as"), "{said:?}");
     states(&world, "standby", "active");
     cut(&world, First, false);
     cut(&world, Second, false);
@@ -217,7 +217,7 @@ fn a_peer_that_is_heard_is_enough_without_the_witness() {
     if rootless() {
         return;
     }
-    let mut world = World::new(GROUP);
+    let mut world = VrrpTopology::new(GROUP);
     pair(&mut world, "\"http://10.9.0.50:1/\"");
     world.start(First);
     world.start(Second);
@@ -240,7 +240,7 @@ fn an_upgrade_goes_on_with_what_the_process_before_was_given() {
     if rootless() {
         return;
     }
-    let mut world = World::new("advertise = \"500ms\"");
+    let mut world = VrrpTopology::new("advertise = \"500ms\"");
     let (_third, text) = steelyard(&world);
     pair(&mut world, &text);
     world.start(First);

@@ -12,17 +12,17 @@ use hyper::{Request, Response, StatusCode, body::Incoming};
 use hyper_util::rt::TokioIo;
 use tokio::task::JoinHandle;
 
-use super::error::CallError;
-use super::tls::trouble;
-use super::way::Way;
+use super::error::ApiError;
+use super::tls::tls_error;
+use super::transport::DaemonTransport;
 use crate::routes;
 use crate::types::Problem;
 
 /// A request.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct ApiCall {
     /// What is done.
-    pub verb: Verb,
+    pub method: CallMethod,
     /// Path and query.
     pub path: String,
     /// Of the body; empty when there is none.
@@ -33,7 +33,7 @@ pub struct Call {
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
+pub enum CallMethod {
     /// Reads.
     Get,
     /// Changes.
@@ -42,7 +42,7 @@ pub enum Verb {
 
 /// What a call may cost.
 #[derive(Clone, Copy, Debug)]
-pub struct Ceiling {
+pub struct CallLimits {
     /// From connecting to the answer's last byte.
     pub time: Duration,
     /// Of the answer's body.
@@ -50,18 +50,18 @@ pub struct Ceiling {
 }
 
 /// Sends `call` and returns the answer's text, which must be of the `expected` kind.
-pub(super) async fn text(
-    way: &Way,
-    call: Call,
-    ceiling: Ceiling,
+pub(super) async fn call_text(
+    way: &DaemonTransport,
+    call: ApiCall,
+    ceiling: CallLimits,
     expected: &'static str,
-) -> Result<String, CallError> {
+) -> Result<String, ApiError> {
     let path = call.path.clone();
     let (status, content_type, body) =
         match tokio::time::timeout(ceiling.time, exchange(way, call, ceiling)).await {
             Ok(done) => done?,
             Err(_) => {
-                return Err(CallError::TimedOut {
+                return Err(ApiError::TimedOut {
                     place: way.to_string(),
                     path,
                     after: ceiling.time,
@@ -72,55 +72,55 @@ pub(super) async fn text(
         return Err(refusal(path, status, &content_type, &body));
     }
     if content_type != expected {
-        return Err(CallError::ContentType { path, found: content_type, expected });
+        return Err(ApiError::ContentType { path, found: content_type, expected });
     }
-    String::from_utf8(body.into()).map_err(|_| CallError::NotText { path })
+    String::from_utf8(body.into()).map_err(|_| ApiError::NotText { path })
 }
 
 /// The refusal's explanation, if it brings one.
-fn refusal(path: String, status: StatusCode, content_type: &str, body: &[u8]) -> CallError {
+fn refusal(path: String, status: StatusCode, content_type: &str, body: &[u8]) -> ApiError {
     if content_type == routes::PROBLEM
         && let Ok(mut problem) = serde_json::from_slice::<Problem>(body)
     {
         problem.status = status.as_u16();
-        return CallError::Refused(Box::new(problem));
+        return ApiError::Refused(Box::new(problem));
     }
-    CallError::Status { path, status: status.as_u16() }
+    ApiError::Status { path, status: status.as_u16() }
 }
 
 /// Connects, asks and reads it all.
 async fn exchange(
-    way: &Way,
-    call: Call,
-    ceiling: Ceiling,
-) -> Result<(StatusCode, String, Bytes), CallError> {
+    way: &DaemonTransport,
+    call: ApiCall,
+    ceiling: CallLimits,
+) -> Result<(StatusCode, String, Bytes), ApiError> {
     let path = call.path.clone();
-    let (response, _driver) = asked(way, call).await?;
+    let (response, _driver) = send(way, call).await?;
     let status = response.status();
     let content_type = media_type(&response);
     match Limited::new(response.into_body(), ceiling.bytes).collect().await {
         Ok(body) => Ok((status, content_type, body.to_bytes())),
         Err(error) if error.is::<LengthLimitError>() => {
-            Err(CallError::TooLarge { path, limit: ceiling.bytes })
+            Err(ApiError::TooLarge { path, limit: ceiling.bytes })
         }
         Err(error) => match error.downcast::<hyper::Error>() {
-            Ok(source) => Err(failure(way, &path, *source)),
-            Err(_) => Err(CallError::Closed { place: way.to_string(), path }),
+            Ok(source) => Err(transport_error(way, &path, *source)),
+            Err(_) => Err(ApiError::Closed { place: way.to_string(), path }),
         },
     }
 }
 
 /// Connects and asks; the answer's body is still to be read, and ends when the driver is dropped.
-pub(super) async fn asked(
-    way: &Way,
-    call: Call,
-) -> Result<(Response<Incoming>, Driver), CallError> {
+pub(super) async fn send(
+    way: &DaemonTransport,
+    call: ApiCall,
+) -> Result<(Response<Incoming>, ConnectionDriver), ApiError> {
     let path = call.path.clone();
-    let failed = |source: hyper::Error| failure(way, &path, source);
+    let failed = |source: hyper::Error| transport_error(way, &path, source);
     let stream = way.connect().await?;
     let (mut sender, connection) =
         http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await.map_err(failed)?;
-    let driver = Driver(tokio::spawn(async move {
+    let driver = ConnectionDriver(tokio::spawn(async move {
         // What ends the connection early is reported by the request that needed it.
         let _ = connection.await;
     }));
@@ -128,30 +128,30 @@ pub(super) async fn asked(
     Ok((response, driver))
 }
 
-fn failure(way: &Way, path: &str, source: hyper::Error) -> CallError {
+fn transport_error(way: &DaemonTransport, path: &str, source: hyper::Error) -> ApiError {
     let (place, path) = (way.to_string(), path.to_owned());
-    if let Some(why) = trouble(&source) {
-        CallError::Handshake { place, why }
+    if let Some(why) = tls_error(&source) {
+        ApiError::Handshake { place, why }
     } else if source.is_parse() {
-        CallError::NotHttp { place, source }
+        ApiError::NotHttp { place, source }
     } else {
-        CallError::Closed { place, path }
+        ApiError::Closed { place, path }
     }
 }
 
 /// Ends the connection's task when the call ends.
-pub(super) struct Driver(JoinHandle<()>);
+pub(super) struct ConnectionDriver(JoinHandle<()>);
 
-impl Drop for Driver {
+impl Drop for ConnectionDriver {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-fn request(way: &Way, call: Call) -> Result<Request<Full<Bytes>>, CallError> {
-    let method = match call.verb {
-        Verb::Get => hyper::Method::GET,
-        Verb::Post => hyper::Method::POST,
+fn request(way: &DaemonTransport, call: ApiCall) -> Result<Request<Full<Bytes>>, ApiError> {
+    let method = match call.method {
+        CallMethod::Get => hyper::Method::GET,
+        CallMethod::Post => hyper::Method::POST,
     };
     let mut request = Request::builder()
         .method(method)
@@ -166,7 +166,7 @@ fn request(way: &Way, call: Call) -> Result<Request<Full<Bytes>>, CallError> {
     }
     request
         .body(Full::new(Bytes::from(call.body)))
-        .map_err(|source| CallError::Request { path: call.path, source })
+        .map_err(|source| ApiError::Request { path: call.path, source })
 }
 
 /// The answer's media type without parameters, in lower case.

@@ -8,7 +8,7 @@ use crate::types::Problem;
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
-pub enum CallError {
+pub enum ApiError {
     /// There is no socket.
     #[error(
         "no daemon at {}: is it running? start it with `steelyard run`, or name its socket with --socket PATH",
@@ -24,7 +24,7 @@ pub enum CallError {
          start it with `steelyard run`",
         socket.display()
     )]
-    Gone {
+    NotListening {
         /// Where it was looked for.
         socket: PathBuf,
     },
@@ -163,10 +163,10 @@ pub enum CallError {
     Refused(Box<Problem>),
 }
 
-impl CallError {
+impl ApiError {
     /// Whether the daemon itself answered no, rather than could not be asked.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, CallError::Refused(_))
+        matches!(self, ApiError::Refused(_))
     }
 }
 

@@ -7,17 +7,17 @@
 use std::future::Future;
 use std::net::IpAddr;
 
-use model::config::pair::{PairError, paired};
+use model::config::pair_change::{PairError, apply_to_peer};
 
-use super::Client;
-use super::error::CallError;
-use crate::types::{Applied, BothApplied, PlanChange, Status};
+use super::ApiClient;
+use super::error::ApiError;
+use crate::types::{Applied, PairApplied, PlanChange, Status};
 
 /// What is ordered.
 #[derive(Clone, Debug, Default)]
-pub struct Order {
+pub struct PairChange {
     /// This member's new configuration.
-    pub text: String,
+    pub new_text: String,
     /// The file that it came from.
     pub file: Option<String>,
     /// Only if this generation is in force here.
@@ -25,29 +25,29 @@ pub struct Order {
     /// Into both daemons' files, or not; `None`: as is usual there.
     pub save: Option<bool>,
     /// Also where both members differ before.
-    pub level: bool,
+    pub allow_differences: bool,
 }
 
 /// Why both do not have it.
 #[derive(Debug, thiserror::Error)]
-pub enum BothError {
+pub enum PairChangeError {
     /// One of them said no, or could not be asked, before anything was done.
     #[error("{place}: {source}; nothing has changed")]
-    Before {
+    NotStarted {
         /// Which of them.
         place: String,
         /// Why.
-        source: CallError,
+        source: ApiError,
     },
     /// It is not the other member of this one.
     #[error("{0}; nothing has changed")]
-    Stranger(String),
+    NotAPair(String),
     /// It cannot be a change of both.
     #[error("{0}; nothing has changed")]
     Pair(#[from] PairError),
     /// Somebody was faster.
     #[error("{place}: generation {found} is in force, not {expected}; nothing has changed")]
-    Moved {
+    GenerationChanged {
         /// Where.
         place: String,
         /// The one in force.
@@ -57,41 +57,44 @@ pub enum BothError {
     },
     /// One of them failed, and the other one has its old configuration again.
     #[error("{place}: {source}; both have what they had before")]
-    TakenBack {
+    RolledBack {
         /// Which of them.
         place: String,
         /// Why.
-        source: CallError,
+        source: ApiError,
     },
     /// It may be in force at one of them alone.
     #[error("{place}: {source}; {left}")]
-    Half {
+    OneMemberOnly {
         /// Which of them failed.
         place: String,
         /// Why.
-        source: CallError,
+        source: ApiError,
         /// What is where.
         left: String,
     },
 }
 
-impl BothError {
+impl PairChangeError {
     /// What a daemon refused, if that is what went wrong.
-    pub fn call(&self) -> Option<&CallError> {
+    pub fn call(&self) -> Option<&ApiError> {
         match self {
-            BothError::Before { source, .. } | BothError::TakenBack { source, .. } => Some(source),
-            BothError::Half { source, .. } => Some(source),
-            BothError::Stranger(_) | BothError::Pair(_) | BothError::Moved { .. } => None,
+            PairChangeError::NotStarted { source, .. }
+            | PairChangeError::RolledBack { source, .. } => Some(source),
+            PairChangeError::OneMemberOnly { source, .. } => Some(source),
+            PairChangeError::NotAPair(_)
+            | PairChangeError::Pair(_)
+            | PairChangeError::GenerationChanged { .. } => None,
         }
     }
 }
 
 /// A member, and what it has and is to have.
-struct Side<'c> {
-    client: &'c Client,
+struct PairMember<'c> {
+    client: &'c ApiClient,
     generation: u64,
-    before: String,
-    after: String,
+    old_text: String,
+    new_text: String,
     file: Option<String>,
     save: Option<bool>,
 }
@@ -100,123 +103,138 @@ struct Side<'c> {
 ///
 /// # Errors
 /// See `BothError`: only `Half` leaves anything changed.
-pub async fn apply(here: &Client, there: &Client, order: Order) -> Result<BothApplied, BothError> {
-    let (ours, theirs) = (ask(here, here.status()).await?, ask(there, there.status()).await?);
-    acquainted(&ours, &theirs, &there.place()).map_err(BothError::Stranger)?;
+pub async fn apply(
+    here: &ApiClient,
+    there: &ApiClient,
+    order: PairChange,
+) -> Result<PairApplied, PairChangeError> {
+    let (ours, theirs) =
+        (call_member(here, here.status()).await?, call_member(there, there.status()).await?);
+    check_pair(&ours, &theirs, &there.address()).map_err(PairChangeError::NotAPair)?;
     let expected = order.if_generation.unwrap_or(ours.generation);
-    same(here, ours.generation, expected)?;
-    let before = ask(here, here.written(ours.generation)).await?;
-    let has = ask(there, there.written(theirs.generation)).await?;
-    let made = paired(&before, &order.text, &has, order.level)?;
-    let side = |client, generation, before, after| Side {
+    check_generation(here, ours.generation, expected)?;
+    let before = call_member(here, here.generation_text(ours.generation)).await?;
+    let has = call_member(there, there.generation_text(theirs.generation)).await?;
+    let made = apply_to_peer(&before, &order.new_text, &has, order.allow_differences)?;
+    let side = |client, generation, before, after| PairMember {
         client,
         generation,
-        before,
-        after,
+        old_text: before,
+        new_text: after,
         file: order.file.clone(),
         save: order.save,
     };
-    let ours = side(here, ours.generation, before, order.text.clone());
+    let ours = side(here, ours.generation, before, order.new_text.clone());
     let theirs = side(there, theirs.generation, has, made.text);
     for side in [&ours, &theirs] {
         let plan: PlanChange =
-            ask(side.client, side.client.plan(side.after.clone(), side.file.clone())).await?;
-        same(side.client, plan.generation, side.generation)?;
+            call_member(side.client, side.client.plan(side.new_text.clone(), side.file.clone()))
+                .await?;
+        check_generation(side.client, plan.generation, side.generation)?;
     }
-    let peer = match theirs.put().await {
+    let peer = match theirs.apply_new().await {
         Ok(applied) => applied,
-        Err(Failed { source, unknown: None }) => return Err(unasked(there, source)),
-        Err(Failed { source, unknown: Some(why) }) => {
+        Err(MemberFailure { source, unknown_state: None }) => {
+            return Err(not_started(there, source));
+        }
+        Err(MemberFailure { source, unknown_state: Some(why) }) => {
             let left = format!(
                 "this member has not changed, and whether that one has is not known: {why}"
             );
-            return Err(BothError::Half { place: there.place(), source, left });
+            return Err(PairChangeError::OneMemberOnly { place: there.address(), source, left });
         }
     };
-    match ours.put().await {
-        Ok(here) => Ok(BothApplied { here, peer, place: there.place(), own: made.own }),
-        Err(failed) => Err(theirs.undone(&peer, here.place(), failed).await),
+    match ours.apply_new().await {
+        Ok(here) => Ok(PairApplied { here, peer, place: there.address(), own: made.local_paths }),
+        Err(failed) => Err(theirs.roll_back(&peer, here.address(), failed).await),
     }
 }
 
 /// Why a member did not do what it was ordered.
-struct Failed {
-    source: CallError,
+struct MemberFailure {
+    source: ApiError,
     /// Why it is not known whether it did.
-    unknown: Option<String>,
+    unknown_state: Option<String>,
 }
 
-impl Side<'_> {
+impl PairMember<'_> {
     /// Where the answer is lost, what is in force then says what was done.
-    async fn put(&self) -> Result<Applied, Failed> {
-        let (text, file) = (self.after.clone(), self.file.clone());
+    async fn apply_new(&self) -> Result<Applied, MemberFailure> {
+        let (text, file) = (self.new_text.clone(), self.file.clone());
         let done = self.client.apply(text, file, Some(self.generation), self.save).await;
         let source = match done {
             Ok(applied) => return Ok(applied),
-            Err(source) if source.is_refusal() => return Err(Failed { source, unknown: None }),
+            Err(source) if source.is_refusal() => {
+                return Err(MemberFailure { source, unknown_state: None });
+            }
             Err(source) => source,
         };
-        match self.in_force().await {
+        match self.applied_generation().await {
             Ok(Some(generation)) => Ok(Applied { generation, changed: true, ..Applied::default() }),
-            Ok(None) if matches!(source, CallError::TimedOut { .. }) => {
-                Err(Failed { source, unknown: Some("it may do it yet".to_owned()) })
+            Ok(None) if matches!(source, ApiError::TimedOut { .. }) => {
+                Err(MemberFailure { source, unknown_state: Some("it may do it yet".to_owned()) })
             }
-            Ok(None) => Err(Failed { source, unknown: None }),
-            Err(error) => Err(Failed { source, unknown: Some(error.to_string()) }),
+            Ok(None) => Err(MemberFailure { source, unknown_state: None }),
+            Err(error) => Err(MemberFailure { source, unknown_state: Some(error.to_string()) }),
         }
     }
 
     /// The generation that has what was put there; `None`: it is not in force.
-    async fn in_force(&self) -> Result<Option<u64>, CallError> {
+    async fn applied_generation(&self) -> Result<Option<u64>, ApiError> {
         let now = self.client.status().await?.generation;
         if now == self.generation {
             return Ok(None);
         }
-        Ok((self.client.written(now).await? == self.after).then_some(now))
+        Ok((self.client.generation_text(now).await? == self.new_text).then_some(now))
     }
 
     /// This side did it, and the other one, at `place`, failed: what was before is put over exactly what was put here.
-    async fn undone(&self, done: &Applied, place: String, failed: Failed) -> BothError {
-        let (source, ours) = (failed.source, self.client.place());
-        if let Some(why) = failed.unknown {
+    async fn roll_back(
+        &self,
+        done: &Applied,
+        place: String,
+        failed: MemberFailure,
+    ) -> PairChangeError {
+        let (source, ours) = (failed.source, self.client.address());
+        if let Some(why) = failed.unknown_state {
             let left =
                 format!("{ours} has changed, and whether this member has is not known: {why}");
-            return BothError::Half { place, source, left };
+            return PairChangeError::OneMemberOnly { place, source, left };
         }
         if !done.changed {
-            return BothError::TakenBack { place, source };
+            return PairChangeError::RolledBack { place, source };
         }
-        let (text, file) = (self.before.clone(), self.file.clone());
+        let (text, file) = (self.old_text.clone(), self.file.clone());
         match self.client.apply(text, file, Some(done.generation), self.save).await {
-            Ok(_) => BothError::TakenBack { place, source },
+            Ok(_) => PairChangeError::RolledBack { place, source },
             Err(error) => {
                 let left = format!("{ours} has changed, and cannot be changed back: {error}");
-                BothError::Half { place, source, left }
+                PairChangeError::OneMemberOnly { place, source, left }
             }
         }
     }
 }
 
-async fn ask<T>(
-    client: &Client,
-    call: impl Future<Output = Result<T, CallError>>,
-) -> Result<T, BothError> {
-    call.await.map_err(|source| unasked(client, source))
+async fn call_member<T>(
+    client: &ApiClient,
+    call: impl Future<Output = Result<T, ApiError>>,
+) -> Result<T, PairChangeError> {
+    call.await.map_err(|source| not_started(client, source))
 }
 
-fn unasked(client: &Client, source: CallError) -> BothError {
-    BothError::Before { place: client.place(), source }
+fn not_started(client: &ApiClient, source: ApiError) -> PairChangeError {
+    PairChangeError::NotStarted { place: client.address(), source }
 }
 
-fn same(client: &Client, found: u64, expected: u64) -> Result<(), BothError> {
+fn check_generation(client: &ApiClient, found: u64, expected: u64) -> Result<(), PairChangeError> {
     if found == expected {
         return Ok(());
     }
-    Err(BothError::Moved { place: client.place(), found, expected })
+    Err(PairChangeError::GenerationChanged { place: client.address(), found, expected })
 }
 
 /// Whether both share an address or exchange beats, and are two.
-fn acquainted(ours: &Status, theirs: &Status, place: &str) -> Result<(), String> {
+fn check_pair(ours: &Status, theirs: &Status, place: &str) -> Result<(), String> {
     if ours.pid == theirs.pid && ours.since_unix_ms == theirs.since_unix_ms {
         return Err(format!("{place} is this member itself, not the other one"));
     }
@@ -264,7 +282,7 @@ mod tests {
             (status(1, "192.0.2.10", None), Some("itself")),
         ];
         for (theirs, expected) in rows {
-            let found = acquainted(&ours, &theirs, "there").err();
+            let found = check_pair(&ours, &theirs, "there").err();
             match (found, expected) {
                 (None, None) => {}
                 (Some(found), Some(part)) => assert!(found.contains(part), "{found}"),

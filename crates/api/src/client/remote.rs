@@ -2,7 +2,7 @@
 //!
 //! Without TLS only a loopback address is called: tokens would be read on the way.
 
-mod judge;
+mod cert_verifier;
 
 use std::fmt;
 use std::io;
@@ -10,8 +10,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use files::regular;
-use files::secret::{Kept, SecretError, read_text};
+use files::regular_file;
+use files::secret::{SecretError, SecretProtection, read_text};
 use rustls::ClientConfig;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
@@ -19,9 +19,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::error::CallError;
-use super::tls::{Stream, trouble};
-use judge::{Judge, JudgeError, pin};
+use super::error::ApiError;
+use super::tls::{ApiStream, tls_error};
+use cert_verifier::{DaemonCertVerifier, VerifierError, parse_pin};
 
 /// Where the API is taken to be when no port is named.
 pub const PORT: u16 = 9443;
@@ -30,7 +30,7 @@ const FILE: u64 = 4 << 20;
 
 /// How a daemon is called.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct RemoteOptions {
     /// `HOST`, `HOST:PORT`, `https://HOST:PORT`, or on this machine `http://127.0.0.1:PORT`.
     pub host: String,
     /// PEM file with who may have signed its certificate; none: those that this machine trusts.
@@ -57,7 +57,7 @@ pub enum RemoteError {
     #[error(
         "http://{0} is not a loopback address: without TLS everybody on the way could read and change what is said; use https://"
     )]
-    Plain(String),
+    PlainText(String),
     /// The fingerprint.
     #[error("'{0}' is no fingerprint; expected sha256: and 64 hexadecimal digits")]
     Pin(String),
@@ -82,43 +82,43 @@ pub enum RemoteError {
     },
     /// Nobody can be recognised.
     #[error(transparent)]
-    Judge(#[from] JudgeError),
+    Verifier(#[from] VerifierError),
     /// TLS cannot be set up.
     #[error("TLS cannot be set up: {0}")]
     Tls(String),
 }
 
 /// A daemon over TCP.
-pub struct Remote {
+pub struct RemoteDaemon {
     host: String,
     port: u16,
     authority: String,
-    tls: Option<Tls>,
+    tls: Option<RemoteTls>,
     token: Option<String>,
 }
 
-struct Tls {
+struct RemoteTls {
     name: ServerName<'static>,
     config: Arc<ClientConfig>,
-    judge: Arc<Judge>,
+    verifier: Arc<DaemonCertVerifier>,
 }
 
-impl Remote {
+impl RemoteDaemon {
     /// Reads what is needed to call it.
     ///
     /// # Errors
     /// See `RemoteError`.
-    pub fn open(options: &Options) -> Result<Remote, RemoteError> {
-        let (secure, host, port) = address(&options.host)?;
+    pub fn open(options: &RemoteOptions) -> Result<RemoteDaemon, RemoteError> {
+        let (secure, host, port) = parse_address(&options.host)?;
         let authority =
             if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let local = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
         if !secure && !local {
-            return Err(RemoteError::Plain(authority));
+            return Err(RemoteError::PlainText(authority));
         }
         let token = match (&options.token, &options.token_file) {
             (Some(token), _) => Some(token.trim().to_owned()),
-            (None, Some(file)) => Some(secret(file)?.trim().to_owned()),
+            (None, Some(file)) => Some(read_secret(file)?.trim().to_owned()),
             (None, None) => None,
         };
         let visible =
@@ -127,8 +127,8 @@ impl Remote {
             let file = options.token_file.clone().unwrap_or_else(|| "STEELYARD_TOKEN".into());
             return Err(RemoteError::Content { file, why: "there is no token in it".to_owned() });
         }
-        let tls = if secure { Some(tls(options, &host)?) } else { None };
-        Ok(Remote { host, port, authority, tls, token })
+        let tls = if secure { Some(build_tls(options, &host)?) } else { None };
+        Ok(RemoteDaemon { host, port, authority, tls, token })
     }
 
     /// Its host and port.
@@ -142,8 +142,8 @@ impl Remote {
     }
 
     /// Connects, and shakes hands where there is TLS.
-    pub(super) async fn connect(&self) -> Result<Box<dyn Stream>, CallError> {
-        let unreachable = |source| CallError::Unreachable { place: self.to_string(), source };
+    pub(super) async fn connect(&self) -> Result<Box<dyn ApiStream>, ApiError> {
+        let unreachable = |source| ApiError::Unreachable { place: self.to_string(), source };
         let stream =
             TcpStream::connect((self.host.as_str(), self.port)).await.map_err(unreachable)?;
         // Without it small requests are only later.
@@ -152,38 +152,38 @@ impl Remote {
         let connector = TlsConnector::from(Arc::clone(&tls.config));
         match connector.connect(tls.name.clone(), stream).await {
             Ok(stream) => Ok(Box::new(stream)),
-            Err(error) => Err(self.failed(tls, error)),
+            Err(error) => Err(self.connect_error(tls, error)),
         }
     }
 
-    fn failed(&self, tls: &Tls, error: io::Error) -> CallError {
+    fn connect_error(&self, tls: &RemoteTls, error: io::Error) -> ApiError {
         let place = self.to_string();
-        if let Some((why, fingerprint)) = tls.judge.refused() {
-            return CallError::Untrusted { place, why, fingerprint };
+        if let Some((why, fingerprint)) = tls.verifier.take_rejected() {
+            return ApiError::Untrusted { place, why, fingerprint };
         }
-        match trouble(&error) {
-            Some(why) => CallError::Handshake { place, why },
-            None => CallError::Unreachable { place, source: error },
+        match tls_error(&error) {
+            Some(why) => ApiError::Handshake { place, why },
+            None => ApiError::Unreachable { place, source: error },
         }
     }
 }
 
-impl fmt::Display for Remote {
+impl fmt::Display for RemoteDaemon {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         write!(to, "{scheme}://{}", self.authority)
     }
 }
 
-impl fmt::Debug for Remote {
+impl fmt::Debug for RemoteDaemon {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, to)
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for RemoteOptions {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Options { host, ca, pin, token_file, certificate, key, token: _ } = self;
+        let RemoteOptions { host, ca, pin, token_file, certificate, key, token: _ } = self;
         to.debug_struct("Options")
             .field("host", host)
             .field("ca", ca)
@@ -196,7 +196,7 @@ impl fmt::Debug for Options {
 }
 
 /// With TLS or without, the host, the port.
-fn address(text: &str) -> Result<(bool, String, u16), RemoteError> {
+fn parse_address(text: &str) -> Result<(bool, String, u16), RemoteError> {
     let wrong = || RemoteError::Host(text.chars().take(80).collect());
     let (secure, rest) = match text.split_once("://") {
         Some(("https", rest)) => (true, rest),
@@ -226,13 +226,17 @@ fn address(text: &str) -> Result<(bool, String, u16), RemoteError> {
     Ok((secure, host.to_owned(), port))
 }
 
-fn tls(options: &Options, host: &str) -> Result<Tls, RemoteError> {
+fn build_tls(options: &RemoteOptions, host: &str) -> Result<RemoteTls, RemoteError> {
     let provider: Arc<CryptoProvider> = Arc::new(aws_lc_rs::default_provider());
     let judge = match &options.pin {
-        Some(text) => {
-            Judge::pinned(pin(text).ok_or_else(|| RemoteError::Pin(text.clone()))?, &provider)
-        }
-        None => Judge::signed(authorities(options.ca.as_deref())?, &provider)?,
+        Some(text) => DaemonCertVerifier::with_pin(
+            parse_pin(text).ok_or_else(|| RemoteError::Pin(text.clone()))?,
+            &provider,
+        ),
+        None => DaemonCertVerifier::with_authorities(
+            read_authorities(options.ca.as_deref())?,
+            &provider,
+        )?,
     };
     let judge = Arc::new(judge);
     let failed = |error: rustls::Error| RemoteError::Tls(error.to_string());
@@ -240,40 +244,40 @@ fn tls(options: &Options, host: &str) -> Result<Tls, RemoteError> {
         .with_safe_default_protocol_versions()
         .map_err(failed)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::<Judge>::clone(&judge));
+        .with_custom_certificate_verifier(Arc::<DaemonCertVerifier>::clone(&judge));
     let config = match &options.certificate {
         None => builder.with_no_client_auth(),
         Some(file) => {
             let key = options.key.as_ref().unwrap_or(file);
-            let (chain, key) = (chain(file)?, private_key(key)?);
+            let (chain, key) = (read_chain(file)?, read_private_key(key)?);
             builder.with_client_auth_cert(chain, key).map_err(failed)?
         }
     };
     let name = ServerName::try_from(host.to_owned());
     let name = name.map_err(|_| RemoteError::Host(host.to_owned()))?;
-    Ok(Tls { name, config: Arc::new(config), judge })
+    Ok(RemoteTls { name, config: Arc::new(config), verifier: judge })
 }
 
-fn authorities(file: Option<&Path>) -> Result<Vec<CertificateDer<'static>>, RemoteError> {
+fn read_authorities(file: Option<&Path>) -> Result<Vec<CertificateDer<'static>>, RemoteError> {
     match file {
-        Some(file) => chain(file),
+        Some(file) => read_chain(file),
         None => {
             let found = rustls_native_certs::load_native_certs().certs;
-            if found.is_empty() { Err(JudgeError::Nobody.into()) } else { Ok(found) }
+            if found.is_empty() { Err(VerifierError::NoAuthorities.into()) } else { Ok(found) }
         }
     }
 }
 
-fn chain(file: &Path) -> Result<Vec<CertificateDer<'static>>, RemoteError> {
-    let text = read(file)?;
+fn read_chain(file: &Path) -> Result<Vec<CertificateDer<'static>>, RemoteError> {
+    let text = read_file(file)?;
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
     let wrong = |why: String| RemoteError::Content { file: file.to_owned(), why };
     let all = all.map_err(|error| wrong(error.to_string()))?;
     if all.is_empty() { Err(wrong("there is no certificate in it".to_owned())) } else { Ok(all) }
 }
 
-fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, RemoteError> {
-    let text = secret(file)?;
+fn read_private_key(file: &Path) -> Result<PrivateKeyDer<'static>, RemoteError> {
+    let text = read_secret(file)?;
     PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|error| RemoteError::Content {
         file: file.to_owned(),
         why: format!("there is no private key in it ({error})"),
@@ -281,13 +285,13 @@ fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, RemoteError> {
 }
 
 /// A file that nobody else may read.
-fn secret(file: &Path) -> Result<String, RemoteError> {
-    Ok(read_text(file, FILE, Kept::Unread)?)
+fn read_secret(file: &Path) -> Result<String, RemoteError> {
+    Ok(read_text(file, FILE, SecretProtection::NotReadable)?)
 }
 
-fn read(file: &Path) -> Result<String, RemoteError> {
+fn read_file(file: &Path) -> Result<String, RemoteError> {
     let failed = |source| RemoteError::Read { file: file.to_owned(), source };
-    regular::read_text(file, FILE).map_err(failed)
+    regular_file::read_text(file, FILE).map_err(failed)
 }
 
 #[cfg(test)]
@@ -316,7 +320,7 @@ mod tests {
             ("[::1", None),
         ];
         for (text, expected) in rows {
-            let found = address(text).ok();
+            let found = parse_address(text).ok();
             let found = found.as_ref().map(|(secure, host, port)| (*secure, host.as_str(), *port));
             assert_eq!(found, expected, "{text}");
         }
@@ -324,16 +328,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_told_before_anything_is_sent() {
-        let of = |host: &str| Options { host: host.to_owned(), ..Options::default() };
-        let no = |options: &Options| Remote::open(options).unwrap_err().to_string();
+        let of = |host: &str| RemoteOptions { host: host.to_owned(), ..RemoteOptions::default() };
+        let no = |options: &RemoteOptions| RemoteDaemon::open(options).unwrap_err().to_string();
         assert!(no(&of("http://192.0.2.1:9180")).contains("https"));
-        assert!(no(&Options { pin: Some("sha256:12".into()), ..of("a") }).contains("64"));
+        assert!(no(&RemoteOptions { pin: Some("sha256:12".into()), ..of("a") }).contains("64"));
         let file = Some(PathBuf::from("/nowhere/at/all"));
-        assert!(no(&Options { token_file: file.clone(), ..of("a") }).contains("/nowhere"));
-        assert!(no(&Options { ca: file, ..of("a") }).contains("/nowhere"));
-        assert!(no(&Options { token: Some(" ".into()), ..of("a") }).contains("no token"));
-        let secret = Options { token: Some("steelyard_1".into()), ..of("http://[::1]:9") };
-        let remote = Remote::open(&secret).unwrap();
+        assert!(no(&RemoteOptions { token_file: file.clone(), ..of("a") }).contains("/nowhere"));
+        assert!(no(&RemoteOptions { ca: file, ..of("a") }).contains("/nowhere"));
+        assert!(no(&RemoteOptions { token: Some(" ".into()), ..of("a") }).contains("no token"));
+        let secret = RemoteOptions { token: Some("steelyard_1".into()), ..of("http://[::1]:9") };
+        let remote = RemoteDaemon::open(&secret).unwrap();
         assert_eq!(format!("{remote:?}"), "http://[::1]:9");
         assert!(!format!("{secret:?}").contains("steelyard_1"));
     }

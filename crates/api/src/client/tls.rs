@@ -6,27 +6,27 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A connection of either kind.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait ApiStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ApiStream for T {}
 
 /// What TLS said of it, if it was TLS that failed.
-pub(super) fn trouble(error: &(dyn Error + 'static)) -> Option<String> {
+pub(super) fn tls_error(error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(trouble) = error.downcast_ref::<rustls::Error>() {
-            return Some(said(trouble));
+            return Some(describe_tls_error(trouble));
         }
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         if let Some(trouble) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-            return Some(said(trouble));
+            return Some(describe_tls_error(trouble));
         }
         next = error.source();
     }
     None
 }
 
-fn said(trouble: &rustls::Error) -> String {
+fn describe_tls_error(trouble: &rustls::Error) -> String {
     match trouble {
         rustls::Error::AlertReceived(alert) => {
             format!(

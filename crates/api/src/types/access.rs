@@ -45,7 +45,7 @@ impl Role {
     }
 
     /// The role of this name.
-    pub fn named(name: &str) -> Option<Role> {
+    pub fn from_name(name: &str) -> Option<Role> {
         Role::ALL.into_iter().find(|role| role.name() == name)
     }
 }
@@ -79,7 +79,7 @@ mod tests {
         ];
         for (role, may) in rows {
             assert_eq!(Role::ALL.map(|needed| role.may(needed)), may, "{}", role.name());
-            assert_eq!(Role::named(role.name()), Some(role));
+            assert_eq!(Role::from_name(role.name()), Some(role));
         }
     }
 }

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use model::config::Finding;
-use model::config::reference::KeyTable;
+use model::config::ConfigFinding;
+use model::config::reference::ReferenceTable;
 use serde::{Deserialize, Serialize};
 
 /// Query of `POST /v1/plan` and `POST /v1/apply`; the body is the configuration's text.
@@ -94,7 +94,7 @@ pub struct PlanChange {
     /// What takes effect only in the next process, each a whole sentence or a key.
     pub needs_restart: Vec<String>,
     /// What `check` warns about.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<ConfigFinding>,
 }
 
 /// Objects that come, go or differ.
@@ -170,7 +170,7 @@ pub struct Applied {
     /// What takes effect only in the next process, each a whole sentence or a key.
     pub needs_restart: Vec<String>,
     /// What `check` warns about.
-    pub warnings: Vec<Finding>,
+    pub warnings: Vec<ConfigFinding>,
     /// The file that has it now; absent: none has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<String>,
@@ -182,7 +182,7 @@ pub struct Applied {
 /// A change of both members of a pair, as the program prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct BothApplied {
+pub struct PairApplied {
     /// This member.
     pub here: Applied,
     /// The other one.
@@ -246,5 +246,5 @@ pub struct Stopping {
 #[serde(rename_all = "kebab-case")]
 pub struct ConfigKeys {
     /// Tables of the configuration.
-    pub tables: Vec<KeyTable>,
+    pub tables: Vec<ReferenceTable>,
 }

@@ -2,8 +2,8 @@
 //!
 //! Everything that a weight was made of is here, in the order in which it was made. It explains no request.
 
-use model::eject::Sum;
-use model::weigh::Row;
+use model::outlier_detection::OutlierEvaluation;
+use model::weight_controller::WeightCalculation;
 use serde::{Deserialize, Serialize};
 
 use super::status::ServerStatus;
@@ -56,7 +56,7 @@ pub struct ServerExplained {
 #[serde(rename_all = "kebab-case")]
 pub struct EjectionExplained {
     /// What was counted and what it comes to; while it is out, at its ejection.
-    pub sum: Sum,
+    pub sum: OutlierEvaluation,
     /// The same in a sentence.
     pub text: String,
     /// Failures in a row that put it out.
@@ -112,7 +112,7 @@ pub struct OperatorWeight {
 #[serde(rename_all = "kebab-case")]
 pub struct JudgeExplained {
     /// What went in and what came out.
-    pub row: Row,
+    pub row: WeightCalculation,
     /// The say of exchanges in flight, exchanges begun, latency and load, percent.
     pub proportions: [u8; 4],
     /// The change of all weights of the pool, percent of their sum.

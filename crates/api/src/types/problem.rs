@@ -2,7 +2,7 @@
 //!
 //! A problem says what was asked, what stood against it and what to do. It carries no stack and no internals.
 
-use model::config::Finding;
+use model::config::ConfigFinding;
 use serde::{Deserialize, Serialize};
 
 /// Body of every answer that is not a success, as `application/problem+json` (RFC 9457 §3).
@@ -23,7 +23,7 @@ pub struct Problem {
     pub advice: Option<String>,
     /// Every mistake in the configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ConfigFinding>,
     /// Further mistakes that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub unlisted: u64,

@@ -135,7 +135,7 @@ pub struct Connections {
 impl Connections {
     /// With `unaccounted` worked out.
     pub fn new(accepted: Counter, refused: Counter, closed: Counter, open: u64) -> Self {
-        let unaccounted = balance(accepted.total, &[closed.total, open]);
+        let unaccounted = remainder(accepted.total, &[closed.total, open]);
         Connections { accepted, refused, closed, open, unaccounted }
     }
 }
@@ -182,7 +182,7 @@ impl Requests {
         in_flight: u64,
     ) -> Self {
         let ends = [answered.total, answered_by_us.total, aborted.total, in_flight];
-        let unaccounted = balance(requests.total, &ends);
+        let unaccounted = remainder(requests.total, &ends);
         Requests { requests, answered, answered_by_us, aborted, upgraded, in_flight, unaccounted }
     }
 }
@@ -377,7 +377,7 @@ pub struct Descriptors {
 }
 
 /// What is left of `whole` after its parts; never wraps.
-fn balance(whole: u64, parts: &[u64]) -> i64 {
+fn remainder(whole: u64, parts: &[u64]) -> i64 {
     let rest = i128::from(whole) - parts.iter().map(|part| i128::from(*part)).sum::<i128>();
     i64::try_from(rest).unwrap_or(if rest < 0 { i64::MIN } else { i64::MAX })
 }

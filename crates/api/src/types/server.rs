@@ -2,7 +2,7 @@
 //!
 //! A selector is `POOL/NAME`, where `*` stands for every server of the pool.
 
-use model::config::Admin;
+use model::config::AdminState;
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
@@ -95,7 +95,7 @@ pub struct ServerChange {
     /// Whether anything is different from before.
     pub changed: bool,
     /// What the operator wants of it now.
-    pub admin: Admin,
+    pub admin: AdminState,
     /// Its state now.
     pub state: ServerState,
     /// Its weight now.

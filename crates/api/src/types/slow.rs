@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use model::attribute::Change;
+use model::time_attribution::TcpInfoDelta;
 use serde::{Deserialize, Serialize};
 
 /// Query of `GET /v1/explain/slow`.
@@ -160,9 +160,9 @@ pub struct SlowExample {
     /// What is to be known beside: `http2-client`, `http2-server`, `reused`, `tunnel`.
     pub notes: Vec<String>,
     /// What happened on the client's connection, if it was read.
-    pub client_tcp: Option<Change>,
+    pub client_tcp: Option<TcpInfoDelta>,
     /// What happened on the server's connection, if it was read.
-    pub server_tcp: Option<Change>,
+    pub server_tcp: Option<TcpInfoDelta>,
 }
 
 /// A service that forwards packets.

@@ -4,8 +4,8 @@
 
 use std::net::SocketAddr;
 
-use model::breaker::Bound;
-use model::config::Admin;
+use model::circuit_breaker::BreakerResource;
+use model::config::AdminState;
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
@@ -157,7 +157,7 @@ pub struct PoolStatus {
 #[serde(rename_all = "kebab-case")]
 pub struct BreakerStatus {
     /// What it bounds.
-    pub bound: Bound,
+    pub bound: BreakerResource,
     /// It refuses: the last refusal was less than a second ago.
     pub open: bool,
     /// Since when; where it never opened since the daemon started.
@@ -183,7 +183,7 @@ pub struct ServerStatus {
     /// What it may take.
     pub state: ServerState,
     /// What the operator wants of it.
-    pub admin: Admin,
+    pub admin: AdminState,
     /// Its weight in force.
     pub weight: u16,
     /// Its weight in the configuration.

@@ -5,12 +5,12 @@ use std::path::Path;
 use files::TemporaryDir;
 
 /// The directory.
-pub struct Place(TemporaryDir);
+pub struct SocketDir(TemporaryDir);
 
-impl Place {
+impl SocketDir {
     /// An empty one; tests of one program differ by `name`.
-    pub fn new(name: &str) -> Place {
-        Place(TemporaryDir::new(name).unwrap())
+    pub fn new(name: &str) -> SocketDir {
+        SocketDir(TemporaryDir::new(name).unwrap())
     }
 
     /// Where it is.

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::place::Place;
+use crate::place::SocketDir;
 
 /// The control socket of a place.
-pub fn socket(place: &Place) -> PathBuf {
+pub fn socket(place: &SocketDir) -> PathBuf {
     place.path().join("control.sock")
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use model::config::unit::Time;
 
-use super::sample::Metric;
-use super::script::Script;
+use super::sample::LoadMetric;
+use super::script::LoadScript;
 
 /// Tell balancers how loaded this machine is.
 #[derive(Clone, Debug, clap::Args)]
@@ -22,7 +22,7 @@ Examples:
   steelyard agent --script queue=/opt/queue-share  a program that prints 0 to 100 counts too
   steelyard agent --once                           print what would be told, and end
   curl http://localhost:9708/                      everything as JSON; /orca as a load report")]
-pub struct Args {
+pub struct AgentArgs {
     /// Where the line is told: `58% up`, the share that this machine can still take.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9707")]
     pub line: SocketAddr,
@@ -31,10 +31,10 @@ pub struct Args {
     pub http: SocketAddr,
     /// What counts as load: the highest of these. Scripts always count.
     #[arg(long, value_name = "METRICS", value_delimiter = ',', default_value = "cpu,run-queue")]
-    pub count: Vec<Metric>,
+    pub count: Vec<LoadMetric>,
     /// A program whose first line is a number from 0 to 100.
     #[arg(long, value_name = "NAME=PROGRAM")]
-    pub script: Vec<Script>,
+    pub script: Vec<LoadScript>,
     /// Between two looks at the machine.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
     pub every: Duration,

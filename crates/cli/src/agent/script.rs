@@ -16,26 +16,26 @@ const ANSWER_BYTES: u64 = 256;
 
 /// A name and a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Script {
+pub struct LoadScript {
     /// As told.
     pub name: String,
     program: String,
 }
 
-impl FromStr for Script {
+impl FromStr for LoadScript {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
             Some((name, program)) if !name.is_empty() && program.starts_with('/') => {
-                Ok(Script { name: name.to_owned(), program: program.to_owned() })
+                Ok(LoadScript { name: name.to_owned(), program: program.to_owned() })
             }
             _ => Err("expected NAME=/PATH/OF/PROGRAM".to_owned()),
         }
     }
 }
 
-impl Script {
+impl LoadScript {
     /// Runs it once: its share; `None`: it failed, was slow, or said no number.
     pub async fn run(&self) -> Option<f64> {
         let run = async {
@@ -50,11 +50,11 @@ impl Script {
             child.stdout.take()?.take(ANSWER_BYTES).read_to_end(&mut answer).await.ok()?;
             child.wait().await.ok()?.success().then_some(answer)
         };
-        share(&timeout(LIMIT, run).await.ok()??)
+        parse_share(&timeout(LIMIT, run).await.ok()??)
     }
 }
 
-fn share(answer: &[u8]) -> Option<f64> {
+fn parse_share(answer: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(answer).ok()?;
     let number: f64 = text.lines().next()?.trim().trim_end_matches('%').trim().parse().ok()?;
     (0.0..=100.0).contains(&number).then_some(number / 100.0)
@@ -75,8 +75,8 @@ mod tests {
             ("", None),
             ("much", None),
         ] {
-            assert_eq!(share(answer.as_bytes()), expected, "{answer:?}");
+            assert_eq!(parse_share(answer.as_bytes()), expected, "{answer:?}");
         }
-        assert!("queue=bin".parse::<Script>().is_err());
+        assert!("queue=bin".parse::<LoadScript>().is_err());
     }
 }

@@ -9,10 +9,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::args::Args;
-use super::sample::{Processor, cpu, memory, processor, run_queue};
-use super::table::Table;
-use crate::end::{End, Failure, print_json};
+use super::args::AgentArgs;
+use super::sample::{
+    ProcessorTime, cpu_share, memory_share, parse_processor_time, run_queue_share,
+};
+use super::table::MachineLoad;
+use crate::outcome::{CommandError, CommandOutcome, print_json};
 
 /// Connections at a time to each of the two ports; more wait to be accepted.
 const CONNECTIONS: usize = 64;
@@ -21,63 +23,63 @@ const REQUEST: Duration = Duration::from_secs(2);
 /// Bytes of a request.
 const REQUEST_BYTES: usize = 8 * 1024;
 
-type Shared = Arc<Mutex<Table>>;
+type SharedLoad = Arc<Mutex<MachineLoad>>;
 
 /// What is told at one of the ports.
 #[derive(Clone, Copy)]
-enum Port {
+enum AgentProtocol {
     Line,
     Http,
 }
 
 /// Serves until it is killed, or looks once.
-pub async fn run(args: Args) -> Result<End, Failure> {
-    let table = Shared::default();
+pub async fn run(args: AgentArgs) -> Result<CommandOutcome, CommandError> {
+    let table = SharedLoad::default();
     if args.once {
-        let before = look(&args, &table, Processor::default()).await;
+        let before = sample_load(&args, &table, ProcessorTime::default()).await;
         tokio::time::sleep(args.every).await;
-        look(&args, &table, before).await;
-        print_json(&read(&table))?;
-        return Ok(End::Done);
+        sample_load(&args, &table, before).await;
+        print_json(&current_load(&table))?;
+        return Ok(CommandOutcome::Done);
     }
     let (line, http) = (listen(args.line).await?, listen(args.http).await?);
-    tokio::spawn(accept(line, Port::Line, Arc::clone(&table)));
-    tokio::spawn(accept(http, Port::Http, Arc::clone(&table)));
-    let mut before = Processor::default();
+    tokio::spawn(accept(line, AgentProtocol::Line, Arc::clone(&table)));
+    tokio::spawn(accept(http, AgentProtocol::Http, Arc::clone(&table)));
+    let mut before = ProcessorTime::default();
     loop {
-        before = look(&args, &table, before).await;
+        before = sample_load(&args, &table, before).await;
         tokio::time::sleep(args.every).await;
     }
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    let unusable = |error| Failure::Unusable(format!("cannot listen on {address}: {error}"));
+async fn listen(address: SocketAddr) -> Result<TcpListener, CommandError> {
+    let unusable = |error| CommandError::Unusable(format!("cannot listen on {address}: {error}"));
     TcpListener::bind(address).await.map_err(unusable)
 }
 
 /// Looks at everything once.
-async fn look(args: &Args, table: &Shared, before: Processor) -> Processor {
+async fn sample_load(args: &AgentArgs, table: &SharedLoad, before: ProcessorTime) -> ProcessorTime {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let now = processor(&text("/proc/stat")).unwrap_or(before);
-    let mut new = Table {
-        cpu: if before == Processor::default() { None } else { cpu(before, now) },
-        memory: memory(&text("/proc/meminfo")),
-        run_queue: run_queue(&text("/proc/loadavg"), now.count),
-        ..Table::default()
+    let now = parse_processor_time(&text("/proc/stat")).unwrap_or(before);
+    let mut new = MachineLoad {
+        cpu: if before == ProcessorTime::default() { None } else { cpu_share(before, now) },
+        memory: memory_share(&text("/proc/meminfo")),
+        run_queue: run_queue_share(&text("/proc/loadavg"), now.count),
+        ..MachineLoad::default()
     };
     for script in &args.script {
         new.scripts.insert(script.name.clone(), script.run().await);
     }
-    new.settle(&args.count);
+    new.combine_load(&args.count);
     *table.lock().unwrap_or_else(PoisonError::into_inner) = new;
     now
 }
 
-fn read(table: &Shared) -> Table {
+fn current_load(table: &SharedLoad) -> MachineLoad {
     table.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-async fn accept(listener: TcpListener, port: Port, table: Shared) {
+async fn accept(listener: TcpListener, port: AgentProtocol, table: SharedLoad) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         // The semaphore is never closed.
@@ -87,26 +89,30 @@ async fn accept(listener: TcpListener, port: Port, table: Shared) {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let table = read(&table);
+        let table = current_load(&table);
         tokio::spawn(async move {
-            answer(stream, port, &table).await;
+            serve_connection(stream, port, &table).await;
             drop(permit);
         });
     }
 }
 
-async fn answer(mut stream: TcpStream, port: Port, table: &Table) {
+async fn serve_connection(mut stream: TcpStream, port: AgentProtocol, table: &MachineLoad) {
     match port {
-        Port::Line => tell(&mut stream, table.line().as_bytes()).await,
-        Port::Http => {
-            let Ok(Some(head)) = timeout(REQUEST, head(&mut stream)).await else { return };
-            tell(&mut stream, http(&head, table).as_bytes()).await;
+        AgentProtocol::Line => {
+            write_response(&mut stream, table.agent_check_line().as_bytes()).await
+        }
+        AgentProtocol::Http => {
+            let Ok(Some(head)) = timeout(REQUEST, read_request_head(&mut stream)).await else {
+                return;
+            };
+            write_response(&mut stream, http_response(&head, table).as_bytes()).await;
         }
     }
 }
 
 /// A request's head; `None`: it is too long, or the peer has gone.
-async fn head(stream: &mut TcpStream) -> Option<Vec<u8>> {
+async fn read_request_head(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     while !bytes.windows(4).any(|four| four == b"\r\n\r\n") {
         let mut part = [0; 1024];
@@ -119,7 +125,7 @@ async fn head(stream: &mut TcpStream) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn http(head: &[u8], table: &Table) -> String {
+fn http_response(head: &[u8], table: &MachineLoad) -> String {
     let line = String::from_utf8_lossy(head.split(|b| *b == b'\r').next().unwrap_or_default())
         .into_owned();
     let mut words = line.split(' ');
@@ -129,8 +135,8 @@ fn http(head: &[u8], table: &Table) -> String {
             let json = serde_json::to_string(table).unwrap_or_default();
             ("200 OK", "application/json", format!("{json}\n"))
         }
-        ("GET" | "HEAD", "/orca") => ("200 OK", "application/json", table.orca()),
-        ("GET" | "HEAD", "/line") => ("200 OK", "text/plain", table.line()),
+        ("GET" | "HEAD", "/orca") => ("200 OK", "application/json", table.orca_report()),
+        ("GET" | "HEAD", "/line") => ("200 OK", "text/plain", table.agent_check_line()),
         ("GET" | "HEAD", _) => {
             ("404 Not Found", "text/plain", "there are /, /orca and /line\n".to_owned())
         }
@@ -144,7 +150,7 @@ fn http(head: &[u8], table: &Table) -> String {
 }
 
 /// Writes what fits without waiting long; a peer that does not read is left.
-async fn tell(stream: &mut TcpStream, text: &[u8]) {
+async fn write_response(stream: &mut TcpStream, text: &[u8]) {
     let _ = timeout(REQUEST, async {
         stream.write_all(text).await?;
         stream.shutdown().await

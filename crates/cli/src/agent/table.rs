@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::sample::Metric;
+use super::sample::LoadMetric;
 
 /// What is known of this machine's load, as shares; absent: not known yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Table {
+pub struct MachineLoad {
     /// The one value: the highest of those that count; absent while none is known.
     pub load: Option<f64>,
     /// Processor time in use.
@@ -22,20 +22,20 @@ pub struct Table {
     pub scripts: BTreeMap<String, Option<f64>>,
 }
 
-impl Table {
+impl MachineLoad {
     /// Settles the one value.
-    pub fn settle(&mut self, counted: &[Metric]) {
-        let of = |metric: &Metric| match metric {
-            Metric::Cpu => self.cpu,
-            Metric::Memory => self.memory,
-            Metric::RunQueue => self.run_queue,
+    pub fn combine_load(&mut self, counted: &[LoadMetric]) {
+        let of = |metric: &LoadMetric| match metric {
+            LoadMetric::Cpu => self.cpu,
+            LoadMetric::Memory => self.memory,
+            LoadMetric::RunQueue => self.run_queue,
         };
         let all = counted.iter().map(of).chain(self.scripts.values().copied());
         self.load = all.flatten().reduce(f64::max);
     }
 
     /// The line of HAProxy's agent-check protocol: what can still be taken; `up` alone while nothing is known.
-    pub fn line(&self) -> String {
+    pub fn agent_check_line(&self) -> String {
         match self.load {
             // At least 1 %: 0 % would take the last server out.
             Some(load) => format!("{:.0}% up\n", ((1.0 - load) * 100.0).max(1.0)),
@@ -44,7 +44,7 @@ impl Table {
     }
 
     /// An ORCA report as JSON.
-    pub fn orca(&self) -> String {
+    pub fn orca_report(&self) -> String {
         let fields = [
             ("cpu_utilization", self.cpu),
             ("mem_utilization", self.memory),
@@ -64,16 +64,16 @@ mod tests {
 
     #[test]
     fn the_highest_that_counts_is_told_and_understood_again() {
-        let mut table = Table { cpu: Some(0.3), memory: Some(0.9), ..Table::default() };
-        table.settle(&[]);
-        assert_eq!((table.load, table.line().as_str()), (None, "up\n"));
-        table.settle(&[Metric::Cpu, Metric::RunQueue]);
-        assert_eq!((table.load, table.line().as_str()), (Some(0.3), "70% up\n"));
+        let mut table = MachineLoad { cpu: Some(0.3), memory: Some(0.9), ..MachineLoad::default() };
+        table.combine_load(&[]);
+        assert_eq!((table.load, table.agent_check_line().as_str()), (None, "up\n"));
+        table.combine_load(&[LoadMetric::Cpu, LoadMetric::RunQueue]);
+        assert_eq!((table.load, table.agent_check_line().as_str()), (Some(0.3), "70% up\n"));
         table.scripts.insert("queue".into(), Some(1.0));
         table.scripts.insert("broken".into(), None);
-        table.settle(&[Metric::Cpu]);
-        assert_eq!((table.load, table.line().as_str()), (Some(1.0), "1% up\n"));
-        let orca = model::load::orca::parse(table.orca().as_bytes()).unwrap();
+        table.combine_load(&[LoadMetric::Cpu]);
+        assert_eq!((table.load, table.agent_check_line().as_str()), (Some(1.0), "1% up\n"));
+        let orca = model::load_report::orca::parse(table.orca_report().as_bytes()).unwrap();
         assert_eq!(orca.utilization(), Some(1.0));
     }
 }

@@ -4,15 +4,15 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use files::secret::{Kept, read_text};
-use lab::fleet::agent::serve;
-use lab::fleet::channel::Token;
-use lab::fleet::lead::Fleet;
-use lab::machine::read::{facts, raise_descriptors};
+use files::secret::{SecretProtection, read_text};
+use lab::fleet::agent::serve_leaders;
+use lab::fleet::channel::FleetToken;
+use lab::fleet::leader::Fleet;
+use lab::machine::procfs::{machine_facts, raise_descriptor_limit};
 
 use super::common::{end, resolve};
-use super::progress::{say_line, stop_on_interrupt};
-use crate::end::{End, Failure, finish, sentence};
+use super::progress::{print_progress, stop_on_interrupt};
+use crate::outcome::{CommandError, CommandOutcome, finish, sentence};
 use crate::show::screen;
 
 /// Make load for a benchmark that another machine leads with --agents, until Ctrl-C.
@@ -26,7 +26,7 @@ Examples:
   steelyard bench agent 192.0.2.7:7009 --token-file token
 
 Exit codes: 0 stopped, 2 the address cannot be listened on or the token cannot be used.")]
-pub struct Args {
+pub struct BenchAgentArgs {
     /// Where to listen; port 0 lets the kernel choose.
     #[arg(value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
@@ -37,7 +37,7 @@ pub struct Args {
 
 /// Other machines that make the load.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Agents {
+pub struct LoadAgentsArgs {
     /// Machines that make the load in equal parts instead of this one: where `steelyard bench agent` listens.
     #[arg(long, value_name = "HOST:PORT,…", value_delimiter = ',', value_parser = end, requires = "token_file")]
     agents: Vec<(String, u16)>,
@@ -46,16 +46,16 @@ pub struct Agents {
     token_file: Option<PathBuf>,
 }
 
-impl Agents {
+impl LoadAgentsArgs {
     /// Who they are; `None`: this machine makes the load.
-    pub fn fleet(&self) -> Result<Option<Fleet>, Failure> {
+    pub fn resolve_fleet(&self) -> Result<Option<Fleet>, CommandError> {
         let Some(file) = &self.token_file else { return Ok(None) };
         let agents = self.agents.iter().map(|(host, port)| resolve(host, *port, &[]));
-        Ok(Some(Fleet { agents: agents.collect::<Result<_, _>>()?, token: token(file)? }))
+        Ok(Some(Fleet { agents: agents.collect::<Result<_, _>>()?, token: read_token(file)? }))
     }
 
     /// As settings say it.
-    pub fn tell(&self, set: &mut impl FnMut(&str, String)) {
+    pub fn record_settings(&self, set: &mut impl FnMut(&str, String)) {
         if !self.agents.is_empty() {
             let all = self.agents.iter().map(|(host, port)| format!("{host}:{port}"));
             set("agents", all.collect::<Vec<_>>().join(", "));
@@ -64,29 +64,30 @@ impl Agents {
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &BenchAgentArgs) -> ExitCode {
     finish(false, carry_out(args))
 }
 
-fn carry_out(args: &Args) -> Result<End, Failure> {
-    let token = token(&args.token_file)?;
-    raise_descriptors();
+fn carry_out(args: &BenchAgentArgs) -> Result<CommandOutcome, CommandError> {
+    let token = read_token(&args.token_file)?;
+    raise_descriptor_limit();
     let stop = stop_on_interrupt()?;
     let unusable = |error: std::io::Error| {
-        Failure::Unusable(format!("cannot listen on {}: {error}", args.listen))
+        CommandError::Unusable(format!("cannot listen on {}: {error}", args.listen))
     };
     let listener = TcpListener::bind(args.listen).map_err(unusable)?;
     screen::print(&format!("agent on {}\n", listener.local_addr().map_err(unusable)?))?;
-    let told = |from: SocketAddr, what: &str| say_line(&format!("{from}: {what}\n"));
-    serve(&listener, &token, &facts(), &stop, &told)
-        .map_err(|error| Failure::Unusable(sentence(&error)))?;
-    Ok(End::Done)
+    let told = |from: SocketAddr, what: &str| print_progress(&format!("{from}: {what}\n"));
+    serve_leaders(&listener, &token, &machine_facts(), &stop, &told)
+        .map_err(|error| CommandError::Unusable(sentence(&error)))?;
+    Ok(CommandOutcome::Done)
 }
 
-fn token(file: &Path) -> Result<Token, Failure> {
-    let unusable = |why: String| Failure::Unusable(format!("the token: {why}"));
-    let text = read_text(file, LONGEST, Kept::Unread).map_err(|why| unusable(why.to_string()))?;
-    Token::new(&text).map_err(|error| unusable(format!("{}: {error}", file.display())))
+fn read_token(file: &Path) -> Result<FleetToken, CommandError> {
+    let unusable = |why: String| CommandError::Unusable(format!("the token: {why}"));
+    let text = read_text(file, LONGEST, SecretProtection::NotReadable)
+        .map_err(|why| unusable(why.to_string()))?;
+    FleetToken::new(&text).map_err(|error| unusable(format!("{}: {error}", file.display())))
 }
 
 /// Bytes of a token's file.

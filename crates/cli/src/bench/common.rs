@@ -2,14 +2,14 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-use lab::load::{Closer, Persist};
+use lab::load::{ClosingSide, ConnectionReuse};
 use lab::result::BenchResult;
 
-use crate::end::{Failure, sentence};
+use crate::outcome::{CommandError, sentence};
 
 /// Who ends a connection after its one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Close {
+pub enum ConnectionCloser {
     /// The client; it keeps the port in TIME_WAIT for 60 s.
     Client,
     /// The server: it is asked to with `Connection: close`.
@@ -18,19 +18,19 @@ pub enum Close {
     Reset,
 }
 
-impl Close {
+impl ConnectionCloser {
     /// As plans say it.
-    pub fn persist(close: Option<Close>) -> Persist {
+    pub fn to_persist(close: Option<ConnectionCloser>) -> ConnectionReuse {
         match close {
-            None => Persist::KeepAlive,
-            Some(Close::Client) => Persist::ClosedBy(Closer::Client),
-            Some(Close::Server) => Persist::ClosedBy(Closer::Server),
-            Some(Close::Reset) => Persist::ClosedBy(Closer::Reset),
+            None => ConnectionReuse::KeepAlive,
+            Some(ConnectionCloser::Client) => ConnectionReuse::ClosedBy(ClosingSide::Client),
+            Some(ConnectionCloser::Server) => ConnectionReuse::ClosedBy(ClosingSide::Server),
+            Some(ConnectionCloser::Reset) => ConnectionReuse::ClosedBy(ClosingSide::Reset),
         }
     }
 
     /// As settings say it.
-    pub fn word(close: Option<Close>) -> String {
+    pub fn label(close: Option<ConnectionCloser>) -> String {
         close.map_or("keep-alive".to_owned(), |close| format!("{close:?}").to_lowercase())
     }
 }
@@ -45,21 +45,21 @@ pub fn end(text: &str) -> Result<(String, u16), String> {
 }
 
 /// The first address of a name that `from` can reach.
-pub fn resolve(host: &str, port: u16, from: &[IpAddr]) -> Result<SocketAddr, Failure> {
+pub fn resolve(host: &str, port: u16, from: &[IpAddr]) -> Result<SocketAddr, CommandError> {
     let found = (host, port).to_socket_addrs().map_err(|error| {
-        Failure::Unusable(format!("the name {host} cannot be resolved: {error}"))
+        CommandError::Unusable(format!("the name {host} cannot be resolved: {error}"))
     })?;
     let family = from.first().map(IpAddr::is_ipv4);
     let mut fitting = found.filter(|address| family.is_none_or(|v4| v4 == address.is_ipv4()));
-    fitting
-        .next()
-        .ok_or_else(|| Failure::Unusable(format!("{host} has no address of the family of --from")))
+    fitting.next().ok_or_else(|| {
+        CommandError::Unusable(format!("{host} has no address of the family of --from"))
+    })
 }
 
 /// What had been measured when a later run could not start would be lost with it: it is told.
-pub fn unstartable(error: &lab::bench::drive::DriveError, result: &BenchResult) -> Failure {
+pub fn start_failure(error: &lab::bench::drive::DriveError, result: &BenchResult) -> CommandError {
     let measured = result.runs.len();
     let more =
         if measured > 0 { format!("; {measured} runs had been measured") } else { String::new() };
-    Failure::Unusable(format!("{}{more}", sentence(error)))
+    CommandError::Unusable(format!("{}{more}", sentence(error)))
 }

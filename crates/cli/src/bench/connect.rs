@@ -6,19 +6,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::bench::http::{Order, Told, run as carry_out_order};
-use lab::bench::pace::Rates;
-use lab::load::{Pace, Plan, Protocol};
-use lab::machine::read::facts;
+use lab::bench::http::{BenchEvent, HttpBenchmark, run_benchmark as carry_out_order};
+use lab::bench::rate_steps::RateSteps;
+use lab::load::{LoadModel, LoadPlan, LoadProtocol};
+use lab::machine::procfs::machine_facts;
 use lab::result::BenchResult;
 
-use super::agent::Agents;
-use super::common::{Close, end, resolve, unstartable};
-use super::keep::{Keep, provenance};
-use super::progress::{Line, stop_on_interrupt};
+use super::agent::LoadAgentsArgs;
+use super::common::{ConnectionCloser, end, resolve, start_failure};
+use super::output_files::{OutputFiles, provenance};
+use super::progress::{ProgressLine, stop_on_interrupt};
 use super::render;
-use crate::ask::span;
-use crate::end::{End, Failure, finish};
+use crate::common_args::span;
+use crate::outcome::{CommandError, CommandOutcome, finish};
 
 /// Measure messages over TCP or UDP against an end that echoes: `steelyard bench serve`, or a service in front of one.
 ///
@@ -35,7 +35,7 @@ Examples:
   steelyard bench connect 192.0.2.7:7007 --repeat 10 -o base.json
 
 Exit codes: 0 measured, 2 nothing could be measured, 3 a partial result.")]
-pub struct Args {
+pub struct BenchConnectArgs {
     /// Where to.
     #[arg(value_name = "HOST:PORT", value_parser = end)]
     target: (String, u16),
@@ -50,7 +50,7 @@ pub struct Args {
     duration: Option<Duration>,
     /// Open loop: transactions a second, or steps such as 1000..10000/1000, a run each.
     #[arg(long, value_name = "RATE")]
-    rate: Option<Rates>,
+    rate: Option<RateSteps>,
     /// Bytes of each message, from 8 on.
     #[arg(long, value_name = "N", default_value_t = 8)]
     bytes: usize,
@@ -59,7 +59,7 @@ pub struct Args {
     udp: bool,
     /// A connection for each message, and who ends it; an echoing end never does by itself.
     #[arg(long, value_enum, value_name = "WHO")]
-    close: Option<Close>,
+    close: Option<ConnectionCloser>,
     /// Threads that make the load.
     #[arg(short = 't', long, value_name = "N", default_value_t = 1)]
     threads: usize,
@@ -76,7 +76,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
     #[command(flatten)]
-    agents: Agents,
+    agents: LoadAgentsArgs,
     /// Keep the result in this file, for `steelyard compare`.
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -89,41 +89,41 @@ pub struct Args {
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &BenchConnectArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
 
-fn carry_out(args: &Args) -> Result<End, Failure> {
-    let keep = Keep::prepare(args.output.as_deref(), args.html.as_deref())?;
-    let order = order(args)?;
-    let facts = facts();
+fn carry_out(args: &BenchConnectArgs) -> Result<CommandOutcome, CommandError> {
+    let keep = OutputFiles::prepare(args.output.as_deref(), args.html.as_deref())?;
+    let order = bench_order(args)?;
+    let facts = machine_facts();
     let mut result = BenchResult::new("connect", provenance(&facts));
-    settings(args, &order, &mut result);
+    record_settings(args, &order, &mut result);
     let stop = stop_on_interrupt()?;
-    let mut line = Line::new(args.json);
-    let mut told = |what: Told<'_>| line.told(&what);
+    let mut line = ProgressLine::new(args.json);
+    let mut told = |what: BenchEvent<'_>| line.report_event(&what);
     carry_out_order(&order, &facts, &mut result, &stop, &mut told)
-        .map_err(|error| unstartable(&error, &result))?;
+        .map_err(|error| start_failure(&error, &result))?;
     line.clear();
     let kept = keep.write(&mut result);
     render::print(&result, None, args.json || !kept)?;
-    Ok(if result.complete { End::Done } else { End::Partial })
+    Ok(if result.complete { CommandOutcome::Done } else { CommandOutcome::Partial })
 }
 
-fn order(args: &Args) -> Result<Order, Failure> {
-    if args.close == Some(Close::Server) {
+fn bench_order(args: &BenchConnectArgs) -> Result<HttpBenchmark, CommandError> {
+    if args.close == Some(ConnectionCloser::Server) {
         let text = "an echoing end does not close connections by itself: use --close client or --close reset";
-        return Err(Failure::Unusable(text.to_owned()));
+        return Err(CommandError::Unusable(text.to_owned()));
     }
     let address = resolve(&args.target.0, args.target.1, &args.from)?;
     let usual = if args.rate.is_some() { 100 } else { 10 };
     let connections = args.connections.unwrap_or(usual.max(args.threads));
-    let mut plan = Plan::new(address, Protocol::Echo { bytes: args.bytes }, connections);
+    let mut plan = LoadPlan::new(address, LoadProtocol::Echo { bytes: args.bytes }, connections);
     if let Some(rates) = &args.rate {
         let per_second = rates.0.first().copied().unwrap_or(1.0);
-        plan.pace = Pace::Open { per_second, connections };
+        plan.pace = LoadModel::Open { per_second, connections };
     }
-    plan.persist = Close::persist(args.close);
+    plan.persist = ConnectionCloser::to_persist(args.close);
     plan.threads = args.threads;
     plan.requests = args.requests;
     plan.time = args.duration.or(args.requests.is_none().then_some(DURATION));
@@ -131,13 +131,13 @@ fn order(args: &Args) -> Result<Order, Failure> {
     let timeout = args.timeout.unwrap_or(if args.udp { TIMEOUT_UDP } else { TIMEOUT });
     (plan.timeout, plan.grace) = (timeout, timeout);
     plan.sources.clone_from(&args.from);
-    plan.check().map_err(|error| Failure::Unusable(error.to_string()))?;
+    plan.check().map_err(|error| CommandError::Unusable(error.to_string()))?;
     let rates = args.rate.clone().map_or_else(Vec::new, |rates| rates.0);
-    let (repeats, warm_up, fleet) = (args.repeat, args.warm_up, args.agents.fleet()?);
-    Ok(Order { plan, rates, repeats, warm_up, fleet })
+    let (repeats, warm_up, fleet) = (args.repeat, args.warm_up, args.agents.resolve_fleet()?);
+    Ok(HttpBenchmark { plan, rates, repeats, warm_up, fleet })
 }
 
-fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
+fn record_settings(args: &BenchConnectArgs, order: &HttpBenchmark, result: &mut BenchResult) {
     let mut set = |name: &str, value: String| {
         result.provenance.settings.insert(name.to_owned(), value);
     };
@@ -147,8 +147,8 @@ fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
     set("loop", if args.rate.is_some() { "open" } else { "closed" }.to_owned());
     set("connections", order.plan.connections().to_string());
     set("threads", order.plan.threads.to_string());
-    set("close", Close::word(args.close));
-    args.agents.tell(&mut set);
+    set("close", ConnectionCloser::label(args.close));
+    args.agents.record_settings(&mut set);
     set("timeout", format!("{:?}", order.plan.timeout));
 }
 

@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::bench::http::{Order, run as carry_out_order, seek};
-use lab::bench::pace::Rates;
+use lab::bench::http::{HttpBenchmark, run_benchmark as carry_out_order, search_rate};
+use lab::bench::rate_steps::RateSteps;
 use lab::bench::scenario;
-use lab::bench::url::Target;
-use lab::load::{Mix, Pace, Plan, Protocol, Secure, Shot};
-use lab::machine::read::facts;
-use lab::result::{BenchResult, Better, Metric, Run};
-use lab::seek::{Found, Objective, SeekEnd, Terms};
+use lab::bench::url::TargetUrl;
+use lab::load::{LoadModel, LoadPlan, LoadProtocol, RequestMix, RequestTemplate, TargetTls};
+use lab::machine::procfs::machine_facts;
+use lab::rate_search::{LatencyObjective, SearchEnd, SearchLimits, SearchResult};
+use lab::result::{BenchMetric, BenchResult, BenchRun, MetricDirection};
 
-use super::agent::Agents;
-use super::common::{Close, resolve, unstartable};
-use super::keep::{Keep, digest, provenance};
-use super::progress::{Line, stop_on_interrupt};
+use super::agent::LoadAgentsArgs;
+use super::common::{ConnectionCloser, resolve, start_failure};
+use super::output_files::{OutputFiles, fnv_digest, provenance};
+use super::progress::{ProgressLine, stop_on_interrupt};
 use super::render;
-use crate::ask::{file_name, read_config, span};
-use crate::end::{End, Failure, finish, sentence};
+use crate::common_args::{file_name, read_config, span};
+use crate::outcome::{CommandError, CommandOutcome, finish, sentence};
 
 /// Ask a web server or balancer, closed loop or open loop, and report rate, latency and what failed.
 ///
@@ -28,10 +28,10 @@ use crate::end::{End, Failure, finish, sentence};
 /// by the clock, and their latency counts from the intended start, so that a stall of the target is seen whole.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct BenchHttpArgs {
     /// Where to: `http://HOST[:PORT][/PATH]` or `https://…`; certificates are not verified.
     #[arg(value_name = "URL")]
-    target: Target,
+    target: TargetUrl,
     /// Connections at a time; with --rate the most that are opened. Default 10, with --rate 100.
     #[arg(short = 'c', long, value_name = "N")]
     connections: Option<usize>,
@@ -43,13 +43,13 @@ pub struct Args {
     duration: Option<Duration>,
     /// Open loop: requests a second, or steps such as 1000..10000/1000, a run each.
     #[arg(long, value_name = "RATE")]
-    rate: Option<Rates>,
+    rate: Option<RateSteps>,
     /// Threads that make the load.
     #[arg(short = 't', long, value_name = "N", default_value_t = 1)]
     threads: usize,
     /// A connection for each request, and who ends it.
     #[arg(long, value_enum, value_name = "WHO")]
-    close: Option<Close>,
+    close: Option<ConnectionCloser>,
     /// Addresses that connections come from, in turn.
     #[arg(long, value_name = "ADDRESS,…", value_delimiter = ',')]
     from: Vec<IpAddr>,
@@ -85,7 +85,7 @@ pub struct Args {
     find_capacity: bool,
     /// What must hold, such as 'p99 < 20ms'; failed requests count as slow.
     #[arg(long, value_name = "OBJECTIVE", requires = "find_capacity")]
-    objective: Option<Objective>,
+    objective: Option<LatencyObjective>,
     /// The first rate of a search.
     #[arg(long, value_name = "RATE", default_value_t = 100.0, requires = "find_capacity")]
     search_from: f64,
@@ -93,7 +93,7 @@ pub struct Args {
     #[arg(long, value_name = "RATE", default_value_t = 1e6, requires = "find_capacity")]
     search_to: f64,
     #[command(flatten)]
-    agents: Agents,
+    agents: LoadAgentsArgs,
     /// Keep the result in this file, for `steelyard compare`.
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -120,60 +120,66 @@ Exit codes: 0 measured, 1 the search found no rate that holds, 2 nothing could b
 something failed, was not reached, or the run was stopped.";
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &BenchHttpArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
 
-fn carry_out(args: &Args) -> Result<End, Failure> {
-    let keep = Keep::prepare(args.output.as_deref(), args.html.as_deref())?;
-    let (order, digest) = order(args)?;
-    let facts = facts();
+fn carry_out(args: &BenchHttpArgs) -> Result<CommandOutcome, CommandError> {
+    let keep = OutputFiles::prepare(args.output.as_deref(), args.html.as_deref())?;
+    let (order, digest) = bench_order(args)?;
+    let facts = machine_facts();
     let mut result = BenchResult::new("http", provenance(&facts));
     result.provenance.digest = digest;
-    settings(args, &order, &mut result);
+    record_settings(args, &order, &mut result);
     let stop = stop_on_interrupt()?;
-    let mut line = Line::new(args.json);
-    let mut told = |what: lab::bench::http::Told<'_>| line.told(&what);
+    let mut line = ProgressLine::new(args.json);
+    let mut told = |what: lab::bench::http::BenchEvent<'_>| line.report_event(&what);
     let found = match (args.find_capacity, args.objective) {
         (true, Some(objective)) => {
-            let trial = trial(&order, args, objective)?;
-            let found =
-                seek(&trial, (objective, terms(args)?), &facts, &mut result, &stop, &mut told);
-            found.map_err(|error| unstartable(&error, &result))?
+            let trial = search_trial(&order, args, objective)?;
+            let found = search_rate(
+                &trial,
+                (objective, search_terms(args)?),
+                &facts,
+                &mut result,
+                &stop,
+                &mut told,
+            );
+            found.map_err(|error| start_failure(&error, &result))?
         }
         _ => {
             let ran = carry_out_order(&order, &facts, &mut result, &stop, &mut told);
-            ran.map_err(|error| unstartable(&error, &result))?;
+            ran.map_err(|error| start_failure(&error, &result))?;
             None
         }
     };
     line.clear();
     if let Some(found) = &found {
-        add_found(found, &mut result);
+        record_found_rate(found, &mut result);
     }
     let kept = keep.write(&mut result);
     render::print(&result, found.as_ref(), args.json || !kept)?;
     Ok(match &found {
-        _ if !result.complete => End::Partial,
-        Some(found) if found.held.is_none() => End::No,
-        Some(found) if found.end == SeekEnd::ClientLimit => End::Partial,
-        _ => End::Done,
+        _ if !result.complete => CommandOutcome::Partial,
+        Some(found) if found.held.is_none() => CommandOutcome::Negative,
+        Some(found) if found.end == SearchEnd::ClientLimit => CommandOutcome::Partial,
+        _ => CommandOutcome::Done,
     })
 }
 
-fn order(args: &Args) -> Result<(Order, Option<String>), Failure> {
+fn bench_order(args: &BenchHttpArgs) -> Result<(HttpBenchmark, Option<String>), CommandError> {
     let address = resolve(&args.target.host, args.target.port, &args.from)?;
-    let (mix, digest) = mix(args)?;
+    let (mix, digest) = request_mix(args)?;
     let open = args.rate.is_some() || args.find_capacity;
     let connections = args.connections.unwrap_or(if open { 100 } else { 10 }.max(args.threads));
-    let mut plan = Plan::new(address, Protocol::Mix(mix), connections);
+    let mut plan = LoadPlan::new(address, LoadProtocol::Mix(mix), connections);
     plan.pace = match &args.rate {
         Some(rates) => {
-            Pace::Open { per_second: rates.0.first().copied().unwrap_or(1.0), connections }
+            LoadModel::Open { per_second: rates.0.first().copied().unwrap_or(1.0), connections }
         }
-        None => Pace::Closed { connections, think: Duration::ZERO },
+        None => LoadModel::Closed { connections, think: Duration::ZERO },
     };
-    plan.persist = Close::persist(args.close);
+    plan.persist = ConnectionCloser::to_persist(args.close);
     (plan.http2, plan.streams) = (args.http2, args.streams);
     plan.threads = args.threads;
     plan.requests = args.requests;
@@ -182,43 +188,47 @@ fn order(args: &Args) -> Result<(Order, Option<String>), Failure> {
     plan.sources.clone_from(&args.from);
     if args.target.secure {
         let offered: &[u8] = if args.http2 { b"h2" } else { b"http/1.1" };
-        let secure = Secure::unverified(&args.target.host, &[offered]);
-        let secure = secure.map_err(|error| Failure::Unusable(sentence(&error)))?;
-        plan.secure = Some(if args.no_resumption { secure.whole_handshakes() } else { secure });
+        let secure = TargetTls::unverified(&args.target.host, &[offered]);
+        let secure = secure.map_err(|error| CommandError::Unusable(sentence(&error)))?;
+        plan.secure = Some(if args.no_resumption { secure.without_resumption() } else { secure });
     }
-    plan.check().map_err(|error| Failure::Unusable(error.to_string()))?;
+    plan.check().map_err(|error| CommandError::Unusable(error.to_string()))?;
     let rates = args.rate.clone().map_or_else(Vec::new, |rates| rates.0);
-    let (repeats, warm_up, fleet) = (args.repeat, args.warm_up, args.agents.fleet()?);
-    Ok((Order { plan, rates, repeats, warm_up, fleet }, digest))
+    let (repeats, warm_up, fleet) = (args.repeat, args.warm_up, args.agents.resolve_fleet()?);
+    Ok((HttpBenchmark { plan, rates, repeats, warm_up, fleet }, digest))
 }
 
 /// What is asked, and the digest of the file it came from.
-fn mix(args: &Args) -> Result<(Mix, Option<String>), Failure> {
+fn request_mix(args: &BenchHttpArgs) -> Result<(RequestMix, Option<String>), CommandError> {
     let authority = &args.target.authority;
     if let Some(file) = &args.scenario {
         let text = read_config(file)?;
-        let mix = scenario::read(&text, authority)
-            .map_err(|error| Failure::Unusable(format!("{}: {error}", file_name(file))))?;
-        return Ok((mix, Some(digest(&text))));
+        let mix = scenario::parse_scenario(&text, authority)
+            .map_err(|error| CommandError::Unusable(format!("{}: {error}", file_name(file))))?;
+        return Ok((mix, Some(fnv_digest(&text))));
     }
-    let mut shot = Shot::get(authority, &args.target.path);
+    let mut shot = RequestTemplate::get(authority, &args.target.path);
     shot.method.clone_from(&args.method);
     for field in &args.header {
         let (name, value) = field.split_once(':').ok_or_else(|| {
-            Failure::Unusable(format!("`{field}` is no field; expected 'Name: value'"))
+            CommandError::Unusable(format!("`{field}` is no field; expected 'Name: value'"))
         })?;
         shot.fields.push((name.trim().to_owned(), value.trim().to_owned()));
     }
-    Ok((Mix { shots: vec![shot] }, None))
+    Ok((RequestMix { shots: vec![shot] }, None))
 }
 
 /// Trials must be long enough that the objective can be proven at the first rate.
-fn trial(order: &Order, args: &Args, objective: Objective) -> Result<Order, Failure> {
+fn search_trial(
+    order: &HttpBenchmark,
+    args: &BenchHttpArgs,
+    objective: LatencyObjective,
+) -> Result<HttpBenchmark, CommandError> {
     let time = order.plan.time.unwrap_or(DURATION);
     let due = args.search_from * time.as_secs_f64();
-    let fewest = objective.fewest();
+    let fewest = objective.min_requests();
     if due < fewest as f64 {
-        return Err(Failure::Unusable(format!(
+        return Err(CommandError::Unusable(format!(
             "a trial of {due:.0} requests proves nothing about {} %; it takes {fewest}: raise -d or --search-from",
             objective.share * 100.0
         )));
@@ -226,16 +236,16 @@ fn trial(order: &Order, args: &Args, objective: Objective) -> Result<Order, Fail
     Ok(order.clone())
 }
 
-fn terms(args: &Args) -> Result<Terms, Failure> {
+fn search_terms(args: &BenchHttpArgs) -> Result<SearchLimits, CommandError> {
     let (from, most) = (args.search_from, args.search_to);
     if !(from > 0.0 && from <= most && most <= 1e7) {
         let text = "--search-from must be above 0 and at most --search-to, which may be 10,000,000";
-        return Err(Failure::Unusable(text.to_owned()));
+        return Err(CommandError::Unusable(text.to_owned()));
     }
-    Ok(Terms { from, most, precision: 0.05, confirmations: 3 })
+    Ok(SearchLimits { from, most, precision: 0.05, confirmations: 3 })
 }
 
-fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
+fn record_settings(args: &BenchHttpArgs, order: &HttpBenchmark, result: &mut BenchResult) {
     let mut set = |name: &str, value: String| {
         result.provenance.settings.insert(name.to_owned(), value);
     };
@@ -254,8 +264,8 @@ fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
         set("streams", plan.streams.to_string());
     }
     set("threads", plan.threads.to_string());
-    set("close", Close::word(args.close));
-    args.agents.tell(&mut set);
+    set("close", ConnectionCloser::label(args.close));
+    args.agents.record_settings(&mut set);
     set("timeout", format!("{:?}", plan.timeout));
     if let Some(time) = plan.time {
         set("duration", format!("{time:?}"));
@@ -266,12 +276,18 @@ fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
 }
 
 /// The found rate as a test of its own, so that searches can be compared.
-fn add_found(found: &Found, result: &mut BenchResult) {
+fn record_found_rate(found: &SearchResult, result: &mut BenchResult) {
     let Some(held) = found.held else { return };
-    let metric = Metric::new("capacity", "requests/s", Better::More, held);
+    let metric = BenchMetric::new("capacity", "requests/s", MetricDirection::More, held);
     let test = "capacity".to_owned();
-    let complete = matches!(found.end, SeekEnd::Confirmed | SeekEnd::AtMost);
-    result.runs.push(Run { test, repeat: 1, complete, metrics: vec![metric], ..Run::default() });
+    let complete = matches!(found.end, SearchEnd::Confirmed | SearchEnd::AtMost);
+    result.runs.push(BenchRun {
+        test,
+        repeat: 1,
+        complete,
+        metrics: vec![metric],
+        ..BenchRun::default()
+    });
 }
 
 const DURATION: Duration = Duration::from_secs(10);

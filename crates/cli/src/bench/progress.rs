@@ -4,42 +4,42 @@ use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lab::bench::http::Told;
+use lab::bench::http::BenchEvent;
 use lab::machine::facts::SATURATED;
-use lab::result::Weight;
+use lab::result::NoteSeverity;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::end::Failure;
+use crate::outcome::CommandError;
 use crate::show::unit::{micros, rate};
 
 /// A line that is drawn over on terminals, and a line a test elsewhere.
-pub struct Line {
+pub struct ProgressLine {
     quiet: bool,
     terminal: bool,
     test: String,
 }
 
-impl Line {
+impl ProgressLine {
     /// `quiet`: JSON is wanted, and nothing else, unless somebody looks.
-    pub fn new(quiet: bool) -> Line {
+    pub fn new(quiet: bool) -> ProgressLine {
         let terminal = std::io::stderr().is_terminal();
-        Line { quiet: quiet && !terminal, terminal, test: String::new() }
+        ProgressLine { quiet: quiet && !terminal, terminal, test: String::new() }
     }
 
     /// Something happened.
-    pub fn told(&mut self, what: &Told<'_>) {
+    pub fn report_event(&mut self, what: &BenchEvent<'_>) {
         if self.quiet {
             return;
         }
         match what {
-            Told::Begins { test, repeat: (at, of) } => {
+            BenchEvent::TestStarted { test, repeat: (at, of) } => {
                 self.test =
                     if *of > 1 { format!("{test}, {at} of {of}") } else { (*test).to_owned() };
                 if !self.terminal {
-                    self.say(&format!("{} …\n", self.test));
+                    self.print_line(&format!("{} …\n", self.test));
                 }
             }
-            Told::Second(second) if self.terminal => self.say(&format!(
+            BenchEvent::SecondElapsed(second) if self.terminal => self.print_line(&format!(
                 "\r\x1b[K{}: {:.0} s, {}/s, p99 {}, {}/s failed{}",
                 self.test,
                 second.at,
@@ -52,10 +52,11 @@ impl Line {
                     ""
                 }
             )),
-            Told::Second(_) => {}
-            Told::Foretold(note) => {
-                let word = if note.weight == Weight::ClientLimit { "client limit" } else { "note" };
-                self.say(&format!("{word}: {}\n", note.text));
+            BenchEvent::SecondElapsed(_) => {}
+            BenchEvent::LimitForecast(note) => {
+                let word =
+                    if note.weight == NoteSeverity::ClientLimit { "client limit" } else { "note" };
+                self.print_line(&format!("{word}: {}\n", note.text));
             }
         }
     }
@@ -63,11 +64,11 @@ impl Line {
     /// The line makes room for the result.
     pub fn clear(&self) {
         if self.terminal && !self.quiet {
-            self.say("\r\x1b[K");
+            self.print_line("\r\x1b[K");
         }
     }
 
-    fn say(&self, text: &str) {
+    fn print_line(&self, text: &str) {
         let mut err = std::io::stderr().lock();
         // Progress that nobody can read is no reason to stop measuring.
         let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
@@ -75,17 +76,17 @@ impl Line {
 }
 
 /// A line of progress.
-pub fn say_line(text: &str) {
+pub fn print_progress(text: &str) {
     // Progress that nobody can read is no reason to stop measuring.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// A flag that Ctrl-C and SIGTERM set, so that what was measured is not lost.
-pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, Failure> {
+pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
     let unusable =
-        |error: std::io::Error| Failure::Unusable(format!("cannot wait for signals: {error}"));
+        |error: std::io::Error| CommandError::Unusable(format!("cannot wait for signals: {error}"));
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unusable)?;
     let entered = runtime.enter();

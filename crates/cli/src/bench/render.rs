@@ -1,24 +1,33 @@
 //! Results as text: what ab prints and more, or JSON. It calculates nothing that the result does not say.
 
-use lab::machine::beside::Beside;
-use lab::result::{BenchResult, Run, Weight};
-use lab::seek::{Found, SeekEnd};
+use lab::machine::activity::MachineActivity;
+use lab::rate_search::{SearchEnd, SearchResult};
+use lab::result::{BenchResult, BenchRun, NoteSeverity};
 
-use crate::end::{Failure, print_json};
+use crate::outcome::{CommandError, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, Cell, Table, wrap};
+use crate::show::table::{Align, TextCell, TextTable, wrap};
 use crate::show::unit::{count, rate};
 
 /// Prints a result; `json`: all of it.
-pub fn print(result: &BenchResult, found: Option<&Found>, json: bool) -> Result<(), Failure> {
+pub fn print(
+    result: &BenchResult,
+    found: Option<&SearchResult>,
+    json: bool,
+) -> Result<(), CommandError> {
     if json {
         return print_json(result);
     }
-    Ok(screen::print(&text(result, found, screen::width(), Paint::for_stdout()))?)
+    Ok(screen::print(&render_result(result, found, screen::width(), Paint::for_stdout()))?)
 }
 
-fn text(result: &BenchResult, found: Option<&Found>, width: usize, paint: Paint) -> String {
+fn render_result(
+    result: &BenchResult,
+    found: Option<&SearchResult>,
+    width: usize,
+    paint: Paint,
+) -> String {
     let mut out = String::new();
     let setting = |name: &str| result.provenance.settings.get(name).map_or("", String::as_str);
     out.push_str(&format!(
@@ -31,25 +40,25 @@ fn text(result: &BenchResult, found: Option<&Found>, width: usize, paint: Paint)
         setting("close"),
     ));
     match (found, result.runs.as_slice()) {
-        (None, [run]) => one(&mut out, run, setting("connections"), paint),
-        _ => many(&mut out, &result.runs, width, paint),
+        (None, [run]) => render_run(&mut out, run, setting("connections"), paint),
+        _ => render_runs(&mut out, &result.runs, width, paint),
     }
     if let Some(found) = found {
-        out.push_str(&format!("\n{}\n", verdict(found)));
+        out.push_str(&format!("\n{}\n", describe_found_rate(found)));
     }
-    out.push_str(&notes(result, width, paint));
+    out.push_str(&render_notes(result, width, paint));
     out
 }
 
 /// What must be known to read a result.
-pub fn notes(result: &BenchResult, width: usize, paint: Paint) -> String {
+pub fn render_notes(result: &BenchResult, width: usize, paint: Paint) -> String {
     let mut out = String::new();
     for note in &result.notes {
         let (word, colour) = match note.weight {
-            Weight::Hint => ("note", Colour::Quiet),
-            Weight::Warning => ("WARNING", Colour::Bad),
-            Weight::ClientLimit => ("client limit", Colour::Doubt),
-            Weight::Partial => ("partial", Colour::Bad),
+            NoteSeverity::Hint => ("note", Colour::Quiet),
+            NoteSeverity::Warning => ("WARNING", Colour::Bad),
+            NoteSeverity::ClientLimit => ("client limit", Colour::Doubt),
+            NoteSeverity::Partial => ("partial", Colour::Bad),
         };
         let lines = wrap(&note.text, width.saturating_sub(word.len() + 2).max(20));
         out.push_str(&format!("\n{}: {}\n", paint.text(colour, word), lines.join("\n  ")));
@@ -58,14 +67,14 @@ pub fn notes(result: &BenchResult, width: usize, paint: Paint) -> String {
 }
 
 /// A figure of a run by its name; 0 where it has none.
-fn figure(run: &Run, name: &str) -> f64 {
+fn figure(run: &BenchRun, name: &str) -> f64 {
     run.metrics.iter().find(|metric| metric.name == name).map_or(0.0, |metric| metric.value)
 }
 
-fn one(out: &mut String, run: &Run, connections: &str, paint: Paint) {
+fn render_run(out: &mut String, run: &BenchRun, connections: &str, paint: Paint) {
     let of = |name: &str| figure(run, name);
     let whole = |name: &str| count(of(name) as u64);
-    let mut facts = Table::new(&[("", Align::Left), ("", Align::Left)]);
+    let mut facts = TextTable::new(&[("", Align::Left), ("", Align::Left)]);
     let mut fact = |name: &str, value: String| facts.row(vec![name.into(), value.into()]);
     fact("Time taken", format!("{:.3} s", of("time")));
     fact(
@@ -120,23 +129,23 @@ fn one(out: &mut String, run: &Run, connections: &str, paint: Paint) {
     }
     out.push_str(facts.render(100, paint).trim_start_matches('\n'));
     out.push('\n');
-    times(out, run, paint);
-    let mut percentiles = Table::new(&[("latency", Align::Left), ("ms", Align::Right)]);
+    render_times(out, run, paint);
+    let mut percentiles = TextTable::new(&[("latency", Align::Left), ("ms", Align::Right)]);
     for (name, _) in lab::bench::http::PERCENTILES {
         percentiles.row(vec![name.into(), format!("{:.3}", of(&format!("latency-{name}"))).into()]);
     }
     out.push_str(&percentiles.render(100, paint));
-    parts(out, run, paint);
-    processors(out, run, paint);
+    render_machines(out, run, paint);
+    render_processors(out, run, paint);
 }
 
 /// What each machine did, where several made the load.
-fn parts(out: &mut String, run: &Run, paint: Paint) {
+fn render_machines(out: &mut String, run: &BenchRun, paint: Paint) {
     if run.parts.is_empty() {
         return;
     }
     let right = |name| (name, Align::Right);
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("agent", Align::Left),
         right("requests"),
         right("answered"),
@@ -153,8 +162,9 @@ fn parts(out: &mut String, run: &Run, paint: Paint) {
             count(part.requests).into(),
             count(part.answered).into(),
             most(&mut part.threads_busy.iter().copied()).into(),
-            most(&mut part.processors.iter().map(lab::machine::processors::Share::busy)).into(),
-            if part.complete { "whole".into() } else { Cell::coloured("lost", Colour::Bad) },
+            most(&mut part.processors.iter().map(lab::machine::processors::ProcessorShare::busy))
+                .into(),
+            if part.complete { "whole".into() } else { TextCell::coloured("lost", Colour::Bad) },
         ]);
     }
     out.push('\n');
@@ -162,9 +172,9 @@ fn parts(out: &mut String, run: &Run, paint: Paint) {
 }
 
 /// What ab calls connection times.
-fn times(out: &mut String, run: &Run, paint: Paint) {
+fn render_times(out: &mut String, run: &BenchRun, paint: Paint) {
     let right = |name| (name, Align::Right);
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("times, ms", Align::Left),
         right("min"),
         right("mean"),
@@ -180,19 +190,19 @@ fn times(out: &mut String, run: &Run, paint: Paint) {
         ("latency", "total, from the intended start"),
     ] {
         let of = |part: &str| format!("{:.3}", figure(run, &format!("{name}-{part}")));
-        let cells = ["min", "mean", "sd", "p50", "p99", "max"].map(|part| Cell::from(of(part)));
-        table.row(std::iter::once(Cell::from(words)).chain(cells).collect());
+        let cells = ["min", "mean", "sd", "p50", "p99", "max"].map(|part| TextCell::from(of(part)));
+        table.row(std::iter::once(TextCell::from(words)).chain(cells).collect());
     }
     out.push_str(&table.render(100, paint));
     out.push('\n');
 }
 
-fn processors(out: &mut String, run: &Run, paint: Paint) {
+fn render_processors(out: &mut String, run: &BenchRun, paint: Paint) {
     if run.processors.is_empty() {
         return;
     }
     let right = |name| (name, Align::Right);
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         right("processor"),
         right("user"),
         right("system"),
@@ -203,7 +213,7 @@ fn processors(out: &mut String, run: &Run, paint: Paint) {
         right("NET_RX/s"),
     ]);
     for share in &run.processors {
-        let percent = |part: f64| Cell::from(format!("{:.0} %", part * 100.0));
+        let percent = |part: f64| TextCell::from(format!("{:.0} %", part * 100.0));
         table.row(vec![
             share.number.to_string().into(),
             percent(share.user),
@@ -218,12 +228,12 @@ fn processors(out: &mut String, run: &Run, paint: Paint) {
     out.push('\n');
     out.push_str(&table.render(100, paint));
     if let Some(beside) = &run.beside {
-        aside(out, beside, paint);
+        render_machine_activity(out, beside, paint);
     }
 }
 
 /// What else the machine did: switches, memory, interfaces with their queues' interrupts, processes.
-fn aside(out: &mut String, beside: &Beside, paint: Paint) {
+fn render_machine_activity(out: &mut String, beside: &MachineActivity, paint: Paint) {
     let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     out.push_str(&format!(
         "\n{} context switches/s, {} interrupts/s; memory {:.2} GiB, {:.2} free for programs before and {:.2} after\n",
@@ -249,7 +259,7 @@ fn aside(out: &mut String, beside: &Beside, paint: Paint) {
         let each = each.collect::<Vec<_>>().join(", ");
         out.push_str(&format!("{} {}: interrupts/s: {each}\n", queue.interface, queue.name));
     }
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("process", Align::Left),
         ("number", Align::Right),
         ("processors", Align::Right),
@@ -266,9 +276,9 @@ fn aside(out: &mut String, beside: &Beside, paint: Paint) {
     out.push_str(&table.render(100, paint));
 }
 
-fn many(out: &mut String, runs: &[Run], width: usize, paint: Paint) {
+fn render_runs(out: &mut String, runs: &[BenchRun], width: usize, paint: Paint) {
     let right = |name| (name, Align::Right);
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("test", Align::Left),
         right("repeat"),
         right("requests/s"),
@@ -280,7 +290,7 @@ fn many(out: &mut String, runs: &[Run], width: usize, paint: Paint) {
         right("busiest processor"),
     ]);
     for run in runs.iter().filter(|run| run.test != "capacity") {
-        let ms = |name: &str| Cell::from(format!("{:.3}", figure(run, name)));
+        let ms = |name: &str| TextCell::from(format!("{:.3}", figure(run, name)));
         let failed = figure(run, "failed") as u64;
         let colour = if failed > 0 { Colour::Bad } else { Colour::Quiet };
         table.row(vec![
@@ -291,37 +301,37 @@ fn many(out: &mut String, runs: &[Run], width: usize, paint: Paint) {
             ms("latency-p99"),
             ms("latency-p99.9"),
             ms("latency-max"),
-            Cell::coloured(count(failed), colour),
-            busiest(run).into(),
+            TextCell::coloured(count(failed), colour),
+            busiest_processor(run).into(),
         ]);
     }
     out.push_str(&table.render(width, paint));
 }
 
 /// How busy the busiest processor of whoever made the load was.
-fn busiest(run: &Run) -> String {
+fn busiest_processor(run: &BenchRun) -> String {
     let shares = run.processors.iter().chain(run.parts.iter().flat_map(|part| &part.processors));
-    let most = shares.map(lab::machine::processors::Share::busy).fold(0.0, f64::max);
+    let most = shares.map(lab::machine::processors::ProcessorShare::busy).fold(0.0, f64::max);
     format!("{:.0} %", most * 100.0)
 }
 
-fn verdict(found: &Found) -> String {
+fn describe_found_rate(found: &SearchResult) -> String {
     let held = found.held.map_or("none".to_owned(), |held| format!("{} requests/s", rate(held)));
     let missed =
         found.missed.map_or(String::new(), |missed| format!("; {} missed it", rate(missed)));
     match found.end {
-        SeekEnd::Confirmed => format!(
+        SearchEnd::Confirmed => format!(
             "The highest rate that meets the objective: {held}, which held {} times more{missed}.",
             found.confirmations
         ),
-        SeekEnd::AtMost => {
+        SearchEnd::AtMost => {
             format!("The objective holds at the highest rate that was tried, {held}.")
         }
-        SeekEnd::ClientLimit => format!(
+        SearchEnd::ClientLimit => format!(
             "The generator is the limit, not the target: the highest rate that was proven is {held}."
         ),
-        SeekEnd::NeverHeld => format!("No rate meets the objective{missed}."),
-        SeekEnd::Wavers => {
+        SearchEnd::NeverHeld => format!("No rate meets the objective{missed}."),
+        SearchEnd::Wavers => {
             format!("Trials contradict each other; the last rate that held is {held}.")
         }
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lab::origin::{Datagrams, Kind, Options, Origin};
-use lab::stream::serve::{Counts, serve};
+use lab::origin::{DatagramEcho, OriginKind, OriginOptions, TestOrigin};
+use lab::stream::server::{StreamServerCounts, serve_streams};
 
 use super::progress::stop_on_interrupt;
-use crate::end::{End, Failure, finish, sentence};
+use crate::outcome::{CommandError, CommandOutcome, finish, sentence};
 use crate::show::screen;
 
 /// Be the other end: echo what comes over TCP and UDP for `steelyard bench connect`, or with --stream take part in `steelyard bench
@@ -26,7 +26,7 @@ Examples:
   steelyard bench serve 192.0.2.7:7008 --stream
 
 Exit codes: 0 stopped, 2 the address cannot be listened on.")]
-pub struct Args {
+pub struct BenchServeArgs {
     /// Where to listen; port 0 lets the kernel choose.
     #[arg(value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7007")]
     listen: SocketAddr,
@@ -39,23 +39,23 @@ pub struct Args {
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &BenchServeArgs) -> ExitCode {
     finish(false, carry_out(args))
 }
 
-fn carry_out(args: &Args) -> Result<End, Failure> {
+fn carry_out(args: &BenchServeArgs) -> Result<CommandOutcome, CommandError> {
     let stop = stop_on_interrupt()?;
     if args.stream {
-        return streams(args.listen, &stop);
+        return run_stream_server(args.listen, &stop);
     }
-    let mut options = Options::new("bench", Kind::Echo);
+    let mut options = OriginOptions::new("bench", OriginKind::Echo);
     options.listen = args.listen;
     options.idle_close = Some(Duration::from_secs(args.idle));
-    let origin = Origin::start(options).map_err(|error| {
-        Failure::Unusable(format!("cannot listen on {}: {}", args.listen, sentence(&error)))
+    let origin = TestOrigin::start(options).map_err(|error| {
+        CommandError::Unusable(format!("cannot listen on {}: {}", args.listen, sentence(&error)))
     })?;
-    let datagrams = Datagrams::start(origin.address()).map_err(|error| {
-        Failure::Unusable(format!("cannot take datagrams on {}: {error}", origin.address()))
+    let datagrams = DatagramEcho::start(origin.address()).map_err(|error| {
+        CommandError::Unusable(format!("cannot take datagrams on {}: {error}", origin.address()))
     })?;
     screen::print(&format!("echoing on {}\n", origin.address()))?;
     while !stop.load(Ordering::Relaxed) {
@@ -66,16 +66,20 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
         "{} connections accepted, {} refused for want of resources\n{} datagrams echoed, {} left without an answer\n",
         figures.accepted, figures.accept_failed, datagrams.echoed, datagrams.unanswered
     ))?;
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn streams(listen: SocketAddr, stop: &AtomicBool) -> Result<End, Failure> {
-    let unusable =
-        |error: std::io::Error| Failure::Unusable(format!("cannot listen on {listen}: {error}"));
+fn run_stream_server(
+    listen: SocketAddr,
+    stop: &AtomicBool,
+) -> Result<CommandOutcome, CommandError> {
+    let unusable = |error: std::io::Error| {
+        CommandError::Unusable(format!("cannot listen on {listen}: {error}"))
+    };
     let listener = TcpListener::bind(listen).map_err(unusable)?;
     screen::print(&format!("streams on {}\n", listener.local_addr().map_err(unusable)?))?;
-    let counts = Arc::new(Counts::default());
-    serve(&listener, stop, &counts).map_err(unusable)?;
+    let counts = Arc::new(StreamServerCounts::default());
+    serve_streams(&listener, stop, &counts).map_err(unusable)?;
     let read = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
     screen::print(&format!(
         "{} measurements, {} refused, {} broken off\n",
@@ -83,5 +87,5 @@ fn streams(listen: SocketAddr, stop: &AtomicBool) -> Result<End, Failure> {
         read(&counts.refused),
         read(&counts.broken)
     ))?;
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -4,24 +4,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::bench::stream::run as carry_out_matrix;
-use lab::machine::read::facts;
-use lab::result::{BenchResult, Run, Weight};
+use lab::bench::stream::run_matrix as carry_out_matrix;
+use lab::machine::procfs::machine_facts;
+use lab::result::{BenchResult, BenchRun, NoteSeverity};
 use lab::stats::interval::mean_width_percent;
 use lab::stats::sample::mean;
-use lab::stream::ask::{Carrier, Way};
-use lab::stream::matrix::{Matrix, Wanted};
-use model::config::unit::{Rate, Size};
+use lab::stream::matrix::{Matrix, PrecisionTarget};
+use lab::stream::request::{StreamDirection, StreamTransport};
+use model::config::unit::{BitsPerSecond, ByteSize};
 
 use super::common::{end, resolve};
-use super::keep::{Keep, provenance};
-use super::progress::{say_line, stop_on_interrupt};
-use super::render::notes;
-use crate::ask::span;
-use crate::end::{End, Failure, finish, print_json};
+use super::output_files::{OutputFiles, provenance};
+use super::progress::{print_progress, stop_on_interrupt};
+use super::render::render_notes;
+use crate::common_args::span;
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 
 /// Measure the throughput of TCP and UDP to or from `steelyard bench serve --stream`, over socket buffers and message
 /// sizes.
@@ -36,7 +36,7 @@ Examples:
   steelyard bench stream 192.0.2.7:7008 --carrier udp --message 1448 --rate 900Mbit/s -d 30s --confidence 99 --html udp.html
 
 Exit codes: 0 measured, with warnings or without; 2 nothing could be measured; 3 a partial result.")]
-pub struct Args {
+pub struct BenchStreamArgs {
     /// Where `steelyard bench serve --stream` listens.
     #[arg(value_name = "HOST:PORT", value_parser = end)]
     target: (String, u16),
@@ -48,10 +48,10 @@ pub struct Args {
         value_delimiter = ',',
         default_value = "tcp"
     )]
-    carrier: Vec<Carried>,
+    carrier: Vec<BenchTransport>,
     /// Who sends: `to` the serving end, or `from` it.
     #[arg(long, value_enum, value_name = "WAY,…", value_delimiter = ',', default_value = "to")]
-    way: Vec<Ways>,
+    way: Vec<StreamDirections>,
     /// Socket buffers of both ends as asked of the kernel; without it the kernel sizes them.
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = buffer)]
     buffer: Vec<u32>,
@@ -88,7 +88,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Carried {
+enum BenchTransport {
     /// A stream.
     Tcp,
     /// Datagrams.
@@ -96,7 +96,7 @@ enum Carried {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Ways {
+enum StreamDirections {
     /// From here.
     To,
     /// From there.
@@ -104,29 +104,30 @@ enum Ways {
 }
 
 fn buffer(text: &str) -> Result<u32, String> {
-    let found =
-        text.parse::<Size>().map_err(|error| format!("{error}; expected a size such as 256KiB"))?;
+    let found = text
+        .parse::<ByteSize>()
+        .map_err(|error| format!("{error}; expected a size such as 256KiB"))?;
     let fits = u32::try_from(found.0).ok().filter(|bytes| (1_024..=1 << 30).contains(bytes));
     fits.ok_or_else(|| "expected 1KiB to 1GiB".to_owned())
 }
 
 fn bits(text: &str) -> Result<u64, String> {
     let found = text
-        .parse::<Rate>()
+        .parse::<BitsPerSecond>()
         .map_err(|error| format!("{error}; expected a rate such as 200Mbit/s"))?;
     Ok(found.0)
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &BenchStreamArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
 
-fn carry_out(args: &Args) -> Result<End, Failure> {
-    let keep = Keep::prepare(args.output.as_deref(), args.html.as_deref())?;
+fn carry_out(args: &BenchStreamArgs) -> Result<CommandOutcome, CommandError> {
+    let keep = OutputFiles::prepare(args.output.as_deref(), args.html.as_deref())?;
     let matrix = matrix(args)?;
     let to = resolve(&args.target.0, args.target.1, &[])?;
-    let mut result = BenchResult::new("stream", provenance(&facts()));
+    let mut result = BenchResult::new("stream", provenance(&machine_facts()));
     let settings = &mut result.provenance.settings;
     settings.insert("target".to_owned(), to.to_string());
     settings.insert("duration".to_owned(), format!("{:?}", args.duration));
@@ -135,34 +136,39 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
     let stop = stop_on_interrupt()?;
     let mut told = |name: &str, repeat: u32, bits: f64| {
         if !args.json {
-            say_line(&format!("{name}: run {repeat}: {:.2} Mbit/s\n", bits / 1e6));
+            print_progress(&format!("{name}: run {repeat}: {:.2} Mbit/s\n", bits / 1e6));
         }
     };
     carry_out_matrix(&matrix, to, &mut result, &stop, &mut told)
-        .map_err(|error| Failure::Unusable(error.to_string()))?;
+        .map_err(|error| CommandError::Unusable(error.to_string()))?;
     let kept = keep.write(&mut result);
     if args.json || !kept {
         // Whoever only keeps it hears of what is not certain all the same.
-        for note in result.notes.iter().filter(|note| note.weight == Weight::Warning) {
-            say_line(&format!("WARNING: {}\n", note.text));
+        for note in result.notes.iter().filter(|note| note.weight == NoteSeverity::Warning) {
+            print_progress(&format!("WARNING: {}\n", note.text));
         }
         print_json(&result)?;
     } else {
-        screen::print(&text(&result, matrix.wanted, screen::width(), Paint::for_stdout()))?;
+        screen::print(&render_result(
+            &result,
+            matrix.precision,
+            screen::width(),
+            Paint::for_stdout(),
+        ))?;
     }
-    Ok(if result.complete { End::Done } else { End::Partial })
+    Ok(if result.complete { CommandOutcome::Done } else { CommandOutcome::Partial })
 }
 
-fn matrix(args: &Args) -> Result<Matrix, Failure> {
-    let carrier = |carried: &Carried| match carried {
-        Carried::Tcp => Carrier::Tcp,
-        Carried::Udp => Carrier::Udp,
+fn matrix(args: &BenchStreamArgs) -> Result<Matrix, CommandError> {
+    let carrier = |carried: &BenchTransport| match carried {
+        BenchTransport::Tcp => StreamTransport::Tcp,
+        BenchTransport::Udp => StreamTransport::Udp,
     };
-    let way = |way: &Ways| match way {
-        Ways::To => Way::To,
-        Ways::From => Way::From,
+    let way = |way: &StreamDirections| match way {
+        StreamDirections::To => StreamDirection::To,
+        StreamDirections::From => StreamDirection::From,
     };
-    let wanted = Wanted {
+    let wanted = PrecisionTarget {
         confidence: f64::from(args.confidence) / 100.0,
         width_percent: args.width,
         least: args.least,
@@ -174,27 +180,32 @@ fn matrix(args: &Args) -> Result<Matrix, Failure> {
     };
     let matrix = Matrix {
         carriers: args.carrier.iter().map(carrier).collect(),
-        ways: args.way.iter().map(way).collect(),
+        directions: args.way.iter().map(way).collect(),
         buffers,
         messages: args.message.clone(),
         millis: u32::try_from(args.duration.as_millis()).unwrap_or(u32::MAX),
         rate: args.rate,
-        wanted,
+        precision: wanted,
     };
-    if args.rate.is_some() && !args.carrier.contains(&Carried::Udp) {
+    if args.rate.is_some() && !args.carrier.contains(&BenchTransport::Udp) {
         let text = "--rate is for datagrams, and a stream has a pace of its own: add --carrier udp";
-        return Err(Failure::Unusable(text.to_owned()));
+        return Err(CommandError::Unusable(text.to_owned()));
     }
     // Every cell is checked before the first is measured.
     for ask in matrix.cells() {
-        ask.check().map_err(|error| Failure::Unusable(error.to_string()))?;
+        ask.check().map_err(|error| CommandError::Unusable(error.to_string()))?;
     }
     Ok(matrix)
 }
 
-fn text(result: &BenchResult, wanted: Wanted, width: usize, paint: Paint) -> String {
+fn render_result(
+    result: &BenchResult,
+    wanted: PrecisionTarget,
+    width: usize,
+    paint: Paint,
+) -> String {
     let right = |name| (name, Align::Right);
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("test", Align::Left),
         right("runs"),
         right("Mbit/s"),
@@ -207,34 +218,37 @@ fn text(result: &BenchResult, wanted: Wanted, width: usize, paint: Paint) -> Str
         right("segment"),
         right("sent again"),
     ]);
-    result.runs.chunk_by(|a, b| a.test == b.test).for_each(|runs| table.row(row(runs, wanted)));
-    format!("{}{}", table.render(width, paint), notes(result, width, paint))
+    result
+        .runs
+        .chunk_by(|a, b| a.test == b.test)
+        .for_each(|runs| table.row(matrix_row(runs, wanted)));
+    format!("{}{}", table.render(width, paint), render_notes(result, width, paint))
 }
 
 /// A cell of the matrix, from its runs; those that broke off are counted and nothing else.
-fn row(runs: &[Run], wanted: Wanted) -> Vec<Cell> {
+fn matrix_row(runs: &[BenchRun], wanted: PrecisionTarget) -> Vec<TextCell> {
     let whole = || runs.iter().filter(|run| run.complete);
     let values = |name: &str| -> Vec<f64> { whole().filter_map(|run| figure(run, name)).collect() };
     let told = |name: &str, unit: &str, scale: f64, digits: usize| {
         let found = values(name);
         if found.is_empty() {
-            return Cell::from("-");
+            return TextCell::from("-");
         }
         format!("{:.digits$}{unit}", mean(&found) / scale).into()
     };
     let (count, throughputs) = (whole().count(), values("throughput"));
     let counted = match runs.len() - count {
-        0 => Cell::from(count.to_string()),
-        broken => Cell::coloured(format!("{count}, {broken} not whole"), Colour::Bad),
+        0 => TextCell::from(count.to_string()),
+        broken => TextCell::coloured(format!("{count}, {broken} not whole"), Colour::Bad),
     };
     let throughput = match count {
-        0 => Cell::coloured("not measured", Colour::Bad),
+        0 => TextCell::coloured("not measured", Colour::Bad),
         _ => told("throughput", "", 1e6, 2),
     };
     let interval = match mean_width_percent(&throughputs, wanted.confidence) {
-        None => Cell::from("-"),
+        None => TextCell::from("-"),
         Some(half) if half * 2.0 > wanted.width_percent => {
-            Cell::coloured(format!("{half:.1} % !"), Colour::Bad)
+            TextCell::coloured(format!("{half:.1} % !"), Colour::Bad)
         }
         Some(half) => format!("{half:.1} %").into(),
     };
@@ -253,6 +267,6 @@ fn row(runs: &[Run], wanted: Wanted) -> Vec<Cell> {
     ]
 }
 
-fn figure(run: &Run, name: &str) -> Option<f64> {
+fn figure(run: &BenchRun, name: &str) -> Option<f64> {
     run.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value)
 }

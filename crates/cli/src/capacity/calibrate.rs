@@ -6,67 +6,69 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use daemon::embed::Embedded;
-use daemon::workers_time;
-use lab::load::{Closer, HttpPlan, Load, Persist, Plan, Protocol};
-use lab::origin::{Kind, Options, Origin};
-use lab::port::Reserved;
-use model::capacity::demand::Cost;
+use daemon::embed::EmbeddedDaemon;
+use daemon::worker_cpu_time;
+use lab::load::{ClosingSide, ConnectionReuse, HttpPlan, LoadPlan, LoadProtocol, LoadRun};
+use lab::origin::{OriginKind, OriginOptions, TestOrigin};
+use lab::port::ReservedPort;
+use model::capacity::demand::ProcessingCost;
 use tokio::time::{interval, timeout};
 
-use crate::ask::wait;
-use crate::end::{Failure, sentence};
+use crate::common_args::block_on;
+use crate::outcome::{CommandError, sentence};
 
 /// Measures; `quiet`: says nothing meanwhile.
-pub fn measure(quiet: bool) -> Result<Cost, Failure> {
-    wait(async {
-        let origin = Origin::start(Options::new("calibrate", Kind::Http { body: SMALL }))
-            .map_err(|error| unusable("a server", &error))?;
-        let port = Reserved::new(IpAddr::V4(Ipv4Addr::LOCALHOST))
-            .map_err(|error| unusable("a port", &error))?;
+pub fn measure_cost(quiet: bool) -> Result<ProcessingCost, CommandError> {
+    block_on(async {
+        let origin =
+            TestOrigin::start(OriginOptions::new("calibrate", OriginKind::Http { body: SMALL }))
+                .map_err(|error| calibration_failure("a server", &error))?;
+        let port = ReservedPort::new(IpAddr::V4(Ipv4Addr::LOCALHOST))
+            .map_err(|error| calibration_failure("a port", &error))?;
         let text = format!(
             "[global]\naccess-log = \"off\"\nworkers = 1\n[service.web]\nlisten = \"{}\"\nforward = \"http\"\npool = \"web\"\n\
              [pool.web]\ninitial = \"up\"\n[[pool.web.servers]]\nname = \"a\"\naddress = \"{}\"\n",
             port.address(),
             origin.address()
         );
-        let daemon =
-            Embedded::start(&text).await.map_err(|error| unusable("a balancer", &error))?;
+        let daemon = EmbeddedDaemon::start(&text)
+            .await
+            .map_err(|error| calibration_failure("a balancer", &error))?;
         let small = format!("/bytes/{SMALL}");
         let large = format!("/bytes/{LARGE}");
         let rows = [
-            (&small, Persist::KeepAlive),
+            (&small, ConnectionReuse::KeepAlive),
             // Whoever closes it: the worker has one wakeup more of a client that does.
-            (&small, Persist::ClosedBy(Closer::Client)),
-            (&large, Persist::KeepAlive),
+            (&small, ConnectionReuse::ClosedBy(ClosingSide::Client)),
+            (&large, ConnectionReuse::KeepAlive),
         ];
         let mut costs = Vec::new();
         for (at, (target, persist)) in rows.into_iter().enumerate() {
             if !quiet {
-                crate::end::note(&format!("measuring {} of {} …\n", at + 1, 3));
+                crate::outcome::print_note(&format!("measuring {} of {} …\n", at + 1, 3));
             }
-            let mut plan = Plan::new(
+            let mut plan = LoadPlan::new(
                 port.address(),
-                Protocol::Http(HttpPlan::get("calibrate", target)),
+                LoadProtocol::Http(HttpPlan::get("calibrate", target)),
                 CONNECTIONS,
             );
             plan.persist = persist;
             plan.sources = SOURCES.map(|last| Ipv4Addr::new(127, 0, 0, last).into()).collect();
             // The first run warms up; of the others the median counts, since a busy machine disturbs single ones.
-            each(&plan, WARM).await?;
+            time_per_request(&plan, WARM).await?;
             let mut found = [0.0; RUNS];
             for one in &mut found {
-                *one = each(&plan, TIME).await?;
+                *one = time_per_request(&plan, TIME).await?;
             }
             found.sort_by(f64::total_cmp);
             costs.push(found[RUNS / 2]);
         }
         daemon.stop(Duration::from_secs(1)).await;
         let [request_us, whole_us, large_us] = costs.as_slice() else {
-            return Err(Failure::Unusable("the calibration was cut short".to_owned()));
+            return Err(CommandError::Unusable("the calibration was cut short".to_owned()));
         };
         let kibibytes = (LARGE - SMALL) as f64 / 1024.0;
-        Ok(Cost {
+        Ok(ProcessingCost {
             request_us: *request_us,
             connection_us: (whole_us - request_us).max(0.0),
             kibibyte_us: ((large_us - request_us) / kibibytes).max(0.0),
@@ -75,37 +77,40 @@ pub fn measure(quiet: bool) -> Result<Cost, Failure> {
 }
 
 /// Microseconds of the workers' time for each request of a run.
-async fn each(plan: &Plan, time: Duration) -> Result<f64, Failure> {
+async fn time_per_request(plan: &LoadPlan, time: Duration) -> Result<f64, CommandError> {
     let mut plan = plan.clone();
     plan.time = Some(time);
-    let before = workers_time::nanos().unwrap_or(0);
-    let load = Load::start(plan).map_err(|error| unusable("the load", &error))?;
+    let before = worker_cpu_time::worker_cpu_nanos().unwrap_or(0);
+    let load = LoadRun::start(plan).map_err(|error| calibration_failure("the load", &error))?;
     let mut tick = interval(Duration::from_millis(10));
     let over = async {
         while !load.is_finished() {
             tick.tick().await;
         }
     };
-    timeout(time + PATIENCE, over)
-        .await
-        .map_err(|_| Failure::Unusable("the load of the calibration does not end".to_owned()))?;
-    let spent = workers_time::nanos().unwrap_or(0).saturating_sub(before);
+    timeout(time + PATIENCE, over).await.map_err(|_| {
+        CommandError::Unusable("the load of the calibration does not end".to_owned())
+    })?;
+    let spent = worker_cpu_time::worker_cpu_nanos().unwrap_or(0).saturating_sub(before);
     let report = load.wait();
     if report.answered == 0 || report.failed > report.answered / 100 {
-        return Err(Failure::Unusable(format!(
+        return Err(CommandError::Unusable(format!(
             "the calibration failed: {} answered, {:?}",
             report.answered, report.failed_by_cause
         )));
     }
     if spent == 0 {
         let text = "the kernel keeps no processor time of threads (/proc/self/task/*/schedstat): use --cost";
-        return Err(Failure::Unusable(text.to_owned()));
+        return Err(CommandError::Unusable(text.to_owned()));
     }
     Ok(spent as f64 / 1e3 / report.answered as f64)
 }
 
-fn unusable(what: &str, error: &dyn std::error::Error) -> Failure {
-    Failure::Unusable(format!("{what} for the calibration could not be had: {}", sentence(error)))
+fn calibration_failure(what: &str, error: &dyn std::error::Error) -> CommandError {
+    CommandError::Unusable(format!(
+        "{what} for the calibration could not be had: {}",
+        sentence(error)
+    ))
 }
 
 const SMALL: u64 = 128;

@@ -4,16 +4,16 @@
 
 use std::time::Duration;
 
-use api::Client;
+use api::ApiClient;
 use api::types::{Capacity, CapacityService};
 
-use crate::ask::Place;
-use crate::end::{End, Failure, json_line, print_json};
+use crate::common_args::DaemonAddressArgs;
+use crate::outcome::{CommandError, CommandOutcome, json_line, print_json};
+use crate::refresh::redraw_every;
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::rate;
-use crate::watch::watch;
 
 /// Between two looks.
 const STEP: Duration = Duration::from_secs(2);
@@ -21,20 +21,24 @@ const STEP: Duration = Duration::from_secs(2);
 const MUCH: f64 = 80.0;
 
 /// Asks, and prints.
-pub async fn show(place: &Place, again: bool, json: bool) -> Result<End, Failure> {
+pub async fn show_live(
+    place: &DaemonAddressArgs,
+    again: bool,
+    json: bool,
+) -> Result<CommandOutcome, CommandError> {
     let client = place.client()?;
     if again {
-        return watch(STEP, !json, || frame(&client, json)).await;
+        return redraw_every(STEP, !json, || fetch_and_render(&client, json)).await;
     }
     if json {
         print_json(&client.capacity().await?)?;
     } else {
-        screen::print(&frame(&client, false).await?)?;
+        screen::print(&fetch_and_render(&client, false).await?)?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-async fn frame(client: &Client, json: bool) -> Result<String, Failure> {
+async fn fetch_and_render(client: &ApiClient, json: bool) -> Result<String, CommandError> {
     let told = client.capacity().await?;
     if json {
         return json_line(&told);
@@ -56,12 +60,12 @@ fn render(told: &Capacity, width: usize, paint: Paint) -> String {
         out.push_str("no service is configured\n");
     }
     let texts: Vec<String> =
-        told.services.iter().map(|service| of(service, width, paint)).collect();
+        told.services.iter().map(|service| render_service(service, width, paint)).collect();
     out.push_str(&texts.join("\n"));
     out
 }
 
-fn of(service: &CapacityService, width: usize, paint: Paint) -> String {
+fn render_service(service: &CapacityService, width: usize, paint: Paint) -> String {
     let now = &service.carries;
     let name = paint.text(Colour::Strong, &service.name);
     let mut out = format!(
@@ -78,7 +82,7 @@ fn of(service: &CapacityService, width: usize, paint: Paint) -> String {
     } else {
         "nothing was carried yet: the forecast is for what is usual\n".to_owned()
     });
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("limit", Align::Left),
         ("used", Align::Right),
         ("requests/s", Align::Right),
@@ -87,8 +91,8 @@ fn of(service: &CapacityService, width: usize, paint: Paint) -> String {
     ]);
     for limit in &service.limits {
         let used = format!("{:.1} %", limit.used_percent);
-        let used: Cell = if limit.used_percent >= MUCH {
-            Cell::coloured(used, Colour::Doubt)
+        let used: TextCell = if limit.used_percent >= MUCH {
+            TextCell::coloured(used, Colour::Doubt)
         } else {
             used.into()
         };

@@ -1,9 +1,9 @@
 //! What `steelyard capacity` says of groups that different members may hold at a time. The model judges; this words it.
 
-use model::capacity::mutual::{Mutual, Share, Use};
+use model::capacity::failover::{FailoverCapacity, FailoverUsage, GroupShare};
 
 use crate::show::paint::{Colour, Paint};
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 
 /// A service and its requests a second, as `--rate` states it.
 pub fn rate(text: &str) -> Result<(String, f64), String> {
@@ -14,27 +14,28 @@ pub fn rate(text: &str) -> Result<(String, f64), String> {
 }
 
 /// As text.
-pub fn render(of: &Mutual, width: usize, paint: Paint) -> String {
-    let held: Vec<String> = of.groups.iter().map(held).collect();
+pub fn render(of: &FailoverCapacity, width: usize, paint: Paint) -> String {
+    let held: Vec<String> = of.groups.iter().map(describe_share).collect();
     let (colour, verdict) = match of.one_carries_all {
         Some(true) => (Colour::Good, "one member carries all of it".to_owned()),
-        Some(false) => (Colour::Bad, refusal(of)),
-        None => (Colour::Doubt, unknown(of)),
+        Some(false) => (Colour::Bad, describe_refusal(of)),
+        None => (Colour::Doubt, describe_unknown(of)),
     };
     let mut out = format!(
         "{}: their priorities here differ, so different members may hold them: {}\n",
         paint.text(Colour::Strong, "groups"),
         held.join("; ")
     );
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("limit of one member", Align::Left),
         ("together", Align::Right),
         ("of that", Align::Left),
     ]);
     for one in &of.uses {
         let all = percent(one.together);
-        let all = if one.together > 1.0 { Cell::coloured(all, Colour::Bad) } else { all.into() };
-        table.row(vec![limit(one).into(), all, parts(one, &of.groups).into()]);
+        let all =
+            if one.together > 1.0 { TextCell::coloured(all, Colour::Bad) } else { all.into() };
+        table.row(vec![describe_limit(one).into(), all, describe_parts(one, &of.groups).into()]);
     }
     out.push_str(&table.render(width, paint));
     out.push_str(&format!("{}\n", paint.text(colour, &verdict)));
@@ -45,21 +46,21 @@ pub fn render(of: &Mutual, width: usize, paint: Paint) -> String {
     out
 }
 
-fn held(share: &Share) -> String {
+fn describe_share(share: &GroupShare) -> String {
     format!("{} at {} ({})", share.group, share.priority, share.services.join(", "))
 }
 
-fn refusal(of: &Mutual) -> String {
+fn describe_refusal(of: &FailoverCapacity) -> String {
     let over: Vec<String> = of
         .uses
         .iter()
         .filter(|one| one.together > 1.0)
-        .map(|one| format!("{} {}", limit(one), percent(one.together)))
+        .map(|one| format!("{} {}", describe_limit(one), percent(one.together)))
         .collect();
     format!("one member does not carry all of it: {}", over.join(", "))
 }
 
-fn unknown(of: &Mutual) -> String {
+fn describe_unknown(of: &FailoverCapacity) -> String {
     if of.unstated.is_empty() {
         return "no limit of one member is known from what was stated: --link, --cost or --calibrate"
             .to_owned();
@@ -71,7 +72,7 @@ fn unknown(of: &Mutual) -> String {
     )
 }
 
-fn limit(one: &Use) -> String {
+fn describe_limit(one: &FailoverUsage) -> String {
     match &one.service {
         Some(service) => format!("{} of {service}", one.kind.name()),
         None => one.kind.name().to_owned(),
@@ -79,7 +80,7 @@ fn limit(one: &Use) -> String {
 }
 
 /// `a 60 %, b 45 %`; groups that do not use it are left out.
-fn parts(one: &Use, groups: &[Share]) -> String {
+fn describe_parts(one: &FailoverUsage, groups: &[GroupShare]) -> String {
     let parts = groups.iter().zip(&one.groups).filter(|(_, part)| **part > 0.0);
     let parts: Vec<String> =
         parts.map(|(share, part)| format!("{} {}", share.group, percent(*part))).collect();
@@ -92,29 +93,38 @@ fn percent(part: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::capacity::forecast::Kind;
+    use model::capacity::forecast::LimitKind;
 
     use super::*;
 
-    fn of(uses: Vec<Use>, unstated: &[&str], one_carries_all: Option<bool>) -> Mutual {
-        let share = |group: &str, priority| Share {
+    fn of(
+        uses: Vec<FailoverUsage>,
+        unstated: &[&str],
+        one_carries_all: Option<bool>,
+    ) -> FailoverCapacity {
+        let share = |group: &str, priority| GroupShare {
             group: group.into(),
             priority,
             services: vec![format!("{group}-shop")],
         };
         let unstated = unstated.iter().map(|name| (*name).to_owned()).collect();
-        Mutual { groups: vec![share("a", 150), share("b", 100)], uses, unstated, one_carries_all }
+        FailoverCapacity {
+            groups: vec![share("a", 150), share("b", 100)],
+            uses,
+            unstated,
+            one_carries_all,
+        }
     }
 
     #[test]
     fn every_verdict_says_why() {
-        let used = |part: f64| Use {
-            kind: Kind::Processors,
+        let used = |part: f64| FailoverUsage {
+            kind: LimitKind::Processors,
             service: None,
             groups: vec![part, part],
             together: 2.0 * part,
         };
-        let said = |mutual: &Mutual| render(mutual, 120, Paint::off());
+        let said = |mutual: &FailoverCapacity| render(mutual, 120, Paint::off());
         let no = said(&of(vec![used(0.6)], &[], Some(false)));
         assert!(no.contains("a at 150 (a-shop); b at 100 (b-shop)"), "{no}");
         assert!(no.contains("does not carry all of it: processors 120 %"), "{no}");

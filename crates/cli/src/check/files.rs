@@ -5,35 +5,40 @@
 
 use std::time::SystemTime;
 
-use daemon::absent::{ThisMachine, absent};
-use daemon::serve::remote::{doubt, trouble};
-use daemon::tls::vault::Vault;
-use model::config::{Checked, Finding, Findings, Severity};
+use daemon::api_server::remote::{certificate_warning, tls_error};
+use daemon::host_check::{ThisHost, find_missing};
+use daemon::tls::cert_store::CertificateStore;
+use model::config::{CheckedConfig, ConfigFinding, ConfigFindings, Severity};
 
 /// The configuration with what its files are worth.
 ///
 /// # Errors
 /// Files that cannot be read or are no good, beside the warnings.
-pub fn opened(mut checked: Checked, text: &str, file: &str) -> Result<Checked, Findings> {
+pub fn check_files(
+    mut checked: CheckedConfig,
+    text: &str,
+    file: &str,
+) -> Result<CheckedConfig, ConfigFindings> {
     let state = Some(checked.config.global.control.state.clone());
-    let (prepared, troubles) = Vault::in_state(state).prepared(&checked.config, SystemTime::now());
-    let places = Places { checked: &checked, text, file };
-    let shown = checked.config.global.control.remote.as_ref().and_then(doubt);
-    let warnings: Vec<Finding> = (prepared.warnings.into_iter())
-        .map(|message| places.of_key(message))
+    let (prepared, troubles) =
+        CertificateStore::new(state).prepare_all(&checked.config, SystemTime::now());
+    let places = KeyLocations { checked: &checked, text, file };
+    let shown = checked.config.global.control.remote.as_ref().and_then(certificate_warning);
+    let warnings: Vec<ConfigFinding> = (prepared.warnings.into_iter())
+        .map(|message| places.key_warning(message))
         .chain(
             shown.map(|why| places.finding(Severity::Warning, "global.control.certificate", why)),
         )
         .collect();
-    let remote = checked.config.global.control.remote.as_ref().and_then(trouble);
+    let remote = checked.config.global.control.remote.as_ref().and_then(tls_error);
     let remote = remote.map(|text| ("global.control", text));
-    let errors: Vec<Finding> = (troubles.iter())
+    let errors: Vec<ConfigFinding> = (troubles.iter())
         .map(|trouble| (trouble.key(), trouble.reason()))
         .chain(remote)
         .map(|(key, reason)| places.finding(Severity::Error, key, reason))
         .collect();
-    let absent: Vec<Finding> = (absent(&checked, &ThisMachine).into_iter())
-        .map(|one| Finding {
+    let absent: Vec<ConfigFinding> = (find_missing(&checked, &ThisHost).into_iter())
+        .map(|one| ConfigFinding {
             expected: Some(one.expected),
             ..places.finding(Severity::Warning, &one.key, one.message)
         })
@@ -42,31 +47,31 @@ pub fn opened(mut checked: Checked, text: &str, file: &str) -> Result<Checked, F
     if errors.is_empty() {
         return Ok(checked);
     }
-    Err(Findings { findings: [errors, checked.warnings].concat(), unlisted: 0 })
+    Err(ConfigFindings { findings: [errors, checked.warnings].concat(), unlisted: 0 })
 }
 
-struct Places<'a> {
-    checked: &'a Checked,
+struct KeyLocations<'a> {
+    checked: &'a CheckedConfig,
     text: &'a str,
     file: &'a str,
 }
 
-impl Places<'_> {
+impl KeyLocations<'_> {
     /// A warning that begins with the key that it is about, where one is.
-    fn of_key(&self, message: String) -> Finding {
+    fn key_warning(&self, message: String) -> ConfigFinding {
         match message.split_once(": ").filter(|(key, _)| self.line(key).is_some()) {
             Some((key, rest)) => self.finding(Severity::Warning, key, rest.to_owned()),
             None => self.finding(Severity::Warning, "", message),
         }
     }
 
-    fn finding(&self, severity: Severity, key: &str, message: String) -> Finding {
+    fn finding(&self, severity: Severity, key: &str, message: String) -> ConfigFinding {
         let line = self.line(key).unwrap_or(1);
         let excerpt = self.text.lines().nth(line - 1).unwrap_or_default().trim_end();
         let width = excerpt.trim_start().chars().count();
         let column = excerpt.chars().count() - width + 1;
         let number = |from: usize| u32::try_from(from).unwrap_or(u32::MAX);
-        Finding {
+        ConfigFinding {
             severity,
             file: self.file.to_owned(),
             line: number(line),

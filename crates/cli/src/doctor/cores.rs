@@ -1,27 +1,27 @@
 //! `steelyard doctor cores`: which processor does the network's work, what is uneven, and what evens it out.
 //! `links::steer` judges and plans; this asks, prints, and on request carries out and takes back.
 
-mod keep;
 mod read;
 mod show;
+mod undo_file;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::machine::read::counters as times;
-use links::steer::count::Load;
-use links::steer::judge::examine;
-use links::steer::picture::Picture;
-use links::steer::plan::{Change, Step, Wanted, plan};
+use lab::machine::procfs::read_processor_counters as times;
+use links::steering::counters::NetworkLoad;
+use links::steering::diagnosis::diagnose;
+use links::steering::plan::{SteeringChange, SteeringGoal, SteeringStep, plan_steering};
+use links::steering::snapshot::SteeringSnapshot;
 use tokio::time::{Instant, sleep_until};
 
-use self::keep::Kept;
-use self::read::Machine;
-use crate::ask::{Contact, span, wait};
-use crate::end::{End, Failure, finish, print_json};
+use self::read::LocalMachine;
+use self::undo_file::UndoFile;
+use crate::common_args::{DaemonArgs, block_on, span};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
+use crate::refresh::redraw_every;
 use crate::show::screen;
-use crate::watch::watch;
 
 /// A device that is given channels has new queues, which are planned for in a second round.
 const ROUNDS: usize = 2;
@@ -45,9 +45,9 @@ last until the next start of the machine.
 
 Exit codes: 0 the work is even or too little to judge by, 1 something is wrong, 2 the machine could not be read, 3 not
 all could be carried out.")]
-pub struct CoresArgs {
+pub struct DoctorCoresArgs {
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
     /// How long to measure.
     #[arg(long = "for", value_name = "TIME", value_parser = span, default_value = "2s")]
     span: Duration,
@@ -69,35 +69,37 @@ pub struct CoresArgs {
 }
 
 /// Carries it out.
-pub fn run(args: &CoresArgs) -> ExitCode {
-    finish(args.contact.json, wait(ask(args)))
+pub fn run(args: &DoctorCoresArgs) -> ExitCode {
+    finish(args.contact.json, block_on(diagnose_cores(args)))
 }
 
-async fn ask(args: &CoresArgs) -> Result<End, Failure> {
+async fn diagnose_cores(args: &DoctorCoresArgs) -> Result<CommandOutcome, CommandError> {
     if args.undo {
         return undo(args);
     }
     if args.span.is_zero() {
-        return Err(Failure::Unusable("--for 0s measures nothing; give it a second".to_owned()));
+        return Err(CommandError::Unusable(
+            "--for 0s measures nothing; give it a second".to_owned(),
+        ));
     }
     if args.watch {
-        return watch(Duration::ZERO, true, || async {
-            let (picture, load) = measured(args).await?;
-            Ok(show::live(&picture, &load))
+        return redraw_every(Duration::ZERO, true, || async {
+            let (picture, load) = measure_load(args).await?;
+            Ok(show::render_tables(&picture, &load))
         })
         .await;
     }
-    let wanted = wanted(args).await;
-    let (picture, load) = measured(args).await?;
-    let findings = examine(&picture, &load);
-    let steps = plan(&picture.loaded(&load), wanted);
-    let mut answer = show::Answer::new(&picture, &load, findings, &steps);
-    let mut end = if answer.wrong == 0 { End::Done } else { End::No };
+    let wanted = read_machine_purpose(args).await;
+    let (picture, load) = measure_load(args).await?;
+    let findings = diagnose(&picture, &load);
+    let steps = plan_steering(&picture.loaded_interfaces(&load), wanted);
+    let mut answer = show::CoresDiagnosis::new(&picture, &load, findings, &steps);
+    let mut end = if answer.wrong == 0 { CommandOutcome::Done } else { CommandOutcome::Negative };
     if args.apply {
         let (done, failed) = apply(args, steps, wanted, &load)?;
-        let (_, after) = measured(args).await?;
-        answer.applied = Some(show::Applied::new(&done, &failed, &load, &after));
-        end = if failed.is_empty() { End::Done } else { End::Partial };
+        let (_, after) = measure_load(args).await?;
+        answer.applied = Some(show::AppliedSteps::new(&done, &failed, &load, &after));
+        end = if failed.is_empty() { CommandOutcome::Done } else { CommandOutcome::Partial };
     }
     if args.contact.json {
         print_json(&answer)?;
@@ -108,9 +110,9 @@ async fn ask(args: &CoresArgs) -> Result<End, Failure> {
 }
 
 /// What the machine is for, as its daemon says.
-async fn wanted(args: &CoresArgs) -> Wanted {
+async fn read_machine_purpose(args: &DoctorCoresArgs) -> SteeringGoal {
     let status = match args.contact.client() {
-        Ok(client) => client.status().await.map_err(Failure::from),
+        Ok(client) => client.status().await.map_err(CommandError::from),
         Err(failure) => Err(failure),
     };
     let ends = |status: api::types::Status| {
@@ -120,12 +122,14 @@ async fn wanted(args: &CoresArgs) -> Wanted {
             .all(|service| matches!(service.forward.as_str(), "mac" | "nat" | "tunnel"));
         status.services.is_empty() || !forwards
     };
-    Wanted { ends: status.map_or(true, ends) }
+    SteeringGoal { terminates_connections: status.map_or(true, ends) }
 }
 
 /// The machine, and its work during the span.
-async fn measured(args: &CoresArgs) -> Result<(Picture, Load), Failure> {
-    let machine = Machine::open(&args.interface)?;
+async fn measure_load(
+    args: &DoctorCoresArgs,
+) -> Result<(SteeringSnapshot, NetworkLoad), CommandError> {
+    let machine = LocalMachine::open(&args.interface)?;
     let (first, before) = (machine.counters(), times());
     let begun = Instant::now();
     sleep_until(begun + args.span).await;
@@ -136,42 +140,47 @@ async fn measured(args: &CoresArgs) -> Result<(Picture, Load), Failure> {
             (work.softirq, work.busy) = (share.softirq + share.irq, share.busy());
         }
     }
-    Ok((machine.picture, load))
+    Ok((machine.state, load))
 }
 
 /// Carries the steps out, and those that only then can be planned. What was there before is kept first.
 fn apply(
-    args: &CoresArgs,
-    mut steps: Vec<Step>,
-    wanted: Wanted,
-    load: &Load,
-) -> Result<(Vec<Step>, Vec<String>), Failure> {
-    let mut kept = Kept::open(&args.kept)?;
+    args: &DoctorCoresArgs,
+    mut steps: Vec<SteeringStep>,
+    wanted: SteeringGoal,
+    load: &NetworkLoad,
+) -> Result<(Vec<SteeringStep>, Vec<String>), CommandError> {
+    let mut kept = UndoFile::open(&args.kept)?;
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         kept.add(steps.iter().map(|step| step.change.clone()))?;
         let before = done.len();
         for step in steps {
-            match keep::carry_out(&step.change) {
+            match undo_file::apply_change(&step.change) {
                 Ok(()) => done.push(step),
                 Err(why) => failed.push(why),
             }
         }
-        let grew = done[before..].iter().any(|step| matches!(&step.change, Change::Ethtool { .. }));
+        let grew = done[before..]
+            .iter()
+            .any(|step| matches!(&step.change, SteeringChange::Ethtool { .. }));
         if !grew {
             break;
         }
-        steps = plan(&Machine::open(&args.interface)?.picture.loaded(load), wanted);
+        steps = plan_steering(
+            &LocalMachine::open(&args.interface)?.state.loaded_interfaces(load),
+            wanted,
+        );
     }
     Ok((done, failed))
 }
 
-fn undo(args: &CoresArgs) -> Result<End, Failure> {
-    let (done, failed) = Kept::open(&args.kept)?.undo()?;
+fn undo(args: &DoctorCoresArgs) -> Result<CommandOutcome, CommandError> {
+    let (done, failed) = UndoFile::open(&args.kept)?.undo()?;
     if args.contact.json {
-        print_json(&show::Undone::new(&done, &failed))?;
+        print_json(&show::RevertedSteps::new(&done, &failed))?;
     } else {
-        screen::print(&show::undone(&done, &failed, &args.kept))?;
+        screen::print(&show::render_reverted(&done, &failed, &args.kept))?;
     }
-    Ok(if failed.is_empty() { End::Done } else { End::Partial })
+    Ok(if failed.is_empty() { CommandOutcome::Done } else { CommandOutcome::Partial })
 }

@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use lab::machine::read::{descriptor_limits, facts};
-use lab::net::{find, said};
+use lab::machine::procfs::{descriptor_limits, machine_facts};
+use lab::net::{find, run_command};
 use model::capacity::quantity::BitRate;
-use model::host::{Change, Finding, Goal, Interface, Picture, Verdict, examine};
+use model::host::{
+    HostCheckResult, HostFinding, HostInterface, HostSnapshot, HostWorkload, SettingChange,
+    check_host,
+};
 use serde::Serialize;
 
-use crate::ask::{bit_rate, positive_span};
-use crate::end::{End, Failure, finish, print_json};
+use crate::common_args::{bit_rate, positive_span};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
 use crate::show::table::wrap;
@@ -35,7 +38,7 @@ Changes last until the next start of the machine: write settings to /etc/sysctl.
 governors are never changed here: their commands are printed.
 
 Exit codes: 0 everything fits, 1 something is too small, 2 a setting could not be written.")]
-pub struct HostArgs {
+pub struct DoctorHostArgs {
     /// Connections at a time that are wanted.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     connections: u64,
@@ -59,26 +62,26 @@ pub struct HostArgs {
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Answer {
-    goal: Goal,
-    findings: Vec<Row>,
+struct HostDiagnosis {
+    goal: HostWorkload,
+    findings: Vec<HostFindingRow>,
     /// What was written, and what takes it back.
-    changed: Vec<Changed>,
-    picture: Picture,
+    changed: Vec<ChangedSetting>,
+    picture: HostSnapshot,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Row {
+struct HostFindingRow {
     #[serde(flatten)]
-    finding: Finding,
+    finding: HostFinding,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Changed {
+struct ChangedSetting {
     setting: String,
     before: String,
     after: String,
@@ -86,81 +89,84 @@ struct Changed {
 }
 
 /// Carries it out.
-pub fn run(args: &HostArgs) -> ExitCode {
+pub fn run(args: &DoctorHostArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
 
-fn carry_out(args: &HostArgs) -> Result<End, Failure> {
-    let goal = Goal {
+fn carry_out(args: &DoctorHostArgs) -> Result<CommandOutcome, CommandError> {
+    let goal = HostWorkload {
         connections: args.connections,
         per_second: f64::from(args.per_second),
         link: args.link,
         round_trip: args.round_trip,
     };
-    let mut picture = picture();
-    let mut findings = examine(&picture, &goal);
+    let mut picture = read_host_settings();
+    let mut findings = check_host(&picture, &goal);
     let mut changed = Vec::new();
     if args.apply {
         changed = apply(&findings, &picture)?;
         // What the kernel made of it counts.
-        picture = self::picture();
-        findings = examine(&picture, &goal);
+        picture = self::read_host_settings();
+        findings = check_host(&picture, &goal);
         for one in &mut changed {
             one.after = picture.settings.get(&one.setting).cloned().unwrap_or_default();
         }
     }
-    let poor = findings.iter().any(|one| one.verdict == Verdict::Poor);
+    let poor = findings.iter().any(|one| one.verdict == HostCheckResult::Poor);
     if args.json {
-        let row = |finding: Finding| {
-            let command = finding.change.as_ref().map(Change::command);
-            Row { finding, command }
+        let row = |finding: HostFinding| {
+            let command = finding.change.as_ref().map(SettingChange::command);
+            HostFindingRow { finding, command }
         };
         let findings = findings.into_iter().map(row).collect();
-        print_json(&Answer { goal, findings, changed, picture })?;
+        print_json(&HostDiagnosis { goal, findings, changed, picture })?;
     } else {
-        screen::print(&text(&findings, &changed, screen::width(), Paint::for_stdout()))?;
+        screen::print(&render_findings(&findings, &changed, screen::width(), Paint::for_stdout()))?;
     }
-    Ok(if poor { End::No } else { End::Done })
+    Ok(if poor { CommandOutcome::Negative } else { CommandOutcome::Done })
 }
 
 /// Writes what is too small; the first that cannot be written ends it, and says what had been.
-fn apply(findings: &[Finding], picture: &Picture) -> Result<Vec<Changed>, Failure> {
-    let mut changed: Vec<Changed> = Vec::new();
+fn apply(
+    findings: &[HostFinding],
+    picture: &HostSnapshot,
+) -> Result<Vec<ChangedSetting>, CommandError> {
+    let mut changed: Vec<ChangedSetting> = Vec::new();
     for finding in findings {
-        let Some(Change::Setting(name, value)) = &finding.change else { continue };
+        let Some(SettingChange::Setting(name, value)) = &finding.change else { continue };
         let before = picture.settings.get(name).cloned().unwrap_or_default();
-        fs::write(place(name), value).map_err(|error| {
+        fs::write(sysctl_path(name), value).map_err(|error| {
             let undo: Vec<&str> = changed.iter().map(|one| one.undo.as_str()).collect();
             let back = match undo.as_slice() {
                 [] => "nothing was changed".to_owned(),
                 undo => format!("to take back what was changed before: {}", undo.join("; ")),
             };
-            Failure::Unusable(format!("cannot write {name}: {error}; {back}"))
+            CommandError::Unusable(format!("cannot write {name}: {error}; {back}"))
         })?;
-        let undo = Change::Setting(name.clone(), before.clone()).command();
-        changed.push(Changed { setting: name.clone(), before, after: value.clone(), undo });
+        let undo = SettingChange::Setting(name.clone(), before.clone()).command();
+        changed.push(ChangedSetting { setting: name.clone(), before, after: value.clone(), undo });
     }
     Ok(changed)
 }
 
-fn picture() -> Picture {
+fn read_host_settings() -> HostSnapshot {
     let setting = |name: &&str| {
-        let text = fs::read_to_string(place(name)).ok()?;
+        let text = fs::read_to_string(sysctl_path(name)).ok()?;
         let words: Vec<&str> = text.split_whitespace().collect();
         Some(((*name).to_owned(), words.join(" ")))
     };
-    let facts = facts();
-    Picture {
+    let facts = machine_facts();
+    HostSnapshot {
         processors: facts.processors,
         settings: SETTINGS.iter().filter_map(setting).collect(),
         descriptors: descriptor_limits(),
         time_wait: facts.time_wait,
-        governors: governors(),
-        interfaces: interfaces(),
+        governors: read_governors(),
+        interfaces: read_interfaces(),
     }
 }
 
-fn governors() -> BTreeMap<String, u32> {
+fn read_governors() -> BTreeMap<String, u32> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten() {
         let file = entry.path().join("cpufreq/scaling_governor");
@@ -172,15 +178,15 @@ fn governors() -> BTreeMap<String, u32> {
 }
 
 /// Those of devices: bridges, tunnels and pairs have no queues and offloads of their own.
-fn interfaces() -> Vec<Interface> {
+fn read_interfaces() -> Vec<HostInterface> {
     let entries = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.sort();
     let devices = paths.into_iter().filter(|path| path.join("device").exists());
-    devices.filter_map(|path| interface(&path)).collect()
+    devices.filter_map(|path| read_interface(&path)).collect()
 }
 
-fn interface(path: &Path) -> Option<Interface> {
+fn read_interface(path: &Path) -> Option<HostInterface> {
     let name = path.file_name()?.to_str()?.to_owned();
     let queues: Vec<PathBuf> = (0..)
         .map(|at| path.join(format!("queues/rx-{at}")))
@@ -190,17 +196,18 @@ fn interface(path: &Path) -> Option<Interface> {
         let mask = fs::read_to_string(dir.join("rps_cpus")).unwrap_or_default();
         mask.chars().any(|digit| digit.is_ascii_hexdigit() && digit != '0')
     };
-    Some(Interface {
+    Some(HostInterface {
         queues: queues.len() as u32,
         spread: queues.iter().any(spreads),
-        offloads: offloads(&name),
+        offloads: read_offloads(&name),
         name,
     })
 }
 
 /// `name: on`, `name: off [fixed]`: what is fixed cannot be helped.
-fn offloads(interface: &str) -> BTreeMap<String, bool> {
-    let text = said(Command::new(find("ethtool")).args(["-k", interface])).unwrap_or_default();
+fn read_offloads(interface: &str) -> BTreeMap<String, bool> {
+    let text =
+        run_command(Command::new(find("ethtool")).args(["-k", interface])).unwrap_or_default();
     let rows = text.lines().filter(|line| !line.contains("[fixed]"));
     let rows = rows.filter_map(|line| line.trim().split_once(": "));
     rows.filter_map(|(name, word)| match word.trim() {
@@ -211,17 +218,22 @@ fn offloads(interface: &str) -> BTreeMap<String, bool> {
     .collect()
 }
 
-fn place(name: &str) -> PathBuf {
+fn sysctl_path(name: &str) -> PathBuf {
     Path::new("/proc/sys").join(name.replace('.', "/"))
 }
 
-fn text(findings: &[Finding], changed: &[Changed], width: usize, paint: Paint) -> String {
+fn render_findings(
+    findings: &[HostFinding],
+    changed: &[ChangedSetting],
+    width: usize,
+    paint: Paint,
+) -> String {
     let mut out = String::new();
     for one in findings {
         let (word, colour) = match one.verdict {
-            Verdict::Good => ("good   ", Colour::Quiet),
-            Verdict::Poor => ("POOR   ", Colour::Bad),
-            Verdict::Unknown => ("unknown", Colour::Doubt),
+            HostCheckResult::Good => ("good   ", Colour::Quiet),
+            HostCheckResult::Poor => ("POOR   ", Colour::Bad),
+            HostCheckResult::Unknown => ("unknown", Colour::Doubt),
         };
         out.push_str(&format!("{}  {:<19} {}\n", paint.text(colour, word), one.check, one.found));
         let why = wrap(&one.why, width.saturating_sub(INDENT).max(20));
@@ -237,7 +249,7 @@ fn text(findings: &[Finding], changed: &[Changed], width: usize, paint: Paint) -
         ));
     }
     let poor: Vec<String> =
-        findings.iter().filter_map(|one| one.change.as_ref()).map(Change::command).collect();
+        findings.iter().filter_map(|one| one.change.as_ref()).map(SettingChange::command).collect();
     if poor.is_empty() {
         out.push_str("\nthis machine is ready for that\n");
     } else {

@@ -7,13 +7,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use api::types::{BundleStatus, LinkStatus};
-use links::advice::{Bundle, Facts, Finding, Link, Verdict, examine};
+use links::advice::{
+    AdviceInput, BundleFacts, FindingSeverity, LinkFacts, LinkFinding, find_problems,
+};
 use links::{bond, forecast};
 use serde::Serialize;
 
-use super::trains::{self, Measured};
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish, print_json};
+use super::trains::{self, TrainResults};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
 /// Examine this machine's bundles of links: what is there, how links differ, and which policy suits them.
@@ -28,9 +30,9 @@ Examples:
   steelyard doctor links --json | jq -r '.findings[].commands[]?' | sh
 
 Exit codes: 0 nothing is wrong, 1 something is, 2 the daemon could not be asked.")]
-pub struct LinksArgs {
+pub struct DoctorLinksArgs {
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
     /// Send nothing: what links carry is not told.
     #[arg(long)]
     passive: bool,
@@ -38,26 +40,26 @@ pub struct LinksArgs {
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct LinksDiagnosis {
     wrong: usize,
-    findings: Vec<Row>,
+    findings: Vec<LinkFindingRow>,
     /// Bundles whose links were measured.
-    measured: Vec<Told>,
+    measured: Vec<BundleMeasurement>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Told {
+struct BundleMeasurement {
     bundle: String,
-    links: Vec<Carries>,
-    policies: Vec<Policy>,
+    links: Vec<LinkThroughput>,
+    policies: Vec<PolicyThroughput>,
     /// Packets that took turns over all links and came back, those of them that were overtaken, and by how many at most.
     turns: [usize; 3],
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Carries {
+struct LinkThroughput {
     interface: String,
     bits_per_second: Option<u64>,
     at_least: bool,
@@ -65,7 +67,7 @@ struct Carries {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Policy {
+struct PolicyThroughput {
     policy: &'static str,
     /// Nothing: a stream is ruined.
     one_stream: Option<u64>,
@@ -75,7 +77,7 @@ struct Policy {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct LinkFindingRow {
     verdict: &'static str,
     about: String,
     found: String,
@@ -84,14 +86,14 @@ struct Row {
 }
 
 /// Carries it out.
-pub fn run(args: &LinksArgs) -> ExitCode {
-    finish(args.contact.json, wait(ask(args)))
+pub fn run(args: &DoctorLinksArgs) -> ExitCode {
+    finish(args.contact.json, block_on(diagnose_links(args)))
 }
 
-async fn ask(args: &LinksArgs) -> Result<End, Failure> {
+async fn diagnose_links(args: &DoctorLinksArgs) -> Result<CommandOutcome, CommandError> {
     let status = args.contact.client()?.status().await?;
     let mptcp = setting("net/mptcp/enabled") == Some(1);
-    let mut facts = Facts {
+    let mut facts = AdviceInput {
         bonding: ["/sys/module/bonding", "/sys/class/net/bonding_masters"]
             .iter()
             .any(|place| Path::new(place).exists()),
@@ -99,40 +101,41 @@ async fn ask(args: &LinksArgs) -> Result<End, Failure> {
         bundles: Vec::new(),
     };
     let (mut after, mut measured) = (Vec::new(), Vec::new());
-    let pins: Vec<Finding> = status.pins.iter().map(|doubt| unlasting(doubt)).collect();
+    let pins: Vec<LinkFinding> =
+        status.pins.iter().map(|doubt| not_persistent_finding(doubt)).collect();
     for status in status.links {
-        let trains = if args.passive { None } else { Some(trains::measure(&status)) };
+        let trains = if args.passive { None } else { Some(trains::measure_bundle(&status)) };
         let mut bundle = bundle(status);
         match trains {
             Some(Ok(trains)) => {
                 for (link, rate) in bundle.links.iter_mut().zip(&trains.rates) {
                     link.rate = *rate;
                 }
-                after.extend(turns(&bundle, &trains));
+                after.extend(reordering_finding(&bundle, &trains));
                 after.extend(forecast::findings(&bundle, mptcp));
-                measured.push(told(&bundle, &trains));
+                measured.push(bundle_measurement(&bundle, &trains));
             }
-            Some(Err(error)) => after.push(unmeasured(&bundle, &error)),
+            Some(Err(error)) => after.push(measurement_failed_finding(&bundle, &error)),
             None => {}
         }
         facts.bundles.push(bundle);
     }
-    let mut findings = examine(&facts);
-    findings.extend(bonds().iter().flat_map(bond::findings));
+    let mut findings = find_problems(&facts);
+    findings.extend(kernel_bonds().iter().flat_map(bond::findings));
     findings.extend(after);
     findings.extend(pins);
-    let wrong = findings.iter().filter(|one| one.verdict == Verdict::Wrong).count();
+    let wrong = findings.iter().filter(|one| one.severity == FindingSeverity::Problem).count();
     if args.contact.json {
-        let findings = findings.into_iter().map(row).collect();
-        print_json(&Answer { wrong, findings, measured })?;
+        let findings = findings.into_iter().map(finding_row).collect();
+        print_json(&LinksDiagnosis { wrong, findings, measured })?;
     } else {
-        screen::print(&text(&findings))?;
+        screen::print(&render_findings(&findings))?;
     }
-    Ok(if wrong == 0 { End::Done } else { End::No })
+    Ok(if wrong == 0 { CommandOutcome::Done } else { CommandOutcome::Negative })
 }
 
 /// Bonds of the kernel's.
-fn bonds() -> Vec<bond::Bond> {
+fn kernel_bonds() -> Vec<bond::KernelBond> {
     let Ok(all) = fs::read_dir("/proc/net/bonding") else { return Vec::new() };
     let read = |entry: fs::DirEntry| {
         let text = fs::read_to_string(entry.path()).ok()?;
@@ -142,14 +145,14 @@ fn bonds() -> Vec<bond::Bond> {
 }
 
 /// By how much packets overtake each other that take turns.
-fn turns(bundle: &Bundle, trains: &Measured) -> Option<Finding> {
-    let turns = trains.turns;
-    (turns.came > 0).then(|| Finding {
-        verdict: Verdict::Note,
-        about: format!("bundle {}", bundle.name),
-        found: format!(
+fn reordering_finding(bundle: &BundleFacts, trains: &TrainResults) -> Option<LinkFinding> {
+    let turns = trains.reordering;
+    (turns.received > 0).then(|| LinkFinding {
+        severity: FindingSeverity::Note,
+        subject: format!("bundle {}", bundle.name),
+        observation: format!(
             "of {} packets that took turns, none of them held, {} were overtaken there and back, by {} at most",
-            turns.came, turns.overtaken, turns.depth
+            turns.received, turns.reordered, turns.depth
         ),
         advice: String::new(),
         commands: Vec::new(),
@@ -157,48 +160,48 @@ fn turns(bundle: &Bundle, trains: &Measured) -> Option<Finding> {
 }
 
 /// Something that is pinned goes with the daemon's process.
-fn unlasting(doubt: &str) -> Finding {
-    Finding {
-        verdict: Verdict::Note,
-        about: "pins".to_owned(),
-        found: doubt.to_owned(),
+fn not_persistent_finding(doubt: &str) -> LinkFinding {
+    LinkFinding {
+        severity: FindingSeverity::Note,
+        subject: "pins".to_owned(),
+        observation: doubt.to_owned(),
         advice: String::new(),
         commands: Vec::new(),
     }
 }
 
-fn unmeasured(bundle: &Bundle, error: &std::io::Error) -> Finding {
-    Finding {
-        verdict: Verdict::Note,
-        about: format!("bundle {}", bundle.name),
-        found: format!("what its links carry was not measured: {error}"),
+fn measurement_failed_finding(bundle: &BundleFacts, error: &std::io::Error) -> LinkFinding {
+    LinkFinding {
+        severity: FindingSeverity::Note,
+        subject: format!("bundle {}", bundle.name),
+        observation: format!("what its links carry was not measured: {error}"),
         advice: "it takes root, in the daemon's network namespace".to_owned(),
         commands: Vec::new(),
     }
 }
 
-fn told(bundle: &Bundle, trains: &Measured) -> Told {
-    let carries = |link: &Link| Carries {
+fn bundle_measurement(bundle: &BundleFacts, trains: &TrainResults) -> BundleMeasurement {
+    let carries = |link: &LinkFacts| LinkThroughput {
         interface: link.interface.clone(),
         bits_per_second: link.rate.map(|rate| rate.bits),
         at_least: link.rate.is_some_and(|rate| rate.at_least),
     };
-    let policy = |gives: forecast::Gives| Policy {
+    let policy = |gives: forecast::PolicyForecast| PolicyThroughput {
         policy: gives.policy.name(),
-        one_stream: gives.one.map(|bits| bits as u64),
-        many: gives.many as u64,
+        one_stream: gives.single_flow.map(|bits| bits as u64),
+        many: gives.many_flows as u64,
         at_least: gives.at_least,
     };
-    Told {
+    BundleMeasurement {
         bundle: bundle.name.clone(),
         links: bundle.links.iter().map(carries).collect(),
-        policies: forecast::gives(bundle, true).into_iter().map(policy).collect(),
-        turns: [trains.turns.came, trains.turns.overtaken, trains.turns.depth],
+        policies: forecast::forecast_policies(bundle, true).into_iter().map(policy).collect(),
+        turns: [trains.reordering.received, trains.reordering.reordered, trains.reordering.depth],
     }
 }
 
-fn bundle(status: BundleStatus) -> Bundle {
-    Bundle {
+fn bundle(status: BundleStatus) -> BundleFacts {
+    BundleFacts {
         name: status.name,
         policy: status.policy,
         skew: Duration::from_micros(status.skew_us),
@@ -207,24 +210,24 @@ fn bundle(status: BundleStatus) -> Bundle {
     }
 }
 
-fn link(status: LinkStatus) -> Link {
+fn link(status: LinkStatus) -> LinkFacts {
     let own = setting(&format!("net/ipv4/conf/{}/rp_filter", status.interface));
     // The stricter of both holds (ip-sysctl).
     let all = setting("net/ipv4/conf/all/rp_filter").unwrap_or(0);
-    Link {
-        dead: (status.state != "alive").then_some(status.reason),
-        master: master(&status.interface),
+    LinkFacts {
+        down_reason: (status.state != "alive").then_some(status.reason),
+        master: master_of(&status.interface),
         interface: status.interface,
         loss: status.loss,
-        held: Duration::from_micros(status.held_us),
-        filter: own.map(|own| own.max(all)),
+        hold_time: Duration::from_micros(status.held_us),
+        reverse_path_filter: own.map(|own| own.max(all)),
         rate: None,
         capacity: status.capacity,
     }
 }
 
 /// The device that an interface belongs to.
-fn master(interface: &str) -> Option<String> {
+fn master_of(interface: &str) -> Option<String> {
     let place = fs::read_link(Path::new("/sys/class/net").join(interface).join("master")).ok()?;
     Some(place.file_name()?.to_string_lossy().into_owned())
 }
@@ -233,23 +236,26 @@ fn setting(name: &str) -> Option<u8> {
     fs::read_to_string(Path::new("/proc/sys").join(name)).ok()?.trim().parse().ok()
 }
 
-fn row(finding: Finding) -> Row {
-    let Finding { verdict, about, found, advice, commands } = finding;
-    Row { verdict: word(verdict).trim_end(), about, found, advice, commands }
+fn finding_row(finding: LinkFinding) -> LinkFindingRow {
+    let LinkFinding { severity: verdict, subject: about, observation: found, advice, commands } =
+        finding;
+    LinkFindingRow { verdict: verdict_label(verdict).trim_end(), about, found, advice, commands }
 }
 
-const fn word(verdict: Verdict) -> &'static str {
+const fn verdict_label(verdict: FindingSeverity) -> &'static str {
     match verdict {
-        Verdict::Good => "good ",
-        Verdict::Wrong => "wrong",
-        Verdict::Note => "note ",
+        FindingSeverity::Good => "good ",
+        FindingSeverity::Problem => "wrong",
+        FindingSeverity::Note => "note ",
     }
 }
 
-fn text(findings: &[Finding]) -> String {
+fn render_findings(findings: &[LinkFinding]) -> String {
     let mut out = String::new();
-    for Finding { verdict, about, found, advice, commands } in findings {
-        out.push_str(&format!("{}  {about}: {found}\n", word(*verdict)));
+    for LinkFinding { severity: verdict, subject: about, observation: found, advice, commands } in
+        findings
+    {
+        out.push_str(&format!("{}  {about}: {found}\n", verdict_label(*verdict)));
         if !advice.is_empty() {
             out.push_str(&format!("       {advice}\n"));
         }
@@ -266,16 +272,16 @@ mod tests {
 
     #[test]
     fn what_mends_stands_below_what_is_wrong() {
-        let finding = Finding {
-            verdict: Verdict::Wrong,
-            about: "eth1 of bundle up".to_owned(),
-            found: "rp_filter 1".to_owned(),
+        let finding = LinkFinding {
+            severity: FindingSeverity::Problem,
+            subject: "eth1 of bundle up".to_owned(),
+            observation: "rp_filter 1".to_owned(),
             advice: "it drops".to_owned(),
             commands: vec!["sysctl -w a=0".to_owned()],
         };
         let shown =
             "wrong  eth1 of bundle up: rp_filter 1\n       it drops\n         sysctl -w a=0\n";
-        assert_eq!(text(std::slice::from_ref(&finding)), shown);
-        assert_eq!(row(finding).verdict, "wrong");
+        assert_eq!(render_findings(std::slice::from_ref(&finding)), shown);
+        assert_eq!(finding_row(finding).verdict, "wrong");
     }
 }

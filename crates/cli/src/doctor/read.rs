@@ -7,21 +7,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::process::Command;
 
-use lab::net::{ToolError, find, said};
-use model::preflight::{Address, Decapsulator, Encapsulation, Link, Picture, Route, Settings};
+use lab::net::{ToolError, find, run_command};
+use model::preflight::{
+    Decapsulator, Encapsulation, InterfaceIp, InterfaceState, Ipv4Settings, PreflightSnapshot,
+    RouteEntry,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 /// Why there is no picture.
 #[derive(Debug, Error)]
-pub enum ReadError {
+pub enum ServerReadError {
     /// ip(8) cannot be run.
     #[error("this machine's network cannot be read")]
     Tool(#[from] ToolError),
     /// The pins of our own decapsulator.
     #[error(transparent)]
-    Decap(#[from] l4::decap::DecapError),
+    Decap(#[from] l4::decapsulation::DecapError),
     /// It printed something else than its JSON.
     #[error("`ip {arguments}` printed something unexpected")]
     Json {
@@ -34,27 +37,32 @@ pub enum ReadError {
 }
 
 /// The picture as of now.
-pub fn picture(pins: &Path) -> Result<Picture, ReadError> {
-    let links: Vec<RawLink> = ask(&["-j", "-d", "addr", "show"])?;
+pub fn read_server_settings(pins: &Path) -> Result<PreflightSnapshot, ServerReadError> {
+    let links: Vec<RawLink> = run_ip_command(&["-j", "-d", "addr", "show"])?;
     let mut routes = Vec::new();
     for family in ["-4", "-6"] {
-        let raw: Vec<RawRoute> = ask(&["-j", family, "route", "show", "table", "all"])?;
+        let raw: Vec<RawRoute> = run_ip_command(&["-j", family, "route", "show", "table", "all"])?;
         routes.extend(raw.into_iter().filter_map(|raw| route(raw, family == "-6")));
     }
-    let shown = l4::decap::show(pins)?.into_iter().flat_map(ours);
+    let shown = l4::decapsulation::read_status(pins)?.into_iter().flat_map(own_decapsulators);
     let decapsulators = links.iter().filter_map(kernel_tunnel).chain(shown).collect();
     let named = links.into_iter().map(|raw| (raw.ifname.clone(), link(raw)));
-    Ok(Picture { links: named.collect(), routes, all: settings("all"), decapsulators })
+    Ok(PreflightSnapshot {
+        interfaces: named.collect(),
+        routes,
+        all_settings: settings("all"),
+        decapsulators,
+    })
 }
 
-fn ask<T: DeserializeOwned + Default>(arguments: &[&str]) -> Result<T, ReadError> {
-    let text = said(Command::new(find("ip")).args(arguments))?;
+fn run_ip_command<T: DeserializeOwned + Default>(arguments: &[&str]) -> Result<T, ServerReadError> {
+    let text = run_command(Command::new(find("ip")).args(arguments))?;
     // Of nothing it prints nothing.
     if text.trim().is_empty() {
         return Ok(T::default());
     }
     serde_json::from_str(&text)
-        .map_err(|source| ReadError::Json { arguments: arguments.join(" "), source })
+        .map_err(|source| ServerReadError::Json { arguments: arguments.join(" "), source })
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -101,13 +109,13 @@ struct RawHop {
     dev: Option<String>,
 }
 
-fn link(raw: RawLink) -> Link {
+fn link(raw: RawLink) -> InterfaceState {
     let has = |flag: &str| raw.flags.iter().any(|one| one == flag);
     let addresses = raw.addr_info.iter().filter_map(|one| {
         let doubted = one.tentative || one.dadfailed;
-        Some(Address { ip: one.local?, prefix: one.prefixlen, doubted })
+        Some(InterfaceIp { ip: one.local?, prefix: one.prefixlen, duplicate_suspected: doubted })
     });
-    Link {
+    InterfaceState {
         up: has("UP"),
         loopback: has("LOOPBACK"),
         arp: !has("LOOPBACK") && !has("NOARP"),
@@ -117,7 +125,7 @@ fn link(raw: RawLink) -> Link {
     }
 }
 
-fn route(raw: RawRoute, v6: bool) -> Option<Route> {
+fn route(raw: RawRoute, v6: bool) -> Option<RouteEntry> {
     let whole = if v6 { IpAddr::from(Ipv6Addr::UNSPECIFIED) } else { Ipv4Addr::UNSPECIFIED.into() };
     let (to, prefix) = if raw.dst == "default" {
         (whole, 0)
@@ -133,7 +141,7 @@ fn route(raw: RawRoute, v6: bool) -> Option<Route> {
         return None;
     }
     let advmss = raw.metrics.iter().find_map(|metrics| metrics.get("advmss")?.as_u64());
-    Some(Route {
+    Some(RouteEntry {
         to,
         prefix,
         via: raw.gateway.or(hop.gateway),
@@ -145,8 +153,10 @@ fn route(raw: RawRoute, v6: bool) -> Option<Route> {
 }
 
 /// Our own decapsulator, on each of its interfaces.
-fn ours(shown: l4::decap::Shown) -> impl Iterator<Item = Decapsulator> {
-    let takes = shown.settings.takes;
+fn own_decapsulators(
+    shown: l4::decapsulation::DecapsulationStatus,
+) -> impl Iterator<Item = Decapsulator> {
+    let takes = shown.settings.protocols;
     let names = shown.interfaces.into_iter().map(|(name, _)| name);
     names.map(move |link| Decapsulator { link: Some(link), takes: takes.clone() })
 }
@@ -163,12 +173,12 @@ fn kernel_tunnel(raw: &RawLink) -> Option<Decapsulator> {
 }
 
 /// Of a link, or of `all`; what cannot be read is not set.
-fn settings(link: &str) -> Settings {
+fn settings(link: &str) -> Ipv4Settings {
     let value = |name: &str| {
         let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{link}/{name}"));
         text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default()
     };
-    Settings {
+    Ipv4Settings {
         arp_ignore: value("arp_ignore"),
         arp_announce: value("arp_announce"),
         rp_filter: value("rp_filter"),
@@ -188,7 +198,7 @@ mod tests {
             {"type":"broadcast","dst":"10.0.0.255","dev":"eth0","table":"local"},
             {"dst":"garbled","dev":"eth0"}]"#;
         let raw: Vec<RawRoute> = serde_json::from_str(text).unwrap();
-        let routes: Vec<Route> = raw.into_iter().filter_map(|raw| route(raw, false)).collect();
+        let routes: Vec<RouteEntry> = raw.into_iter().filter_map(|raw| route(raw, false)).collect();
         assert_eq!(routes.len(), 3, "{routes:?}");
         assert_eq!((routes[0].prefix, routes[0].advmss), (0, Some(1400)));
         assert_eq!((routes[1].prefix, routes[1].local), (24, true));
@@ -202,7 +212,7 @@ mod tests {
         let read = link(serde_json::from_str(text).unwrap());
         assert!(read.up && read.arp && !read.loopback);
         assert_eq!(read.addresses.len(), 1);
-        assert!(read.addresses[0].doubted);
+        assert!(read.addresses[0].duplicate_suspected);
         let tunnel = r#"{"ifname":"t","flags":["UP"],"linkinfo":{"info_kind":"ipip"}}"#;
         let takes = kernel_tunnel(&serde_json::from_str(tunnel).unwrap()).unwrap().takes;
         assert_eq!(takes, [Encapsulation::Ipip]);

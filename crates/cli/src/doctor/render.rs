@@ -2,15 +2,15 @@
 //!
 //! The commands are repeated together at the end, for a root shell.
 
-use model::preflight::{Finding, Verdict};
+use model::preflight::{PreflightFinding, PreflightResult};
 
 /// All of them.
-pub fn text(findings: &[Finding]) -> String {
+pub fn render_findings(findings: &[PreflightFinding]) -> String {
     let mut out = String::new();
-    for Finding { check, verdict, about, found, why, commands } in findings {
+    for PreflightFinding { check, verdict, about, found, why, commands } in findings {
         let word = match verdict {
-            Verdict::Good => "good ",
-            Verdict::Wrong => "WRONG",
+            PreflightResult::Good => "good ",
+            PreflightResult::Wrong => "WRONG",
         };
         out.push_str(&format!("{word}  {:<16} {about}: {found}\n", check.name()));
         if !why.is_empty() {
@@ -20,8 +20,8 @@ pub fn text(findings: &[Finding]) -> String {
             out.push_str(&format!("         {command}\n"));
         }
     }
-    let wrong: Vec<&Finding> =
-        findings.iter().filter(|finding| finding.verdict == Verdict::Wrong).collect();
+    let wrong: Vec<&PreflightFinding> =
+        findings.iter().filter(|finding| finding.verdict == PreflightResult::Wrong).collect();
     if wrong.is_empty() {
         out.push_str("this server is ready\n");
         return out;
@@ -40,25 +40,25 @@ pub fn text(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::preflight::Check;
+    use model::preflight::PreflightCheck;
 
     #[test]
     fn what_mends_is_said_beside_what_is_wrong_and_once_at_the_end() {
-        let finding = |about: &str, verdict, commands: &[&str]| Finding {
-            check: Check::ArpIgnore,
+        let finding = |about: &str, verdict, commands: &[&str]| PreflightFinding {
+            check: PreflightCheck::ArpIgnore,
             verdict,
             about: about.to_owned(),
             found: "arp_ignore 0".to_owned(),
             why: if commands.is_empty() { String::new() } else { "it answers".to_owned() },
             commands: commands.iter().map(ToString::to_string).collect(),
         };
-        let good = finding("eth2", Verdict::Good, &[]);
+        let good = finding("eth2", PreflightResult::Good, &[]);
         assert_eq!(
-            text(std::slice::from_ref(&good)),
+            render_findings(std::slice::from_ref(&good)),
             "good   arp-ignore       eth2: arp_ignore 0\nthis server is ready\n"
         );
         let set = "sysctl -w a=1";
-        let bad = ["eth0", "eth1"].map(|link| finding(link, Verdict::Wrong, &[set]));
+        let bad = ["eth0", "eth1"].map(|link| finding(link, PreflightResult::Wrong, &[set]));
         let expected = "\
 WRONG  arp-ignore       eth0: arp_ignore 0
        it answers
@@ -70,6 +70,6 @@ WRONG  arp-ignore       eth1: arp_ignore 0
 2 wrong; as root:
   sysctl -w a=1
 ";
-        assert_eq!(text(&bad), expected);
+        assert_eq!(render_findings(&bad), expected);
     }
 }

@@ -6,9 +6,11 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::time::{Duration, Instant};
 
 use api::types::{BundleStatus, LinkStatus};
-use links::echo::Echo;
-use links::train::{Order, PACKETS, Rate, Sent, middle, order, rate};
-use model::moment::Moment;
+use links::echo::EchoRequest;
+use links::packet_train::{
+    MeasuredRate, PACKETS, PacketOrder, TrainPacket, median_rate, packet_order, train_rate,
+};
+use model::monotonic_time::MonotonicTime;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 /// Trains over each link, and over all links together.
@@ -24,21 +26,22 @@ const ANSWER: usize = 128;
 
 /// What came of a bundle's trains.
 #[derive(Debug, Default)]
-pub(super) struct Measured {
+pub(super) struct TrainResults {
     /// Of each link, in the bundle's order; `None`: dead, or too little came back.
-    pub rates: Vec<Option<Rate>>,
+    pub rates: Vec<Option<MeasuredRate>>,
     /// Of packets that took turns over all links, none of them held.
-    pub turns: Order,
+    pub reordering: PacketOrder,
 }
 
 /// Measures a bundle's links.
 ///
 /// # Errors
 /// The right to open raw sockets is missing, or a link has no interface.
-pub(super) fn measure(bundle: &BundleStatus) -> io::Result<Measured> {
+pub(super) fn measure_bundle(bundle: &BundleStatus) -> io::Result<TrainResults> {
     let living = || bundle.links.iter().filter(|link| link.state == "alive");
-    let mut lines = living().map(Line::open).collect::<io::Result<Vec<Line>>>()?;
-    let mut measured = Measured::default();
+    let mut lines =
+        living().map(NextHopPinger::open).collect::<io::Result<Vec<NextHopPinger>>>()?;
+    let mut measured = TrainResults::default();
     let mut next = 0;
     for link in &bundle.links {
         if link.state != "alive" {
@@ -48,15 +51,15 @@ pub(super) fn measure(bundle: &BundleStatus) -> io::Result<Measured> {
         let line = &mut lines[next..=next];
         next += 1;
         let bytes = bundle.mtu as usize + ETHERNET;
-        let rates = (0..TRAINS).filter_map(|_| rate(&train(line, bundle.mtu), bytes));
-        measured.rates.push(middle(rates.collect()));
+        let rates = (0..TRAINS).filter_map(|_| train_rate(&send_train(line, bundle.mtu), bytes));
+        measured.rates.push(median_rate(rates.collect()));
     }
     if lines.len() > 1 {
         for _ in 0..TRAINS {
-            let now = order(&train(&mut lines, bundle.mtu));
-            let all = &mut measured.turns;
-            all.came += now.came;
-            all.overtaken += now.overtaken;
+            let now = packet_order(&send_train(&mut lines, bundle.mtu));
+            let all = &mut measured.reordering;
+            all.received += now.received;
+            all.reordered += now.reordered;
             all.depth = all.depth.max(now.depth);
         }
     }
@@ -64,14 +67,14 @@ pub(super) fn measure(bundle: &BundleStatus) -> io::Result<Measured> {
 }
 
 /// A link, and the way to ask its next hop.
-struct Line {
+struct NextHopPinger {
     socket: Socket,
-    to: SockAddr,
-    via: IpAddr,
+    address: SockAddr,
+    next_hop: IpAddr,
 }
 
-impl Line {
-    fn open(link: &LinkStatus) -> io::Result<Line> {
+impl NextHopPinger {
+    fn open(link: &LinkStatus) -> io::Result<NextHopPinger> {
         let via = *link.via.first().ok_or(ErrorKind::NotFound)?;
         let (domain, protocol) = match via {
             IpAddr::V4(_) => (Domain::IPV4, Protocol::ICMPV4),
@@ -95,48 +98,48 @@ impl Line {
                 SocketAddrV6::new(v6, 0, 0, scope).into()
             }
         };
-        Ok(Line { socket, to: to.into(), via })
+        Ok(NextHopPinger { socket, address: to.into(), next_hop: via })
     }
 
     /// Notes what has come back by now.
-    fn hear(&mut self, token: u64, begun: Instant, sent: &mut [Sent]) -> usize {
+    fn collect_replies(&mut self, token: u64, begun: Instant, sent: &mut [TrainPacket]) -> usize {
         let (mut buffer, mut heard) = ([0; ANSWER], 0);
         while let Ok(bytes) = (&self.socket).read(&mut buffer) {
-            let echo = Echo::answer(&buffer[..bytes], self.via.is_ipv6());
+            let echo = EchoRequest::parse_reply(&buffer[..bytes], self.next_hop.is_ipv6());
             let ours = echo.filter(|echo| echo.token == token);
             let Some(one) = ours.and_then(|echo| sent.get_mut(usize::from(echo.number))) else {
                 continue;
             };
-            heard += usize::from(one.came.is_none());
-            one.came.get_or_insert(at(begun));
+            heard += usize::from(one.received_at.is_none());
+            one.received_at.get_or_insert(elapsed_since(begun));
         }
         heard
     }
 }
 
 /// Sends a train whose packets take turns over these lines; when each went, and when it came back.
-fn train(lines: &mut [Line], mtu: u32) -> Vec<Sent> {
-    let (begun, token) = (Instant::now(), token());
-    let mut sent: Vec<Sent> = Vec::with_capacity(usize::from(PACKETS));
+fn send_train(lines: &mut [NextHopPinger], mtu: u32) -> Vec<TrainPacket> {
+    let (begun, token) = (Instant::now(), random_token());
+    let mut sent: Vec<TrainPacket> = Vec::with_capacity(usize::from(PACKETS));
     let (mut open, mut last) = (0, begun);
     for number in 0..PACKETS {
         let line = &lines[usize::from(number) % lines.len()];
-        let v6 = line.via.is_ipv6();
+        let v6 = line.next_hop.is_ipv6();
         let header = if v6 { 40 } else { 20 };
-        let question = Echo { token, number, sent: at(begun) };
-        let question = question.long(v6, (mtu as usize).saturating_sub(header));
-        let went = line.socket.send_to(&question, &line.to).is_ok();
-        sent.push(Sent { at: at(begun), came: None });
+        let question = EchoRequest { token, number, sent: elapsed_since(begun) };
+        let question = question.to_padded_request(v6, (mtu as usize).saturating_sub(header));
+        let went = line.socket.send_to(&question, &line.address).is_ok();
+        sent.push(TrainPacket { sent_at: elapsed_since(begun), received_at: None });
         open += usize::from(went);
         for line in &mut *lines {
-            open -= line.hear(token, begun, &mut sent).min(open);
+            open -= line.collect_replies(token, begun, &mut sent).min(open);
         }
         last = Instant::now();
     }
     // Looked at all the time: whoever sleeps notes late when packets came.
     while open > 0 && last.elapsed() < WAIT {
         for line in &mut *lines {
-            let heard = line.hear(token, begun, &mut sent);
+            let heard = line.collect_replies(token, begun, &mut sent);
             if heard > 0 {
                 last = Instant::now();
             }
@@ -146,12 +149,12 @@ fn train(lines: &mut [Line], mtu: u32) -> Vec<Sent> {
     sent
 }
 
-fn at(begun: Instant) -> Moment {
-    Moment(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
+fn elapsed_since(begun: Instant) -> MonotonicTime {
+    MonotonicTime(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Tells our echoes from those of others.
-fn token() -> u64 {
+fn random_token() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |now| now.as_nanos() as u64) ^ u64::from(std::process::id()) << 40
 }

@@ -7,12 +7,12 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use model::config::{Config, Zone, load};
-use names::delegation::{Delegation, judge, question, records};
+use model::config::{Config, ZoneConfig, load};
+use names::delegation::{DelegationStatus, build_query, check_answer, required_records};
 use serde::Serialize;
 
-use crate::ask::{file_name, read_config};
-use crate::end::{End, Failure, print_json};
+use crate::common_args::{file_name, read_config};
+use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::plain::plain;
 use crate::show::screen;
 
@@ -34,7 +34,7 @@ Examples:
 For a zone that is not delegated it prints the records that the zone above must have.
 
 Exit codes: 0 all are delegated to us, 1 some zone is not, 2 the file or the resolver could not be read.")]
-pub struct ZonesArgs {
+pub struct DoctorZonesArgs {
     /// The configuration, or - for standard input.
     #[arg(
         short,
@@ -53,14 +53,14 @@ pub struct ZonesArgs {
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct ZonesDiagnosis {
     ready: bool,
     resolver: SocketAddr,
-    zones: Vec<Told>,
+    zones: Vec<ZoneDelegation>,
 }
 
 #[derive(Debug, Serialize)]
-struct Told {
+struct ZoneDelegation {
     zone: String,
     good: bool,
     text: String,
@@ -69,41 +69,47 @@ struct Told {
 }
 
 /// Carries it out.
-pub fn zones(args: &ZonesArgs) -> Result<End, Failure> {
+pub fn diagnose_zones(args: &DoctorZonesArgs) -> Result<CommandOutcome, CommandError> {
     let text = read_config(&args.config)?;
     let config = load(&text, &file_name(&args.config));
-    let config = config.map_err(|findings| Failure::Unusable(findings.to_string()))?.config;
+    let config = config.map_err(|findings| CommandError::Unusable(findings.to_string()))?.config;
     let resolver = match args.resolver {
         Some(resolver) => resolver,
-        None => first().ok_or_else(|| {
-            Failure::Unusable(format!("{RESOLVERS} names no resolver: give one with --resolver"))
+        None => system_resolver().ok_or_else(|| {
+            CommandError::Unusable(format!(
+                "{RESOLVERS} names no resolver: give one with --resolver"
+            ))
         })?,
     };
-    let zones: Result<Vec<Told>, Failure> =
-        config.zones.values().map(|zone| told(zone, &config, resolver)).collect();
+    let zones: Result<Vec<ZoneDelegation>, CommandError> =
+        config.zones.values().map(|zone| check_zone(zone, &config, resolver)).collect();
     let zones = zones?;
     let ready = zones.iter().all(|zone| zone.good);
     if args.json {
-        print_json(&Answer { ready, resolver, zones })?;
+        print_json(&ZonesDiagnosis { ready, resolver, zones })?;
     } else {
         screen::print(&render(&zones, resolver))?;
     }
-    Ok(if ready { End::Done } else { End::No })
+    Ok(if ready { CommandOutcome::Done } else { CommandOutcome::Negative })
 }
 
-fn told(zone: &Zone, config: &Config, resolver: SocketAddr) -> Result<Told, Failure> {
-    let found = ask(zone, resolver).map_err(|error| {
-        Failure::Unusable(format!(
+fn check_zone(
+    zone: &ZoneConfig,
+    config: &Config,
+    resolver: SocketAddr,
+) -> Result<ZoneDelegation, CommandError> {
+    let found = query_delegation(zone, resolver).map_err(|error| {
+        CommandError::Unusable(format!(
             "the resolver {resolver} does not answer for {}: {error}",
             zone.name
         ))
     })?;
-    let good = found.good();
-    let records = if good { Vec::new() } else { records(zone, config) };
-    Ok(Told { zone: zone.name.clone(), good, text: found.text(), records })
+    let good = found.is_correct();
+    let records = if good { Vec::new() } else { required_records(zone, config) };
+    Ok(ZoneDelegation { zone: zone.name.clone(), good, text: found.describe(), records })
 }
 
-fn ask(zone: &Zone, resolver: SocketAddr) -> io::Result<Delegation> {
+fn query_delegation(zone: &ZoneConfig, resolver: SocketAddr) -> io::Result<DelegationStatus> {
     let local: IpAddr = if resolver.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
     let socket = UdpSocket::bind((local, 0))?;
     // Strangers cannot answer then.
@@ -111,7 +117,7 @@ fn ask(zone: &Zone, resolver: SocketAddr) -> io::Result<Delegation> {
     let mut room = [0; ANSWER];
     for number in 1..=TRIES {
         let number = number ^ socket.local_addr()?.port();
-        let bytes = question(zone, number).ok_or(io::ErrorKind::InvalidInput)?;
+        let bytes = build_query(zone, number).ok_or(io::ErrorKind::InvalidInput)?;
         socket.send(&bytes)?;
         let begun = Instant::now();
         while let Some(left) = WAIT.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
@@ -121,7 +127,9 @@ fn ask(zone: &Zone, resolver: SocketAddr) -> io::Result<Delegation> {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             };
-            if let Some(found) = room.get(..count).and_then(|answer| judge(zone, number, answer)) {
+            if let Some(found) =
+                room.get(..count).and_then(|answer| check_answer(zone, number, answer))
+            {
                 return Ok(found);
             }
         }
@@ -130,16 +138,16 @@ fn ask(zone: &Zone, resolver: SocketAddr) -> io::Result<Delegation> {
 }
 
 /// The first resolver of this machine.
-fn first() -> Option<SocketAddr> {
+fn system_resolver() -> Option<SocketAddr> {
     let text = std::fs::read_to_string(RESOLVERS).ok()?;
     let mut servers = text.lines().filter_map(|line| line.trim().strip_prefix("nameserver"));
     let address: IpAddr = servers.find_map(|server| server.trim().parse().ok())?;
     Some(SocketAddr::new(address, 53))
 }
 
-fn render(zones: &[Told], resolver: SocketAddr) -> String {
+fn render(zones: &[ZoneDelegation], resolver: SocketAddr) -> String {
     let mut out = format!("asked {resolver}\n");
-    for Told { zone, good, text, records } in zones {
+    for ZoneDelegation { zone, good, text, records } in zones {
         let word = if *good { "good " } else { "WRONG" };
         out.push_str(&format!("{word}  {}: {}\n", plain(zone), plain(text)));
         if !records.is_empty() {

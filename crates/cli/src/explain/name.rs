@@ -7,12 +7,12 @@ use std::process::ExitCode;
 
 use api::types::{NameCandidate, NameExplained, NameQuery};
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::paint::Paint;
 use crate::show::plain::plain;
 use crate::show::screen;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 
 /// Which addresses a client is told for a name, and why.
 #[derive(Clone, Debug, clap::Args)]
@@ -23,7 +23,7 @@ Examples:
   steelyard explain name www.gslb.example.org --from 192.0.2.7 --json
 
 --from is the client where its resolver tells the client's network (EDNS client subnet), the resolver where not.")]
-pub struct Args {
+pub struct ExplainNameArgs {
     /// The name.
     #[arg(value_name = "NAME")]
     name: String,
@@ -34,27 +34,27 @@ pub struct Args {
     #[arg(long = "type", value_name = "TYPE", default_value = "A")]
     kind: String,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(show(args)))
+pub fn run(args: &ExplainNameArgs) -> ExitCode {
+    finish(args.contact.json, block_on(show(args)))
 }
 
-async fn show(args: &Args) -> Result<End, Failure> {
+async fn show(args: &ExplainNameArgs) -> Result<CommandOutcome, CommandError> {
     let asked =
         NameQuery { name: args.name.clone(), from: args.from, kind: Some(args.kind.clone()) };
     let explained = args.contact.client()?.explain_name(&asked).await?;
     if args.contact.json {
         print_json(&explained)?;
     } else {
-        screen::print(&text(&explained, screen::width(), Paint::for_stdout()))?;
+        screen::print(&render_explanation(&explained, screen::width(), Paint::for_stdout()))?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn text(explained: &NameExplained, width: usize, paint: Paint) -> String {
+fn render_explanation(explained: &NameExplained, width: usize, paint: Paint) -> String {
     let NameExplained { name, kind, from, zone, scope_bits, steps, candidates, .. } = explained;
     let mut out = format!("{} {kind} for {from}", plain(name));
     if let Some(zone) = zone {
@@ -69,7 +69,7 @@ fn text(explained: &NameExplained, width: usize, paint: Paint) -> String {
             "  the answer holds for the first {scope_bits} bits of that address\n"
         ));
     }
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("CANDIDATE", Align::Left),
         ("ADDRESS", Align::Left),
         ("WEIGHT", Align::Right),
@@ -118,7 +118,7 @@ mod tests {
                 share_percent: 0.0,
             }],
         };
-        let text = text(&explained, 100, Paint::fixed(false));
+        let text = render_explanation(&explained, 100, Paint::fixed(false));
         let expected = "www.example.org A for 192.0.2.7, of zone example.org\n  1 of 2 may be given\n  \
                         the answer holds for the first 24 bits of that address\n\nCANDIDATE";
         assert!(text.starts_with(expected), "{text}");

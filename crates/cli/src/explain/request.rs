@@ -7,12 +7,12 @@ use std::process::ExitCode;
 
 use api::types::{RequestAsked, RequestExplained};
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::paint::Paint;
 use crate::show::plain::plain;
 use crate::show::screen;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 
 /// Which rule, pool and servers would take a request.
 #[derive(Clone, Debug, clap::Args)]
@@ -22,7 +22,7 @@ Examples:
   steelyard explain request --method POST --url /api/v1/orders --header 'x-tenant: blue' --from 203.0.113.9
   steelyard explain request --service shop --url /cart --json
   steelyard explain request --url tcp://shop.example:443 --sni shop.example")]
-pub struct Args {
+pub struct ExplainRequestArgs {
     /// `http://host:port/path?query`, `https://…`, a path, or `tcp://host:port` for a connection.
     #[arg(long, value_name = "URL")]
     url: String,
@@ -42,15 +42,15 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     sni: Option<String>,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(show(args)))
+pub fn run(args: &ExplainRequestArgs) -> ExitCode {
+    finish(args.contact.json, block_on(show(args)))
 }
 
-async fn show(args: &Args) -> Result<End, Failure> {
+async fn show(args: &ExplainRequestArgs) -> Result<CommandOutcome, CommandError> {
     let asked = RequestAsked {
         method: args.method.clone(),
         url: args.url.clone(),
@@ -63,12 +63,12 @@ async fn show(args: &Args) -> Result<End, Failure> {
     if args.contact.json {
         print_json(&explained)?;
     } else {
-        screen::print(&story(&explained, screen::width(), Paint::for_stdout()))?;
+        screen::print(&render_explanation(&explained, screen::width(), Paint::for_stdout()))?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn story(it: &RequestExplained, width: usize, paint: Paint) -> String {
+fn render_explanation(it: &RequestExplained, width: usize, paint: Paint) -> String {
     let mut out = format!("service  {}: {}\n", it.service, plain(&it.because));
     if !it.path.is_empty() {
         out.push_str(&format!("path     {}\n", plain(&it.path)));
@@ -106,7 +106,7 @@ fn story(it: &RequestExplained, width: usize, paint: Paint) -> String {
     if let Some(kept) = &it.kept {
         out.push_str(&format!("kept     {}\n", plain(kept)));
     }
-    for table in tables(it) {
+    for table in render_tables(it) {
         let text = table.render(width, paint);
         if !text.is_empty() {
             out.push('\n');
@@ -117,8 +117,8 @@ fn story(it: &RequestExplained, width: usize, paint: Paint) -> String {
 }
 
 /// The rules that do not take it, and the servers that may.
-fn tables(it: &RequestExplained) -> [Table; 2] {
-    let mut passed = Table::new(&[("NOT RULE", Align::Left), ("BECAUSE", Align::Left)]);
+fn render_tables(it: &RequestExplained) -> [TextTable; 2] {
+    let mut passed = TextTable::new(&[("NOT RULE", Align::Left), ("BECAUSE", Align::Left)]);
     for rule in &it.passed {
         passed.row(vec![
             format!("{} {}", rule.place, rule.name).into(),
@@ -128,7 +128,7 @@ fn tables(it: &RequestExplained) -> [Table; 2] {
     if it.passed_unlisted > 0 {
         passed.row(vec![format!("and {} more", it.passed_unlisted).into(), String::new().into()]);
     }
-    let mut servers = Table::new(&[
+    let mut servers = TextTable::new(&[
         ("SERVER", Align::Left),
         ("ADDRESS", Align::Left),
         ("MAY", Align::Left),
@@ -179,7 +179,7 @@ mod tests {
             kept: None,
             servers: Vec::new(),
         };
-        let text = story(&explained, 100, Paint::fixed(false));
+        let text = render_explanation(&explained, 100, Paint::fixed(false));
         for line in [
             "service  shop: it listens on port 80",
             "path     /api/x",

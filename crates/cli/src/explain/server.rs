@@ -8,14 +8,14 @@ use api::types::{
     EjectionExplained, JudgeExplained, Seen, ServerExplained, ServersExplained, WeightExplained,
 };
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish};
+use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::Paint;
 use crate::show::plain::plain;
 use crate::show::screen;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 use crate::show::unit::{count, micros, span};
-use crate::watch::{Again, shown};
 
 /// Why a server has its state, its weight and its work.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,38 +25,39 @@ Examples:
   steelyard explain server web       the weights of a whole pool as a table
   steelyard explain server web --watch
   steelyard explain server web/a --json")]
-pub struct Args {
+pub struct ExplainServerArgs {
     /// POOL/NAME, or POOL for all of its servers.
     #[arg(value_name = "POOL[/NAME]")]
     server: String,
     #[command(flatten)]
-    again: Again,
+    again: RefreshArgs,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(show(args)))
+pub fn run(args: &ExplainServerArgs) -> ExitCode {
+    finish(args.contact.json, block_on(show(args)))
 }
 
-async fn show(args: &Args) -> Result<End, Failure> {
+async fn show(args: &ExplainServerArgs) -> Result<CommandOutcome, CommandError> {
     let (pool, name) = args.server.split_once('/').unwrap_or((&args.server, "*"));
     let client = args.contact.client()?;
     let ask = || async { Ok(client.explain_server(pool, name).await?) };
     let show = |told: &ServersExplained| {
         if name == "*" {
-            return table(told, screen::width(), Paint::for_stdout());
+            return render_pool(told, screen::width(), Paint::for_stdout());
         }
-        let stories: Vec<String> = told.servers.iter().map(|server| story(told, server)).collect();
+        let stories: Vec<String> =
+            told.servers.iter().map(|server| render_server(told, server)).collect();
         stories.join("\n")
     };
-    shown(args.again, args.contact.json, ask, show).await
+    show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
 /// The pool's weights side by side.
-fn table(explained: &ServersExplained, width: usize, paint: Paint) -> String {
-    let mut table = Table::new(&[
+fn render_pool(explained: &ServersExplained, width: usize, paint: Paint) -> String {
+    let mut table = TextTable::new(&[
         ("SERVER", Align::Left),
         ("STATE", Align::Left),
         ("RANK", Align::Left),
@@ -97,7 +98,7 @@ fn table(explained: &ServersExplained, width: usize, paint: Paint) -> String {
 }
 
 /// One server, line by line.
-fn story(explained: &ServersExplained, it: &ServerExplained) -> String {
+fn render_server(explained: &ServersExplained, it: &ServerExplained) -> String {
     let age = |at: u64| span(explained.now_unix_ms.saturating_sub(at));
     let server = &it.server;
     let mut lines = vec![
@@ -111,11 +112,11 @@ fn story(explained: &ServersExplained, it: &ServerExplained) -> String {
         format!(
             "  because  {} ({}, {} ago)",
             plain(&server.reason.text),
-            source(server.reason.source),
+            source_label(server.reason.source),
             age(server.reason.at_unix_ms)
         ),
     ];
-    lines.extend(server.reason.seen.as_ref().map(seen));
+    lines.extend(server.reason.seen.as_ref().map(describe_probe));
     lines.push(format!("  turn     {}; {}", it.rank, explained.turn));
     lines.push(if it.takes_work {
         format!("  work     takes {:.1} % of what is given out by weight", it.share_percent)
@@ -136,14 +137,14 @@ fn story(explained: &ServersExplained, it: &ServerExplained) -> String {
         count(u64::from(server.connections)),
         server.cap.map(|cap| format!(", of at most {}", count(u64::from(cap)))).unwrap_or_default()
     ));
-    lines.extend(weight(&it.weight, age));
-    lines.extend(it.ejection.iter().flat_map(|it| ejection(it, explained.now_unix_ms)));
+    lines.extend(describe_weight(&it.weight, age));
+    lines.extend(it.ejection.iter().flat_map(|it| describe_ejection(it, explained.now_unix_ms)));
     lines.push(String::new());
     lines.join("\n")
 }
 
 /// Which probe it was, what it saw, how long that took, and how often it was so.
-fn seen(seen: &Seen) -> String {
+fn describe_probe(seen: &Seen) -> String {
     let whose = seen.probe.as_deref().unwrap_or("clients' connections");
     let took = seen.took_us.map(|took| format!(" after {}", micros(took))).unwrap_or_default();
     let kind = if seen.good { "good" } else { "bad" };
@@ -154,11 +155,11 @@ fn seen(seen: &Seen) -> String {
     )
 }
 
-fn source(source: api::types::Source) -> String {
+fn source_label(source: api::types::Source) -> String {
     format!("{source:?}").to_lowercase()
 }
 
-fn weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec<String> {
+fn describe_weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec<String> {
     let mut lines = vec![format!("  weight   {} in force", weight.in_force)];
     lines.push(format!("    {} in the file", weight.configured));
     if let Some(word) = &weight.operator {
@@ -170,7 +171,7 @@ fn weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec<String> 
         ));
     }
     if let Some(judge) = &weight.judge {
-        lines.extend(arithmetic(judge, &age));
+        lines.extend(describe_weight_calculation(judge, &age));
     }
     if let Some(judged) = weight.judged {
         lines.push(format!("    {judged} by the judge"));
@@ -185,7 +186,7 @@ fn weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec<String> 
 }
 
 /// Whether it is put out, why, and by which rules.
-fn ejection(it: &EjectionExplained, now: u64) -> [String; 2] {
+fn describe_ejection(it: &EjectionExplained, now: u64) -> [String; 2] {
     let out = it.until_unix_ms.map_or_else(String::new, |until| {
         format!("out for another {}, ", span(until.saturating_sub(now)))
     });
@@ -204,7 +205,10 @@ fn ejection(it: &EjectionExplained, now: u64) -> [String; 2] {
     ]
 }
 
-fn arithmetic(judge: &JudgeExplained, age: &impl Fn(u64) -> String) -> Vec<String> {
+fn describe_weight_calculation(
+    judge: &JudgeExplained,
+    age: &impl Fn(u64) -> String,
+) -> Vec<String> {
     let row = &judge.row;
     let unknown = || "not known".to_owned();
     let values = [
@@ -251,7 +255,7 @@ mod tests {
             "proportions": [50, 25, 0, 25], "change-percent": 4.5, "sensitivity-percent": 5, "at-unix-ms": 1000
         }"#;
         let judge: JudgeExplained = serde_json::from_str(json).unwrap();
-        let text = arithmetic(&judge, &|_| "1 s".to_owned()).join("\n");
+        let text = describe_weight_calculation(&judge, &|_| "1 s".to_owned()).join("\n");
         let expected = "    judged 1 s ago, from base 10.00:\n       \
              50 % in flight         3.0  room 1.50\n       \
              25 % begun              40  room 0.90\n       \

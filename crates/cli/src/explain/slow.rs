@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use api::types::{SlowExample, SlowExplained, SlowQuery, SlowService};
 
-use self::parts::{bars, millis, table, whys};
-use crate::ask::{Contact, span as parse_span, wait};
-use crate::end::{End, Failure, finish};
+use self::parts::{group_table, millis, render_owner_bars, render_reasons};
+use crate::common_args::{DaemonArgs, block_on, span as parse_span};
+use crate::outcome::{CommandError, CommandOutcome, finish};
+use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::unit::{count, micros, moment, span};
-use crate::watch::{Again, shown};
 
 /// Whose time the slowest exchanges took, and why.
 #[derive(Clone, Debug, clap::Args)]
@@ -33,7 +33,7 @@ Examples:
 
 Of a service that forwards packets (mac, tunnel, nat) one connection in `insight` of [packets] is watched; --share is of no
 matter there.")]
-pub struct Args {
+pub struct ExplainSlowArgs {
     /// Only this service.
     service: Option<String>,
     /// The slowest so much of all exchanges.
@@ -49,17 +49,17 @@ pub struct Args {
     #[arg(long, value_name = "NETWORK")]
     from: Option<String>,
     #[command(flatten)]
-    again: Again,
+    again: RefreshArgs,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(show(args)))
+pub fn run(args: &ExplainSlowArgs) -> ExitCode {
+    finish(args.contact.json, block_on(show(args)))
 }
 
-async fn show(args: &Args) -> Result<End, Failure> {
+async fn show(args: &ExplainSlowArgs) -> Result<CommandOutcome, CommandError> {
     let asked = SlowQuery {
         service: args.service.clone(),
         share_percent: Some(args.share),
@@ -69,8 +69,9 @@ async fn show(args: &Args) -> Result<End, Failure> {
     };
     let client = args.contact.client()?;
     let ask = || async { Ok(client.explain_slow(&asked).await?) };
-    let show = |told: &SlowExplained| text(told, screen::width(), Paint::for_stdout());
-    shown(args.again, args.contact.json, ask, show).await
+    let show =
+        |told: &SlowExplained| render_explanation(told, screen::width(), Paint::for_stdout());
+    show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
 /// `1%`, `0.5%`, `10`.
@@ -84,7 +85,7 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-fn text(explained: &SlowExplained, width: usize, paint: Paint) -> String {
+fn render_explanation(explained: &SlowExplained, width: usize, paint: Paint) -> String {
     let mut out = String::new();
     if explained.sample.is_none() {
         out.push_str("Nothing is measured: `sample` of [global] is off.\n");
@@ -96,10 +97,10 @@ fn text(explained: &SlowExplained, width: usize, paint: Paint) -> String {
         ));
     }
     for service in &explained.services {
-        out.push_str(&one(service, explained.share_percent, &window, width, paint));
+        out.push_str(&render_service(service, explained.share_percent, &window, width, paint));
     }
     for service in &explained.packets {
-        out.push_str(&packets::one(service, &window, width, paint));
+        out.push_str(&packets::render_service(service, &window, width, paint));
     }
     if explained.dropped > 0 {
         let dropped = count(explained.dropped);
@@ -108,7 +109,13 @@ fn text(explained: &SlowExplained, width: usize, paint: Paint) -> String {
     out
 }
 
-fn one(service: &SlowService, share: f64, window: &str, width: usize, paint: Paint) -> String {
+fn render_service(
+    service: &SlowService,
+    share: f64,
+    window: &str,
+    width: usize,
+    paint: Paint,
+) -> String {
     let title = format!(
         "{}: the slowest {share} % of about {} exchanges in the last {window}",
         plain(&service.name),
@@ -122,14 +129,14 @@ fn one(service: &SlowService, share: f64, window: &str, width: usize, paint: Pai
         millis(service.seconds * 1e3),
         count(service.measured as u64)
     ));
-    out.push_str(&bars(&service.owners, width, paint));
+    out.push_str(&render_owner_bars(&service.owners, width, paint));
     out.push_str("\nWhy\n");
-    out.push_str(&whys(&service.reasons));
+    out.push_str(&render_reasons(&service.reasons));
     for (what, groups) in
         [("POOL", &service.pools), ("SERVER", &service.servers), ("CLIENTS", &service.networks)]
     {
         out.push('\n');
-        out.push_str(&table(what, "EXCHANGES", groups).render(width, paint));
+        out.push_str(&group_table(what, "EXCHANGES", groups).render(width, paint));
     }
     if let Some(client) = &service.largest_client {
         out.push_str(&format!(
@@ -140,13 +147,13 @@ fn one(service: &SlowService, share: f64, window: &str, width: usize, paint: Pai
         ));
     }
     out.push_str("\nThe slowest\n");
-    service.examples.iter().for_each(|it| out.push_str(&example(it)));
+    service.examples.iter().for_each(|it| out.push_str(&render_example(it)));
     out.push('\n');
     out
 }
 
 /// One exchange with its evidence.
-fn example(it: &SlowExample) -> String {
+fn render_example(it: &SlowExample) -> String {
     let server = it.server.as_deref().unwrap_or("no server");
     let end = match (&it.cause, it.status) {
         (Some(cause), 0) => plain(cause),
@@ -236,7 +243,7 @@ mod tests {
             }]
         }"#;
         let explained: SlowExplained = serde_json::from_str(json).unwrap();
-        let text = text(&explained, 80, Paint::fixed(false));
+        let text = render_explanation(&explained, 80, Paint::fixed(false));
         for part in [
             "shop: the slowest 1 % of about 12,300 exchanges in the last 5m",
             "about 123 took 480 ms or longer, 60.0 s in all; 123 of them were measured",

@@ -10,22 +10,22 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use trace::analysis::Settings;
-use trace::compare::compare;
-use trace::filter::Filter;
-use trace::join::join;
-use trace::judge::scale::Wishes;
-use trace::report::Report;
+use trace::analysis::AnalysisSettings;
+use trace::attribution::scale::ScaleOverrides;
+use trace::compare::compare_reports;
+use trace::filter::CaptureFilter;
+use trace::join::join_reports;
+use trace::report::TraceReport;
 
-use crate::end::{End, Failure, finish, print_json, print_json_line};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_json_line};
 use crate::show::paint::Paint;
 use crate::show::screen;
-use read::{Picture, Reading};
+use read::{ConnectionDrawing, TraceReader};
 
 /// Say whose time it was, from packet captures: client, network or server, and why.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct ExplainTraceArgs {
     /// Captures: pcap or pcapng, packed with gzip or not; several are read one after the other.
     #[arg(value_name = "FILE", required_unless_present_any = ["compare", "join"])]
     files: Vec<PathBuf>,
@@ -73,81 +73,91 @@ Examples:
 Exit codes: 0 done, 2 nothing could be read, 3 a file is damaged and was read up to there.";
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
+pub fn run(args: &ExplainTraceArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
 
-fn carry_out(args: &Args) -> Result<End, Failure> {
+fn carry_out(args: &ExplainTraceArgs) -> Result<CommandOutcome, CommandError> {
     let settings = settings(args)?;
-    let reading = Reading { settings: &settings, quiet: args.json };
+    let reading = TraceReader { settings: &settings, quiet: args.json };
     match (args.compare.as_slice(), args.join.as_slice()) {
         ([fast, slow], _) => {
-            let fast = reading.report(std::slice::from_ref(fast))?;
-            let slow = reading.report(std::slice::from_ref(slow))?;
-            let comparison = compare(&fast, &slow);
-            let text = || render::comparison(&comparison, screen::width(), Paint::for_stdout());
-            answer(args.json, &comparison, text)?;
-            Ok(end(&[&fast, &slow]))
+            let fast = reading.read_report(std::slice::from_ref(fast))?;
+            let slow = reading.read_report(std::slice::from_ref(slow))?;
+            let comparison = compare_reports(&fast, &slow);
+            let text =
+                || render::render_comparison(&comparison, screen::width(), Paint::for_stdout());
+            print_answer(args.json, &comparison, text)?;
+            Ok(outcome_of_reports(&[&fast, &slow]))
         }
         (_, [front, behind @ ..]) => {
-            let front = reading.report(std::slice::from_ref(front))?;
-            let back = behind.first().map(|file| reading.report(std::slice::from_ref(file)));
+            let front = reading.read_report(std::slice::from_ref(front))?;
+            let back = behind.first().map(|file| reading.read_report(std::slice::from_ref(file)));
             let back = back.transpose()?;
-            let joined = join(&front, back.as_ref().unwrap_or(&front));
-            let text = || render::joined(&joined, screen::width(), Paint::for_stdout());
-            answer(args.json, &joined, text)?;
-            Ok(end(&[&front, back.as_ref().unwrap_or(&front)]))
+            let joined = join_reports(&front, back.as_ref().unwrap_or(&front));
+            let text = || render::render_joined(&joined, screen::width(), Paint::for_stdout());
+            print_answer(args.json, &joined, text)?;
+            Ok(outcome_of_reports(&[&front, back.as_ref().unwrap_or(&front)]))
         }
         _ => {
-            let report = reading.report(&args.files)?;
-            draw(args, &reading, &report)?;
+            let report = reading.read_report(&args.files)?;
+            write_drawings(args, &reading, &report)?;
             if args.json {
                 // A large report in one line is half as long.
                 print_json_line(&report)?;
             } else {
-                screen::print(&render::report(&report, screen::width(), Paint::for_stdout()))?;
+                screen::print(&render::render_report(
+                    &report,
+                    screen::width(),
+                    Paint::for_stdout(),
+                ))?;
             }
-            Ok(end(&[&report]))
+            Ok(outcome_of_reports(&[&report]))
         }
     }
 }
 
-fn answer<T: serde::Serialize>(
+fn print_answer<T: serde::Serialize>(
     json: bool,
     value: &T,
     text: impl Fn() -> String,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if json { print_json(value) } else { Ok(screen::print(&text())?) }
 }
 
-fn end(reports: &[&Report]) -> End {
+fn outcome_of_reports(reports: &[&TraceReport]) -> CommandOutcome {
     let damaged = reports.iter().any(|report| report.capture.damage.is_some());
-    if damaged { End::Partial } else { End::Done }
+    if damaged { CommandOutcome::Partial } else { CommandOutcome::Done }
 }
 
-fn draw(args: &Args, reading: &Reading<'_>, report: &Report) -> Result<(), Failure> {
+fn write_drawings(
+    args: &ExplainTraceArgs,
+    reading: &TraceReader<'_>,
+    report: &TraceReport,
+) -> Result<(), CommandError> {
     if args.html.is_none() && args.svg.is_none() {
         return Ok(());
     }
     let Some(number) = args.connection.or(report.verdict.shown()).or_else(|| report.slowest())
     else {
-        return Err(Failure::Absent("no connection to draw in these captures".to_owned()));
+        return Err(CommandError::Absent("no connection to draw in these captures".to_owned()));
     };
-    let picture = reading.picture(&args.files, number, report)?;
+    let picture = reading.draw_connection(&args.files, number, report)?;
     let write = |path: &PathBuf, text: &str| {
-        let written = files::make::write(path, text, 0o644);
-        written
-            .map_err(|error| Failure::Unusable(format!("cannot write {}: {error}", path.display())))
+        let written = files::create::write(path, text, 0o644);
+        written.map_err(|error| {
+            CommandError::Unusable(format!("cannot write {}: {error}", path.display()))
+        })
     };
     if let Some(path) = &args.html {
         write(path, &picture.page)?;
     }
     if let Some(folder) = &args.svg {
-        let made = files::make::make_dir(folder, 0o755);
+        let made = files::create::make_dir(folder, 0o755);
         made.map_err(|error| {
-            Failure::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
+            CommandError::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
         })?;
-        let Picture { drawings, .. } = &picture;
+        let ConnectionDrawing { drawings, .. } = &picture;
         for (name, drawing) in drawings {
             write(&folder.join(format!("{name}.svg")), drawing)?;
         }
@@ -155,19 +165,19 @@ fn draw(args: &Args, reading: &Reading<'_>, report: &Report) -> Result<(), Failu
     Ok(())
 }
 
-fn settings(args: &Args) -> Result<Settings, Failure> {
-    let mut filter = Filter::default();
+fn settings(args: &ExplainTraceArgs) -> Result<AnalysisSettings, CommandError> {
+    let mut filter = CaptureFilter::default();
     for text in &args.filter {
         match text.strip_prefix("pool=") {
             Some(name) => filter.add_one_of(pool::servers(&args.config, name)?),
-            None => filter.add(text).map_err(|error| Failure::Unusable(error.to_string()))?,
+            None => filter.add(text).map_err(|error| CommandError::Unusable(error.to_string()))?,
         }
     }
     let wishes = args.scale.iter().map(|text| wish(text)).collect::<Result<_, _>>()?;
-    Ok(Settings { wishes: Wishes(wishes), filter, ..Settings::default() })
+    Ok(AnalysisSettings { wishes: ScaleOverrides(wishes), filter, ..AnalysisSettings::default() })
 }
 
-fn wish(text: &str) -> Result<(IpAddr, u16, u8), Failure> {
+fn wish(text: &str) -> Result<(IpAddr, u16, u8), CommandError> {
     let parse = || {
         let (end, shift) = text.rsplit_once('=')?;
         let end: std::net::SocketAddr = end.parse().ok()?;
@@ -176,6 +186,6 @@ fn wish(text: &str) -> Result<(IpAddr, u16, u8), Failure> {
     };
     parse().ok_or_else(|| {
         let expected = "ADDRESS:PORT=N with N from 0 to 14, as in 192.0.2.80:443=7";
-        Failure::Unusable(format!("`{text}` is no window scale; expected {expected}"))
+        CommandError::Unusable(format!("`{text}` is no window scale; expected {expected}"))
     })
 }

@@ -6,15 +6,15 @@ use std::process::ExitCode;
 
 use api::types::{BurnAlarm, BurnSpan, UsersCounts, UsersExplained, UsersPromise, UsersService};
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish};
+use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::table::Align::{Left, Right};
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 use crate::show::unit::{count, moment, percent, span};
-use crate::watch::{Again, shown};
 
 /// Networks that are printed.
 const ROWS: usize = 20;
@@ -26,44 +26,45 @@ Examples:
   steelyard explain users                 every service with an objective
   steelyard explain users shop --watch    again every two seconds, until Ctrl-C
   steelyard explain users shop --json | jq '.services[0].promises[].\"budget-left-percent\"'")]
-pub struct Args {
+pub struct ExplainUsersArgs {
     /// Only this service.
     service: Option<String>,
     #[command(flatten)]
-    again: Again,
+    again: RefreshArgs,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(show(args)))
+pub fn run(args: &ExplainUsersArgs) -> ExitCode {
+    finish(args.contact.json, block_on(show(args)))
 }
 
-async fn show(args: &Args) -> Result<End, Failure> {
+async fn show(args: &ExplainUsersArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     let ask = || async { Ok(client.explain_users(args.service.as_deref()).await?) };
-    let show = |told: &UsersExplained| text(told, screen::width(), Paint::for_stdout());
-    shown(args.again, args.contact.json, ask, show).await
+    let show =
+        |told: &UsersExplained| render_explanation(told, screen::width(), Paint::for_stdout());
+    show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
-fn text(explained: &UsersExplained, width: usize, paint: Paint) -> String {
+fn render_explanation(explained: &UsersExplained, width: usize, paint: Paint) -> String {
     if explained.services.is_empty() {
         return "No service promises anything: write `objective = \"99.9%\"` in [service.NAME].\n"
             .to_owned();
     }
-    explained.services.iter().map(|service| one(service, width, paint)).collect()
+    explained.services.iter().map(|service| render_service(service, width, paint)).collect()
 }
 
-fn one(service: &UsersService, width: usize, paint: Paint) -> String {
+fn render_service(service: &UsersService, width: usize, paint: Paint) -> String {
     let mut out = format!("{}\n", paint.text(Colour::Strong, &plain(&service.name)));
     for promise in &service.promises {
-        out.push_str(&kept(promise, service.fast_ms, paint));
+        out.push_str(&describe_objective(promise, service.fast_ms, paint));
         for alarm in &promise.alarms {
-            out.push_str(&burning(alarm, paint));
+            out.push_str(&describe_burn_alarm(alarm, paint));
         }
     }
-    out.push_str(&format!("\n  the last hour: {}\n", sentence(&service.hour)));
+    out.push_str(&format!("\n  the last hour: {}\n", describe_counts(&service.hour)));
     let errors: Vec<String> = service
         .hour
         .tcp_errors
@@ -82,13 +83,13 @@ fn one(service: &UsersService, width: usize, paint: Paint) -> String {
         out.push_str(&format!("  failures by cause: {}\n", causes.join(", ")));
     }
     out.push('\n');
-    out.push_str(&networks(service).render(width, paint));
+    out.push_str(&network_table(service).render(width, paint));
     out.push('\n');
     out
 }
 
 /// `available: 99.95 % of 12,000 operations …`
-fn kept(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint) -> String {
+fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint) -> String {
     let what = match (promise.what.as_str(), fast_ms) {
         ("fast", Some(millis)) => format!("fast, within {millis} ms"),
         (what, _) => plain(what),
@@ -113,7 +114,7 @@ fn kept(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint) -> String {
     )
 }
 
-fn burning(alarm: &BurnAlarm, paint: Paint) -> String {
+fn describe_burn_alarm(alarm: &BurnAlarm, paint: Paint) -> String {
     let side = |it: &BurnSpan| match it.burn {
         Some(burn) => format!("{burn:.1} times over {}", span(it.span_ms)),
         None => format!("nothing over {}", span(it.span_ms)),
@@ -136,7 +137,7 @@ fn burning(alarm: &BurnAlarm, paint: Paint) -> String {
     out
 }
 
-fn sentence(counts: &UsersCounts) -> String {
+fn describe_counts(counts: &UsersCounts) -> String {
     let share = |what: &str, of: Option<f64>| {
         of.map(|of| format!(", {} {what}", percent(of))).unwrap_or_default()
     };
@@ -153,8 +154,8 @@ fn sentence(counts: &UsersCounts) -> String {
     )
 }
 
-fn networks(service: &UsersService) -> Table {
-    let mut table = Table::new(&[
+fn network_table(service: &UsersService) -> TextTable {
+    let mut table = TextTable::new(&[
         ("CLIENTS", Left),
         ("FAST", Right),
         ("SLOW", Right),
@@ -211,7 +212,7 @@ mod tests {
                 "available-percent": 100.0, "fast-percent": 100.0, "tcp-errors": {}}
         }]}"#;
         let explained: UsersExplained = serde_json::from_str(json).unwrap();
-        let text = text(&explained, 200, Paint::fixed(false));
+        let text = render_explanation(&explained, 200, Paint::fixed(false));
         for part in [
             "fast, within 300 ms: 99.5 % of 1,000 operations since 1970-01-01 00:00:00Z (5 were not); 99 % promised over 30d",
             "50 % of the budget is left",
@@ -224,7 +225,8 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} in\n{text}");
         }
-        let nothing = super::text(&UsersExplained::default(), 80, Paint::fixed(false));
+        let nothing =
+            super::render_explanation(&UsersExplained::default(), 80, Paint::fixed(false));
         assert!(nothing.contains("objective = \"99.9%\""), "{nothing}");
     }
 }

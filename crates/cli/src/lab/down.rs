@@ -3,12 +3,12 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use lab::net::{Keeper, find, said};
-use lab::topology::record::{Record, Records};
+use lab::net::{OwnerProcess, find, run_command};
+use lab::topology::record::{TopologyRecord, TopologyRecords};
 use serde::Serialize;
 
-use super::common::{Kept, known, meant};
-use crate::end::{End, Failure, print_json};
+use super::common::{RecordsDirArgs, find_record, record_failure};
+use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::screen;
 
 /// Take a network down with everything in it; programs that run on its hosts are told to end.
@@ -20,7 +20,7 @@ Examples:
   steelyard lab down --all                       every one, and what killed runs left
 
 Exit codes: 0 it is gone, 1 no such network, 2 it could not be taken down.")]
-pub struct DownArgs {
+pub struct LabDownArgs {
     /// Which, where several are up.
     #[arg(value_name = "NAME", conflicts_with = "all")]
     name: Option<String>,
@@ -28,7 +28,7 @@ pub struct DownArgs {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    kept: Kept,
+    kept: RecordsDirArgs,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -41,7 +41,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// What `--json` prints of each.
 #[derive(Debug, Serialize)]
-struct Gone {
+struct RemovedNetwork {
     name: String,
     /// Its keeper had been killed.
     stale: bool,
@@ -50,22 +50,22 @@ struct Gone {
 }
 
 /// Carries it out.
-pub fn down(args: &DownArgs) -> Result<End, Failure> {
-    let records = args.kept.records();
+pub fn down(args: &LabDownArgs) -> Result<CommandOutcome, CommandError> {
+    let records = args.kept.open_records();
     let chosen = if args.all {
-        records.all().map_err(|error| known(&error))?
+        records.all().map_err(|error| record_failure(&error))?
     } else {
-        vec![meant(&records, args.name.as_deref())?]
+        vec![find_record(&records, args.name.as_deref())?]
     };
     let mut gone = Vec::new();
     for record in chosen {
-        gone.push(end(&records, &record)?);
+        gone.push(remove_network(&records, &record)?);
     }
     if args.json {
         print_json(&gone)?;
-        return Ok(End::Done);
+        return Ok(CommandOutcome::Done);
     }
-    for Gone { name, stale, programs } in &gone {
+    for RemovedNetwork { name, stale, programs } in &gone {
         let how = if *stale { "what its killed keeper left is gone" } else { "is down" };
         let programs = if *programs > 0 {
             format!("; {programs} programs on its hosts were told to end")
@@ -77,23 +77,26 @@ pub fn down(args: &DownArgs) -> Result<End, Failure> {
     if gone.is_empty() {
         screen::print("no network is up\n")?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn end(records: &Records, record: &Record) -> Result<Gone, Failure> {
+fn remove_network(
+    records: &TopologyRecords,
+    record: &TopologyRecord,
+) -> Result<RemovedNetwork, CommandError> {
     let programs = end_programs(record);
-    let stale = !record.lives();
+    let stale = !record.is_running();
     if stale {
-        records.sweep().map_err(|error| known(&error))?;
+        records.sweep_dead().map_err(|error| record_failure(&error))?;
     } else {
-        let keeper = record.keeper();
+        let keeper = record.owner();
         keeper
-            .tell_to_end()
-            .map_err(|error| Failure::Unusable(format!("{}: {error}", record.name)))?;
+            .terminate()
+            .map_err(|error| CommandError::Unusable(format!("{}: {error}", record.name)))?;
         let begun = Instant::now();
-        while record.lives() {
+        while record.is_running() {
             if begun.elapsed() > WITHIN {
-                return Err(Failure::Unusable(format!(
+                return Err(CommandError::Unusable(format!(
                     "{} does not end: its keeper, process {}, is still there after {} s",
                     record.name,
                     record.process,
@@ -103,21 +106,21 @@ fn end(records: &Records, record: &Record) -> Result<Gone, Failure> {
             std::thread::park_timeout(LOOK);
         }
         // A keeper that was killed meanwhile left it.
-        records.remove(&record.name).map_err(|error| known(&error))?;
+        records.remove_record(&record.name).map_err(|error| record_failure(&error))?;
     }
-    Ok(Gone { name: record.name.clone(), stale, programs })
+    Ok(RemovedNetwork { name: record.name.clone(), stale, programs })
 }
 
 /// Tells programs on the network's hosts to end: a namespace lives as long as they do.
-fn end_programs(record: &Record) -> u32 {
+fn end_programs(record: &TopologyRecord) -> u32 {
     let mut told = 0;
     for node in &record.nodes {
-        let listed = said(Command::new(find("ip")).args(["netns", "pids", &node.namespace]));
+        let listed = run_command(Command::new(find("ip")).args(["netns", "pids", &node.namespace]));
         // A namespace that is gone holds nobody.
         let pids = listed.unwrap_or_default();
-        let found = pids.split_whitespace().filter_map(|pid| Keeper::of(pid.parse().ok()?));
-        for program in found.filter(|program| *program != record.keeper()) {
-            told += u32::from(program.tell_to_end().is_ok());
+        let found = pids.split_whitespace().filter_map(|pid| OwnerProcess::find(pid.parse().ok()?));
+        for program in found.filter(|program| *program != record.owner()) {
+            told += u32::from(program.terminate().is_ok());
         }
     }
     told

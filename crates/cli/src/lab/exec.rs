@@ -7,8 +7,8 @@ use std::process::{Command, ExitCode};
 
 use lab::net::find;
 
-use super::common::{Kept, meant};
-use crate::end::{Failure, finish};
+use super::common::{RecordsDirArgs, find_record};
+use crate::outcome::{CommandError, finish};
 
 /// Run a program on a host or router; its exit code is passed on.
 #[derive(Clone, Debug, clap::Args)]
@@ -18,7 +18,7 @@ Examples:
   steelyard lab exec --lab second edge -- tcpdump -ni eth0
 
 Exit codes: the program's own; 1 no such host, 2 it could not be started.")]
-pub struct ExecArgs {
+pub struct LabExecArgs {
     /// The network, where several are up.
     #[arg(long = "lab", value_name = "NAME")]
     name: Option<String>,
@@ -29,23 +29,23 @@ pub struct ExecArgs {
     #[arg(value_name = "COMMAND", required = true, last = true)]
     command: Vec<OsString>,
     #[command(flatten)]
-    kept: Kept,
+    kept: RecordsDirArgs,
 }
 
 /// Carries it out; returns only when it could not.
-pub fn run(args: &ExecArgs) -> ExitCode {
-    finish(false, Err(enter(args)))
+pub fn run(args: &LabExecArgs) -> ExitCode {
+    finish(false, Err(enter_namespace(args)))
 }
 
-fn enter(args: &ExecArgs) -> Failure {
-    let record = match meant(&args.kept.records(), args.name.as_deref()) {
+fn enter_namespace(args: &LabExecArgs) -> CommandError {
+    let record = match find_record(&args.kept.open_records(), args.name.as_deref()) {
         Ok(record) => record,
         Err(failure) => return failure,
     };
     let Some(place) = record.host(&args.host) else {
         let hosts = record.nodes.iter().filter(|node| node.kind != "bridge");
         let hosts = hosts.map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
-        return Failure::Absent(format!(
+        return CommandError::Absent(format!(
             "{} has no host `{}`; it has {hosts}",
             record.name, args.host
         ));
@@ -53,5 +53,5 @@ fn enter(args: &ExecArgs) -> Failure {
     let mut net = OsString::from("--net=");
     net.push(Path::new("/run/netns").join(&place.namespace));
     let error = Command::new(find("nsenter")).arg(net).arg("--").args(&args.command).exec();
-    Failure::Unusable(format!("cannot run nsenter: {error}; Debian has it in util-linux"))
+    CommandError::Unusable(format!("cannot run nsenter: {error}; Debian has it in util-linux"))
 }

@@ -3,41 +3,42 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use lab::topology::build::build;
-use lab::topology::record::Record;
+use lab::topology::build::build_topology;
+use lab::topology::record::TopologyRecord;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::common::{Kept, known, plan};
-use crate::ask::wait;
-use crate::end::{End, Failure, sentence};
+use super::common::{RecordsDirArgs, read_plan, record_failure};
+use crate::common_args::block_on;
+use crate::outcome::{CommandError, CommandOutcome, sentence};
 
 /// Build a network and keep it until told to end.
 #[derive(Clone, Debug, clap::Args)]
-pub struct KeepArgs {
+pub struct LabKeepArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[arg(long, value_name = "NAME")]
     name: String,
     #[command(flatten)]
-    kept: Kept,
+    kept: RecordsDirArgs,
 }
 
 /// What is said when it stands.
 pub const READY: &str = "ready";
 
 /// Carries it out.
-pub fn keep(args: &KeepArgs) -> Result<End, Failure> {
-    let plan = plan(&args.file, Some(&args.name))?;
-    let records = args.kept.records();
-    wait(async {
+pub fn keep(args: &LabKeepArgs) -> Result<CommandOutcome, CommandError> {
+    let plan = read_plan(&args.file, Some(&args.name))?;
+    let records = args.kept.open_records();
+    block_on(async {
         // Asked for before anything is made, so that nothing is left whenever the order comes.
-        let heard = |kind| signal(kind).map_err(|error| Failure::Unusable(error.to_string()));
+        let heard = |kind| signal(kind).map_err(|error| CommandError::Unusable(error.to_string()));
         let (mut end, mut interrupt) =
             (heard(SignalKind::terminate())?, heard(SignalKind::interrupt())?);
         let mut hangup = heard(SignalKind::hangup())?;
-        let standing = build(&plan).map_err(|error| Failure::Unusable(sentence(&error)))?;
-        let record = Record::of(&plan, &standing, &args.file);
-        records.keep(&record).map_err(|error| known(&error))?;
+        let standing =
+            build_topology(&plan).map_err(|error| CommandError::Unusable(sentence(&error)))?;
+        let record = TopologyRecord::from_topology(&plan, &standing, &args.file);
+        records.write_record(&record).map_err(|error| record_failure(&error))?;
         let mut out = std::io::stdout().lock();
         // Who asked may have gone; the network stands all the same.
         let _ = writeln!(out, "{READY}").and_then(|()| out.flush());
@@ -50,7 +51,7 @@ pub fn keep(args: &KeepArgs) -> Result<End, Failure> {
             }
         }
         drop(standing);
-        records.remove(&plan.name).map_err(|error| known(&error))?;
-        Ok(End::Done)
+        records.remove_record(&plan.name).map_err(|error| record_failure(&error))?;
+        Ok(CommandOutcome::Done)
     })
 }

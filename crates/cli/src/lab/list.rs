@@ -1,17 +1,17 @@
 //! `steelyard lab list`: the networks that are up, and those that a killed keeper left.
 
-use lab::topology::record::{Place, Record};
+use lab::topology::record::{RecordedNode, TopologyRecord};
 use serde::Serialize;
 
-use super::common::{Kept, known};
-use crate::end::{End, Failure, print_json};
+use super::common::{RecordsDirArgs, record_failure};
+use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::screen;
 
 /// List networks with their nodes and links; `stale`: its keeper was killed, and `lab down` removes what is left.
 #[derive(Clone, Debug, clap::Args)]
-pub struct ListArgs {
+pub struct LabListArgs {
     #[command(flatten)]
-    kept: Kept,
+    kept: RecordsDirArgs,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -19,23 +19,24 @@ pub struct ListArgs {
 
 /// A network as `--json` prints it.
 #[derive(Debug, Serialize)]
-pub struct Told<'r> {
+pub struct ListedNetwork<'r> {
     state: &'static str,
     #[serde(flatten)]
-    record: &'r Record,
+    record: &'r TopologyRecord,
 }
 
 /// With its state.
-pub fn told(record: &Record) -> Told<'_> {
-    Told { state: if record.lives() { "up" } else { "stale" }, record }
+pub fn with_state(record: &TopologyRecord) -> ListedNetwork<'_> {
+    ListedNetwork { state: if record.is_running() { "up" } else { "stale" }, record }
 }
 
 /// For people.
-pub fn text(record: &Record) -> String {
-    let Told { state, record: Record { name, file, process, nodes, links, .. } } = told(record);
+pub fn render_network(record: &TopologyRecord) -> String {
+    let ListedNetwork { state, record: TopologyRecord { name, file, process, nodes, links, .. } } =
+        with_state(record);
     let mut out = format!("{name}: {state}, from {}, kept by process {process}\n", file.display());
     let width = nodes.iter().map(|node| node.name.len()).max().unwrap_or(0);
-    for Place { name, kind, namespace, addresses } in nodes {
+    for RecordedNode { name, kind, namespace, addresses } in nodes {
         let addresses = addresses.join(", ");
         out += format!("  {kind:<6} {name:<width$}  {addresses:<24} {namespace}").trim_end();
         out.push('\n');
@@ -47,14 +48,14 @@ pub fn text(record: &Record) -> String {
 }
 
 /// Carries it out.
-pub fn list(args: &ListArgs) -> Result<End, Failure> {
-    let all = args.kept.records().all().map_err(|error| known(&error))?;
+pub fn list(args: &LabListArgs) -> Result<CommandOutcome, CommandError> {
+    let all = args.kept.open_records().all().map_err(|error| record_failure(&error))?;
     if args.json {
-        print_json(&all.iter().map(told).collect::<Vec<_>>())?;
+        print_json(&all.iter().map(with_state).collect::<Vec<_>>())?;
     } else if all.is_empty() {
         screen::print("no network is up: steelyard lab up FILE\n")?;
     } else {
-        screen::print(&all.iter().map(text).collect::<String>())?;
+        screen::print(&all.iter().map(render_network).collect::<String>())?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -5,10 +5,10 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use super::common::{Kept, known, meant, plan};
+use super::common::{RecordsDirArgs, find_record, read_plan, record_failure};
 use super::keep::READY;
 use super::list;
-use crate::end::{End, Failure, print_json};
+use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::screen;
 
 /// Make the network of a file, as root. It stays until `steelyard lab down`.
@@ -23,7 +23,7 @@ Examples:
   steelyard lab up wan.toml --foreground         until Ctrl-C
 
 Exit codes: 0 it is up, 2 the file is wrong or the network could not be made.")]
-pub struct UpArgs {
+pub struct LabUpArgs {
     /// The file; docs/lab.md tells what stands in it.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -34,20 +34,20 @@ pub struct UpArgs {
     #[arg(long)]
     foreground: bool,
     #[command(flatten)]
-    kept: Kept,
+    kept: RecordsDirArgs,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
 
 /// Carries it out.
-pub fn up(args: &UpArgs) -> Result<End, Failure> {
-    let plan = plan(&args.file, args.name.as_deref())?;
-    let records = args.kept.records();
-    records.sweep().map_err(|error| known(&error))?;
-    records.prepare(&plan.name).map_err(|error| known(&error))?;
+pub fn up(args: &LabUpArgs) -> Result<CommandOutcome, CommandError> {
+    let plan = read_plan(&args.file, args.name.as_deref())?;
+    let records = args.kept.open_records();
+    records.sweep_dead().map_err(|error| record_failure(&error))?;
+    records.reserve_name(&plan.name).map_err(|error| record_failure(&error))?;
     let cannot =
-        |error: std::io::Error| Failure::Unusable(format!("the network's keeper: {error}"));
+        |error: std::io::Error| CommandError::Unusable(format!("the network's keeper: {error}"));
     let log = records.log(&plan.name);
     let program = std::env::current_exe().map_err(cannot)?;
     let file = std::fs::canonicalize(&args.file).map_err(cannot)?;
@@ -58,7 +58,7 @@ pub fn up(args: &UpArgs) -> Result<End, Failure> {
     if args.foreground {
         command.stderr(Stdio::inherit());
     } else {
-        command.stderr(files::make::overwrite(&log, 0o644).map_err(cannot)?);
+        command.stderr(files::create::overwrite(&log, 0o644).map_err(cannot)?);
         // Ctrl-C here is not for it.
         command.process_group(0);
     }
@@ -72,20 +72,20 @@ pub fn up(args: &UpArgs) -> Result<End, Failure> {
         let told = std::fs::read_to_string(&log).unwrap_or_default();
         let told = told.trim().trim_start_matches("steelyard: ");
         let why = if told.is_empty() { "its keeper ended" } else { told };
-        records.remove(&plan.name).map_err(|error| known(&error))?;
-        return Err(Failure::Unusable(format!(
+        records.remove_record(&plan.name).map_err(|error| record_failure(&error))?;
+        return Err(CommandError::Unusable(format!(
             "the network `{}` could not be made: {why}",
             plan.name
         )));
     }
-    let record = meant(&records, Some(&plan.name))?;
+    let record = find_record(&records, Some(&plan.name))?;
     if args.json {
-        print_json(&list::told(&record))?;
+        print_json(&list::with_state(&record))?;
     } else {
-        screen::print(&list::text(&record))?;
+        screen::print(&list::render_network(&record))?;
     }
     if args.foreground {
         keeper.wait().map_err(cannot)?;
     }
-    Ok(End::Done)
+    Ok(CommandOutcome::Done)
 }

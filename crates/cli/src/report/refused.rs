@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use api::types::{RefusedRequest, RefusedRequests};
 
-use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish};
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish};
+use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::Paint;
 use crate::show::screen;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 use crate::show::unit::{count, moment};
-use crate::watch::{Again, shown};
 
 /// Show the last requests that were refused: who sent them, which rule they broke, and what was found.
 #[derive(Clone, Debug, clap::Args)]
@@ -24,26 +24,26 @@ Examples:
 The daemon keeps 256 of them, at most 64 of one client (an IPv4 address, or a /64 of IPv6). Values of fields are shown only
 where the rule is about that very field: no cookie and no password is kept. What came is escaped: \\x0a is a line feed.
 A service called 'refused' is shown by `steelyard report 'refused,'`.")]
-pub struct Args {
+pub struct ReportRefusedArgs {
     /// Only those of this service.
     #[arg(long, value_name = "SERVICE")]
     service: Option<String>,
     #[command(flatten)]
-    again: Again,
+    again: RefreshArgs,
     #[command(flatten)]
-    contact: Contact,
+    contact: DaemonArgs,
 }
 
 /// Carries it out.
-pub fn run(args: &Args) -> ExitCode {
-    finish(args.contact.json, wait(show(args)))
+pub fn run(args: &ReportRefusedArgs) -> ExitCode {
+    finish(args.contact.json, block_on(show(args)))
 }
 
-async fn show(args: &Args) -> Result<End, Failure> {
+async fn show(args: &ReportRefusedArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     let ask = || async { Ok(client.refused(args.service.as_deref()).await?) };
     let show = |kept: &RefusedRequests| render(kept, screen::width(), Paint::for_stdout());
-    shown(args.again, args.contact.json, ask, show).await
+    show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
 fn render(kept: &RefusedRequests, width: usize, paint: Paint) -> String {
@@ -51,18 +51,18 @@ fn render(kept: &RefusedRequests, width: usize, paint: Paint) -> String {
         return "No request was refused since the daemon's start.\n".to_owned();
     }
     let columns = ["WHEN", "SERVICE", "CLIENT", "WHY", "FOUND", "STATUS", "HOST", "REQUEST"];
-    let mut table = Table::new(&columns.map(|name| (name, Align::Left)));
+    let mut table = TextTable::new(&columns.map(|name| (name, Align::Left)));
     for one in &kept.requests {
         let status = if one.status == 0 { "none".to_owned() } else { one.status.to_string() };
         table.row(vec![
             moment(one.unix_ms).into(),
             one.service.as_str().into(),
             one.client.as_str().into(),
-            why(one).into(),
-            found(one).into(),
+            describe_defect(one).into(),
+            describe_finding(one).into(),
             status.into(),
             one.host.as_deref().unwrap_or("-").into(),
-            request(one).into(),
+            describe_request(one).into(),
         ]);
     }
     let mut text = table.render(width, paint);
@@ -80,7 +80,7 @@ fn render(kept: &RefusedRequests, width: usize, paint: Paint) -> String {
     text
 }
 
-fn why(one: &RefusedRequest) -> String {
+fn describe_defect(one: &RefusedRequest) -> String {
     match &one.defect {
         Some(defect) => format!("{}: {defect}", one.cause),
         None => one.cause.clone(),
@@ -88,7 +88,7 @@ fn why(one: &RefusedRequest) -> String {
 }
 
 /// `Content-Length: "+1" at byte 42`.
-fn found(one: &RefusedRequest) -> String {
+fn describe_finding(one: &RefusedRequest) -> String {
     let mut parts = Vec::new();
     parts.extend(one.field.as_ref().map(|field| format!("{field}:")));
     parts.extend(one.found.as_ref().map(|found| format!("\"{found}\"")));
@@ -96,7 +96,7 @@ fn found(one: &RefusedRequest) -> String {
     if parts.is_empty() { "-".to_owned() } else { parts.join(" ") }
 }
 
-fn request(one: &RefusedRequest) -> String {
+fn describe_request(one: &RefusedRequest) -> String {
     let parts = [one.method.as_deref(), one.target.as_deref(), Some(one.protocol.as_str())];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

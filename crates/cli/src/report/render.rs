@@ -12,24 +12,24 @@ use api::types::{
 };
 use model::cause::Side;
 
-use crate::end::Failure;
-use crate::pattern::{among, known};
+use crate::outcome::CommandError;
+use crate::pattern::{check_patterns, matches_any};
 use crate::show::paint::{Colour, Paint};
 use crate::show::table::Align::{Left, Right};
-use crate::show::table::{Cell, Table};
+use crate::show::table::{TextCell, TextTable};
 use crate::show::unit::{bytes, count, micros, rate, signed, span};
 
 /// Keeps services and pools of these names; everything without names.
-pub fn select(mut report: Report, only: Option<&str>) -> Result<Report, Failure> {
+pub fn select(mut report: Report, only: Option<&str>) -> Result<Report, CommandError> {
     let Some(list) = only else { return Ok(report) };
     let services = report.services.iter().map(|service| service.name.as_str());
     let names: Vec<&str> =
         services.chain(report.pools.iter().map(|pool| pool.name.as_str())).collect();
-    known(list, &names)?;
-    report.services.retain(|service| among(list, &service.name));
-    report.pools.retain(|pool| among(list, &pool.name));
+    check_patterns(list, &names)?;
+    report.services.retain(|service| matches_any(list, &service.name));
+    report.pools.retain(|pool| matches_any(list, &pool.name));
     if let Some(packets) = &mut report.packets {
-        packets.services.retain(|service| among(list, &service.name));
+        packets.services.retain(|service| matches_any(list, &service.name));
     }
     Ok(report)
 }
@@ -42,7 +42,7 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
         span(report.uptime_ms),
         span(report.interval_ms),
     );
-    let mut block = |title: &str, table: &Table| {
+    let mut block = |title: &str, table: &TextTable| {
         let text = table.render(width, paint);
         if !text.is_empty() {
             out.push('\n');
@@ -55,8 +55,8 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
     };
     let mut detail = |title: &str, counts: &ServiceCounts| {
         block(title, &balances(counts));
-        block("", &discards(counts));
-        block("", &times(&counts.phases));
+        block("", &cause_table(counts));
+        block("", &phase_table(&counts.phases));
     };
     match only {
         None => detail("all services", &report.total),
@@ -101,8 +101,8 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
 }
 
 /// What came in, where it went, and what is missing.
-fn balances(counts: &ServiceCounts) -> Table {
-    let mut table = Table::new(&[("", Left), ("TOTAL", Right), ("/S", Right)]);
+fn balances(counts: &ServiceCounts) -> TextTable {
+    let mut table = TextTable::new(&[("", Left), ("TOTAL", Right), ("/S", Right)]);
     let mut line = |name: &str, counter: Counter| {
         table.row(vec![name.into(), count(counter.total).into(), rate(counter.rate).into()]);
     };
@@ -147,15 +147,19 @@ fn balances(counts: &ServiceCounts) -> Table {
 }
 
 /// What a balance cannot explain; coloured when there is any.
-fn remainder(unaccounted: i64) -> Cell {
+fn remainder(unaccounted: i64) -> TextCell {
     let text = signed(unaccounted);
-    if unaccounted == 0 { text.into() } else { Cell::coloured(text, Colour::Bad) }
+    if unaccounted == 0 { text.into() } else { TextCell::coloured(text, Colour::Bad) }
 }
 
 /// Why what did not end well did not.
-fn discards(counts: &ServiceCounts) -> Table {
-    let mut table =
-        Table::new(&[("DISCARDED", Left), ("TOTAL", Right), ("/S", Right), ("BECAUSE OF", Left)]);
+fn cause_table(counts: &ServiceCounts) -> TextTable {
+    let mut table = TextTable::new(&[
+        ("DISCARDED", Left),
+        ("TOTAL", Right),
+        ("/S", Right),
+        ("BECAUSE OF", Left),
+    ]);
     let mut line = |name: &str, counter: Counter, because: &str| {
         table.row(vec![
             name.into(),
@@ -189,8 +193,8 @@ fn side(side: Side) -> &'static str {
     }
 }
 
-fn times(phases: &[PhaseTimes]) -> Table {
-    let mut table = Table::new(&[
+fn phase_table(phases: &[PhaseTimes]) -> TextTable {
+    let mut table = TextTable::new(&[
         ("TIME", Left),
         ("COUNT", Right),
         ("MEAN", Right),
@@ -202,26 +206,26 @@ fn times(phases: &[PhaseTimes]) -> Table {
         table.row(vec![
             phase.phase.as_str().into(),
             count(phase.count).into(),
-            time(phase.mean_us).into(),
-            time(phase.p50_us).into(),
-            time(phase.p90_us).into(),
-            time(phase.p99_us).into(),
+            format_time(phase.mean_us).into(),
+            format_time(phase.p50_us).into(),
+            format_time(phase.p90_us).into(),
+            format_time(phase.p99_us).into(),
         ]);
     }
     table
 }
 
-fn time(micros_or_none: Option<u64>) -> String {
+fn format_time(micros_or_none: Option<u64>) -> String {
     micros_or_none.map_or_else(|| "-".to_owned(), micros)
 }
 
 /// One quantile of the whole exchange.
-fn whole(phases: &[PhaseTimes], quantile: fn(&PhaseTimes) -> Option<u64>) -> String {
-    time(phases.iter().find(|phase| phase.phase == "total").and_then(quantile))
+fn total_quantile(phases: &[PhaseTimes], quantile: fn(&PhaseTimes) -> Option<u64>) -> String {
+    format_time(phases.iter().find(|phase| phase.phase == "total").and_then(quantile))
 }
 
-fn services(services: &[ServiceReport]) -> Table {
-    let mut table = Table::new(&[
+fn services(services: &[ServiceReport]) -> TextTable {
+    let mut table = TextTable::new(&[
         ("SERVICE", Left),
         ("REQUESTS", Right),
         ("/S", Right),
@@ -244,21 +248,21 @@ fn services(services: &[ServiceReport]) -> Table {
             count(requests.aborted.total).into(),
             count(requests.in_flight).into(),
             remainder(requests.unaccounted),
-            whole(&counts.phases, |phase| phase.p50_us).into(),
-            whole(&counts.phases, |phase| phase.p99_us).into(),
+            total_quantile(&counts.phases, |phase| phase.p50_us).into(),
+            total_quantile(&counts.phases, |phase| phase.p99_us).into(),
         ]);
     }
     table
 }
 
-fn each(pools: &[PoolReport]) -> impl Iterator<Item = (String, &ServerReport)> {
+fn servers_by_pool(pools: &[PoolReport]) -> impl Iterator<Item = (String, &ServerReport)> {
     pools.iter().flat_map(|pool| {
         pool.servers.iter().map(|server| (format!("{}/{}", pool.name, server.name), server))
     })
 }
 
-fn servers(pools: &[PoolReport]) -> Table {
-    let mut table = Table::new(&[
+fn servers(pools: &[PoolReport]) -> TextTable {
+    let mut table = TextTable::new(&[
         ("SERVER", Left),
         ("REQUESTS", Right),
         ("/S", Right),
@@ -271,7 +275,7 @@ fn servers(pools: &[PoolReport]) -> Table {
         ("P99", Right),
         ("STATE", Left),
     ]);
-    for (name, server) in each(pools) {
+    for (name, server) in servers_by_pool(pools) {
         table.row(vec![
             name.into(),
             count(server.requests.total).into(),
@@ -281,16 +285,16 @@ fn servers(pools: &[PoolReport]) -> Table {
             count(u64::from(server.in_flight)).into(),
             bytes(server.bytes.received.total).into(),
             bytes(server.bytes.sent.total).into(),
-            whole(&server.phases, |phase| phase.p50_us).into(),
-            whole(&server.phases, |phase| phase.p99_us).into(),
+            total_quantile(&server.phases, |phase| phase.p50_us).into(),
+            total_quantile(&server.phases, |phase| phase.p99_us).into(),
             server.state.name().into(),
         ]);
     }
     table
 }
 
-fn connections(pools: &[PoolReport]) -> Table {
-    let mut table = Table::new(&[
+fn connections(pools: &[PoolReport]) -> TextTable {
+    let mut table = TextTable::new(&[
         ("CONNECTIONS TO", Left),
         ("TRIED", Right),
         ("/S", Right),
@@ -300,7 +304,7 @@ fn connections(pools: &[PoolReport]) -> Table {
         ("STALE", Right),
         ("RETIRED", Right),
     ]);
-    for (name, server) in each(pools) {
+    for (name, server) in servers_by_pool(pools) {
         table.row(vec![
             name.into(),
             count(server.connects.total).into(),
@@ -315,10 +319,10 @@ fn connections(pools: &[PoolReport]) -> Table {
     table
 }
 
-fn server_causes(pools: &[PoolReport]) -> Table {
+fn server_causes(pools: &[PoolReport]) -> TextTable {
     let mut table =
-        Table::new(&[("FAILED AT", Left), ("CAUSE", Left), ("TOTAL", Right), ("/S", Right)]);
-    for (name, server) in each(pools) {
+        TextTable::new(&[("FAILED AT", Left), ("CAUSE", Left), ("TOTAL", Right), ("/S", Right)]);
+    for (name, server) in servers_by_pool(pools) {
         for cause in &server.causes {
             table.row(vec![
                 name.as_str().into(),
@@ -331,8 +335,8 @@ fn server_causes(pools: &[PoolReport]) -> Table {
     table
 }
 
-fn ports(ports: &[PortReport]) -> Table {
-    let mut table = Table::new(&[
+fn ports(ports: &[PortReport]) -> TextTable {
+    let mut table = TextTable::new(&[
         ("SOURCE PORTS FROM", Left),
         ("TO", Left),
         ("IN USE", Right),

@@ -3,15 +3,15 @@
 use api::types::{RuleReport, ServiceReport};
 
 use crate::show::table::Align::{Left, Right};
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 use crate::show::unit::{bytes, count, span};
 
 /// Rules of a service that are shown where all services are; those that were asked for are shown whole.
 const SHOWN: usize = 20;
 
 /// The rules that took most; `all`: every one.
-pub fn rules(service: &ServiceReport, all: bool, now_unix_ms: u64) -> Table {
-    let mut table = Table::new(&[
+pub fn rules(service: &ServiceReport, all: bool, now_unix_ms: u64) -> TextTable {
+    let mut table = TextTable::new(&[
         ("RULE", Left),
         ("HITS", Right),
         ("LAST", Right),
@@ -48,8 +48,8 @@ pub fn rules(service: &ServiceReport, all: bool, now_unix_ms: u64) -> Table {
 }
 
 /// What the service remembers of clients; empty: nothing.
-pub fn affinity(service: &ServiceReport) -> Table {
-    let mut table = Table::new(&[
+pub fn affinity(service: &ServiceReport) -> TextTable {
+    let mut table = TextTable::new(&[
         ("KEPT CLIENTS", Left),
         ("HELD", Right),
         ("MOST", Right),

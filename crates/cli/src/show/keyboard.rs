@@ -28,18 +28,18 @@ const KEYS: usize = 64;
 #[derive(Debug)]
 pub struct Keyboard<K> {
     keys: mpsc::Receiver<K>,
-    over: Arc<AtomicBool>,
+    stopped: Arc<AtomicBool>,
     reader: Option<(JoinHandle<()>, Receiver<()>)>,
 }
 
 impl<K: Send + 'static> Keyboard<K> {
     /// Takes the terminal; events that mean nothing are passed over.
     pub fn open(meaning: fn(&Event) -> Option<K>) -> io::Result<Keyboard<K>> {
-        give_back_on_panic();
+        restore_terminal_on_panic();
         enable_raw_mode()?;
         let (sender, keys) = mpsc::channel(KEYS);
         let over = Arc::new(AtomicBool::new(false));
-        let mut keyboard = Keyboard { keys, over: over.clone(), reader: None };
+        let mut keyboard = Keyboard { keys, stopped: over.clone(), reader: None };
         let (ending, ended) = channel();
         let reader = std::thread::Builder::new().name("keys".to_owned()).spawn(move || {
             read(&sender, &over, meaning);
@@ -60,7 +60,7 @@ impl<K: Send + 'static> Keyboard<K> {
 
 impl<K> Drop for Keyboard<K> {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::Relaxed);
         if let Some((reader, ended)) = self.reader.take()
             && ended.recv_timeout(END) == Err(RecvTimeoutError::Disconnected)
         {
@@ -88,7 +88,7 @@ fn read<K>(keys: &mpsc::Sender<K>, over: &AtomicBool, meaning: fn(&Event) -> Opt
 }
 
 /// A panic ends the program before any guard goes, where it is built to abort: the hook comes first.
-fn give_back_on_panic() {
+fn restore_terminal_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let _ = disable_raw_mode();

@@ -24,7 +24,7 @@ pub enum Colour {
 /// Whether colours are used.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
-    on: bool,
+    enabled: bool,
 }
 
 impl Paint {
@@ -36,26 +36,26 @@ impl Paint {
         let on = std::io::stdout().is_terminal()
             && wanted("NO_COLOR", |value| !value.is_empty())
             && wanted("TERM", |value| value == "dumb");
-        Paint { on }
+        Paint { enabled: on }
     }
 
     /// Never.
     #[cfg(test)]
     pub fn off() -> Self {
-        Paint { on: false }
+        Paint { enabled: false }
     }
 
     /// Always, or never.
     #[cfg(test)]
     pub fn fixed(on: bool) -> Self {
-        Paint { on }
+        Paint { enabled: on }
     }
 
     /// A colour as the screen's library has it.
     pub fn style(self, colour: Colour) -> Style {
         let style = Style::new();
         match colour {
-            _ if !self.on => style,
+            _ if !self.enabled => style,
             Colour::Good => style.fg(Color::Green),
             Colour::Doubt => style.fg(Color::Yellow),
             Colour::Bad => style.fg(Color::Red),
@@ -67,7 +67,7 @@ impl Paint {
 
     /// `text` in a colour.
     pub fn text(self, colour: Colour, text: &str) -> String {
-        if !self.on || text.is_empty() {
+        if !self.enabled || text.is_empty() {
             return text.to_owned();
         }
         let code = match colour {

@@ -23,57 +23,58 @@ pub enum Align {
 
 /// One cell; it may have several lines.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct TextCell {
     text: String,
     /// How many of its first characters are coloured.
-    lead: usize,
+    lead_chars: usize,
     colour: Option<Colour>,
 }
 
-impl Cell {
+impl TextCell {
     /// All of it coloured.
     pub fn coloured(text: impl Into<String>, colour: Colour) -> Self {
-        Cell { text: plain(&text.into()), lead: usize::MAX, colour: Some(colour) }
+        TextCell { text: plain(&text.into()), lead_chars: usize::MAX, colour: Some(colour) }
     }
 
     /// A coloured word, and what follows it.
-    pub fn led(word: &str, colour: Colour, rest: &str) -> Self {
-        Cell {
+    pub fn with_lead(word: &str, colour: Colour, rest: &str) -> Self {
+        TextCell {
             text: plain(&format!("{word}{rest}")),
-            lead: word.chars().count(),
+            lead_chars: word.chars().count(),
             colour: Some(colour),
         }
     }
 
     /// What is coloured of it, the colour, and the rest.
     pub fn parts(&self) -> (&str, Option<Colour>, &str) {
-        let cut = self.text.char_indices().nth(self.lead).map_or(self.text.len(), |(at, _)| at);
+        let cut =
+            self.text.char_indices().nth(self.lead_chars).map_or(self.text.len(), |(at, _)| at);
         let (lead, rest) = self.text.split_at(cut);
         (lead, self.colour, rest)
     }
 }
 
-impl<T: Into<String>> From<T> for Cell {
+impl<T: Into<String>> From<T> for TextCell {
     fn from(text: T) -> Self {
-        Cell { text: plain(&text.into()), lead: 0, colour: None }
+        TextCell { text: plain(&text.into()), lead_chars: 0, colour: None }
     }
 }
 
 /// A table.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct TextTable {
     columns: Vec<(&'static str, Align)>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<TextCell>>,
 }
 
-impl Table {
+impl TextTable {
     /// With these headings and no row.
     pub fn new(columns: &[(&'static str, Align)]) -> Self {
-        Table { columns: columns.to_vec(), rows: Vec::new() }
+        TextTable { columns: columns.to_vec(), rows: Vec::new() }
     }
 
     /// Adds a row; missing cells are empty.
-    pub fn row(&mut self, cells: Vec<Cell>) {
+    pub fn row(&mut self, cells: Vec<TextCell>) {
         self.rows.push(cells);
     }
 
@@ -82,26 +83,26 @@ impl Table {
         let Some(last) = self.columns.len().checked_sub(1).filter(|_| !self.rows.is_empty()) else {
             return String::new();
         };
-        let widths: Vec<usize> = (0..=last).map(|column| self.natural(column)).collect();
+        let widths: Vec<usize> = (0..=last).map(|column| self.natural_width(column)).collect();
         let used = widths[..last].iter().map(|natural| natural + GAP).sum::<usize>();
         let flows = self.columns[last].1 == Align::Left;
         let room = width.saturating_sub(used);
         let below = flows && room < LAST_MIN && widths[last] > room;
         let mut out = String::new();
-        let headings: Vec<Vec<Cell>> = self
+        let headings: Vec<Vec<TextCell>> = self
             .columns
             .iter()
-            .map(|(title, _)| vec![Cell::coloured(*title, Colour::Strong)])
+            .map(|(title, _)| vec![TextCell::coloured(*title, Colour::Strong)])
             .collect();
         self.lines(&mut out, &headings, &widths, below, paint);
         for row in &self.rows {
-            let cells: Vec<Vec<Cell>> = (0..=last)
+            let cells: Vec<Vec<TextCell>> = (0..=last)
                 .map(|column| {
                     let Some(cell) = row.get(column) else { return Vec::new() };
                     match (flows && column == last, below) {
-                        (false, _) => pieces(cell, usize::MAX),
-                        (true, false) => pieces(cell, room),
-                        (true, true) => pieces(cell, width.saturating_sub(INDENT).max(LAST_MIN)),
+                        (false, _) => wrap_cell(cell, usize::MAX),
+                        (true, false) => wrap_cell(cell, room),
+                        (true, true) => wrap_cell(cell, width.saturating_sub(INDENT).max(LAST_MIN)),
                     }
                 })
                 .collect();
@@ -111,7 +112,7 @@ impl Table {
     }
 
     /// The widest line of a column, its heading included.
-    fn natural(&self, column: usize) -> usize {
+    fn natural_width(&self, column: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(column));
         let widest = cells
             .flat_map(|cell| cell.text.lines())
@@ -124,7 +125,7 @@ impl Table {
     fn lines(
         &self,
         out: &mut String,
-        cells: &[Vec<Cell>],
+        cells: &[Vec<TextCell>],
         widths: &[usize],
         below: bool,
         paint: Paint,
@@ -138,7 +139,7 @@ impl Table {
             let mut owed = 0;
             for (column, cell) in cells[..beside].iter().enumerate() {
                 let (text, plain) =
-                    cell.get(line).map_or((String::new(), 0), |piece| piece.painted(paint));
+                    cell.get(line).map_or((String::new(), 0), |piece| piece.paint_text(paint));
                 let (padding, right) = match column == last && self.columns[column].1 == Align::Left
                 {
                     true => (0, false),
@@ -160,16 +161,16 @@ impl Table {
         if below {
             for piece in &cells[last] {
                 out.extend(std::iter::repeat_n(' ', INDENT));
-                out.push_str(&piece.painted(paint).0);
+                out.push_str(&piece.paint_text(paint).0);
                 out.push('\n');
             }
         }
     }
 }
 
-impl Cell {
+impl TextCell {
     /// With its colour, and its width without.
-    fn painted(&self, paint: Paint) -> (String, usize) {
+    fn paint_text(&self, paint: Paint) -> (String, usize) {
         let plain = self.text.chars().count();
         let (lead, Some(colour), rest) = self.parts() else { return (self.text.clone(), plain) };
         (format!("{}{rest}", paint.text(colour, lead)), plain)
@@ -177,13 +178,13 @@ impl Cell {
 }
 
 /// A cell's lines, wrapped at `width`; the coloured part stays within the first.
-fn pieces(cell: &Cell, width: usize) -> Vec<Cell> {
+fn wrap_cell(cell: &TextCell, width: usize) -> Vec<TextCell> {
     let mut out = Vec::new();
     for line in cell.text.lines() {
         for text in wrap(line, width) {
             let first = out.is_empty();
-            let colour = cell.colour.filter(|_| first || cell.lead == usize::MAX);
-            out.push(Cell { text, lead: cell.lead, colour });
+            let colour = cell.colour.filter(|_| first || cell.lead_chars == usize::MAX);
+            out.push(TextCell { text, lead_chars: cell.lead_chars, colour });
         }
     }
     out

@@ -80,14 +80,14 @@ pub fn span(millis: u64) -> String {
 /// A moment in UTC: `2026-02-28 13:05:09Z`.
 pub fn moment(unix_ms: u64) -> String {
     let seconds = unix_ms / 1000;
-    let (year, month, day) = civil(seconds / 86_400);
+    let (year, month, day) = civil_date(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// The Gregorian date of a day counted from 1970-01-01: years are counted from March so that the leap day comes
 /// last, in eras of 400 years that all have the same number of days.
-fn civil(day: u64) -> (u64, u64, u64) {
+fn civil_date(day: u64) -> (u64, u64, u64) {
     const ERA: u64 = 146_097;
     let from_march_of_year_0 = day + 719_468;
     let (era, of_era) = (from_march_of_year_0 / ERA, from_march_of_year_0 % ERA);

@@ -15,25 +15,25 @@ use api::types::{
 };
 use model::snapshot::ServerState;
 
-use crate::end::Failure;
-use crate::pattern::{among, known};
+use crate::outcome::CommandError;
+use crate::pattern::{check_patterns, matches_any};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::{count, span};
 
 /// Keeps services with their pools, and pools with their services; everything without names.
-pub fn select(mut status: Status, only: Option<&str>) -> Result<Status, Failure> {
+pub fn select(mut status: Status, only: Option<&str>) -> Result<Status, CommandError> {
     let Some(list) = only else { return Ok(status) };
     let services = status.services.iter().map(|service| service.name.as_str());
     let names: Vec<&str> =
         services.chain(status.pools.iter().map(|pool| pool.name.as_str())).collect();
-    known(list, &names)?;
-    let named = status.services.iter().filter(|service| among(list, &service.name));
+    check_patterns(list, &names)?;
+    let named = status.services.iter().filter(|service| matches_any(list, &service.name));
     let pools: Vec<String> = named.map(|service| service.pool.clone()).collect();
-    let either = |service: &str, pool: &str| among(list, service) || among(list, pool);
+    let either = |service: &str, pool: &str| matches_any(list, service) || matches_any(list, pool);
     status.services.retain(|service| either(&service.name, &service.pool));
-    status.pools.retain(|pool| among(list, &pool.name) || pools.contains(&pool.name));
+    status.pools.retain(|pool| matches_any(list, &pool.name) || pools.contains(&pool.name));
     Ok(status)
 }
 
@@ -82,8 +82,8 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
     out
 }
 
-fn services(status: &Status) -> Table {
-    let mut table = Table::new(&[
+fn services(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("SERVICE", Align::Left),
         ("FORWARD", Align::Left),
         ("LISTEN", Align::Left),
@@ -114,14 +114,14 @@ fn services(status: &Status) -> Table {
             pool.as_str().into(),
             count(*open).into(),
             count(*in_flight).into(),
-            Cell::led(state.name(), service_colour(*state), &format!(" {age}: {reason}")),
+            TextCell::with_lead(state.name(), service_colour(*state), &format!(" {age}: {reason}")),
         ]);
     }
     table
 }
 
-fn certificates(status: &Status) -> Table {
-    let mut table = Table::new(&[
+fn certificates(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("CERTIFICATE", Align::Left),
         ("NAMES", Align::Left),
         ("KEY", Align::Left),
@@ -133,7 +133,7 @@ fn certificates(status: &Status) -> Table {
             let left = certificate.expires_unix_ms.saturating_sub(status.now_unix_ms);
             let age = span(status.now_unix_ms.saturating_sub(certificate.since_unix_ms));
             let state = match &certificate.trouble {
-                Some(why) => Cell::led("as before", Colour::Doubt, &format!(": {why}")),
+                Some(why) => TextCell::with_lead("as before", Colour::Doubt, &format!(": {why}")),
                 None => format!("in force {age}").into(),
             };
             table.row(vec![
@@ -148,8 +148,8 @@ fn certificates(status: &Status) -> Table {
     table
 }
 
-fn pools(status: &Status) -> Table {
-    let mut table = Table::new(&[
+fn pools(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("POOL", Align::Left),
         ("SERVERS", Align::Right),
         ("UP", Align::Right),
@@ -167,8 +167,8 @@ fn pools(status: &Status) -> Table {
     table
 }
 
-fn servers(status: &Status) -> Table {
-    let mut table = Table::new(&[
+fn servers(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("SERVER", Align::Left),
         ("ADDRESS", Align::Left),
         ("WEIGHT", Align::Right),
@@ -191,8 +191,8 @@ fn servers(status: &Status) -> Table {
     table
 }
 
-fn draining(status: &Status) -> Table {
-    let mut table = Table::new(&[
+fn draining(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("DRAINING", Align::Left),
         ("CONNECTIONS", Align::Right),
         ("IN FLIGHT", Align::Right),
@@ -238,7 +238,7 @@ fn connections(server: &ServerStatus) -> String {
 }
 
 /// `up 3m12s: http GET /healthz 200 in 1 ms`.
-fn state(server: &ServerStatus, now_unix_ms: u64) -> Cell {
+fn state(server: &ServerStatus, now_unix_ms: u64) -> TextCell {
     let Evidence { text, .. } = &server.reason;
     let age = span(now_unix_ms.saturating_sub(server.since_unix_ms));
     let colour = match server.state {
@@ -251,7 +251,7 @@ fn state(server: &ServerStatus, now_unix_ms: u64) -> Cell {
         true => ("assumed up", Colour::Doubt),
         false => (server.state.name(), colour),
     };
-    Cell::led(word, colour, &format!(" {age}: {text}"))
+    TextCell::with_lead(word, colour, &format!(" {age}: {text}"))
 }
 
 fn service_colour(state: ServiceState) -> Colour {

@@ -20,17 +20,17 @@ const BLOCK: usize = 512;
 
 /// Files on their way.
 #[derive(Debug)]
-pub struct Archive {
+pub struct SupportArchive {
     tar: Vec<u8>,
     files: Vec<String>,
-    missed: Vec<String>,
+    missing: Vec<String>,
     now_s: u64,
 }
 
-impl Archive {
+impl SupportArchive {
     /// An empty one; files are dated `now_s`.
-    pub fn new(now_s: u64) -> Archive {
-        Archive { tar: Vec::new(), files: Vec::new(), missed: Vec::new(), now_s }
+    pub fn new(now_s: u64) -> SupportArchive {
+        SupportArchive { tar: Vec::new(), files: Vec::new(), missing: Vec::new(), now_s }
     }
 
     /// One file, without its secrets.
@@ -40,19 +40,19 @@ impl Archive {
             end -= 1;
         }
         if end < text.len() {
-            self.missing(&format!("{name}: only its first {end} of {} bytes", text.len()));
+            self.note_missing(&format!("{name}: only its first {end} of {} bytes", text.len()));
         }
         let clean = redact(text.get(..end).unwrap_or_default());
         if self.tar.len() + clean.len() > ALL_BYTES {
-            return self.missing(&format!("{name}: the archive is full"));
+            return self.note_missing(&format!("{name}: the archive is full"));
         }
         self.entry(name, clean.as_bytes());
         self.files.push(name.to_owned());
     }
 
     /// Something that is not there, and why.
-    pub fn missing(&mut self, what: &str) {
-        self.missed.push(redact(what).trim_end().to_owned());
+    pub fn note_missing(&mut self, what: &str) {
+        self.missing.push(redact(what).trim_end().to_owned());
     }
 
     /// Names of the files so far.
@@ -61,8 +61,8 @@ impl Archive {
     }
 
     /// What is not there.
-    pub fn missed(&self) -> &[String] {
-        &self.missed
+    pub fn missing_files(&self) -> &[String] {
+        &self.missing
     }
 
     fn entry(&mut self, name: &str, bytes: &[u8]) {
@@ -92,8 +92,8 @@ impl Archive {
 
     /// Compressed; what is missing is in it as a file.
     pub fn finish(mut self) -> io::Result<Vec<u8>> {
-        if !self.missed.is_empty() {
-            let text = self.missed.join("\n") + "\n";
+        if !self.missing.is_empty() {
+            let text = self.missing.join("\n") + "\n";
             self.entry("missing.txt", text.as_bytes());
         }
         self.tar.resize(self.tar.len() + 2 * BLOCK, 0);
@@ -105,7 +105,7 @@ impl Archive {
     /// Into a new file that only its owner may read; its bytes.
     pub fn write(self, path: &Path) -> io::Result<u64> {
         let bytes = self.finish()?;
-        let mut file = files::make::create(path, 0o600)?;
+        let mut file = files::create::create(path, 0o600)?;
         file.write_all(&bytes)?;
         file.sync_all()?;
         Ok(bytes.len() as u64)
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    fn unpacked(archive: Archive) -> String {
+    fn unpacked(archive: SupportArchive) -> String {
         let bytes = archive.finish().unwrap();
         let mut out = Vec::new();
         flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut out).unwrap();
@@ -127,11 +127,11 @@ mod tests {
 
     #[test]
     fn planted_secrets_are_in_no_file() {
-        let mut archive = Archive::new(1);
+        let mut archive = SupportArchive::new(1);
         for name in ["config/file.toml", "status.json", "events.json", "machine/x"] {
             archive.add(name, "ok\nauthorization: hunter2\n-----BEGIN EC PRIVATE KEY-----\nhunter2\n-----END EC PRIVATE KEY-----\n");
         }
-        archive.missing("events: https://a:hunter2@b/");
+        archive.note_missing("events: https://a:hunter2@b/");
         let text = unpacked(archive);
         assert!(!text.contains("hunter2"));
         assert_eq!(text.matches("\nok\n").count() + text.matches("\0ok\n").count(), 4);
@@ -139,13 +139,17 @@ mod tests {
 
     #[test]
     fn it_is_bounded_and_says_so() {
-        let mut archive = Archive::new(1);
+        let mut archive = SupportArchive::new(1);
         let large = "x".repeat(FILE_BYTES + 1);
         for n in 0..5 {
             archive.add(&format!("{n}"), &large);
         }
         assert_eq!(archive.files().len(), 3);
-        assert!(archive.missed().iter().any(|one| one.contains("full")), "{:?}", archive.missed());
+        assert!(
+            archive.missing_files().iter().any(|one| one.contains("full")),
+            "{:?}",
+            archive.missing_files()
+        );
         assert!(archive.tar.len() <= ALL_BYTES + BLOCK);
     }
 
@@ -153,11 +157,11 @@ mod tests {
     fn tar_reads_it() {
         let dir = files::TemporaryDir::new("support").unwrap();
         let file = dir.path().join("a.tar.gz");
-        let mut archive = Archive::new(1_700_000_000);
+        let mut archive = SupportArchive::new(1_700_000_000);
         archive.add("status.json", "{}");
         archive.write(&file).unwrap();
         let listed = std::process::Command::new("tar").arg("-tzf").arg(&file).output().unwrap();
-        let again = Archive::new(1).write(&file).unwrap_err();
+        let again = SupportArchive::new(1).write(&file).unwrap_err();
         assert_eq!(String::from_utf8_lossy(&listed.stdout), "steelyard-support/status.json\n");
         assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
     }

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use super::archive::Archive;
+use super::archive::SupportArchive;
 
 /// Files as they are; each is at most as large as is read.
 const FILES: [(&str, &str); 9] = [
@@ -43,11 +43,11 @@ const SETTINGS: [&str; 18] = [
 const MOST: u64 = 256 * 1_024;
 
 /// Reads all of them; what is not there is said.
-pub fn collect(archive: &mut Archive) {
+pub fn collect(archive: &mut SupportArchive) {
     for (name, path) in FILES {
         match read(path) {
             Ok(text) => archive.add(&format!("machine/{name}"), &text),
-            Err(error) => archive.missing(&format!("{path}: {error}")),
+            Err(error) => archive.note_missing(&format!("{path}: {error}")),
         }
     }
     let mut settings = String::new();

@@ -55,7 +55,7 @@ pub fn redact(text: &str) -> String {
             out.push('\n');
             continue;
         }
-        match secret(line) {
+        match find_secret(line) {
             Some(at) => {
                 let (kept, rest) = line.split_at(at);
                 out.push_str(&without_users(kept));
@@ -90,7 +90,7 @@ fn depth(line: &str) -> i32 {
 }
 
 /// Where the first secret of a line begins. ASCII case is folded, so that places stay the same.
-fn secret(line: &str) -> Option<usize> {
+fn find_secret(line: &str) -> Option<usize> {
     let lower = line.to_ascii_lowercase();
     let named = WORDS
         .iter()
@@ -105,11 +105,11 @@ fn secret(line: &str) -> Option<usize> {
         SCHEMES.iter().flat_map(|word| lower.match_indices(word).map(|(at, word)| at + word.len()));
     let signed =
         lower.match_indices("eyj").map(|(at, _)| at).filter(|at| line[*at..].starts_with("eyJ"));
-    named.chain(schemes).chain(signed).chain(keyed(&lower)).min()
+    named.chain(schemes).chain(signed).chain(keyed_values(&lower)).min()
 }
 
 /// Where values of those keys begin: `header = `, `when.header=`, `"header": `.
-fn keyed(line: &str) -> impl Iterator<Item = usize> {
+fn keyed_values(line: &str) -> impl Iterator<Item = usize> {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let keys = KEYS.into_iter().flat_map(move |key| line.match_indices(key));
     keys.filter_map(move |(at, key)| {

@@ -5,10 +5,10 @@
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use tests::shown::commands;
-use tests::tree::Tree;
+use tests::documented_commands::commands;
+use tests::tree::SourceTree;
 
-use crate::Program;
+use crate::Cli;
 
 /// The words of a line as a shell would see them, up to a comment, a description, a pipe or a second command.
 fn words(line: &str) -> Vec<String> {
@@ -39,7 +39,7 @@ fn words(line: &str) -> Vec<String> {
 #[test]
 fn every_command_on_the_pages_is_one_that_the_program_takes() {
     let (mut seen, mut wrong) = (0, Vec::new());
-    let tree = Tree::of_this_repository().unwrap();
+    let tree = SourceTree::read_repository().unwrap();
     for shown in commands(&tree).iter().filter(|shown| shown.text.starts_with("steelyard ")) {
         let words = words(&shown.text);
         if words.iter().any(|word| word.contains(['[', ']', '…', '<']) || word == "VERB") {
@@ -47,7 +47,7 @@ fn every_command_on_the_pages_is_one_that_the_program_takes() {
         }
         seen += 1;
         let helps = [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion];
-        if let Err(error) = Program::try_parse_from(&words)
+        if let Err(error) = Cli::try_parse_from(&words)
             && !helps.contains(&error.kind())
         {
             wrong.push(format!("{}:{}: {}: {}", shown.page, shown.line, shown.text, error.kind()));

@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::frame;
-use super::view::View;
+use super::view::TopView;
 use crate::show::paint::Paint;
 use crate::show::screen::{self, Screen};
 
@@ -29,7 +29,7 @@ impl Canvas {
     /// Takes the terminal.
     pub fn open() -> io::Result<Canvas> {
         let screen = Screen::open(true)?;
-        let area = area();
+        let area = terminal_area();
         // A fixed part, as the library does not know what to do where a terminal has no size.
         let options = TerminalOptions { viewport: Viewport::Fixed(area) };
         let terminal = Terminal::with_options(CrosstermBackend::new(io::stdout()), options)?;
@@ -38,8 +38,8 @@ impl Canvas {
     }
 
     /// Shows what is so now, in the size that the terminal has now.
-    pub fn draw(&mut self, view: &mut View, now: Duration) -> io::Result<()> {
-        let area = area();
+    pub fn draw(&mut self, view: &mut TopView, now: Duration) -> io::Result<()> {
+        let area = terminal_area();
         if area != self.area {
             self.terminal.resize(area)?;
             self.area = area;
@@ -51,7 +51,7 @@ impl Canvas {
 }
 
 /// All of the terminal.
-fn area() -> Rect {
+fn terminal_area() -> Rect {
     let (columns, rows) = screen::size();
     let side = |length| u16::try_from(length).unwrap_or(u16::MAX);
     Rect::new(0, 0, side(columns), side(rows))

@@ -10,11 +10,11 @@ use ratatui::widgets::{
     ScrollbarOrientation, ScrollbarState, Table, Tabs,
 };
 
-use super::head;
 use super::help::{HELP, HINT};
 use super::panels;
-use super::sheet::{Field, Sheet};
-use super::view::{Mode, View};
+use super::sheet::{Sheet, SheetCell};
+use super::summary;
+use super::view::{InputMode, TopView};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::table::{Align, wrap};
@@ -31,9 +31,9 @@ const GAP: u16 = 2;
 const POPUP: (u16, u16) = (4, 2);
 
 /// Draws all of it.
-pub fn draw(frame: &mut Frame<'_>, view: &mut View, now: Duration, paint: Paint) {
+pub fn draw(frame: &mut Frame<'_>, view: &mut TopView, now: Duration, paint: Paint) {
     let area = frame.area();
-    let above = above(view, area, now, paint);
+    let above = draw_summary(view, area, now, paint);
     let lines = u16::try_from(above.len()).unwrap_or(u16::MAX);
     let [said, panels, tabs, notice, table, hint] = Layout::vertical([
         Constraint::Length(lines),
@@ -47,22 +47,24 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, now: Duration, paint: Paint)
     frame.render_widget(Paragraph::new(above), said);
     panels::draw(frame, view, panels, paint);
     frame.render_widget(names(view, paint), tabs);
-    let asks = matches!(view.mode(), Mode::Question(_));
+    let asks = matches!(view.mode(), InputMode::Confirm(_));
     if let Some((text, colour)) = view.notice(now).filter(|_| !asks) {
         let line = plain(&text).replace('\n', " ");
         frame.render_widget(Line::styled(line, paint.style(colour)), notice);
     }
-    sheet(frame, view, table, paint);
+    draw_sheet(frame, view, table, paint);
     frame.render_widget(Line::styled(HINT, paint.style(Colour::Quiet)), hint);
     match view.mode() {
-        Mode::Question(order) => popup(frame, " order ", &format!("{}? y/n", order.words()), paint),
-        Mode::Help => popup(frame, " keys ", HELP, paint),
-        Mode::Table | Mode::Filter => {}
+        InputMode::Confirm(order) => {
+            popup(frame, " order ", &format!("{}? y/n", order.describe()), paint)
+        }
+        InputMode::Help => popup(frame, " keys ", HELP, paint),
+        InputMode::Table | InputMode::Filter => {}
     }
 }
 
 /// Sentences above everything: what passes in all, and what is wrong.
-fn above(view: &View, area: Rect, now: Duration, paint: Paint) -> Vec<Line<'static>> {
+fn draw_summary(view: &TopView, area: Rect, now: Duration, paint: Paint) -> Vec<Line<'static>> {
     let (snapshot, mut lines) = (view.snapshot(), Vec::new());
     let mut say = |text: &str, colour: Option<Colour>| {
         let style = colour.map(|colour| paint.style(colour)).unwrap_or_default();
@@ -72,14 +74,14 @@ fn above(view: &View, area: Rect, now: Duration, paint: Paint) -> Vec<Line<'stat
     };
     let low = area.height < LOW;
     if !low {
-        say(&head::title(snapshot), Some(Colour::Strong));
+        say(&summary::title(snapshot), Some(Colour::Strong));
     }
     if let Some(stale) = view.stale(now) {
         say(&stale, Some(Colour::Bad));
         return lines;
     }
     if !low && panels::height(view, area) == 0 {
-        let (text, scarce) = head::headroom(snapshot);
+        let (text, scarce) = summary::headroom(snapshot);
         say(&text, scarce.then_some(Colour::Doubt));
     }
     if let Some(first) = snapshot.status.warnings.first().filter(|_| !low) {
@@ -93,7 +95,7 @@ fn above(view: &View, area: Rect, now: Duration, paint: Paint) -> Vec<Line<'stat
 }
 
 /// The views, the present one marked, also without colours.
-fn names(view: &View, paint: Paint) -> Tabs<'static> {
+fn names(view: &TopView, paint: Paint) -> Tabs<'static> {
     let all = view.snapshot().tabs();
     let present = all.iter().position(|tab| *tab == view.tab());
     let name = |(at, name): (usize, &str)| match Some(at) == present {
@@ -109,7 +111,7 @@ fn names(view: &View, paint: Paint) -> Tabs<'static> {
 }
 
 /// The part of the table that is seen, with the chosen line on it.
-fn sheet(frame: &mut Frame<'_>, view: &mut View, area: Rect, paint: Paint) {
+fn draw_sheet(frame: &mut Frame<'_>, view: &mut TopView, area: Rect, paint: Paint) {
     let (sheet, _) = view.listed();
     let all = sheet.rows.len();
     let low = frame.area().height < LOW;
@@ -158,7 +160,7 @@ fn table(sheet: &Sheet, columns: u16, paint: Paint) -> Table<'static> {
         .columns
         .iter()
         .map(|(name, align)| aligned(Line::styled(*name, paint.style(Colour::Strong)), *align));
-    let cells = |fields: &[Field]| {
+    let cells = |fields: &[SheetCell]| {
         let fields = fields.iter().zip(sheet.columns);
         Row::new(
             fields
@@ -194,7 +196,7 @@ fn widths(sheet: &Sheet, columns: u16) -> Vec<Constraint> {
 }
 
 /// Columns of the screen that a field takes.
-fn width(field: &Field) -> usize {
+fn width(field: &SheetCell) -> usize {
     let (lead, _, rest) = field.cell.parts();
     Span::raw(lead).width() + Span::raw(rest).width()
 }
@@ -207,7 +209,7 @@ fn aligned(line: Line<'static>, align: Align) -> Cell<'static> {
 }
 
 /// A field with its colour.
-fn line(field: &Field, paint: Paint) -> Line<'static> {
+fn line(field: &SheetCell, paint: Paint) -> Line<'static> {
     let (lead, colour, rest) = field.cell.parts();
     let style = colour.map(|colour| paint.style(colour)).unwrap_or_default();
     Line::from(vec![Span::styled(lead.to_owned(), style), Span::raw(rest.to_owned())])

@@ -7,14 +7,14 @@ const LOOKS_MAX: usize = 300;
 
 /// What one service took a second, the last look at the end.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trend {
+pub struct ServiceTrend {
     /// The service.
     pub name: String,
     /// Rates.
     pub rates: VecDeque<f64>,
 }
 
-impl Trend {
+impl ServiceTrend {
     /// At the last look.
     pub fn last(&self) -> f64 {
         self.rates.back().copied().unwrap_or(0.0)
@@ -27,11 +27,11 @@ impl Trend {
 
 /// The services that there are now, as configured.
 #[derive(Clone, Debug, Default)]
-pub struct History {
-    trends: Vec<Trend>,
+pub struct TrendHistory {
+    trends: Vec<ServiceTrend>,
 }
 
-impl History {
+impl TrendHistory {
     /// Another look. A service that is gone is forgotten.
     pub fn add(&mut self, rates: Vec<(String, f64)>) {
         let mut before = std::mem::take(&mut self.trends);
@@ -39,7 +39,7 @@ impl History {
             let known = before.iter().position(|trend| trend.name == name);
             let mut trend = match known {
                 Some(at) => before.swap_remove(at),
-                None => Trend { name, rates: VecDeque::new() },
+                None => ServiceTrend { name, rates: VecDeque::new() },
             };
             if trend.rates.len() == LOOKS_MAX {
                 trend.rates.pop_front();
@@ -55,7 +55,7 @@ impl History {
     }
 
     /// Those that took most, at most so many; in their order.
-    pub fn busiest(&self, most: usize) -> Vec<&Trend> {
+    pub fn busiest(&self, most: usize) -> Vec<&ServiceTrend> {
         let mut places: Vec<usize> = (0..self.trends.len()).collect();
         places.sort_by(|a, b| self.trends[*b].sum().total_cmp(&self.trends[*a].sum()));
         places.truncate(most);
@@ -70,13 +70,13 @@ mod tests {
 
     #[test]
     fn the_busiest_stay_in_their_order_and_the_gone_are_forgotten() {
-        let mut history = History::default();
-        let look = |history: &mut History, of: &[(&str, f64)]| {
+        let mut history = TrendHistory::default();
+        let look = |history: &mut TrendHistory, of: &[(&str, f64)]| {
             history.add(of.iter().map(|(name, rate)| ((*name).to_owned(), *rate)).collect());
         };
         look(&mut history, &[("a", 1.0), ("b", 3.0), ("c", 2.0)]);
         look(&mut history, &[("a", 2.0), ("c", 5.0), ("b", 9.0)]);
-        let names = |history: &History, most| {
+        let names = |history: &TrendHistory, most| {
             history.busiest(most).iter().map(|trend| trend.name.clone()).collect::<Vec<_>>()
         };
         assert_eq!(names(&history, 9), ["a", "c", "b"]);

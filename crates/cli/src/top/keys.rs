@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// A key, or what else the terminal tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum TopKey {
     /// One line up.
     Up,
     /// One line down.
@@ -36,33 +36,33 @@ pub enum Key {
 }
 
 /// What an event means.
-pub fn meaning(event: &Event) -> Option<Key> {
+pub fn meaning(event: &Event) -> Option<TopKey> {
     match event {
-        Event::Resize(..) => Some(Key::Resized),
+        Event::Resize(..) => Some(TopKey::Resized),
         Event::Key(key) if key.kind != KeyEventKind::Release => pressed(key),
         _ => None,
     }
 }
 
-fn pressed(key: &KeyEvent) -> Option<Key> {
+fn pressed(key: &KeyEvent) -> Option<TopKey> {
     if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
         let interrupts = key.modifiers.contains(KeyModifiers::CONTROL)
             && matches!(key.code, KeyCode::Char('c' | 'C'));
-        return interrupts.then_some(Key::Interrupt);
+        return interrupts.then_some(TopKey::Interrupt);
     }
     Some(match key.code {
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
-        KeyCode::Tab | KeyCode::Right => Key::Next,
-        KeyCode::BackTab | KeyCode::Left => Key::Back,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Escape,
-        KeyCode::Backspace => Key::Erase,
-        KeyCode::Char(letter) => Key::Letter(letter),
+        KeyCode::Up => TopKey::Up,
+        KeyCode::Down => TopKey::Down,
+        KeyCode::PageUp => TopKey::PageUp,
+        KeyCode::PageDown => TopKey::PageDown,
+        KeyCode::Home => TopKey::Home,
+        KeyCode::End => TopKey::End,
+        KeyCode::Tab | KeyCode::Right => TopKey::Next,
+        KeyCode::BackTab | KeyCode::Left => TopKey::Back,
+        KeyCode::Enter => TopKey::Enter,
+        KeyCode::Esc => TopKey::Escape,
+        KeyCode::Backspace => TopKey::Erase,
+        KeyCode::Char(letter) => TopKey::Letter(letter),
         _ => return None,
     })
 }
@@ -76,14 +76,14 @@ mod tests {
         let key = |code, modifiers| Event::Key(KeyEvent::new(code, modifiers));
         let plain = |code| key(code, KeyModifiers::NONE);
         let rows = [
-            (plain(KeyCode::Char('c')), Some(Key::Letter('c'))),
-            (key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Key::Interrupt)),
+            (plain(KeyCode::Char('c')), Some(TopKey::Letter('c'))),
+            (key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(TopKey::Interrupt)),
             (key(KeyCode::Char('d'), KeyModifiers::CONTROL), None),
-            (key(KeyCode::Char('S'), KeyModifiers::SHIFT), Some(Key::Letter('S'))),
-            (plain(KeyCode::Tab), Some(Key::Next)),
-            (key(KeyCode::BackTab, KeyModifiers::SHIFT), Some(Key::Back)),
-            (plain(KeyCode::Esc), Some(Key::Escape)),
-            (Event::Resize(1, 1), Some(Key::Resized)),
+            (key(KeyCode::Char('S'), KeyModifiers::SHIFT), Some(TopKey::Letter('S'))),
+            (plain(KeyCode::Tab), Some(TopKey::Next)),
+            (key(KeyCode::BackTab, KeyModifiers::SHIFT), Some(TopKey::Back)),
+            (plain(KeyCode::Esc), Some(TopKey::Escape)),
+            (Event::Resize(1, 1), Some(TopKey::Resized)),
             (Event::FocusGained, None),
         ];
         for (event, expected) in rows {

@@ -6,9 +6,9 @@ use ratatui::symbols;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, LineGauge, Paragraph, RenderDirection, Sparkline};
 
-use super::head::{self, Limit};
-use super::history::Trend;
-use super::view::View;
+use super::history::ServiceTrend;
+use super::summary::{self, LimitGauge};
+use super::view::TopView;
 use crate::show::paint::{Colour, Paint};
 use crate::show::unit::rate;
 
@@ -24,25 +24,25 @@ const BAR_MIN: u16 = 10;
 const FINE: f64 = 1000.0;
 
 /// The rows that they take of a screen; none on a low one.
-pub fn height(view: &View, area: Rect) -> u16 {
+pub fn height(view: &TopView, area: Rect) -> u16 {
     if area.height < TALL {
         return 0;
     }
-    let lines = head::limits(view.snapshot()).len().max(view.history().services());
+    let lines = summary::limits(view.snapshot()).len().max(view.history().services());
     let lines = u16::try_from(lines).unwrap_or(u16::MAX);
     lines.clamp(1, area.height / PART) + FRAME
 }
 
 /// Draws both, side by side.
-pub fn draw(frame: &mut Frame<'_>, view: &View, area: Rect, paint: Paint) {
+pub fn draw(frame: &mut Frame<'_>, view: &TopView, area: Rect, paint: Paint) {
     if area.is_empty() {
         return;
     }
     let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(area);
-    let resident = Line::from(format!(" {} ", head::resident(view.snapshot()))).right_aligned();
+    let resident = Line::from(format!(" {} ", summary::resident(view.snapshot()))).right_aligned();
     let block = Block::bordered().border_style(paint.style(Colour::Quiet));
     let room = block.clone().title(" headroom ").title(resident);
-    limits(frame, &head::limits(view.snapshot()), room.inner(left), paint);
+    limits(frame, &summary::limits(view.snapshot()), room.inner(left), paint);
     frame.render_widget(room, left);
     let taken = block.title(" taken a second ");
     let inner = taken.inner(right);
@@ -52,7 +52,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, area: Rect, paint: Paint) {
 }
 
 /// A line for each: words, and how much is in use.
-fn limits(frame: &mut Frame<'_>, limits: &[Limit], area: Rect, paint: Paint) {
+fn limits(frame: &mut Frame<'_>, limits: &[LimitGauge], area: Rect, paint: Paint) {
     let words = column(limits.iter().map(|limit| limit.text.as_str()));
     for (limit, line) in limits.iter().zip(area.rows()) {
         let [text, _, bar] = Layout::horizontal([
@@ -74,7 +74,7 @@ fn limits(frame: &mut Frame<'_>, limits: &[Limit], area: Rect, paint: Paint) {
 }
 
 /// A line for each: a service, the last looks with the present on the right, and the rate.
-fn trends(frame: &mut Frame<'_>, trends: &[&Trend], area: Rect, paint: Paint) {
+fn trends(frame: &mut Frame<'_>, trends: &[&ServiceTrend], area: Rect, paint: Paint) {
     let rates: Vec<String> = trends.iter().map(|trend| rate(trend.last())).collect();
     let numbers = column(rates.iter().map(String::as_str));
     let names = column(trends.iter().map(|trend| trend.name.as_str()));

@@ -12,15 +12,15 @@ use api::types::{
 use model::cause::Side;
 use model::snapshot::ServerState;
 
-use super::sheet::{Field, Row, Sheet};
-use super::snapshot::Snapshot;
+use super::sheet::{Sheet, SheetCell, SheetRow};
+use super::snapshot::TopSnapshot;
 use super::tab::Tab;
 use crate::show::paint::Colour;
 use crate::show::table::Align::{self, Left, Right};
 use crate::show::unit::{count, span};
 
 /// The lines of a view, as configured.
-pub fn sheet(tab: Tab, snapshot: &Snapshot) -> Sheet {
+pub fn sheet(tab: Tab, snapshot: &TopSnapshot) -> Sheet {
     match tab {
         Tab::Services => Sheet { columns: SERVICES, rows: services(snapshot) },
         Tab::Servers => Sheet { columns: SERVERS, rows: servers(snapshot) },
@@ -44,7 +44,7 @@ const SERVICES: &[(&str, Align)] = &[
     ("WHY", Left),
 ];
 
-fn services(snapshot: &Snapshot) -> Vec<Row> {
+fn services(snapshot: &TopSnapshot) -> Vec<SheetRow> {
     let counted: HashMap<&str, &ServiceReport> =
         snapshot.report.services.iter().map(|one| (one.name.as_str(), one)).collect();
     let forwarded: HashMap<&str, &PacketService> =
@@ -55,44 +55,44 @@ fn services(snapshot: &Snapshot) -> Vec<Row> {
         let report = counted.get(name);
         let packets = forwarded.get(name);
         let phases = report.map_or(&[][..], |report| &report.counts.phases);
-        let taken = taken(report.copied(), packets.copied());
+        let taken = arrival_rate(report.copied(), packets.copied());
         let failing = report.map_or(0.0, |report| failures(&report.counts.causes))
             + packets.map_or(0.0, |packets| dropped(&packets.outcomes));
         let flows = packets.map_or(0, |packets| u64::from(packets.flows));
         let age = span(now.saturating_sub(service.since_unix_ms));
         let fields = vec![
-            Field::text(name),
-            Field::coloured(service.state.name(), service_colour(service.state)),
-            Field::rate(taken),
-            Field::bad_rate(failing),
-            Field::time(whole(phases, |phase| phase.p50_us)),
-            Field::time(whole(phases, |phase| phase.p99_us)),
-            Field::count(service.in_flight.max(flows)),
-            Field::count(service.open),
-            Field::text(&service.forward),
-            Field::text(&service.pool),
-            Field::text(&format!("for {age}: {}", service.reason)),
+            SheetCell::text(name),
+            SheetCell::coloured(service.state.name(), service_colour(service.state)),
+            SheetCell::rate(taken),
+            SheetCell::bad_rate(failing),
+            SheetCell::time(total_quantile(phases, |phase| phase.p50_us)),
+            SheetCell::time(total_quantile(phases, |phase| phase.p99_us)),
+            SheetCell::count(service.in_flight.max(flows)),
+            SheetCell::count(service.open),
+            SheetCell::text(&service.forward),
+            SheetCell::text(&service.pool),
+            SheetCell::text(&format!("for {age}: {}", service.reason)),
         ];
-        Row { id: name.to_owned(), fields, server: None }
+        SheetRow { id: name.to_owned(), fields, server: None }
     };
     snapshot.status.services.iter().map(line).collect()
 }
 
 /// What each service takes a second, as configured.
-pub fn rates(snapshot: &Snapshot) -> Vec<(String, f64)> {
+pub fn rates(snapshot: &TopSnapshot) -> Vec<(String, f64)> {
     let named = |name: &str| {
         let report = snapshot.report.services.iter().find(|one| one.name == name);
         let packets = forwarding(snapshot).iter().find(|one| one.name == name);
-        taken(report, packets)
+        arrival_rate(report, packets)
     };
     let services = snapshot.status.services.iter();
     services.map(|service| (service.name.clone(), named(&service.name))).collect()
 }
 
 /// Requests, and new connections of packets, a second.
-fn taken(report: Option<&ServiceReport>, packets: Option<&PacketService>) -> f64 {
+fn arrival_rate(report: Option<&ServiceReport>, packets: Option<&PacketService>) -> f64 {
     report.map_or(0.0, |report| report.counts.requests.requests.rate)
-        + packets.map_or(0.0, |packets| chosen(&packets.servers))
+        + packets.map_or(0.0, |packets| connection_rate(&packets.servers))
 }
 
 const SERVERS: &[(&str, Align)] = &[
@@ -109,7 +109,7 @@ const SERVERS: &[(&str, Align)] = &[
     ("WHY", Left),
 ];
 
-fn servers(snapshot: &Snapshot) -> Vec<Row> {
+fn servers(snapshot: &TopSnapshot) -> Vec<SheetRow> {
     let mut counted: HashMap<(&str, &str), &ServerReport> = HashMap::new();
     for pool in &snapshot.report.pools {
         counted
@@ -127,7 +127,7 @@ fn servers(snapshot: &Snapshot) -> Vec<Row> {
             let packets = forwarded.get(id.as_str()).map_or(&[][..], |all| &all[..]);
             let fields = server_fields(&id, server, report, packets, snapshot.status.now_unix_ms);
             let to = (pool.name.clone(), server.name.clone());
-            rows.push(Row { id, fields, server: Some(to) });
+            rows.push(SheetRow { id, fields, server: Some(to) });
         }
     }
     rows
@@ -139,7 +139,7 @@ fn server_fields(
     report: Option<&ServerReport>,
     packets: &[&PacketServer],
     now_unix_ms: u64,
-) -> Vec<Field> {
+) -> Vec<SheetCell> {
     let phases = report.map_or(&[][..], |report| &report.phases);
     let taken = report.map_or(0.0, |report| report.requests.rate)
         + packets.iter().map(|one| one.connections.rate).sum::<f64>();
@@ -152,34 +152,34 @@ fn server_fields(
     let age = span(now_unix_ms.saturating_sub(server.since_unix_ms));
     let (state, colour) = server_state(server);
     vec![
-        Field::text(id),
-        Field::coloured(state, colour),
-        Field::rate(taken),
-        Field::bad_rate(failing),
-        Field::time(whole(phases, |phase| phase.p50_us)),
-        Field::time(whole(phases, |phase| phase.p99_us)),
-        Field::count(server.in_flight.max(flows)),
-        Field::shown(open, f64::from(server.connections)),
-        Field::count(server.weight),
-        Field::text(&server.address),
-        Field::text(&format!("for {age}: {}", server.reason.text)),
+        SheetCell::text(id),
+        SheetCell::coloured(state, colour),
+        SheetCell::rate(taken),
+        SheetCell::bad_rate(failing),
+        SheetCell::time(total_quantile(phases, |phase| phase.p50_us)),
+        SheetCell::time(total_quantile(phases, |phase| phase.p99_us)),
+        SheetCell::count(server.in_flight.max(flows)),
+        SheetCell::number_as(open, f64::from(server.connections)),
+        SheetCell::count(server.weight),
+        SheetCell::text(&server.address),
+        SheetCell::text(&format!("for {age}: {}", server.reason.text)),
     ]
 }
 
 const CAUSES: &[(&str, Align)] =
     &[("AT", Left), ("CAUSE", Left), ("/S", Right), ("TOTAL", Right), ("BECAUSE OF", Left)];
 
-fn causes(snapshot: &Snapshot) -> Vec<Row> {
+fn causes(snapshot: &TopSnapshot) -> Vec<SheetRow> {
     let mut rows = Vec::new();
     let mut line = |at: &str, kind: &str, cause: &str, rate: f64, total: u64, because: &str| {
         let fields = vec![
-            Field::text(at),
-            Field::text(cause),
-            Field::bad_rate(rate),
-            Field::count(total),
-            Field::text(because),
+            SheetCell::text(at),
+            SheetCell::text(cause),
+            SheetCell::bad_rate(rate),
+            SheetCell::count(total),
+            SheetCell::text(because),
         ];
-        rows.push(Row { id: format!("{at} {cause} {kind}"), fields, server: None });
+        rows.push(SheetRow { id: format!("{at} {cause} {kind}"), fields, server: None });
     };
     for service in &snapshot.report.services {
         for one in &service.counts.causes {
@@ -209,12 +209,12 @@ fn causes(snapshot: &Snapshot) -> Vec<Row> {
 }
 
 /// Services of the packet plane; none where it is not.
-fn forwarding(snapshot: &Snapshot) -> &[PacketService] {
+fn forwarding(snapshot: &TopSnapshot) -> &[PacketService] {
     snapshot.report.packets.as_ref().map_or(&[], |packets| &packets.services)
 }
 
 /// New connections a second.
-fn chosen(servers: &[PacketServer]) -> f64 {
+fn connection_rate(servers: &[PacketServer]) -> f64 {
     servers.iter().map(|server| server.connections.rate).sum()
 }
 
@@ -230,7 +230,10 @@ pub fn failures(causes: &[CauseCount]) -> f64 {
 }
 
 /// A quantile of the whole exchange.
-pub fn whole(phases: &[PhaseTimes], quantile: fn(&PhaseTimes) -> Option<u64>) -> Option<u64> {
+pub fn total_quantile(
+    phases: &[PhaseTimes],
+    quantile: fn(&PhaseTimes) -> Option<u64>,
+) -> Option<u64> {
     phases.iter().find(|phase| phase.phase == "total").and_then(quantile)
 }
 

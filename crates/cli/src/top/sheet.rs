@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, Cell};
+use crate::show::table::{Align, TextCell};
 use crate::show::unit::{bytes, count, micros, rate};
 
 /// What is sorted by.
 #[derive(Clone, Debug, PartialEq)]
-enum Value {
+enum SortValue {
     /// From a to z.
     Text(String),
     /// The largest first.
@@ -17,70 +17,70 @@ enum Value {
 
 /// What stands in one column of a line.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub struct SheetCell {
     /// As shown.
-    pub cell: Cell,
-    value: Value,
+    pub cell: TextCell,
+    value: SortValue,
 }
 
-impl Field {
+impl SheetCell {
     /// Words, on one line.
-    pub fn text(text: &str) -> Field {
+    pub fn text(text: &str) -> SheetCell {
         let line = text.replace('\n', " ");
-        Field { cell: line.as_str().into(), value: Value::Text(line) }
+        SheetCell { cell: line.as_str().into(), value: SortValue::Text(line) }
     }
 
     /// Words with a colour.
-    pub fn coloured(text: &str, colour: Colour) -> Field {
+    pub fn coloured(text: &str, colour: Colour) -> SheetCell {
         let line = text.replace('\n', " ");
-        Field { cell: Cell::coloured(line.as_str(), colour), value: Value::Text(line) }
+        SheetCell { cell: TextCell::coloured(line.as_str(), colour), value: SortValue::Text(line) }
     }
 
     /// A number, shown in other words.
-    pub fn shown(text: String, number: f64) -> Field {
-        Field { cell: text.into(), value: Value::Number(number) }
+    pub fn number_as(text: String, number: f64) -> SheetCell {
+        SheetCell { cell: text.into(), value: SortValue::Number(number) }
     }
 
     /// A count.
-    pub fn count(number: impl Into<u64>) -> Field {
+    pub fn count(number: impl Into<u64>) -> SheetCell {
         let number = number.into();
-        Field::shown(count(number), number as f64)
+        SheetCell::number_as(count(number), number as f64)
     }
 
     /// A rate.
-    pub fn rate(per_second: f64) -> Field {
-        Field::shown(rate(per_second), per_second)
+    pub fn rate(per_second: f64) -> SheetCell {
+        SheetCell::number_as(rate(per_second), per_second)
     }
 
     /// A rate of what should not be: coloured when there is any.
-    pub fn bad_rate(per_second: f64) -> Field {
+    pub fn bad_rate(per_second: f64) -> SheetCell {
         let text = rate(per_second);
         let cell = match text.as_str() {
             "0" => text.into(),
-            _ => Cell::coloured(text, Colour::Bad),
+            _ => TextCell::coloured(text, Colour::Bad),
         };
-        Field { cell, value: Value::Number(per_second) }
+        SheetCell { cell, value: SortValue::Number(per_second) }
     }
 
     /// Bytes a second.
-    pub fn bytes(per_second: f64) -> Field {
-        Field::shown(bytes(per_second.max(0.0).round() as u64), per_second)
+    pub fn bytes(per_second: f64) -> SheetCell {
+        SheetCell::number_as(bytes(per_second.max(0.0).round() as u64), per_second)
     }
 
     /// A time; absent ones come last.
-    pub fn time(micros_or_none: Option<u64>) -> Field {
+    pub fn time(micros_or_none: Option<u64>) -> SheetCell {
         let text = micros_or_none.map_or_else(|| "-".to_owned(), micros);
-        Field::shown(text, micros_or_none.map_or(-1.0, |time| time as f64))
+        SheetCell::number_as(text, micros_or_none.map_or(-1.0, |time| time as f64))
     }
 }
 
 /// A line.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct SheetRow {
     /// What it is about; no other line of the sheet has the same.
     pub id: String,
     /// One for each column.
-    pub fields: Vec<Field>,
+    pub fields: Vec<SheetCell>,
     /// The pool and the name of the server that orders would go to.
     pub server: Option<(String, String)>,
 }
@@ -91,7 +91,7 @@ pub struct Sheet {
     /// Headings.
     pub columns: &'static [(&'static str, Align)],
     /// Lines as configured.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SheetRow>,
 }
 
 impl Sheet {
@@ -105,17 +105,17 @@ impl Sheet {
     pub fn sort(&mut self, column: Option<usize>) {
         let Some(column) = column else { return };
         self.rows.sort_by(|a, b| match (a.fields.get(column), b.fields.get(column)) {
-            (Some(a), Some(b)) => before(&a.value, &b.value),
+            (Some(a), Some(b)) => compare_values(&a.value, &b.value),
             _ => Ordering::Equal,
         });
     }
 }
 
-fn before(a: &Value, b: &Value) -> Ordering {
+fn compare_values(a: &SortValue, b: &SortValue) -> Ordering {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => b.total_cmp(a),
-        (Value::Text(a), Value::Text(b)) => a.cmp(b),
-        (Value::Number(_), Value::Text(_)) => Ordering::Less,
-        (Value::Text(_), Value::Number(_)) => Ordering::Greater,
+        (SortValue::Number(a), SortValue::Number(b)) => b.total_cmp(a),
+        (SortValue::Text(a), SortValue::Text(b)) => a.cmp(b),
+        (SortValue::Number(_), SortValue::Text(_)) => Ordering::Less,
+        (SortValue::Text(_), SortValue::Number(_)) => Ordering::Greater,
     }
 }

@@ -6,14 +6,14 @@ use super::tab::Tab;
 
 /// States, and counts with their rates.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub struct TopSnapshot {
     /// States and reasons.
     pub status: Status,
     /// Counts and times.
     pub report: Report,
 }
 
-impl Snapshot {
+impl TopSnapshot {
     /// The views that there is something for.
     pub fn tabs(&self) -> Vec<Tab> {
         let mut tabs = vec![Tab::Services, Tab::Servers, Tab::Causes];

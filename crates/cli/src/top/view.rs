@@ -5,52 +5,52 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use api::CallError;
+use api::ApiError;
 use api::types::{ServerAction, ServerChanged};
 use ratatui::widgets::TableState;
 
-use super::history::History;
-use super::keys::Key;
-use super::order::{self, Order};
+use super::history::TrendHistory;
+use super::keys::TopKey;
 use super::rows;
-use super::sheet::{Row, Sheet};
-use super::snapshot::Snapshot;
+use super::server_operation::{self, ServerOperation};
+use super::sheet::{Sheet, SheetRow};
+use super::snapshot::TopSnapshot;
 use super::tab::Tab;
 use crate::show::paint::Colour;
 use crate::show::unit::span;
 
 /// How much longer than the time between two looks an answer may take before what is seen counts as old.
-const PATIENCE: Duration = Duration::from_secs(2);
+const STALE_AFTER: Duration = Duration::from_secs(2);
 /// Letters of a filter; names are not longer.
 const FILTER_MAX: usize = 64;
 
 /// What a key asks of the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum KeyAction {
     /// Only the screen is different.
     Stay,
     /// It is over.
     Quit,
     /// The daemon is to be told; the view waits for the answer.
-    Give(Order),
+    Send(ServerOperation),
 }
 
 /// What the next key is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum InputMode {
     /// For the table.
     Table,
     /// For the filter.
     Filter,
     /// The answer to whether this is to be ordered.
-    Question(Order),
+    Confirm(ServerOperation),
     /// To leave the help.
     Help,
 }
 
 /// What is remembered of one view while others are shown.
 #[derive(Clone, Debug, Default)]
-struct Pick {
+struct TabState {
     /// The line that is chosen; it keeps being so wherever it moves.
     id: Option<String>,
     /// Where it was, which is chosen when it has gone, and the first line on the screen.
@@ -61,42 +61,42 @@ struct Pick {
 
 /// The state.
 #[derive(Debug)]
-pub struct View {
-    every: Duration,
+pub struct TopView {
+    interval: Duration,
     tab: Tab,
-    snapshot: Snapshot,
+    snapshot: TopSnapshot,
     /// When the daemon answered last, and when what is seen was said.
     answered_at: Duration,
     seen_at: Duration,
     failure: Option<String>,
-    picks: BTreeMap<Tab, Pick>,
+    tab_states: BTreeMap<Tab, TabState>,
     filter: String,
-    mode: Mode,
+    mode: InputMode,
     paused: bool,
     message: Option<(String, Colour)>,
-    under_way: Option<Order>,
-    history: History,
+    pending: Option<ServerOperation>,
+    history: TrendHistory,
     /// Lines that a screen holds, for a page up or down.
     page: usize,
 }
 
-impl View {
+impl TopView {
     /// Of a first snapshot, taken now; a view that there is nothing for becomes the first.
-    pub fn new(snapshot: Snapshot, every: Duration, tab: Option<Tab>, now: Duration) -> View {
-        let mut view = View {
-            every,
+    pub fn new(snapshot: TopSnapshot, every: Duration, tab: Option<Tab>, now: Duration) -> TopView {
+        let mut view = TopView {
+            interval: every,
             tab: tab.unwrap_or(Tab::Services),
             snapshot,
             answered_at: now,
             seen_at: now,
             failure: None,
-            picks: BTreeMap::new(),
+            tab_states: BTreeMap::new(),
             filter: String::new(),
-            mode: Mode::Table,
+            mode: InputMode::Table,
             paused: false,
             message: None,
-            under_way: None,
-            history: History::default(),
+            pending: None,
+            history: TrendHistory::default(),
             page: 1,
         };
         view.history.add(rows::rates(&view.snapshot));
@@ -105,7 +105,7 @@ impl View {
     }
 
     /// The daemon said this.
-    pub fn seen(&mut self, snapshot: Snapshot, now: Duration) {
+    pub fn update_snapshot(&mut self, snapshot: TopSnapshot, now: Duration) {
         (self.answered_at, self.failure) = (now, None);
         if self.paused {
             return;
@@ -121,88 +121,92 @@ impl View {
     }
 
     /// The daemon could not be asked.
-    pub fn failed(&mut self, why: &str) {
+    pub fn record_failure(&mut self, why: &str) {
         self.failure = Some(why.to_owned());
     }
 
     /// What became of the order that was under way.
-    pub fn answered(&mut self, answer: &Result<ServerChanged, CallError>) {
-        let Some(order) = self.under_way.take() else { return };
-        let words = order.words();
+    pub fn record_answer(&mut self, answer: &Result<ServerChanged, ApiError>) {
+        let Some(order) = self.pending.take() else { return };
+        let words = order.describe();
         self.message = Some(match answer {
-            Ok(changed) => (format!("{words}: {}", order::outcome(changed)), Colour::Good),
+            Ok(changed) => {
+                (format!("{words}: {}", server_operation::describe_change(changed)), Colour::Good)
+            }
             Err(error) if error.is_refusal() => (format!("{words}: refused: {error}"), Colour::Bad),
             Err(error) => (format!("{words}: {error}"), Colour::Bad),
         });
     }
 
     /// A key was pressed.
-    pub fn press(&mut self, key: Key) -> Step {
+    pub fn handle_key(&mut self, key: TopKey) -> KeyAction {
         match key {
-            Key::Interrupt => return Step::Quit,
-            Key::Resized => return Step::Stay,
+            TopKey::Interrupt => return KeyAction::Quit,
+            TopKey::Resized => return KeyAction::Stay,
             _ => self.message = None,
         }
-        let step = match std::mem::replace(&mut self.mode, Mode::Table) {
-            Mode::Table => self.command(key),
-            Mode::Help => Step::Stay,
-            Mode::Filter => {
+        let step = match std::mem::replace(&mut self.mode, InputMode::Table) {
+            InputMode::Table => self.command(key),
+            InputMode::Help => KeyAction::Stay,
+            InputMode::Filter => {
                 self.write_filter(key);
-                Step::Stay
+                KeyAction::Stay
             }
-            Mode::Question(order) => self.decide(order, key),
+            InputMode::Confirm(order) => self.handle_confirmation(order, key),
         };
         self.settle();
         step
     }
 
-    fn command(&mut self, key: Key) -> Step {
+    fn command(&mut self, key: TopKey) -> KeyAction {
         match key {
-            Key::Letter('q' | 'Q') => return Step::Quit,
-            Key::Up | Key::Letter('k') => self.choose(|at, _, _| at.saturating_sub(1)),
-            Key::Down | Key::Letter('j') => self.choose(|at, _, _| at + 1),
-            Key::PageUp => self.choose(|at, page, _| at.saturating_sub(page)),
-            Key::PageDown => self.choose(|at, page, _| at + page),
-            Key::Home => self.choose(|_, _, _| 0),
-            Key::End => self.choose(|_, _, all| all),
-            Key::Next => self.turn(1),
-            Key::Back => self.turn(-1),
-            Key::Letter('s') => self.sort_by_next(1),
-            Key::Letter('S') => self.sort_by_next(-1),
-            Key::Letter('/') => self.mode = Mode::Filter,
-            Key::Letter('?' | 'h') => self.mode = Mode::Help,
-            Key::Letter('p' | ' ') => self.paused = !self.paused,
-            Key::Letter('d') => self.ask(ServerAction::Drain),
-            Key::Letter('e') => self.ask(ServerAction::Enable),
-            Key::Letter('x') => self.ask(ServerAction::Disable),
-            Key::Escape => self.filter.clear(),
+            TopKey::Letter('q' | 'Q') => return KeyAction::Quit,
+            TopKey::Up | TopKey::Letter('k') => {
+                self.move_selection(|at, _, _| at.saturating_sub(1))
+            }
+            TopKey::Down | TopKey::Letter('j') => self.move_selection(|at, _, _| at + 1),
+            TopKey::PageUp => self.move_selection(|at, page, _| at.saturating_sub(page)),
+            TopKey::PageDown => self.move_selection(|at, page, _| at + page),
+            TopKey::Home => self.move_selection(|_, _, _| 0),
+            TopKey::End => self.move_selection(|_, _, all| all),
+            TopKey::Next => self.switch_tab(1),
+            TopKey::Back => self.switch_tab(-1),
+            TopKey::Letter('s') => self.sort_by_next(1),
+            TopKey::Letter('S') => self.sort_by_next(-1),
+            TopKey::Letter('/') => self.mode = InputMode::Filter,
+            TopKey::Letter('?' | 'h') => self.mode = InputMode::Help,
+            TopKey::Letter('p' | ' ') => self.paused = !self.paused,
+            TopKey::Letter('d') => self.ask_confirmation(ServerAction::Drain),
+            TopKey::Letter('e') => self.ask_confirmation(ServerAction::Enable),
+            TopKey::Letter('x') => self.ask_confirmation(ServerAction::Disable),
+            TopKey::Escape => self.filter.clear(),
             _ => {}
         }
-        Step::Stay
+        KeyAction::Stay
     }
 
-    fn write_filter(&mut self, key: Key) {
-        self.mode = Mode::Filter;
+    fn write_filter(&mut self, key: TopKey) {
+        self.mode = InputMode::Filter;
         match key {
-            Key::Letter(letter) if self.filter.chars().count() < FILTER_MAX => {
+            TopKey::Letter(letter) if self.filter.chars().count() < FILTER_MAX => {
                 self.filter.push(letter);
             }
-            Key::Erase => {
+            TopKey::Erase => {
                 self.filter.pop();
             }
-            Key::Enter => self.mode = Mode::Table,
-            Key::Escape => {
+            TopKey::Enter => self.mode = InputMode::Table,
+            TopKey::Escape => {
                 self.filter.clear();
-                self.mode = Mode::Table;
+                self.mode = InputMode::Table;
             }
             _ => {}
         }
     }
 
     /// Asks whether the chosen server is to be told so.
-    fn ask(&mut self, action: ServerAction) {
-        if let Some(order) = &self.under_way {
-            let text = format!("{} is still waiting for its answer", order.words());
+    fn ask_confirmation(&mut self, action: ServerAction) {
+        if let Some(order) = &self.pending {
+            let text = format!("{} is still waiting for its answer", order.describe());
             self.message = Some((text, Colour::Doubt));
             return;
         }
@@ -212,30 +216,30 @@ impl View {
             self.message = Some((text.to_owned(), Colour::Doubt));
             return;
         };
-        self.mode = Mode::Question(Order { pool, server, action });
+        self.mode = InputMode::Confirm(ServerOperation { pool, server, action });
     }
 
-    fn decide(&mut self, order: Order, key: Key) -> Step {
-        if !matches!(key, Key::Letter('y' | 'Y')) {
+    fn handle_confirmation(&mut self, order: ServerOperation, key: TopKey) -> KeyAction {
+        if !matches!(key, TopKey::Letter('y' | 'Y')) {
             let text = format!("{}/{} is left as it is", order.pool, order.server);
             self.message = Some((text, Colour::Quiet));
-            return Step::Stay;
+            return KeyAction::Stay;
         }
-        self.under_way = Some(order.clone());
-        Step::Give(order)
+        self.pending = Some(order.clone());
+        KeyAction::Send(order)
     }
 
     /// Chooses another line: from where, lines a page, and lines in all.
-    fn choose(&mut self, to: fn(usize, usize, usize) -> usize) {
+    fn move_selection(&mut self, to: fn(usize, usize, usize) -> usize) {
         let (sheet, at) = self.listed();
         let last = sheet.rows.len().saturating_sub(1);
         let at = to(at, self.page, last).min(last);
-        let pick = self.picks.entry(self.tab).or_default();
+        let pick = self.tab_states.entry(self.tab).or_default();
         pick.table.select(Some(at));
         pick.id = sheet.rows.get(at).map(|row| row.id.clone());
     }
 
-    fn turn(&mut self, by: isize) {
+    fn switch_tab(&mut self, by: isize) {
         let tabs = self.snapshot.tabs();
         let at = tabs.iter().position(|tab| *tab == self.tab).unwrap_or(0);
         self.tab = tabs[around(at, by, tabs.len())];
@@ -244,7 +248,7 @@ impl View {
     /// No column comes before the first and after the last.
     fn sort_by_next(&mut self, by: isize) {
         let columns = rows::sheet(self.tab, &self.snapshot).columns.len();
-        let pick = self.picks.entry(self.tab).or_default();
+        let pick = self.tab_states.entry(self.tab).or_default();
         let at = pick.sort.map_or(0, |column| column + 1);
         pick.sort = around(at, by, columns + 1).checked_sub(1);
     }
@@ -254,16 +258,16 @@ impl View {
         if !self.snapshot.tabs().contains(&self.tab) {
             self.tab = Tab::Services;
         }
-        self.choose(|at, _, _| at);
+        self.move_selection(|at, _, _| at);
     }
 
     /// The lines of the view in their order, and which of them is chosen.
     pub fn listed(&self) -> (Sheet, usize) {
-        let pick = self.picks.get(&self.tab).cloned().unwrap_or_default();
+        let pick = self.tab_states.get(&self.tab).cloned().unwrap_or_default();
         let mut sheet = self.sheet(self.tab);
         sheet.filter(&self.filter);
         sheet.sort(pick.sort);
-        let is = |row: &Row| Some(&row.id) == pick.id.as_ref();
+        let is = |row: &SheetRow| Some(&row.id) == pick.id.as_ref();
         let last = sheet.rows.len().saturating_sub(1);
         let before = pick.table.selected().unwrap_or(0);
         let at = sheet.rows.iter().position(is).unwrap_or(before.min(last));
@@ -278,13 +282,13 @@ impl View {
     /// The table's place on a screen that holds so many of all its lines, none of them left empty.
     pub fn place(&mut self, all: usize, holds: usize) -> &mut TableState {
         self.page = holds.max(1);
-        let table = &mut self.picks.entry(self.tab).or_default().table;
+        let table = &mut self.tab_states.entry(self.tab).or_default().table;
         *table.offset_mut() = table.offset().min(all.saturating_sub(self.page));
         table
     }
 
     /// What services took at the last looks.
-    pub fn history(&self) -> &History {
+    pub fn history(&self) -> &TrendHistory {
         &self.history
     }
 
@@ -294,7 +298,7 @@ impl View {
     }
 
     /// What is shown.
-    pub fn snapshot(&self) -> &Snapshot {
+    pub fn snapshot(&self) -> &TopSnapshot {
         &self.snapshot
     }
 
@@ -304,13 +308,13 @@ impl View {
     }
 
     /// What the next key is for.
-    pub fn mode(&self) -> &Mode {
+    pub fn mode(&self) -> &InputMode {
         &self.mode
     }
 
     /// How lines are chosen and ordered: `sorted by /S, with 'web'`.
     pub fn terms(&self) -> String {
-        let sort = self.picks.get(&self.tab).and_then(|pick| pick.sort);
+        let sort = self.tab_states.get(&self.tab).and_then(|pick| pick.sort);
         let columns = self.sheet(self.tab).columns;
         let sort = sort.and_then(|column| columns.get(column));
         let sort =
@@ -326,7 +330,7 @@ impl View {
         let silent = now.saturating_sub(self.answered_at);
         let why = match &self.failure {
             Some(why) => why.as_str(),
-            None if silent > self.every + PATIENCE => "it was asked and says nothing",
+            None if silent > self.interval + STALE_AFTER => "it was asked and says nothing",
             None => return None,
         };
         Some(format!("the daemon has not answered for {}: {why}", seconds(silent)))
@@ -335,15 +339,17 @@ impl View {
     /// What is to be said below the table's name.
     pub fn notice(&self, now: Duration) -> Option<(String, Colour)> {
         match &self.mode {
-            Mode::Question(order) => {
-                return Some((format!("{}? y/n", order.words()), Colour::Strong));
+            InputMode::Confirm(order) => {
+                return Some((format!("{}? y/n", order.describe()), Colour::Strong));
             }
-            Mode::Filter => return Some((format!("filter: {}_", self.filter), Colour::Strong)),
-            Mode::Table | Mode::Help => {}
+            InputMode::Filter => {
+                return Some((format!("filter: {}_", self.filter), Colour::Strong));
+            }
+            InputMode::Table | InputMode::Help => {}
         }
-        if let Some(order) = &self.under_way {
+        if let Some(order) = &self.pending {
             return Some((
-                format!("{}: told, waiting for the answer", order.words()),
+                format!("{}: told, waiting for the answer", order.describe()),
                 Colour::Quiet,
             ));
         }

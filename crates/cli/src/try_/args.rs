@@ -15,7 +15,7 @@ Examples:
   steelyard try --once             eight seconds with a summary; exit code 1 if a request failed
   steelyard try --packets --once   in namespaces: what each forwarding method costs, with and without a balancer
   steelyard try --once --json | jq '.\"failed-requests\"'")]
-pub struct Args {
+pub struct TryArgs {
     /// A bounded demonstration: kill a server, revive it, drain another, then a summary.
     #[arg(long)]
     pub once: bool,

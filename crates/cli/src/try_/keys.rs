@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 
 /// A key that means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum DemoKey {
     /// `k`.
     Kill,
     /// `r`.
@@ -14,16 +14,16 @@ pub enum Key {
 }
 
 /// What an event of the terminal means here.
-pub fn meaning(event: &Event) -> Option<Key> {
+pub fn meaning(event: &Event) -> Option<DemoKey> {
     let Event::Key(key) = event else { return None };
     if key.kind == KeyEventKind::Release {
         return None;
     }
     match key.code {
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Key::Quit),
-        KeyCode::Char('k' | 'K') => Some(Key::Kill),
-        KeyCode::Char('r' | 'R') => Some(Key::Revive),
-        KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Key::Quit),
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(DemoKey::Quit),
+        KeyCode::Char('k' | 'K') => Some(DemoKey::Kill),
+        KeyCode::Char('r' | 'R') => Some(DemoKey::Revive),
+        KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(DemoKey::Quit),
         _ => None,
     }
 }
@@ -38,10 +38,10 @@ mod tests {
         let key = |code, modifiers| Event::Key(KeyEvent::new(code, modifiers));
         let plain = |code| key(code, KeyModifiers::NONE);
         let rows = [
-            (plain(KeyCode::Char('k')), Some(Key::Kill)),
-            (plain(KeyCode::Char('R')), Some(Key::Revive)),
-            (plain(KeyCode::Esc), Some(Key::Quit)),
-            (key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Key::Quit)),
+            (plain(KeyCode::Char('k')), Some(DemoKey::Kill)),
+            (plain(KeyCode::Char('R')), Some(DemoKey::Revive)),
+            (plain(KeyCode::Esc), Some(DemoKey::Quit)),
+            (key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(DemoKey::Quit)),
             (plain(KeyCode::Char('c')), None),
             (Event::Resize(1, 1), None),
         ];

@@ -4,8 +4,8 @@
 //! figures compare methods on this machine; nothing else may be concluded from them.
 
 mod cost;
+mod environment;
 mod method;
-mod stage;
 mod table;
 
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::method::Method;
-use self::stage::Stage;
-use self::table::Row;
-use super::args::Args;
-use crate::end::{End, Failure, print_json};
+use self::environment::PacketDemo;
+use self::method::DemoMethod;
+use self::table::MethodMeasurement;
+use super::args::TryArgs;
+use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::screen;
 
 /// Load on each method, in each form.
@@ -27,16 +27,16 @@ const SHORT: Duration = Duration::from_millis(1_500);
 const LONG: Duration = Duration::from_secs(4);
 
 /// Shows it.
-pub async fn show(args: Args) -> Result<End, Failure> {
+pub async fn show(args: TryArgs) -> Result<CommandOutcome, CommandError> {
     let stopped = Arc::new(AtomicBool::new(false));
     watch(&stopped)?;
-    let mut stage = Stage::open().await?;
-    let mut rows: Vec<Row> = Vec::new();
+    let mut stage = PacketDemo::open().await?;
+    let mut rows: Vec<MethodMeasurement> = Vec::new();
     let span = if args.once { SHORT } else { LONG };
     if !args.json {
-        screen::print(&table::head())?;
+        screen::print(&table::render_head())?;
     }
-    for method in Method::ALL {
+    for method in DemoMethod::ALL {
         if stopped.load(Ordering::Relaxed) {
             break;
         }
@@ -47,7 +47,7 @@ pub async fn show(args: Args) -> Result<End, Failure> {
             }
             let row = stage.measure(method, persist, span, &stopped).await?;
             if !args.json {
-                screen::print(&row.line())?;
+                screen::print(&row.render_row())?;
             }
             rows.push(row);
         }
@@ -57,13 +57,13 @@ pub async fn show(args: Args) -> Result<End, Failure> {
     if args.json {
         print_json(&rows)?;
     } else {
-        screen::print(&table::foot(failed))?;
+        screen::print(&table::render_foot(failed))?;
     }
-    Ok(if failed == 0 { End::Done } else { End::No })
+    Ok(if failed == 0 { CommandOutcome::Done } else { CommandOutcome::Negative })
 }
 
 /// Notes when the process is told to end.
-fn watch(stopped: &Arc<AtomicBool>) -> Result<(), Failure> {
+fn watch(stopped: &Arc<AtomicBool>) -> Result<(), CommandError> {
     for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
         let mut heard = signal(kind)?;
         let stopped = Arc::clone(stopped);

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::chronicle::{Chronicle, Event, What};
-use super::look::Look;
-use crate::end::End;
+use super::event_log::{DemoEvent, DemoEventKind, DemoLog};
+use super::snapshot::DemoSnapshot;
+use crate::outcome::CommandOutcome;
 use crate::show::unit::{count, micros};
 
 /// What happened, all together.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Summary {
+pub struct DemoSummary {
     /// How long the load lasted.
     pub seconds: f64,
     /// Requests and echoed messages.
@@ -30,17 +30,17 @@ pub struct Summary {
     /// Attempts of the balancer after the first, and replays.
     pub retried: u64,
     /// By service.
-    pub services: Vec<Service>,
+    pub services: Vec<ServiceSummary>,
     /// By server.
-    pub servers: Vec<Server>,
+    pub servers: Vec<ServerSummary>,
     /// What was done and what came of it.
-    pub events: Vec<Event>,
+    pub events: Vec<DemoEvent>,
 }
 
 /// One service.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Service {
+pub struct ServiceSummary {
     /// Its name.
     pub name: &'static str,
     /// `http` or `tcp`.
@@ -56,7 +56,7 @@ pub struct Service {
 /// One server.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Server {
+pub struct ServerSummary {
     /// `POOL/NAME`.
     pub name: String,
     /// Requests or connections that it was given.
@@ -65,26 +65,26 @@ pub struct Server {
     pub failures: u64,
 }
 
-impl Summary {
+impl DemoSummary {
     /// Of the last look.
-    pub fn of(look: &Look, chronicle: &Chronicle) -> Summary {
+    pub fn from_log(look: &DemoSnapshot, chronicle: &DemoLog) -> DemoSummary {
         let mut failed_by_cause = BTreeMap::new();
         for (cause, n) in look.clients.iter().flat_map(|clients| &clients.report.failed_by_cause) {
             *failed_by_cause.entry(*cause).or_default() += n;
         }
-        let services = look.clients.iter().map(|clients| Service {
+        let services = look.clients.iter().map(|clients| ServiceSummary {
             name: clients.service,
             forward: clients.forward,
             answered: clients.report.answered,
             p50_us: clients.report.latency.p50_us as u64,
             p99_us: clients.report.latency.p99_us as u64,
         });
-        let servers = look.servers.iter().map(|server| Server {
+        let servers = look.servers.iter().map(|server| ServerSummary {
             name: server.name.clone(),
             requests: server.requests,
             failures: server.failures,
         });
-        Summary {
+        DemoSummary {
             seconds: (look.at.as_secs_f64() * 10.0).round() / 10.0,
             requests: look.requests(),
             answered: look.clients.iter().map(|clients| clients.report.answered).sum(),
@@ -99,12 +99,12 @@ impl Summary {
     }
 
     /// 0 or 1.
-    pub fn end(&self) -> End {
-        if self.failed_requests == 0 { End::Done } else { End::No }
+    pub fn outcome(&self) -> CommandOutcome {
+        if self.failed_requests == 0 { CommandOutcome::Done } else { CommandOutcome::Negative }
     }
 
     /// For people.
-    pub fn text(&self) -> String {
+    pub fn render(&self) -> String {
         let mut out = format!("{:.1} s of load\n", self.seconds);
         for service in &self.services {
             out.push_str(&format!(
@@ -122,8 +122,8 @@ impl Summary {
             out.push_str("what was done\n");
         }
         for event in &self.events {
-            out.push_str(event.tell().trim_end());
-            if event.what == What::Drained && event.effect_ms.is_some() {
+            out.push_str(event.describe().trim_end());
+            if event.what == DemoEventKind::Drained && event.effect_ms.is_some() {
                 out.push_str(&format!(", {} requests since", count(event.requests_after)));
             }
             out.push('\n');

@@ -2,11 +2,11 @@
 
 use model::snapshot::ServerState;
 
-use super::chronicle::Chronicle;
-use super::look::{Frame, Recent, ServerRow};
+use super::event_log::DemoLog;
+use super::snapshot::{DemoFrame, RecentRates, ServerRow};
 use crate::show::paint::{Colour, Paint};
 use crate::show::table::Align::{Left, Right};
-use crate::show::table::{Cell, Table, wrap};
+use crate::show::table::{TextCell, TextTable, wrap};
 use crate::show::unit::{count, micros, rate, span};
 
 /// Events below the table.
@@ -21,7 +21,7 @@ Two services of this balancer stand in front of six servers of this process, und
 Kill a server and watch: its work goes to the others, and no request fails.";
 
 /// The whole screen.
-pub fn screen(frame: &Frame, chronicle: &Chronicle, width: usize, paint: Paint) -> String {
+pub fn screen(frame: &DemoFrame, chronicle: &DemoLog, width: usize, paint: Paint) -> String {
     let mut out = String::new();
     for line in EXPLANATION.lines().flat_map(|line| wrap(line, width)) {
         out.push_str(&line);
@@ -34,9 +34,10 @@ pub fn screen(frame: &Frame, chronicle: &Chronicle, width: usize, paint: Paint) 
     out.push('\n');
     out.push_str(&servers(frame, width >= WIDE).render(width, paint));
     out.push('\n');
-    out.push_str(&verdict(frame, paint));
+    out.push_str(&render_result(frame, paint));
     out.push_str("\n\n");
-    let news: Vec<String> = chronicle.events().rev().take(NEWS).map(|event| event.tell()).collect();
+    let news: Vec<String> =
+        chronicle.events().rev().take(NEWS).map(|event| event.describe()).collect();
     for line in news.iter().rev().flat_map(|line| wrap(line, width)) {
         out.push_str(line.trim_end());
         out.push('\n');
@@ -45,7 +46,7 @@ pub fn screen(frame: &Frame, chronicle: &Chronicle, width: usize, paint: Paint) 
 }
 
 /// One line, for a log.
-pub fn line(frame: &Frame) -> String {
+pub fn line(frame: &DemoFrame) -> String {
     let mut out = format!("{:>5.1} s", frame.at.as_secs_f64());
     for service in &frame.services {
         let p99 = micros_or_dash(service.recent.p99_us);
@@ -68,8 +69,8 @@ pub fn line(frame: &Frame) -> String {
     out
 }
 
-fn services(frame: &Frame) -> Table {
-    let mut table = Table::new(&[
+fn services(frame: &DemoFrame) -> TextTable {
+    let mut table = TextTable::new(&[
         ("SERVICE", Left),
         ("FORWARD", Left),
         ("LISTENS ON", Left),
@@ -82,7 +83,7 @@ fn services(frame: &Frame) -> Table {
     for service in &frame.services {
         let failed = count(service.failed);
         let colour = if service.failed == 0 { Colour::Good } else { Colour::Bad };
-        let [per_second, p50, p99] = recent(&service.recent);
+        let [per_second, p50, p99] = recent_cells(&service.recent);
         table.row(vec![
             service.name.into(),
             service.forward.into(),
@@ -91,13 +92,13 @@ fn services(frame: &Frame) -> Table {
             count(service.in_flight).into(),
             p50,
             p99,
-            Cell::coloured(failed, colour),
+            TextCell::coloured(failed, colour),
         ]);
     }
     table
 }
 
-fn servers(frame: &Frame, why: bool) -> Table {
+fn servers(frame: &DemoFrame, why: bool) -> TextTable {
     let mut columns = vec![
         ("SERVER", Left),
         ("STATE", Left),
@@ -109,12 +110,12 @@ fn servers(frame: &Frame, why: bool) -> Table {
         ("FAILURES", Right),
     ];
     columns.extend(why.then_some(("WHY", Left)));
-    let mut table = Table::new(&columns);
+    let mut table = TextTable::new(&columns);
     for server in &frame.servers {
-        let [per_second, p50, p99] = recent(&server.recent);
+        let [per_second, p50, p99] = recent_cells(&server.recent);
         let mut row = vec![
             server.name.as_str().into(),
-            state(server),
+            state_cell(server),
             span(u64::try_from(server.age.as_millis()).unwrap_or(u64::MAX)).into(),
             per_second,
             server.in_flight.to_string().into(),
@@ -128,7 +129,7 @@ fn servers(frame: &Frame, why: bool) -> Table {
     table
 }
 
-fn state(server: &ServerRow) -> Cell {
+fn state_cell(server: &ServerRow) -> TextCell {
     let colour = match server.state {
         ServerState::Up if server.killed => Colour::Doubt,
         ServerState::Up => Colour::Good,
@@ -137,10 +138,10 @@ fn state(server: &ServerRow) -> Cell {
         ServerState::Drain | ServerState::Disabled => Colour::Quiet,
     };
     let rest = if server.killed { ", killed" } else { "" };
-    Cell::led(server.state.name(), colour, rest)
+    TextCell::with_lead(server.state.name(), colour, rest)
 }
 
-fn verdict(frame: &Frame, paint: Paint) -> String {
+fn render_result(frame: &DemoFrame, paint: Paint) -> String {
     let colour = if frame.failed == 0 { Colour::Good } else { Colour::Bad };
     let failed = paint.text(colour, &format!("failed requests: {}", count(frame.failed)));
     let mut out = format!("{failed} of {}", count(frame.requests));
@@ -151,7 +152,7 @@ fn verdict(frame: &Frame, paint: Paint) -> String {
     out
 }
 
-fn recent(recent: &Recent) -> [Cell; 3] {
+fn recent_cells(recent: &RecentRates) -> [TextCell; 3] {
     [
         rate(recent.per_second).into(),
         micros_or_dash(recent.p50_us).into(),
@@ -167,15 +168,15 @@ fn micros_or_dash(time: Option<u64>) -> String {
 mod tests {
     use super::*;
     use crate::expect::{expect, fits};
-    use crate::try_::look::ServiceRow;
-    use crate::try_::story::Deed;
+    use crate::try_::script::DemoAction;
+    use crate::try_::snapshot::ServiceRow;
     use std::net::SocketAddr;
     use std::time::{Duration, SystemTime};
 
     fn server(name: &str, state: ServerState, killed: bool, per_second: f64) -> ServerRow {
         let some = per_second > 0.0;
         let recent =
-            Recent { per_second, p50_us: some.then_some(192), p99_us: some.then_some(1_250) };
+            RecentRates { per_second, p50_us: some.then_some(192), p99_us: some.then_some(1_250) };
         let reason = match state {
             ServerState::Down => "connection refused, 3 times",
             ServerState::Drain => "drained by try",
@@ -193,16 +194,16 @@ mod tests {
         }
     }
 
-    fn frame(failed: u64) -> Frame {
+    fn frame(failed: u64) -> DemoFrame {
         let service = |name, forward, last, per_second| ServiceRow {
             name,
             forward,
             listen: SocketAddr::from(([127, 0, 0, last], 40_123)),
-            recent: Recent { per_second, p50_us: Some(210), p99_us: Some(2_040) },
+            recent: RecentRates { per_second, p50_us: Some(210), p99_us: Some(2_040) },
             in_flight: 3,
             failed: if name == "web" { failed } else { 0 },
         };
-        Frame {
+        DemoFrame {
             at: Duration::from_millis(12_250),
             services: vec![service("web", "http", 1, 1_000.4), service("echo", "tcp", 2, 200.0)],
             servers: vec![
@@ -220,12 +221,12 @@ mod tests {
         }
     }
 
-    fn chronicle() -> Chronicle {
-        let mut chronicle = Chronicle::default();
+    fn chronicle() -> DemoLog {
+        let mut chronicle = DemoLog::default();
         for second in 0..7 {
             let (at, clock) = (Duration::from_secs(second), SystemTime::UNIX_EPOCH);
-            let deed = if second % 2 == 0 { Deed::Kill(1) } else { Deed::Revive(1) };
-            chronicle.note(deed, "web/b", at, clock);
+            let deed = if second % 2 == 0 { DemoAction::Kill(1) } else { DemoAction::Revive(1) };
+            chronicle.record_action(deed, "web/b", at, clock);
         }
         chronicle
     }

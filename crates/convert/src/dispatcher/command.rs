@@ -1,6 +1,6 @@
 //! One command: its object, its action, its target and its keywords. Objects and actions may be shortened.
 
-use crate::notes::Notes;
+use crate::notes::ConversionNotes;
 
 /// Objects that commands are about.
 const OBJECTS: [&str; 16] = [
@@ -26,21 +26,21 @@ const TARGETS: usize = 4_096;
 
 /// A command.
 #[derive(Clone, Debug)]
-pub struct Command {
+pub struct DispatcherCommand {
     /// The object, in full.
     pub object: &'static str,
     /// The words behind it: action, target, keywords and values.
-    pub words: Vec<String>,
+    pub arguments: Vec<String>,
     /// From 1.
     pub line: u32,
     /// The line, for messages.
     pub text: String,
 }
 
-impl Command {
+impl DispatcherCommand {
     /// Reads a line; `None`: it holds no command.
-    pub fn read(text: &str, line: u32, notes: &mut Notes) -> Option<Command> {
-        let mut words = words(text).into_iter().peekable();
+    pub fn read(text: &str, line: u32, notes: &mut ConversionNotes) -> Option<DispatcherCommand> {
+        let mut words = split_words(text).into_iter().peekable();
         let first = words.peek()?.clone();
         if first.starts_with('#')
             || matches!(first.as_str(), "echo" | "rem" | "REM" | "::" | "sleep" | "@echo")
@@ -57,29 +57,29 @@ impl Command {
             OBJECTS.into_iter().filter(|object| object.starts_with(&short.to_ascii_lowercase()));
         match (meant.next(), meant.next()) {
             (Some(object), other) if other.is_none() || object == short || short.len() == 1 => {
-                Some(Command { object, words: words.collect(), line, text })
+                Some(DispatcherCommand { object, arguments: words.collect(), line, text })
             }
             _ => {
-                notes.left(line, &text, "it is no command of `dscontrol`", "");
+                notes.left_out(line, &text, "it is no command of `dscontrol`", "");
                 None
             }
         }
     }
 
     /// A word behind the object, or nothing.
-    pub fn word(&self, at: usize) -> &str {
-        self.words.get(at).map_or("", String::as_str)
+    pub fn argument(&self, at: usize) -> &str {
+        self.arguments.get(at).map_or("", String::as_str)
     }
 
     /// Whether the action is this one, or begins so.
-    pub fn does(&self, action: &str) -> bool {
-        let word = self.word(0);
+    pub fn has_action(&self, action: &str) -> bool {
+        let word = self.argument(0);
         !word.is_empty() && action.starts_with(&word.to_ascii_lowercase())
     }
 
     /// Keywords with their values behind the target.
     pub fn pairs(&self, from: usize) -> impl Iterator<Item = (&str, &str)> {
-        let rest = self.words.get(from..).unwrap_or(&[]);
+        let rest = self.arguments.get(from..).unwrap_or(&[]);
         rest.chunks(2).map(|pair| match pair {
             [key, value] => (key.as_str(), value.as_str()),
             [key] => (key.as_str(), ""),
@@ -89,7 +89,7 @@ impl Command {
 
     /// What the target's parts stand for: `a+b:80` is two.
     pub fn targets(&self) -> Vec<Vec<String>> {
-        let target = self.word(1);
+        let target = self.argument(1);
         let separator = if target.contains('@') { '@' } else { ':' };
         let mut out: Vec<Vec<String>> = vec![Vec::new()];
         for part in target.split(separator) {
@@ -108,7 +108,7 @@ impl Command {
 }
 
 /// Words between spaces; quotes keep them together.
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
@@ -132,8 +132,8 @@ fn words(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<Command> {
-        Command::read(text, 1, &mut Notes::new("x"))
+    fn read(text: &str) -> Option<DispatcherCommand> {
+        DispatcherCommand::read(text, 1, &mut ConversionNotes::new("x"))
     }
 
     #[test]
@@ -154,6 +154,6 @@ mod tests {
         assert_eq!(targets, ["c/80/a", "c/80/b", "c/443/a", "c/443/b"]);
         assert_eq!(command.pairs(2).collect::<Vec<_>>(), [("weight", "3")]);
         assert_eq!(read("port add 2001:db8::1@80").unwrap().targets(), [["2001:db8::1", "80"]]);
-        assert_eq!(words("a \"b c\" d"), ["a", "b c", "d"]);
+        assert_eq!(split_words("a \"b c\" d"), ["a", "b c", "d"]);
     }
 }

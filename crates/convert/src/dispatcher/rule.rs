@@ -2,21 +2,21 @@
 
 use std::net::IpAddr;
 
-use crate::condition::Cond;
-use crate::notes::Why;
+use crate::condition::RuleCondition;
+use crate::notes::UnsupportedReason;
 use crate::value;
 
-use super::picture::Object;
+use super::config::PortObject;
 
 /// Networks that one range may come to.
 const NETWORKS: usize = 62;
 
 /// When a rule fires. `http`: requests are seen.
-pub fn condition(rule: &Object, http: bool) -> Result<Cond, Why> {
+pub fn condition(rule: &PortObject, http: bool) -> Result<RuleCondition, UnsupportedReason> {
     let get = |key: &str| rule.keys.get(key).map_or("", |(value, _)| value.as_str());
     let (begin, end) = (get("beginrange"), get("endrange"));
     match get("type") {
-        "true" => Ok(Cond::Is(true)),
+        "true" => Ok(RuleCondition::Is(true)),
         "ip" => {
             let networks = begin
                 .parse()
@@ -24,35 +24,39 @@ pub fn condition(rule: &Object, http: bool) -> Result<Cond, Why> {
                 .zip(end.parse().ok())
                 .and_then(|(begin, end)| networks(begin, end));
             match networks {
-                Some(networks) => Ok(Cond::texts("client", &networks)),
-                None => Err(Why::new(
+                Some(networks) => Ok(RuleCondition::texts("client", &networks)),
+                None => Err(UnsupportedReason::new(
                     "the range of addresses is none, or too ragged",
                     "`client` with networks",
                 )),
             }
         }
-        "port" => Ok(Cond::texts("client-port", &[format!("{begin}-{end}")])),
-        "time" => {
-            Ok(Cond::texts("hours", &[format!("{begin}-{}", if end == "24" { "23" } else { end })]))
-        }
+        "port" => Ok(RuleCondition::texts("client-port", &[format!("{begin}-{end}")])),
+        "time" => Ok(RuleCondition::texts(
+            "hours",
+            &[format!("{begin}-{}", if end == "24" { "23" } else { end })],
+        )),
         "connection" if begin == "0" || begin.is_empty() => {
-            Ok(Cond::Key("rate", vec![end.to_owned()]))
+            Ok(RuleCondition::Key("rate", vec![end.to_owned()]))
         }
         "active" if http => {
-            let active = Cond::texts("active", &[format!("{begin}-{end}")]);
-            Ok(active.and(Cond::Key("count", vec![value::text("pool")])))
+            let active = RuleCondition::texts("active", &[format!("{begin}-{end}")]);
+            Ok(active.and(RuleCondition::Key("count", vec![value::quote("pool")])))
         }
         "service" => match get("tos").parse::<u8>() {
-            Ok(tos) => Ok(Cond::Key("tos", vec![tos.to_string()])),
-            Err(_) => Err(Why::new("bits of the type of service are compared whole", "`tos`")),
+            Ok(tos) => Ok(RuleCondition::Key("tos", vec![tos.to_string()])),
+            Err(_) => Err(UnsupportedReason::new(
+                "bits of the type of service are compared whole",
+                "`tos`",
+            )),
         },
-        "content" if http => content(get("pattern")),
-        "content" => Err(Why::new("packets show no content", "`forward = \"http\"`")),
-        "reservedbandwidth" | "sharedbandwidth" => Err(Why::new(
+        "content" if http => content_condition(get("pattern")),
+        "content" => Err(UnsupportedReason::new("packets show no content", "`forward = \"http\"`")),
+        "reservedbandwidth" | "sharedbandwidth" => Err(UnsupportedReason::new(
             "packets are not ruled by bandwidth",
             "`guard.bandwidth`, or `forward = \"tcp\"` with `bandwidth`",
         )),
-        other => Err(Why::new(
+        other => Err(UnsupportedReason::new(
             format!("there is no rule of type `{other}`"),
             "`servers` in a rule's `when`, with `forward = \"http\"` or \"tcp\"",
         )),
@@ -60,23 +64,23 @@ pub fn condition(rule: &Object, http: bool) -> Result<Cond, Why> {
 }
 
 /// A pattern with one comparison: `uri=*/a/*`.
-fn content(pattern: &str) -> Result<Cond, Why> {
+fn content_condition(pattern: &str) -> Result<RuleCondition, UnsupportedReason> {
     let (name, text) = pattern.split_once('=').unwrap_or(("", ""));
     if text.is_empty() || pattern.contains(['&', '|', '(', '!']) {
-        return Err(Why::new(
+        return Err(UnsupportedReason::new(
             "only one comparison for each rule",
             "`all`, `any` and `not` in a rule's `when`",
         ));
     }
     let glob = text.replace('*', "**");
     match name.to_ascii_lowercase().as_str() {
-        "uri" if glob.starts_with("**") => Ok(Cond::texts("path", &[format!("/{glob}")])),
-        "uri" => Ok(Cond::texts("path", &[glob])),
-        "host" if !text.contains('*') => Ok(Cond::texts("host", &[text])),
-        "method" => Ok(Cond::texts("method", &[text])),
+        "uri" if glob.starts_with("**") => Ok(RuleCondition::texts("path", &[format!("/{glob}")])),
+        "uri" => Ok(RuleCondition::texts("path", &[glob])),
+        "host" if !text.contains('*') => Ok(RuleCondition::texts("host", &[text])),
+        "method" => Ok(RuleCondition::texts("method", &[text])),
         field => {
             let text = text.replace('\\', "\\\\").replace('?', "\\?");
-            Ok(Cond::texts("header", &[format!("{field}: {text}")]))
+            Ok(RuleCondition::texts("header", &[format!("{field}: {text}")]))
         }
     }
 }

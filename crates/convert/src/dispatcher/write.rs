@@ -2,14 +2,17 @@
 
 use std::net::IpAddr;
 
-use crate::document::{Document, Table};
-use crate::names::Names;
-use crate::notes::Notes;
-use crate::{nowhere, span, value};
+use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::{duration, empty_pool, value};
 
-use super::judged::Judged;
-use super::picture::{Cluster, Keys, Object, Picture, Port, line, text};
-use super::{picture, rule};
+use super::config::{
+    Cluster, ClusterPort, DispatcherConfig, KeywordSettings, PortObject, keyword_line,
+    keyword_value,
+};
+use super::port_checks::PortChecks;
+use super::{config, rule};
 
 /// Keywords that something is made of; others are told.
 const USED: [&str; 26] = [
@@ -42,15 +45,19 @@ const USED: [&str; 26] = [
 ];
 
 /// Writes all of it.
-pub fn write(picture: &Picture, document: &mut Document, notes: &mut Notes) {
-    tell("executor set", &picture.executor, notes);
-    let (mut services, mut pools) = (Names::default(), nowhere::reserved());
+pub fn write_config(
+    picture: &DispatcherConfig,
+    document: &mut Document,
+    notes: &mut ConversionNotes,
+) {
+    note_unsupported("executor set", &picture.executor, notes);
+    let (mut services, mut pools) = (UniqueNames::default(), empty_pool::reserve_name());
     for cluster in &picture.clusters {
-        tell("cluster", &cluster.keys, notes);
-        let address = text(&cluster.keys, "address").unwrap_or(&cluster.name);
+        note_unsupported("cluster", &cluster.keys, notes);
+        let address = keyword_value(&cluster.keys, "address").unwrap_or(&cluster.name);
         let Ok(ip) = address.parse::<IpAddr>() else {
             let line = cluster.ports.first().map_or(0, |port| port.line);
-            notes.left(
+            notes.left_out(
                 line,
                 &cluster.name,
                 "a service listens at an address, and this is a name",
@@ -64,13 +71,14 @@ pub fn write(picture: &Picture, document: &mut Document, notes: &mut Notes) {
                 cluster.name,
                 if port.number == 0 { "any".to_owned() } else { port.number.to_string() }
             );
-            let mut writer = Writer { picture, cluster, port, ip, notes, pools: &mut pools };
-            writer.port(&services.give(&label), document);
+            let mut writer =
+                PortWriter { config: picture, cluster, port, ip, notes, pools: &mut pools };
+            writer.port(&services.unique_name(&label), document);
         }
     }
 }
 
-fn tell(what: &str, keys: &Keys, notes: &mut Notes) {
+fn note_unsupported(what: &str, keys: &KeywordSettings, notes: &mut ConversionNotes) {
     for (key, (value, line)) in keys {
         if !USED.contains(&key.as_str()) {
             let directive = format!("{what} … {key} {value}");
@@ -86,38 +94,38 @@ fn tell(what: &str, keys: &Keys, notes: &mut Notes) {
                 | "reset"
                 | "halfopenaddressreport"
                 | "collocated" => {
-                    notes.needless(
+                    notes.not_needed(
                         *line,
                         &directive,
                         "routes are the system's, and tables grow by themselves",
                     );
                 }
-                _ => notes.left(*line, &directive, "there is no such setting", ""),
+                _ => notes.left_out(*line, &directive, "there is no such setting", ""),
             }
         }
     }
 }
 
-struct Writer<'w> {
-    picture: &'w Picture,
+struct PortWriter<'w> {
+    config: &'w DispatcherConfig,
     cluster: &'w Cluster,
-    port: &'w Port,
+    port: &'w ClusterPort,
     ip: IpAddr,
-    notes: &'w mut Notes,
-    pools: &'w mut Names,
+    notes: &'w mut ConversionNotes,
+    pools: &'w mut UniqueNames,
 }
 
-impl Writer<'_> {
+impl PortWriter<'_> {
     fn key(&self, key: &str) -> Option<(&str, u32)> {
-        picture::key(self.picture, self.cluster, self.port, key)
+        config::inherited_keyword(self.config, self.cluster, self.port, key)
     }
 
     fn forward(&self) -> &'static str {
         let encapsulated = self.port.servers.iter().any(|server| {
-            matches!(text(&server.keys, "encapforward"), Some("yes" | "conditional" | "y"))
+            matches!(keyword_value(&server.keys, "encapforward"), Some("yes" | "conditional" | "y"))
         });
-        let tls =
-            text(&self.port.keys, "protocol").is_some_and(|one| one.eq_ignore_ascii_case("ssl"));
+        let tls = keyword_value(&self.port.keys, "protocol")
+            .is_some_and(|one| one.eq_ignore_ascii_case("ssl"));
         match self.key("method").map(|(method, _)| method) {
             Some("nat") => "nat",
             Some("cbr" | "content") if tls => "tcp",
@@ -129,48 +137,49 @@ impl Writer<'_> {
 
     fn port(&mut self, name: &str, document: &mut Document) {
         let port = self.port;
-        tell("port", &port.keys, self.notes);
+        note_unsupported("port", &port.keys, self.notes);
         let forward = self.forward();
         let path = format!("service.{name}");
-        let mut service = Table::new(path.clone(), port.line, &port.text);
+        let mut service = TomlTable::new(path.clone(), port.line, &port.text);
         let host = if self.ip.is_ipv6() { format!("[{}]", self.ip) } else { self.ip.to_string() };
         let number = if port.number == 0 { "*".to_owned() } else { port.number.to_string() };
-        service.set("listen", value::text(&format!("{host}:{number}")), port.line);
-        service.set("forward", value::text(forward), line(&port.keys, "method"));
-        let pool = self.pools.give(name);
-        service.set("pool", value::text(&pool), 0);
+        service.set("listen", value::quote(&format!("{host}:{number}")), port.line);
+        service.set("forward", value::quote(forward), keyword_line(&port.keys, "method"));
+        let pool = self.pools.unique_name(name);
+        service.set("pool", value::quote(&pool), 0);
         self.service_keys(&mut service, forward);
         document.push(service);
-        let own: Vec<&Object> = port.servers.iter().collect();
-        let mut rest: Vec<Table> = vec![self.pool(&pool, &own, forward)];
-        let mut rules: Vec<&Object> = port.rules.iter().collect();
-        let priority = |rule: &&Object| {
-            text(&rule.keys, "priority")
+        let own: Vec<&PortObject> = port.servers.iter().collect();
+        let mut rest: Vec<TomlTable> = vec![self.pool(&pool, &own, forward)];
+        let mut rules: Vec<&PortObject> = port.rules.iter().collect();
+        let priority = |rule: &&PortObject| {
+            keyword_value(&rule.keys, "priority")
                 .and_then(|text| text.parse::<u32>().ok())
                 .unwrap_or(u32::MAX)
         };
         rules.sort_by_key(priority);
         for one in rules {
-            tell("rule", &one.keys, self.notes);
+            note_unsupported("rule", &one.keys, self.notes);
             rest.extend(self.rule(one, (name, &path, forward), document));
         }
         rest.into_iter().for_each(|table| document.push(table));
     }
 
-    fn service_keys(&mut self, service: &mut Table, forward: &str) {
+    fn service_keys(&mut self, service: &mut TomlTable, forward: &str) {
         let packets = matches!(forward, "mac" | "nat" | "tunnel");
         let protocol = self.key("protocol").map(|(text, line)| (text.to_ascii_lowercase(), line));
         match protocol.as_ref().filter(|_| packets).map(|(text, line)| (text.as_str(), *line)) {
-            Some(("udp", line)) => service.must("protocol", value::text("udp"), line),
+            Some(("udp", line)) => service.set_required("protocol", value::quote("udp"), line),
             Some(("tcp/udp" | "both", line)) => {
-                service.must("protocol", value::texts(&["tcp", "udp"]), line)
+                service.set_required("protocol", value::quote_all(&["tcp", "udp"]), line)
             }
             _ => {}
         }
         if let Some((seconds, line)) = self.key("stickytime").filter(|(text, _)| *text != "0") {
             let mut pairs = vec![(
                 "time",
-                span::read(seconds, 1_000).map_or_else(|| value::text(seconds), span::written),
+                duration::parse_duration(seconds, 1_000)
+                    .map_or_else(|| value::quote(seconds), duration::format_duration),
             )];
             if let Some((bits, _)) = self.key("stickymask").filter(|(bits, _)| *bits != "32") {
                 pairs.push((if self.ip.is_ipv4() { "mask4" } else { "mask6" }, bits.to_owned()));
@@ -178,53 +187,60 @@ impl Writer<'_> {
             service.set("sticky", value::table(&pairs), line);
         }
         for (theirs, ours) in [("staletimeout", "stale-timeout"), ("fintimeout", "fin-timeout")] {
-            let time =
-                self.key(theirs).and_then(|(text, line)| Some((span::read(text, 1_000)?, line)));
+            let time = self
+                .key(theirs)
+                .and_then(|(text, line)| Some((duration::parse_duration(text, 1_000)?, line)));
             if let Some((ms, line)) = time.filter(|_| packets) {
-                service.set(ours, span::written(ms), line);
+                service.set(ours, duration::format_duration(ms), line);
             }
         }
-        let kind = self.port.servers.iter().find_map(|server| text(&server.keys, "encaptype"));
+        let kind =
+            self.port.servers.iter().find_map(|server| keyword_value(&server.keys, "encaptype"));
         if forward == "tunnel" && kind.is_some_and(|kind| kind.eq_ignore_ascii_case("gre")) {
-            service.set("tunnel", value::text("gre"), 0);
+            service.set("tunnel", value::quote("gre"), 0);
         }
     }
 
-    fn pool(&mut self, name: &str, servers: &[&Object], forward: &str) -> Table {
+    fn pool(&mut self, name: &str, servers: &[&PortObject], forward: &str) -> TomlTable {
         let port = self.port;
-        let mut pool = Table::new(format!("pool.{name}"), port.line, &port.text);
-        pool.set("balance", value::text("round-robin"), 0);
-        let judged = Judged { picture: self.picture, cluster: self.cluster, port };
-        if let Some((judge, line)) = judged.judge(servers, self.notes) {
+        let mut pool = TomlTable::new(format!("pool.{name}"), port.line, &port.text);
+        pool.set("balance", value::quote("round-robin"), 0);
+        let judged = PortChecks { config: self.config, cluster: self.cluster, port };
+        if let Some((judge, line)) = judged.dynamic_weights(servers, self.notes) {
             pool.set("judge", judge, line);
         }
-        if let Some((probe, line)) = judged.probe(self.notes) {
+        if let Some((probe, line)) = judged.health_check(self.notes) {
             pool.set("probe", probe, line);
         }
         let mut sources: Vec<&str> = Vec::new();
-        let mut names = Names::default();
+        let mut names = UniqueNames::default();
         for server in servers {
-            tell("server", &server.keys, self.notes);
-            if let Some(source) =
-                text(&server.keys, "returnaddress").filter(|source| !sources.contains(source))
+            note_unsupported("server", &server.keys, self.notes);
+            if let Some(source) = keyword_value(&server.keys, "returnaddress")
+                .filter(|source| !sources.contains(source))
             {
                 sources.push(source);
             }
             if let Some(value) = self.server(server, forward, &mut names) {
-                pool.item("servers", value, server.line);
+                pool.push_item("servers", value, server.line);
             }
         }
         if !sources.is_empty() && forward != "mac" && forward != "tunnel" {
-            pool.set("source", value::list(sources.iter().map(|one| value::text(one))), 0);
+            pool.set("source", value::list(sources.iter().map(|one| value::quote(one))), 0);
         }
         pool
     }
 
-    fn server(&mut self, server: &Object, forward: &str, names: &mut Names) -> Option<String> {
+    fn server(
+        &mut self,
+        server: &PortObject,
+        forward: &str,
+        names: &mut UniqueNames,
+    ) -> Option<String> {
         let keys = &server.keys;
-        let host = text(keys, "address").unwrap_or(&server.name);
+        let host = keyword_value(keys, "address").unwrap_or(&server.name);
         let Ok(ip) = host.parse::<IpAddr>() else {
-            self.notes.left(
+            self.notes.left_out(
                 server.line,
                 &server.text,
                 "a server of packets has an address, and this is a name",
@@ -233,7 +249,7 @@ impl Writer<'_> {
             return None;
         };
         let own = self.port.number;
-        let mapped = text(keys, "mapport")
+        let mapped = keyword_value(keys, "mapport")
             .and_then(|text| text.parse::<u16>().ok())
             .filter(|port| *port > 0);
         let port = match mapped {
@@ -251,17 +267,17 @@ impl Writer<'_> {
         };
         let address = std::net::SocketAddr::new(ip, port).to_string();
         let mut pairs = vec![
-            ("name", value::text(&names.give(&server.name))),
-            ("address", value::text(&address)),
+            ("name", value::quote(&names.unique_name(&server.name))),
+            ("address", value::quote(&address)),
         ];
-        pairs.extend(text(keys, "weight").map(|weight| ("weight", weight.to_owned())));
+        pairs.extend(keyword_value(keys, "weight").map(|weight| ("weight", weight.to_owned())));
         if server.down {
-            pairs.push(("state", value::text("disabled")));
+            pairs.push(("state", value::quote("disabled")));
         }
-        if text(keys, "router").is_some_and(|router| !router.is_empty() && router != "0")
+        if keyword_value(keys, "router").is_some_and(|router| !router.is_empty() && router != "0")
             && forward == "mac"
         {
-            self.notes.left(
+            self.notes.left_out(
                 server.line,
                 &server.text,
                 "next hops are the system's routes",
@@ -273,32 +289,32 @@ impl Writer<'_> {
 
     fn rule(
         &mut self,
-        one: &Object,
+        one: &PortObject,
         (name, path, forward): (&str, &str, &str),
         document: &mut Document,
-    ) -> Option<Table> {
+    ) -> Option<TomlTable> {
         let http = forward == "http";
         let when = match rule::condition(one, http) {
             Ok(when) => when,
             Err(why) => {
-                self.notes.why(one.line, &one.text, &why);
+                self.notes.left_out_because(one.line, &one.text, &why);
                 return None;
             }
         };
         let port = self.port;
-        let servers: Vec<&Object> =
+        let servers: Vec<&PortObject> =
             port.servers.iter().filter(|server| one.servers.contains(&server.name)).collect();
         if servers.is_empty() {
-            self.notes.left(one.line, &one.text, "the rule has no servers", "`pool` in a rule");
+            self.notes.left_out(one.line, &one.text, "the rule has no servers", "`pool` in a rule");
             return None;
         }
-        let pool = self.pools.give(&format!("{name}-{}", one.name));
-        let mut table = Table::one_of(format!("{path}.rule"), one.line, &one.text);
-        let when = when.settled(false);
-        if let Some(when) = when.when() {
+        let pool = self.pools.unique_name(&format!("{name}-{}", one.name));
+        let mut table = TomlTable::one_of(format!("{path}.rule"), one.line, &one.text);
+        let when = when.simplify(false);
+        if let Some(when) = when.to_when() {
             table.set("when", when, 0);
         }
-        table.set("pool", value::text(&pool), 0);
+        table.set("pool", value::quote(&pool), 0);
         document.push(table);
         Some(self.pool(&pool, &servers, forward))
     }

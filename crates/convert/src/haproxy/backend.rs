@@ -1,37 +1,37 @@
 //! A backend as a pool.
 
-use crate::document::{Document, Table};
-use crate::names::Names;
-use crate::notes::Notes;
-use crate::{span, value};
+use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::{duration, value};
 
-use super::check::{self, Check, Times};
-use super::lex::Line;
-use super::section::Section;
-use super::server::{self, Server};
-use super::settings::Settings;
+use super::health_check::{self, CheckSettings, CheckTimes};
+use super::lex::ConfigLine;
+use super::section::HaproxySection;
+use super::server::{self, HaproxyServer};
+use super::settings::ProxySettings;
 
 /// Writes it. `ports`: where its clients connect, for servers without a port.
 pub fn write(
-    section: &Section,
-    settings: &Settings,
+    section: &HaproxySection,
+    settings: &ProxySettings,
     (name, ports): (&str, &[u16]),
     document: &mut Document,
-    notes: &mut Notes,
+    notes: &mut ConversionNotes,
 ) {
     if settings.servers.is_empty() {
         return;
     }
     let path = format!("pool.{name}");
-    let mut pool = Table::new(path.clone(), section.line, &section.word);
+    let mut pool = TomlTable::new(path.clone(), section.line, &section.keyword);
     balance(settings, &mut pool, notes);
     let servers = servers(settings, ports, &mut pool, notes);
-    let check = check::of(settings, notes);
+    let check = health_check::health_check(settings, notes);
     let times = servers.iter().find(|one| one.checked).map(|one| one.times.clone());
     if let Some(times) = &times {
-        pool.set("probe", check.written(times), check.line);
+        pool.set("probe", check.to_toml(times), check.line);
     }
-    common(&servers, &mut pool, notes);
+    write_common_settings(&servers, &mut pool, notes);
     if let Some(line) = settings.single.get("retries") {
         pool.set("retries", line.word(1), line.number);
     }
@@ -39,21 +39,26 @@ pub fn write(
         retry_on(line, &mut pool);
     }
     source(settings, &mut pool, notes);
-    let mut names = Names::default();
+    let mut names = UniqueNames::default();
     for one in &servers {
-        let value = written(one, names.give(&one.name), times.as_ref(), &check);
-        pool.item("servers", value, one.line);
+        let value = server_entry(one, names.unique_name(&one.name), times.as_ref(), &check);
+        pool.push_item("servers", value, one.line);
     }
     if pool.has("servers") || pool.has("servers-from") {
         document.push(pool);
         timeouts(&path, settings, document);
     } else {
-        notes.left(section.line, &section.word, "none of its servers can be carried over", "");
+        notes.left_out(
+            section.line,
+            &section.keyword,
+            "none of its servers can be carried over",
+            "",
+        );
     }
 }
 
 /// After which failures another attempt is made; those before anything was taken need no asking.
-fn retry_on(line: &Line, pool: &mut Table) {
+fn retry_on(line: &ConfigLine, pool: &mut TomlTable) {
     let words: Vec<&str> =
         (1..).map(|at| line.word(at)).take_while(|word| !word.is_empty()).collect();
     let all = words.contains(&"all-retryable-errors");
@@ -79,49 +84,49 @@ fn retry_on(line: &Line, pool: &mut Table) {
     }
 }
 
-fn balance(settings: &Settings, pool: &mut Table, notes: &mut Notes) {
+fn balance(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let Some(line) = settings.single.get("balance") else {
-        return pool.set("balance", value::text("round-robin"), 0);
+        return pool.set("balance", value::quote("round-robin"), 0);
     };
     let number = line.number;
     let (name, argument) = line.word(1).split_once('(').unwrap_or((line.word(1), ""));
     let argument = argument.trim_end_matches(')');
     let hashed = match name {
         "roundrobin" | "static-rr" => {
-            return pool.set("balance", value::text("round-robin"), number);
+            return pool.set("balance", value::quote("round-robin"), number);
         }
         "leastconn" if settings.http => {
-            return pool.set("balance", value::text("least-request"), number);
+            return pool.set("balance", value::quote("least-request"), number);
         }
-        "leastconn" => return pool.set("balance", value::text("least-connections"), number),
-        "random" => return pool.set("balance", value::text("random"), number),
-        "source" => return pool.set("balance", value::text("source"), number),
-        "uri" if line.words.iter().any(|word| word == "whole") => Some(value::text("uri")),
-        "uri" => Some(value::text("path")),
-        "url_param" => Some(value::table(&[("query", value::text(line.word(2)))])),
-        "hdr" => Some(value::table(&[("header", value::text(argument))])),
+        "leastconn" => return pool.set("balance", value::quote("least-connections"), number),
+        "random" => return pool.set("balance", value::quote("random"), number),
+        "source" => return pool.set("balance", value::quote("source"), number),
+        "uri" if line.words.iter().any(|word| word == "whole") => Some(value::quote("uri")),
+        "uri" => Some(value::quote("path")),
+        "url_param" => Some(value::table(&[("query", value::quote(line.word(2)))])),
+        "hdr" => Some(value::table(&[("header", value::quote(argument))])),
         "hash" => hash(line.word(2)),
         _ => None,
     };
     let Some(hashed) = hashed.filter(|_| settings.http || line.word(2) == "src") else {
-        notes.left(
+        notes.left_out(
             number,
             &line.text(),
             "servers are not chosen so",
             "one of the policies of `balance`; `priority` of servers for `first`",
         );
-        return pool.set("balance", value::text("round-robin"), number);
+        return pool.set("balance", value::quote("round-robin"), number);
     };
     match settings.single.get("hash-balance-factor").filter(|factor| factor.word(1) != "0") {
         Some(factor) => {
             let factor = ("load-factor", factor.word(1).to_owned());
             pool.set(
                 "balance",
-                value::table(&[("by", value::text("bounded-hash")), factor]),
+                value::table(&[("by", value::quote("bounded-hash")), factor]),
                 number,
             );
         }
-        None => pool.set("balance", value::text("maglev"), number),
+        None => pool.set("balance", value::quote("maglev"), number),
     }
     pool.set("hash-on", hashed, number);
 }
@@ -129,11 +134,11 @@ fn balance(settings: &Settings, pool: &mut Table, notes: &mut Notes) {
 /// `balance hash FETCH`.
 fn hash(fetch: &str) -> Option<String> {
     let (name, argument) = fetch.split_once('(').unwrap_or((fetch, ""));
-    let argument = value::text(argument.split(')').next().unwrap_or_default());
+    let argument = value::quote(argument.split(')').next().unwrap_or_default());
     Some(match name {
-        "src" => value::text("address"),
-        "path" => value::text("path"),
-        "pathq" | "url" => value::text("uri"),
+        "src" => value::quote("address"),
+        "path" => value::quote("path"),
+        "pathq" | "url" => value::quote("uri"),
         "req.cook" | "cook" => value::table(&[("cookie", argument)]),
         "req.hdr" | "hdr" => value::table(&[("header", argument)]),
         "urlp" | "url_param" => value::table(&[("query", argument)]),
@@ -141,11 +146,16 @@ fn hash(fetch: &str) -> Option<String> {
     })
 }
 
-fn servers(settings: &Settings, ports: &[u16], pool: &mut Table, notes: &mut Notes) -> Vec<Server> {
+fn servers(
+    settings: &ProxySettings,
+    ports: &[u16],
+    pool: &mut TomlTable,
+    notes: &mut ConversionNotes,
+) -> Vec<HaproxyServer> {
     let mut out = Vec::new();
     for (line, defaults) in &settings.servers {
         if line.word(0) == "server-template" {
-            template(line, pool, notes);
+            server_template(line, pool, notes);
             continue;
         }
         let Some(mut server) = server::read(line, defaults, notes) else { continue };
@@ -155,7 +165,7 @@ fn servers(settings: &Settings, ports: &[u16], pool: &mut Table, notes: &mut Not
             (Some(_), _) => {}
             (None, [only]) => server.port = Some(*only),
             (None, _) => {
-                notes.left(
+                notes.left_out(
                     line.number,
                     &line.text(),
                     "the server has no port, and its clients come to several or none",
@@ -178,47 +188,51 @@ fn servers(settings: &Settings, ports: &[u16], pool: &mut Table, notes: &mut Not
 }
 
 /// `server-template PREFIX NUM NAME:PORT`.
-fn template(line: &Line, pool: &mut Table, notes: &mut Notes) {
+fn server_template(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let (host, port) = line.word(3).rsplit_once(':').unwrap_or((line.word(3), ""));
     let most = line.word(2).rsplit('-').next().unwrap_or_default();
     if pool.has("servers-from") || port.is_empty() || host.starts_with('_') {
         let instead = "`servers-from = { dns = …, port = … }`";
-        return notes.left(
+        return notes.left_out(
             line.number,
             &line.text(),
             "one name with a port for each pool",
             instead,
         );
     }
-    let pairs = [("dns", value::text(host)), ("port", port.to_owned()), ("max", most.to_owned())];
+    let pairs = [("dns", value::quote(host)), ("port", port.to_owned()), ("max", most.to_owned())];
     pool.set("servers-from", value::table(&pairs), line.number);
 }
 
 /// What a pool says for all of its servers.
-fn common(servers: &[Server], pool: &mut Table, notes: &mut Notes) {
+fn write_common_settings(
+    servers: &[HaproxyServer],
+    pool: &mut TomlTable,
+    notes: &mut ConversionNotes,
+) {
     let Some(first) = servers.first() else { return };
     if let Some(keys) = &first.tls {
-        pool.must("tls", value::table(keys), first.line);
+        pool.set_required("tls", value::table(keys), first.line);
     }
     if first.http2 {
-        pool.set("http2", value::text("only"), first.line);
+        pool.set("http2", value::quote("only"), first.line);
     }
     if let Some(version) = first.header {
-        pool.must("send-proxy", value::text(version), first.line);
+        pool.set_required("send-proxy", value::quote(version), first.line);
     }
     if let Some(ms) = servers.iter().find_map(|one| one.slow_start) {
-        pool.set("slow-start", span::written(ms.max(1_000)), first.line);
+        pool.set("slow-start", duration::format_duration(ms.max(1_000)), first.line);
     }
     if let Some((port, every)) = servers.iter().find_map(|one| one.agent.clone()) {
-        let mut pairs = vec![("kind", value::text("text"))];
+        let mut pairs = vec![("kind", value::quote("text"))];
         if !port.is_empty() {
             pairs.push(("port", port));
         }
-        pairs.extend(every.map(|ms| ("every", span::written(ms))));
+        pairs.extend(every.map(|ms| ("every", duration::format_duration(ms))));
         pool.set("agent", value::table(&pairs), first.line);
     }
     for other in servers {
-        let alike = |one: &Server| (one.tls.clone(), one.http2, one.header);
+        let alike = |one: &HaproxyServer| (one.tls.clone(), one.http2, one.header);
         if alike(other) != alike(first) {
             let reason = "all servers of a pool are spoken to in the same way, that of the first";
             notes.changed(
@@ -231,27 +245,27 @@ fn common(servers: &[Server], pool: &mut Table, notes: &mut Notes) {
     }
 }
 
-fn source(settings: &Settings, pool: &mut Table, notes: &mut Notes) {
+fn source(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let Some(line) = settings.single.get("source") else { return };
     let address = line.word(1).split(':').next().unwrap_or_default();
     if line.words.len() > 2 {
         let instead = "`socket = { transparent = true }` in the pool, or `forward = \"nat\"` with `source = \"client\"`";
-        notes.left(
+        notes.left_out(
             line.number,
             &line.text(),
             "clients' addresses need routes of their own",
             instead,
         );
     } else if address != "0.0.0.0" {
-        pool.set("source", value::text(address), line.number);
+        pool.set("source", value::quote(address), line.number);
     }
 }
 
-fn timeouts(path: &str, settings: &Settings, document: &mut Document) {
-    let mut times = Table::new(format!("{path}.timeout"), 0, "");
+fn timeouts(path: &str, settings: &ProxySettings, document: &mut Document) {
+    let mut times = TomlTable::new(format!("{path}.timeout"), 0, "");
     let mut set = |key: &'static str, time: Option<(u64, u32)>| {
         if let Some((ms, line)) = time {
-            times.set(key, span::written(ms), line);
+            times.set(key, duration::format_duration(ms), line);
         }
     };
     set("connect", settings.time("connect"));
@@ -265,20 +279,25 @@ fn timeouts(path: &str, settings: &Settings, document: &mut Document) {
     }
 }
 
-fn written(server: &Server, name: String, times: Option<&Times>, check: &Check) -> String {
+fn server_entry(
+    server: &HaproxyServer,
+    name: String,
+    times: Option<&CheckTimes>,
+    check: &CheckSettings,
+) -> String {
     let port = server.port.unwrap_or(80);
     let mut pairs: Vec<(&str, String)> = vec![
-        ("name", value::text(&name)),
-        ("address", value::text(&format!("{}:{port}", server.host))),
+        ("name", value::quote(&name)),
+        ("address", value::quote(&format!("{}:{port}", server.host))),
     ];
     pairs.extend(server.keys.iter().map(|(key, value)| (*key, value.clone())));
     if server.backup {
         pairs.push(("backup", "true".to_owned()));
     }
     match times {
-        Some(_) if !server.checked => pairs.push(("probe", value::text("off"))),
+        Some(_) if !server.checked => pairs.push(("probe", value::quote("off"))),
         Some(common) if *common != server.times => {
-            pairs.push(("probe", check.written(&server.times)))
+            pairs.push(("probe", check.to_toml(&server.times)))
         }
         _ => {}
     }

@@ -1,13 +1,13 @@
 //! `bind` lines: where a frontend listens, and its TLS.
 
-use crate::notes::Notes;
+use crate::notes::ConversionNotes;
 use crate::value;
 
-use super::lex::Line;
+use super::lex::ConfigLine;
 
 /// One `bind` line.
 #[derive(Clone, Debug, Default)]
-pub struct Bind {
+pub struct BindLine {
     /// As `listen` writes them.
     pub listen: Vec<String>,
     /// Ports, for servers that have none.
@@ -17,7 +17,7 @@ pub struct Bind {
     /// Files of certificates.
     pub certificates: Vec<String>,
     /// Whom of its clients it wants to know.
-    pub client: Option<ClientDemand>,
+    pub client: Option<ClientCertDemand>,
     /// The oldest version.
     pub minimum: Option<&'static str>,
     /// HTTP/2: off, over TLS, always.
@@ -32,7 +32,7 @@ pub struct Bind {
 
 /// What a listener wants of its clients' certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientDemand {
+pub struct ClientCertDemand {
     /// Who signs them.
     pub ca: String,
     /// A client without one is let in.
@@ -75,19 +75,19 @@ const VALUED: [&str; 12] = [
 const RANGE: u32 = 256;
 
 /// Reads one; `None`: it cannot be listened there.
-pub fn read(line: &Line, base: &str, notes: &mut Notes) -> Option<Bind> {
-    let mut out = Bind { line: line.number, ..Bind::default() };
+pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Option<BindLine> {
+    let mut out = BindLine { line: line.number, ..BindLine::default() };
     let words = line.rest(1);
     let both = words.iter().any(|word| word == "v4v6");
     for address in line.word(1).split(',') {
         if let Err(reason) = out.address(address, both) {
-            notes.left(line.number, &line.text(), &reason, "an address and a port");
+            notes.left_out(line.number, &line.text(), &reason, "an address and a port");
             return None;
         }
     }
     if words.iter().any(|word| word == "accept-netscaler-cip") {
         let reason = "this header is not read, and clients behind it could not be told apart";
-        notes.left(line.number, &line.text(), reason, "the PROXY protocol: `accept-proxy`");
+        notes.left_out(line.number, &line.text(), reason, "the PROXY protocol: `accept-proxy`");
         return None;
     }
     let mut words = words.iter().skip(1).map(String::as_str);
@@ -102,22 +102,23 @@ pub fn read(line: &Line, base: &str, notes: &mut Notes) -> Option<Bind> {
                     "a header of any address is believed, as HAProxy does: name the proxies alone";
                 notes.changed(line.number, &line.text(), reason, "`accept-proxy = \"10.0.0.0/8\"`");
             }
-            "crt" => out.certificates.push(rooted(next(), base)),
+            "crt" => out.certificates.push(below_base(next(), base)),
             "ca-file" => next().clone_into(&mut out.client.get_or_insert_default().ca),
             "crl-file" => crl = Some(next().to_owned()),
             "verify" => optional = next() == "optional",
-            "ssl-min-ver" => out.minimum = version(next()),
+            "ssl-min-ver" => out.minimum = tls_version(next()),
             "no-tlsv12" => out.minimum = Some("1.3"),
             "alpn" | "npn" => {
                 let offered = next().split(',').any(|one| one == "h2");
                 out.http2 = Some(if offered { "tls" } else { "off" });
             }
             "proto" => out.http2 = Some(if next() == "h2" { "always" } else { "off" }),
-            "interface" => out.socket.push(("interface", value::text(next()))),
+            "interface" => out.socket.push(("interface", value::quote(next()))),
             "backlog" => out.socket.push(("backlog", next().to_owned())),
             "mss" => out.socket.push(("mss", next().to_owned())),
             "tcp-ut" => {
-                let time = crate::span::read(next(), 1).map(crate::span::written);
+                let time = crate::duration::parse_duration(next(), 1)
+                    .map(crate::duration::format_duration);
                 out.socket.extend(time.map(|time| ("user-timeout", time)));
             }
             "tfo" => out.socket.push(("fast-open", "256".to_owned())),
@@ -132,27 +133,27 @@ pub fn read(line: &Line, base: &str, notes: &mut Notes) -> Option<Bind> {
             }
             other => {
                 let reason = format!("`{other}` of a listener is not known");
-                notes.left(line.number, &line.text(), &reason, "");
+                notes.left_out(line.number, &line.text(), &reason, "");
                 next();
             }
         }
     }
-    out.client = out.client.map(|client| ClientDemand { optional, crl, ..client });
+    out.client = out.client.map(|client| ClientCertDemand { optional, crl, ..client });
     if out.tls && out.certificates.is_empty() {
         let instead = "`tls = { certificates = … }`";
-        notes.left(line.number, &line.text(), "TLS needs the file of a certificate", instead);
+        notes.left_out(line.number, &line.text(), "TLS needs the file of a certificate", instead);
         return None;
     }
     Some(out)
 }
 
 /// A certificate's file, below `crt-base` where it says no folder of its own.
-fn rooted(file: &str, base: &str) -> String {
+fn below_base(file: &str, base: &str) -> String {
     let whole = file.starts_with('/') || base.is_empty();
     if whole { file.to_owned() } else { format!("{base}/{file}") }
 }
 
-impl Bind {
+impl BindLine {
     fn address(&mut self, text: &str, both: bool) -> Result<(), String> {
         if text.starts_with('/')
             || ["unix@", "abns@", "fd@", "sockpair@", "quic4@", "quic6@", "rhttp@"]
@@ -186,7 +187,7 @@ impl Bind {
             return Err(format!("more than {RANGE} ports in one range"));
         }
         for port in first..=last {
-            self.listen.push(value::text(&format!("{host}:{port}")));
+            self.listen.push(value::quote(&format!("{host}:{port}")));
             self.ports.push(port);
         }
         Ok(())
@@ -194,7 +195,7 @@ impl Bind {
 }
 
 /// A version of TLS as we name it; what is older than ours is ours.
-pub fn version(text: &str) -> Option<&'static str> {
+pub fn tls_version(text: &str) -> Option<&'static str> {
     match text {
         "TLSv1.3" => Some("1.3"),
         "TLSv1.2" => Some("1.2"),

@@ -1,22 +1,22 @@
 //! `compression` as `compress` of a service.
 
-use crate::document::Table;
-use crate::notes::Notes;
+use crate::document::TomlTable;
+use crate::notes::ConversionNotes;
 use crate::value;
 
-use super::pools::Pools;
-use super::settings::Settings;
+use super::pools::BackendPools;
+use super::settings::ProxySettings;
 
 /// Writes that of the frontend, or of its backends where all of them have it.
 pub fn write(
-    service: &mut Table,
-    settings: &Settings,
+    service: &mut TomlTable,
+    settings: &ProxySettings,
     used: &[String],
-    pools: &Pools,
-    notes: &mut Notes,
+    pools: &BackendPools,
+    notes: &mut ConversionNotes,
 ) {
     let backends = || used.iter().filter_map(|name| pools.settings(name));
-    let on = |one: &&Settings| one.single.contains_key("compression algo");
+    let on = |one: &&ProxySettings| one.single.contains_key("compression algo");
     let all = !used.is_empty() && backends().all(|one| on(&one));
     let from = std::iter::once(settings).chain(backends()).find(on);
     let Some(from) = from.filter(|_| settings.http) else { return };
@@ -24,14 +24,14 @@ pub fn write(
     let instead = "`compress = true` in the service";
     if !on(&settings) && !all {
         let reason = "a service compresses, not a pool, and only some of its pools did";
-        return notes.left(line.number, &line.text(), reason, instead);
+        return notes.left_out(line.number, &line.text(), reason, instead);
     }
     if !line.words.iter().any(|word| word == "gzip") {
         let reason = "answers are compressed with gzip, brotli or zstd";
-        return notes.left(line.number, &line.text(), reason, instead);
+        return notes.left_out(line.number, &line.text(), reason, instead);
     }
-    let mut pairs = vec![("codings", value::text("gzip"))];
-    let types = from.single.get("compression type").map(|types| value::texts(types.rest(2)));
+    let mut pairs = vec![("codings", value::quote("gzip"))];
+    let types = from.single.get("compression type").map(|types| value::quote_all(types.rest(2)));
     pairs.extend(types.map(|types| ("types", types)));
     service.set("compress", value::table(&pairs), line.number);
     let reason =

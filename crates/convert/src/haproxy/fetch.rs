@@ -1,28 +1,28 @@
 //! One criterion of HAProxy (a fetch, how it is compared, values) as a condition of ours.
 
-use crate::condition::{Cond, escaped, whole_path};
-use crate::notes::Why;
+use crate::condition::{RuleCondition, escape_regex, whole_path};
+use crate::notes::UnsupportedReason;
 
-use super::pools::Pools;
+use super::pools::BackendPools;
 
 /// How values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
-    Same,
-    Begins,
-    Ends,
+enum MatchMethod {
+    Exact,
+    Prefix,
+    Suffix,
     Contains,
     Directory,
     Domain,
-    Expression,
-    Found,
+    Regex,
+    Present,
 }
 
 /// A criterion taken apart.
-struct Parts<'w> {
+struct CriterionParts<'w> {
     name: String,
     argument: String,
-    how: How,
+    how: MatchMethod,
     ignore_case: bool,
     /// `gt`, `ge`, … with a number.
     operator: Option<&'w str>,
@@ -30,46 +30,55 @@ struct Parts<'w> {
 }
 
 /// `words`: the criterion, its flags and its values.
-pub fn criterion(words: &[String], pools: &Pools) -> Result<Cond, Why> {
-    let parts = apart(words)?;
+pub fn criterion(
+    words: &[String],
+    pools: &BackendPools,
+) -> Result<RuleCondition, UnsupportedReason> {
+    let parts = split_criterion(words)?;
     let argument = parts.argument.as_str();
     match parts.name.as_str() {
-        "always_true" => Ok(Cond::Is(true)),
+        "always_true" => Ok(RuleCondition::Is(true)),
         // Nobody is known by a password.
-        "always_false" | "http_auth" | "http_auth_group" => Ok(Cond::Is(false)),
+        "always_false" | "http_auth" | "http_auth_group" => Ok(RuleCondition::Is(false)),
         "ssl_fc" => Ok(match parts.values.first() {
-            Some(&"0") => Cond::Tls.negated(),
-            _ => Cond::Tls,
+            Some(&"0") => RuleCondition::Tls.negate(),
+            _ => RuleCondition::Tls,
         }),
-        "req_ssl_hello_type" | "req.ssl_hello_type" if parts.values == ["1"] => Ok(Cond::Is(true)),
-        "src" => valued(Cond::texts("client", &parts.values), &parts),
-        "method" => Ok(Cond::texts("method", &parts.values)),
-        "path" => path(&parts),
-        "hdr" | "req.hdr" | "req.fhdr" if argument.eq_ignore_ascii_case("host") => host(&parts),
-        "hdr" | "req.hdr" | "req.fhdr" => named("header", ": ", &parts),
-        "cook" | "req.cook" => named("cookie", "=", &parts),
-        "urlp" | "url_param" => named("query", "=", &parts),
-        "ssl_fc_sni" | "req.ssl_sni" | "req_ssl_sni" => sni(&parts),
-        "nbsrv" => servers(&parts, pools),
-        "fe_conn" => counted(&parts, "active"),
-        "src_port" => Ok(Cond::texts("client-port", &parts.values[..parts.values.len().min(1)])),
+        "req_ssl_hello_type" | "req.ssl_hello_type" if parts.values == ["1"] => {
+            Ok(RuleCondition::Is(true))
+        }
+        "src" => check_values(RuleCondition::texts("client", &parts.values), &parts),
+        "method" => Ok(RuleCondition::texts("method", &parts.values)),
+        "path" => path_condition(&parts),
+        "hdr" | "req.hdr" | "req.fhdr" if argument.eq_ignore_ascii_case("host") => {
+            host_condition(&parts)
+        }
+        "hdr" | "req.hdr" | "req.fhdr" => named_field("header", ": ", &parts),
+        "cook" | "req.cook" => named_field("cookie", "=", &parts),
+        "urlp" | "url_param" => named_field("query", "=", &parts),
+        "ssl_fc_sni" | "req.ssl_sni" | "req_ssl_sni" => sni_condition(&parts),
+        "nbsrv" => server_count_condition(&parts, pools),
+        "fe_conn" => count_condition(&parts, "active"),
+        "src_port" => {
+            Ok(RuleCondition::texts("client-port", &parts.values[..parts.values.len().min(1)]))
+        }
         name if name.starts_with("sc")
             || name.starts_with("src_")
             || name.starts_with("table_") =>
         {
-            Err(Why::new(
+            Err(UnsupportedReason::new(
                 "counters of clients are not tables of their own",
                 "a rule with `limit = { rate = …, by = \"address\" }`",
             ))
         }
-        name => Err(Why::new(
+        name => Err(UnsupportedReason::new(
             format!("nothing tells `{name}` apart"),
             "one of the keys of a rule's `when`",
         )),
     }
 }
 
-fn apart(words: &[String]) -> Result<Parts<'_>, Why> {
+fn split_criterion(words: &[String]) -> Result<CriterionParts<'_>, UnsupportedReason> {
     let first = words.first().map_or("", String::as_str);
     let (fetch, converters) = first.split_once(',').unwrap_or((first, ""));
     let (name, argument) = match fetch.split_once('(') {
@@ -81,14 +90,14 @@ fn apart(words: &[String]) -> Result<Parts<'_>, Why> {
         match converter {
             "lower" | "upper" => ignore_case = true,
             other => {
-                return Err(Why::new(
+                return Err(UnsupportedReason::new(
                     format!("`{other}` changes the value before it is compared"),
                     "",
                 ));
             }
         }
     }
-    let (name, mut how) = suffixed(name);
+    let (name, mut how) = split_suffix(name);
     let mut values = Vec::new();
     let mut operator = None;
     let mut rest = words.get(1..).unwrap_or(&[]).iter().map(String::as_str);
@@ -97,15 +106,16 @@ fn apart(words: &[String]) -> Result<Parts<'_>, Why> {
             "-i" if values.is_empty() => ignore_case = true,
             "-n" | "-u" | "--" if values.is_empty() => {}
             "-f" | "-M" if values.is_empty() => {
-                return Err(Why::new(
+                return Err(UnsupportedReason::new(
                     "lists in files are not read",
                     "write the values into the rule",
                 ));
             }
             "-m" if values.is_empty() => {
                 let word = rest.next().unwrap_or_default();
-                how = matching(word)
-                    .ok_or_else(|| Why::new(format!("`-m {word}` is not known"), ""))?;
+                how = match_method(word).ok_or_else(|| {
+                    UnsupportedReason::new(format!("`-m {word}` is not known"), "")
+                })?;
             }
             "eq" | "gt" | "ge" | "lt" | "le" if values.is_empty() && operator.is_none() => {
                 operator = Some(word)
@@ -115,132 +125,144 @@ fn apart(words: &[String]) -> Result<Parts<'_>, Why> {
     }
     let name = name.to_owned();
     if values.is_empty()
-        && how != How::Found
+        && how != MatchMethod::Present
         && !matches!(
             name.as_str(),
             "ssl_fc" | "always_true" | "always_false" | "http_auth" | "http_auth_group"
         )
     {
-        return Err(Why::new("it is compared with nothing", ""));
+        return Err(UnsupportedReason::new("it is compared with nothing", ""));
     }
-    Ok(Parts { name, argument: argument.to_owned(), how, ignore_case, operator, values })
+    Ok(CriterionParts { name, argument: argument.to_owned(), how, ignore_case, operator, values })
 }
 
 /// `path_beg` is `path -m beg`.
-fn suffixed(name: &str) -> (&str, How) {
+fn split_suffix(name: &str) -> (&str, MatchMethod) {
     for (suffix, how) in [
-        ("_beg", How::Begins),
-        ("_end", How::Ends),
-        ("_sub", How::Contains),
-        ("_dir", How::Directory),
-        ("_dom", How::Domain),
-        ("_reg", How::Expression),
+        ("_beg", MatchMethod::Prefix),
+        ("_end", MatchMethod::Suffix),
+        ("_sub", MatchMethod::Contains),
+        ("_dir", MatchMethod::Directory),
+        ("_dom", MatchMethod::Domain),
+        ("_reg", MatchMethod::Regex),
     ] {
         if let Some(name) = name.strip_suffix(suffix) {
             return (name, how);
         }
     }
-    (name, How::Same)
+    (name, MatchMethod::Exact)
 }
 
-fn matching(word: &str) -> Option<How> {
+fn match_method(word: &str) -> Option<MatchMethod> {
     Some(match word {
-        "str" | "ip" | "int" | "bool" => How::Same,
-        "beg" => How::Begins,
-        "end" => How::Ends,
-        "sub" => How::Contains,
-        "dir" => How::Directory,
-        "dom" => How::Domain,
-        "reg" => How::Expression,
-        "found" => How::Found,
+        "str" | "ip" | "int" | "bool" => MatchMethod::Exact,
+        "beg" => MatchMethod::Prefix,
+        "end" => MatchMethod::Suffix,
+        "sub" => MatchMethod::Contains,
+        "dir" => MatchMethod::Directory,
+        "dom" => MatchMethod::Domain,
+        "reg" => MatchMethod::Regex,
+        "found" => MatchMethod::Present,
         _ => return None,
     })
 }
 
-fn valued(cond: Cond, parts: &Parts<'_>) -> Result<Cond, Why> {
+fn check_values(
+    cond: RuleCondition,
+    parts: &CriterionParts<'_>,
+) -> Result<RuleCondition, UnsupportedReason> {
     match parts.how {
-        How::Same => Ok(cond),
-        _ => Err(Why::new("it is not compared so", "")),
+        MatchMethod::Exact => Ok(cond),
+        _ => Err(UnsupportedReason::new("it is not compared so", "")),
     }
 }
 
-fn path(parts: &Parts<'_>) -> Result<Cond, Why> {
+fn path_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
     let plain = |value: &str| !value.contains(['*', '?', '#']) && !parts.ignore_case;
     let (mut globs, mut expressions) = (Vec::new(), Vec::new());
     let case = if parts.ignore_case { "(?i)" } else { "" };
     for value in &parts.values {
-        let own = escaped(value);
+        let own = escape_regex(value);
         match parts.how {
-            How::Same if plain(value) => globs.push((*value).to_owned()),
-            How::Same => expressions.push(format!("{case}{own}")),
-            How::Begins if plain(value) => globs.push(format!("{value}*")),
-            How::Begins => expressions.push(format!("{case}{own}.*")),
-            How::Ends if plain(value) && !value.starts_with('/') => {
+            MatchMethod::Exact if plain(value) => globs.push((*value).to_owned()),
+            MatchMethod::Exact => expressions.push(format!("{case}{own}")),
+            MatchMethod::Prefix if plain(value) => globs.push(format!("{value}*")),
+            MatchMethod::Prefix => expressions.push(format!("{case}{own}.*")),
+            MatchMethod::Suffix if plain(value) && !value.starts_with('/') => {
                 globs.push(format!("/**{value}"))
             }
-            How::Ends => expressions.push(format!("{case}.*{own}")),
-            How::Contains => expressions.push(format!("{case}.*{own}.*")),
-            How::Directory | How::Domain => {
+            MatchMethod::Suffix => expressions.push(format!("{case}.*{own}")),
+            MatchMethod::Contains => expressions.push(format!("{case}.*{own}.*")),
+            MatchMethod::Directory | MatchMethod::Domain => {
                 expressions.push(format!("{case}(?:.*/)?{own}(?:/.*)?"))
             }
-            How::Expression => expressions.push(whole_path(value, parts.ignore_case)),
-            How::Found => return Ok(Cond::Is(true)),
+            MatchMethod::Regex => expressions.push(whole_path(value, parts.ignore_case)),
+            MatchMethod::Present => return Ok(RuleCondition::Is(true)),
         }
     }
-    if parts.how == How::Found {
-        return Ok(Cond::Is(true));
+    if parts.how == MatchMethod::Present {
+        return Ok(RuleCondition::Is(true));
     }
     let mut any = Vec::new();
     if !globs.is_empty() {
-        any.push(Cond::texts("path", &globs));
+        any.push(RuleCondition::texts("path", &globs));
     }
     if !expressions.is_empty() {
-        any.push(Cond::texts("path-regex", &expressions));
+        any.push(RuleCondition::texts("path-regex", &expressions));
     }
-    Ok(if any.len() == 1 { any.remove(0) } else { Cond::Any(any) })
+    Ok(if any.len() == 1 { any.remove(0) } else { RuleCondition::Any(any) })
 }
 
-fn host(parts: &Parts<'_>) -> Result<Cond, Why> {
+fn host_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
     let bare = |value: &str| !value.contains([':', '*', '?', '/']);
     let all_bare = parts.values.iter().all(|value| bare(value));
     match parts.how {
-        How::Same if all_bare => Ok(Cond::texts("host", &parts.values)),
-        How::Ends if all_bare && parts.values.iter().all(|value| value.starts_with('.')) => {
-            Ok(Cond::texts(
+        MatchMethod::Exact if all_bare => Ok(RuleCondition::texts("host", &parts.values)),
+        MatchMethod::Suffix
+            if all_bare && parts.values.iter().all(|value| value.starts_with('.')) =>
+        {
+            Ok(RuleCondition::texts(
                 "host",
                 &parts.values.iter().map(|value| format!("*{value}")).collect::<Vec<_>>(),
             ))
         }
-        How::Domain if all_bare => {
+        MatchMethod::Domain if all_bare => {
             let both = |value: &&str| {
                 let value = value.trim_matches('.');
                 [value.to_owned(), format!("*.{value}")]
             };
-            Ok(Cond::texts("host", &parts.values.iter().flat_map(both).collect::<Vec<_>>()))
+            Ok(RuleCondition::texts(
+                "host",
+                &parts.values.iter().flat_map(both).collect::<Vec<_>>(),
+            ))
         }
-        _ => named("header", ": ", parts),
+        _ => named_field("header", ": ", parts),
     }
 }
 
-fn named(key: &'static str, separator: &str, parts: &Parts<'_>) -> Result<Cond, Why> {
+fn named_field(
+    key: &'static str,
+    separator: &str,
+    parts: &CriterionParts<'_>,
+) -> Result<RuleCondition, UnsupportedReason> {
     let name = parts.argument.split(',').next().unwrap_or_default();
     if name.is_empty() {
-        return Err(Why::new("it has no name", ""));
+        return Err(UnsupportedReason::new("it has no name", ""));
     }
-    if parts.how == How::Found {
-        return Ok(Cond::texts(key, &[name]));
+    if parts.how == MatchMethod::Present {
+        return Ok(RuleCondition::texts(key, &[name]));
     }
     let mut texts = Vec::new();
     let values = parts.values.iter().flat_map(|value| spellings(value, parts.ignore_case));
     for value in values {
         let value = value.replace('\\', "\\\\").replace('*', "\\*").replace('?', "\\?");
         let value = match parts.how {
-            How::Same => value,
-            How::Begins => format!("{value}*"),
-            How::Ends => format!("*{value}"),
-            How::Contains => format!("*{value}*"),
+            MatchMethod::Exact => value,
+            MatchMethod::Prefix => format!("{value}*"),
+            MatchMethod::Suffix => format!("*{value}"),
+            MatchMethod::Contains => format!("*{value}*"),
             _ => {
-                return Err(Why::new(
+                return Err(UnsupportedReason::new(
                     "fields, cookies and parameters are not compared so",
                     "`*` in the value, or match at the servers",
                 ));
@@ -248,7 +270,7 @@ fn named(key: &'static str, separator: &str, parts: &Parts<'_>) -> Result<Cond, 
         };
         texts.push(format!("{name}{separator}{value}"));
     }
-    Ok(Cond::texts(key, &texts))
+    Ok(RuleCondition::texts(key, &texts))
 }
 
 /// Values of fields are compared with their case: the usual ways of writing one.
@@ -273,8 +295,9 @@ pub fn ignores_case(words: &[String]) -> bool {
     let named = |word: &String| {
         let (fetch, argument) = word.split_once('(').unwrap_or((word, ""));
         let host = argument.to_ascii_lowercase().starts_with("host)");
-        kinds.contains(&suffixed(fetch).0)
-            && (!host || matches!(suffixed(fetch).1, How::Begins | How::Contains))
+        kinds.contains(&split_suffix(fetch).0)
+            && (!host
+                || matches!(split_suffix(fetch).1, MatchMethod::Prefix | MatchMethod::Contains))
     };
     let at = words.iter().position(named);
     at.is_some_and(|at| {
@@ -283,14 +306,16 @@ pub fn ignores_case(words: &[String]) -> bool {
     })
 }
 
-fn sni(parts: &Parts<'_>) -> Result<Cond, Why> {
+fn sni_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
     match parts.how {
-        How::Same => Ok(Cond::texts("sni", &parts.values)),
-        How::Ends if parts.values.iter().all(|value| value.starts_with('.')) => Ok(Cond::texts(
-            "sni",
-            &parts.values.iter().map(|value| format!("*{value}")).collect::<Vec<_>>(),
-        )),
-        _ => Err(Why::new(
+        MatchMethod::Exact => Ok(RuleCondition::texts("sni", &parts.values)),
+        MatchMethod::Suffix if parts.values.iter().all(|value| value.starts_with('.')) => {
+            Ok(RuleCondition::texts(
+                "sni",
+                &parts.values.iter().map(|value| format!("*{value}")).collect::<Vec<_>>(),
+            ))
+        }
+        _ => Err(UnsupportedReason::new(
             "names are compared whole or below a domain",
             "`sni = \"*.shop.example\"`",
         )),
@@ -298,7 +323,7 @@ fn sni(parts: &Parts<'_>) -> Result<Cond, Why> {
 }
 
 /// A range from an operator and its number.
-fn range(parts: &Parts<'_>) -> Result<String, Why> {
+fn range(parts: &CriterionParts<'_>) -> Result<String, UnsupportedReason> {
     let number: Option<u64> = parts.values.first().and_then(|value| value.parse().ok());
     let range = number.and_then(|number| {
         Some(match parts.operator.unwrap_or("eq") {
@@ -309,18 +334,24 @@ fn range(parts: &Parts<'_>) -> Result<String, Why> {
             _ => number.to_string(),
         })
     });
-    range.ok_or_else(|| Why::new("not a number", ""))
+    range.ok_or_else(|| UnsupportedReason::new("not a number", ""))
 }
 
-fn counted(parts: &Parts<'_>, key: &'static str) -> Result<Cond, Why> {
-    let active = Cond::texts(key, &[range(parts)?]);
-    Ok(active.and(Cond::texts("count", &["service"])))
+fn count_condition(
+    parts: &CriterionParts<'_>,
+    key: &'static str,
+) -> Result<RuleCondition, UnsupportedReason> {
+    let active = RuleCondition::texts(key, &[range(parts)?]);
+    Ok(active.and(RuleCondition::texts("count", &["service"])))
 }
 
-fn servers(parts: &Parts<'_>, pools: &Pools) -> Result<Cond, Why> {
-    let pool = pools
-        .written(&parts.argument)
-        .ok_or_else(|| Why::new(format!("there is no backend `{}`", parts.argument), ""))?;
-    let pairs = [("of", crate::value::text(pool)), ("up", crate::value::text(&range(parts)?))];
-    Ok(Cond::Key("servers", vec![crate::value::table(&pairs)]))
+fn server_count_condition(
+    parts: &CriterionParts<'_>,
+    pools: &BackendPools,
+) -> Result<RuleCondition, UnsupportedReason> {
+    let pool = pools.written_name(&parts.argument).ok_or_else(|| {
+        UnsupportedReason::new(format!("there is no backend `{}`", parts.argument), "")
+    })?;
+    let pairs = [("of", crate::value::quote(pool)), ("up", crate::value::quote(&range(parts)?))];
+    Ok(RuleCondition::Key("servers", vec![crate::value::table(&pairs)]))
 }

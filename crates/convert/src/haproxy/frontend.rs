@@ -2,30 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use crate::condition::Cond;
-use crate::document::{Document, Table};
-use crate::names::Names;
-use crate::notes::Notes;
-use crate::{nowhere, span, value};
+use crate::condition::RuleCondition;
+use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::{duration, empty_pool, value};
 
-use super::acl::{self, Acls};
-use super::bind::{self, Bind};
+use super::acl::{self, AclTable};
+use super::bind::{self, BindLine};
 use super::compress;
-use super::lex::Line;
-use super::pools::Pools;
-use super::section::{Kind, Section};
-use super::settings::Settings;
-use super::steps::{self, Ending, Fields, Steps};
-use super::sticky;
+use super::http_rules::{self, FinalRule, HeaderEdits, ProxyRules};
+use super::lex::ConfigLine;
+use super::pools::BackendPools;
+use super::section::{HaproxySection, SectionKind};
+use super::settings::ProxySettings;
+use super::stick_table;
 
 /// A frontend, and what it refers to.
-pub struct Frontend<'a> {
+pub struct FrontendWriter<'a> {
     /// Its section.
-    pub section: &'a Section,
+    pub section: &'a HaproxySection,
     /// Its settings.
-    pub settings: &'a Settings,
+    pub settings: &'a ProxySettings,
     /// All backends.
-    pub pools: &'a Pools,
+    pub pools: &'a BackendPools,
     /// Where certificates are.
     pub base: &'a str,
 }
@@ -34,17 +34,17 @@ pub struct Frontend<'a> {
 const EVERYBODY: &str = "[\"0.0.0.0/0\", \"::/0\"]";
 
 /// A rule, before it is known whether its listener speaks TLS.
-struct Rule {
-    when: Cond,
+struct FrontendRule {
+    when: RuleCondition,
     keys: Vec<(&'static str, String)>,
     line: u32,
     text: String,
 }
 
-impl Rule {
-    fn ending(when: Cond, ending: &Ending) -> Rule {
+impl FrontendRule {
+    fn from_final_rule(when: RuleCondition, ending: &FinalRule) -> FrontendRule {
         let keys = vec![(ending.key, ending.value.clone())];
-        Rule {
+        FrontendRule {
             when: when.and(ending.when.clone()),
             keys,
             line: ending.line,
@@ -53,21 +53,21 @@ impl Rule {
     }
 }
 
-impl Frontend<'_> {
+impl FrontendWriter<'_> {
     /// Writes its services. `ports`: where each backend's clients connect.
     pub fn write(
         &mut self,
         document: &mut Document,
-        names: &mut Names,
+        names: &mut UniqueNames,
         ports: &mut BTreeMap<String, Vec<u16>>,
-        notes: &mut Notes,
+        notes: &mut ConversionNotes,
     ) {
         let (section, settings) = (self.section, self.settings);
         if settings.disabled {
-            return notes.left(section.line, &section.word, "it is disabled", "");
+            return notes.left_out(section.line, &section.keyword, "it is disabled", "");
         }
-        if let Some(mode) = &settings.odd_mode {
-            return notes.left(
+        if let Some(mode) = &settings.unsupported_mode {
+            return notes.left_out(
                 mode.number,
                 &mode.text(),
                 "only requests and bytes are forwarded",
@@ -75,100 +75,106 @@ impl Frontend<'_> {
             );
         }
         if settings.binds.is_empty() {
-            return notes.left(
+            return notes.left_out(
                 section.line,
-                &section.word,
+                &section.keyword,
                 "it listens nowhere",
                 "`listen` in a service",
             );
         }
-        let only_statistics = section.kind == Kind::Listen
+        let only_statistics = section.kind == SectionKind::Listen
             && settings.servers.is_empty()
-            && settings.uses.is_empty()
-            && settings.steps.is_empty()
+            && settings.use_backends.is_empty()
+            && settings.rules.is_empty()
             && !settings.single.contains_key("default_backend");
         if only_statistics {
-            return notes.left(
+            return notes.left_out(
                 section.line,
-                &section.word,
+                &section.keyword,
                 "it has no servers",
                 "`steelyard status`, `steelyard top` and `[global] metrics`",
             );
         }
-        let binds: Vec<Bind> =
+        let binds: Vec<BindLine> =
             settings.binds.iter().filter_map(|line| bind::read(line, self.base, notes)).collect();
-        let used = self.used();
+        let used = self.used_backends();
         for backend in &used {
             let known = ports.entry(backend.clone()).or_default();
             known.extend(binds.iter().flat_map(|bind| bind.ports.iter().copied()));
         }
         let rules = self.rules(notes);
         for (tls, header) in [(false, false), (true, false), (false, true), (true, true)] {
-            let alike = |bind: &&Bind| (bind.tls, bind.header) == (tls, header);
-            let binds: Vec<&Bind> = binds.iter().filter(alike).collect();
+            let alike = |bind: &&BindLine| (bind.tls, bind.header) == (tls, header);
+            let binds: Vec<&BindLine> = binds.iter().filter(alike).collect();
             if binds.is_empty() {
                 continue;
             }
             let base = if section.name.is_empty() { "service" } else { section.name.as_str() };
             let both = tls
                 && settings.binds.iter().any(|line| !line.words.iter().any(|word| word == "ssl"));
-            let name = names.give(&if both { format!("{base}-tls") } else { base.to_owned() });
+            let name =
+                names.unique_name(&if both { format!("{base}-tls") } else { base.to_owned() });
             self.service(&name, &binds, &used, document, notes);
-            rules_of(&name, &rules, tls, document);
+            write_rules(&name, &rules, tls, document);
         }
     }
 
     /// Backends that it sends to, the default one first.
-    fn used(&self) -> Vec<String> {
-        let mut used: Vec<String> = self.default().into_iter().map(|(name, _)| name).collect();
-        for line in &self.settings.uses {
+    fn used_backends(&self) -> Vec<String> {
+        let mut used: Vec<String> =
+            self.default_backend().into_iter().map(|(name, _)| name).collect();
+        for line in &self.settings.use_backends {
             if !used.iter().any(|known| known == line.word(1)) {
                 used.push(line.word(1).to_owned());
             }
         }
-        used.retain(|name| self.pools.written(name).is_some() && !self.empty(name));
+        used.retain(|name| self.pools.written_name(name).is_some() && !self.is_empty_backend(name));
         used
     }
 
     /// A backend without servers: HAProxy answers what goes there with 503.
-    fn empty(&self, name: &str) -> bool {
+    fn is_empty_backend(&self, name: &str) -> bool {
         self.pools.settings(name).is_some_and(|settings| settings.servers.is_empty())
     }
 
-    fn refused(&self) -> (&'static str, String) {
+    fn refuse_action(&self) -> (&'static str, String) {
         match self.settings.http {
             true => ("answer", "503".to_owned()),
             false => ("deny", "true".to_owned()),
         }
     }
 
-    fn default(&self) -> Option<(String, u32)> {
+    fn default_backend(&self) -> Option<(String, u32)> {
         let named = self.settings.single.get("default_backend");
-        let own = (self.section.kind == Kind::Listen && !self.settings.servers.is_empty())
+        let own = (self.section.kind == SectionKind::Listen && !self.settings.servers.is_empty())
             .then(|| (self.section.name.clone(), self.section.line));
         named.map(|line| (line.word(1).to_owned(), line.number)).or(own)
     }
 
-    fn rules(&self, notes: &mut Notes) -> Vec<Rule> {
+    fn rules(&self, notes: &mut ConversionNotes) -> Vec<FrontendRule> {
         let settings = self.settings;
-        let acls = Acls::read(&settings.acls, self.pools, notes);
-        let own = steps::read(&settings.steps, settings.http, &acls, self.pools, notes);
+        let acls = AclTable::read(&settings.acls, self.pools, notes);
+        let own = http_rules::read(&settings.rules, settings.http, &acls, self.pools, notes);
         let mut rules = Vec::new();
         if let Some(line) = settings.single.get("monitor-uri").filter(|_| settings.http) {
-            let when = Cond::texts("path", &[line.word(1)]);
-            rules.push(Rule {
+            let when = RuleCondition::texts("path", &[line.word(1)]);
+            rules.push(FrontendRule {
                 when,
                 keys: vec![("answer", "200".to_owned())],
                 line: line.number,
                 text: line.text(),
             });
         }
-        rules.extend(own.endings.iter().map(|ending| Rule::ending(Cond::Is(true), ending)));
-        for line in &settings.uses {
-            acl::tell_case(line, notes);
-            let Some(pool) = self.pools.written(line.word(1)) else {
+        rules.extend(
+            own.final_rules
+                .iter()
+                .map(|ending| FrontendRule::from_final_rule(RuleCondition::Is(true), ending)),
+        );
+        for line in &settings.use_backends {
+            acl::note_case_sensitivity(line, notes);
+            let Some(pool) = self.pools.written_name(line.word(1)) else {
                 let instead = "one rule for each pool";
-                notes.left(
+                notes.left_out(
                     line.number,
                     &line.text(),
                     "the backend's name is not known before a request comes",
@@ -178,46 +184,60 @@ impl Frontend<'_> {
             };
             match acls.condition(line.rest(2), self.pools) {
                 Ok(when) => {
-                    let steps = self.inner(line.word(1), notes);
+                    let steps = self.backend_rules(line.word(1), notes);
                     rules.extend(
-                        steps.endings.iter().map(|ending| Rule::ending(when.clone(), ending)),
+                        steps
+                            .final_rules
+                            .iter()
+                            .map(|ending| FrontendRule::from_final_rule(when.clone(), ending)),
                     );
-                    let mut keys = vec![("pool", value::text(pool))];
-                    keys.extend(self.fields(&own.fields, &steps.fields));
-                    if self.empty(line.word(1)) {
-                        keys = vec![self.refused()];
+                    let mut keys = vec![("pool", value::quote(pool))];
+                    keys.extend(self.rewrite_fields(&own.fields, &steps.fields));
+                    if self.is_empty_backend(line.word(1)) {
+                        keys = vec![self.refuse_action()];
                     }
-                    rules.push(Rule { when, keys, line: line.number, text: line.text() });
+                    rules.push(FrontendRule { when, keys, line: line.number, text: line.text() });
                 }
-                Err(why) => notes.why(line.number, &line.text(), &why),
+                Err(why) => notes.left_out_because(line.number, &line.text(), &why),
             }
         }
-        self.last(&own, &mut rules, notes);
+        self.push_default_rule(&own, &mut rules, notes);
         rules
     }
 
     /// What becomes of the rest.
-    fn last(&self, own: &Steps, rules: &mut Vec<Rule>, notes: &mut Notes) {
-        let taken = |name: &str| self.pools.written(name).is_some() && !self.empty(name);
-        let default = self.default().filter(|(name, _)| taken(name));
+    fn push_default_rule(
+        &self,
+        own: &ProxyRules,
+        rules: &mut Vec<FrontendRule>,
+        notes: &mut ConversionNotes,
+    ) {
+        let taken =
+            |name: &str| self.pools.written_name(name).is_some() && !self.is_empty_backend(name);
+        let default = self.default_backend().filter(|(name, _)| taken(name));
         let Some((name, line)) = default else {
-            let refused = self.refused();
+            let refused = self.refuse_action();
             let text = "no default_backend with servers: what no rule took is refused".to_owned();
-            rules.push(Rule {
-                when: Cond::Is(true),
+            rules.push(FrontendRule {
+                when: RuleCondition::Is(true),
                 keys: vec![refused],
                 line: self.section.line,
                 text,
             });
             return;
         };
-        let steps = self.inner(&name, notes);
-        rules.extend(steps.endings.iter().map(|ending| Rule::ending(Cond::Is(true), ending)));
-        if let Some(fields) = self.fields(&own.fields, &steps.fields) {
-            let pool = value::text(self.pools.written(&name).unwrap_or_default());
+        let steps = self.backend_rules(&name, notes);
+        rules.extend(
+            steps
+                .final_rules
+                .iter()
+                .map(|ending| FrontendRule::from_final_rule(RuleCondition::Is(true), ending)),
+        );
+        if let Some(fields) = self.rewrite_fields(&own.fields, &steps.fields) {
+            let pool = value::quote(self.pools.written_name(&name).unwrap_or_default());
             let text = format!("default_backend {name}");
-            rules.push(Rule {
-                when: Cond::Is(true),
+            rules.push(FrontendRule {
+                when: RuleCondition::Is(true),
                 keys: vec![("pool", pool), fields],
                 line,
                 text,
@@ -226,43 +246,48 @@ impl Frontend<'_> {
     }
 
     /// What a backend does with its requests; nothing where it is this section itself.
-    fn inner(&self, name: &str, notes: &mut Notes) -> Steps {
-        let itself = self.section.kind == Kind::Listen && self.section.name == name;
+    fn backend_rules(&self, name: &str, notes: &mut ConversionNotes) -> ProxyRules {
+        let itself = self.section.kind == SectionKind::Listen && self.section.name == name;
         match self.pools.settings(name).filter(|_| !itself) {
             Some(settings) => {
-                let acls = Acls::read(&settings.acls, self.pools, notes);
-                steps::read(&settings.steps, self.settings.http, &acls, self.pools, notes)
+                let acls = AclTable::read(&settings.acls, self.pools, notes);
+                http_rules::read(&settings.rules, self.settings.http, &acls, self.pools, notes)
             }
-            None => Steps::default(),
+            None => ProxyRules::default(),
         }
     }
 
-    fn fields(&self, own: &Fields, inner: &Fields) -> Option<(&'static str, String)> {
-        let written = inner.written(own).filter(|_| self.settings.http);
+    fn rewrite_fields(
+        &self,
+        own: &HeaderEdits,
+        inner: &HeaderEdits,
+    ) -> Option<(&'static str, String)> {
+        let written = inner.to_rewrite(own).filter(|_| self.settings.http);
         written.map(|written| ("rewrite", written))
     }
 
     fn service(
         &self,
         name: &str,
-        binds: &[&Bind],
+        binds: &[&BindLine],
         used: &[String],
         document: &mut Document,
-        notes: &mut Notes,
+        notes: &mut ConversionNotes,
     ) {
         let (section, settings) = (self.section, self.settings);
         let path = format!("service.{name}");
-        let mut service = Table::new(path.clone(), section.line, &section.word);
+        let mut service = TomlTable::new(path.clone(), section.line, &section.keyword);
         for bind in binds {
             for listen in &bind.listen {
-                service.item("listen", listen.clone(), bind.line);
+                service.push_item("listen", listen.clone(), bind.line);
             }
         }
-        service.set("forward", value::text(if settings.http { "http" } else { "tcp" }), 0);
-        let pool = used.first().and_then(|name| self.pools.written(name)).unwrap_or(nowhere::NAME);
-        service.set("pool", value::text(pool), self.default().map_or(0, |(_, line)| line));
+        service.set("forward", value::quote(if settings.http { "http" } else { "tcp" }), 0);
+        let pool =
+            used.first().and_then(|name| self.pools.written_name(name)).unwrap_or(empty_pool::NAME);
+        service.set("pool", value::quote(pool), self.default_backend().map_or(0, |(_, line)| line));
         if settings.http {
-            let mode = value::text(self.forwarded(used));
+            let mode = value::quote(self.forwarded_header(used));
             service.set(
                 "forwarded",
                 value::table(&[("x-forwarded", mode), ("via", "false".to_owned())]),
@@ -279,7 +304,7 @@ impl Frontend<'_> {
         let socket: Vec<(&str, String)> =
             binds.iter().flat_map(|bind| bind.socket.clone()).collect();
         if binds.iter().any(|bind| bind.header) {
-            service.must(
+            service.set_required(
                 "accept-proxy",
                 value::table(&[("from", EVERYBODY.to_owned())]),
                 binds[0].line,
@@ -289,27 +314,27 @@ impl Frontend<'_> {
             service.set("socket", value::table(&socket), binds[0].line);
         }
         compress::write(&mut service, settings, used, self.pools, notes);
-        sticky::write(&mut service, settings, used, self.pools, notes);
+        stick_table::write(&mut service, settings, used, self.pools, notes);
         if let Some(offer) = binds.iter().find_map(|bind| bind.http2).filter(|_| settings.http) {
-            service.set("http2", value::text(offer), binds[0].line);
+            service.set("http2", value::quote(offer), binds[0].line);
         }
         document.push(service);
-        self.times(&path, used, document);
-        tls(&path, binds, document, notes);
-        if pool == nowhere::NAME {
-            nowhere::ensure(document);
+        self.write_timeouts(&path, used, document);
+        write_tls(&path, binds, document, notes);
+        if pool == empty_pool::NAME {
+            empty_pool::ensure_pool(document);
         }
     }
 
     /// What servers are told of the client, as `option forwardfor` or fields of that name say.
-    fn forwarded(&self, used: &[String]) -> &'static str {
+    fn forwarded_header(&self, used: &[String]) -> &'static str {
         let backends = used.iter().filter_map(|name| self.pools.settings(name));
-        let all: Vec<&Settings> = std::iter::once(self.settings).chain(backends).collect();
-        let steps = || all.iter().flat_map(|one| &one.steps);
-        let written = |line: &Line, action: &str, field: &str| {
+        let all: Vec<&ProxySettings> = std::iter::once(self.settings).chain(backends).collect();
+        let steps = || all.iter().flat_map(|one| &one.rules);
+        let written = |line: &ConfigLine, action: &str, field: &str| {
             line.word(1) == action && line.word(2).eq_ignore_ascii_case(field)
         };
-        let appends = |line: &Line| {
+        let appends = |line: &ConfigLine| {
             written(line, "add-header", "x-forwarded-for")
                 || written(line, "set-header", "x-forwarded-proto")
                 || written(line, "add-header", "x-forwarded-proto")
@@ -325,12 +350,12 @@ impl Frontend<'_> {
         }
     }
 
-    fn times(&self, path: &str, used: &[String], document: &mut Document) {
+    fn write_timeouts(&self, path: &str, used: &[String], document: &mut Document) {
         let settings = self.settings;
-        let mut times = Table::new(format!("{path}.timeout"), 0, "");
+        let mut times = TomlTable::new(format!("{path}.timeout"), 0, "");
         let mut set = |key: &'static str, time: Option<(u64, u32)>| {
             if let Some((ms, line)) = time {
-                times.set(key, span::written(ms), line);
+                times.set(key, duration::format_duration(ms), line);
             }
         };
         let client = settings.time("client");
@@ -354,24 +379,29 @@ impl Frontend<'_> {
     }
 }
 
-fn tls(path: &str, binds: &[&Bind], document: &mut Document, notes: &mut Notes) {
+fn write_tls(
+    path: &str,
+    binds: &[&BindLine],
+    document: &mut Document,
+    notes: &mut ConversionNotes,
+) {
     let Some(first) = binds.iter().find(|bind| bind.tls) else { return };
-    let mut tls = Table::new(format!("{path}.tls"), first.line, "bind … ssl");
+    let mut tls = TomlTable::new(format!("{path}.tls"), first.line, "bind … ssl");
     let mut files: Vec<String> = Vec::new();
     for file in binds.iter().flat_map(|bind| bind.certificates.iter()) {
         if !files.contains(file) {
             files.push(file.clone());
         }
     }
-    tls.must("certificates", value::texts(&files), first.line);
+    tls.set_required("certificates", value::quote_all(&files), first.line);
     if let Some(minimum) = binds.iter().find_map(|bind| bind.minimum) {
-        tls.must("minimum", value::text(minimum), first.line);
+        tls.set_required("minimum", value::quote(minimum), first.line);
     }
     if let Some(client) = binds.iter().find_map(|bind| bind.client.as_ref()) {
-        let verify = value::text(if client.optional { "optional" } else { "required" });
-        let mut pairs = vec![("ca", value::text(&client.ca)), ("verify", verify)];
-        pairs.extend(client.crl.as_ref().map(|crl| ("crl", value::text(crl))));
-        tls.must("client", value::table(&pairs), first.line);
+        let verify = value::quote(if client.optional { "optional" } else { "required" });
+        let mut pairs = vec![("ca", value::quote(&client.ca)), ("verify", verify)];
+        pairs.extend(client.crl.as_ref().map(|crl| ("crl", value::quote(crl))));
+        tls.set_required("client", value::table(&pairs), first.line);
     }
     if binds.iter().any(|bind| bind.client != first.client) {
         let reason = "clients' certificates are asked for on all addresses of a service or on none";
@@ -380,14 +410,14 @@ fn tls(path: &str, binds: &[&Bind], document: &mut Document, notes: &mut Notes) 
     document.push(tls);
 }
 
-fn rules_of(name: &str, rules: &[Rule], tls: bool, document: &mut Document) {
+fn write_rules(name: &str, rules: &[FrontendRule], tls: bool, document: &mut Document) {
     for rule in rules {
-        let when = rule.when.clone().settled(tls);
-        if when == Cond::Is(false) {
+        let when = rule.when.clone().simplify(tls);
+        if when == RuleCondition::Is(false) {
             continue;
         }
-        let mut table = Table::one_of(format!("service.{name}.rule"), rule.line, &rule.text);
-        if let Some(when) = when.when() {
+        let mut table = TomlTable::one_of(format!("service.{name}.rule"), rule.line, &rule.text);
+        if let Some(when) = when.to_when() {
             table.set("when", when, 0);
         }
         for (key, value) in &rule.keys {

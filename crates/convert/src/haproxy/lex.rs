@@ -5,18 +5,18 @@ const WORDS: usize = 256;
 
 /// A line that says something.
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct ConfigLine {
     /// From 1.
     pub number: u32,
     /// Its words, without quotes.
     pub words: Vec<String>,
     /// It has an environment variable, which nobody here knows.
-    pub variable: bool,
+    pub has_variable: bool,
     /// A quote is not closed.
-    pub open: bool,
+    pub unclosed_quote: bool,
 }
 
-impl Line {
+impl ConfigLine {
     /// A word, or nothing.
     pub fn word(&self, at: usize) -> &str {
         self.words.get(at).map_or("", String::as_str)
@@ -34,7 +34,7 @@ impl Line {
 }
 
 /// All lines that are neither empty nor comments.
-pub fn lines(text: &str) -> Vec<Line> {
+pub fn lines(text: &str) -> Vec<ConfigLine> {
     let numbered = text.lines().zip(1u32..);
     numbered
         .map(|(text, number)| line(text, number))
@@ -42,8 +42,8 @@ pub fn lines(text: &str) -> Vec<Line> {
         .collect()
 }
 
-fn line(text: &str, number: u32) -> Line {
-    let mut out = Line { number, ..Line::default() };
+fn line(text: &str, number: u32) -> ConfigLine {
+    let mut out = ConfigLine { number, ..ConfigLine::default() };
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
     let mut chars = text.chars().peekable();
@@ -76,14 +76,14 @@ fn line(text: &str, number: u32) -> Line {
                 out.words.extend(word.take().filter(|_| out.words.len() < WORDS));
             }
             (Some('"'), '$') => {
-                out.variable = true;
+                out.has_variable = true;
                 word.get_or_insert_default().push('$');
             }
             (_, c) => word.get_or_insert_default().push(c),
         }
     }
     out.words.extend(word);
-    out.open = quote.is_some();
+    out.unclosed_quote = quote.is_some();
     out
 }
 
@@ -101,7 +101,7 @@ mod tests {
         ] {
             assert_eq!(lines(text)[0].words, words, "{text}");
         }
-        assert!(lines("x \"${HOME}\"")[0].variable && !lines("x '$HOME' $a")[0].variable);
-        assert!(lines("x \"a")[0].open && lines("# a\n\n").is_empty());
+        assert!(lines("x \"${HOME}\"")[0].has_variable && !lines("x '$HOME' $a")[0].has_variable);
+        assert!(lines("x \"a")[0].unclosed_quote && lines("# a\n\n").is_empty());
     }
 }

@@ -2,33 +2,33 @@
 
 use std::collections::HashMap;
 
-use super::settings::Settings;
+use super::settings::ProxySettings;
 
 /// Backends by the name that HAProxy has for them.
 #[derive(Debug, Default)]
-pub struct Pools {
+pub struct BackendPools {
     names: HashMap<String, String>,
-    settings: HashMap<String, Settings>,
+    settings: HashMap<String, ProxySettings>,
 }
 
-impl Pools {
+impl BackendPools {
     /// It is written under this name.
-    pub fn name(&mut self, from: String, written: String) {
+    pub fn set_name(&mut self, from: String, written: String) {
         self.names.entry(from).or_insert(written);
     }
 
     /// Its settings.
-    pub fn set(&mut self, from: &str, settings: Settings) {
+    pub fn set_settings(&mut self, from: &str, settings: ProxySettings) {
         self.settings.entry(from.to_owned()).or_insert(settings);
     }
 
     /// The name that it is written under.
-    pub fn written(&self, from: &str) -> Option<&str> {
+    pub fn written_name(&self, from: &str) -> Option<&str> {
         self.names.get(from).map(String::as_str)
     }
 
     /// Its settings.
-    pub fn settings(&self, from: &str) -> Option<&Settings> {
+    pub fn settings(&self, from: &str) -> Option<&ProxySettings> {
         self.settings.get(from)
     }
 }

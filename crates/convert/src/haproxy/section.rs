@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::notes::Notes;
+use crate::notes::ConversionNotes;
 
-use super::lex::{Line, lines};
+use super::lex::{ConfigLine, lines};
 
 /// What a section is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SectionKind {
     /// `global`.
     Global,
     /// `frontend`.
@@ -24,19 +24,19 @@ pub enum Kind {
 
 /// One section.
 #[derive(Clone, Debug)]
-pub struct Section {
+pub struct HaproxySection {
     /// What it is.
-    pub kind: Kind,
+    pub kind: SectionKind,
     /// The word that begins it.
-    pub word: String,
+    pub keyword: String,
     /// Its name.
     pub name: String,
     /// Where it begins.
     pub line: u32,
     /// The lines that it inherits.
-    pub defaults: Rc<Vec<Line>>,
+    pub defaults: Rc<Vec<ConfigLine>>,
     /// Its own lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ConfigLine>,
 }
 
 /// Words that begin sections which are not carried over.
@@ -62,8 +62,8 @@ const OTHERS: [&str; 18] = [
 ];
 
 /// All sections but `defaults`, which are in those that inherit them.
-pub fn sections(text: &str, notes: &mut Notes) -> Vec<Section> {
-    let mut reader = Reader::default();
+pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> {
+    let mut reader = SectionReader::default();
     let mut skipped: Option<(u32, u32)> = None;
     for line in lines(text) {
         let word = line.word(0).to_owned();
@@ -79,7 +79,7 @@ pub fn sections(text: &str, notes: &mut Notes) -> Vec<Section> {
             }
             if word == ".if" {
                 let reason = "what stands between `.if` and `.endif` depends on where HAProxy runs";
-                notes.left(
+                notes.left_out(
                     line.number,
                     &line.text(),
                     reason,
@@ -91,13 +91,13 @@ pub fn sections(text: &str, notes: &mut Notes) -> Vec<Section> {
         if skipped.is_some() {
             continue;
         }
-        if line.open || line.variable {
-            let reason = if line.open {
+        if line.unclosed_quote || line.has_variable {
+            let reason = if line.unclosed_quote {
                 "a quote is not closed"
             } else {
                 "it holds an environment variable"
             };
-            notes.left(line.number, &line.text(), reason, "write the value itself");
+            notes.left_out(line.number, &line.text(), reason, "write the value itself");
             continue;
         }
         reader.line(line, notes);
@@ -106,24 +106,24 @@ pub fn sections(text: &str, notes: &mut Notes) -> Vec<Section> {
 }
 
 #[derive(Default)]
-struct Reader {
-    done: Vec<Section>,
-    current: Option<Section>,
-    in_defaults: Option<(String, Vec<Line>)>,
-    defaults: Rc<Vec<Line>>,
-    named: HashMap<String, Rc<Vec<Line>>>,
+struct SectionReader {
+    done: Vec<HaproxySection>,
+    current: Option<HaproxySection>,
+    in_defaults: Option<(String, Vec<ConfigLine>)>,
+    defaults: Rc<Vec<ConfigLine>>,
+    named: HashMap<String, Rc<Vec<ConfigLine>>>,
 }
 
-impl Reader {
-    fn line(&mut self, line: Line, notes: &mut Notes) {
+impl SectionReader {
+    fn line(&mut self, line: ConfigLine, notes: &mut ConversionNotes) {
         let word = line.word(0);
         let kind = match word {
-            "global" => Some(Kind::Global),
-            "frontend" => Some(Kind::Frontend),
-            "backend" => Some(Kind::Backend),
-            "listen" => Some(Kind::Listen),
+            "global" => Some(SectionKind::Global),
+            "frontend" => Some(SectionKind::Frontend),
+            "backend" => Some(SectionKind::Backend),
+            "listen" => Some(SectionKind::Listen),
             "defaults" => None,
-            other if OTHERS.contains(&other) => Some(Kind::Other),
+            other if OTHERS.contains(&other) => Some(SectionKind::Other),
             _ => return self.inner(line, notes),
         };
         self.close();
@@ -137,9 +137,9 @@ impl Reader {
                 self.in_defaults = Some((name.to_owned(), lines));
             }
             Some(kind) => {
-                self.current = Some(Section {
+                self.current = Some(HaproxySection {
                     kind,
-                    word: line.text(),
+                    keyword: line.text(),
                     name: name.to_owned(),
                     line: line.number,
                     defaults: inherited.unwrap_or_else(|| self.defaults.clone()),
@@ -149,13 +149,13 @@ impl Reader {
         }
     }
 
-    fn inner(&mut self, line: Line, notes: &mut Notes) {
+    fn inner(&mut self, line: ConfigLine, notes: &mut ConversionNotes) {
         if let Some((_, lines)) = &mut self.in_defaults {
             lines.push(line);
         } else if let Some(section) = &mut self.current {
             section.lines.push(line);
         } else {
-            notes.left(line.number, &line.text(), "it stands before the first section", "");
+            notes.left_out(line.number, &line.text(), "it stands before the first section", "");
         }
     }
 
@@ -169,7 +169,7 @@ impl Reader {
         }
     }
 
-    fn finish(mut self) -> Vec<Section> {
+    fn finish(mut self) -> Vec<HaproxySection> {
         self.close();
         self.done
     }

@@ -1,10 +1,10 @@
 //! `server` lines: an address and many words.
 
-use crate::notes::Notes;
-use crate::{span, value};
+use crate::notes::ConversionNotes;
+use crate::{duration, value};
 
-use super::check::Times;
-use super::lex::Line;
+use super::health_check::CheckTimes;
+use super::lex::ConfigLine;
 
 /// Words with a value that something is said of, or nothing.
 const VALUED: [&str; 23] = [
@@ -50,7 +50,7 @@ const ALONE: [&str; 12] = [
 
 /// One server.
 #[derive(Clone, Debug, Default)]
-pub struct Server {
+pub struct HaproxyServer {
     /// Its name in HAProxy.
     pub name: String,
     /// Address or name, without port.
@@ -62,7 +62,7 @@ pub struct Server {
     /// It is checked.
     pub checked: bool,
     /// How.
-    pub times: Times,
+    pub times: CheckTimes,
     /// TLS, with keys of a pool's `tls`.
     pub tls: Option<Vec<(&'static str, String)>>,
     /// HTTP/2 alone.
@@ -80,22 +80,30 @@ pub struct Server {
 }
 
 /// Reads one with the words of `default-server` before it; `None`: it cannot be reached so.
-pub fn read(line: &Line, defaults: &[String], notes: &mut Notes) -> Option<Server> {
-    let mut out = Server { name: line.word(1).to_owned(), line: line.number, ..Server::default() };
+pub fn read(
+    line: &ConfigLine,
+    defaults: &[String],
+    notes: &mut ConversionNotes,
+) -> Option<HaproxyServer> {
+    let mut out = HaproxyServer {
+        name: line.word(1).to_owned(),
+        line: line.number,
+        ..HaproxyServer::default()
+    };
     if let Err(reason) = out.address(line.word(2)) {
-        notes.left(line.number, &line.text(), reason, "an address or a name, and a port");
+        notes.left_out(line.number, &line.text(), reason, "an address or a name, and a port");
         return None;
     }
-    out.words(defaults, line, notes);
-    out.words(line.rest(3), line, notes);
+    out.read_words(defaults, line, notes);
+    out.read_words(line.rest(3), line, notes);
     let verified = |keys: &Vec<(&str, String)>| keys.iter().any(|(key, _)| *key == "verify");
     if let Some(keys) = out.tls.as_mut().filter(|keys| !verified(keys)) {
-        keys.insert(0, ("verify", value::text("on")));
+        keys.insert(0, ("verify", value::quote("on")));
     }
     Some(out)
 }
 
-impl Server {
+impl HaproxyServer {
     fn address(&mut self, text: &str) -> Result<(), &'static str> {
         let text = text
             .trim_start_matches("ipv4@")
@@ -131,10 +139,10 @@ impl Server {
     fn tls(&mut self, key: &'static str, value: &str) {
         let keys = self.tls.get_or_insert_default();
         keys.retain(|(known, _)| *known != key);
-        keys.push((key, value::text(value)));
+        keys.push((key, value::quote(value)));
     }
 
-    fn words(&mut self, words: &[String], line: &Line, notes: &mut Notes) {
+    fn read_words(&mut self, words: &[String], line: &ConfigLine, notes: &mut ConversionNotes) {
         let mut words = words.iter().map(String::as_str);
         // What only means something with `ssl` waits for it.
         let mut waiting: Vec<(&'static str, &str)> = Vec::new();
@@ -145,31 +153,33 @@ impl Server {
                 "weight" => self.set("weight", next()),
                 "maxconn" => self.set("connections", next()),
                 "backup" => self.backup = true,
-                "disabled" => self.set("state", value::text("disabled")),
+                "disabled" => self.set("state", value::quote("disabled")),
                 "check" => self.checked = true,
                 "no-check" => self.checked = false,
-                "inter" => self.times.every = span::read(next(), 1),
-                "fastinter" => self.times.doubt = span::read(next(), 1),
+                "inter" => self.times.interval = duration::parse_duration(next(), 1),
+                "fastinter" => self.times.fast_interval = duration::parse_duration(next(), 1),
                 "rise" => self.times.rise = Some(next().to_owned()),
                 "fall" => self.times.fall = Some(next().to_owned()),
                 "port" => self.times.port = Some(next().to_owned()),
                 "check-ssl" => self.times.tls = true,
-                "on-marked-down" => self.times.cut = next() == "shutdown-sessions",
-                "slowstart" => self.slow_start = span::read(next(), 1),
+                "on-marked-down" => self.times.close_sessions = next() == "shutdown-sessions",
+                "slowstart" => self.slow_start = duration::parse_duration(next(), 1),
                 "ssl" => ssl = true,
                 "verify" => waiting.push(("verify", if next() == "none" { "off" } else { "on" })),
                 "ca-file" => waiting.push(("ca", next())),
                 "crl-file" => waiting.push(("crl", next())),
                 "verifyhost" => waiting.push(("name", next())),
-                "sni" => waiting.extend(asked(next(), line, notes)),
+                "sni" => waiting.extend(fixed_sni(next(), line, notes)),
                 "crt" => waiting.push(("certificate", next())),
                 "proto" => self.http2 = next() == "h2",
                 "agent-check" => drop(self.agent.get_or_insert_default()),
                 "agent-port" => next().clone_into(&mut self.agent.get_or_insert_default().0),
-                "agent-inter" => self.agent.get_or_insert_default().1 = span::read(next(), 1),
+                "agent-inter" => {
+                    self.agent.get_or_insert_default().1 = duration::parse_duration(next(), 1)
+                }
                 valued if VALUED.contains(&valued) => {
                     next();
-                    self.minor(word, line, notes);
+                    self.note_minor_keyword(word, line, notes);
                 }
                 alone if ALONE.contains(&alone) => {}
                 "alpn" => self.http2 = next() == "h2",
@@ -184,9 +194,14 @@ impl Server {
                 "proxy-v2-options" | "track" | "redir" | "source" | "addr" | "usesrc" | "shard"
                 | "ws" | "socks4" => {
                     next();
-                    notes.left(line.number, &line.text(), &format!("a server has no `{word}`"), "");
+                    notes.left_out(
+                        line.number,
+                        &line.text(),
+                        &format!("a server has no `{word}`"),
+                        "",
+                    );
                 }
-                other => notes.left(
+                other => notes.left_out(
                     line.number,
                     &line.text(),
                     &format!("`{other}` of a server is not known"),
@@ -202,7 +217,7 @@ impl Server {
         }
     }
 
-    fn minor(&self, word: &str, line: &Line, notes: &mut Notes) {
+    fn note_minor_keyword(&self, word: &str, line: &ConfigLine, notes: &mut ConversionNotes) {
         match word {
             "observe" | "on-error" | "error-limit" => {
                 notes.changed(
@@ -212,7 +227,7 @@ impl Server {
                     "`eject`",
                 );
             }
-            "minconn" | "maxqueue" => notes.left(
+            "minconn" | "maxqueue" => notes.left_out(
                 line.number,
                 &line.text(),
                 &format!("a server has no `{word}`"),
@@ -224,7 +239,11 @@ impl Server {
 }
 
 /// The name that servers are asked for, where it is fixed.
-fn asked<'w>(sni: &'w str, line: &Line, notes: &mut Notes) -> Option<(&'static str, &'w str)> {
+fn fixed_sni<'w>(
+    sni: &'w str,
+    line: &ConfigLine,
+    notes: &mut ConversionNotes,
+) -> Option<(&'static str, &'w str)> {
     let name = sni.strip_prefix("str(").and_then(|name| name.strip_suffix(')'));
     if name.is_none() {
         let reason = "the name that is asked for is the server's own";

@@ -2,42 +2,42 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::notes::Notes;
-use crate::span;
+use crate::duration;
+use crate::notes::ConversionNotes;
 
-use super::known;
-use super::lex::Line;
-use super::section::Section;
+use super::directives;
+use super::lex::ConfigLine;
+use super::section::HaproxySection;
 
 /// Settings of a frontend, a backend or both.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ProxySettings {
     /// `mode http`.
     pub http: bool,
     /// The mode is neither http nor tcp.
-    pub odd_mode: Option<Line>,
+    pub unsupported_mode: Option<ConfigLine>,
     /// `disabled`.
     pub disabled: bool,
     /// Times in milliseconds, by their name.
     pub timeouts: BTreeMap<String, (u64, u32)>,
     /// Switched on, by name.
-    pub options: BTreeMap<String, Line>,
+    pub options: BTreeMap<String, ConfigLine>,
     /// `maxconn`, `retries`, `balance`, `cookie`, `source`, `default_backend`, `monitor-uri`, `stick-table`, …
-    pub single: BTreeMap<&'static str, Line>,
+    pub single: BTreeMap<&'static str, ConfigLine>,
     /// `bind`.
-    pub binds: Vec<Line>,
+    pub binds: Vec<ConfigLine>,
     /// `acl`.
-    pub acls: Vec<Line>,
+    pub acls: Vec<ConfigLine>,
     /// `http-request`, `tcp-request`, `redirect`, `http-response`, `block`, in their order.
-    pub steps: Vec<Line>,
+    pub rules: Vec<ConfigLine>,
     /// `use_backend`.
-    pub uses: Vec<Line>,
+    pub use_backends: Vec<ConfigLine>,
     /// `server` and `server-template`, each with the `default-server` words before it.
-    pub servers: Vec<(Line, Vec<String>)>,
+    pub servers: Vec<(ConfigLine, Vec<String>)>,
     /// `stick`.
-    pub sticks: Vec<Line>,
+    pub sticks: Vec<ConfigLine>,
     /// `http-check` and `tcp-check`.
-    pub checks: Vec<Line>,
+    pub checks: Vec<ConfigLine>,
 }
 
 /// Directives of which the last one counts.
@@ -73,10 +73,10 @@ const OPTIONS: [&str; 12] = [
     "tcplog",
 ];
 
-impl Settings {
+impl ProxySettings {
     /// Reads a proxy's lines.
-    pub fn read(section: &Section, notes: &mut Notes) -> Settings {
-        let mut out = Settings::default();
+    pub fn read(section: &HaproxySection, notes: &mut ConversionNotes) -> ProxySettings {
+        let mut out = ProxySettings::default();
         let mut defaults: Vec<String> = Vec::new();
         let overridden: HashSet<(&str, &str)> =
             section.lines.iter().map(|line| (line.word(0), line.word(1))).collect();
@@ -94,12 +94,12 @@ impl Settings {
         out
     }
 
-    fn line(&mut self, line: &Line, defaults: &mut Vec<String>, notes: &mut Notes) {
+    fn line(&mut self, line: &ConfigLine, defaults: &mut Vec<String>, notes: &mut ConversionNotes) {
         let (word, first) = (line.word(0), line.word(1));
         match word {
             "mode" => {
                 self.http = first == "http";
-                self.odd_mode = (!matches!(first, "http" | "tcp")).then(|| line.clone());
+                self.unsupported_mode = (!matches!(first, "http" | "tcp")).then(|| line.clone());
             }
             "disabled" => self.disabled = true,
             "enabled" => self.disabled = false,
@@ -107,7 +107,7 @@ impl Settings {
             "option" if OPTIONS.contains(&first) => {
                 self.options.insert(first.to_owned(), line.clone());
                 if first == "httplog" || first == "tcplog" {
-                    known::tell(word, line, notes);
+                    directives::note_directive(word, line, notes);
                 }
             }
             "no" if line.word(1) == "option" => {
@@ -115,7 +115,7 @@ impl Settings {
             }
             "bind" => self.binds.push(line.clone()),
             "acl" => self.acls.push(line.clone()),
-            "use_backend" => self.uses.push(line.clone()),
+            "use_backend" => self.use_backends.push(line.clone()),
             "server" | "server-template" => self.servers.push((line.clone(), defaults.clone())),
             "default-server" => defaults.extend(line.rest(1).iter().cloned()),
             "compression" if matches!(first, "algo" | "algo-res") => {
@@ -127,25 +127,25 @@ impl Settings {
             "stick" => self.sticks.push(line.clone()),
             "http-check" | "tcp-check" => self.checks.push(line.clone()),
             "http-request" | "tcp-request" | "redirect" | "http-response" | "block" => {
-                self.steps.push(line.clone())
+                self.rules.push(line.clone())
             }
             _ => match SINGLE.iter().find(|single| **single == word) {
                 Some(single) => {
                     self.single.insert(single, line.clone());
                 }
-                None => known::tell(word, line, notes),
+                None => directives::note_directive(word, line, notes),
             },
         }
     }
 
-    fn timeout(&mut self, line: &Line, notes: &mut Notes) {
+    fn timeout(&mut self, line: &ConfigLine, notes: &mut ConversionNotes) {
         let (name, value) = match line.word(0) {
             "timeout" => (line.word(1), line.word(2)),
             "clitimeout" => ("client", line.word(1)),
             "srvtimeout" => ("server", line.word(1)),
             _ => ("connect", line.word(1)),
         };
-        match (name, span::read(value, 1)) {
+        match (name, duration::parse_duration(value, 1)) {
             (
                 "connect" | "client" | "server" | "http-request" | "http-keep-alive" | "queue"
                 | "tunnel" | "check",
@@ -163,9 +163,9 @@ impl Settings {
                     "`tls.handshake`, `timeout.tunnel`",
                 );
             }
-            (_, Some(_)) => notes.left(line.number, &line.text(), "there is no such time", ""),
+            (_, Some(_)) => notes.left_out(line.number, &line.text(), "there is no such time", ""),
             (_, None) => {
-                notes.left(line.number, &line.text(), "not a time", "a number with its unit")
+                notes.left_out(line.number, &line.text(), "not a time", "a number with its unit")
             }
         }
     }
@@ -176,7 +176,7 @@ impl Settings {
     }
 
     /// Whether requests are logged.
-    pub fn logs(&self) -> bool {
+    pub fn logs_requests(&self) -> bool {
         self.options.contains_key("httplog") || self.options.contains_key("tcplog")
     }
 }

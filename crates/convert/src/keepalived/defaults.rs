@@ -1,13 +1,13 @@
 //! What `global_defs` says.
 
-use crate::notes::Notes;
-use crate::span;
+use crate::duration;
+use crate::notes::ConversionNotes;
 
-use super::tree::Node;
+use super::tree::BlockNode;
 
 /// What `global_defs` says that others need.
 #[derive(Debug, Default)]
-pub struct Defaults {
+pub struct GlobalDefs {
     /// `vrrp_version`.
     pub version: u8,
     /// `lvs_timeouts tcp N tcpfin N udp N`, in milliseconds.
@@ -16,9 +16,9 @@ pub struct Defaults {
     pub interface: String,
 }
 
-impl Defaults {
+impl GlobalDefs {
     /// One more block of them.
-    pub fn read(&mut self, node: &Node, notes: &mut Notes) {
+    pub fn read(&mut self, node: &BlockNode, notes: &mut ConversionNotes) {
         for inner in &node.inner {
             match inner.word(0) {
                 "vrrp_version" => self.version = if inner.word(1) == "3" { 3 } else { 2 },
@@ -32,7 +32,8 @@ impl Defaults {
                             "udp" => "udp",
                             _ => continue,
                         };
-                        self.times.extend(span::read(time, 1_000).map(|ms| (key, ms)));
+                        self.times
+                            .extend(duration::parse_duration(time, 1_000).map(|ms| (key, ms)));
                     }
                 }
                 "notification_email"
@@ -44,14 +45,14 @@ impl Defaults {
                 | "smtp_alert_checker"
                 | "smtp_helo_name"
                 | "email_faults" => {
-                    notes.left(
+                    notes.left_out(
                         inner.line,
                         &inner.text(),
                         "no mail is sent",
                         "`[[global.hook]]` with a program that does",
                     );
                 }
-                _ => notes.needless(
+                _ => notes.not_needed(
                     inner.line,
                     &inner.text(),
                     "it is about keepalived's own process",

@@ -1,6 +1,6 @@
 //! keepalived's grammar: lines of words, blocks in braces, comments after `#` and `!`.
 
-use crate::notes::Notes;
+use crate::notes::ConversionNotes;
 
 /// Blocks within blocks.
 const DEEP: usize = 16;
@@ -9,16 +9,16 @@ const MOST: usize = 100_000;
 
 /// A line, and its block.
 #[derive(Clone, Debug, Default)]
-pub struct Node {
+pub struct BlockNode {
     /// Its words; never empty.
     pub words: Vec<String>,
     /// What is in its block.
-    pub inner: Vec<Node>,
+    pub inner: Vec<BlockNode>,
     /// From 1.
     pub line: u32,
 }
 
-impl Node {
+impl BlockNode {
     /// A word, or nothing.
     pub fn word(&self, at: usize) -> &str {
         self.words.get(at).map_or("", String::as_str)
@@ -30,40 +30,40 @@ impl Node {
     }
 
     /// The last of its inner lines that begins so.
-    pub fn get(&self, name: &str) -> Option<&Node> {
+    pub fn get(&self, name: &str) -> Option<&BlockNode> {
         self.inner.iter().rfind(|node| node.word(0) == name)
     }
 }
 
 /// Everything.
-pub fn read(text: &str, notes: &mut Notes) -> Vec<Node> {
-    let mut open: Vec<Node> = vec![Node::default()];
+pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<BlockNode> {
+    let mut open: Vec<BlockNode> = vec![BlockNode::default()];
     let mut count = 0;
     for (text, line) in text.lines().zip(1u32..) {
-        for piece in pieces(text) {
+        for piece in tokenize(text) {
             match piece {
-                Piece::Open if open.len() > DEEP => {
-                    notes.left(line, "{", "blocks nest too deep", "");
+                BlockToken::Open if open.len() > DEEP => {
+                    notes.left_out(line, "{", "blocks nest too deep", "");
                     return finish(open);
                 }
-                Piece::Open => {
+                BlockToken::Open => {
                     let last = open.last_mut().and_then(|node| node.inner.pop());
-                    open.push(last.unwrap_or_else(|| Node {
+                    open.push(last.unwrap_or_else(|| BlockNode {
                         words: vec!["{".to_owned()],
                         line,
-                        ..Node::default()
+                        ..BlockNode::default()
                     }));
                 }
-                Piece::Close if open.len() > 1 => close(&mut open),
-                Piece::Close => notes.left(line, "}", "it closes nothing", ""),
-                Piece::Words(words) => {
+                BlockToken::Close if open.len() > 1 => close(&mut open),
+                BlockToken::Close => notes.left_out(line, "}", "it closes nothing", ""),
+                BlockToken::Words(words) => {
                     count += 1;
                     if count > MOST {
-                        notes.left(line, text, "the file has too many lines", "split it");
+                        notes.left_out(line, text, "the file has too many lines", "split it");
                         return finish(open);
                     }
                     if let Some(node) = open.last_mut() {
-                        node.inner.push(Node { words, line, ..Node::default() });
+                        node.inner.push(BlockNode { words, line, ..BlockNode::default() });
                     }
                 }
             }
@@ -71,12 +71,12 @@ pub fn read(text: &str, notes: &mut Notes) -> Vec<Node> {
     }
     if open.len() > 1 {
         let line = open.last().map_or(0, |node| node.line);
-        notes.left(line, "{", "a block is not closed", "");
+        notes.left_out(line, "{", "a block is not closed", "");
     }
     finish(open)
 }
 
-fn close(open: &mut Vec<Node>) {
+fn close(open: &mut Vec<BlockNode>) {
     if let Some(done) = open.pop()
         && let Some(outer) = open.last_mut()
     {
@@ -84,20 +84,20 @@ fn close(open: &mut Vec<Node>) {
     }
 }
 
-fn finish(mut open: Vec<Node>) -> Vec<Node> {
+fn finish(mut open: Vec<BlockNode>) -> Vec<BlockNode> {
     while open.len() > 1 {
         close(&mut open);
     }
     open.pop().map(|node| node.inner).unwrap_or_default()
 }
 
-enum Piece {
+enum BlockToken {
     Words(Vec<String>),
     Open,
     Close,
 }
 
-fn pieces(text: &str) -> Vec<Piece> {
+fn tokenize(text: &str) -> Vec<BlockToken> {
     let mut out = Vec::new();
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
@@ -115,9 +115,9 @@ fn pieces(text: &str) -> Vec<Piece> {
             '{' | '}' => {
                 words.extend(word.take());
                 if !words.is_empty() {
-                    out.push(Piece::Words(std::mem::take(&mut words)));
+                    out.push(BlockToken::Words(std::mem::take(&mut words)));
                 }
-                out.push(if c == '{' { Piece::Open } else { Piece::Close });
+                out.push(if c == '{' { BlockToken::Open } else { BlockToken::Close });
             }
             c if c.is_whitespace() => words.extend(word.take()),
             c => word.get_or_insert_default().push(c),
@@ -125,7 +125,7 @@ fn pieces(text: &str) -> Vec<Piece> {
     }
     words.extend(word);
     if !words.is_empty() {
-        out.push(Piece::Words(words));
+        out.push(BlockToken::Words(words));
     }
     out
 }
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn lines_and_blocks_are_read() {
-        let mut notes = Notes::new("x");
+        let mut notes = ConversionNotes::new("x");
         let nodes = read("a b { # c\n d \"e f\"\n g\n{\n h }\n}\n! i\nj {", &mut notes);
         assert_eq!(nodes.len(), 2);
         assert_eq!(nodes[0].text(), "a b");

@@ -2,20 +2,20 @@
 
 use std::net::IpAddr;
 
-use crate::document::{Document, Table};
-use crate::names::Names;
-use crate::notes::Notes;
-use crate::{span, value};
+use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::{duration, value};
 
-use super::check;
-use super::defaults::Defaults;
-use super::tree::Node;
+use super::defaults::GlobalDefs;
+use super::health_check;
+use super::tree::BlockNode;
 
 /// Addresses of one range.
 const RANGE: u32 = 256;
 
 /// Where a virtual server is.
-struct Front {
+struct VirtualServerAddress {
     listen: Vec<(String, u32)>,
     /// The only port; `None`: any, or several.
     port: Option<u16>,
@@ -24,14 +24,14 @@ struct Front {
 
 /// Writes one.
 pub fn write(
-    node: &Node,
-    all: &[Node],
-    defaults: &Defaults,
-    (document, names): (&mut Document, &mut Names),
-    notes: &mut Notes,
+    node: &BlockNode,
+    all: &[BlockNode],
+    defaults: &GlobalDefs,
+    (document, names): (&mut Document, &mut UniqueNames),
+    notes: &mut ConversionNotes,
 ) {
-    let Some(front) = front(node, all, notes) else { return };
-    let name = names.give(&front.label);
+    let Some(front) = virtual_address(node, all, notes) else { return };
+    let name = names.unique_name(&front.label);
     let get = |key: &str| node.get(key).map(|one| (one.word(1).to_owned(), one.line));
     let kind = get("lb_kind").or(get("lvs_method"));
     let forward = match kind.as_ref().map(|(word, _)| word.as_str()) {
@@ -39,16 +39,18 @@ pub fn write(
         Some("TUN") => "tunnel",
         _ => "nat",
     };
-    let mut service = Table::new(format!("service.{name}"), node.line, &node.text());
+    let mut service = TomlTable::new(format!("service.{name}"), node.line, &node.text());
     for (listen, line) in &front.listen {
-        service.item("listen", value::text(listen), *line);
+        service.push_item("listen", value::quote(listen), *line);
     }
-    service.set("forward", value::text(forward), kind.map_or(0, |(_, line)| line));
-    service.set("pool", value::text(&name), 0);
+    service.set("forward", value::quote(forward), kind.map_or(0, |(_, line)| line));
+    service.set("pool", value::quote(&name), 0);
     match get("protocol") {
-        Some((word, line)) if word == "UDP" => service.must("protocol", value::text("udp"), line),
+        Some((word, line)) if word == "UDP" => {
+            service.set_required("protocol", value::quote("udp"), line)
+        }
         Some((word, line)) if word != "TCP" => {
-            service.must("protocol", value::text(&word.to_ascii_lowercase()), line)
+            service.set_required("protocol", value::quote(&word.to_ascii_lowercase()), line)
         }
         Some(_) => {}
         // Read as people mean it, and as it was once read; who relies on the other one is told.
@@ -62,28 +64,34 @@ pub fn write(
     sticky(node, &mut service, notes);
     for (key, ms) in &defaults.times {
         match *key {
-            "udp" => service.set("timeout", value::table(&[("udp", span::written(*ms))]), 0),
-            key => service.set(key, span::written((*ms).max(1_000)), 0),
+            "udp" => {
+                service.set("timeout", value::table(&[("udp", duration::format_duration(*ms))]), 0)
+            }
+            key => service.set(key, duration::format_duration((*ms).max(1_000)), 0),
         }
     }
     document.push(service);
-    let mut pool = Table::new(format!("pool.{name}"), node.line, &node.text());
+    let mut pool = TomlTable::new(format!("pool.{name}"), node.line, &node.text());
     balance(node, &mut pool, notes);
-    pool.set("all-down", value::text("refuse"), 0);
-    pool.set("initial", value::text(if node.get("alpha").is_some() { "down" } else { "up" }), 0);
+    pool.set("all-down", value::quote("refuse"), 0);
+    pool.set("initial", value::quote(if node.get("alpha").is_some() { "down" } else { "up" }), 0);
     if forward == "nat" {
         // IPVS leaves the client's address in the packet, and servers route back through the director.
-        pool.set("source", value::text("client"), 0);
+        pool.set("source", value::quote("client"), 0);
     }
     servers(node, &front, forward, &mut pool, notes);
     document.push(pool);
-    rest(node, notes);
+    note_rest(node, notes);
 }
 
-fn front(node: &Node, all: &[Node], notes: &mut Notes) -> Option<Front> {
-    let mut out = Front { listen: Vec::new(), port: None, label: String::new() };
-    let marked = |line: u32, text: &str, notes: &mut Notes| {
-        notes.left(
+fn virtual_address(
+    node: &BlockNode,
+    all: &[BlockNode],
+    notes: &mut ConversionNotes,
+) -> Option<VirtualServerAddress> {
+    let mut out = VirtualServerAddress { listen: Vec::new(), port: None, label: String::new() };
+    let marked = |line: u32, text: &str, notes: &mut ConversionNotes| {
+        notes.left_out(
             line,
             text,
             "services are found by address and port, not by a firewall's mark",
@@ -103,14 +111,19 @@ fn front(node: &Node, all: &[Node], notes: &mut Notes) -> Option<Front> {
                 if line.word(0) == "fwmark" {
                     marked(line.line, &line.text(), notes);
                 } else if out.add(line.word(0), line.word(1), line.line).is_none() {
-                    notes.left(line.line, &line.text(), "not an address and a port", "`listen`");
+                    notes.left_out(
+                        line.line,
+                        &line.text(),
+                        "not an address and a port",
+                        "`listen`",
+                    );
                 }
             }
             name.clone_into(&mut out.label);
         }
         address => {
             if out.add(address, node.word(2), node.line).is_none() {
-                notes.left(node.line, &node.text(), "not an address and a port", "`listen`");
+                notes.left_out(node.line, &node.text(), "not an address and a port", "`listen`");
             }
             let protocol = node.get("protocol").map_or("", |one| one.word(1));
             out.label = format!(
@@ -123,7 +136,7 @@ fn front(node: &Node, all: &[Node], notes: &mut Notes) -> Option<Front> {
     (!out.listen.is_empty()).then_some(out)
 }
 
-impl Front {
+impl VirtualServerAddress {
     /// An address, or a range of its last number: `192.0.2.1-5`.
     fn add(&mut self, address: &str, port: &str, line: u32) -> Option<()> {
         let number: u16 = if port.is_empty() { 0 } else { port.parse().ok()? };
@@ -155,13 +168,15 @@ impl Front {
     }
 }
 
-fn sticky(node: &Node, service: &mut Table, notes: &mut Notes) {
+fn sticky(node: &BlockNode, service: &mut TomlTable, notes: &mut ConversionNotes) {
     let Some(persistence) = node.get("persistence_timeout") else { return };
     let seconds = if persistence.word(1).is_empty() { "360" } else { persistence.word(1) };
     let mut pairs = Vec::new();
-    match span::read(seconds, 1_000) {
-        Some(ms) => pairs.push(("time", span::written(ms))),
-        None => return notes.left(persistence.line, &persistence.text(), "not a time", "`sticky`"),
+    match duration::parse_duration(seconds, 1_000) {
+        Some(ms) => pairs.push(("time", duration::format_duration(ms))),
+        None => {
+            return notes.left_out(persistence.line, &persistence.text(), "not a time", "`sticky`");
+        }
     }
     if let Some(mask) = node.get("persistence_granularity") {
         let text = mask.word(1);
@@ -169,13 +184,13 @@ fn sticky(node: &Node, service: &mut Table, notes: &mut Notes) {
         match (bits, text.parse::<u32>().ok()) {
             (Some(bits), _) => pairs.push(("mask4", bits.to_string())),
             (None, Some(bits)) => pairs.push(("mask6", bits.to_string())),
-            _ => notes.left(mask.line, &mask.text(), "not a mask", "`mask4`, `mask6`"),
+            _ => notes.left_out(mask.line, &mask.text(), "not a mask", "`mask4`, `mask6`"),
         }
     }
     service.set("sticky", value::table(&pairs), persistence.line);
 }
 
-fn balance(node: &Node, pool: &mut Table, notes: &mut Notes) {
+fn balance(node: &BlockNode, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let algorithm = node.get("lb_algo").or(node.get("lvs_sched"));
     let line = algorithm.map_or(0, |one| one.line);
     let policy = match algorithm.map_or("wlc", |one| one.word(1)) {
@@ -193,12 +208,20 @@ fn balance(node: &Node, pool: &mut Table, notes: &mut Notes) {
             "round-robin"
         }
     };
-    pool.set("balance", value::text(policy), line);
+    pool.set("balance", value::quote(policy), line);
 }
 
-fn servers(node: &Node, front: &Front, forward: &str, pool: &mut Table, notes: &mut Notes) {
-    let delay =
-        node.get("delay_loop").and_then(|one| span::seconds(one.word(1))).filter(|ms| *ms > 0);
+fn servers(
+    node: &BlockNode,
+    front: &VirtualServerAddress,
+    forward: &str,
+    pool: &mut TomlTable,
+    notes: &mut ConversionNotes,
+) {
+    let delay = node
+        .get("delay_loop")
+        .and_then(|one| duration::parse_seconds(one.word(1)))
+        .filter(|ms| *ms > 0);
     let host = node.get("virtualhost").map(|one| one.word(1));
     let most = node
         .inner
@@ -215,16 +238,18 @@ fn servers(node: &Node, front: &Front, forward: &str, pool: &mut Table, notes: &
             "",
         );
     }
-    let mut names = Names::default();
+    let mut names = UniqueNames::default();
     for real in
         node.inner.iter().filter(|one| matches!(one.word(0), "real_server" | "sorry_server"))
     {
         let Some(address) = address(real, front, forward, notes) else { continue };
-        let mut pairs =
-            vec![("name", value::text(&names.give(&address))), ("address", value::text(&address))];
+        let mut pairs = vec![
+            ("name", value::quote(&names.unique_name(&address))),
+            ("address", value::quote(&address)),
+        ];
         if real.word(0) == "sorry_server" {
             pairs.push(("last-resort", "true".to_owned()));
-            pool.item("servers", value::table(&pairs), real.line);
+            pool.push_item("servers", value::table(&pairs), real.line);
             continue;
         }
         if let Some(weight) = real.get("weight").and_then(|one| one.word(1).parse::<u32>().ok()) {
@@ -235,23 +260,30 @@ fn servers(node: &Node, front: &Front, forward: &str, pool: &mut Table, notes: &
             pairs.push(("connections", most.word(1).to_owned()));
         }
         let own = real.get("virtualhost").map(|one| one.word(1)).or(host);
-        pairs.extend(check::of(real, delay, own, notes).map(|probe| ("probe", probe)));
+        pairs.extend(
+            health_check::health_check(real, delay, own, notes).map(|probe| ("probe", probe)),
+        );
         for inner in &real.inner {
             if matches!(
                 inner.word(0),
                 "notify_up" | "notify_down" | "inhibit_on_failure" | "lthreshold" | "smtp_alert"
             ) {
                 let instead = "`[[global.hook]]` with `on = [\"server-up\", \"server-down\"]`";
-                notes.left(inner.line, &inner.text(), "a server has no such setting", instead);
+                notes.left_out(inner.line, &inner.text(), "a server has no such setting", instead);
             }
         }
-        pool.item("servers", value::table(&pairs), real.line);
+        pool.push_item("servers", value::table(&pairs), real.line);
     }
 }
 
-fn address(real: &Node, front: &Front, forward: &str, notes: &mut Notes) -> Option<String> {
+fn address(
+    real: &BlockNode,
+    front: &VirtualServerAddress,
+    forward: &str,
+    notes: &mut ConversionNotes,
+) -> Option<String> {
     let Ok(ip) = real.word(1).parse::<IpAddr>() else {
-        notes.left(real.line, &real.text(), "not an address", "`servers`");
+        notes.left_out(real.line, &real.text(), "not an address", "`servers`");
         return None;
     };
     let own: Option<u16> = real.word(2).parse().ok().filter(|port| *port > 0);
@@ -281,7 +313,7 @@ fn address(real: &Node, front: &Front, forward: &str, notes: &mut Notes) -> Opti
 }
 
 /// What else a virtual server may say.
-fn rest(node: &Node, notes: &mut Notes) {
+fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
     for one in &node.inner {
         match one.word(0) {
             "lb_kind"
@@ -306,7 +338,7 @@ fn rest(node: &Node, notes: &mut Notes) {
             | "omega"
             | "sorry_server_inhibit" => {
                 let instead = "`[[global.hook]]` with `on = [\"pool-empty\", \"pool-back\"]`; `last-resort` servers";
-                notes.left(
+                notes.left_out(
                     one.line,
                     &one.text(),
                     "a pool is empty when its last server is down, not before",
@@ -315,16 +347,16 @@ fn rest(node: &Node, notes: &mut Notes) {
             }
             "ops" | "hashed" | "flag-1" | "flag-2" | "flag-3" | "sh-port" | "sh-fallback"
             | "mh-port" | "mh-fallback" | "persistence_engine" => {
-                notes.left(one.line, &one.text(), "there is no such switch", "");
+                notes.left_out(one.line, &one.text(), "there is no such switch", "");
             }
             "weight" | "ha_suspend" | "inhibit_on_failure" | "warmup" | "log_all_failures" => {
-                notes.needless(
+                notes.not_needed(
                     one.line,
                     &one.text(),
                     "servers are judged one by one, on every member",
                 );
             }
-            _ => notes.left(one.line, &one.text(), "the converter does not know it", ""),
+            _ => notes.left_out(one.line, &one.text(), "the converter does not know it", ""),
         }
     }
 }

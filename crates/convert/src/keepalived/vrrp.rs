@@ -2,33 +2,37 @@
 
 use std::net::IpAddr;
 
-use crate::document::{Document, Table};
-use crate::names::Names;
-use crate::notes::Notes;
-use crate::{span, value};
+use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::{duration, value};
 
-use super::defaults::Defaults;
-use super::tree::Node;
+use super::defaults::GlobalDefs;
+use super::tree::BlockNode;
 
 /// Writes one.
 pub fn write(
-    node: &Node,
-    defaults: &Defaults,
-    names: &mut Names,
+    node: &BlockNode,
+    defaults: &GlobalDefs,
+    names: &mut UniqueNames,
     document: &mut Document,
-    notes: &mut Notes,
+    notes: &mut ConversionNotes,
 ) {
-    let name = names.give(node.word(1));
-    let mut group = Table::new(format!("vrrp.{name}"), node.line, &node.text());
+    let name = names.unique_name(node.word(1));
+    let mut group = TomlTable::new(format!("vrrp.{name}"), node.line, &node.text());
     let interface = node.get("interface").map_or(defaults.interface.as_str(), |one| one.word(1));
-    group.set("interface", value::text(interface), node.get("interface").map_or(0, |one| one.line));
+    group.set(
+        "interface",
+        value::quote(interface),
+        node.get("interface").map_or(0, |one| one.line),
+    );
     if let Some(id) = node.get("virtual_router_id") {
         group.set("id", id.word(1), id.line);
     }
     let addresses = addresses(node, notes);
     if let Some(line) = addresses.first().map(|(_, line)| *line) {
         let texts: Vec<String> = addresses.iter().map(|(ip, _)| ip.to_string()).collect();
-        group.set("addresses", value::list(texts.iter().map(|text| value::text(text))), line);
+        group.set("addresses", value::list(texts.iter().map(|text| value::quote(text))), line);
     }
     let v6 = addresses.iter().any(|(ip, _)| ip.is_ipv6());
     let version = match node.get("version").map(|one| one.word(1)) {
@@ -42,9 +46,9 @@ pub fn write(
         group.set("priority", priority.word(1), priority.line);
     }
     if let Some(interval) = node.get("advert_int") {
-        match span::seconds(interval.word(1)) {
-            Some(ms) => group.set("advertise", span::written(ms), interval.line),
-            None => notes.left(interval.line, &interval.text(), "not a time", "`advertise`"),
+        match duration::parse_seconds(interval.word(1)) {
+            Some(ms) => group.set("advertise", duration::format_duration(ms), interval.line),
+            None => notes.left_out(interval.line, &interval.text(), "not a time", "`advertise`"),
         }
     }
     let nopreempt = node.get("nopreempt");
@@ -52,44 +56,46 @@ pub fn write(
         group.set("preempt", "false", one.line);
     }
     let delay = node.get("preempt_delay").filter(|_| nopreempt.is_none());
-    if let Some((one, ms)) = delay.and_then(|one| Some((one, span::seconds(one.word(1))?))) {
-        group.set("preempt-delay", span::written(ms), one.line);
+    if let Some((one, ms)) =
+        delay.and_then(|one| Some((one, duration::parse_seconds(one.word(1))?)))
+    {
+        group.set("preempt-delay", duration::format_duration(ms), one.line);
     }
     if let Some(peers) = node.get("unicast_peer") {
         let texts: Vec<&str> = peers.inner.iter().map(|one| one.word(0)).collect();
-        group.set("peers", value::texts(&texts), peers.line);
+        group.set("peers", value::quote_all(&texts), peers.line);
     }
     if let Some(source) = node.get("unicast_src_ip").or(node.get("mcast_src_ip")) {
-        group.set("source", value::text(source.word(1)), source.line);
+        group.set("source", value::quote(source.word(1)), source.line);
     }
     link(node, &mut group, notes);
-    rest(node, notes);
+    note_rest(node, notes);
     document.push(group);
 }
 
 /// The link address of the virtual router, which switches see by advertisements to everybody alone.
-fn link(node: &Node, group: &mut Table, notes: &mut Notes) {
+fn link(node: &BlockNode, group: &mut TomlTable, notes: &mut ConversionNotes) {
     let Some(one) = node.get("use_vmac") else { return };
     if node.get("unicast_peer").is_some() {
         let reason =
             "advertisements to `peers` do not show switches where the virtual link address is";
-        notes.left(one.line, &one.text(), reason, "the interface's own, which is announced");
+        notes.left_out(one.line, &one.text(), reason, "the interface's own, which is announced");
     } else {
-        group.set("link-address", value::text("virtual"), one.line);
+        group.set("link-address", value::quote("virtual"), one.line);
     }
 }
 
-fn addresses(node: &Node, notes: &mut Notes) -> Vec<(IpAddr, u32)> {
+fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, u32)> {
     let mut out: Vec<(IpAddr, u32)> = Vec::new();
     for block in ["virtual_ipaddress", "virtual_ipaddress_excluded"] {
         for line in node.get(block).map_or(&[][..], |block| &block.inner) {
             let text = line.word(0).split('/').next().unwrap_or_default();
             let Ok(ip) = text.parse::<IpAddr>() else {
-                notes.left(line.line, &line.text(), "not an address", "`addresses`");
+                notes.left_out(line.line, &line.text(), "not an address", "`addresses`");
                 continue;
             };
             if out.first().is_some_and(|(first, _)| first.is_ipv6() != ip.is_ipv6()) {
-                notes.left(
+                notes.left_out(
                     line.line,
                     &line.text(),
                     "a group has addresses of one family",
@@ -164,21 +170,21 @@ const LEFT: [(&str, &str, &str); 8] = [
     ("smtp_alert", "no mail is sent", "`[[global.hook]]`"),
 ];
 
-fn rest(node: &Node, notes: &mut Notes) {
+fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
     for one in node.inner.iter().filter(|one| !READ.contains(&one.word(0))) {
         let word = one.word(0);
         let left = LEFT.iter().find(|(begin, ..)| word.starts_with(begin));
         let announced = ["garp_", "check_", "linkbeat"].iter().any(|begin| word.starts_with(begin));
         match left {
-            Some((_, reason, instead)) => notes.left(one.line, &one.text(), reason, instead),
+            Some((_, reason, instead)) => notes.left_out(one.line, &one.text(), reason, instead),
             None if NEEDLESS.contains(&word) => {
                 let reason = "the member with the highest priority is active";
-                notes.needless(one.line, &one.text(), reason);
+                notes.not_needed(one.line, &one.text(), reason);
             }
             None if announced => {
-                notes.needless(one.line, &one.text(), "addresses are announced when they move");
+                notes.not_needed(one.line, &one.text(), "addresses are announced when they move");
             }
-            None => notes.left(one.line, &one.text(), "the converter does not know it", ""),
+            None => notes.left_out(one.line, &one.text(), "the converter does not know it", ""),
         }
     }
 }

@@ -1,23 +1,23 @@
 //! What a server or a location does with a request, as rules.
 
-use crate::condition::{Cond, whole_path};
-use crate::notes::Notes;
+use crate::condition::{RuleCondition, whole_path};
+use crate::notes::ConversionNotes;
 use crate::value;
 
 use super::access;
-use super::compress;
+use super::compression;
+use super::directives;
+use super::expressions::{if_condition, pass_target, split_parens};
 use super::fields::fields;
-use super::known;
-use super::location::Place;
-use super::pools::{Pools, Use};
-use super::rule::Rule;
-use super::scope::Scope;
+use super::location::LocationBlock;
+use super::pools::{PoolUse, UpstreamPools};
+use super::rule::NginxRule;
+use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::variables::template;
-use super::words::{compared, split_parens, target};
 
 /// What rules of one service refer to.
-pub struct Context<'c, 't> {
+pub struct ContentWriter<'c, 't> {
     /// The service speaks TLS.
     pub tls: bool,
     /// The server's first name.
@@ -27,9 +27,9 @@ pub struct Context<'c, 't> {
     /// Zones of `limit_req_zone`.
     pub zones: &'c [&'t Directive],
     /// Pools so far.
-    pub pools: &'c mut Pools,
+    pub pools: &'c mut UpstreamPools,
     /// What is said.
-    pub notes: &'c mut Notes,
+    pub notes: &'c mut ConversionNotes,
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
@@ -93,32 +93,32 @@ const READ: [&str; 56] = [
 ];
 
 /// Says what is not carried over at one level.
-pub fn tell(level: &[Directive], notes: &mut Notes) {
+pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
     let believed =
         level.iter().any(|one| one.name == "real_ip_header" && one.word(0) == "proxy_protocol");
     for directive in level.iter().filter(|one| !READ.contains(&one.name.as_str())) {
         match directive.name.as_str() {
             "set_real_ip_from" | "real_ip_header" if believed => {}
-            name if compress::READ.contains(&name) => {}
-            _ => known::tell(directive, notes),
+            name if compression::READ.contains(&name) => {}
+            _ => directives::note_directive(directive, notes),
         }
     }
 }
 
-impl Context<'_, '_> {
+impl ContentWriter<'_, '_> {
     /// What comes before any location: `return`, `rewrite` and `if` of a server, in their order.
-    pub fn before(&mut self, level: &[Directive]) -> Vec<Rule> {
+    pub fn server_rules(&mut self, level: &[Directive]) -> Vec<NginxRule> {
         let mut out = Vec::new();
         for directive in level {
             let place = (directive.line, directive.text());
             match directive.name.as_str() {
-                "return" => out.extend(self.returned(directive).map(|(key, value)| {
-                    Rule::one(Cond::Is(true), key, value, (place.0, &place.1))
+                "return" => out.extend(self.return_action(directive).map(|(key, value)| {
+                    NginxRule::single_key(RuleCondition::Is(true), key, value, (place.0, &place.1))
                 })),
                 "if" => out.extend(self.condition(directive)),
-                "rewrite" => match self.redirected(directive) {
+                "rewrite" => match self.redirect_rule(directive) {
                     Some(rule) => out.push(rule),
-                    None => self.notes.left(
+                    None => self.notes.left_out(
                         place.0,
                         &place.1,
                         "paths are changed by the rule that chooses the pool",
@@ -132,89 +132,108 @@ impl Context<'_, '_> {
     }
 
     /// What a location comes to.
-    pub fn location(&mut self, place: &Place<'_>, server: &Scope<'_>) -> Vec<Rule> {
+    pub fn location(
+        &mut self,
+        place: &LocationBlock<'_>,
+        server: &DirectiveScope<'_>,
+    ) -> Vec<NginxRule> {
         let level = place.directive.inner();
-        let scope = server.within(level);
-        tell(level, self.notes);
-        compress::tell(level, self.notes);
-        let mut out = self.before_rules(level, &scope);
-        let limit = scope.all("limit_req").iter().find_map(|limit| self.limited(limit));
-        for mut rule in self.passed(place, level, &scope) {
+        let scope = server.nested(level);
+        note_unsupported(level, self.notes);
+        compression::note_location_overrides(level, self.notes);
+        let mut out = self.location_guards(level, &scope);
+        let limit = scope.all("limit_req").iter().find_map(|limit| self.rate_limit(limit));
+        for mut rule in self.proxy_rules(place, level, &scope) {
             if rule.keys.iter().any(|(key, _)| *key == "pool") {
                 rule.keys.extend(limit.clone().map(|limit| ("limit", limit)));
             }
             out.push(rule);
         }
-        out.into_iter().map(|rule| rule.under(&place.when)).collect()
+        out.into_iter().map(|rule| rule.with_condition(&place.when)).collect()
     }
 
     /// Refusals and returns of a location.
-    fn before_rules(&mut self, level: &[Directive], scope: &Scope<'_>) -> Vec<Rule> {
+    fn location_guards(
+        &mut self,
+        level: &[Directive],
+        scope: &DirectiveScope<'_>,
+    ) -> Vec<NginxRule> {
         let rewritten: Vec<Directive> = level
             .iter()
-            .filter(|one| one.name != "rewrite" || self.redirects(one))
+            .filter(|one| one.name != "rewrite" || self.is_redirect(one))
             .cloned()
             .collect();
-        let mut out = self.before(&rewritten);
-        if out.iter().any(|rule| rule.when == Cond::Is(true)) {
+        let mut out = self.server_rules(&rewritten);
+        if out.iter().any(|rule| rule.when == RuleCondition::Is(true)) {
             return out;
         }
         out.extend(access::rules(scope, self.notes));
         out
     }
 
-    fn redirects(&self, directive: &Directive) -> bool {
+    fn is_redirect(&self, directive: &Directive) -> bool {
         matches!(directive.word(2), "permanent" | "redirect")
             || directive.word(1).starts_with("http")
     }
 
     /// To servers, or nowhere.
-    fn passed(&mut self, place: &Place<'_>, level: &[Directive], scope: &Scope<'_>) -> Vec<Rule> {
-        let always = Cond::Is(true);
+    fn proxy_rules(
+        &mut self,
+        place: &LocationBlock<'_>,
+        level: &[Directive],
+        scope: &DirectiveScope<'_>,
+    ) -> Vec<NginxRule> {
+        let always = RuleCondition::Is(true);
         let pass = level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"));
         let (line, text) = (place.directive.line, place.directive.text());
         let Some(pass) = pass else {
-            if level.iter().any(|one| one.name == "return") || self.closed(scope) {
+            if level.iter().any(|one| one.name == "return") || self.denies_everybody(scope) {
                 return Vec::new();
             }
-            self.notes.left(
+            self.notes.left_out(
                 line,
                 &text,
                 "no server is named, and files are not served: 404",
                 "a web server as a pool",
             );
-            return vec![Rule::one(always, "answer", "404", (line, &text))];
+            return vec![NginxRule::single_key(always, "answer", "404", (line, &text))];
         };
-        let target = match target(pass) {
+        let target = match pass_target(pass) {
             Ok(target) => target,
             Err(why) => {
-                self.notes.why(pass.line, &pass.text(), &why);
-                return vec![Rule::one(always, "answer", "502", (pass.line, &pass.text()))];
+                self.notes.left_out_because(pass.line, &pass.text(), &why);
+                return vec![NginxRule::single_key(
+                    always,
+                    "answer",
+                    "502",
+                    (pass.line, &pass.text()),
+                )];
             }
         };
-        let used = Use { scheme: target.scheme, target: target.host, line: pass.line };
-        let pool = self.pools.of(used, self.upstreams, scope, self.notes);
+        let used = PoolUse { scheme: target.scheme, target: target.host, line: pass.line };
+        let pool = self.pools.pool_name(used, self.upstreams, scope, self.notes);
         let fields = fields(scope, target.host, self.notes);
-        let rule = |when: Cond, fields: &[(&'static str, String)]| Rule {
+        let rule = |when: RuleCondition, fields: &[(&'static str, String)]| NginxRule {
             when,
             keys: keys(&pool, fields),
             line: pass.line,
             text: pass.text(),
         };
-        let with = |path: &str| [&[("path", value::text(path))][..], fields.as_slice()].concat();
-        if let Some((when, to)) = self.rewritten(level) {
+        let with = |path: &str| [&[("path", value::quote(path))][..], fields.as_slice()].concat();
+        if let Some((when, to)) = self.internal_rewrite(level) {
             // What the expression does not fit goes on as it is.
-            return vec![rule(when, &with(&to)), rule(Cond::Is(true), &fields)];
+            return vec![rule(when, &with(&to)), rule(RuleCondition::Is(true), &fields)];
         }
         match (target.uri, place.prefix) {
             (None, _) => vec![rule(always, &fields)],
             (Some(uri), Some(prefix)) if prefix == uri => vec![rule(always, &fields)],
             (Some(uri), Some(prefix)) if !uri.contains(['{', '}', '?']) => {
-                let when = if prefix == "/" { Cond::texts("path", &["/*"]) } else { always };
+                let when =
+                    if prefix == "/" { RuleCondition::texts("path", &["/*"]) } else { always };
                 vec![rule(when, &with(&format!("{uri}{{rest}}")))]
             }
             _ => {
-                self.notes.left(
+                self.notes.left_out(
                     pass.line,
                     &pass.text(),
                     "the path is replaced only where the location is a prefix",
@@ -226,12 +245,12 @@ impl Context<'_, '_> {
     }
 
     /// `rewrite … break`: when, and the new path.
-    fn rewritten(&mut self, level: &[Directive]) -> Option<(Cond, String)> {
+    fn internal_rewrite(&mut self, level: &[Directive]) -> Option<(RuleCondition, String)> {
         let rewrite = level.iter().find(|one| one.name == "rewrite" && one.word(2) == "break")?;
         let to = template(rewrite.word(1), self.tls, self.name).ok();
         // A query that is written would stand before the request's own.
         let Some(to) = to.filter(|to| !to.contains("{query}") && !to.contains('?')) else {
-            self.notes.left(
+            self.notes.left_out(
                 rewrite.line,
                 &rewrite.text(),
                 "the new path depends on variables, or has a query",
@@ -239,18 +258,18 @@ impl Context<'_, '_> {
             );
             return None;
         };
-        Some((Cond::texts("path-regex", &[whole_path(rewrite.word(0), false)]), to))
+        Some((RuleCondition::texts("path-regex", &[whole_path(rewrite.word(0), false)]), to))
     }
 
     /// Everybody is refused there.
-    fn closed(&self, scope: &Scope<'_>) -> bool {
+    fn denies_everybody(&self, scope: &DirectiveScope<'_>) -> bool {
         scope
-            .mixed(&["allow", "deny"])
+            .all_of(&["allow", "deny"])
             .first()
             .is_some_and(|one| one.name == "deny" && one.word(0) == "all")
     }
 
-    fn returned(&mut self, directive: &Directive) -> Option<(&'static str, String)> {
+    fn return_action(&mut self, directive: &Directive) -> Option<(&'static str, String)> {
         let (first, second) = (directive.word(0), directive.args.get(1));
         let (status, text) = match first.parse::<u16>() {
             Ok(status) => (status, second.map(String::as_str)),
@@ -268,16 +287,16 @@ impl Context<'_, '_> {
         let filled = text.map(|text| template(text, self.tls, self.name));
         match (status, filled) {
             (301 | 302 | 303 | 307 | 308, Some(Ok(to))) => {
-                let pairs = [("to", value::text(&to)), ("status", status.to_string())];
+                let pairs = [("to", value::quote(&to)), ("status", status.to_string())];
                 Some(("redirect", value::table(&pairs)))
             }
             (_, Some(Ok(body))) if !body.contains('{') => {
-                let pairs = [("status", status.to_string()), ("body", value::text(&body))];
+                let pairs = [("status", status.to_string()), ("body", value::quote(&body))];
                 Some(("answer", value::table(&pairs)))
             }
             (_, None) => Some(("answer", status.to_string())),
             (_, Some(Err(what))) => {
-                self.notes.left(
+                self.notes.left_out(
                     directive.line,
                     &directive.text(),
                     &format!("`{what}` has no place in an answer"),
@@ -286,7 +305,7 @@ impl Context<'_, '_> {
                 None
             }
             _ => {
-                self.notes.left(
+                self.notes.left_out(
                     directive.line,
                     &directive.text(),
                     "a fixed body has no variables",
@@ -298,25 +317,27 @@ impl Context<'_, '_> {
     }
 
     /// `if (…) { return …; }`.
-    fn condition(&mut self, directive: &Directive) -> Vec<Rule> {
+    fn condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
         let words: Vec<String> = directive.args.iter().flat_map(|arg| split_parens(arg)).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let (line, text) = (directive.line, directive.text());
         let only =
             directive.inner().iter().all(|one| matches!(one.name.as_str(), "return" | "rewrite"));
-        match compared(&words).filter(|_| only) {
-            Some(when) => {
-                self.before(directive.inner()).into_iter().map(|rule| rule.under(&when)).collect()
-            }
+        match if_condition(&words).filter(|_| only) {
+            Some(when) => self
+                .server_rules(directive.inner())
+                .into_iter()
+                .map(|rule| rule.with_condition(&when))
+                .collect(),
             None => {
-                self.notes.left(line, &text, "only comparisons of host, method, scheme, cookies and parameters with `return` in them", "a rule with `when`");
+                self.notes.left_out(line, &text, "only comparisons of host, method, scheme, cookies and parameters with `return` in them", "a rule with `when`");
                 Vec::new()
             }
         }
     }
 
     /// `rewrite FROM TO permanent`.
-    fn redirected(&mut self, directive: &Directive) -> Option<Rule> {
+    fn redirect_rule(&mut self, directive: &Directive) -> Option<NginxRule> {
         let status = match directive.word(2) {
             "permanent" => "301",
             "redirect" => "302",
@@ -330,13 +351,18 @@ impl Context<'_, '_> {
             None if to.contains('?') || to.contains("{query}") => to,
             None => format!("{to}{{query}}"),
         };
-        let pairs = [("to", value::text(&to)), ("status", status.to_owned())];
-        let when = Cond::texts("path-regex", &[whole_path(directive.word(0), false)]);
-        Some(Rule::one(when, "redirect", value::table(&pairs), (directive.line, &directive.text())))
+        let pairs = [("to", value::quote(&to)), ("status", status.to_owned())];
+        let when = RuleCondition::texts("path-regex", &[whole_path(directive.word(0), false)]);
+        Some(NginxRule::single_key(
+            when,
+            "redirect",
+            value::table(&pairs),
+            (directive.line, &directive.text()),
+        ))
     }
 
     /// `limit_req` as the `limit` of a rule.
-    fn limited(&mut self, directive: &Directive) -> Option<String> {
+    fn rate_limit(&mut self, directive: &Directive) -> Option<String> {
         let of = |list: &[String], key: &str| -> Option<String> {
             list.iter()
                 .find_map(|word| word.strip_prefix(key)?.strip_prefix('=').map(str::to_owned))
@@ -349,7 +375,7 @@ impl Context<'_, '_> {
         let per_second = rate.strip_suffix("r/s").and_then(|rate| rate.parse::<u32>().ok());
         let by_address = zone.word(0).contains("remote_addr");
         let Some(rate) = per_second.filter(|_| by_address) else {
-            self.notes.left(
+            self.notes.left_out(
                 directive.line,
                 &directive.text(),
                 "a limit counts whole requests a second, by address",
@@ -362,7 +388,7 @@ impl Context<'_, '_> {
         let pairs = [
             ("rate", rate.to_string()),
             ("burst", burst.saturating_add(1).to_string()),
-            ("by", value::text("address")),
+            ("by", value::quote("address")),
         ];
         self.notes.changed(
             directive.line,
@@ -375,7 +401,7 @@ impl Context<'_, '_> {
 }
 
 fn keys(pool: &str, fields: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
-    let mut keys = vec![("pool", value::text(pool))];
+    let mut keys = vec![("pool", value::quote(pool))];
     if !fields.is_empty() {
         keys.push(("rewrite", value::table(fields)));
     }

@@ -1,15 +1,19 @@
 //! Fields that a location changes in requests and answers.
 
-use crate::notes::Notes;
+use crate::notes::ConversionNotes;
 use crate::value;
 
-use super::scope::Scope;
+use super::scope::DirectiveScope;
 
 /// Keys of `rewrite`. `host`: what `proxy_pass` names.
-pub fn fields(scope: &Scope<'_>, host: &str, notes: &mut Notes) -> Vec<(&'static str, String)> {
+pub fn fields(
+    scope: &DirectiveScope<'_>,
+    host: &str,
+    notes: &mut ConversionNotes,
+) -> Vec<(&'static str, String)> {
     let (mut set, mut answer_set, mut remove) = (Vec::new(), Vec::new(), Vec::new());
     let mut own_host = None;
-    for one in scope.mixed(&["proxy_set_header", "grpc_set_header"]) {
+    for one in scope.all_of(&["proxy_set_header", "grpc_set_header"]) {
         let (name, text) = (one.word(0), one.word(1));
         match name.to_ascii_lowercase().as_str() {
             "host" if text.starts_with('$') => {}
@@ -17,7 +21,7 @@ pub fn fields(scope: &Scope<'_>, host: &str, notes: &mut Notes) -> Vec<(&'static
             "x-forwarded-for" | "x-forwarded-proto" | "upgrade" | "connection" => {}
             _ if text.is_empty() => remove.push(name.to_owned()),
             _ if text.contains('$') => {
-                notes.left(
+                notes.left_out(
                     one.line,
                     &one.text(),
                     "a field's value cannot be made of variables",
@@ -29,7 +33,7 @@ pub fn fields(scope: &Scope<'_>, host: &str, notes: &mut Notes) -> Vec<(&'static
     }
     for one in scope.all("add_header") {
         match one.word(1).contains('$') {
-            true => notes.left(
+            true => notes.left_out(
                 one.line,
                 &one.text(),
                 "a field's value cannot be made of variables",
@@ -41,19 +45,19 @@ pub fn fields(scope: &Scope<'_>, host: &str, notes: &mut Notes) -> Vec<(&'static
     let hidden: Vec<String> =
         scope.all("proxy_hide_header").iter().map(|one| one.word(0).to_owned()).collect();
     let named = scope
-        .mixed(&["proxy_set_header", "grpc_set_header"])
+        .all_of(&["proxy_set_header", "grpc_set_header"])
         .iter()
         .any(|one| one.word(0).eq_ignore_ascii_case("host"));
     if !named && host.contains(['.', ':']) {
         own_host = Some(host.to_owned());
     }
     let mut out: Vec<(&'static str, String)> = Vec::new();
-    out.extend(own_host.map(|host| ("host", value::text(&host))));
+    out.extend(own_host.map(|host| ("host", value::quote(&host))));
     for (key, list) in
         [("set", set), ("remove", remove), ("answer-set", answer_set), ("answer-remove", hidden)]
     {
         if !list.is_empty() {
-            out.push((key, value::texts(&list)));
+            out.push((key, value::quote_all(&list)));
         }
     }
     out

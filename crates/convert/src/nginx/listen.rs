@@ -1,12 +1,12 @@
 //! `listen`: an address, and whether TLS, HTTP/2 and the default are there.
 
-use crate::notes::Notes;
+use crate::notes::ConversionNotes;
 
 use super::tree::Directive;
 
 /// One.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listen {
+pub struct ListenAddress {
     /// As `listen` writes it.
     pub address: String,
     /// Its port.
@@ -26,11 +26,15 @@ pub struct Listen {
 }
 
 /// Reads one; `None`: there is no such listener.
-pub fn read(directive: &Directive, tls: bool, notes: &mut Notes) -> Option<Listen> {
+pub fn read(
+    directive: &Directive,
+    tls: bool,
+    notes: &mut ConversionNotes,
+) -> Option<ListenAddress> {
     let (line, text) = (directive.line, directive.text());
-    let mut out = Listen { tls, line, ..Listen::default() };
+    let mut out = ListenAddress { tls, line, ..ListenAddress::default() };
     let Some((host, port)) = address(directive.word(0)) else {
-        notes.left(
+        notes.left_out(
             line,
             &text,
             "only addresses and ports of TCP are listened on",
@@ -54,7 +58,12 @@ pub fn read(directive: &Directive, tls: bool, notes: &mut Notes) -> Option<Liste
             }
             "udp" => {
                 let instead = "`forward = \"nat\"` or \"mac\" with `protocol = \"udp\"`";
-                notes.left(line, &text, "datagrams are forwarded as packets, not proxied", instead);
+                notes.left_out(
+                    line,
+                    &text,
+                    "datagrams are forwarded as packets, not proxied",
+                    instead,
+                );
                 return None;
             }
             "proxy_protocol" => {
@@ -67,7 +76,7 @@ pub fn read(directive: &Directive, tls: bool, notes: &mut Notes) -> Option<Liste
                     "`accept-proxy = { from = … }`: the proxies alone",
                 );
             }
-            _ => notes.left(line, &text, &format!("`{name}` of a listener is not known"), ""),
+            _ => notes.left_out(line, &text, &format!("`{name}` of a listener is not known"), ""),
         }
     }
     Some(out)

@@ -2,26 +2,26 @@
 
 use std::collections::HashMap;
 
-use crate::document::{Document, Table};
-use crate::names::Names;
-use crate::notes::Notes;
-use crate::{nowhere, span, value};
+use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::{duration, empty_pool, value};
 
-use super::scope::Scope;
+use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::upstream;
 
 /// What was asked for so far.
-pub struct Pools {
-    names: Names,
+pub struct UpstreamPools {
+    names: UniqueNames,
     known: HashMap<(String, String), Vec<(String, String)>>,
-    tables: Vec<Table>,
-    nowhere: bool,
+    tables: Vec<TomlTable>,
+    uses_empty_pool: bool,
 }
 
 /// How a pool is used.
 #[derive(Clone, Copy, Debug)]
-pub struct Use<'a> {
+pub struct PoolUse<'a> {
     /// `http`, `https`, `grpc`, `grpcs` or `tcp`.
     pub scheme: &'a str,
     /// An upstream's name, or a host with or without port.
@@ -30,29 +30,29 @@ pub struct Use<'a> {
     pub line: u32,
 }
 
-impl Pools {
+impl UpstreamPools {
     /// None so far, with names that are taken.
-    pub fn new(names: Names) -> Pools {
-        Pools { names, known: HashMap::new(), tables: Vec::new(), nowhere: false }
+    pub fn new(names: UniqueNames) -> UpstreamPools {
+        UpstreamPools { names, known: HashMap::new(), tables: Vec::new(), uses_empty_pool: false }
     }
 
     /// The pool of services that only answer by themselves.
-    pub fn nowhere(&mut self) -> String {
-        self.nowhere = true;
-        nowhere::NAME.to_owned()
+    pub fn empty_pool(&mut self) -> String {
+        self.uses_empty_pool = true;
+        empty_pool::NAME.to_owned()
     }
 
     /// The pool's name; it is made when it is new.
-    pub fn of(
+    pub fn pool_name(
         &mut self,
-        used: Use<'_>,
+        used: PoolUse<'_>,
         upstreams: &[&Directive],
-        scope: &Scope<'_>,
-        notes: &mut Notes,
+        scope: &DirectiveScope<'_>,
+        notes: &mut ConversionNotes,
     ) -> String {
         let key = (used.scheme.to_owned(), used.target.to_ascii_lowercase());
         // Times and retries are a pool's here, and a place's there.
-        let said = said(used, scope);
+        let said = use_key(used, scope);
         let known = self.known.entry(key).or_default();
         if let Some((_, name)) = known.iter().find(|(other, _)| *other == said) {
             return name.clone();
@@ -62,23 +62,23 @@ impl Pools {
             notes.changed(used.line, used.target, reason, "");
         }
         let upstream = upstreams.iter().find(|one| one.word(0).eq_ignore_ascii_case(used.target));
-        let name = self.names.give(used.target);
+        let name = self.names.unique_name(used.target);
         let (line, text) =
             upstream.map_or((used.line, String::new()), |one| (one.line, one.text()));
-        let mut pool = Table::new(format!("pool.{name}"), line, &text);
+        let mut pool = TomlTable::new(format!("pool.{name}"), line, &text);
         let tls = matches!(used.scheme, "https" | "grpcs");
         let port = if tls { 443 } else { 80 };
         match upstream {
             Some(upstream) => {
                 upstream::fill(&mut pool, upstream, used.scheme != "tcp", port, notes)
             }
-            None => pool.item(
+            None => pool.push_item(
                 "servers",
-                value::text(&upstream::with_port(used.target, port)),
+                value::quote(&upstream::with_port(used.target, port)),
                 used.line,
             ),
         }
-        reached(&mut pool, used, scope);
+        write_server_protocol(&mut pool, used, scope);
         self.tables.push(pool);
         known.push((said, name.clone()));
         name
@@ -89,62 +89,62 @@ impl Pools {
         for table in self.tables {
             document.push(table);
         }
-        if self.nowhere {
-            nowhere::ensure(document);
+        if self.uses_empty_pool {
+            empty_pool::ensure_pool(document);
         }
     }
 }
 
 /// How servers are spoken to.
-fn reached(pool: &mut Table, used: Use<'_>, scope: &Scope<'_>) {
+fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &DirectiveScope<'_>) {
     if matches!(used.scheme, "https" | "grpcs") {
-        pool.must("tls", verified(used.scheme, scope), used.line);
+        pool.set_required("tls", verify_settings(used.scheme, scope), used.line);
     }
     if used.scheme.starts_with("grpc") {
-        pool.set("http2", value::text("only"), used.line);
+        pool.set("http2", value::quote("only"), used.line);
     }
     let proxied = scope.get("proxy_protocol").filter(|one| one.word(0) == "on");
     if let Some(proxied) = proxied.filter(|_| used.scheme == "tcp") {
-        pool.must("send-proxy", value::text("v1"), proxied.line);
+        pool.set_required("send-proxy", value::quote("v1"), proxied.line);
     }
-    times(pool, used.scheme, scope);
-    again(pool, scope);
+    write_timeouts(pool, used.scheme, scope);
+    write_retry(pool, scope);
 }
 
 /// All of that, to tell two uses of one upstream apart.
-fn said(used: Use<'_>, scope: &Scope<'_>) -> String {
-    let mut own = Table::new("", 0, "");
-    reached(&mut own, used, scope);
+fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
+    let mut own = TomlTable::new("", 0, "");
+    write_server_protocol(&mut own, used, scope);
     own.entries.iter().map(|entry| format!("{} {:?};", entry.key, entry.value)).collect()
 }
 
 /// nginx verifies servers only when it is told to, by directives of what speaks to them.
-fn verified(scheme: &str, scope: &Scope<'_>) -> String {
-    let prefix = prefix(scheme);
+fn verify_settings(scheme: &str, scope: &DirectiveScope<'_>) -> String {
+    let prefix = directive_prefix(scheme);
     let get = |name: &str| scope.get(&format!("{prefix}_ssl_{name}"));
     let on = get("verify").is_some_and(|one| one.word(0) == "on");
-    let mut pairs = vec![("verify", value::text(if on { "on" } else { "off" }))];
+    let mut pairs = vec![("verify", value::quote(if on { "on" } else { "off" }))];
     for (key, name) in [("ca", "trusted_certificate"), ("crl", "crl")] {
         let file = get(name).filter(|_| on);
-        pairs.extend(file.map(|file| (key, value::text(file.word(0)))));
+        pairs.extend(file.map(|file| (key, value::quote(file.word(0)))));
     }
     let name = get("name").filter(|name| !name.word(0).contains('$'));
-    pairs.extend(name.map(|name| ("name", value::text(name.word(0)))));
+    pairs.extend(name.map(|name| ("name", value::quote(name.word(0)))));
     value::table(&pairs)
 }
 
 /// What directives about servers begin with.
-fn prefix(scheme: &str) -> &'static str {
+fn directive_prefix(scheme: &str) -> &'static str {
     if scheme.starts_with("grpc") { "grpc" } else { "proxy" }
 }
 
-fn times(pool: &mut Table, scheme: &str, scope: &Scope<'_>) {
-    let prefix = prefix(scheme);
+fn write_timeouts(pool: &mut TomlTable, scheme: &str, scope: &DirectiveScope<'_>) {
+    let prefix = directive_prefix(scheme);
     let mut pairs = Vec::new();
     let mut line = 0;
     let mut set = |key: &'static str, name: &str| {
         if let Some((ms, at)) = scope.time(&format!("{prefix}_{name}")) {
-            pairs.push((key, span::written(ms)));
+            pairs.push((key, duration::format_duration(ms)));
             line = at;
         }
     };
@@ -164,7 +164,7 @@ fn times(pool: &mut Table, scheme: &str, scope: &Scope<'_>) {
 }
 
 /// `proxy_next_upstream` and how often.
-fn again(pool: &mut Table, scope: &Scope<'_>) {
+fn write_retry(pool: &mut TomlTable, scope: &DirectiveScope<'_>) {
     let tries = scope
         .get("proxy_next_upstream_tries")
         .and_then(|one| one.word(0).parse::<u32>().ok().map(|n| (n, one.line)));

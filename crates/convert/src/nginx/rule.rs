@@ -1,13 +1,13 @@
 //! A rule on its way into a service.
 
-use crate::condition::Cond;
-use crate::document::{Document, Table};
+use crate::condition::RuleCondition;
+use crate::document::{Document, TomlTable};
 
 /// A rule.
 #[derive(Clone, Debug)]
-pub struct Rule {
+pub struct NginxRule {
     /// When.
-    pub when: Cond,
+    pub when: RuleCondition,
     /// What it does, as TOML writes it.
     pub keys: Vec<(&'static str, String)>,
     /// Where it stood.
@@ -16,34 +16,34 @@ pub struct Rule {
     pub text: String,
 }
 
-impl Rule {
+impl NginxRule {
     /// One with one key.
-    pub fn one(
-        when: Cond,
+    pub fn single_key(
+        when: RuleCondition,
         key: &'static str,
         value: impl Into<String>,
         (line, text): (u32, &str),
-    ) -> Rule {
-        Rule { when, keys: vec![(key, value.into())], line, text: text.to_owned() }
+    ) -> NginxRule {
+        NginxRule { when, keys: vec![(key, value.into())], line, text: text.to_owned() }
     }
 
     /// Only under a further condition, which comes first.
-    pub fn under(mut self, scope: &Cond) -> Rule {
-        self.when = Cond::All(vec![scope.clone(), self.when]);
+    pub fn with_condition(mut self, scope: &RuleCondition) -> NginxRule {
+        self.when = RuleCondition::All(vec![scope.clone(), self.when]);
         self
     }
 }
 
 /// Writes them in their order; what never holds is not written.
-pub fn write(service: &str, rules: Vec<Rule>, tls: bool, document: &mut Document) {
+pub fn write(service: &str, rules: Vec<NginxRule>, tls: bool, document: &mut Document) {
     for rule in rules {
-        let when = rule.when.settled(tls);
-        if when == Cond::Is(false) {
+        let when = rule.when.simplify(tls);
+        if when == RuleCondition::Is(false) {
             continue;
         }
-        let always = when == Cond::Is(true);
-        let mut table = Table::one_of(format!("service.{service}.rule"), rule.line, &rule.text);
-        if let Some(when) = when.when() {
+        let always = when == RuleCondition::Is(true);
+        let mut table = TomlTable::one_of(format!("service.{service}.rule"), rule.line, &rule.text);
+        if let Some(when) = when.to_when() {
             table.set("when", when, 0);
         }
         for (key, value) in rule.keys {

@@ -4,16 +4,16 @@ use super::tree::Directive;
 
 /// Levels from the outermost to the innermost.
 #[derive(Clone, Debug, Default)]
-pub struct Scope<'t> {
+pub struct DirectiveScope<'t> {
     levels: Vec<&'t [Directive]>,
 }
 
-impl<'t> Scope<'t> {
+impl<'t> DirectiveScope<'t> {
     /// One level further in.
-    pub fn within(&self, level: &'t [Directive]) -> Scope<'t> {
+    pub fn nested(&self, level: &'t [Directive]) -> DirectiveScope<'t> {
         let mut levels = self.levels.clone();
         levels.push(level);
-        Scope { levels }
+        DirectiveScope { levels }
     }
 
     /// The directive in force.
@@ -23,11 +23,11 @@ impl<'t> Scope<'t> {
 
     /// All of a name, of the innermost level that has any.
     pub fn all(&self, name: &str) -> Vec<&'t Directive> {
-        self.mixed(&[name])
+        self.all_of(&[name])
     }
 
     /// All of these names in their order, of the innermost level that has any.
-    pub fn mixed(&self, names: &[&str]) -> Vec<&'t Directive> {
+    pub fn all_of(&self, names: &[&str]) -> Vec<&'t Directive> {
         let of = |level: &&'t [Directive]| -> Vec<&'t Directive> {
             level.iter().filter(|one| names.contains(&one.name.as_str())).collect()
         };
@@ -37,7 +37,7 @@ impl<'t> Scope<'t> {
     /// A time in milliseconds; bare numbers are seconds.
     pub fn time(&self, name: &str) -> Option<(u64, u32)> {
         let directive = self.get(name)?;
-        let ms = crate::span::read(directive.word(0), 1_000)?;
+        let ms = crate::duration::parse_duration(directive.word(0), 1_000)?;
         (ms > 0).then_some((ms, directive.line))
     }
 }

@@ -1,58 +1,63 @@
 //! `stream`: bytes that are passed on, by the name that TLS clients ask for where a `map` says so.
 
-use crate::condition::Cond;
-use crate::document::{Document, Table};
-use crate::names::Names;
-use crate::notes::Notes;
-use crate::{span, value};
+use crate::condition::RuleCondition;
+use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::{duration, value};
 
-use super::accept;
+use super::accept_proxy;
 use super::access;
 use super::content;
 use super::listen;
-use super::pools::{Pools, Use};
-use super::rule::{self, Rule};
-use super::scope::Scope;
+use super::pools::{PoolUse, UpstreamPools};
+use super::rule::{self, NginxRule};
+use super::scope::DirectiveScope;
 use super::tree::Directive;
 
 /// Writes a block.
 pub fn convert(
     block: &[Directive],
     document: &mut Document,
-    pools: &mut Pools,
-    names: &mut Names,
-    notes: &mut Notes,
+    pools: &mut UpstreamPools,
+    names: &mut UniqueNames,
+    notes: &mut ConversionNotes,
 ) {
-    let outer = Scope::default().within(block);
-    content::tell(block, notes);
+    let outer = DirectiveScope::default().nested(block);
+    content::note_unsupported(block, notes);
     let of = |name: &str| block.iter().filter(|one| one.name == name).collect::<Vec<_>>();
     let (upstreams, maps) = (of("upstream"), of("map"));
     for server in of("server") {
         let level = server.inner();
-        content::tell(level, notes);
-        let mut stream =
-            Stream { upstreams: &upstreams, maps: &maps, scope: outer.within(level), pools, notes };
+        content::note_unsupported(level, notes);
+        let mut stream = StreamWriter {
+            upstreams: &upstreams,
+            maps: &maps,
+            scope: outer.nested(level),
+            pools,
+            notes,
+        };
         stream.service(server, document, names);
     }
 }
 
-struct Stream<'s, 't> {
+struct StreamWriter<'s, 't> {
     upstreams: &'s [&'t Directive],
     maps: &'s [&'t Directive],
-    scope: Scope<'t>,
-    pools: &'s mut Pools,
-    notes: &'s mut Notes,
+    scope: DirectiveScope<'t>,
+    pools: &'s mut UpstreamPools,
+    notes: &'s mut ConversionNotes,
 }
 
-impl Stream<'_, '_> {
-    fn service(&mut self, server: &Directive, document: &mut Document, names: &mut Names) {
+impl StreamWriter<'_, '_> {
+    fn service(&mut self, server: &Directive, document: &mut Document, names: &mut UniqueNames) {
         let level = server.inner();
         let all = level.iter().filter(|one| one.name == "listen");
-        let listens: Vec<listen::Listen> =
+        let listens: Vec<listen::ListenAddress> =
             all.filter_map(|one| listen::read(one, false, self.notes)).collect();
         let Some(first) = listens.first() else { return };
         let Some(pass) = level.iter().find(|one| one.name == "proxy_pass") else {
-            return self.notes.left(
+            return self.notes.left_out(
                 server.line,
                 &server.text(),
                 "no server is named",
@@ -61,23 +66,31 @@ impl Stream<'_, '_> {
         };
         let mut rules = access::rules(&self.scope, self.notes);
         let Some(pool) = self.target(pass, &mut rules) else { return };
-        let name = names.give(&format!("{}-{}", pool, first.port));
+        let name = names.unique_name(&format!("{}-{}", pool, first.port));
         let path = format!("service.{name}");
-        let mut service = Table::new(path.clone(), server.line, &server.text());
+        let mut service = TomlTable::new(path.clone(), server.line, &server.text());
         for listen in &listens {
-            service.item("listen", value::text(&listen.address), listen.line);
+            service.push_item("listen", value::quote(&listen.address), listen.line);
         }
-        service.set("forward", value::text("tcp"), 0);
-        service.set("pool", value::text(&pool), pass.line);
+        service.set("forward", value::quote("tcp"), 0);
+        service.set("pool", value::quote(&pool), pass.line);
         if listens.iter().any(|listen| listen.header) {
-            service.must("accept-proxy", accept::from(&self.scope), first.line);
+            service.set_required(
+                "accept-proxy",
+                accept_proxy::accept_proxy(&self.scope),
+                first.line,
+            );
         }
         if let Some((ms, line)) = self.scope.time("proxy_timeout") {
-            service.set("timeout", value::table(&[("tunnel", span::written(ms))]), line);
+            service.set(
+                "timeout",
+                value::table(&[("tunnel", duration::format_duration(ms))]),
+                line,
+            );
         }
         let tls = listens.iter().any(|listen| listen.tls);
         if tls && !level.iter().any(|one| one.name == "ssl_certificate") {
-            return self.notes.left(
+            return self.notes.left_out(
                 first.line,
                 "listen … ssl",
                 "TLS needs the file of a certificate",
@@ -92,13 +105,13 @@ impl Stream<'_, '_> {
     }
 
     /// The pool, and rules by name where a map chooses it.
-    fn target(&mut self, pass: &Directive, rules: &mut Vec<Rule>) -> Option<String> {
+    fn target(&mut self, pass: &Directive, rules: &mut Vec<NginxRule>) -> Option<String> {
         let Some(variable) = pass.word(0).strip_prefix('$') else {
             return Some(self.pool(pass.word(0), pass.line));
         };
         let map = self.maps.iter().find(|map| map.word(1).strip_prefix('$') == Some(variable));
         let Some(map) = map.filter(|map| map.word(0) == "$ssl_preread_server_name") else {
-            self.notes.left(
+            self.notes.left_out(
                 pass.line,
                 &pass.text(),
                 "which server is meant depends on variables",
@@ -114,7 +127,7 @@ impl Stream<'_, '_> {
                 "default" => default = Some(self.pool(target, entry.line)),
                 "hostnames" => {}
                 name if name.starts_with('~') || name.ends_with(".*") => {
-                    self.notes.left(
+                    self.notes.left_out(
                         place.0,
                         &place.1,
                         "names are compared whole or below a domain",
@@ -126,9 +139,9 @@ impl Stream<'_, '_> {
                         Some(bare) => vec![bare.to_owned(), format!("*{name}")],
                         None => vec![name.to_owned()],
                     };
-                    let pool = value::text(&self.pool(target, entry.line));
-                    rules.push(Rule::one(
-                        Cond::texts("sni", &names),
+                    let pool = value::quote(&self.pool(target, entry.line));
+                    rules.push(NginxRule::single_key(
+                        RuleCondition::texts("sni", &names),
                         "pool",
                         pool,
                         (place.0, &place.1),
@@ -137,14 +150,14 @@ impl Stream<'_, '_> {
             }
         }
         // nginx looks at whole names before those below a domain, and at the longest of these first.
-        let rank = |rule: &Rule| {
-            let when = rule.when.when().unwrap_or_default();
+        let rank = |rule: &NginxRule| {
+            let when = rule.when.to_when().unwrap_or_default();
             (when.contains("\"*."), std::cmp::Reverse(when.len()))
         };
         rules[denied..].sort_by_key(rank);
         if default.is_none() {
-            rules.push(Rule::one(
-                Cond::Is(true),
+            rules.push(NginxRule::single_key(
+                RuleCondition::Is(true),
                 "deny",
                 "true",
                 (map.line, "map without default: refused"),
@@ -155,7 +168,7 @@ impl Stream<'_, '_> {
     }
 
     fn pool(&mut self, target: &str, line: u32) -> String {
-        let used = Use { scheme: "tcp", target, line };
-        self.pools.of(used, self.upstreams, &self.scope, self.notes)
+        let used = PoolUse { scheme: "tcp", target, line };
+        self.pools.pool_name(used, self.upstreams, &self.scope, self.notes)
     }
 }

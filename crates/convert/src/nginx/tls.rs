@@ -1,29 +1,29 @@
 //! Certificates of the servers that share a listener, as one service's `tls`.
 
-use crate::document::{Document, Table};
-use crate::notes::Notes;
+use crate::document::{Document, TomlTable};
+use crate::notes::ConversionNotes;
 use crate::value;
 
-use super::scope::Scope;
+use super::scope::DirectiveScope;
 
 /// Writes it. `scopes`: the servers, the default one first. Without a certificate the service may not stand.
 pub fn write(
     path: &str,
     line: u32,
-    scopes: &[&Scope<'_>],
+    scopes: &[&DirectiveScope<'_>],
     document: &mut Document,
-    notes: &mut Notes,
+    notes: &mut ConversionNotes,
 ) {
-    let mut tls = Table::new(format!("{path}.tls"), line, "listen … ssl");
+    let mut tls = TomlTable::new(format!("{path}.tls"), line, "listen … ssl");
     let mut files: Vec<String> = Vec::new();
     for scope in scopes {
         for certificate in scope.all("ssl_certificate") {
             let file = certificate.word(0).to_owned();
             let key = scope.get("ssl_certificate_key").map_or("", |key| key.word(0));
-            if !beside(&file, key) {
-                let wanted = wanted(&file);
+            if !has_key_beside(&file, key) {
+                let wanted = certificate_path(&file);
                 let reason = "a key stands in the certificate's file or beside it";
-                notes.left(
+                notes.left_out(
                     certificate.line,
                     &certificate.text(),
                     reason,
@@ -38,50 +38,53 @@ pub fn write(
     if files.is_empty() {
         let reason =
             "TLS needs the file of a certificate: nothing is served here until one is written";
-        notes.left(line, "listen … ssl", reason, "`tls = { certificates = … }`");
+        notes.left_out(line, "listen … ssl", reason, "`tls = { certificates = … }`");
     }
-    tls.must("certificates", value::texts(&files), line);
+    tls.set_required("certificates", value::quote_all(&files), line);
     let Some(first) = scopes.first() else { return };
     if let Some(versions) = first.get("ssl_protocols") {
         let old = versions.args.iter().any(|version| version == "TLSv1.2");
-        tls.must("minimum", value::text(if old { "1.2" } else { "1.3" }), versions.line);
+        tls.set_required("minimum", value::quote(if old { "1.2" } else { "1.3" }), versions.line);
     }
-    if let Some((client, line)) = client(scopes, notes) {
-        tls.must("client", client, line);
+    if let Some((client, line)) = client_verification(scopes, notes) {
+        tls.set_required("client", client, line);
     }
     document.push(tls);
 }
 
 /// What one server wants of its clients: where that stands, the authorities, whether it is required, the lists.
 #[derive(Clone, PartialEq, Eq)]
-struct Demand {
+struct ClientVerification {
     ca: String,
     required: bool,
     crl: Option<String>,
 }
 
-fn demand(scope: &Scope<'_>) -> Option<(Demand, u32)> {
+fn demand(scope: &DirectiveScope<'_>) -> Option<(ClientVerification, u32)> {
     let verify = scope.get("ssl_verify_client").map_or("off", |one| one.word(0));
     let ca = scope.get("ssl_client_certificate").filter(|_| verify != "off")?;
     let crl = scope.get("ssl_crl").map(|crl| crl.word(0).to_owned());
-    let demand = Demand { ca: ca.word(0).to_owned(), required: verify == "on", crl };
+    let demand = ClientVerification { ca: ca.word(0).to_owned(), required: verify == "on", crl };
     Some((demand, ca.line))
 }
 
 /// Certificates of clients. A service judges all of them alike, and asks all connections or those of some names: where the
 /// servers differ beyond that, clients are refused rather than let in.
-fn client(scopes: &[&Scope<'_>], notes: &mut Notes) -> Option<(String, u32)> {
+fn client_verification(
+    scopes: &[&DirectiveScope<'_>],
+    notes: &mut ConversionNotes,
+) -> Option<(String, u32)> {
     let demands: Vec<_> = scopes.iter().map(|scope| demand(scope)).collect();
     let (first, line) = demands.iter().flatten().next()?.clone();
     for (_, line) in demands.iter().flatten().filter(|(other, _)| *other != first) {
         let reason = "certificates of clients are judged alike at one listener, by what comes first: others are refused";
-        notes.left(*line, "ssl_client_certificate", reason, "a listener of its own");
+        notes.left_out(*line, "ssl_client_certificate", reason, "a listener of its own");
     }
     let required = demands.iter().flatten().any(|(demand, _)| demand.required);
     let verify = if required { "required" } else { "optional" };
-    let mut pairs = vec![("ca", value::text(&first.ca)), ("verify", value::text(verify))];
+    let mut pairs = vec![("ca", value::quote(&first.ca)), ("verify", value::quote(verify))];
     if let Some(crl) = &first.crl {
-        pairs.push(("crl", value::text(crl)));
+        pairs.push(("crl", value::quote(crl)));
     }
     if demands.iter().any(Option::is_none) {
         let asked = scopes.iter().zip(&demands).filter(|(_, demand)| demand.is_some());
@@ -91,11 +94,11 @@ fn client(scopes: &[&Scope<'_>], notes: &mut Notes) -> Option<(String, u32)> {
             .map(|all| all.concat());
         // The first server takes what asks for no name of any.
         match names.filter(|names| demands[0].is_none() && !names.is_empty()) {
-            Some(names) => pairs.push(("names", value::texts(&names))),
+            Some(names) => pairs.push(("names", value::quote_all(&names))),
             None => {
                 let reason = "whose connections are asked is told by whole names, and those of other names are not asked: \
                               here all are asked";
-                notes.left(line, "ssl_verify_client", reason, "`client = { names = [...] }`");
+                notes.left_out(line, "ssl_verify_client", reason, "`client = { names = [...] }`");
             }
         }
     }
@@ -103,7 +106,7 @@ fn client(scopes: &[&Scope<'_>], notes: &mut Notes) -> Option<(String, u32)> {
 }
 
 /// The names of a server as patterns of hosts; `None`: one is none.
-fn names(scope: &Scope<'_>) -> Option<Vec<String>> {
+fn names(scope: &DirectiveScope<'_>) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for name in scope.all("server_name").iter().flat_map(|one| &one.args) {
         let bare = name.strip_prefix("*.").or(name.strip_prefix('.')).unwrap_or(name);
@@ -125,7 +128,7 @@ fn stem(file: &str) -> &str {
     file.strip_suffix(".pem").or(file.strip_suffix(".crt")).unwrap_or(file)
 }
 
-fn wanted(file: &str) -> String {
+fn certificate_path(file: &str) -> String {
     match file.strip_suffix("fullchain.pem") {
         Some(folder) => format!("{folder}privkey.pem"),
         None => format!("{}.key", stem(file)),
@@ -133,6 +136,9 @@ fn wanted(file: &str) -> String {
 }
 
 /// Whether the key is where it is looked for.
-fn beside(file: &str, key: &str) -> bool {
-    key.is_empty() || key == file || key == wanted(file) || key == format!("{}.key", stem(file))
+fn has_key_beside(file: &str, key: &str) -> bool {
+    key.is_empty()
+        || key == file
+        || key == certificate_path(file)
+        || key == format!("{}.key", stem(file))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::notes::Notes;
+use crate::notes::ConversionNotes;
 
 /// Blocks within blocks.
 const DEEP: usize = 24;
@@ -47,7 +47,7 @@ impl Directive {
 }
 
 /// Everything, with includes followed as far as they are there.
-pub fn read(text: &str, notes: &mut Notes) -> Vec<Directive> {
+pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<Directive> {
     let parts = files(text);
     let mut read: HashMap<String, Vec<Directive>> = HashMap::new();
     let mut main = Vec::new();
@@ -89,12 +89,12 @@ fn include(
     files: &HashMap<String, Vec<Directive>>,
     depth: usize,
     left: &mut usize,
-    notes: &mut Notes,
+    notes: &mut ConversionNotes,
 ) -> Vec<Directive> {
     let mut out = Vec::new();
     for mut directive in list {
         if *left == 0 {
-            notes.left(
+            notes.left_out(
                 directive.line,
                 &directive.text(),
                 "the file with its includes has too many directives",
@@ -105,11 +105,11 @@ fn include(
         *left -= 1;
         if directive.name == "include" && depth < INCLUDED {
             let mut found: Vec<&String> =
-                files.keys().filter(|name| globbed(directive.word(0), name)).collect();
+                files.keys().filter(|name| matches_include(directive.word(0), name)).collect();
             found.sort();
             let usual = ["mime.types", "modules-enabled", "_params", "fastcgi.conf"];
             if found.is_empty() && !usual.iter().any(|one| directive.word(0).contains(one)) {
-                notes.left(
+                notes.left_out(
                     directive.line,
                     &directive.text(),
                     "the included file is not here",
@@ -129,7 +129,7 @@ fn include(
 }
 
 /// Whether a path is meant by an include: `*` within its last part, or a path relative to nginx's folder.
-fn globbed(pattern: &str, name: &str) -> bool {
+fn matches_include(pattern: &str, name: &str) -> bool {
     let name =
         if pattern.starts_with('/') { name } else { name.rsplit("/nginx/").next().unwrap_or(name) };
     match pattern.split_once('*') {
@@ -144,7 +144,7 @@ fn globbed(pattern: &str, name: &str) -> bool {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Token {
+enum NginxToken {
     Word(String),
     Open,
     Close,
@@ -178,17 +178,17 @@ impl Parser {
         self.peeked
     }
 
-    fn token(&mut self) -> Option<Token> {
+    fn token(&mut self) -> Option<NginxToken> {
         loop {
             match self.next()? {
                 c if c.is_whitespace() => {}
                 '#' => while !matches!(self.next(), None | Some('\n')) {},
-                ';' => return Some(Token::End),
-                '{' => return Some(Token::Open),
-                '}' => return Some(Token::Close),
-                '"' => return Some(Token::Word(self.quoted('"'))),
-                '\'' => return Some(Token::Word(self.quoted('\''))),
-                c => return Some(Token::Word(self.bare(c))),
+                ';' => return Some(NginxToken::End),
+                '{' => return Some(NginxToken::Open),
+                '}' => return Some(NginxToken::Close),
+                '"' => return Some(NginxToken::Word(self.quoted('"'))),
+                '\'' => return Some(NginxToken::Word(self.quoted('\''))),
+                c => return Some(NginxToken::Word(self.bare_word(c))),
             }
         }
     }
@@ -210,7 +210,7 @@ impl Parser {
     }
 
     /// Up to a space, `;` or `{`; `${name}` and quantifiers of an expression belong to it.
-    fn bare(&mut self, first: char) -> String {
+    fn bare_word(&mut self, first: char) -> String {
         let mut out = String::from(first);
         if first == '\\' {
             out.extend(self.next());
@@ -234,39 +234,39 @@ impl Parser {
         out
     }
 
-    fn block(&mut self, depth: usize, notes: &mut Notes) -> Vec<Directive> {
+    fn block(&mut self, depth: usize, notes: &mut ConversionNotes) -> Vec<Directive> {
         let mut out = Vec::new();
         let mut words: Vec<String> = Vec::new();
         let mut line = self.line;
         while let Some(token) = self.token() {
             let block = match token {
-                Token::Word(word) => {
+                NginxToken::Word(word) => {
                     if words.is_empty() {
                         line = self.line;
                     }
                     words.push(word);
                     continue;
                 }
-                Token::Close if depth > 0 => return out,
-                Token::Close => {
-                    notes.left(self.line, "}", "it closes nothing", "");
+                NginxToken::Close if depth > 0 => return out,
+                NginxToken::Close => {
+                    notes.left_out(self.line, "}", "it closes nothing", "");
                     continue;
                 }
-                Token::End => None,
-                Token::Open if depth >= DEEP => {
-                    notes.left(self.line, "{", "blocks nest too deep", "");
+                NginxToken::End => None,
+                NginxToken::Open if depth >= DEEP => {
+                    notes.left_out(self.line, "{", "blocks nest too deep", "");
                     self.skip();
                     words.clear();
                     continue;
                 }
-                Token::Open
+                NginxToken::Open
                     if words.last().is_some_and(|word| word.contains("_by_lua"))
                         || words.first().is_some_and(|word| word.contains("_by_lua")) =>
                 {
                     self.skip();
                     Some(Vec::new())
                 }
-                Token::Open => Some(self.block(depth + 1, notes)),
+                NginxToken::Open => Some(self.block(depth + 1, notes)),
             };
             let mut all = std::mem::take(&mut words).into_iter();
             self.count += 1;
@@ -275,9 +275,9 @@ impl Parser {
             }
         }
         if depth > 0 {
-            notes.left(line, "{", "a block is not closed", "");
+            notes.left_out(line, "{", "a block is not closed", "");
         } else if !words.is_empty() {
-            notes.left(line, &words.join(" "), "its `;` is missing", "");
+            notes.left_out(line, &words.join(" "), "its `;` is missing", "");
         }
         out
     }
@@ -287,8 +287,8 @@ impl Parser {
         let mut depth = 1;
         while depth > 0 {
             match self.token() {
-                Some(Token::Open) => depth += 1,
-                Some(Token::Close) => depth -= 1,
+                Some(NginxToken::Open) => depth += 1,
+                Some(NginxToken::Close) => depth -= 1,
                 Some(_) => {}
                 None => return,
             }
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Vec<String> {
-        let mut notes = Notes::new("x");
+        let mut notes = ConversionNotes::new("x");
         read(text, &mut notes)
             .iter()
             .map(|one| format!("{} {}@{}", one.text(), one.inner().len(), one.line))

@@ -1,31 +1,37 @@
 //! `upstream` blocks as pools.
 
-use crate::document::Table;
-use crate::names::Names;
-use crate::notes::Notes;
-use crate::{span, value};
+use crate::document::TomlTable;
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::{duration, value};
 
-use super::known;
+use super::directives;
 use super::tree::Directive;
 
 /// Fills a pool. `port`: where servers are that name none.
-pub fn fill(pool: &mut Table, upstream: &Directive, http: bool, port: u16, notes: &mut Notes) {
-    let mut names = Names::default();
-    pool.set("balance", value::text("round-robin"), 0);
+pub fn fill(
+    pool: &mut TomlTable,
+    upstream: &Directive,
+    http: bool,
+    port: u16,
+    notes: &mut ConversionNotes,
+) {
+    let mut names = UniqueNames::default();
+    pool.set("balance", value::quote("round-robin"), 0);
     for directive in upstream.inner() {
         let line = directive.line;
         match directive.name.as_str() {
             "server" => {
                 if let Some(server) = server(directive, port, &mut names, pool, notes) {
-                    pool.item("servers", server, line);
+                    pool.push_item("servers", server, line);
                 }
             }
-            "least_conn" if http => pool.set("balance", value::text("least-request"), line),
-            "least_conn" => pool.set("balance", value::text("least-connections"), line),
-            "random" => pool.set("balance", value::text("random"), line),
-            "least_time" => pool.set("balance", value::text("peak-ewma"), line),
+            "least_conn" if http => pool.set("balance", value::quote("least-request"), line),
+            "least_conn" => pool.set("balance", value::quote("least-connections"), line),
+            "random" => pool.set("balance", value::quote("random"), line),
+            "least_time" => pool.set("balance", value::quote("peak-ewma"), line),
             "ip_hash" => {
-                let by = [("by", value::text("source")), ("mask4", "24".to_owned())];
+                let by = [("by", value::quote("source")), ("mask4", "24".to_owned())];
                 pool.set("balance", value::table(&by), line);
             }
             "hash" => hash(directive, http, pool, notes),
@@ -33,20 +39,26 @@ pub fn fill(pool: &mut Table, upstream: &Directive, http: bool, port: u16, notes
                 pool.set("limit", value::table(&[("idle", directive.word(0).to_owned())]), line)
             }
             "keepalive_timeout" if http => {
-                let time = span::read(directive.word(0), 1_000).map(span::written);
+                let time = duration::parse_duration(directive.word(0), 1_000)
+                    .map(duration::format_duration);
                 if let Some(time) = time {
                     pool.set("timeout", value::table(&[("idle", time)]), line);
                 }
             }
             "zone" | "keepalive_requests" | "keepalive_time" | "keepalive"
             | "keepalive_timeout" => {
-                notes.needless(line, &directive.text(), "workers share what they know anyway");
+                notes.not_needed(line, &directive.text(), "workers share what they know anyway");
             }
             "sticky" => {
                 let instead = "`sticky = { by = \"cookie\", name = … }` in the service";
-                notes.left(line, &directive.text(), "a service keeps clients, not a pool", instead);
+                notes.left_out(
+                    line,
+                    &directive.text(),
+                    "a service keeps clients, not a pool",
+                    instead,
+                );
             }
-            _ => known::tell(directive, notes),
+            _ => directives::note_directive(directive, notes),
         }
     }
 }
@@ -54,14 +66,14 @@ pub fn fill(pool: &mut Table, upstream: &Directive, http: bool, port: u16, notes
 fn server(
     directive: &Directive,
     port: u16,
-    names: &mut Names,
-    pool: &mut Table,
-    notes: &mut Notes,
+    names: &mut UniqueNames,
+    pool: &mut TomlTable,
+    notes: &mut ConversionNotes,
 ) -> Option<String> {
     let (line, text) = (directive.line, directive.text());
     let address = directive.word(0);
     if address.starts_with("unix:") {
-        notes.left(
+        notes.left_out(
             line,
             &text,
             "only TCP servers are spoken to",
@@ -70,19 +82,21 @@ fn server(
         return None;
     }
     let address = with_port(address, port);
-    let mut pairs =
-        vec![("name", value::text(&names.give(&address))), ("address", value::text(&address))];
+    let mut pairs = vec![
+        ("name", value::quote(&names.unique_name(&address))),
+        ("address", value::quote(&address)),
+    ];
     for word in directive.args.iter().skip(1) {
         let (name, given) = word.split_once('=').unwrap_or((word, ""));
         match name {
             "weight" => pairs.push(("weight", given.to_owned())),
             "max_conns" if given != "0" => pairs.push(("connections", given.to_owned())),
             "backup" => pairs.push(("backup", "true".to_owned())),
-            "down" => pairs.push(("state", value::text("disabled"))),
-            "drain" => pairs.push(("state", value::text("drain"))),
+            "down" => pairs.push(("state", value::quote("disabled"))),
+            "drain" => pairs.push(("state", value::quote("drain"))),
             "slow_start" => {
-                if let Some(ms) = span::read(given, 1_000) {
-                    pool.set("slow-start", span::written(ms), line);
+                if let Some(ms) = duration::parse_duration(given, 1_000) {
+                    pool.set("slow-start", duration::format_duration(ms), line);
                 }
             }
             "max_fails" | "fail_timeout" => {
@@ -94,15 +108,15 @@ fn server(
                 );
             }
             "resolve" | "max_conns" => {
-                notes.needless(line, &text, "names are resolved again when their time ends")
+                notes.not_needed(line, &text, "names are resolved again when their time ends")
             }
-            "service" | "route" => notes.left(
+            "service" | "route" => notes.left_out(
                 line,
                 &text,
                 &format!("a server has no `{name}`"),
                 "`servers-from = { dns = …, type = \"srv\" }`",
             ),
-            _ => notes.left(line, &text, &format!("`{name}` of a server is not known"), ""),
+            _ => notes.left_out(line, &text, &format!("`{name}` of a server is not known"), ""),
         }
     }
     Some(value::table(&pairs))
@@ -114,14 +128,14 @@ pub fn with_port(text: &str, port: u16) -> String {
     if bare { format!("{text}:{port}") } else { text.to_owned() }
 }
 
-fn hash(directive: &Directive, http: bool, pool: &mut Table, notes: &mut Notes) {
-    let named = |key: &str, name: &str| Some(value::table(&[(key, value::text(name))]));
+fn hash(directive: &Directive, http: bool, pool: &mut TomlTable, notes: &mut ConversionNotes) {
+    let named = |key: &str, name: &str| Some(value::table(&[(key, value::quote(name))]));
     let key =
         directive.word(0).trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');
     let hashed = match key {
-        "remote_addr" | "binary_remote_addr" => Some(value::text("address")),
-        "request_uri" => Some(value::text("uri")).filter(|_| http),
-        "uri" => Some(value::text("path")).filter(|_| http),
+        "remote_addr" | "binary_remote_addr" => Some(value::quote("address")),
+        "request_uri" => Some(value::quote("uri")).filter(|_| http),
+        "uri" => Some(value::quote("path")).filter(|_| http),
         _ if !http => None,
         key => match key.split_once('_') {
             Some(("arg", name)) => named("query", name),
@@ -132,12 +146,12 @@ fn hash(directive: &Directive, http: bool, pool: &mut Table, notes: &mut Notes) 
     };
     match hashed {
         Some(hashed) => {
-            pool.set("balance", value::text("maglev"), directive.line);
+            pool.set("balance", value::quote("maglev"), directive.line);
             pool.set("hash-on", hashed, directive.line);
         }
         None => {
             let instead = "`hash-on` with an address, the path, a header, a cookie or a parameter";
-            notes.left(directive.line, &directive.text(), "this is not hashed", instead);
+            notes.left_out(directive.line, &directive.text(), "this is not hashed", instead);
         }
     }
 }

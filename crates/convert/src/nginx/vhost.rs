@@ -1,29 +1,29 @@
 //! One `server` block of `http`: its names and its rules.
 
-use crate::condition::Cond;
-use crate::notes::Notes;
+use crate::condition::RuleCondition;
+use crate::notes::ConversionNotes;
 
 use super::access;
-use super::content::Context;
-use super::listen::Listen;
+use super::content::ContentWriter;
+use super::listen::ListenAddress;
 use super::location;
-use super::rule::Rule;
-use super::scope::Scope;
+use super::rule::NginxRule;
+use super::scope::DirectiveScope;
 use super::tree::Directive;
 
 /// A server.
-pub struct Vhost<'t> {
+pub struct ServerBlock<'t> {
     /// It.
     pub directive: &'t Directive,
     /// Where it listens.
-    pub listens: Vec<Listen>,
+    pub listens: Vec<ListenAddress>,
     /// Its directives in force.
-    pub scope: Scope<'t>,
+    pub scope: DirectiveScope<'t>,
 }
 
 /// A name of a server, and how early nginx looks at it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Named {
+pub struct RankedName {
     /// Exact ones first, then wildcards from the longest on.
     pub rank: (u8, usize),
     /// The condition's key and text.
@@ -32,7 +32,7 @@ pub struct Named {
     pub text: String,
 }
 
-impl<'t> Vhost<'t> {
+impl<'t> ServerBlock<'t> {
     /// The first of its names that is one.
     pub fn first_name(&self) -> Option<&'t str> {
         let names = self
@@ -47,9 +47,9 @@ impl<'t> Vhost<'t> {
     }
 
     /// All of its names.
-    pub fn names(&self, notes: &mut Notes) -> Vec<Named> {
+    pub fn names(&self, notes: &mut ConversionNotes) -> Vec<RankedName> {
         let mut out = Vec::new();
-        let mut add = |rank, key, text: String| out.push(Named { rank, key, text });
+        let mut add = |rank, key, text: String| out.push(RankedName { rank, key, text });
         for directive in self.directive.inner().iter().filter(|one| one.name == "server_name") {
             for name in &directive.args {
                 let longest = usize::MAX - name.len();
@@ -60,7 +60,7 @@ impl<'t> Vhost<'t> {
                         }
                     }
                     name if name.starts_with('~') => {
-                        notes.left(
+                        notes.left_out(
                             directive.line,
                             &directive.text(),
                             "hosts are compared whole or below a domain",
@@ -83,28 +83,28 @@ impl<'t> Vhost<'t> {
     }
 
     /// Its rules, whatever the host.
-    pub fn rules(&self, context: &mut Context<'_, '_>) -> Vec<Rule> {
+    pub fn rules(&self, context: &mut ContentWriter<'_, '_>) -> Vec<NginxRule> {
         let level = self.directive.inner();
-        let mut out = context.before(level);
-        if out.iter().any(|rule| rule.when == Cond::Is(true)) {
+        let mut out = context.server_rules(level);
+        if out.iter().any(|rule| rule.when == RuleCondition::Is(true)) {
             return out;
         }
-        let places = location::ordered(level, context.notes);
-        let whole = places.iter().any(|place| place.when == Cond::Is(true));
+        let places = location::ordered_locations(level, context.notes);
+        let whole = places.iter().any(|place| place.when == RuleCondition::Is(true));
         let exact = places.iter().take_while(|place| place.exact).count();
         let (exact, others) = places.split_at(exact);
         for place in exact {
             out.extend(context.location(place, &self.scope));
         }
-        out.extend(slashes(others));
+        out.extend(slash_redirects(others));
         for place in others {
             out.extend(context.location(place, &self.scope));
         }
         if !whole {
             out.extend(access::rules(&self.scope, context.notes));
             let line = self.directive.line;
-            out.push(Rule::one(
-                Cond::Is(true),
+            out.push(NginxRule::single_key(
+                RuleCondition::Is(true),
                 "answer",
                 "404",
                 (line, "server: files are not served"),
@@ -116,13 +116,13 @@ impl<'t> Vhost<'t> {
 
 /// A location that ends in a slash and is passed on sends who asks without it there, before any other location but
 /// one of just that path.
-fn slashes(places: &[location::Place<'_>]) -> Vec<Rule> {
+fn slash_redirects(places: &[location::LocationBlock<'_>]) -> Vec<NginxRule> {
     let mut known: Vec<&str> = places.iter().filter_map(|place| place.prefix).collect();
     let mut out = Vec::new();
     for place in places {
         let path = place.prefix.and_then(|path| path.strip_suffix('/'));
         if let Some(path) = path.filter(|path| !known.contains(path))
-            && let Some(rule) = slash(path, place)
+            && let Some(rule) = slash_redirect(path, place)
         {
             known.push(path);
             out.push(rule);
@@ -131,14 +131,19 @@ fn slashes(places: &[location::Place<'_>]) -> Vec<Rule> {
     out
 }
 
-fn slash(path: &str, place: &location::Place<'_>) -> Option<Rule> {
+fn slash_redirect(path: &str, place: &location::LocationBlock<'_>) -> Option<NginxRule> {
     if path.is_empty() || path.contains(['*', '?']) {
         return None;
     }
     let passed = |one: &&Directive| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass");
     place.directive.inner().iter().find(passed)?;
-    let to = crate::value::text(&format!("{path}/{{query}}"));
+    let to = crate::value::quote(&format!("{path}/{{query}}"));
     let redirect = crate::value::table(&[("to", to), ("status", "301".to_owned())]);
-    let when = Cond::texts("path", &[path]);
-    Some(Rule::one(when, "redirect", redirect, (place.directive.line, &place.directive.text())))
+    let when = RuleCondition::texts("path", &[path]);
+    Some(NginxRule::single_key(
+        when,
+        "redirect",
+        redirect,
+        (place.directive.line, &place.directive.text()),
+    ))
 }

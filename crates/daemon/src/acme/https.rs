@@ -17,50 +17,54 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::tls::calling;
+use crate::tls::client_config;
 
 /// One request and the head of its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of an answer: a chain is a few thousand.
 const BYTES: usize = 1 << 20;
 
-type Body = BodyWrapper<hyper::body::Bytes>;
-type Fault = Box<dyn std::error::Error + Send + Sync>;
+type AcmeRequestBody = BodyWrapper<hyper::body::Bytes>;
+type AcmeHttpError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The client.
-pub(super) struct Https(Arc<ClientConfig>);
+pub(super) struct AcmeHttpsClient(Arc<ClientConfig>);
 
-impl Https {
+impl AcmeHttpsClient {
     /// Verifies authorities by this file, or by whom the machine trusts.
     ///
     /// # Errors
     /// Nobody can be trusted: why.
-    pub(super) fn new(ca: Option<&Path>) -> Result<Https, String> {
-        calling::verifying(ca).map(Https).map_err(|why| format!("acme: {why}"))
+    pub(super) fn new(ca: Option<&Path>) -> Result<AcmeHttpsClient, String> {
+        client_config::verifying_config(ca)
+            .map(AcmeHttpsClient)
+            .map_err(|why| format!("acme: {why}"))
     }
 }
 
-impl HttpClient for Https {
+impl HttpClient for AcmeHttpsClient {
     fn request(
         &self,
-        request: Request<Body>,
+        request: Request<AcmeRequestBody>,
     ) -> Pin<Box<dyn Future<Output = Result<BytesResponse, Error>> + Send>> {
         let config = Arc::clone(&self.0);
         Box::pin(async move {
             let to = request.uri().authority().map(ToString::to_string).unwrap_or_default();
-            let fault = |fault: Fault| Error::Other(format!("{to}: {fault}").into());
-            match tokio::time::timeout(PATIENCE, ask(config, request)).await {
+            let fault = |fault: AcmeHttpError| Error::Other(format!("{to}: {fault}").into());
+            match tokio::time::timeout(REQUEST_TIMEOUT, send_request(config, request)).await {
                 Ok(answer) => answer.map_err(fault),
-                Err(_) => Err(fault(format!("no answer within {} s", PATIENCE.as_secs()).into())),
+                Err(_) => {
+                    Err(fault(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()).into()))
+                }
             }
         })
     }
 }
 
-async fn ask(
+async fn send_request(
     config: Arc<ClientConfig>,
-    mut request: Request<Body>,
-) -> Result<BytesResponse, Fault> {
+    mut request: Request<AcmeRequestBody>,
+) -> Result<BytesResponse, AcmeHttpError> {
     let uri = request.uri().clone();
     let host = uri.host().ok_or("it has no host")?.trim_matches(['[', ']']).to_owned();
     let secure = uri.scheme_str() == Some("https");
@@ -72,15 +76,15 @@ async fn ask(
     let tcp = TcpStream::connect((host.as_str(), port)).await?;
     if secure {
         let name = ServerName::try_from(host)?;
-        over(TlsConnector::from(config).connect(name, tcp).await?, request).await
+        send_over(TlsConnector::from(config).connect(name, tcp).await?, request).await
     } else {
-        over(tcp, request).await
+        send_over(tcp, request).await
     }
 }
 
 /// An answer that is no success says why as a problem (RFC 8555 §6.7); one that does not is not the authority's own, but a
 /// proxy's before it, or says that it is out of service. Its status is all that there is to be told.
-fn refused(status: StatusCode, kind: Option<&HeaderValue>) -> Result<(), Fault> {
+fn check_status(status: StatusCode, kind: Option<&HeaderValue>) -> Result<(), AcmeHttpError> {
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let json = kind.rsplit(['/', '+']).next().is_some_and(|it| it.eq_ignore_ascii_case("json"));
@@ -94,7 +98,10 @@ fn refused(status: StatusCode, kind: Option<&HeaderValue>) -> Result<(), Fault> 
     Ok(())
 }
 
-async fn over<S>(stream: S, request: Request<Body>) -> Result<BytesResponse, Fault>
+async fn send_over<S>(
+    stream: S,
+    request: Request<AcmeRequestBody>,
+) -> Result<BytesResponse, AcmeHttpError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -103,7 +110,7 @@ where
     // It ends with its one answer, or when nobody waits for that any more.
     tokio::spawn(connection);
     let answer = send.send_request(request).await?;
-    refused(answer.status(), answer.headers().get(CONTENT_TYPE))?;
+    check_status(answer.status(), answer.headers().get(CONTENT_TYPE))?;
     Ok(BytesResponse::from(answer.map(|body| Limited::new(body, BYTES))))
 }
 
@@ -116,7 +123,7 @@ mod tests {
         let of = |status: u16, kind: Option<&'static str>| {
             let status = StatusCode::from_u16(status).unwrap();
             let kind = kind.map(HeaderValue::from_static);
-            refused(status, kind.as_ref()).err().map(|why| why.to_string())
+            check_status(status, kind.as_ref()).err().map(|why| why.to_string())
         };
         assert_eq!(of(200, Some("text/html")), None);
         assert_eq!(of(400, Some("application/problem+json")), None, "its reason is read");

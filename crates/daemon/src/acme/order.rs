@@ -6,31 +6,31 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use files::secret::{Kept, read_text};
+use files::secret::{SecretProtection, read_text};
 use instant_acme::{
     Account, AccountCredentials, AuthorizationStatus, CertificateIdentifier, ChallengeType, Error,
     Identifier, NewAccount, NewOrder, Order, OrderStatus, Problem, RetryPolicy,
 };
-use l7::tls::identity::{Identity, IdentityError};
-use model::config::{Acme, Challenge};
+use l7::tls::identity::{IdentityError, TlsIdentity};
+use model::config::{AcmeChallengeType, AcmeConfig};
 use rcgen::{CertificateParams, CustomExtension, DistinguishedName, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 
-use super::https::Https;
-use super::place;
-use super::proof::Proof;
-use crate::control::Control;
+use super::https::AcmeHttpsClient;
+use super::paths;
+use super::proof::AcmeProof;
+use crate::control::ControlHandle;
 
 /// For the authority to look at proofs, and again to issue.
-const PATIENCE: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));
+const RETRY_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));
 /// Bytes of an account's file.
 const ACCOUNT_BYTES: u64 = 64 * 1024;
 
 /// Why an order came to nothing; what was in force stays.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum OrderError {
+pub(super) enum CertificateOrderError {
     /// The directory, the account or a step: what was tried.
-    #[error("{step}: {}", said(source))]
+    #[error("{step}: {}", error_text(source))]
     Authority {
         /// What was tried.
         step: &'static str,
@@ -62,14 +62,20 @@ pub(super) enum OrderError {
 }
 
 /// Opens the account, makes one where there is none.
-pub(super) async fn account(state: &Path, acme: &Acme) -> Result<Account, OrderError> {
-    let client = || Https::new(acme.ca.as_deref()).map_err(OrderError::Setup);
-    let at = |step| move |source| OrderError::Authority { step, source };
-    let file = place::account(state, acme);
-    if files::own::is_there(&file).map_err(|error| OrderError::Setup(error.to_string()))? {
-        let unfit = |why: String| OrderError::Setup(format!("{}: {why}", file.display()));
-        let text = read_text(&file, ACCOUNT_BYTES, Kept::Unread)
-            .map_err(|error| OrderError::Setup(error.to_string()))?;
+pub(super) async fn account(
+    state: &Path,
+    acme: &AcmeConfig,
+) -> Result<Account, CertificateOrderError> {
+    let client = || AcmeHttpsClient::new(acme.ca.as_deref()).map_err(CertificateOrderError::Setup);
+    let at = |step| move |source| CertificateOrderError::Authority { step, source };
+    let file = paths::account_path(state, acme);
+    if files::owned_file::is_present(&file)
+        .map_err(|error| CertificateOrderError::Setup(error.to_string()))?
+    {
+        let unfit =
+            |why: String| CertificateOrderError::Setup(format!("{}: {why}", file.display()));
+        let text = read_text(&file, ACCOUNT_BYTES, SecretProtection::NotReadable)
+            .map_err(|error| CertificateOrderError::Setup(error.to_string()))?;
         let credentials: AccountCredentials =
             serde_json::from_str(&text).map_err(|error| unfit(error.to_string()))?;
         let builder = Account::builder_with_http(Box::new(client()?));
@@ -83,19 +89,19 @@ pub(super) async fn account(state: &Path, acme: &Acme) -> Result<Account, OrderE
     let made = builder.create(&new, acme.directory.clone(), None).await;
     let (account, credentials) = made.map_err(at("a new account"))?;
     let text = serde_json::to_string(&credentials);
-    let text = text.map_err(|error| OrderError::Setup(error.to_string()))?;
+    let text = text.map_err(|error| CertificateOrderError::Setup(error.to_string()))?;
     write(state, &file, &text)?;
     Ok(account)
 }
 
 /// Orders a certificate and keeps it; `replaces`: the one that it is to take the place of (RFC 9773 §5).
-pub(super) async fn carry_out(
-    control: &Control,
+pub(super) async fn order_certificate(
+    control: &ControlHandle,
     state: &Path,
-    acme: &Acme,
+    acme: &AcmeConfig,
     replaces: Option<CertificateIdentifier<'static>>,
-) -> Result<Identity, OrderError> {
-    let at = |step| move |source| OrderError::Authority { step, source };
+) -> Result<TlsIdentity, CertificateOrderError> {
+    let at = |step| move |source| CertificateOrderError::Authority { step, source };
     let account = account(state, acme).await?;
     let names: Vec<Identifier> = acme.names.iter().cloned().map(Identifier::Dns).collect();
     let mut wanted = NewOrder::new(&names);
@@ -107,51 +113,56 @@ pub(super) async fn carry_out(
         Err(source) => {
             if is_unknown_account(&source) {
                 // The next attempt makes a new one.
-                let _ = std::fs::remove_file(place::account(state, acme));
+                let _ = std::fs::remove_file(paths::account_path(state, acme));
             }
-            return Err(OrderError::Authority { step: "a new order", source });
+            return Err(CertificateOrderError::Authority { step: "a new order", source });
         }
     };
-    let key = place::key(acme);
-    let proof = proofs(&mut order, acme.challenge).await?;
-    control.prove(key.clone(), Some(proof)).await;
-    let shown = show(&mut order, acme.challenge).await;
-    control.prove(key, None).await;
+    let key = paths::key(acme);
+    let proof = collect_proof(&mut order, acme.challenge).await?;
+    control.publish_proof(key.clone(), Some(proof)).await;
+    let shown = complete_challenge(&mut order, acme.challenge).await;
+    control.publish_proof(key, None).await;
     shown?;
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new(acme.names.clone())?;
     params.distinguished_name = DistinguishedName::new();
     let request = params.serialize_request(&key)?;
     order.finalize_csr(request.der()).await.map_err(at("the request for a certificate"))?;
-    let chain = order.poll_certificate(&PATIENCE).await.map_err(at("the certificate"))?;
+    let chain = order.poll_certificate(&RETRY_POLICY).await.map_err(at("the certificate"))?;
     let text = format!("{}\n{}", chain.trim_end(), key.serialize_pem());
-    let identity = Identity::read(text.as_bytes(), None, None)?;
-    write(state, &place::certificate(state, acme), &text)?;
+    let identity = TlsIdentity::read(text.as_bytes(), None, None)?;
+    write(state, &paths::certificate_path(state, acme), &text)?;
     Ok(identity)
 }
 
 /// What the authority is to find.
-async fn proofs(order: &mut Order, challenge: Challenge) -> Result<Proof, OrderError> {
-    let mut proof = Proof::default();
+async fn collect_proof(
+    order: &mut Order,
+    challenge: AcmeChallengeType,
+) -> Result<AcmeProof, CertificateOrderError> {
+    let mut proof = AcmeProof::default();
     let mut all = order.authorizations();
     while let Some(one) = all.next().await {
         let step = "what is to be shown";
-        let mut one = one.map_err(|source| OrderError::Authority { step, source })?;
+        let mut one = one.map_err(|source| CertificateOrderError::Authority { step, source })?;
         if one.status == AuthorizationStatus::Valid {
             continue;
         }
         let name = one.identifier().to_string();
         let handle = one.challenge(kind(challenge)).ok_or_else(|| {
-            OrderError::Refused(format!("the authority does not offer this challenge for {name}"))
+            CertificateOrderError::Refused(format!(
+                "the authority does not offer this challenge for {name}"
+            ))
         })?;
         let authorization = handle.key_authorization();
         match challenge {
-            Challenge::Http => {
+            AcmeChallengeType::Http => {
                 let token = handle.token.clone().into_bytes();
                 proof.http.insert(token, authorization.as_str().to_owned());
             }
-            Challenge::Tls => {
-                let identity = certificate(&name, authorization.digest().as_ref())?;
+            AcmeChallengeType::Tls => {
+                let identity = challenge_certificate(&name, authorization.digest().as_ref())?;
                 proof.tls.push(Arc::new(identity));
             }
         }
@@ -160,18 +171,21 @@ async fn proofs(order: &mut Order, challenge: Challenge) -> Result<Proof, OrderE
 }
 
 /// A certificate that says nothing but that its name is ours (RFC 8737 §3).
-fn certificate(name: &str, digest: &[u8]) -> Result<Identity, OrderError> {
+fn challenge_certificate(name: &str, digest: &[u8]) -> Result<TlsIdentity, CertificateOrderError> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new(vec![name.to_owned()])?;
     params.custom_extensions = vec![CustomExtension::new_acme_identifier(digest)];
     let certificate = params.self_signed(&key)?.der().clone();
     let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
-    Ok(Identity::proof(certificate, key)?)
+    Ok(TlsIdentity::from_challenge(certificate, key)?)
 }
 
 /// Has the authority look, and waits for what it says.
-async fn show(order: &mut Order, challenge: Challenge) -> Result<(), OrderError> {
-    let at = |step| move |source| OrderError::Authority { step, source };
+async fn complete_challenge(
+    order: &mut Order,
+    challenge: AcmeChallengeType,
+) -> Result<(), CertificateOrderError> {
+    let at = |step| move |source| CertificateOrderError::Authority { step, source };
     let mut all = order.authorizations();
     while let Some(one) = all.next().await {
         let mut one = one.map_err(at("what is to be shown"))?;
@@ -182,20 +196,22 @@ async fn show(order: &mut Order, challenge: Challenge) -> Result<(), OrderError>
             handle.set_ready().await.map_err(at("the challenge"))?;
         }
     }
-    let status = order.poll_ready(&PATIENCE).await;
+    let status = order.poll_ready(&RETRY_POLICY).await;
     if let Ok(OrderStatus::Ready | OrderStatus::Valid) = status {
         return Ok(());
     }
-    let why = refusals(order).await;
+    let why = authorization_failures(order).await;
     match status {
-        _ if !why.is_empty() => Err(OrderError::Refused(why.join("; "))),
-        Ok(_) => Err(OrderError::Refused("the authority refuses and does not say why".to_owned())),
-        Err(source) => Err(OrderError::Authority { step: "the challenge", source }),
+        _ if !why.is_empty() => Err(CertificateOrderError::Refused(why.join("; "))),
+        Ok(_) => Err(CertificateOrderError::Refused(
+            "the authority refuses and does not say why".to_owned(),
+        )),
+        Err(source) => Err(CertificateOrderError::Authority { step: "the challenge", source }),
     }
 }
 
 /// What the authority says of each name that it did not find to be ours.
-async fn refusals(order: &mut Order) -> Vec<String> {
+async fn authorization_failures(order: &mut Order) -> Vec<String> {
     let mut why = Vec::new();
     let mut all = order.authorizations();
     while let Some(Ok(mut one)) = all.next().await {
@@ -210,10 +226,10 @@ async fn refusals(order: &mut Order) -> Vec<String> {
     why
 }
 
-fn kind(challenge: Challenge) -> ChallengeType {
+fn kind(challenge: AcmeChallengeType) -> ChallengeType {
     match challenge {
-        Challenge::Http => ChallengeType::Http01,
-        Challenge::Tls => ChallengeType::TlsAlpn01,
+        AcmeChallengeType::Http => ChallengeType::Http01,
+        AcmeChallengeType::Tls => ChallengeType::TlsAlpn01,
     }
 }
 
@@ -226,7 +242,7 @@ fn is_unknown_account(error: &Error) -> bool {
 }
 
 /// An error as the authority words it.
-fn said(error: &Error) -> String {
+fn error_text(error: &Error) -> String {
     match error {
         Error::Api(problem) => problem_text(problem),
         other => other.to_string(),
@@ -241,7 +257,7 @@ fn problem_text(problem: &Problem) -> String {
     format!("{detail} ({kind}){}", parts.collect::<String>())
 }
 
-fn write(state: &Path, file: &Path, text: &str) -> Result<(), OrderError> {
-    place::write(state, file, text)
-        .map_err(|source| OrderError::Write { file: file.display().to_string(), source })
+fn write(state: &Path, file: &Path, text: &str) -> Result<(), CertificateOrderError> {
+    paths::write(state, file, text)
+        .map_err(|source| CertificateOrderError::Write { file: file.display().to_string(), source })
 }

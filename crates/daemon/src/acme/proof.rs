@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use l7::tls::identity::Identity;
-use model::snapshot::Proofs;
+use l7::tls::identity::TlsIdentity;
+use model::snapshot::AcmeProofs;
 
 /// Of one order.
 #[derive(Clone, Debug, Default)]
-pub struct Proof {
+pub struct AcmeProof {
     /// Answers to requests, by token.
-    pub http: Proofs,
+    pub http: AcmeProofs,
     /// Certificates for handshakes, each of one name.
-    pub tls: Vec<Arc<Identity>>,
+    pub tls: Vec<Arc<TlsIdentity>>,
 }

@@ -7,10 +7,10 @@ use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use files::make::{create, make_dir};
-use trace::output::{self, COMMENT_BYTES, Packet, Pcapng};
+use files::create::{create, make_dir};
+use trace::output::{self, COMMENT_BYTES, OutputPacket, PcapngWriter};
 
-use super::ring::Kept;
+use super::ring::CapturedPacket;
 
 /// Files that a list looks at.
 const LISTED: usize = 10_000;
@@ -18,7 +18,7 @@ const ENDING: &str = ".pcapng";
 
 /// A capture on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredCapture {
     /// Its file's name without the ending.
     pub name: String,
     /// The rule that it was made by.
@@ -41,9 +41,9 @@ pub fn store(
     place: &Path,
     (rule, at_unix_ms): (&str, u64),
     (about, drops): (&str, u64),
-    packets: &[(Arc<Kept>, String)],
+    packets: &[(Arc<CapturedPacket>, String)],
     keep: usize,
-) -> io::Result<Stored> {
+) -> io::Result<StoredCapture> {
     make_dir(place, 0o700)?;
     let name = format!("{rule}-{at_unix_ms}");
     let file = place.join(format!("{name}{ENDING}"));
@@ -52,21 +52,38 @@ pub fn store(
         // Half a file is of no use.
         let _ = fs::remove_file(&file);
     })?;
-    let mut mine: Vec<Stored> =
+    let mut mine: Vec<StoredCapture> =
         list(place).captures.into_iter().filter(|one| one.rule == rule).collect();
     mine.sort_by_key(|one| one.at_unix_ms);
     let many = mine.len().saturating_sub(keep);
     for old in mine.iter().take(many) {
         fs::remove_file(&old.file)?;
     }
-    Ok(Stored { name, rule: rule.to_owned(), at_unix_ms, file, bytes, about: about.to_owned() })
+    Ok(StoredCapture {
+        name,
+        rule: rule.to_owned(),
+        at_unix_ms,
+        file,
+        bytes,
+        about: about.to_owned(),
+    })
 }
 
-fn write(to: File, about: &str, drops: u64, packets: &[(Arc<Kept>, String)]) -> io::Result<u64> {
-    let mut pcapng = Pcapng::begin(BufWriter::new(to), about, 0)?;
+fn write(
+    to: File,
+    about: &str,
+    drops: u64,
+    packets: &[(Arc<CapturedPacket>, String)],
+) -> io::Result<u64> {
+    let mut pcapng = PcapngWriter::begin(BufWriter::new(to), about, 0)?;
     for (packet, comment) in packets {
-        let Kept { at_ns, original, bytes, .. } = &**packet;
-        pcapng.packet(&Packet { at_ns: *at_ns, bytes, original: *original, comment })?;
+        let CapturedPacket { at_ns, original, bytes, .. } = &**packet;
+        pcapng.write_packet(&OutputPacket {
+            at_ns: *at_ns,
+            bytes,
+            original: *original,
+            comment,
+        })?;
     }
     let last = packets.last().map_or(0, |(packet, _)| packet.at_ns);
     let file = pcapng.finish(last, drops)?.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -76,19 +93,19 @@ fn write(to: File, about: &str, drops: u64, packets: &[(Arc<Kept>, String)]) -> 
 
 /// What is on disk.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct CaptureListing {
     /// The captures, newest first.
-    pub captures: Vec<Stored>,
+    pub captures: Vec<StoredCapture>,
     /// Why a file with such a name, or all of them, is none of ours; the first of them.
     pub refused: Option<String>,
 }
 
 /// The captures that are there.
-pub fn list(place: &Path) -> Listed {
-    let mut listed = Listed::default();
-    let entries = match files::own::entries(place) {
+pub fn list(place: &Path) -> CaptureListing {
+    let mut listed = CaptureListing::default();
+    let entries = match files::owned_file::entries(place) {
         Ok(entries) => entries.into_iter().flatten().flatten().take(LISTED),
-        Err(error) => return Listed { refused: Some(error.to_string()), ..listed },
+        Err(error) => return CaptureListing { refused: Some(error.to_string()), ..listed },
     };
     for entry in entries {
         match stored(&entry.path()) {
@@ -102,19 +119,19 @@ pub fn list(place: &Path) -> Listed {
 }
 
 /// A file, if its name is one of ours.
-fn stored(file: &Path) -> io::Result<Option<Stored>> {
+fn stored(file: &Path) -> io::Result<Option<StoredCapture>> {
     let named = || {
         let name = file.file_name()?.to_str()?.strip_suffix(ENDING)?;
         let (rule, at) = name.rsplit_once('-')?;
         Some((name.to_owned(), rule.to_owned(), at.parse().ok()?))
     };
     let Some((name, rule, at_unix_ms)) = named() else { return Ok(None) };
-    let Some(open) = files::own::open(file)? else { return Ok(None) };
+    let Some(open) = files::owned_file::open(file)? else { return Ok(None) };
     let bytes = open.metadata()?.len();
     let mut head = Vec::new();
     open.take(COMMENT_BYTES as u64 + 64).read_to_end(&mut head)?;
-    let about = output::comment(&head).unwrap_or_default();
-    Ok(Some(Stored { name, rule, at_unix_ms, file: file.to_owned(), bytes, about }))
+    let about = output::read_comment(&head).unwrap_or_default();
+    Ok(Some(StoredCapture { name, rule, at_unix_ms, file: file.to_owned(), bytes, about }))
 }
 
 #[cfg(test)]
@@ -122,11 +139,17 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::scratch::Scratch;
+    use crate::temp_dir::Scratch;
 
-    fn packet(at_ns: u64) -> (Arc<Kept>, String) {
+    fn packet(at_ns: u64) -> (Arc<CapturedPacket>, String) {
         let (from, to) = (([192, 0, 2, 1], 1).into(), ([192, 0, 2, 2], 80).into());
-        let kept = Kept { at_ns, from, to, original: 99, bytes: vec![7; 41].into() };
+        let kept = CapturedPacket {
+            at_ns,
+            source: from,
+            destination: to,
+            original: 99,
+            bytes: vec![7; 41].into(),
+        };
         (Arc::new(kept), "exchange 1".to_owned())
     }
 
@@ -134,7 +157,7 @@ mod tests {
     fn files_are_kept_listed_and_forgotten() {
         let scratch = Scratch::new("captures").unwrap();
         let place = scratch.path().join("captures");
-        assert_eq!(list(&place), Listed::default());
+        assert_eq!(list(&place), CaptureListing::default());
         for at in [1_000, 2_000, 3_000] {
             let stored = store(&place, ("slow-shop", at), ("why", 5), &[packet(at)], 2).unwrap();
             let mode = stored.file.metadata().unwrap().permissions().mode();
@@ -146,12 +169,13 @@ mod tests {
         store(&place, ("other", 1), ("", 0), &[], 2).unwrap();
         fs::write(place.join("rubbish"), "x").unwrap();
         fs::write(place.join("half-7.pcapng"), "x").unwrap();
-        let Listed { captures: found, refused } = list(&place);
+        let CaptureListing { captures: found, refused } = list(&place);
         assert_eq!(refused, None);
         let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["slow-shop-3000", "slow-shop-2000", "half-7", "other-1"]);
         assert_eq!((found[0].about.as_str(), found[2].about.as_str()), ("why", ""));
-        let mut read = trace::input::Capture::open(File::open(&found[0].file).unwrap()).unwrap();
+        let mut read =
+            trace::input::CaptureReader::open(File::open(&found[0].file).unwrap()).unwrap();
         let frame = read.frame().unwrap().unwrap();
         assert_eq!((frame.time_ns, frame.original_len, frame.bytes.len()), (3_000, 99, 41));
         assert!(store(Path::new("/proc/nowhere"), ("a", 1), ("", 0), &[], 1).is_err());

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 pub const PORTS: usize = 100;
 
 /// One instruction: code, jumps if true and if not, operand.
-pub type Op = (u16, u8, u8, u32);
+pub type BpfInstruction = (u16, u8, u8, u32);
 
 const LD_ABS: u16 = 0x20;
 const LDH_ABS: u16 = 0x28;
@@ -28,10 +28,10 @@ const RET_A: u16 = 0x16;
 const RET: u16 = 0x06;
 
 /// What the kernel knows beside the bytes (linux/filter.h).
-const BESIDE: u32 = 0xffff_f000;
-const PROTOCOL: u32 = BESIDE;
-const WAY: u32 = BESIDE + 4;
-const KIND: u32 = BESIDE + 28;
+const ANCILLARY: u32 = 0xffff_f000;
+const PROTOCOL: u32 = ANCILLARY;
+const DIRECTION: u32 = ANCILLARY + 4;
+const KIND: u32 = ANCILLARY + 28;
 
 const IPV4: u32 = 0x0800;
 const IPV6: u32 = 0x86dd;
@@ -42,11 +42,11 @@ const LOOPBACK: u32 = 772;
 const OUTGOING: u32 = 4;
 
 /// TCP to or from these ports; headers and so much more are kept.
-pub fn filter(ports: &BTreeSet<u16>, payload: u32) -> Vec<Op> {
+pub fn filter(ports: &BTreeSet<u16>, payload: u32) -> Vec<BpfInstruction> {
     let mut ops = vec![
         (LD_ABS, 0, 0, KIND),
         (JEQ, 0, 3, LOOPBACK),
-        (LD_ABS, 0, 0, WAY),
+        (LD_ABS, 0, 0, DIRECTION),
         (JEQ, 0, 1, OUTGOING),
         (RET, 0, 0, 0),
         (LD_ABS, 0, 0, PROTOCOL),
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     /// What the kernel would do: how many bytes it keeps of a packet. Loads beyond the packet's end keep none.
-    fn run(ops: &[Op], bytes: &[u8], protocol: u32, kind: u32, way: u32) -> u32 {
+    fn run(ops: &[BpfInstruction], bytes: &[u8], protocol: u32, kind: u32, way: u32) -> u32 {
         let (mut at, mut a, mut x) = (0usize, 0u32, 0u32);
         let byte = |at: u32| bytes.get(at as usize).map(|byte| u32::from(*byte));
         loop {
@@ -108,7 +108,7 @@ mod tests {
                 LD_ABS => match k {
                     PROTOCOL => Some(protocol),
                     KIND => Some(kind),
-                    WAY => Some(way),
+                    DIRECTION => Some(way),
                     other => panic!("{other:#x}"),
                 },
                 LDB_ABS => byte(k),

@@ -34,11 +34,11 @@ const BEGINNINGS: [&[u8]; 10] = [
 
 /// Where a packet came from and goes to, and where its payload begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
+pub struct PacketEndpoints {
     /// From there.
-    pub from: SocketAddr,
+    pub source: SocketAddr,
     /// To there.
-    pub to: SocketAddr,
+    pub destination: SocketAddr,
     /// Bytes before the payload.
     pub payload: usize,
     /// Bytes of the whole packet, as its header says.
@@ -46,7 +46,7 @@ pub struct Ends {
 }
 
 /// Whose packet this is; `None`: it is no first fragment of TCP, or its headers are cut.
-pub fn ends(bytes: &[u8]) -> Option<Ends> {
+pub fn parse_endpoints(bytes: &[u8]) -> Option<PacketEndpoints> {
     let half = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let (from, to, tcp, original): (IpAddr, IpAddr, usize, u32) = match bytes.first()? >> 4 {
         4 => {
@@ -75,11 +75,16 @@ pub fn ends(bytes: &[u8]) -> Option<Ends> {
     let payload = tcp + usize::from(bytes.get(tcp + 12)? >> 4) * 4;
     let from = SocketAddr::new(from, half(tcp)?);
     let to = SocketAddr::new(to, half(tcp + 2)?);
-    (payload <= bytes.len()).then_some(Ends { from, to, payload, original })
+    (payload <= bytes.len()).then_some(PacketEndpoints {
+        source: from,
+        destination: to,
+        payload,
+        original,
+    })
 }
 
 /// What of a packet is kept: its headers, and at most so many bytes of the head of HTTP/1 that it begins with.
-pub fn kept(bytes: &[u8], ends: &Ends, most: usize) -> Box<[u8]> {
+pub fn truncate_packet(bytes: &[u8], ends: &PacketEndpoints, most: usize) -> Box<[u8]> {
     let (headers, payload) = bytes.split_at(ends.payload.min(bytes.len()));
     if most == 0 || !BEGINNINGS.iter().any(|beginning| payload.starts_with(beginning)) {
         return headers.into();
@@ -157,23 +162,26 @@ pub mod tests {
             [("192.0.2.1:1000", "192.0.2.2:80"), ("[2001:db8::1]:7", "[2001:db8::2]:443")]
         {
             let bytes = packet(from, to, b"hello");
-            let ends = ends(&bytes).unwrap();
-            assert_eq!((ends.from.to_string(), ends.to.to_string()), (from.into(), to.into()));
+            let ends = parse_endpoints(&bytes).unwrap();
+            assert_eq!(
+                (ends.source.to_string(), ends.destination.to_string()),
+                (from.into(), to.into())
+            );
             assert_eq!((ends.payload + 5, ends.original as usize), (bytes.len(), bytes.len()));
         }
         let mut later = packet("192.0.2.1:1", "192.0.2.2:2", b"");
         later[7] = 1;
-        assert_eq!(ends(&later), None, "a later fragment has no ports");
+        assert_eq!(parse_endpoints(&later), None, "a later fragment has no ports");
         let mut other = packet("192.0.2.1:1", "192.0.2.2:2", b"");
         other[9] = 17;
-        assert_eq!(ends(&other), None);
-        assert_eq!(ends(&packet("192.0.2.1:1", "192.0.2.2:2", b"")[..30]), None);
+        assert_eq!(parse_endpoints(&other), None);
+        assert_eq!(parse_endpoints(&packet("192.0.2.1:1", "192.0.2.2:2", b"")[..30]), None);
     }
 
     fn keeps(payload: &[u8], most: usize) -> String {
         let bytes = packet("192.0.2.1:1", "192.0.2.2:2", payload);
-        let ends = ends(&bytes).unwrap();
-        let kept = kept(&bytes, &ends, most);
+        let ends = parse_endpoints(&bytes).unwrap();
+        let kept = truncate_packet(&bytes, &ends, most);
         assert_eq!(kept[..40], bytes[..40], "headers are kept whole");
         String::from_utf8_lossy(&kept[40..]).into_owned()
     }
@@ -199,8 +207,8 @@ pub mod tests {
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..120), most in 0usize..200) {
-            if let Some(ends) = ends(&bytes) {
-                prop_assert!(kept(&bytes, &ends, most).len() <= bytes.len());
+            if let Some(ends) = parse_endpoints(&bytes) {
+                prop_assert!(truncate_packet(&bytes, &ends, most).len() <= bytes.len());
             }
         }
 

@@ -5,61 +5,61 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 /// Bytes that a packet takes beside its own.
-const BESIDE: u64 = 96;
+const PACKET_OVERHEAD: u64 = 96;
 /// Connections that one capture may be about.
 pub const FLOWS: usize = 256;
 
 /// A packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct CapturedPacket {
     /// When it passed, nanoseconds since 1970.
     pub at_ns: u64,
     /// From there.
-    pub from: SocketAddr,
+    pub source: SocketAddr,
     /// To there.
-    pub to: SocketAddr,
+    pub destination: SocketAddr,
     /// Bytes that there were.
     pub original: u32,
     /// What is kept of them.
     pub bytes: Box<[u8]>,
 }
 
-impl Kept {
+impl CapturedPacket {
     fn cost(&self) -> u64 {
-        self.bytes.len() as u64 + BESIDE
+        self.bytes.len() as u64 + PACKET_OVERHEAD
     }
 }
 
 /// The last packets.
 #[derive(Debug)]
-pub struct Ring {
-    packets: VecDeque<Arc<Kept>>,
+pub struct PacketRing {
+    packets: VecDeque<Arc<CapturedPacket>>,
     bytes: u64,
-    most: u64,
+    max_bytes: u64,
     evicted: u64,
 }
 
-impl Ring {
+impl PacketRing {
     /// For so many bytes.
-    pub fn new(most: u64) -> Ring {
-        Ring { packets: VecDeque::new(), bytes: 0, most, evicted: 0 }
+    pub fn new(most: u64) -> PacketRing {
+        PacketRing { packets: VecDeque::new(), bytes: 0, max_bytes: most, evicted: 0 }
     }
 
     /// For so many from now on.
     pub fn resize(&mut self, most: u64) {
-        self.most = most;
+        self.max_bytes = most;
         self.shrink();
     }
 
     /// Keeps a packet; the oldest go when there is no room.
-    pub fn push(&mut self, packet: Arc<Kept>) {
+    pub fn push(&mut self, packet: Arc<CapturedPacket>) {
         self.bytes += packet.cost();
         self.packets.push_back(packet);
         self.shrink();
     }
 
     fn shrink(&mut self) {
-        while self.bytes > self.most
+        while self.bytes > self.max_bytes
             && let Some(gone) = self.packets.pop_front()
         {
             self.bytes -= gone.cost();
@@ -75,7 +75,7 @@ impl Ring {
 
 /// Connections by an end: of an address or of any, to a port of the other side or to any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct CaptureFlow {
     /// `None`: any address.
     pub ip: Option<IpAddr>,
     /// This end's port.
@@ -84,36 +84,36 @@ pub struct Flow {
     pub other: Option<u16>,
 }
 
-impl Flow {
-    fn has(&self, packet: &Kept) -> bool {
+impl CaptureFlow {
+    fn matches(&self, packet: &CapturedPacket) -> bool {
         let one = |this: &SocketAddr, that: &SocketAddr| {
             this.port() == self.port
                 && self.ip.is_none_or(|ip| ip == this.ip())
                 && self.other.is_none_or(|port| port == that.port())
         };
-        one(&packet.from, &packet.to) || one(&packet.to, &packet.from)
+        one(&packet.source, &packet.destination) || one(&packet.destination, &packet.source)
     }
 }
 
 /// A capture under way.
 #[derive(Debug, Default)]
-pub struct Taking {
-    flows: Vec<(Flow, String)>,
-    packets: Vec<Arc<Kept>>,
+pub struct CaptureBuffer {
+    flows: Vec<(CaptureFlow, String)>,
+    packets: Vec<Arc<CapturedPacket>>,
     bytes: u64,
-    most: u64,
+    max_bytes: u64,
     /// Packets and connections that found no room.
     left_out: u64,
 }
 
-impl Taking {
+impl CaptureBuffer {
     /// Of at most so many bytes.
-    pub fn new(most: u64) -> Taking {
-        Taking { most, ..Taking::default() }
+    pub fn new(most: u64) -> CaptureBuffer {
+        CaptureBuffer { max_bytes: most, ..CaptureBuffer::default() }
     }
 
     /// Takes what the ring has of a connection, and later what comes; `note`: what is said of it.
-    pub fn add(&mut self, ring: &Ring, flow: Flow, note: &str) {
+    pub fn add_flow(&mut self, ring: &PacketRing, flow: CaptureFlow, note: &str) {
         if let Some((_, known)) = self.flows.iter_mut().find(|(known, _)| *known == flow) {
             if !note.is_empty() && known.len() < trace::output::COMMENT_BYTES {
                 known.push_str(if known.is_empty() { "" } else { "\n" });
@@ -125,23 +125,24 @@ impl Taking {
             self.left_out += 1;
             return;
         }
-        let mine = |packet: &&Arc<Kept>| {
-            flow.has(packet) && !self.flows.iter().any(|(known, _)| known.has(packet))
+        let mine = |packet: &&Arc<CapturedPacket>| {
+            flow.matches(packet) && !self.flows.iter().any(|(known, _)| known.matches(packet))
         };
-        let found: Vec<Arc<Kept>> = ring.packets.iter().filter(mine).map(Arc::clone).collect();
+        let found: Vec<Arc<CapturedPacket>> =
+            ring.packets.iter().filter(mine).map(Arc::clone).collect();
         self.flows.push((flow, note.to_owned()));
-        found.into_iter().for_each(|packet| self.take(packet));
+        found.into_iter().for_each(|packet| self.push_packet(packet));
     }
 
     /// Takes a packet that has just passed, if it is of one of the connections.
-    pub fn offer(&mut self, packet: &Arc<Kept>) {
-        if self.flows.iter().any(|(flow, _)| flow.has(packet)) {
-            self.take(Arc::clone(packet));
+    pub fn offer(&mut self, packet: &Arc<CapturedPacket>) {
+        if self.flows.iter().any(|(flow, _)| flow.matches(packet)) {
+            self.push_packet(Arc::clone(packet));
         }
     }
 
-    fn take(&mut self, packet: Arc<Kept>) {
-        if self.bytes + packet.cost() > self.most {
+    fn push_packet(&mut self, packet: Arc<CapturedPacket>) {
+        if self.bytes + packet.cost() > self.max_bytes {
             self.left_out += 1;
             return;
         }
@@ -150,11 +151,11 @@ impl Taking {
     }
 
     /// Packets in the order of their passing, each with what is said of its connection where that begins.
-    pub fn packets(&mut self) -> Vec<(Arc<Kept>, String)> {
+    pub fn packets(&mut self) -> Vec<(Arc<CapturedPacket>, String)> {
         self.packets.sort_by_key(|packet| packet.at_ns);
         let mut said = vec![false; self.flows.len()];
-        let with_note = |packet: &Arc<Kept>| {
-            let at = self.flows.iter().position(|(flow, _)| flow.has(packet));
+        let with_note = |packet: &Arc<CapturedPacket>| {
+            let at = self.flows.iter().position(|(flow, _)| flow.matches(packet));
             let first = at.filter(|at| !std::mem::replace(&mut said[*at], true));
             (Arc::clone(packet), first.map(|at| self.flows[at].1.clone()).unwrap_or_default())
         };
@@ -171,18 +172,24 @@ impl Taking {
 mod tests {
     use super::*;
 
-    fn kept(at_ns: u64, from: &str, to: &str) -> Arc<Kept> {
+    fn kept(at_ns: u64, from: &str, to: &str) -> Arc<CapturedPacket> {
         let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
-        Arc::new(Kept { at_ns, from, to, original: 40, bytes: vec![0; 4].into() })
+        Arc::new(CapturedPacket {
+            at_ns,
+            source: from,
+            destination: to,
+            original: 40,
+            bytes: vec![0; 4].into(),
+        })
     }
 
-    fn flow(ip: &str, port: u16, other: Option<u16>) -> Flow {
-        Flow { ip: ip.parse().ok(), port, other }
+    fn flow(ip: &str, port: u16, other: Option<u16>) -> CaptureFlow {
+        CaptureFlow { ip: ip.parse().ok(), port, other }
     }
 
     #[test]
     fn the_oldest_go_and_are_counted() {
-        let mut ring = Ring::new(5 * 100);
+        let mut ring = PacketRing::new(5 * 100);
         (0..8).for_each(|at| ring.push(kept(at, "192.0.2.1:1", "192.0.2.2:80")));
         assert_eq!((ring.packets.len(), ring.evicted(), ring.packets[0].at_ns), (5, 3, 3));
         ring.resize(100);
@@ -191,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_capture_has_both_sides_of_what_it_is_about_and_nothing_else() {
-        let mut ring = Ring::new(1 << 20);
+        let mut ring = PacketRing::new(1 << 20);
         let rows = [
             (1, "192.0.2.1:1000", "192.0.2.9:80"),
             (2, "192.0.2.1:1001", "192.0.2.9:80"),
@@ -201,30 +208,30 @@ mod tests {
             (6, "192.0.2.9:80", "192.0.2.1:1000"),
         ];
         rows.iter().for_each(|(at, from, to)| ring.push(kept(*at, from, to)));
-        let mut taking = Taking::new(1 << 20);
-        taking.add(&ring, flow("192.0.2.1", 1000, None), "the client");
-        taking.add(&ring, flow("10.0.0.1", 8080, Some(4000)), "the server");
+        let mut taking = CaptureBuffer::new(1 << 20);
+        taking.add_flow(&ring, flow("192.0.2.1", 1000, None), "the client");
+        taking.add_flow(&ring, flow("10.0.0.1", 8080, Some(4000)), "the server");
         taking.offer(&kept(7, "192.0.2.1:1000", "192.0.2.9:80"));
         taking.offer(&kept(8, "192.0.2.1:1001", "192.0.2.9:80"));
-        taking.add(&ring, flow("192.0.2.1", 1000, None), "again");
+        taking.add_flow(&ring, flow("192.0.2.1", 1000, None), "again");
         let found: Vec<(u64, String)> =
             taking.packets().into_iter().map(|(packet, note)| (packet.at_ns, note)).collect();
         let expected = [(1, "the client\nagain"), (3, "the server"), (5, ""), (6, ""), (7, "")];
         assert_eq!(found, expected.map(|(at, note)| (at, note.to_owned())));
-        let mut all = Taking::new(1 << 20);
-        all.add(&ring, Flow { ip: None, port: 80, other: None }, "");
+        let mut all = CaptureBuffer::new(1 << 20);
+        all.add_flow(&ring, CaptureFlow { ip: None, port: 80, other: None }, "");
         assert_eq!(all.packets().len(), 3, "a service on any address");
     }
 
     #[test]
     fn what_finds_no_room_is_counted() {
-        let mut taking = Taking::new(250);
-        let ring = Ring::new(1 << 20);
-        taking.add(&ring, flow("192.0.2.1", 1, None), "");
+        let mut taking = CaptureBuffer::new(250);
+        let ring = PacketRing::new(1 << 20);
+        taking.add_flow(&ring, flow("192.0.2.1", 1, None), "");
         (0..5).for_each(|at| taking.offer(&kept(at, "192.0.2.1:1", "192.0.2.2:80")));
         assert_eq!((taking.packets().len(), taking.left_out()), (2, 3));
         for port in 2..FLOWS as u16 + 2 {
-            taking.add(&ring, flow("192.0.2.1", port, None), "");
+            taking.add_flow(&ring, flow("192.0.2.1", port, None), "");
         }
         assert_eq!(taking.left_out(), 4);
     }

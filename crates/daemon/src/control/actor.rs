@@ -2,51 +2,53 @@
 //!
 //! What follows from a change is `reconcile`'s; this file says in which order it is asked and what is told to whom.
 
-mod failed;
-mod hand;
-mod learn;
-mod renew;
+mod certificates;
+mod error;
+mod handover;
+mod reports;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use model::config::{Diff, diff, load};
+use model::config::{ConfigDiff, diff, load};
 use model::id::ServerId;
 use tokio::sync::{mpsc, watch};
 
-use super::fallen;
-use super::force::{Force, needs_restart};
-use super::handle::{Control, Order};
-use super::keeping::Keeping;
-use super::order::{Applied, ApplyError, Change, Leave, Planned, RollbackError};
-use super::origin::{Origin, Way};
-use super::picture::{Picture, ServerFacts};
-use super::reach::Reached;
-use super::tell;
-use super::words::Words;
-use crate::acme::proof::Proof;
-use crate::audit::Audit;
-use crate::event::Events;
-use crate::generations::{Entry, Generations, digest};
-use crate::listeners::Listeners;
-use crate::reconcile::act;
-use crate::reconcile::book::Book;
-use crate::reconcile::engine::Engine;
-use crate::reconcile::memory::Memory;
-use crate::reconcile::overlay::Overlay;
-use crate::reconcile::secure::secured;
-use crate::reconcile::step;
-use crate::tls::vault::{Prepared, Vault};
+use super::active_config::{ActiveConfig, needs_restart};
+use super::api_permissions::ApiPermissions;
+use super::change::{
+    ApplyError, ApplyOutcome, ConfigChange, PlanOutcome, RollbackError, ShutdownRequest,
+};
+use super::config_file::ConfigFileState;
+use super::down_servers;
+use super::handle::{ControlCommand, ControlHandle};
+use super::origin::{ChangeOrigin, ChangeTrigger};
+use super::server_state_file::ServerStateFile;
+use super::state_events;
+use super::state_snapshot::{ServerFacts, StateSnapshot};
+use crate::acme::proof::AcmeProof;
+use crate::audit::AuditLog;
+use crate::event::EventLog;
+use crate::generations::{GenerationStore, NewGeneration, digest};
+use crate::listeners::ListenerSet;
+use crate::reconcile::applied_state::AppliedState;
+use crate::reconcile::apply;
+use crate::reconcile::listener_step;
+use crate::reconcile::overlay::ServerOverlay;
+use crate::reconcile::saved_state::SavedState;
+use crate::reconcile::tls_materials::with_tls_materials;
+use crate::reconcile::traffic_engine::TrafficEngine;
+use crate::tls::cert_store::{CertificateStore, PreparedStore};
 use crate::wall_clock::WallClock;
 
 /// What the actor works with.
-pub struct Parts {
+pub struct ActorParts {
     /// What carries the traffic.
-    pub engine: Arc<dyn Engine>,
+    pub engine: Arc<dyn TrafficEngine>,
     /// The listening sockets, with those inherited.
-    pub listeners: Listeners,
+    pub listeners: ListenerSet,
     /// Worker threads.
     pub workers: usize,
     /// Where generations and words are kept; `None`: nowhere.
@@ -54,63 +56,72 @@ pub struct Parts {
     /// The file that orders are written back to; `None`: there is none.
     pub file: Option<PathBuf>,
     /// What the process before remembered, and its generation; `None`: there was none.
-    pub before: Option<(u64, Memory)>,
+    pub predecessor: Option<(u64, SavedState)>,
     /// What the daemon says.
-    pub events: Events,
+    pub events: EventLog,
 }
 
 /// The task.
-pub struct Actor {
-    pub(super) engine: Arc<dyn Engine>,
-    listeners: Listeners,
-    pub(super) book: Book,
-    pub(super) generations: Generations,
-    pub(super) words: Words,
-    pub(super) events: Events,
-    pub(super) force: Force,
-    vault: Vault,
-    proofs: BTreeMap<String, Proof>,
-    pub(super) overlay: Overlay,
-    pub(super) audit: Audit,
+pub struct ControlActor {
+    pub(super) engine: Arc<dyn TrafficEngine>,
+    listeners: ListenerSet,
+    pub(super) applied: AppliedState,
+    pub(super) generations: GenerationStore,
+    pub(super) state_file: ServerStateFile,
+    pub(super) events: EventLog,
+    pub(super) active: ActiveConfig,
+    vault: CertificateStore,
+    proofs: BTreeMap<String, AcmeProof>,
+    pub(super) overlay: ServerOverlay,
+    pub(super) audit: AuditLog,
     pub(super) sources: BTreeMap<String, String>,
-    pub(super) keeping: Keeping,
+    pub(super) config_file: ConfigFileState,
     pub(super) clock: WallClock,
-    pub(super) reached: Reached,
-    publish: watch::Sender<Arc<Picture>>,
-    inbox: mpsc::Receiver<Order>,
-    pub(super) handing: bool,
-    leaving: bool,
+    pub(super) permissions: ApiPermissions,
+    publish: watch::Sender<Arc<StateSnapshot>>,
+    inbox: mpsc::Receiver<ControlCommand>,
+    pub(super) handing_over: bool,
+    shutting_down: bool,
 }
 
-impl Actor {
+impl ControlActor {
     /// Puts the first configuration in force.
     ///
     /// # Errors
     /// As `Control::apply`; everything that was opened is closed again.
-    pub async fn begin(parts: Parts, change: Change) -> Result<(Control, Actor), ApplyError> {
-        let Parts { engine, mut listeners, workers, state, file, before, events } = parts;
+    pub async fn start(
+        parts: ActorParts,
+        change: ConfigChange,
+    ) -> Result<(ControlHandle, ControlActor), ApplyError> {
+        let ActorParts { engine, mut listeners, workers, state, file, predecessor: before, events } =
+            parts;
         let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
         let control = &checked.config.global.control;
         let mut generations =
-            Generations::open(state.as_deref(), control.generations, events.clone());
-        let words = Words::open(state.as_deref(), events.clone());
-        before.as_ref().map_or_else(|| crate::pins::refuse_foreign(&checked.config), |_| Ok(()))?;
-        let (at_least, memory) = before.unwrap_or_else(|| (0, words.memory().clone()));
-        generations.at_least(at_least);
-        let audit = Audit::open(state.as_deref(), control.audit, events.clone());
-        let overlay = memory.overlay.under(&checked);
+            GenerationStore::open(state.as_deref(), control.generations, events.clone());
+        let words = ServerStateFile::open(state.as_deref(), events.clone());
+        before
+            .as_ref()
+            .map_or_else(|| crate::bpf_pins::refuse_foreign(&checked.config), |_| Ok(()))?;
+        let (at_least, memory) = before.unwrap_or_else(|| (0, words.saved_state().clone()));
+        generations.reserve_below(at_least);
+        let audit = AuditLog::open(state.as_deref(), control.audit, events.clone());
+        let overlay = memory.overlay.for_config(&checked);
         let now = SystemTime::now();
         let number = generations.number_for(&change.text).max(at_least).max(1);
-        let empty = Book::empty(workers);
-        let prepared = Vault::in_state(state.clone()).prepare(&checked.config, now)?;
-        let Prepared { mut vault, warnings, .. } = prepared;
-        let book = secured(empty.under(overlay.over(&checked), &memory, now), &vault.materials());
-        let done = act::carry_out(&*engine, &mut listeners, &empty, book, number).await?;
-        let reached = Reached::first(&checked);
-        generations.add(number, &entry(&change, None), now);
-        tell::files(&events, &warnings, &mut vault.cookies.doubts);
-        let config = done.book.config.clone().unwrap_or_else(|| Arc::new(checked.config.clone()));
-        let force = Force {
+        let empty = AppliedState::empty(workers);
+        let prepared = CertificateStore::new(state.clone()).prepare(&checked.config, now)?;
+        let PreparedStore { store: mut vault, warnings, .. } = prepared;
+        let book = with_tls_materials(
+            empty.with_config(overlay.apply_to(&checked), &memory, now),
+            &vault.materials(),
+        );
+        let done = apply::apply_change(&*engine, &mut listeners, &empty, book, number).await?;
+        let reached = ApiPermissions::new(&checked);
+        generations.add(number, &new_generation(&change, None), now);
+        state_events::report_file_warnings(&events, &warnings, &mut vault.cookies.warnings);
+        let config = done.state.config.clone().unwrap_or_else(|| Arc::new(checked.config.clone()));
+        let force = ActiveConfig {
             generation: number,
             since: now,
             started: now,
@@ -119,39 +130,39 @@ impl Actor {
             text: change.text.into(),
             file: change.file.into(),
             checked: Arc::new(checked),
-            first: Arc::clone(&config),
+            at_start: Arc::clone(&config),
             config,
             snapshot: done.snapshot,
-            certificates: Arc::new(vault.told()),
+            certificates: Arc::new(vault.certificates()),
         };
-        let book = done.book;
-        let failures = generations.failed() + words.failures() + audit.failures();
-        let first = force.picture(&book, &listeners, failures, false);
-        let (control, inbox, publish) = Control::new(Arc::new(first), events.clone());
+        let book = done.state;
+        let failures = generations.failures() + words.failures() + audit.failures();
+        let first = force.state_snapshot(&book, &listeners, failures, false);
+        let (control, inbox, publish) = ControlHandle::new(Arc::new(first), events.clone());
         let base = change.base;
-        let mut actor = Actor {
+        let mut actor = ControlActor {
             engine,
             listeners,
-            book,
+            applied: book,
             generations,
-            words,
+            state_file: words,
             events,
-            force,
+            active: force,
             vault,
             proofs: BTreeMap::new(),
             overlay,
             audit,
             sources: BTreeMap::new(),
-            keeping: Keeping::new(file, state, None),
-            clock: WallClock::new(now, crate::vrrp::now()),
-            reached,
+            config_file: ConfigFileState::new(file, state, None),
+            clock: WallClock::new(now, crate::vrrp::monotonic_now()),
+            permissions: reached,
             publish,
             inbox,
-            handing: false,
-            leaving: false,
+            handing_over: false,
+            shutting_down: false,
         };
-        actor.taken_from_file(base);
-        actor.after_change(done.confirmed);
+        actor.adopt_file_text(base);
+        actor.finish_change(done.confirmed);
         actor.tick();
         Ok((control, actor))
     }
@@ -159,146 +170,158 @@ impl Actor {
     /// Carries orders out until nobody can give any, or the daemon has left.
     pub async fn run(mut self) {
         while let Some(order) = self.inbox.recv().await {
-            let before = self.book.clone();
-            let mut lost: Vec<_> = fallen::falls(&order).into_iter().collect();
-            let mut next = self.learn(order);
+            let before = self.applied.clone();
+            let mut lost: Vec<_> = down_servers::server_taken_down(&order).into_iter().collect();
+            let mut next = self.apply_report(order);
             // What probes and the resolver found out meanwhile goes into one snapshot.
             while next.is_none()
                 && let Ok(order) = self.inbox.try_recv()
             {
-                lost.extend(fallen::falls(&order));
-                next = self.learn(order);
+                lost.extend(down_servers::server_taken_down(&order));
+                next = self.apply_report(order);
             }
-            self.show(&before);
-            fallen::cut(&*self.engine, &self.events, &lost, (&before, &self.book));
+            self.publish_changes(&before);
+            down_servers::reset_connections(
+                &*self.engine,
+                &self.events,
+                &lost,
+                (&before, &self.applied),
+            );
             if let Some(order) = next {
-                self.carry_out(order).await;
+                self.handle_command(order).await;
             }
         }
     }
 
-    async fn carry_out(&mut self, order: Order) {
+    async fn handle_command(&mut self, order: ControlCommand) {
         // Whoever asked may have gone away: the answer is then for nobody.
         match order {
-            Order::Apply(change, back) => drop(back.send(self.ordered(*change).await)),
-            Order::Patch(patch, back) => drop(back.send(self.patched(*patch).await)),
-            Order::Plan(text, file, back) => drop(back.send(self.plan(&text, &file))),
-            Order::Rollback(to, save, origin, back) => {
-                drop(back.send(self.rolled_back(to, save, origin).await));
+            ControlCommand::Apply(change, back) => {
+                drop(back.send(self.apply_and_record(*change).await))
             }
-            Order::Generations(back) => drop(back.send(self.generations.list())),
-            Order::Text(number, back) => {
+            ControlCommand::Patch(patch, back) => drop(back.send(self.apply_patch(*patch).await)),
+            ControlCommand::Plan(text, file, back) => drop(back.send(self.plan(&text, &file))),
+            ControlCommand::Rollback(to, save, origin, back) => {
+                drop(back.send(self.rollback_and_record(to, save, origin).await));
+            }
+            ControlCommand::Generations(back) => drop(back.send(self.generations.list())),
+            ControlCommand::GenerationText(number, back) => {
                 drop(back.send(self.generations.find(number).map(|kept| kept.text.clone())));
             }
-            Order::Operate(order, back) => drop(back.send(self.operate(*order).await)),
-            Order::Undo(id, origin, back) => drop(back.send(self.undo(id, origin).await)),
-            Order::Audit(since, back) => drop(back.send(self.audit.kept(since))),
-            Order::Found(found) => self.found(found).await,
-            Order::Tick => self.tick(),
-            Order::Emptied(servers) => self.emptied(&servers),
-            Order::HandOver(back) => drop(back.send(self.hand_over())),
-            Order::LookAtCertificates => self.renew(),
-            Order::Prove(key, proof, back) => {
-                self.prove(&key, proof).await;
+            ControlCommand::ServerCommand(order, back) => {
+                drop(back.send(self.run_server_command(*order).await))
+            }
+            ControlCommand::Undo(id, origin, back) => drop(back.send(self.undo(id, origin).await)),
+            ControlCommand::Audit(since, back) => drop(back.send(self.audit.records_since(since))),
+            ControlCommand::Discovery(found) => self.apply_discovery(found).await,
+            ControlCommand::Tick => self.tick(),
+            ControlCommand::ClientsGone(servers) => self.finish_quiesce(&servers),
+            ControlCommand::HandOver(back) => drop(back.send(self.hand_over())),
+            ControlCommand::ReloadCertificates => self.reload_certificates(),
+            ControlCommand::PublishProof(key, proof, back) => {
+                self.publish_proof(&key, proof).await;
                 let _ = back.send(());
             }
-            Order::TakeBack => self.handing = false,
-            Order::Leave(how, back) => drop(back.send(self.leave(how))),
-            Order::Verdict(_)
-            | Order::Agent(_)
-            | Order::Resolution(_)
-            | Order::Shares(_)
-            | Order::Ejected(_) => {}
+            ControlCommand::CancelHandOver => self.handing_over = false,
+            ControlCommand::Shutdown(how, back) => drop(back.send(self.begin_shutdown(how))),
+            ControlCommand::HealthReport(_)
+            | ControlCommand::Agent(_)
+            | ControlCommand::Resolution(_)
+            | ControlCommand::WeightShares(_)
+            | ControlCommand::Ejections(_) => {}
         }
     }
 
     pub(super) async fn apply(
         &mut self,
-        change: Change,
+        change: ConfigChange,
         repeats: Option<u64>,
-    ) -> Result<Applied, ApplyError> {
-        self.may_change()?;
-        if let Some(expected) = change.expect.filter(|wanted| *wanted != self.force.generation) {
-            return Err(ApplyError::Stale { expected, found: self.force.generation });
+    ) -> Result<ApplyOutcome, ApplyError> {
+        self.check_changeable()?;
+        if let Some(expected) = change.expect.filter(|wanted| *wanted != self.active.generation) {
+            return Err(ApplyError::Stale { expected, found: self.active.generation });
         }
         let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
-        self.may_reach(&change, &checked)?;
-        let differs = diff(&self.force.checked.config, &checked.config);
+        self.check_permission(&change, &checked)?;
+        let differs = diff(&self.active.checked.config, &checked.config);
         let warnings = checked.warnings.clone();
-        if change.text == *self.force.text {
-            self.renew_at_once(&checked.config)?;
-            let needs_restart = needs_restart(&self.force.first, &checked.config);
-            let generation = self.force.generation;
-            let same = Applied { generation, warnings, needs_restart, ..Applied::default() };
-            return Ok(Applied { diff: differs, confirmed: true, ..same });
+        if change.text == *self.active.text {
+            self.reload_now(&checked.config)?;
+            let needs_restart = needs_restart(&self.active.at_start, &checked.config);
+            let generation = self.active.generation;
+            let same =
+                ApplyOutcome { generation, warnings, needs_restart, ..ApplyOutcome::default() };
+            return Ok(ApplyOutcome { diff: differs, confirmed: true, ..same });
         }
         let now = SystemTime::now();
         let number = self.generations.number_for(&change.text);
-        let overlay = self.laid_over(&checked);
+        let overlay = self.overlay_for(&checked);
         let prepared = self.prepare(&checked.config, now)?;
-        let book = self.book.under(overlay.over(&checked), &Memory::default(), now);
-        let book = secured(book, &prepared.vault.materials());
+        let book =
+            self.applied.with_config(overlay.apply_to(&checked), &SavedState::default(), now);
+        let book = with_tls_materials(book, &prepared.store.materials());
         let done =
-            act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
-        tell::pools(&self.events, &self.book, &done.book);
-        (self.book, self.overlay) = (done.book, overlay);
-        self.keep_vault(prepared);
-        if let Some(config) = &self.book.config {
-            self.force.config = Arc::clone(config);
+            apply::apply_change(&*self.engine, &mut self.listeners, &self.applied, book, number)
+                .await?;
+        state_events::report_pools(&self.events, &self.applied, &done.state);
+        (self.applied, self.overlay) = (done.state, overlay);
+        self.install_vault(prepared);
+        if let Some(config) = &self.applied.config {
+            self.active.config = Arc::clone(config);
         }
-        self.generations.keep(self.force.config.global.control.generations);
-        self.audit.limit(self.force.config.global.control.audit);
-        self.generations.add(number, &entry(&change, repeats), now);
-        (self.force.generation, self.force.since) = (number, now);
-        self.force.digest = digest(&change.text);
-        self.force.snapshot = done.snapshot;
-        self.force.checked = Arc::new(checked);
-        self.has_reached(change.origin.way);
-        self.force.origin = change.origin;
-        self.force.text = change.text.into();
-        self.force.file = change.file.into();
-        self.after_change(done.confirmed);
-        Ok(Applied {
+        self.generations.set_limit(self.active.config.global.control.generations);
+        self.audit.set_limit(self.active.config.global.control.audit);
+        self.generations.add(number, &new_generation(&change, repeats), now);
+        (self.active.generation, self.active.since) = (number, now);
+        self.active.digest = digest(&change.text);
+        self.active.snapshot = done.snapshot;
+        self.active.checked = Arc::new(checked);
+        self.allow_file_values(change.origin.way);
+        self.active.origin = change.origin;
+        self.active.text = change.text.into();
+        self.active.file = change.file.into();
+        self.finish_change(done.confirmed);
+        Ok(ApplyOutcome {
             generation: number,
             diff: differs,
             warnings,
-            needs_restart: needs_restart(&self.force.first, &self.force.config),
+            needs_restart: needs_restart(&self.active.at_start, &self.active.config),
             confirmed: done.confirmed,
-            ..Applied::default()
+            ..ApplyOutcome::default()
         })
     }
 
     /// Words that ended are forgotten on disk too, everybody sees the new picture, and the events say so.
-    fn after_change(&mut self, confirmed: bool) {
-        self.keep_words();
+    fn finish_change(&mut self, confirmed: bool) {
+        self.save_server_state();
         self.publish();
-        tell::in_force(&self.events, &self.force, confirmed);
-        tell::fewer_sockets(&self.events, &self.book, &self.listeners);
+        state_events::report_active_generation(&self.events, &self.active, confirmed);
+        state_events::report_fewer_sockets(&self.events, &self.applied, &self.listeners);
     }
 
-    fn plan(&self, text: &str, file: &str) -> Result<Planned, ApplyError> {
+    fn plan(&self, text: &str, file: &str) -> Result<PlanOutcome, ApplyError> {
         let checked = load(text, file).map_err(ApplyError::Invalid)?;
         self.prepare(&checked.config, SystemTime::now())?;
-        let diff: Diff = diff(&self.force.checked.config, &checked.config);
-        let needs_restart = needs_restart(&self.force.first, &checked.config);
-        let config = self.laid_over(&checked).over(&checked);
-        let mut book = self.book.under(config, &Memory::default(), SystemTime::now());
-        let steps = step::steps(&self.book, &mut book);
-        Ok(Planned {
-            generation: self.force.generation,
+        let diff: ConfigDiff = diff(&self.active.checked.config, &checked.config);
+        let needs_restart = needs_restart(&self.active.at_start, &checked.config);
+        let config = self.overlay_for(&checked).apply_to(&checked);
+        let mut book = self.applied.with_config(config, &SavedState::default(), SystemTime::now());
+        let steps = listener_step::listener_steps(&self.applied, &mut book);
+        Ok(PlanOutcome {
+            generation: self.active.generation,
             diff,
             warnings: checked.warnings,
             needs_restart,
-            listeners: steps.iter().map(step::Step::sentence).collect(),
+            listeners: steps.iter().map(listener_step::ListenerStep::describe).collect(),
         })
     }
 
     /// A kept generation as a change; with the number that it repeats.
-    pub(super) fn kept(
+    pub(super) fn stored_change(
         &self,
         to: Option<u64>,
-        origin: Origin,
-    ) -> Result<(Change, u64), RollbackError> {
+        origin: ChangeOrigin,
+    ) -> Result<(ConfigChange, u64), RollbackError> {
         let kept = match to {
             Some(number) => {
                 self.generations.find(number).ok_or_else(|| RollbackError::Unknown {
@@ -308,93 +331,99 @@ impl Actor {
             }
             None => self
                 .generations
-                .before(self.force.generation, &self.force.text)
+                .previous(self.active.generation, &self.active.text)
                 .ok_or(RollbackError::NonePrevious)?,
         };
-        let origin = Origin { way: Way::Rollback, ..origin };
-        Ok((Change::new(&*kept.text, &*kept.record.file, origin), kept.record.number))
+        let origin = ChangeOrigin { way: ChangeTrigger::Rollback, ..origin };
+        Ok((ConfigChange::new(&*kept.text, &*kept.record.file, origin), kept.record.number))
     }
 
-    fn leave(&mut self, how: Leave) -> Duration {
-        let limit = how.limit.unwrap_or(self.force.config.global.drain);
-        if how.handed {
-            self.listeners.hand_on();
+    fn begin_shutdown(&mut self, how: ShutdownRequest) -> Duration {
+        let limit = how.limit.unwrap_or(self.active.config.global.drain);
+        if how.handed_over {
+            self.listeners.forget_all();
         }
-        for (address, listener) in &self.book.listeners {
-            if !how.handed {
+        for (address, listener) in &self.applied.listeners {
+            if !how.handed_over {
                 self.listeners.release(*address);
             }
-            self.engine.unlisten(listener.id, !how.handed);
+            self.engine.unlisten(listener.id, !how.handed_over);
         }
-        self.keep_words();
+        self.save_server_state();
         self.engine.drain(limit);
-        self.leaving = true;
+        self.shutting_down = true;
         self.publish();
         limit
     }
 
-    fn may_change(&self) -> Result<(), ApplyError> {
-        if self.leaving {
-            return Err(super::order::Gone.into());
+    fn check_changeable(&self) -> Result<(), ApplyError> {
+        if self.shutting_down {
+            return Err(super::change::DaemonStopping.into());
         }
-        if self.handing { Err(ApplyError::HandingOver) } else { Ok(()) }
+        if self.handing_over { Err(ApplyError::HandingOver) } else { Ok(()) }
     }
 
-    pub(super) fn server(
+    pub(super) fn update_server(
         &mut self,
         id: ServerId,
         change: impl FnOnce(&ServerFacts) -> ServerFacts,
     ) {
-        if let Some(changed) = self.book.change(id, change) {
-            tell::server_state(&self.events, &changed);
+        if let Some(changed) = self.applied.change_server(id, change) {
+            state_events::report_server_state(&self.events, &changed);
         }
     }
 
     /// Lets workers and watchers see what changed since `before`.
-    pub(super) fn show(&mut self, before: &Book) {
-        if !before.looks_like(&self.book) {
-            self.force.snapshot = self.book.snapshot(self.force.generation);
-            self.engine.install(Arc::clone(&self.force.snapshot));
-        } else if before.same_facts(&self.book) {
+    pub(super) fn publish_changes(&mut self, before: &AppliedState) {
+        if !before.is_same_for_workers(&self.applied) {
+            self.active.snapshot = self.applied.snapshot(self.active.generation);
+            self.engine.install(Arc::clone(&self.active.snapshot));
+        } else if before.has_same_facts(&self.applied) {
             return;
         }
         self.publish();
     }
 
     pub(super) fn publish(&mut self) {
-        let failures = self.failures().iter().sum();
-        let picture = self.force.picture(&self.book, &self.listeners, failures, self.leaving);
-        let (sources, drift) = (self.sources.clone(), self.keeping.drift());
-        let picture = Picture { sources, drift, ..picture };
+        let failures = self.persistence_failures().iter().sum();
+        let picture = self.active.state_snapshot(
+            &self.applied,
+            &self.listeners,
+            failures,
+            self.shutting_down,
+        );
+        let (sources, drift) = (self.sources.clone(), self.config_file.drift());
+        let picture = StateSnapshot { sources, drift, ..picture };
         self.publish.send_replace(Arc::new(picture));
     }
 
-    pub(super) fn keep_words(&mut self) {
-        let facts = self.book.servers.values().map(|entry| &*entry.facts);
-        self.words.keep(Memory::everything(facts).with(&self.overlay));
+    pub(super) fn save_server_state(&mut self) {
+        let facts = self.applied.servers.values().map(|entry| &*entry.facts);
+        self.state_file.save(SavedState::full(facts).with_overlay(&self.overlay));
     }
 
     /// Puts other servers in force than those of the file; the generation stays.
-    pub(super) async fn refit(&mut self, overlay: Overlay) -> Result<(), ApplyError> {
-        self.may_change()?;
-        let config = overlay.over(&self.force.checked);
-        let book = self.book.under(config, &Memory::default(), SystemTime::now());
-        let number = self.force.generation;
+    pub(super) async fn apply_overlay(&mut self, overlay: ServerOverlay) -> Result<(), ApplyError> {
+        self.check_changeable()?;
+        let config = overlay.apply_to(&self.active.checked);
+        let book = self.applied.with_config(config, &SavedState::default(), SystemTime::now());
+        let number = self.active.generation;
         let done =
-            act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
-        tell::pools(&self.events, &self.book, &done.book);
-        self.book = done.book;
+            apply::apply_change(&*self.engine, &mut self.listeners, &self.applied, book, number)
+                .await?;
+        state_events::report_pools(&self.events, &self.applied, &done.state);
+        self.applied = done.state;
         self.overlay = overlay;
-        if let Some(config) = &self.book.config {
-            self.force.config = Arc::clone(config);
+        if let Some(config) = &self.applied.config {
+            self.active.config = Arc::clone(config);
         }
-        self.force.snapshot = done.snapshot;
-        self.keep_words();
+        self.active.snapshot = done.snapshot;
+        self.save_server_state();
         self.publish();
         Ok(())
     }
 }
 
-fn entry(change: &Change, repeats: Option<u64>) -> Entry<'_> {
-    Entry { text: &change.text, file: &change.file, origin: &change.origin, repeats }
+fn new_generation(change: &ConfigChange, repeats: Option<u64>) -> NewGeneration<'_> {
+    NewGeneration { text: &change.text, file: &change.file, origin: &change.origin, repeats }
 }

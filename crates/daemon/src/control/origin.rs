@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 /// Who asked, and by which way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Origin {
+pub struct ChangeOrigin {
     /// A user name or number, or the part of the daemon that asked.
     pub who: String,
     /// By which way.
-    pub way: Way,
+    pub way: ChangeTrigger,
 }
 
 /// By which way a change came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum ChangeTrigger {
     /// The file, read at start.
     Start,
     /// The file, read again on SIGHUP.
@@ -32,28 +32,28 @@ pub enum Way {
     Source,
 }
 
-impl Way {
+impl ChangeTrigger {
     /// As recorded.
     pub const fn name(self) -> &'static str {
         match self {
-            Way::Start => "start",
-            Way::Reload => "reload",
-            Way::Api => "api",
-            Way::Rollback => "rollback",
-            Way::Clock => "clock",
-            Way::Source => "source",
+            ChangeTrigger::Start => "start",
+            ChangeTrigger::Reload => "reload",
+            ChangeTrigger::Api => "api",
+            ChangeTrigger::Rollback => "rollback",
+            ChangeTrigger::Clock => "clock",
+            ChangeTrigger::Source => "source",
         }
     }
 }
 
-impl Origin {
+impl ChangeOrigin {
     /// With `who` as given.
-    pub fn new(who: impl Into<String>, way: Way) -> Origin {
-        Origin { who: who.into(), way }
+    pub fn new(who: impl Into<String>, way: ChangeTrigger) -> ChangeOrigin {
+        ChangeOrigin { who: who.into(), way }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ChangeOrigin {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{} ({})", self.who, self.way.name())
     }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use model::snapshot::ServerState;
 
-use super::actor::{Actor, Parts};
+use super::actor::{ActorParts, ControlActor};
 use super::*;
-use crate::event::Events;
-use crate::reconcile::fake::{Asked, Fake};
-use crate::reconcile::memory::Memory;
-use crate::scratch::Scratch;
+use crate::event::EventLog;
+use crate::reconcile::fake::{FakeEngine, RecordedCall};
+use crate::reconcile::saved_state::SavedState;
+use crate::temp_dir::Scratch;
 
 mod changing;
 mod operating;
@@ -26,64 +26,80 @@ pool = "web"
 servers = [{ name = "a", address = "10.0.0.1:80" }, { name = "b", address = "10.0.0.2:80" }]
 "#;
 
-struct World {
-    fake: Fake,
-    control: Control,
-    events: Events,
+struct ControlFixture {
+    fake: FakeEngine,
+    control: ControlHandle,
+    events: EventLog,
 }
 
-impl World {
-    async fn start(text: &str, state: Option<&Path>) -> World {
-        World::start_after(text, state, None).await
+impl ControlFixture {
+    async fn start(text: &str, state: Option<&Path>) -> ControlFixture {
+        ControlFixture::start_after(text, state, None).await
     }
 
-    async fn start_after(text: &str, state: Option<&Path>, before: Option<(u64, Memory)>) -> World {
-        World::start_at(text, state, before, None).await
+    async fn start_after(
+        text: &str,
+        state: Option<&Path>,
+        before: Option<(u64, SavedState)>,
+    ) -> ControlFixture {
+        ControlFixture::start_at(text, state, before, None).await
     }
 
     async fn start_at(
         text: &str,
         state: Option<&Path>,
-        before: Option<(u64, Memory)>,
+        before: Option<(u64, SavedState)>,
         file: Option<PathBuf>,
-    ) -> World {
-        let fake = Fake::default();
-        let events = Events::quiet();
-        let parts = Parts {
+    ) -> ControlFixture {
+        let fake = FakeEngine::default();
+        let events = EventLog::quiet();
+        let parts = ActorParts {
             engine: Arc::new(fake.clone()),
             listeners: fake.listeners(2),
             workers: 2,
             state: state.map(PathBuf::from),
             file,
-            before,
+            predecessor: before,
             events: events.clone(),
         };
-        let (control, actor) = Actor::begin(parts, change(text)).await.unwrap();
+        let (control, actor) = ControlActor::start(parts, change(text)).await.unwrap();
         tokio::spawn(actor.run());
-        fake.take();
-        World { fake, control, events }
+        fake.take_calls();
+        ControlFixture { fake, control, events }
     }
 
-    async fn order(&self, name: &str, word: ServerWord) -> Result<Operated, SetServerError> {
+    async fn order(
+        &self,
+        name: &str,
+        word: OperatorCommand,
+    ) -> Result<ServerCommandOutcome, ServerCommandError> {
         let (pool, name, origin) = ("web".to_owned(), name.to_owned(), by());
-        self.control.operate(Operate { pool, name, word, save: None, origin }).await
+        self.control
+            .run_server_command(ServerCommandRequest {
+                pool,
+                name,
+                command: word,
+                save: None,
+                origin,
+            })
+            .await
     }
 
     fn names(&self) -> Vec<String> {
-        let picture = self.control.picture();
+        let picture = self.control.state();
         picture.config.pools["web"].servers.iter().map(|server| server.name.clone()).collect()
     }
 
-    async fn apply(&self, text: &str) -> Result<Applied, ApplyError> {
+    async fn apply(&self, text: &str) -> Result<ApplyOutcome, ApplyError> {
         self.control.apply(change(text)).await
     }
 
     fn state(&self, name: &str) -> ServerState {
-        self.control.picture().server("web", name).unwrap().state
+        self.control.state().server("web", name).unwrap().state
     }
 
-    async fn say(&self, name: &str, word: ServerWord) {
-        self.control.set_server("web", name, word, by()).await.unwrap();
+    async fn say(&self, name: &str, word: OperatorCommand) {
+        self.control.command_server("web", name, word, by()).await.unwrap();
     }
 
     fn whats(&self) -> Vec<&'static str> {
@@ -91,12 +107,12 @@ impl World {
     }
 }
 
-fn by() -> Origin {
-    Origin::new("tester", Way::Api)
+fn by() -> ChangeOrigin {
+    ChangeOrigin::new("tester", ChangeTrigger::Api)
 }
 
-fn change(text: &str) -> Change {
-    Change::new(text, "t.toml", by())
+fn change(text: &str) -> ConfigChange {
+    ConfigChange::new(text, "t.toml", by())
 }
 
 fn drained() -> String {
@@ -105,7 +121,7 @@ fn drained() -> String {
 
 #[tokio::test]
 async fn a_change_is_published_after_the_workers_act_on_it() {
-    let world = World::start(TEXT, None).await;
+    let world = ControlFixture::start(TEXT, None).await;
     let mut pictures = world.control.watch();
     assert_eq!(pictures.borrow_and_update().generation, 1);
     let applied = world.apply(&drained()).await.unwrap();
@@ -122,66 +138,73 @@ async fn a_change_is_published_after_the_workers_act_on_it() {
 #[tokio::test]
 async fn what_would_end_everything_without_saying_so_is_known() {
     let begun = "# written by nobody yet\n";
-    let world = World::start(begun, None).await;
-    assert!(!world.control.is_emptied_by("") && !world.control.is_emptied_by(begun));
+    let world = ControlFixture::start(begun, None).await;
+    assert!(
+        !world.control.would_remove_everything("") && !world.control.would_remove_everything(begun)
+    );
     world.apply(TEXT).await.unwrap();
-    assert!(world.control.is_emptied_by("") && world.control.is_emptied_by(begun));
-    assert!(!world.control.is_emptied_by("[global]") && !world.control.is_emptied_by(TEXT));
+    assert!(
+        world.control.would_remove_everything("") && world.control.would_remove_everything(begun)
+    );
+    assert!(
+        !world.control.would_remove_everything("[global]")
+            && !world.control.would_remove_everything(TEXT)
+    );
 }
 
 #[tokio::test]
 async fn mistakes_and_refusals_change_nothing() {
-    let world = World::start(TEXT, None).await;
-    let before = world.control.picture();
+    let world = ControlFixture::start(TEXT, None).await;
+    let before = world.control.state();
     let error = world.apply("[service.x]\nlisten = 3\n").await.unwrap_err();
     assert!(matches!(error, ApplyError::Invalid(_)));
-    let stale = Change { expect: Some(7), ..change(&drained()) };
+    let stale = ConfigChange { expect: Some(7), ..change(&drained()) };
     let error = world.control.apply(stale).await.unwrap_err();
     assert!(matches!(error, ApplyError::Stale { expected: 7, found: 1 }));
-    world.fake.occupy("127.0.0.1:8009".parse().unwrap());
+    world.fake.occupy_address("127.0.0.1:8009".parse().unwrap());
     let error = world.apply(&TEXT.replace("8001", "8009")).await.unwrap_err();
     assert!(matches!(error, ApplyError::Listen(_)), "{error}");
-    assert!(Arc::ptr_eq(&before, &world.control.picture()));
-    assert!(!world.fake.take().iter().any(|it| matches!(it, Asked::Install(_))));
+    assert!(Arc::ptr_eq(&before, &world.control.state()));
+    assert!(!world.fake.take_calls().iter().any(|it| matches!(it, RecordedCall::Install(_))));
     assert_eq!(world.control.generations().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn the_same_text_is_the_same_generation() {
-    let world = World::start(TEXT, None).await;
+    let world = ControlFixture::start(TEXT, None).await;
     let applied = world.apply(TEXT).await.unwrap();
     assert_eq!(applied.generation, 1);
     assert!(applied.diff.is_empty());
-    assert!(world.fake.take().is_empty());
+    assert!(world.fake.take_calls().is_empty());
 }
 
 #[tokio::test]
 async fn a_plan_tells_and_does_nothing() {
-    let world = World::start(TEXT, None).await;
+    let world = ControlFixture::start(TEXT, None).await;
     let text = TEXT.replace("8001", "8005") + "[global]\nworkers = 9\n";
     let planned = world.control.plan(text, "t.toml".into()).await.unwrap().unwrap();
     assert_eq!(planned.generation, 1);
     assert_eq!(planned.needs_restart, ["global.workers"]);
     assert_eq!(planned.listeners.len(), 2, "{:?}", planned.listeners);
     assert!(planned.listeners.iter().any(|line| line == "open 127.0.0.1:8005"));
-    assert!(world.fake.take().is_empty());
+    assert!(world.fake.take_calls().is_empty());
     assert!(world.control.plan("x".into(), "t.toml".into()).await.unwrap().is_err());
 }
 
 #[tokio::test]
 async fn what_cannot_change_while_running_is_told() {
-    let world = World::start(TEXT, None).await;
+    let world = ControlFixture::start(TEXT, None).await;
     let text = format!("{TEXT}[global]\nworkers = 9\n");
     assert_eq!(world.apply(&text).await.unwrap().needs_restart, ["global.workers"]);
     assert!(world.whats().contains(&"needs-restart"));
-    assert_eq!(world.control.picture().needs_restart, ["global.workers"]);
-    assert_eq!(world.control.picture().workers, 2);
+    assert_eq!(world.control.state().needs_restart, ["global.workers"]);
+    assert_eq!(world.control.state().workers, 2);
     assert!(world.apply(TEXT).await.unwrap().needs_restart.is_empty());
 }
 
 #[tokio::test]
 async fn rollback_is_a_new_generation_with_an_old_text() {
-    let world = World::start(TEXT, None).await;
+    let world = ControlFixture::start(TEXT, None).await;
     let none = world.control.rollback(None, None, by()).await.unwrap_err();
     assert!(matches!(none, RollbackError::NonePrevious));
     world.apply(&drained()).await.unwrap();
@@ -190,7 +213,7 @@ async fn rollback_is_a_new_generation_with_an_old_text() {
     assert_eq!(world.state("a"), ServerState::Up);
     let kept = world.control.generations().await.unwrap();
     assert_eq!(kept.last().unwrap().repeats, Some(1));
-    assert_eq!(kept.last().unwrap().origin.way, Way::Rollback);
+    assert_eq!(kept.last().unwrap().origin.way, ChangeTrigger::Rollback);
     assert_eq!(world.control.rollback(Some(2), None, by()).await.unwrap().generation, 4);
     assert_eq!(world.state("a"), ServerState::Drain);
     let unknown = world.control.rollback(Some(77), None, by()).await.unwrap_err();
@@ -200,27 +223,30 @@ async fn rollback_is_a_new_generation_with_an_old_text() {
 
 #[tokio::test]
 async fn verdicts_that_wait_make_one_snapshot() {
-    let world = World::start(TEXT, None).await;
-    let picture = world.control.picture();
-    for (name, health) in
-        [("a", Judgement::Down), ("b", Judgement::Down), ("a", Judgement::Up), ("b", Judgement::Up)]
-    {
+    let world = ControlFixture::start(TEXT, None).await;
+    let picture = world.control.state();
+    for (name, health) in [
+        ("a", HealthState::Down),
+        ("b", HealthState::Down),
+        ("a", HealthState::Up),
+        ("b", HealthState::Up),
+    ] {
         let server = picture.server("web", name).unwrap().id;
         world
             .control
-            .verdict(Verdict { server, health, reason: "because".into(), note: None })
+            .report_health(HealthReport { server, health, reason: "because".into(), note: None })
             .await;
     }
     let unknown = model::id::ServerId(999);
-    let health = Judgement::Down;
+    let health = HealthState::Down;
     world
         .control
-        .verdict(Verdict { server: unknown, health, reason: String::new(), note: None })
+        .report_health(HealthReport { server: unknown, health, reason: String::new(), note: None })
         .await;
     // Answered behind them.
     world.control.generations().await.unwrap();
-    assert!(matches!(world.fake.take()[..], [Asked::Install(_)]));
-    assert_eq!(world.control.picture().server("web", "a").unwrap().reason, "because");
+    assert!(matches!(world.fake.take_calls()[..], [RecordedCall::Install(_)]));
+    assert_eq!(world.control.state().server("web", "a").unwrap().reason, "because");
     let of = |what: &str| world.whats().iter().filter(|it| **it == what).count();
     assert_eq!((of("server-down"), of("server-up")), (2, 2));
     assert_eq!((of("pool-empty"), of("pool-back")), (1, 1), "each once");
@@ -230,25 +256,25 @@ async fn verdicts_that_wait_make_one_snapshot() {
 async fn words_outlive_the_process_until_the_file_says_otherwise() {
     let scratch = Scratch::new("words").unwrap();
     {
-        let world = World::start(TEXT, Some(scratch.path())).await;
-        world.say("a", ServerWord::Disable).await;
-        world.say("b", ServerWord::Weight(model::config::Weight::new(5).unwrap())).await;
+        let world = ControlFixture::start(TEXT, Some(scratch.path())).await;
+        world.say("a", OperatorCommand::Disable).await;
+        world.say("b", OperatorCommand::Weight(model::config::ServerWeight::new(5).unwrap())).await;
         assert_eq!(world.state("a"), ServerState::Disabled);
-        let error = world.control.set_server("web", "zz", ServerWord::Drain, by()).await;
+        let error = world.control.command_server("web", "zz", OperatorCommand::Drain, by()).await;
         assert!(error.unwrap_err().to_string().contains("web/a, web/b"));
-        let error = world.control.set_server("no", "a", ServerWord::Drain, by()).await;
+        let error = world.control.command_server("no", "a", OperatorCommand::Drain, by()).await;
         assert!(error.unwrap_err().to_string().contains("pool web"));
     }
-    let world = World::start(TEXT, Some(scratch.path())).await;
-    assert_eq!(world.control.picture().generation, 1, "the same text after a restart");
+    let world = ControlFixture::start(TEXT, Some(scratch.path())).await;
+    assert_eq!(world.control.state().generation, 1, "the same text after a restart");
     assert_eq!(world.state("a"), ServerState::Disabled);
-    assert_eq!(world.control.picture().server("web", "b").unwrap().weight.get(), 5);
+    assert_eq!(world.control.state().server("web", "b").unwrap().weight.get(), 5);
     world.apply(&drained()).await.unwrap();
     assert_eq!(world.state("a"), ServerState::Drain);
     drop(world);
-    let world = World::start(TEXT, Some(scratch.path())).await;
+    let world = ControlFixture::start(TEXT, Some(scratch.path())).await;
     assert_eq!(world.state("a"), ServerState::Up, "the word ended with the file's change");
-    assert_eq!(world.control.picture().generation, 3);
+    assert_eq!(world.control.state().generation, 3);
 }
 
 #[tokio::test]
@@ -256,8 +282,8 @@ async fn state_that_cannot_be_read_is_set_aside_and_keeping_goes_on() {
     let scratch = Scratch::new("garbage").unwrap();
     let state = scratch.path();
     {
-        let world = World::start(TEXT, Some(state)).await;
-        assert!(world.order("a", ServerWord::Drain).await.unwrap().unkept.is_empty());
+        let world = ControlFixture::start(TEXT, Some(state)).await;
+        assert!(world.order("a", OperatorCommand::Drain).await.unwrap().unsaved.is_empty());
     }
     let garbage = b"\xff\x00 neither JSON nor text {";
     for name in ["servers.json", "generations/00000001.json"] {
@@ -271,22 +297,22 @@ async fn state_that_cannot_be_read_is_set_aside_and_keeping_goes_on() {
         entries.map(|name| name.into_string().unwrap()).collect()
     };
     {
-        let world = World::start(TEXT, Some(state)).await;
+        let world = ControlFixture::start(TEXT, Some(state)).await;
         let whats = world.whats();
         let aside = whats.iter().filter(|what| **what == "state-set-aside").count();
         assert_eq!(aside, 3, "{whats:?}");
-        let done = world.order("b", ServerWord::Drain).await.unwrap();
-        assert_eq!(done.unkept, Vec::<String>::new());
-        assert!(world.apply(&drained()).await.unwrap().unkept.is_empty());
+        let done = world.order("b", OperatorCommand::Drain).await.unwrap();
+        assert_eq!(done.unsaved, Vec::<String>::new());
+        assert!(world.apply(&drained()).await.unwrap().unsaved.is_empty());
     }
     let found = [names(state), names(&state.join("generations"))].concat();
     for name in ["servers.json", "audit.jsonl", "00000001.json"] {
         let damaged = format!("{name}.damaged-");
         assert!(found.iter().any(|it| it.starts_with(&damaged)), "{name}: {found:?}");
     }
-    let world = World::start(TEXT, Some(state)).await;
+    let world = ControlFixture::start(TEXT, Some(state)).await;
     assert_eq!(world.state("b"), ServerState::Drain, "what was ordered since is kept");
-    assert!(world.control.picture().generation > 2, "no number is given twice");
+    assert!(world.control.state().generation > 2, "no number is given twice");
 }
 
 #[tokio::test]
@@ -294,33 +320,33 @@ async fn a_state_directory_that_cannot_be_written_is_told_and_counted() {
     let scratch = Scratch::new("words").unwrap();
     let file = scratch.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let world = World::start(TEXT, Some(&file)).await;
-    let done = world.order("a", ServerWord::Drain).await.unwrap();
-    assert_eq!(done.unkept.len(), 2, "the order, and its record: {:?}", done.unkept);
-    assert!(done.unkept[0].contains("a restart forgets it"), "{:?}", done.unkept);
+    let world = ControlFixture::start(TEXT, Some(&file)).await;
+    let done = world.order("a", OperatorCommand::Drain).await.unwrap();
+    assert_eq!(done.unsaved.len(), 2, "the order, and its record: {:?}", done.unsaved);
+    assert!(done.unsaved[0].contains("a restart forgets it"), "{:?}", done.unsaved);
     let applied = world.apply(&drained()).await.unwrap();
-    assert!(applied.unkept[0].contains("no restart can go back to it"), "{:?}", applied.unkept);
+    assert!(applied.unsaved[0].contains("no restart can go back to it"), "{:?}", applied.unsaved);
     assert_eq!(world.control.rollback(None, None, by()).await.unwrap().generation, 3);
-    assert!(world.control.picture().state_failures >= 4);
+    assert!(world.control.state().state_failures >= 4);
     let whats = world.whats();
     assert!(whats.contains(&"words-not-kept") && whats.contains(&"generations-not-kept"));
 }
 
 #[tokio::test]
 async fn while_another_process_takes_over_nothing_changes() {
-    let world = World::start(TEXT, None).await;
-    world.say("a", ServerWord::Drain).await;
+    let world = ControlFixture::start(TEXT, None).await;
+    world.say("a", OperatorCommand::Drain).await;
     let handed = world.control.hand_over().await.unwrap();
     assert_eq!((handed.generation, &*handed.text), (1, TEXT));
     assert_eq!(handed.sockets.len(), 2, "one a worker");
     assert!(matches!(world.apply(&drained()).await, Err(ApplyError::HandingOver)));
     assert!(matches!(world.control.hand_over().await, Err(ApplyError::HandingOver)));
-    let word = world.control.set_server("web", "a", ServerWord::Enable, by()).await;
-    assert!(matches!(word, Err(SetServerError::HandingOver)));
-    world.control.take_back().await;
+    let word = world.control.command_server("web", "a", OperatorCommand::Enable, by()).await;
+    assert!(matches!(word, Err(ServerCommandError::HandingOver)));
+    world.control.cancel_hand_over().await;
     world.apply(&drained()).await.unwrap();
-    let next = World::start_after(TEXT, None, Some((41, handed.memory))).await;
-    assert_eq!(next.control.picture().generation, 41);
+    let next = ControlFixture::start_after(TEXT, None, Some((41, handed.memory))).await;
+    assert_eq!(next.control.state().generation, 41);
     assert_eq!(next.state("a"), ServerState::Drain);
     assert_eq!(next.apply(&drained()).await.unwrap().generation, 42);
 }
@@ -328,18 +354,22 @@ async fn while_another_process_takes_over_nothing_changes() {
 #[tokio::test]
 async fn leaving_stops_listeners_and_refuses_changes() {
     for (handed, rest) in [(false, true), (true, false)] {
-        let world = World::start(TEXT, None).await;
+        let world = ControlFixture::start(TEXT, None).await;
         let limit = Some(Duration::from_secs(7));
-        let given = world.control.leave(Leave { handed, limit, detach: false }).await.unwrap();
+        let given = world
+            .control
+            .begin_shutdown(ShutdownRequest { handed_over: handed, limit, detach: false })
+            .await
+            .unwrap();
         assert_eq!(given, Duration::from_secs(7));
-        let asked = world.fake.take();
+        let asked = world.fake.take_calls();
         assert!(
-            matches!(asked[0], Asked::Stop(_, accept_rest) if accept_rest == rest),
+            matches!(asked[0], RecordedCall::Stop(_, accept_rest) if accept_rest == rest),
             "{asked:?}"
         );
-        assert_eq!(asked[1], Asked::Drain(given));
-        assert!(world.control.picture().leaving && world.control.picture().listeners.is_empty());
-        assert!(matches!(world.apply(&drained()).await, Err(ApplyError::Gone(_))));
+        assert_eq!(asked[1], RecordedCall::Drain(given));
+        assert!(world.control.state().shutting_down && world.control.state().listeners.is_empty());
+        assert!(matches!(world.apply(&drained()).await, Err(ApplyError::Stopping(_))));
         assert!(!world.control.generations().await.unwrap().is_empty(), "looking is possible");
     }
 }

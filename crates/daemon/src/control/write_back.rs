@@ -9,64 +9,64 @@ use std::sync::Arc;
 
 use model::config::{WriteBack, load};
 
-use super::actor::Actor;
-use super::keeping::FILE_BYTES;
-use super::order::{ApplyError, Change};
-use super::origin::Way;
-use crate::cover::Cover;
-use crate::keep;
+use super::actor::ControlActor;
+use super::change::{ApplyError, ConfigChange};
+use super::config_file::FILE_BYTES;
+use super::origin::ChangeTrigger;
+use crate::atomic_file;
+use crate::config_overlay::ConfigOverlay;
 
 /// Where a change goes.
 #[derive(Debug)]
-pub(super) enum Room {
+pub(super) enum SaveTarget {
     /// Nowhere.
-    None,
+    Nowhere,
     /// Into the file, unless it says so already.
     File { file: PathBuf, says_so: bool },
     /// Beside it.
     Overlay,
 }
 
-impl Actor {
+impl ControlActor {
     /// Where a change will be kept.
     ///
     /// # Errors
     /// The file is to be written and says something that is neither in force nor to be.
-    pub(super) fn room(&self, change: &Change) -> Result<Room, ApplyError> {
-        if !matches!(change.origin.way, Way::Api | Way::Rollback) {
-            return Ok(Room::None);
+    pub(super) fn save_target(&self, change: &ConfigChange) -> Result<SaveTarget, ApplyError> {
+        if !matches!(change.origin.way, ChangeTrigger::Api | ChangeTrigger::Rollback) {
+            return Ok(SaveTarget::Nowhere);
         }
         // Mistakes are found when it is put in force.
-        let Ok(checked) = load(&change.text, &change.file) else { return Ok(Room::None) };
+        let Ok(checked) = load(&change.text, &change.file) else { return Ok(SaveTarget::Nowhere) };
         let mode = checked.config.global.control.write_back;
         let (true, Some(path)) =
-            (change.save.unwrap_or(mode != WriteBack::Off), &self.keeping.file)
+            (change.save.unwrap_or(mode != WriteBack::Off), &self.config_file.file)
         else {
-            return match (change.save, &self.keeping.file) {
+            return match (change.save, &self.config_file.file) {
                 (Some(true), None) => Err(ApplyError::NoFile),
-                _ => Ok(Room::None),
+                _ => Ok(SaveTarget::Nowhere),
             };
         };
         if mode == WriteBack::Overlay && change.save.is_none() {
-            return Ok(Room::Overlay);
+            return Ok(SaveTarget::Overlay);
         }
         let shown = path.display().to_string();
-        let failed = |source: io::Error| ApplyError::Unread { file: shown.clone(), source };
+        let failed = |source: io::Error| ApplyError::FileUnreadable { file: shown.clone(), source };
         // A link stays a link.
         let file = path.canonicalize().map_err(failed)?;
-        let found = keep::read(&file, FILE_BYTES).map_err(failed)?.unwrap_or_default();
+        let found = atomic_file::read(&file, FILE_BYTES).map_err(failed)?.unwrap_or_default();
         let says_so = found == change.text;
-        if !says_so && found != *self.force.text {
-            return Err(ApplyError::Differs(shown));
+        if !says_so && found != *self.active.text {
+            return Err(ApplyError::FileDiffers(shown));
         }
-        Ok(Room::File { file, says_so })
+        Ok(SaveTarget::File { file, says_so })
     }
 
     /// Where an undoing is kept whose order was not saved: beside the file, where that is usual.
-    pub(super) fn room_beside(&self) -> Room {
-        match self.force.config.global.control.write_back {
-            WriteBack::Overlay if self.keeping.file.is_some() => Room::Overlay,
-            _ => Room::None,
+    pub(super) fn overlay_target(&self) -> SaveTarget {
+        match self.active.config.global.control.write_back {
+            WriteBack::Overlay if self.config_file.file.is_some() => SaveTarget::Overlay,
+            _ => SaveTarget::Nowhere,
         }
     }
 
@@ -74,62 +74,65 @@ impl Actor {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn keep_in(&mut self, room: Room) -> Result<Option<String>, ApplyError> {
+    pub(super) fn save_to(&mut self, room: SaveTarget) -> Result<Option<String>, ApplyError> {
         let saved = match room {
-            Room::None => None,
-            Room::Overlay => {
-                self.cover_file();
+            SaveTarget::Nowhere => None,
+            SaveTarget::Overlay => {
+                self.write_overlay();
                 None
             }
-            Room::File { file, says_so } => {
+            SaveTarget::File { file, says_so } => {
                 let shown = file.display().to_string();
                 if !says_so {
-                    keep::replace_like(&file, self.force.text.as_bytes())
-                        .map_err(|source| ApplyError::Unwritten { file: shown.clone(), source })?;
+                    atomic_file::replace_keeping_owner(&file, self.active.text.as_bytes())
+                        .map_err(|source| ApplyError::FileNotWritten {
+                            file: shown.clone(),
+                            source,
+                        })?;
                 }
-                self.keeping.written(&self.force.text);
+                self.config_file.set_base(&self.active.text);
                 Some(shown)
             }
         };
-        self.look_at_file();
+        self.refresh_file_drift();
         Ok(saved)
     }
 
     /// A text of the file is in force, alone or covered: what is kept beside it is for that text from now on.
-    pub(super) fn taken_from_file(&mut self, base: Option<Arc<str>>) {
+    pub(super) fn adopt_file_text(&mut self, base: Option<Arc<str>>) {
         if base.is_some() {
-            self.keeping.base = base;
-            match self.force.config.global.control.write_back {
-                WriteBack::Overlay => self.cover_file(),
-                WriteBack::Off | WriteBack::File => self.uncover_file(),
+            self.config_file.base = base;
+            match self.active.config.global.control.write_back {
+                WriteBack::Overlay => self.write_overlay(),
+                WriteBack::Off | WriteBack::File => self.remove_overlay(),
             }
         }
-        self.look_at_file();
+        self.refresh_file_drift();
     }
 
     /// Looks whether the file says what is in force.
-    pub(super) fn look_at_file(&mut self) -> bool {
-        let mode = self.force.config.global.control.write_back;
-        let text = Arc::clone(&self.force.text);
-        self.keeping.look(&text, mode)
+    pub(super) fn refresh_file_drift(&mut self) -> bool {
+        let mode = self.active.config.global.control.write_back;
+        let text = Arc::clone(&self.active.text);
+        self.config_file.refresh_drift(&text, mode)
     }
 
-    fn cover_file(&mut self) {
-        let (text, origin) = (Arc::clone(&self.force.text), self.force.origin.clone());
-        if let Err(error) = self.keeping.cover(&text, &origin) {
-            self.keeping.trouble(&self.events, &error);
+    fn write_overlay(&mut self) {
+        let (text, origin) = (Arc::clone(&self.active.text), self.active.origin.clone());
+        if let Err(error) = self.config_file.write_overlay(&text, &origin) {
+            self.config_file.report_failure(&self.events, &error);
         }
     }
 
-    fn uncover_file(&mut self) {
-        let Some(state) = self.keeping.state.clone() else { return };
-        match Cover::remove(&state) {
+    fn remove_overlay(&mut self) {
+        let Some(state) = self.config_file.state.clone() else { return };
+        match ConfigOverlay::remove(&state) {
             Ok(true) => {
                 let text = "control.write-back is not overlay any more: what was changed over the file is gone";
                 self.events.warn("overlay-ended", text);
             }
             Ok(false) => {}
-            Err(error) => self.keeping.trouble(&self.events, &error),
+            Err(error) => self.config_file.report_failure(&self.events, &error),
         }
     }
 }

@@ -49,18 +49,18 @@ fn ask(address: SocketAddr) -> String {
 #[tokio::test]
 async fn it_carries_changes_and_leaves_nothing_behind() {
     let (a, b) = (origin("a"), origin("b"));
-    let reserved = Reserved::port_of("127.0.0.1".parse().unwrap(), 2).unwrap();
+    let reserved = ReservedAddress::reserve_port("127.0.0.1".parse().unwrap(), 2).unwrap();
     let address = reserved.address();
     let text = text(address, a, b);
-    let daemon = Embedded::start_on(&text, vec![reserved], Events::quiet()).await.unwrap();
+    let daemon = EmbeddedDaemon::start_on(&text, vec![reserved], EventLog::quiet()).await.unwrap();
     assert_eq!(daemon.addresses()["one"], [address]);
     let ask_many = move || (0..8).map(|_| ask(address)).collect::<BTreeSet<_>>();
     let answers = tokio::task::spawn_blocking(ask_many).await.unwrap();
     assert_eq!(answers, BTreeSet::from(["a".to_owned(), "b".to_owned()]));
 
-    let by = Origin::new("tester", Way::Api);
-    let drain = crate::control::ServerWord::Drain;
-    daemon.control().set_server("p", "a", drain, by.clone()).await.unwrap();
+    let by = ChangeOrigin::new("tester", ChangeTrigger::Api);
+    let drain = crate::control::OperatorCommand::Drain;
+    daemon.control().command_server("p", "a", drain, by.clone()).await.unwrap();
     let answers = tokio::task::spawn_blocking(ask_many).await.unwrap();
     assert_eq!(answers, BTreeSet::from(["b".to_owned()]));
 
@@ -68,7 +68,7 @@ async fn it_carries_changes_and_leaves_nothing_behind() {
     let holder = TcpListener::bind(taken).unwrap();
     let more =
         format!("{text}[service.two]\nlisten = \"{taken}\"\nforward = \"tcp\"\npool = \"p\"\n");
-    let change = Change::new(more, "x", by);
+    let change = ConfigChange::new(more, "x", by);
     let error = daemon.control().apply(change.clone()).await.unwrap_err();
     assert!(
         matches!(error, ApplyError::Listen(_)) && error.to_string().contains(&taken.to_string())
@@ -87,5 +87,5 @@ async fn it_carries_changes_and_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn mistakes_leave_nothing_behind_either() {
-    assert!(matches!(Embedded::start("x").await, Err(EmbedError::Invalid(_))));
+    assert!(matches!(EmbeddedDaemon::start("x").await, Err(EmbedError::Invalid(_))));
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use api::types::{History, HistoryRow, Worst};
-use model::history::{Merge, Record, Row, kinds, merge};
+use model::history::{HistoryRecord, MergeRule, MetricRow, columns, merge_rows};
 
-use super::store::Found;
+use super::store::StoredRecords;
 
 /// Parts of a line.
 const PARTS: usize = 60;
@@ -15,10 +15,10 @@ const WORST: usize = 3;
 const ROWS: usize = 2_000;
 
 /// Puts it together.
-pub fn digest(found: Found, since_unix_ms: u64, until_unix_ms: u64) -> History {
-    let Found { records, unreadable } = found;
+pub fn build_history(found: StoredRecords, since_unix_ms: u64, until_unix_ms: u64) -> History {
+    let StoredRecords { records, unreadable } = found;
     let covered_ms = records.iter().map(span_ms).fold(0, u64::saturating_add);
-    let mut rows: BTreeMap<&str, Vec<(&Record, &Row)>> = BTreeMap::new();
+    let mut rows: BTreeMap<&str, Vec<(&HistoryRecord, &MetricRow)>> = BTreeMap::new();
     for record in &records {
         for row in &record.rows {
             rows.entry(&row.name).or_default().push((record, row));
@@ -42,22 +42,22 @@ pub fn digest(found: Found, since_unix_ms: u64, until_unix_ms: u64) -> History {
     }
 }
 
-fn span_ms(record: &Record) -> u64 {
+fn span_ms(record: &HistoryRecord) -> u64 {
     u64::from(record.span) * 1000
 }
 
 /// A file's numbers may be any: nothing here may overflow.
-fn at_ms(record: &Record) -> u64 {
+fn at_ms(record: &HistoryRecord) -> u64 {
     record.at.saturating_mul(1000)
 }
 
-fn row(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> HistoryRow {
-    let mut sum = Row { name: name.to_owned(), numbers: Vec::new() };
-    of.iter().for_each(|(_, row)| merge(&mut sum, row));
+fn row(name: &str, of: &[(&HistoryRecord, &MetricRow)], since: u64, until: u64) -> HistoryRow {
+    let mut sum = MetricRow { name: name.to_owned(), numbers: Vec::new() };
+    of.iter().for_each(|(_, row)| merge_rows(&mut sum, row));
     let seconds: u64 = of.iter().map(|(record, _)| u64::from(record.span)).sum();
     let seconds = seconds.max(1);
-    let named = || kinds(name).iter().zip(&sum.numbers);
-    let rates = named().filter(|((_, how), _)| *how == Merge::Sum);
+    let named = || columns(name).iter().zip(&sum.numbers);
+    let rates = named().filter(|((_, how), _)| *how == MergeRule::Sum);
     let up = name.starts_with("server/");
     HistoryRow {
         name: name.to_owned(),
@@ -78,7 +78,12 @@ fn row(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> HistoryRow
     }
 }
 
-fn line(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> Vec<Option<f64>> {
+fn line(
+    name: &str,
+    of: &[(&HistoryRecord, &MetricRow)],
+    since: u64,
+    until: u64,
+) -> Vec<Option<f64>> {
     let length = until.saturating_sub(since).max(1);
     let mut parts: Vec<Option<(f64, f64)>> = vec![None; PARTS];
     for (record, row) in of {
@@ -86,7 +91,7 @@ fn line(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> Vec<Optio
         let at = usize::try_from(u128::from(middle) * PARTS as u128 / u128::from(length));
         let Some(part) = parts.get_mut(at.unwrap_or(PARTS).min(PARTS - 1)) else { continue };
         let number = |what: &str| {
-            let at = kinds(name).iter().position(|(known, _)| *known == what);
+            let at = columns(name).iter().position(|(known, _)| *known == what);
             at.and_then(|at| row.numbers.get(at)).copied().unwrap_or(0) as f64
         };
         let (above, below) = match name.split('/').next() {
@@ -110,11 +115,11 @@ fn line(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> Vec<Optio
 }
 
 /// The records with the most trouble.
-fn worst(name: &str, of: &[(&Record, &Row)]) -> Vec<Worst> {
+fn worst(name: &str, of: &[(&HistoryRecord, &MetricRow)]) -> Vec<Worst> {
     let bad = ["failed", "server-errors", "refused", "connect-failed", "down-ms", "dropped"];
     let mut all: Vec<Worst> = Vec::new();
     for (record, row) in of {
-        let named = kinds(name).iter().zip(&row.numbers);
+        let named = columns(name).iter().zip(&row.numbers);
         let bads = named.filter(|((what, _), number)| bad.contains(what) && **number > 0);
         if let Some(((what, _), count)) = bads.max_by_key(|(_, number)| **number) {
             all.push(Worst {
@@ -134,24 +139,24 @@ fn worst(name: &str, of: &[(&Record, &Row)]) -> Vec<Worst> {
 mod tests {
     use super::*;
 
-    fn record(at: u64, requests: u64, failed: u64, down: u64) -> Record {
+    fn record(at: u64, requests: u64, failed: u64, down: u64) -> HistoryRecord {
         let service = vec![1, 0, requests, failed, 0, 10, 20, 5, 900];
         let server = vec![requests, 0, 0, 1, 60_000 - down, down, 0, 0, 0];
-        let row = |name: &str, numbers| Row { name: name.into(), numbers };
+        let row = |name: &str, numbers| MetricRow { name: name.into(), numbers };
         let rows = vec![row("service/shop", service), row("server/web/a", server)];
-        Record { at, span: 60, rows }
+        HistoryRecord { at, span: 60, rows }
     }
 
     #[test]
     fn an_hour_is_told_with_its_worst_minutes() {
-        let records: Vec<Record> = (1..=60)
+        let records: Vec<HistoryRecord> = (1..=60)
             .map(|minute| match minute {
                 30 => record(minute * 60, 600, 50, 60_000),
                 31 => record(minute * 60, 600, 7, 30_000),
                 _ => record(minute * 60, 1_200, 0, 0),
             })
             .collect();
-        let history = digest(Found { records, unreadable: 3 }, 0, 3_600_000);
+        let history = build_history(StoredRecords { records, unreadable: 3 }, 0, 3_600_000);
         assert_eq!((history.covered_ms, history.records), (3_600_000, 60));
         let shop = history.rows.iter().find(|row| row.name == "service/shop").unwrap();
         assert_eq!((shop.numbers["requests"], shop.numbers["failed"]), (58 * 1_200 + 1_200, 57));
@@ -168,11 +173,11 @@ mod tests {
     fn packets_have_connections_and_drops() {
         let record = |at, connections, dropped| {
             let numbers = vec![1_000, dropped, connections, 10, 20, 5, 2];
-            let rows = vec![Row { name: "packets/shop".into(), numbers }];
-            Record { at, span: 60, rows }
+            let rows = vec![MetricRow { name: "packets/shop".into(), numbers }];
+            HistoryRecord { at, span: 60, rows }
         };
         let records = vec![record(60, 120, 0), record(120, 240, 9)];
-        let history = digest(Found { records, unreadable: 0 }, 0, 120_000);
+        let history = build_history(StoredRecords { records, unreadable: 0 }, 0, 120_000);
         let shop = &history.rows[0];
         assert_eq!((shop.numbers["packets"], shop.numbers["half-open"]), (2_000, 2));
         assert_eq!((shop.line_of.as_str(), shop.line[45]), ("connections a second", Some(4.0)));
@@ -181,7 +186,7 @@ mod tests {
 
     #[test]
     fn nothing_is_nothing() {
-        let history = digest(Found::default(), 10, 5);
+        let history = build_history(StoredRecords::default(), 10, 5);
         assert!(history.rows.is_empty() && history.covered_ms == 0);
     }
 }

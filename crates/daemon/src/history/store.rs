@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use files::make::{create, make_dir};
-use model::config::HistoryKeep;
-use model::history::{MAGIC, Record, frame, merge, read};
+use files::create::{create, make_dir};
+use model::config::HistoryRetention;
+use model::history::{HistoryRecord, MAGIC, encode_frame, merge_rows, read_records};
 
 /// A file is closed after so many seconds.
 const TURN: u64 = 6 * 3600;
@@ -24,15 +24,15 @@ const FILE_BYTES: u64 = 8 << 30;
 
 /// The directory.
 #[derive(Debug)]
-pub struct Store {
+pub struct HistoryStore {
     directory: PathBuf,
-    open: Option<Open>,
+    open: Option<OpenHistoryFile>,
     /// Files that somebody else put there, and how that is known.
     refused: Vec<(PathBuf, io::Error)>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenHistoryFile {
     file: File,
     path: PathBuf,
     since: u64,
@@ -43,34 +43,35 @@ struct Open {
 
 /// One who reads; writing goes on meanwhile.
 #[derive(Debug)]
-pub struct Reader(PathBuf);
+pub struct HistoryReader(PathBuf);
 
 /// What was read.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct StoredRecords {
     /// Records, by time.
-    pub records: Vec<Record>,
+    pub records: Vec<HistoryRecord>,
     /// Bytes that could not be read.
     pub unreadable: u64,
 }
 
-impl Store {
+impl HistoryStore {
     /// In this directory, which is made when something is kept.
-    pub fn new(directory: PathBuf) -> Store {
-        Store { directory, open: None, refused: Vec::new() }
+    pub fn new(directory: PathBuf) -> HistoryStore {
+        HistoryStore { directory, open: None, refused: Vec::new() }
     }
 
     /// One who reads.
-    pub fn reader(&self) -> Reader {
-        Reader(self.directory.clone())
+    pub fn reader(&self) -> HistoryReader {
+        HistoryReader(self.directory.clone())
     }
 
     /// Keeps a record.
     ///
     /// # Errors
     /// The disk is full, or the directory cannot be written; what was kept before stays.
-    pub fn add(&mut self, record: &Record, keep: &HistoryKeep) -> io::Result<()> {
-        let bytes = frame(record).ok_or_else(|| io::Error::other("the record is too large"))?;
+    pub fn add(&mut self, record: &HistoryRecord, keep: &HistoryRetention) -> io::Result<()> {
+        let bytes =
+            encode_frame(record).ok_or_else(|| io::Error::other("the record is too large"))?;
         let full = self.open.as_ref().is_some_and(|open| {
             // A file's name says from when on its records are: a clock that was set back begins another one.
             record.at < open.last
@@ -83,7 +84,7 @@ impl Store {
         let mut open = match self.open.take() {
             Some(open) => open,
             None => {
-                self.tidy(record.at, keep)?;
+                self.compact(record.at, keep)?;
                 self.begin(record.at)?
             }
         };
@@ -97,11 +98,11 @@ impl Store {
     }
 
     /// Files that somebody else put there, as they were found since the last call.
-    pub fn refused(&mut self) -> Vec<(PathBuf, io::Error)> {
+    pub fn take_refused(&mut self) -> Vec<(PathBuf, io::Error)> {
         std::mem::take(&mut self.refused)
     }
 
-    fn begin(&self, at: u64) -> io::Result<Open> {
+    fn begin(&self, at: u64) -> io::Result<OpenHistoryFile> {
         make_dir(&self.directory, 0o750)?;
         for number in 0..1_000 {
             let name = format!("fine-{at:012}-{}-{number}.hist", std::process::id());
@@ -113,7 +114,7 @@ impl Store {
                 Ok(mut file) => {
                     file.write_all(&MAGIC).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
                     let bytes = MAGIC.len() as u64;
-                    return Ok(Open { file, path, since: at, last: at, bytes });
+                    return Ok(OpenHistoryFile { file, path, since: at, last: at, bytes });
                 }
             }
         }
@@ -121,9 +122,9 @@ impl Store {
     }
 
     /// Makes old files coarser, and removes the oldest until the rest fits.
-    fn tidy(&mut self, now: u64, keep: &HistoryKeep) -> io::Result<()> {
+    fn compact(&mut self, now: u64, keep: &HistoryRetention) -> io::Result<()> {
         for file in all_files(&self.directory)? {
-            if let Err(error) = files::own::is_there(&file.path) {
+            if let Err(error) = files::owned_file::is_present(&file.path) {
                 self.refused.push((file.path, error));
             }
         }
@@ -132,8 +133,8 @@ impl Store {
         }
         let mut files = files(&self.directory)?;
         for at in 0..files.len() {
-            let ends = end(&files, at, now);
-            if files[at].fine && ends.saturating_add(FINE) < now {
+            let ends = last_record_at(&files, at, now);
+            if files[at].is_fine && ends.saturating_add(FINE) < now {
                 // Coarser is a saving: where it fails the fine file stays.
                 if let Ok(path) = coarsen(&files[at].path) {
                     files[at].bytes = std::fs::metadata(&path)?.len();
@@ -145,7 +146,7 @@ impl Store {
         // Room for the file that is about to begin.
         let most = keep.size - keep.size / SHARE * 2;
         let old = now.saturating_sub(keep.keep.as_secs());
-        let ends = |at| end(&files, at, now);
+        let ends = |at| last_record_at(&files, at, now);
         let mut order: Vec<usize> = (0..files.len()).collect();
         // What was written by a clock that was ahead says of no time that can be asked for: it goes before the rest.
         order.sort_by_key(|at| files[*at].since <= now);
@@ -164,12 +165,12 @@ impl Store {
     }
 }
 
-impl Reader {
+impl HistoryReader {
     /// Records whose end lies between two moments, seconds since 1970.
     ///
     /// # Errors
     /// The directory cannot be read.
-    pub fn read(&self, since: u64, until: u64) -> io::Result<Found> {
+    pub fn read(&self, since: u64, until: u64) -> io::Result<StoredRecords> {
         self.read_rows(since, until, |_| true)
     }
 
@@ -182,18 +183,18 @@ impl Reader {
         since: u64,
         until: u64,
         wanted: impl Fn(&str) -> bool,
-    ) -> io::Result<Found> {
-        let mut found = Found::default();
+    ) -> io::Result<StoredRecords> {
+        let mut found = StoredRecords::default();
         let files = files(&self.0)?;
         for (at, file) in files.iter().enumerate() {
             let over = files.get(at + 1).is_some_and(|next| next.since + TURN < since);
             if over || file.since > until {
                 continue;
             }
-            match whole(&file.path) {
+            match read_whole(&file.path) {
                 Ok(bytes) => {
-                    let reading = read(&bytes, since);
-                    found.unreadable += reading.torn as u64;
+                    let reading = read_records(&bytes, since);
+                    found.unreadable += reading.damaged_bytes as u64;
                     let records = reading.records.into_iter().filter(|it| it.at <= until);
                     found.records.extend(records.map(|mut record| {
                         record.rows.retain(|row| wanted(&row.name));
@@ -210,16 +211,16 @@ impl Reader {
     }
 }
 
-struct Kept {
+struct HistoryFile {
     path: PathBuf,
     since: u64,
-    fine: bool,
+    is_fine: bool,
     bytes: u64,
 }
 
 /// A fine file whose coarse one is there: a crash came between writing that and removing this.
-fn is_replaced(file: &Kept) -> bool {
-    file.fine && coarse_path(&file.path).exists()
+fn is_replaced(file: &HistoryFile) -> bool {
+    file.is_fine && coarse_path(&file.path).exists()
 }
 
 fn coarse_path(fine: &Path) -> PathBuf {
@@ -228,15 +229,15 @@ fn coarse_path(fine: &Path) -> PathBuf {
 }
 
 /// The files that count, the oldest first; none when there is no directory.
-fn files(directory: &Path) -> io::Result<Vec<Kept>> {
+fn files(directory: &Path) -> io::Result<Vec<HistoryFile>> {
     let mut files = all_files(directory)?;
     files.retain(|file| !is_replaced(file));
     Ok(files)
 }
 
-fn all_files(directory: &Path) -> io::Result<Vec<Kept>> {
+fn all_files(directory: &Path) -> io::Result<Vec<HistoryFile>> {
     let mut files = Vec::new();
-    for entry in files::own::entries(directory)?.into_iter().flatten() {
+    for entry in files::owned_file::entries(directory)?.into_iter().flatten() {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(stem) = name.strip_suffix(".hist") else { continue };
@@ -244,21 +245,21 @@ fn all_files(directory: &Path) -> io::Result<Vec<Kept>> {
         let (kind, since) = (parts.next(), parts.next().and_then(|it| it.parse().ok()));
         let (Some("fine" | "coarse"), Some(since)) = (kind, since) else { continue };
         let bytes = std::fs::symlink_metadata(&path).map_or(0, |it| it.len());
-        files.push(Kept { fine: kind == Some("fine"), path, since, bytes });
+        files.push(HistoryFile { is_fine: kind == Some("fine"), path, since, bytes });
     }
     files.sort_by(|a, b| (a.since, &a.path).cmp(&(b.since, &b.path)));
     Ok(files)
 }
 
 /// When the last record of a file was written, at the latest.
-fn end(files: &[Kept], at: usize, now: u64) -> u64 {
+fn last_record_at(files: &[HistoryFile], at: usize, now: u64) -> u64 {
     let next = files.get(at + 1).map_or(now, |next| next.since);
     files.get(at).map_or(next, |file| next.min(file.since.saturating_add(TURN)))
 }
 
-fn whole(path: &Path) -> io::Result<Vec<u8>> {
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = files::own::open(path)?.ok_or(io::ErrorKind::NotFound)?;
+    let file = files::owned_file::open(path)?.ok_or(io::ErrorKind::NotFound)?;
     file.take(FILE_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -267,28 +268,28 @@ fn whole(path: &Path) -> io::Result<Vec<u8>> {
 fn coarsen(fine: &Path) -> io::Result<PathBuf> {
     let path = coarse_path(fine);
     let mut bytes = MAGIC.to_vec();
-    for record in coarser(&read(&whole(fine)?, 0).records) {
-        bytes.extend(frame(&record).ok_or_else(|| io::Error::other("too large"))?);
+    for record in merge_records(&read_records(&read_whole(fine)?, 0).records) {
+        bytes.extend(encode_frame(&record).ok_or_else(|| io::Error::other("too large"))?);
     }
-    crate::keep::replace(&path, &bytes)?;
+    crate::atomic_file::replace(&path, &bytes)?;
     std::fs::remove_file(fine)?;
     Ok(path)
 }
 
 /// Several records as one: counts added up, levels at their highest.
-fn coarser(records: &[Record]) -> Vec<Record> {
+fn merge_records(records: &[HistoryRecord]) -> Vec<HistoryRecord> {
     let mut out = Vec::new();
     for some in records.chunks(usize::try_from(COARSER).unwrap_or(1)) {
-        let mut rows: BTreeMap<&str, model::history::Row> = BTreeMap::new();
+        let mut rows: BTreeMap<&str, model::history::MetricRow> = BTreeMap::new();
         for row in some.iter().flat_map(|record| &record.rows) {
             match rows.get_mut(row.name.as_str()) {
-                Some(known) => merge(known, row),
+                Some(known) => merge_rows(known, row),
                 None => drop(rows.insert(&row.name, row.clone())),
             }
         }
         let span = some.iter().map(|record| record.span).fold(0, u32::saturating_add);
         let at = some.last().map_or(0, |record| record.at);
-        out.push(Record { at, span, rows: rows.into_values().collect() });
+        out.push(HistoryRecord { at, span, rows: rows.into_values().collect() });
     }
     out
 }

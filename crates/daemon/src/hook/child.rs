@@ -11,8 +11,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
-use crate::offspring::sweep;
-use crate::probe::confine::without_capabilities;
+use crate::health_check::program_limits::drop_capabilities;
+use crate::orphan_reaper::kill_marked;
 
 /// Bytes of output that are read and kept; what comes after is read and thrown away.
 const OUTPUT: usize = 16 * 1024;
@@ -31,7 +31,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 /// How a run ended.
 #[derive(Debug)]
-pub(super) enum Ran {
+pub(super) enum HookOutcome {
     /// With exit code 0.
     Done {
         /// Its output.
@@ -52,9 +52,9 @@ pub(super) enum Ran {
 }
 
 /// Kills a process group when it goes out of scope.
-struct Group(Option<Pid>);
+struct ProcessGroup(Option<Pid>);
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(pid) = self.0 {
             // It may have ended, all of it, already.
@@ -69,11 +69,11 @@ pub(super) async fn run(
     environment: &[(String, String)],
     limit: Duration,
     draw: u64,
-) -> Ran {
+) -> HookOutcome {
     let ran = limited(program, environment, limit, draw).await;
     let mark = format!("{MARK}={draw:016x}");
     // Its group is dead by now. Hooks are rare: looking at every process once costs little.
-    let _ = tokio::task::spawn_blocking(move || sweep(&[mark])).await;
+    let _ = tokio::task::spawn_blocking(move || kill_marked(&[mark])).await;
     ran
 }
 
@@ -82,7 +82,7 @@ async fn limited(
     environment: &[(String, String)],
     limit: Duration,
     draw: u64,
-) -> Ran {
+) -> HookOutcome {
     let mut command = Command::new(program);
     command
         .env_clear()
@@ -91,41 +91,41 @@ async fn limited(
         .envs(environment.iter().map(|(k, v)| (k, v)));
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0).kill_on_drop(true);
-    without_capabilities(command.as_std_mut());
+    drop_capabilities(command.as_std_mut());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
             let why = format!("{} cannot be started: {error}", program.display());
-            return Ran::Failed { why, said: Vec::new() };
+            return HookOutcome::Failed { why, said: Vec::new() };
         }
     };
     let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let _group = Group(pid);
-    restrain(pid, limit);
+    let _group = ProcessGroup(pid);
+    limit_resources(pid, limit);
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let mut said = Vec::new();
     let both = async {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         let (status, (), ()) =
-            tokio::join!(child.wait(), heard(out, &mut first), heard(err, &mut second));
+            tokio::join!(child.wait(), read_output(out, &mut first), read_output(err, &mut second));
         first.append(&mut second);
         (status, first)
     };
     match tokio::time::timeout(limit, both).await {
-        Err(_) => Ran::TooLong { said },
+        Err(_) => HookOutcome::TooLong { said },
         Ok((status, heard)) => {
             said = heard;
             match status {
-                Ok(status) if status.success() => Ran::Done { said },
-                Ok(status) => Ran::Failed { why: status.to_string(), said },
-                Err(error) => Ran::Failed { why: error.to_string(), said },
+                Ok(status) if status.success() => HookOutcome::Done { said },
+                Ok(status) => HookOutcome::Failed { why: status.to_string(), said },
+                Err(error) => HookOutcome::Failed { why: error.to_string(), said },
             }
         }
     }
 }
 
 /// Reads to the end and keeps the beginning.
-async fn heard(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
+async fn read_output(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
     let Some(mut from) = from else { return };
     let mut room = [0; 4096];
     while let Ok(read) = from.read(&mut room).await {
@@ -138,7 +138,7 @@ async fn heard(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
 }
 
 /// Limits what it may use. It has run for a moment by then; nothing that it can do in that moment outlives the group.
-fn restrain(pid: Option<Pid>, limit: Duration) {
+fn limit_resources(pid: Option<Pid>, limit: Duration) {
     let seconds = limit.as_secs().saturating_add(1);
     for (resource, most) in [
         (Resource::Cpu, seconds),

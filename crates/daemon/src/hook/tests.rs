@@ -10,7 +10,7 @@ use rustix::thread::{
 };
 
 use super::*;
-use crate::scratch::Scratch;
+use crate::temp_dir::Scratch;
 
 fn script(scratch: &Scratch, name: &str, text: &str) -> PathBuf {
     let path = scratch.path().join(name);
@@ -19,10 +19,10 @@ fn script(scratch: &Scratch, name: &str, text: &str) -> PathBuf {
     path
 }
 
-async fn ran(scratch: &Scratch, text: &str, limit: Duration) -> Ran {
+async fn ran(scratch: &Scratch, text: &str, limit: Duration) -> HookOutcome {
     let path = script(scratch, "hook", text);
     let environment = [("STEELYARD_EVENT".to_owned(), "server-down".to_owned())];
-    child::run(&path, &environment, limit, seed()).await
+    child::run(&path, &environment, limit, random_seed()).await
 }
 
 const LONG: Duration = Duration::from_secs(30);
@@ -31,12 +31,12 @@ const LONG: Duration = Duration::from_secs(30);
 async fn a_program_is_run_as_it_is_and_its_end_is_known() {
     let scratch = Scratch::new("hook").unwrap();
     let done = ran(&scratch, "echo \"$STEELYARD_EVENT $HOME\"", LONG).await;
-    assert!(matches!(&done, Ran::Done { said } if said == b"server-down \n"), "{done:?}");
+    assert!(matches!(&done, HookOutcome::Done { said } if said == b"server-down \n"), "{done:?}");
     let failed = ran(&scratch, "echo no >&2; exit 3", LONG).await;
-    let Ran::Failed { why, said } = failed else { panic!("{failed:?}") };
+    let HookOutcome::Failed { why, said } = failed else { panic!("{failed:?}") };
     assert!(why.contains('3') && said == b"no\n", "{why}");
-    let none = child::run(&scratch.path().join("none"), &[], LONG, seed()).await;
-    assert!(matches!(none, Ran::Failed { .. }));
+    let none = child::run(&scratch.path().join("none"), &[], LONG, random_seed()).await;
+    assert!(matches!(none, HookOutcome::Failed { .. }));
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn what_hangs_is_killed_with_all_that_it_started() {
     let text = format!("sleep 600 &\necho $! > {}\nwait", file.display());
     let began = Instant::now();
     let ended = ran(&scratch, &text, Duration::from_millis(800)).await;
-    assert!(matches!(ended, Ran::TooLong { .. }), "{ended:?}");
+    assert!(matches!(ended, HookOutcome::TooLong { .. }), "{ended:?}");
     assert!(began.elapsed() < LONG);
     gone(&file).await;
 }
@@ -61,7 +61,7 @@ async fn what_forks_into_a_session_of_its_own_is_found() {
         file.display()
     );
     let ended = ran(&scratch, &text, LONG).await;
-    assert!(matches!(ended, Ran::Done { .. }), "{ended:?}");
+    assert!(matches!(ended, HookOutcome::Done { .. }), "{ended:?}");
     gone(&file).await;
 }
 
@@ -85,13 +85,13 @@ async fn gone(file: &std::path::Path) {
 async fn what_shouts_is_heard_in_part() {
     let scratch = Scratch::new("hook").unwrap();
     let done = ran(&scratch, "head -c 3000000 /dev/zero", LONG).await;
-    assert!(matches!(&done, Ran::Done { said } if said.len() == 16 * 1024), "{done:?}");
+    assert!(matches!(&done, HookOutcome::Done { said } if said.len() == 16 * 1024), "{done:?}");
 }
 
 #[tokio::test]
 async fn what_is_too_much_is_dropped_and_told() {
-    let events = Events::quiet();
-    let hook = Hook {
+    let events = EventLog::quiet();
+    let hook = EventHook {
         name: "h".into(),
         run: "/bin/true".into(),
         on: vec!["all"],
@@ -101,10 +101,10 @@ async fn what_is_too_much_is_dropped_and_told() {
     };
     events.info("server-down", "x");
     let event = Arc::new(events.recent()[0].clone());
-    let mut bench = Bench::default();
+    let mut bench = HookQueue::default();
     let mut running = JoinSet::new();
     for _ in 0..3 {
-        take(&events, &hook, &mut bench, Arc::clone(&event), &mut running);
+        enqueue_event(&events, &hook, &mut bench, Arc::clone(&event), &mut running);
     }
     assert_eq!((bench.running, bench.waiting.len()), (1, 1));
     let last = events.recent().pop().unwrap();
@@ -132,7 +132,7 @@ async fn a_program_inherits_no_capability() {
     let done =
         ran(&scratch, "while read -r line; do echo \"$line\"; done < /proc/self/status", LONG)
             .await;
-    let Ran::Done { said } = done else { panic!("{done:?}") };
+    let HookOutcome::Done { said } = done else { panic!("{done:?}") };
     let said = String::from_utf8(said).unwrap();
     for set in ["CapInh", "CapAmb"] {
         let line = said.lines().find(|line| line.starts_with(set)).unwrap();

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use futures_util::stream::TryStreamExt;
-use model::config::Prefix;
+use model::config::IpPrefix;
 use rtnetlink::packet_route::AddressFamily;
 use rtnetlink::packet_route::address::AddressHeaderFlags;
 use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags};
@@ -17,36 +17,36 @@ use rustix::io::Errno;
 use tokio::task::JoinHandle;
 
 /// The kernel answers at once; a socket that does not is given up.
-const ANSWER: Duration = Duration::from_secs(2);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Segments of one packet as the device takes it, where a flow stays: the kernel's usual.
 const MANY: u32 = 65_535;
 
 /// The name of a device's other end.
-pub fn other(name: &str) -> String {
+pub fn peer_name(name: &str) -> String {
     format!("{name}~")
 }
 
 /// A connection to the kernel.
 #[derive(Debug)]
-pub struct Netlink {
+pub struct BundleNetlink {
     handle: Handle,
     pump: JoinHandle<()>,
 }
 
-impl Drop for Netlink {
+impl Drop for BundleNetlink {
     fn drop(&mut self) {
         self.pump.abort();
     }
 }
 
-impl Netlink {
+impl BundleNetlink {
     /// Connects.
     ///
     /// # Errors
     /// There is no such socket.
-    pub fn connect() -> io::Result<Netlink> {
+    pub fn connect() -> io::Result<BundleNetlink> {
         let (connection, handle, _) = new_connection()?;
-        Ok(Netlink { handle, pump: tokio::spawn(connection) })
+        Ok(BundleNetlink { handle, pump: tokio::spawn(connection) })
     }
 
     /// Asks whether an interface has a carrier and is set up; one that is gone has none. `None`: the kernel does not
@@ -55,7 +55,7 @@ impl Netlink {
         let handle = self.handle.clone();
         async move {
             let mut answers = Box::pin(handle.link().get().match_index(ifindex).execute());
-            let answer = tokio::time::timeout(ANSWER, answers.try_next()).await.ok()?;
+            let answer = tokio::time::timeout(REPLY_TIMEOUT, answers.try_next()).await.ok()?;
             let flags = match answer {
                 Ok(Some(answer)) => answer.header.flags,
                 Ok(None) | Err(rtnetlink::Error::NetlinkError(_)) => return Some(false),
@@ -67,7 +67,7 @@ impl Netlink {
 
     /// Has packets that wait for a next hop's link address lost at once, instead of when the kernel has asked three times
     /// in vain: TCP sends nothing again while it waits in its own machine. A hop that is not known has none.
-    pub fn let_go(&self, ifindex: u32, hop: IpAddr) {
+    pub fn flush_neighbor(&self, ifindex: u32, hop: IpAddr) {
         let mut message = NeighbourMessage::default();
         let (family, address) = match hop {
             IpAddr::V4(v4) => (AddressFamily::Inet, NeighbourAddress::Inet(v4)),
@@ -76,15 +76,15 @@ impl Netlink {
         (message.header.family, message.header.ifindex) = (family, ifindex);
         message.attributes.push(NeighbourAttribute::Destination(address));
         let asked = self.handle.neighbours().del(message).execute();
-        tokio::spawn(tokio::time::timeout(ANSWER, asked));
+        tokio::spawn(tokio::time::timeout(REPLY_TIMEOUT, asked));
     }
 
     /// Makes both ends of a bundle's device.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub async fn make(&self, name: &str) -> io::Result<()> {
-        let pair = LinkVeth::new(name, &other(name)).build();
+    pub async fn create_device(&self, name: &str) -> io::Result<()> {
+        let pair = LinkVeth::new(name, &peer_name(name)).build();
         done(self.handle.link().add(pair).execute(), None).await
     }
 
@@ -116,7 +116,7 @@ impl Netlink {
     /// # Errors
     /// The kernel refuses.
     pub async fn add_address(&self, ifindex: u32, ip: IpAddr) -> io::Result<()> {
-        let mut request = self.handle.address().add(ifindex, ip, whole(ip));
+        let mut request = self.handle.address().add(ifindex, ip, host_prefix_length(ip));
         if ip.is_ipv6() {
             request.message_mut().header.flags |= AddressHeaderFlags::Nodad;
         }
@@ -128,7 +128,7 @@ impl Netlink {
     /// # Errors
     /// The kernel refuses.
     pub async fn remove_address(&self, ifindex: u32, ip: IpAddr) -> io::Result<()> {
-        let mut named = self.handle.address().add(ifindex, ip, whole(ip));
+        let mut named = self.handle.address().add(ifindex, ip, host_prefix_length(ip));
         let request = self.handle.address().del(named.message_mut().clone());
         done(request.execute(), Some(Errno::ADDRNOTAVAIL)).await
     }
@@ -137,7 +137,7 @@ impl Netlink {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub async fn add_route(&self, ifindex: u32, to: Prefix) -> io::Result<bool> {
+    pub async fn add_route(&self, ifindex: u32, to: IpPrefix) -> io::Result<bool> {
         let message = route(ifindex, to)?;
         match done(self.handle.route().add(message).execute(), None).await {
             Err(error) if error.raw_os_error() == Some(Errno::EXIST.raw_os_error()) => Ok(false),
@@ -149,13 +149,13 @@ impl Netlink {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub async fn remove_route(&self, ifindex: u32, to: Prefix) -> io::Result<()> {
+    pub async fn remove_route(&self, ifindex: u32, to: IpPrefix) -> io::Result<()> {
         let message = route(ifindex, to)?;
         done(self.handle.route().del(message).execute(), Some(Errno::SRCH)).await
     }
 }
 
-fn route(ifindex: u32, to: Prefix) -> io::Result<rtnetlink::packet_route::route::RouteMessage> {
+fn route(ifindex: u32, to: IpPrefix) -> io::Result<rtnetlink::packet_route::route::RouteMessage> {
     let builder = RouteMessageBuilder::<IpAddr>::new()
         .destination_prefix(to.address(), to.bits())
         .map_err(io::Error::other)?;
@@ -165,7 +165,7 @@ fn route(ifindex: u32, to: Prefix) -> io::Result<rtnetlink::packet_route::route:
 }
 
 /// Bits of an address.
-fn whole(ip: IpAddr) -> u8 {
+fn host_prefix_length(ip: IpAddr) -> u8 {
     if ip.is_ipv4() { 32 } else { 128 }
 }
 
@@ -174,7 +174,7 @@ async fn done(
     ask: impl Future<Output = Result<(), rtnetlink::Error>>,
     as_good: Option<Errno>,
 ) -> io::Result<()> {
-    match tokio::time::timeout(ANSWER, ask).await {
+    match tokio::time::timeout(REPLY_TIMEOUT, ask).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(rtnetlink::Error::NetlinkError(message))) => {
             let error = message.to_io();

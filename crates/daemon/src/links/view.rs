@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// All bundles.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct LinksView {
     /// By name.
     pub bundles: BTreeMap<String, BundleView>,
     /// Why the kernel carries none of them.
@@ -19,7 +19,7 @@ pub struct BundleView {
     /// Its policy, as written.
     pub policy: &'static str,
     /// What it can do.
-    pub state: State,
+    pub state: BundleState,
     /// Why, in a sentence.
     pub reason: String,
     /// The largest packet of its device, bytes.
@@ -38,7 +38,7 @@ pub struct BundleView {
 
 /// What a bundle can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum BundleState {
     /// Every link lives.
     Up,
     /// Some do.
@@ -47,13 +47,13 @@ pub enum State {
     Down,
 }
 
-impl State {
+impl BundleState {
     /// As written for people.
     pub const fn name(self) -> &'static str {
         match self {
-            State::Up => "up",
-            State::Degraded => "degraded",
-            State::Down => "down",
+            BundleState::Up => "up",
+            BundleState::Degraded => "degraded",
+            BundleState::Down => "down",
         }
     }
 }
@@ -76,7 +76,7 @@ pub struct LinkView {
     /// Its share, bits a second, as written.
     pub capacity: Option<u64>,
     /// How long its packets are held.
-    pub hold: Duration,
+    pub delay: Duration,
     /// Packets given to it.
     pub packets: u64,
     /// And their bytes.

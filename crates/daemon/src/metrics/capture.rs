@@ -5,10 +5,10 @@ use std::fmt::Error;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::family::counters;
-use crate::capture::Counts;
+use crate::capture::CaptureCounts;
 
-pub(super) fn encode(counts: Counts, to: &mut DescriptorEncoder) -> Result<(), Error> {
-    let Counts { kept, evicted, dropped, made, failed } = counts;
+pub(super) fn encode(counts: CaptureCounts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let CaptureCounts { buffered: kept, evicted, dropped, written: made, failed } = counts;
     let rows = [("kept", kept), ("evicted", evicted), ("dropped", dropped)];
     let help = "Packets of services that captures are about: kept in memory, of those gone for later ones, lost.";
     let rows = rows.map(|(what, count)| ([("what", what)], count));

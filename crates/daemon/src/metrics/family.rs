@@ -3,7 +3,7 @@
 use std::fmt::Error;
 use std::time::Duration;
 
-use model::live::HistogramSum;
+use model::stats::HistogramSum;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
@@ -90,7 +90,7 @@ pub(super) fn histograms<L: EncodeLabelSet>(
         let mut below = 0;
         let mut buckets = Vec::with_capacity(edges.len() + 1);
         for edge in edges {
-            let at_most = sum.at_most(Duration::from_micros(*edge));
+            let at_most = sum.count_at_most(Duration::from_micros(*edge));
             buckets.push((*edge as f64 / 1e6, at_most - below));
             below = at_most;
         }

@@ -7,23 +7,23 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counters, gauges};
-use crate::report::heartbeat::{asked, counts, replicated};
-use crate::vrrp::heartbeat::view::{BeatView, PathView};
-use crate::vrrp::replica::view::{State, View};
-use crate::vrrp::view::View as Shared;
+use crate::report::heartbeat::{counts, replication_counts, witness_counts};
+use crate::vrrp::heartbeat::view::{HeartbeatPathView, HeartbeatView};
+use crate::vrrp::replication::view::{ReplicationState, ReplicationView};
+use crate::vrrp::view::VrrpView as Shared;
 
 pub(super) fn encode(view: &Shared, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let beats = &view.heartbeats;
     if beats.is_empty() {
         return Ok(());
     }
-    let each = |value: fn(&BeatView) -> bool| {
+    let each = |value: fn(&HeartbeatView) -> bool| {
         beats
             .iter()
             .map(move |beat| ([("peer", beat.peer.as_str())], if value(beat) { 1.0 } else { 0.0 }))
     };
     let help = "1 while the other member is heard by some path.";
-    gauges(to, ("steelyard_heartbeat_heard", None, help), each(|beat| beat.heard))?;
+    gauges(to, ("steelyard_heartbeat_heard", None, help), each(|beat| beat.is_peer_up))?;
     let help = "1 while both members' configurations differ.";
     gauges(to, ("steelyard_heartbeat_drift", None, help), each(|beat| beat.drift.is_some()))?;
     let help = "1 while the other member has reached more targets for long enough.";
@@ -40,20 +40,20 @@ pub(super) fn encode(view: &Shared, to: &mut DescriptorEncoder) -> Result<(), Er
     targets(beats, to)
 }
 
-fn replication(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn replication(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let all =
         || beats.iter().filter_map(|beat| Some((beat.peer.as_str(), beat.replica.as_deref()?)));
     let following = all().map(|(peer, view)| {
-        ([("peer", peer)], if view.state == State::Following { 1.0 } else { 0.0 })
+        ([("peer", peer)], if view.state == ReplicationState::Following { 1.0 } else { 0.0 })
     });
     let help = "1 while each member has the connections that the other one had when it joined.";
     gauges(to, ("steelyard_replication_following", None, help), following)?;
     let counted = all().flat_map(|(peer, view)| {
-        replicated(view).map(|(what, count)| ([("peer", peer), ("what", what)], count))
+        replication_counts(view).map(|(what, count)| ([("peer", peer), ("what", what)], count))
     });
     let help = "What was told of connections and sticky clients: records, packets, bytes.";
     counters(to, ("steelyard_replication", None, help), counted)?;
-    let whys = |of: fn(&View) -> &BTreeMap<&'static str, u64>| {
+    let whys = |of: fn(&ReplicationView) -> &BTreeMap<&'static str, u64>| {
         all().flat_map(move |(peer, view)| {
             of(view).iter().map(move |(why, count)| ([("peer", peer), ("why", *why)], *count))
         })
@@ -63,10 +63,10 @@ fn replication(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Err
     let help = "Records that were not applied, by why.";
     counters(to, ("steelyard_replication_rejected", None, help), whys(|view| &view.rejected))?;
     let help = "Entries that could not be told, by why.";
-    counters(to, ("steelyard_replication_untold", None, help), whys(|view| &view.untold))
+    counters(to, ("steelyard_replication_untold", None, help), whys(|view| &view.unsendable))
 }
 
-fn witness(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn witness(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let all = || beats.iter().filter_map(|beat| Some((beat.peer.as_str(), beat.witness.as_ref()?)));
     let states = all().flat_map(|(peer, one)| {
         ["held", "answers", "silent", "unasked"].map(|state| {
@@ -76,15 +76,18 @@ fn witness(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Error> 
     let help = "1 for the state of the witness as this member knows it.";
     gauges(to, ("steelyard_witness_state", None, help), states)?;
     let counted = all().flat_map(|(peer, one)| {
-        asked(one).map(|(what, count)| ([("peer", peer), ("what", what)], count))
+        witness_counts(one).map(|(what, count)| ([("peer", peer), ("what", what)], count))
     });
     let help = "Leases that the witness gave and refused, and questions that it did not answer.";
     counters(to, ("steelyard_witness_asked", None, help), counted)
 }
 
-fn paths(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn paths(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let all = || beats.iter().flat_map(|beat| beat.paths.iter().map(move |path| (beat, path)));
-    fn labels<'v>(beat: &'v BeatView, path: &'v PathView) -> [(&'static str, &'v str); 2] {
+    fn labels<'v>(
+        beat: &'v HeartbeatView,
+        path: &'v HeartbeatPathView,
+    ) -> [(&'static str, &'v str); 2] {
         [("peer", &beat.peer), ("path", &path.name)]
     }
     let states = all().flat_map(|(beat, path)| {
@@ -120,7 +123,7 @@ fn paths(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
     counters(to, ("steelyard_heartbeat_path_refused", None, help), refused)
 }
 
-fn targets(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn targets(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let all =
         || beats.iter().flat_map(|beat| beat.targets.iter().map(move |target| (beat, target)));
     let reached = all().filter_map(|(beat, target)| {

@@ -3,34 +3,34 @@
 
 use std::fmt::Error;
 
-use model::insight::{Side, Told, Unfinished};
-use model::limit::Owner;
+use model::flow_samples::{FlowSide, FlowSideCounters, HandshakeStall};
+use model::limit::TimeOwner;
 use model::snapshot::ServiceView;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counter, counters, gauge, histograms, seconds};
-use crate::insight::{Total, Totals};
-use crate::packets::view::View;
+use crate::flow_samples::{FlowSampleTotals, ServiceFlowTotals};
+use crate::packets::view::PacketPlaneView;
 
 /// Edges of the handshakes' histogram, microseconds: from a rack's to a lost SYN's.
 const EDGES: [u64; 9] =
     [256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];
 
 /// A service by name, and what was seen of it.
-type Row<'a> = (&'a str, &'a Total);
+type FlowSampleRow<'a> = (&'a str, &'a ServiceFlowTotals);
 
 pub(super) fn encode(
     services: &[&ServiceView],
-    totals: &Totals,
-    view: &View,
+    totals: &FlowSampleTotals,
+    view: &PacketPlaneView,
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
-    if !view.wanted {
+    if !view.is_wanted {
         return Ok(());
     }
-    drawn(totals, view, to)?;
-    let rows: Vec<Row> = services
+    encode_sampling(totals, view, to)?;
+    let rows: Vec<FlowSampleRow> = services
         .iter()
         .filter_map(|service| {
             let total = totals.services.iter().find(|total| total.service == service.id.0)?;
@@ -41,7 +41,7 @@ pub(super) fn encode(
     sides(&rows, to)?;
     let time = rows.iter().flat_map(|(name, total)| {
         total.bars.iter().map(move |bar| {
-            let owner = bar.owner.map_or("unknown", Owner::name);
+            let owner = bar.owner.map_or("unknown", TimeOwner::name);
             let labels = [("service", *name), ("owner", owner), ("limit", bar.limit.code())];
             (labels, bar.nanos as f64 / 1e9)
         })
@@ -51,13 +51,17 @@ pub(super) fn encode(
 }
 
 /// What is watched, and what is not.
-fn drawn(totals: &Totals, view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn encode_sampling(
+    totals: &FlowSampleTotals,
+    view: &PacketPlaneView,
+    to: &mut DescriptorEncoder,
+) -> Result<(), Error> {
     let help = "Of connections whose packets are forwarded one in so many is watched; 0: none.";
-    let sample = f64::from(view.insight.sample.unwrap_or(0));
+    let sample = f64::from(view.flow_samples.sample.unwrap_or(0));
     gauge(to, ("steelyard_packet_insight_sample", None, help), sample)?;
     let help = "Connections that are watched now.";
-    gauge(to, ("steelyard_packet_insight_watched", None, help), view.insight.watched as f64)?;
-    let drawn = view.insight.drawn;
+    gauge(to, ("steelyard_packet_insight_watched", None, help), view.flow_samples.watched as f64)?;
+    let drawn = view.flow_samples.outcomes;
     let missed = [("full", drawn.full), ("evicted", drawn.evicted), ("unread", drawn.unread)];
     let rows = missed.map(|(why, count)| ([("why", why)], count));
     let help = "Connections that were drawn and not watched to their end, by why.";
@@ -67,8 +71,8 @@ fn drawn(totals: &Totals, view: &View, to: &mut DescriptorEncoder) -> Result<(),
 }
 
 /// How connections began.
-fn connections(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
-    let of = |value: fn(&Total) -> u64| {
+fn connections(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let of = |value: fn(&ServiceFlowTotals) -> u64| {
         rows.iter().map(move |(name, total)| ([("service", *name)], value(total)))
     };
     let help = "Connections that were watched.";
@@ -77,7 +81,7 @@ fn connections(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let help = "Watched connections that a server refused with a reset.";
     counters(to, ("steelyard_packet_insight_refused", None, help), of(|total| total.refused))?;
     let unfinished = rows.iter().flat_map(|(name, total)| {
-        let each = Unfinished::ALL.iter().zip(total.unfinished).filter(|(_, count)| *count > 0);
+        let each = HandshakeStall::ALL.iter().zip(total.unfinished).filter(|(_, count)| *count > 0);
         each.map(move |(who, count)| ([("service", *name), ("silent", who.name())], count))
     });
     let help = "Handshakes of watched connections that were not done, by who was silent.";
@@ -92,12 +96,12 @@ fn connections(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
 }
 
 /// What both sides sent and said.
-fn sides(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
-    type Kinds<'a> = &'a [(&'static str, fn(&Told) -> u64)];
+fn sides(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    type Kinds<'a> = &'a [(&'static str, fn(&FlowSideCounters) -> u64)];
     let each = |kinds: Kinds<'_>| {
         let mut out = Vec::new();
         for (name, total) in rows {
-            for (side, told) in Side::ALL.into_iter().zip(&total.sides) {
+            for (side, told) in FlowSide::ALL.into_iter().zip(&total.sides) {
                 for (kind, value) in kinds {
                     if value(told) > 0 {
                         out.push((*name, side.name(), *kind, value(told)));
@@ -108,7 +112,7 @@ fn sides(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
         out
     };
     let repairs = each(&[
-        ("lost-behind", |told| told.again),
+        ("lost-behind", |told| told.retransmitted),
         ("lost-before", |told| told.filled),
         ("reordered", |told| told.reordered),
     ]);
@@ -117,7 +121,7 @@ fn sides(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
         ([("service", service), ("from", from), ("how", how)], count)
     });
     counters(to, ("steelyard_packet_insight_repairs", None, help), rows)?;
-    let windows = each(&[("zero", |told| told.zero), ("silly", |told| told.silly)]);
+    let windows = each(&[("zero", |told| told.zero_window), ("silly", |told| told.silly_window)]);
     let help = "Packets that say a closed window, or one smaller than a segment, by who sent them.";
     let rows = windows.into_iter().map(|(service, from, window, count)| {
         ([("service", service), ("from", from), ("window", window)], count)

@@ -6,9 +6,9 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counters, gauges};
-use crate::links::view::{LinkView, View};
+use crate::links::view::{LinkView, LinksView};
 
-pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
+pub(super) fn encode(view: &LinksView, to: &mut DescriptorEncoder) -> Result<(), Error> {
     if view.bundles.is_empty() {
         return Ok(());
     }
@@ -22,7 +22,7 @@ pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Erro
     let help = "Of the last questions to the link's next hop, the share without an answer.";
     gauges(to, ("steelyard_link_loss", Some(Unit::Ratios), help), gauge(|link| link.loss))?;
     let help = "How long packets of the link are held, so that longer links are as far.";
-    let held = gauge(|link| link.hold.as_secs_f64());
+    let held = gauge(|link| link.delay.as_secs_f64());
     gauges(to, ("steelyard_link_held", Some(Unit::Seconds), help), held)?;
     let help = "Packets given to the link.";
     let packets = rows(view, |link| Some(link.packets));
@@ -45,12 +45,12 @@ pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Erro
     counters(to, ("steelyard_bundle_dropped", None, help), dropped)
 }
 
-type Labels<'v> = [(&'static str, &'v str); 2];
+type BundleLabels<'v> = [(&'static str, &'v str); 2];
 
 fn rows<'v, T>(
-    view: &'v View,
+    view: &'v LinksView,
     value: impl Fn(&LinkView) -> Option<T>,
-) -> impl Iterator<Item = (Labels<'v>, T)> {
+) -> impl Iterator<Item = (BundleLabels<'v>, T)> {
     let links = view
         .bundles
         .iter()

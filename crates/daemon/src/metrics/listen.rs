@@ -14,28 +14,28 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use model::breaker::clock;
+use model::circuit_breaker::breaker_clock_ms;
 use tokio::net::TcpListener;
 
-use super::encoding::{gzip, takes_gzip};
-use super::{CONTENT_TYPE, Scrape, text};
-use crate::report::vitals::Vitals;
-use crate::serve::counts::Listener;
-use crate::serve::guard::{Guarded, HEAD, Terms};
-use crate::serve::places::{Pass, Places, carry_out};
+use super::gzip::{gzip, takes_gzip};
+use super::{CONTENT_TYPE, ScrapeInput, encode_metrics};
+use crate::api_server::api_counters::ListenerKind;
+use crate::api_server::connection_guard::{ConnectionLimits, GuardedListener, HEAD_TIMEOUT};
+use crate::api_server::connection_slots::{ConnectionSlot, ConnectionSlots, track_request};
+use crate::report::report_sources::ReportSources;
 
 /// A scraper connects, asks and leaves; whoever does not is not waited for.
-const TERMS: Terms = Terms {
+const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
     connections: 16,
-    head: HEAD,
-    silence: Duration::from_secs(10),
-    life: Duration::from_secs(30),
+    head_timeout: HEAD_TIMEOUT,
+    idle_timeout: Duration::from_secs(10),
+    max_lifetime: Duration::from_secs(30),
 };
 /// Between two attempts to open a port.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves as configured until the daemon is gone.
-pub async fn run(vitals: Arc<Vitals>) {
+pub async fn run(vitals: Arc<ReportSources>) {
     let mut pictures = vitals.control.watch();
     loop {
         let wanted = pictures
@@ -71,26 +71,28 @@ pub async fn run(vitals: Arc<Vitals>) {
         tokio::select! {
             goes_on = changed => if !goes_on { return },
             () = serve => {}
-            () = vitals.admin.closed() => return,
+            () = vitals.admin.wait_closed() => return,
         }
         if let Some(address) = wanted {
-            vitals.admin.forget(address);
+            vitals.admin.remove(address);
         }
     }
 }
 
 /// Ends only when the listener fails.
-async fn serve(address: SocketAddr, vitals: &Arc<Vitals>) {
+async fn serve(address: SocketAddr, vitals: &Arc<ReportSources>) {
     let listener = open(address, vitals).await;
     let routes = Router::new().route("/metrics", get(scrape)).with_state(Arc::clone(vitals));
-    let service = routes.layer(from_fn(carry_out)).into_make_service_with_connect_info::<Pass>();
-    let counts = Arc::clone(&vitals.served);
-    let places = Places::new(TERMS.connections, Listener::Metrics, counts);
+    let service = routes
+        .layer(from_fn(track_request))
+        .into_make_service_with_connect_info::<ConnectionSlot>();
+    let counts = Arc::clone(&vitals.api_counters);
+    let places = ConnectionSlots::new(CONNECTION_LIMITS.connections, ListenerKind::Metrics, counts);
     // It ends with an error of the listener only; the caller opens it again.
-    let _ = axum::serve(Guarded::new(listener, TERMS, places), service).await;
+    let _ = axum::serve(GuardedListener::new(listener, CONNECTION_LIMITS, places), service).await;
 }
 
-async fn open(address: SocketAddr, vitals: &Vitals) -> TcpListener {
+async fn open(address: SocketAddr, vitals: &ReportSources) -> TcpListener {
     let mut told = false;
     loop {
         let error: io::Error = match vitals.admin.listen(address).await {
@@ -112,23 +114,23 @@ async fn open(address: SocketAddr, vitals: &Vitals) -> TcpListener {
             );
             vitals.control.events().error("metrics-listen", text);
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
     }
 }
 
-async fn scrape(State(vitals): State<Arc<Vitals>>, headers: HeaderMap) -> Response {
-    let mut answer = answer(&vitals, &headers);
+async fn scrape(State(vitals): State<Arc<ReportSources>>, headers: HeaderMap) -> Response {
+    let mut answer = render_scrape(&vitals, &headers);
     answer.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
     answer
 }
 
 /// One scrape, for this endpoint and for the local API.
-pub fn answer(vitals: &Vitals, headers: &HeaderMap) -> Response {
-    let picture = vitals.control.picture();
-    let facts = vitals.facts(&picture);
-    let now = clock(facts.open.now);
-    let scrape = Scrape { snapshot: Arc::clone(&picture.snapshot), facts, now };
-    let Ok(text) = text(scrape) else {
+pub fn render_scrape(vitals: &ReportSources, headers: &HeaderMap) -> Response {
+    let picture = vitals.control.state();
+    let facts = vitals.collect(&picture);
+    let now = breaker_clock_ms(facts.open_counts.now);
+    let scrape = ScrapeInput { snapshot: Arc::clone(&picture.snapshot), facts, now };
+    let Ok(text) = encode_metrics(scrape) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let accepted = headers.get_all(header::ACCEPT_ENCODING).iter();

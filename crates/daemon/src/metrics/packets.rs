@@ -3,24 +3,24 @@
 
 use std::fmt::Error;
 
-use l4::counts::{Counts, Outcomes, ServerCounts};
+use l4::counts::{PacketOutcomes, PlaneCounters, ServerCounts};
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counter, counters, gauge, gauges};
-use crate::packets::view::{ServerFlows, View};
+use crate::packets::view::{PacketPlaneView, ServerFlows};
 
 /// A server of a service: the service's name, and the server.
-type Row<'a> = (&'a str, &'a ServerFlows);
+type PacketServerRow<'a> = (&'a str, &'a ServerFlows);
 
-pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
-    if !view.wanted {
+pub(super) fn encode(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    if !view.is_wanted {
         return Ok(());
     }
     plane(view, to)?;
     services(view, to)?;
-    let Some(sample) = &view.now else { return Ok(()) };
-    let rows: Vec<Row> = view
+    let Some(sample) = &view.current else { return Ok(()) };
+    let rows: Vec<PacketServerRow> = view
         .flows
         .iter()
         .flat_map(|(name, flows)| flows.servers.iter().map(move |server| (name.as_str(), server)))
@@ -30,7 +30,7 @@ pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Erro
 }
 
 /// Interfaces, tables and what belongs to no service.
-fn plane(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn plane(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let attached = view.interfaces.iter().map(|one| {
         let labels = [("interface", one.name.as_str()), ("mode", one.mode.unwrap_or("none"))];
         (labels, if one.mode.is_some() { 1.0 } else { 0.0 })
@@ -39,14 +39,14 @@ fn plane(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
     gauges(to, ("steelyard_packet_interface_attached", None, help), attached)?;
     let help = "Memory of the tables of the packet plane.";
     gauge(to, ("steelyard_packet_tables", Some(Unit::Bytes), help), view.memory as f64)?;
-    let Some(sample) = &view.now else { return Ok(()) };
+    let Some(sample) = &view.current else { return Ok(()) };
     let counts = &sample.counts;
     let one = |to: &mut DescriptorEncoder, name: &str, help: &str, value: u64| {
         counter(to, (name, None, help), value)
     };
     one(to, "steelyard_packets_received", "Packets that arrived.", counts.received)?;
     let help = "Packets of servers that were gone before the process began.";
-    one(to, "steelyard_packets_earlier", help, counts.gone_before)?;
+    one(to, "steelyard_packets_earlier", help, counts.removed_before)?;
     let help = "Packets that arrived and are in no outcome.";
     let unaccounted = counts.received as f64 - counts.accounted() as f64;
     gauge(to, ("steelyard_packets_unaccounted", None, help), unaccounted)?;
@@ -68,7 +68,7 @@ fn plane(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
 }
 
 /// Connections of services.
-fn services(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn services(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let each = |value: fn(&crate::packets::view::ServiceFlows) -> f64| {
         view.flows.iter().map(move |(name, flows)| ([("service", name.as_str())], value(flows)))
     };
@@ -85,33 +85,33 @@ fn services(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
 
 /// Packets by where they ended: all, of services that reached no server, and of servers.
 fn packets(
-    view: &View,
-    rows: &[Row],
-    counts: &Counts,
+    view: &PacketPlaneView,
+    rows: &[PacketServerRow],
+    counts: &PlaneCounters,
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
     let total = counts.total();
     let help = "Packets by outcome and version of IP; their sum and `earlier` are those received.";
-    counters(to, ("steelyard_packets", None, help), ended(&[], &total))?;
-    let none = Outcomes::new();
+    counters(to, ("steelyard_packets", None, help), outcome_rows(&[], &total))?;
+    let none = PacketOutcomes::new();
     let services = view.services.iter().flat_map(|(name, index)| {
         let outcomes = counts.services.get(index).unwrap_or(&none);
-        ended(&[("service", name)], outcomes)
+        outcome_rows(&[("service", name)], outcomes)
     });
     let help = "Packets of a service that reached no server, by outcome and version of IP.";
     counters(to, ("steelyard_service_packets", None, help), services)?;
     let servers = rows.iter().flat_map(|row| {
         let outcomes = counts.servers.get(&row.1.index).map_or(&none, |one| &one.outcomes);
-        ended(&who(row), outcomes)
+        outcome_rows(&server_labels(row), outcomes)
     });
     let help = "Packets of a server by outcome and version of IP, both directions.";
     counters(to, ("steelyard_server_packets", None, help), servers)
 }
 
 /// Rows of the outcomes that happened, with these labels before their own.
-fn ended<'a>(
+fn outcome_rows<'a>(
     labels: &[(&'static str, &'a str)],
-    outcomes: &Outcomes,
+    outcomes: &PacketOutcomes,
 ) -> Vec<(Vec<(&'static str, &'a str)>, u64)> {
     let mut out = Vec::new();
     for (outcome, packets) in outcomes {
@@ -125,17 +125,21 @@ fn ended<'a>(
 }
 
 /// Connections and bytes of servers.
-fn servers(rows: &[Row], counts: &Counts, to: &mut DescriptorEncoder) -> Result<(), Error> {
-    let flows = rows.iter().map(|row| (who(row), f64::from(row.1.flows)));
+fn servers(
+    rows: &[PacketServerRow],
+    counts: &PlaneCounters,
+    to: &mut DescriptorEncoder,
+) -> Result<(), Error> {
+    let flows = rows.iter().map(|row| (server_labels(row), f64::from(row.1.flows)));
     let help = "Connections whose packets are forwarded to the server, under way.";
     gauges(to, ("steelyard_server_packet_flows", None, help), flows)?;
     let none = ServerCounts::default();
-    let of = |row: &Row| counts.servers.get(&row.1.index).unwrap_or(&none).clone();
-    let chosen = rows.iter().map(|row| (who(row), of(row).flows));
+    let of = |row: &PacketServerRow| counts.servers.get(&row.1.index).unwrap_or(&none).clone();
+    let chosen = rows.iter().map(|row| (server_labels(row), of(row).flows));
     let help = "Connections that chose the server.";
     counters(to, ("steelyard_server_packet_connections", None, help), chosen)?;
     let bytes = rows.iter().flat_map(|row| {
-        let [service, pool, server] = who(row);
+        let [service, pool, server] = server_labels(row);
         let counts = of(row);
         [("in", counts.bytes_in), ("out", counts.bytes_out)]
             .map(|(direction, bytes)| ([service, pool, server, ("direction", direction)], bytes))
@@ -144,6 +148,6 @@ fn servers(rows: &[Row], counts: &Counts, to: &mut DescriptorEncoder) -> Result<
     counters(to, ("steelyard_server_packet_traffic", Some(Unit::Bytes), help), bytes)
 }
 
-fn who<'a>(row: &Row<'a>) -> [(&'static str, &'a str); 3] {
+fn server_labels<'a>(row: &PacketServerRow<'a>) -> [(&'static str, &'a str); 3] {
     [("service", row.0), ("pool", &row.1.pool), ("server", &row.1.name)]
 }

@@ -2,19 +2,19 @@
 
 use std::fmt::Error;
 
-use model::breaker::Bound;
-use model::live::Count;
-use model::live::pool::PoolCounters;
+use model::circuit_breaker::BreakerResource;
 use model::snapshot::PoolView;
+use model::stats::Count;
+use model::stats::pool::PoolCounters;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::family::{counters, gauges};
-use crate::report::breakers::{refused, shedding, waiting};
+use crate::report::breakers::{queued_count, refused_count, shedding_since};
 
-type Field = fn(&PoolCounters) -> &Count;
+type PoolCounterFn = fn(&PoolCounters) -> &Count;
 
 /// Names, helps and counters.
-pub(super) const FAMILIES: &[(&str, &str, Field)] = &[
+pub(super) const FAMILIES: &[(&str, &str, PoolCounterFn)] = &[
     ("requests", "Requests or tcp connections that came to the pool.", |c| &c.requests),
     ("retries", "Further attempts that the pool's budget allowed.", |c| &c.retries),
     ("retries_refused", "Further attempts not made: the budget was spent.", |c| &c.retries_refused),
@@ -40,7 +40,7 @@ pub(super) fn encode(
 ) -> Result<(), Error> {
     for (name, help, field) in FAMILIES {
         let rows = pools.iter().map(|pool| {
-            let sum: u64 = pool.live.slots.iter().map(|slot| field(&slot.counters).get()).sum();
+            let sum: u64 = pool.stats.slots.iter().map(|slot| field(&slot.counters).get()).sum();
             ([("pool", pool.config.name.as_str())], sum)
         });
         counters(to, (&format!("steelyard_pool_{name}"), None, help), rows)?;
@@ -49,18 +49,20 @@ pub(super) fn encode(
 }
 
 fn breakers(pools: &[&PoolView], now: u64, to: &mut DescriptorEncoder) -> Result<(), Error> {
-    let each = || pools.iter().flat_map(|pool| Bound::ALL.iter().map(move |bound| (pool, *bound)));
-    let labels = |pool: &PoolView, bound: Bound| {
+    let each = || {
+        pools.iter().flat_map(|pool| BreakerResource::ALL.iter().map(move |bound| (pool, *bound)))
+    };
+    let labels = |pool: &PoolView, bound: BreakerResource| {
         [("pool", pool.config.name.clone()), ("bound", bound.name().to_owned())]
     };
-    let rows = each().map(|(pool, bound)| (labels(pool, bound), refused(pool, bound)));
+    let rows = each().map(|(pool, bound)| (labels(pool, bound), refused_count(pool, bound)));
     let help = "Requests and further attempts that a circuit breaker refused.";
     counters(to, ("steelyard_pool_breaker_refused", None, help), rows)?;
 
     let limited = || {
         each().filter_map(|(pool, bound)| {
-            let limit = pool.config.breaker.of(bound)?;
-            Some((labels(pool, bound), pool.live.breakers.of(bound), limit))
+            let limit = pool.config.breaker.limit_of(bound)?;
+            Some((labels(pool, bound), pool.stats.breakers.get(bound), limit))
         })
     };
     let rows =
@@ -77,10 +79,11 @@ fn breakers(pools: &[&PoolView], now: u64, to: &mut DescriptorEncoder) -> Result
     gauges(to, ("steelyard_pool_breaker_limit", None, "How much of it may be under way."), rows)?;
 
     let name = |pool: &PoolView| [("pool", pool.config.name.clone())];
-    let rows = pools.iter().map(|pool| (name(pool), f64::from(waiting(pool))));
+    let rows = pools.iter().map(|pool| (name(pool), f64::from(queued_count(pool))));
     gauges(to, ("steelyard_pool_waiting", None, "Requests that wait for a server."), rows)?;
-    let rows =
-        pools.iter().map(|pool| (name(pool), f64::from(u8::from(shedding(pool, now).is_some()))));
+    let rows = pools
+        .iter()
+        .map(|pool| (name(pool), f64::from(u8::from(shedding_since(pool, now).is_some()))));
     let help = "Whether the queue is held to what servers take in time: 1 until a second passed without shedding.";
     gauges(to, ("steelyard_pool_shedding", None, help), rows)
 }

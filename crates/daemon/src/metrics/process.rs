@@ -8,8 +8,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 
 use super::family::{counter, counters, gauge, gauges};
-use crate::headroom::Row;
-use crate::report::vitals::Facts;
+use crate::headroom::HeadroomRow;
+use crate::report::report_sources::ProcessFacts;
 
 /// Rows of source ports that one scrape shows: those with the fewest ports left.
 const PORTS: usize = 250;
@@ -17,7 +17,7 @@ const PORTS: usize = 250;
 const HEADROOM: usize = 250;
 
 pub(super) fn encode(
-    facts: &Facts,
+    facts: &ProcessFacts,
     generation: u64,
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
@@ -59,9 +59,9 @@ pub(super) fn encode(
     )?;
     let memory = facts.resident_bytes as f64;
     one(to, "steelyard_resident", Some(Unit::Bytes), "Resident memory of the process.", memory)?;
-    let held = facts.open.held_bytes as f64;
+    let held = facts.open_counts.held_bytes as f64;
     one(to, "steelyard_held", Some(Unit::Bytes), "Kept for receivers that do not take it.", held)?;
-    let piped = facts.open.piped_bytes as f64;
+    let piped = facts.open_counts.piped_bytes as f64;
     one(to, "steelyard_piped", Some(Unit::Bytes), "Waiting in pipes of the kernel.", piped)?;
     let kernel = facts.kernel_tcp_bytes as f64;
     one(to, "steelyard_kernel_tcp", Some(Unit::Bytes), "Memory of all TCP sockets here.", kernel)?;
@@ -76,10 +76,12 @@ pub(super) fn encode(
     ports(facts, to)
 }
 
-fn headroom(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn headroom(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let rows = || facts.headroom.iter().take(HEADROOM);
-    let name = |row: &Row| [("resource", row.now.what.to_owned()), ("of", row.now.of.clone())];
-    let used = rows().map(|row| (name(row), row.now.used as f64 / row.now.limit as f64));
+    let name = |row: &HeadroomRow| {
+        [("resource", row.usage.resource.to_owned()), ("of", row.usage.subject.clone())]
+    };
+    let used = rows().map(|row| (name(row), row.usage.used as f64 / row.usage.limit as f64));
     let help = "Part of a limit that is in use, 0 to 1.";
     gauges(to, ("steelyard_headroom_used", Some(Unit::Ratios), help), used)?;
     let ends = rows().filter_map(|row| Some((name(row), row.exhausted_in?.as_secs_f64())));
@@ -87,12 +89,12 @@ fn headroom(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     gauges(to, ("steelyard_headroom_exhaustion", Some(Unit::Seconds), help), ends)
 }
 
-fn api(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn api(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let served = &facts.served;
     let rows = served.refused.iter().map(|(why, count)| ([("why", *why)], *count));
     let help = "Requests to the API that were refused before they reached a route: over TCP, malformed ones also over the unix socket; and streams.";
     counters(to, ("steelyard_api_refused", None, help), rows)?;
-    let closed = [("evicted", &served.evicted), ("refused", &served.turned_away)];
+    let closed = [("evicted", &served.evicted), ("refused", &served.rejected)];
     let rows = closed.iter().flat_map(|(reason, counts)| {
         counts
             .iter()
@@ -102,10 +104,10 @@ fn api(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     counters(to, ("steelyard_control_connections_closed", None, help), rows)?;
     gauge(to, ("steelyard_api_streams", None, "Streams of state open."), served.streams as f64)?;
     let help = "Updates of state that readers of streams were too slow for.";
-    counter(to, ("steelyard_api_updates_lost", None, help), served.lost)
+    counter(to, ("steelyard_api_updates_lost", None, help), served.lost_updates)
 }
 
-fn log(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn log(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let access = facts.access;
     let rows = [
         ([("fate", "written")], access.written),
@@ -122,13 +124,12 @@ fn log(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let help = "Lines about the daemon itself that were not written because too many were waiting.";
     counter(to, ("steelyard_event_lines_dropped", None, help), facts.events_dropped)?;
     let lost = facts.refused_lost;
-    let rows =
-        [([("why", "room")], lost.pushed_out), ([("why", "client-share")], lost.beyond_share)];
+    let rows = [([("why", "room")], lost.evicted), ([("why", "client-share")], lost.over_share)];
     let help = "Refused requests that `report refused` shows no more, by what took their places.";
     counters(to, ("steelyard_refused_requests_lost", None, help), rows)
 }
 
-fn probes(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn probes(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let probes = facts.probes;
     let rows = [
         ([("result", "passed")], probes.passed),
@@ -152,8 +153,8 @@ fn probes(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     counters(to, ("steelyard_agent_trouble", None, help), rows)
 }
 
-fn ports(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
-    let mut rows: Vec<_> = facts.ports.iter().collect();
+fn ports(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let mut rows: Vec<_> = facts.port_usage.iter().collect();
     rows.sort_by_key(|row| row.left);
     rows.truncate(PORTS);
     let name = |row: &PortUse| {

@@ -3,10 +3,10 @@
 
 use std::fmt::Error;
 
-use model::affinity::Counts;
-use model::live::{Count, RuleCounters};
-use model::rules::{RuleLive, Ruling};
+use model::affinity::AffinityCounts;
+use model::rules::{RuleStats, ServiceRules};
 use model::snapshot::ServiceView;
+use model::stats::{Count, RuleCounters};
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::family::{counters, gauges};
@@ -14,11 +14,11 @@ use super::family::{counters, gauges};
 /// Rules of a service that have rows of their own.
 pub(super) const ROWS: usize = 200;
 
-type Field = fn(&RuleCounters) -> &Count;
-type Kept = fn(&Counts) -> u64;
+type RuleCounterFn = fn(&RuleCounters) -> &Count;
+type AffinityCounterFn = fn(&AffinityCounts) -> u64;
 
 /// Names, helps and counters.
-pub(super) const FAMILIES: &[(&str, &str, Field)] = &[
+pub(super) const FAMILIES: &[(&str, &str, RuleCounterFn)] = &[
     ("hits", "Requests or connections that a rule took.", |c| &c.hits),
     ("limited", "Of those, refused because of the rule's rate limit.", |c| &c.limited),
     ("passed_over", "A rule fitted, and no server of its pool could take work.", |c| {
@@ -32,16 +32,16 @@ pub(super) const FAMILIES: &[(&str, &str, Field)] = &[
 pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
     for (name, help, field) in FAMILIES {
         let rows = services.iter().flat_map(|view| {
-            let ruling = view.rules.iter().flat_map(move |ruling| of(ruling, *field));
+            let ruling = view.rules.iter().flat_map(move |ruling| rules_of(ruling, *field));
             ruling.map(move |(rule, value)| {
                 ([("service", view.config.name.as_str()), ("rule", rule)], value)
             })
         });
         counters(to, (&format!("steelyard_rule_{name}"), None, help), rows)?;
     }
-    let last = |live: &RuleLive| live.last_unix_ms().map(|at| at as f64 / 1000.0);
+    let last = |live: &RuleStats| live.last_unix_ms().map(|at| at as f64 / 1000.0);
     let rows = services.iter().flat_map(|view| {
-        let each = view.rules.iter().flat_map(|ruling| named(ruling).take(ROWS));
+        let each = view.rules.iter().flat_map(|ruling| named_rules(ruling).take(ROWS));
         each.filter_map(move |(rule, live)| {
             Some(([("service", view.config.name.as_str()), ("rule", rule)], last(live)?))
         })
@@ -51,28 +51,28 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
     affinity(services, to)
 }
 
-fn named(ruling: &Ruling) -> impl Iterator<Item = (&str, &RuleLive)> {
+fn named_rules(ruling: &ServiceRules) -> impl Iterator<Item = (&str, &RuleStats)> {
     let names = ruling.table.rules().iter().map(|rule| rule.name.as_str());
-    names.zip(ruling.live.iter().map(AsRef::as_ref))
+    names.zip(ruling.stats.iter().map(AsRef::as_ref))
 }
 
-fn of(ruling: &Ruling, field: Field) -> impl Iterator<Item = (&str, u64)> {
-    let others: u64 = named(ruling).skip(ROWS).map(|(_, live)| live.sum(field)).sum();
-    let more = (ruling.live.len() > ROWS).then_some(("others", others));
-    named(ruling).take(ROWS).map(move |(name, live)| (name, live.sum(field))).chain(more)
+fn rules_of(ruling: &ServiceRules, field: RuleCounterFn) -> impl Iterator<Item = (&str, u64)> {
+    let others: u64 = named_rules(ruling).skip(ROWS).map(|(_, live)| live.sum(field)).sum();
+    let more = (ruling.stats.len() > ROWS).then_some(("others", others));
+    named_rules(ruling).take(ROWS).map(move |(name, live)| (name, live.sum(field))).chain(more)
 }
 
 fn affinity(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
-    let counts: Vec<(&str, Counts)> = services
+    let counts: Vec<(&str, AffinityCounts)> = services
         .iter()
         .filter_map(|view| Some((view.config.name.as_str(), view.affinity.as_ref()?.counts())))
         .collect();
-    let rows = counts.iter().map(|(name, counts)| ([("service", *name)], counts.held as f64));
+    let rows = counts.iter().map(|(name, counts)| ([("service", *name)], counts.entries as f64));
     let help = "Clients whose server is remembered.";
     gauges(to, ("steelyard_affinity_held", None, help), rows)?;
-    let each: [(&str, &str, Kept); 3] = [
-        ("found", "How often a client was known.", |counts| counts.found),
-        ("put", "How often a client was put to a server.", |counts| counts.put),
+    let each: [(&str, &str, AffinityCounterFn); 3] = [
+        ("found", "How often a client was known.", |counts| counts.hits),
+        ("put", "How often a client was put to a server.", |counts| counts.assigned),
         ("evicted", "Clients that had to be forgotten before their time.", |counts| counts.evicted),
     ];
     for (name, help, field) in each {

@@ -3,14 +3,14 @@
 use std::fmt::Error;
 
 use model::cause::Cause;
-use model::live::{Count, HistogramSum, Phases, ServerCounters};
 use model::snapshot::{PoolView, ServerState, ServerView};
+use model::stats::{Count, ExchangePhaseHistograms, HistogramSum, ServerCounters};
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counters, gauges, histograms};
-use super::groups;
-use crate::report::sums::histogram;
+use super::handshake_groups;
+use crate::report::totals::merge_phase;
 
 /// Microseconds, powers of two: 0.5 ms to 2.1 s; with the open one six buckets, so that a scrape of a thousand busy
 /// servers stays below 5 MiB.
@@ -26,11 +26,11 @@ const STATES: [ServerState; 5] = [
     ServerState::Disabled,
 ];
 
-type Field = fn(&ServerCounters) -> &Count;
-type Row<'a> = (&'a str, &'a ServerView);
+type ServerCounterFn = fn(&ServerCounters) -> &Count;
+type ServerViewRow<'a> = (&'a str, &'a ServerView);
 
 /// Families without a label of their own.
-pub(super) const PLAIN: &[(&str, &str, Field)] = &[
+pub(super) const PLAIN: &[(&str, &str, ServerCounterFn)] = &[
     ("connects", "Connections tried.", |c| &c.connects),
     ("connect_failures", "Connections that failed to establish.", |c| &c.connect_failed),
     ("requests", "Requests or tcp connections sent.", |c| &c.requests),
@@ -51,7 +51,7 @@ pub(super) const PLAIN: &[(&str, &str, Field)] = &[
 ];
 
 /// Final answers by class.
-pub(super) const CLASSES: &[(&str, Field)] = &[
+pub(super) const CLASSES: &[(&str, ServerCounterFn)] = &[
     ("2xx", |c| &c.status_2xx),
     ("3xx", |c| &c.status_3xx),
     ("4xx", |c| &c.status_4xx),
@@ -59,24 +59,29 @@ pub(super) const CLASSES: &[(&str, Field)] = &[
 ];
 
 /// Heads of answers that were mended, by what was wrong.
-pub(super) const MENDED: &[(&str, Field)] = &[
+pub(super) const MENDED: &[(&str, ServerCounterFn)] = &[
     ("repeated-length", |c| &c.mended_lengths),
     ("bare-lf", |c| &c.mended_line_ends),
     ("space-before-colon", |c| &c.mended_colons),
 ];
 
 /// Bytes by direction.
-pub(super) const BYTES: &[(&str, Field)] = &[("in", |c| &c.bytes_in), ("out", |c| &c.bytes_out)];
+pub(super) const BYTES: &[(&str, ServerCounterFn)] =
+    &[("in", |c| &c.bytes_in), ("out", |c| &c.bytes_out)];
 
 pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<(), Error> {
-    let rows: Vec<Row> = pools
+    let rows: Vec<ServerViewRow> = pools
         .iter()
         .flat_map(|pool| pool.servers.iter().map(|view| (pool.config.name.as_str(), view)))
         .collect();
     states(&rows, to)?;
     for (name, help, field) in PLAIN {
         let name = format!("steelyard_server_{name}");
-        counters(to, (&name, None, help), rows.iter().map(|row| (who(row), sum(row.1, *field))))?;
+        counters(
+            to,
+            (&name, None, help),
+            rows.iter().map(|row| (server_labels(row), sum(row.1, *field))),
+        )?;
     }
     let help = "Final answers by class of status.";
     counters(to, ("steelyard_server_answers", None, help), by_label(&rows, "class", CLASSES))?;
@@ -88,29 +93,30 @@ pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<
         ("steelyard_server_traffic", Some(Unit::Bytes), help),
         by_label(&rows, "direction", BYTES),
     )?;
-    groups::of_servers(pools, to)?;
+    handshake_groups::encode_servers(pools, to)?;
     causes(&rows, to)?;
     phases(&rows, to)
 }
 
-fn states(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn states(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let all = rows.iter().flat_map(|row| STATES.iter().map(move |state| (row, state)));
     let all = all.map(|(row, state)| {
-        let [pool, server] = who(row);
+        let [pool, server] = server_labels(row);
         ([pool, server, ("state", state.name())], if row.1.state == *state { 1.0 } else { 0.0 })
     });
     gauges(to, ("steelyard_server_state", None, "1 for the state that the server has."), all)?;
-    let gauge =
-        |value: fn(&ServerView) -> f64| rows.iter().map(move |row| (who(row), value(row.1)));
+    let gauge = |value: fn(&ServerView) -> f64| {
+        rows.iter().map(move |row| (server_labels(row), value(row.1)))
+    };
     let weight = gauge(|view| f64::from(view.weight.get()));
     gauges(to, ("steelyard_server_weight", None, "Its share now."), weight)?;
-    let in_flight = gauge(|view| f64::from(view.live.in_flight.get()));
+    let in_flight = gauge(|view| f64::from(view.stats.in_flight.get()));
     gauges(
         to,
         ("steelyard_server_in_flight", None, "Exchanges or tcp connections under way."),
         in_flight,
     )?;
-    let open = gauge(|view| f64::from(view.live.connections.get()));
+    let open = gauge(|view| f64::from(view.stats.connections.get()));
     gauges(
         to,
         ("steelyard_server_connections_open", None, "Connections open, idle ones included."),
@@ -119,23 +125,23 @@ fn states(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
 }
 
 fn by_label<'a>(
-    rows: &'a [Row<'a>],
+    rows: &'a [ServerViewRow<'a>],
     label: &'static str,
-    fields: &'static [(&'static str, Field)],
+    fields: &'static [(&'static str, ServerCounterFn)],
 ) -> impl Iterator<Item = ([(&'a str, &'a str); 3], u64)> {
     rows.iter().flat_map(move |row| {
         fields.iter().map(move |(value, field)| {
-            let [pool, server] = who(row);
+            let [pool, server] = server_labels(row);
             ([pool, server, (label, *value)], sum(row.1, *field))
         })
     })
 }
 
-fn causes(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn causes(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let all = rows.iter().flat_map(|row| {
         Cause::ALL.iter().enumerate().filter_map(move |(at, cause)| {
-            let count: u64 = row.1.live.slots.iter().map(|slot| slot.causes[at].get()).sum();
-            let [pool, server] = who(row);
+            let count: u64 = row.1.stats.slots.iter().map(|slot| slot.causes[at].get()).sum();
+            let [pool, server] = server_labels(row);
             (count > 0).then_some(([pool, server, ("cause", cause.name())], count))
         })
     });
@@ -143,25 +149,27 @@ fn causes(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
     counters(to, ("steelyard_server_causes", None, help), all)
 }
 
-fn phases(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn phases(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let all = rows.iter().flat_map(|row| {
-        Phases::NAMES.iter().enumerate().filter(|(at, _)| PHASES.contains(at)).filter_map(
-            move |(at, phase)| {
+        ExchangePhaseHistograms::NAMES
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| PHASES.contains(at))
+            .filter_map(move |(at, phase)| {
                 let sum: HistogramSum =
-                    histogram(row.1.live.slots.iter().map(|slot| slot.phases.all()[at]));
-                let [pool, server] = who(row);
+                    merge_phase(row.1.stats.slots.iter().map(|slot| slot.phases.all()[at]));
+                let [pool, server] = server_labels(row);
                 (sum.count() > 0).then_some(([pool, server, ("phase", *phase)], sum))
-            },
-        )
+            })
     });
     let help = "Time of exchanges with this server by phase; phases never recorded are left out.";
     histograms(to, ("steelyard_server_phase", help), &EDGES, all)
 }
 
-fn who<'a>(row: &Row<'a>) -> [(&'a str, &'a str); 2] {
+fn server_labels<'a>(row: &ServerViewRow<'a>) -> [(&'a str, &'a str); 2] {
     [("pool", row.0), ("server", row.1.config.name.as_str())]
 }
 
-fn sum(view: &ServerView, field: Field) -> u64 {
-    view.live.slots.iter().map(|slot| field(&slot.counters).get()).sum()
+fn sum(view: &ServerView, field: ServerCounterFn) -> u64 {
+    view.stats.slots.iter().map(|slot| field(&slot.counters).get()).sum()
 }

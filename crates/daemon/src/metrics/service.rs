@@ -3,14 +3,16 @@
 use std::fmt::Error;
 
 use model::cause::{Cause, Side};
-use model::live::{Beginnings, Count, HistogramSum, Phases, ServiceCounters};
 use model::snapshot::ServiceView;
+use model::stats::{
+    Count, ExchangePhaseHistograms, HistogramSum, RequestPhaseHistograms, ServiceCounters,
+};
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counters, gauges, histograms};
-use super::groups;
-use crate::report::sums::histogram;
+use super::handshake_groups;
+use crate::report::totals::merge_phase;
 
 /// Microseconds, powers of two: 64 µs to 16.8 s; with the open one sixteen buckets.
 const EDGES: [u64; 15] = [
@@ -31,20 +33,20 @@ const EDGES: [u64; 15] = [
     1 << 24,
 ];
 
-type Field = fn(&ServiceCounters) -> &Count;
+type ServiceCounterFn = fn(&ServiceCounters) -> &Count;
 
 /// A family: its name, its help, and its rows: the value of its label and the counter.
-pub(super) struct Family {
+pub(super) struct LabelledFamily {
     pub(super) name: &'static str,
     /// Its unit is bytes; otherwise it counts things.
     bytes: bool,
     help: &'static str,
     label: &'static str,
-    pub(super) rows: &'static [(&'static str, Field)],
+    pub(super) rows: &'static [(&'static str, ServiceCounterFn)],
 }
 
 /// A family without a label of its own has one row without a value.
-pub(super) const FAMILIES: &[Family] = &[
+pub(super) const FAMILIES: &[LabelledFamily] = &[
     plain("connections_accepted", "Client connections accepted.", &[("", |c| &c.accepted)]),
     plain(
         "connections_refused",
@@ -84,7 +86,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ("5xx", |c| &c.status_5xx),
         ],
     ),
-    Family {
+    LabelledFamily {
         bytes: true,
         ..labelled(
             "client",
@@ -93,7 +95,7 @@ pub(super) const FAMILIES: &[Family] = &[
             &[("in", |c| &c.client_in), ("out", |c| &c.client_out)],
         )
     },
-    Family {
+    LabelledFamily {
         bytes: true,
         ..plain(
             "spliced",
@@ -154,7 +156,7 @@ pub(super) const FAMILIES: &[Family] = &[
         "Answers of which a compressed form was begun.",
         &[("", |c| &c.compressed)],
     ),
-    Family {
+    LabelledFamily {
         bytes: true,
         ..labelled(
             "compress",
@@ -244,8 +246,8 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
         let name = format!("steelyard_service_{}", family.name);
         let about = (name.as_str(), family.bytes.then_some(Unit::Bytes), family.help);
         let rows = services.iter().flat_map(|view| family.rows.iter().map(move |row| (view, row)));
-        let value = |view: &ServiceView, field: Field| {
-            view.live.slots.iter().map(|slot| field(&slot.counters).get()).sum()
+        let value = |view: &ServiceView, field: ServiceCounterFn| {
+            view.stats.slots.iter().map(|slot| field(&slot.counters).get()).sum()
         };
         let rows = rows.map(|(view, (label, field))| {
             let own = (!label.is_empty()).then_some((family.label, *label));
@@ -256,13 +258,13 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
         counters(to, about, rows)?;
     }
     gauge(services, to, "connections_open", "Client connections open.", |view| {
-        f64::from(view.live.open.get())
+        f64::from(view.stats.open_connections.get())
     })?;
     let help = "Exchanges or tcp connections under way.";
-    gauge(services, to, "in_flight", help, |view| f64::from(view.live.in_flight.get()))?;
+    gauge(services, to, "in_flight", help, |view| f64::from(view.stats.in_flight.get()))?;
     let help = "Requests of the busiest worker over the mean of all workers; 1 is even.";
     gauge(services, to, "worker_skew_ratio", help, skew)?;
-    groups::of_services(services, to)?;
+    handshake_groups::encode_services(services, to)?;
     causes(services, to)?;
     phases(services, to)
 }
@@ -280,7 +282,7 @@ fn gauge(
 
 fn skew(view: &ServiceView) -> f64 {
     let requests: Vec<u64> =
-        view.live.slots.iter().map(|slot| slot.counters.requests.get()).collect();
+        view.stats.slots.iter().map(|slot| slot.counters.requests.get()).collect();
     let (all, most) = (requests.iter().sum::<u64>(), requests.iter().max().copied().unwrap_or(0));
     if all == 0 { 1.0 } else { most as f64 * requests.len() as f64 / all as f64 }
 }
@@ -291,9 +293,9 @@ fn causes(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), E
             let labels = [
                 ("service", view.config.name.as_str()),
                 ("cause", cause.name()),
-                ("side", side(*cause)),
+                ("side", encode_side(*cause)),
             ];
-            (labels, view.live.slots.iter().map(|slot| slot.causes[at].get()).sum())
+            (labels, view.stats.slots.iter().map(|slot| slot.causes[at].get()).sum())
         })
     });
     let help = "Ends other than well, by cause and who moved first.";
@@ -301,7 +303,7 @@ fn causes(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), E
 
     let rows = services.iter().flat_map(|view| {
         wire::http1::Defect::ALL.iter().enumerate().filter_map(move |(at, defect)| {
-            let count: u64 = view.live.slots.iter().map(|slot| slot.defects[at].get()).sum();
+            let count: u64 = view.stats.slots.iter().map(|slot| slot.defects[at].get()).sum();
             let labels = [("service", view.config.name.as_str()), ("defect", defect.name())];
             (count > 0).then_some((labels, count))
         })
@@ -312,16 +314,16 @@ fn causes(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), E
 
 fn phases(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let rows = services.iter().flat_map(|view| {
-        Phases::NAMES.iter().enumerate().map(move |(at, phase)| {
+        ExchangePhaseHistograms::NAMES.iter().enumerate().map(move |(at, phase)| {
             let sum: HistogramSum =
-                histogram(view.live.slots.iter().map(|slot| slot.phases.all()[at]));
+                merge_phase(view.stats.slots.iter().map(|slot| slot.phases.all()[at]));
             ([("service", view.config.name.as_str()), ("phase", *phase)], sum)
         })
     });
     let before = services.iter().flat_map(|view| {
-        Beginnings::NAMES.iter().enumerate().map(move |(at, phase)| {
-            let slots = view.live.slots.iter();
-            let sum = histogram(slots.map(|slot| slot.beginnings.all()[at]));
+        RequestPhaseHistograms::NAMES.iter().enumerate().map(move |(at, phase)| {
+            let slots = view.stats.slots.iter();
+            let sum = merge_phase(slots.map(|slot| slot.request_phases.all()[at]));
             ([("service", view.config.name.as_str()), ("phase", *phase)], sum)
         })
     });
@@ -329,7 +331,7 @@ fn phases(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), E
     histograms(to, ("steelyard_exchange_phase", "Time of exchanges by phase."), &EDGES, rows)
 }
 
-pub(super) fn side(cause: Cause) -> &'static str {
+pub(super) fn encode_side(cause: Cause) -> &'static str {
     match cause.side() {
         Side::Client => "client",
         Side::Us => "us",
@@ -341,16 +343,16 @@ pub(super) fn side(cause: Cause) -> &'static str {
 const fn plain(
     name: &'static str,
     help: &'static str,
-    rows: &'static [(&'static str, Field)],
-) -> Family {
-    Family { name, bytes: false, help, label: "", rows }
+    rows: &'static [(&'static str, ServiceCounterFn)],
+) -> LabelledFamily {
+    LabelledFamily { name, bytes: false, help, label: "", rows }
 }
 
 const fn labelled(
     name: &'static str,
     help: &'static str,
     label: &'static str,
-    rows: &'static [(&'static str, Field)],
-) -> Family {
-    Family { name, bytes: false, help, label, rows }
+    rows: &'static [(&'static str, ServiceCounterFn)],
+) -> LabelledFamily {
+    LabelledFamily { name, bytes: false, help, label, rows }
 }

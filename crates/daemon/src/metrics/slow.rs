@@ -2,18 +2,18 @@
 
 use std::fmt::Error;
 
-use model::attribute::Bar;
-use model::limit::Owner;
+use model::limit::TimeOwner;
 use model::snapshot::ServiceView;
+use model::time_attribution::TimeShare;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counter, seconds};
-use crate::slow::Totals;
+use crate::slow_exchanges::SlowTotals;
 
 pub(super) fn encode(
     services: &[&ServiceView],
-    totals: &Totals,
+    totals: &SlowTotals,
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
     let rows = services.iter().flat_map(|view| {
@@ -21,7 +21,7 @@ pub(super) fn encode(
         own.flat_map(|(_, bars)| bars).map(|bar| {
             let labels = [
                 ("service", view.config.name.as_str()),
-                ("owner", bar.owner.map_or("unknown", Owner::name)),
+                ("owner", bar.owner.map_or("unknown", TimeOwner::name)),
                 ("limit", bar.limit.code()),
             ];
             (labels, time(bar))
@@ -34,6 +34,6 @@ pub(super) fn encode(
     counter(to, ("steelyard_measured_dropped", None, help), totals.dropped)
 }
 
-fn time(bar: &Bar) -> f64 {
+fn time(bar: &TimeShare) -> f64 {
     bar.nanos as f64 / 1e9
 }

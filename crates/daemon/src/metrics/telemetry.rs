@@ -5,10 +5,10 @@ use std::fmt::Error;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::family::counters;
-use crate::telemetry::Counts;
+use crate::telemetry::ExportCounts;
 
-pub(super) fn encode(counts: Counts, to: &mut DescriptorEncoder) -> Result<(), Error> {
-    let Counts { sent, dropped } = counts;
+pub(super) fn encode(counts: ExportCounts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let ExportCounts { sent, dropped } = counts;
     let rows = [("sent", sent), ("dropped", dropped)].map(|(what, n)| ([("result", what)], n));
     let help = "Spans and log records for a collector: taken by it, or dropped.";
     counters(to, ("steelyard_telemetry", None, help), rows)

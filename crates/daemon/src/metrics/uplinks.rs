@@ -6,9 +6,9 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counters, gauges};
-use crate::uplinks::view::{PathView, View};
+use crate::uplinks::view::{UplinkPathView, UplinksView};
 
-pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
+pub(super) fn encode(view: &UplinksView, to: &mut DescriptorEncoder) -> Result<(), Error> {
     if view.paths.is_empty() {
         return Ok(());
     }
@@ -24,12 +24,12 @@ pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Erro
     let help = "Of the last questions to the uplink's best target, the share without an answer.";
     let loss = rows(view, |path| Some(path.loss));
     gauges(to, ("steelyard_uplink_loss", Some(Unit::Ratios), help), loss)?;
-    let mut names: Vec<&PathView> = view.paths.iter().collect();
+    let mut names: Vec<&UplinkPathView> = view.paths.iter().collect();
     names.dedup_by(|one, other| one.name == other.name);
     let counts = names.into_iter().flat_map(|path| {
         let of = |origin, count| ([("uplink", path.name.as_str()), ("origin", origin)], count);
         let counts = path.counts;
-        [of("own", counts.own), of("forwarded", counts.forwarded), of("moved", counts.moved)]
+        [of("own", counts.own), of("forwarded", counts.forwarded), of("moved", counts.rerouted)]
     });
     let help =
         "Connections that took the uplink: begun by this machine, forwarded, or moved to it.";
@@ -37,8 +37,8 @@ pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Erro
 }
 
 fn rows(
-    view: &View,
-    value: impl Fn(&PathView) -> Option<f64>,
+    view: &UplinksView,
+    value: impl Fn(&UplinkPathView) -> Option<f64>,
 ) -> impl Iterator<Item = ([(&'static str, &str); 2], f64)> {
     view.paths.iter().filter_map(move |path| {
         let family = if path.v6 { "ipv6" } else { "ipv4" };

@@ -2,26 +2,26 @@
 
 use std::fmt::Error;
 
-use ha::machine::State;
+use ha::state_machine::VrrpState;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use super::family::{counters, gauges};
 use crate::report::vrrp::counts;
-use crate::vrrp::view::{GroupView, View, name};
+use crate::vrrp::view::{VrrpGroupView, VrrpView, state_name};
 
-pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
+pub(super) fn encode(view: &VrrpView, to: &mut DescriptorEncoder) -> Result<(), Error> {
     if view.groups.is_empty() {
         return Ok(());
     }
     let states = view.groups.iter().flat_map(|(group, one)| {
-        [State::Idle, State::Standby, State::Active].map(|state| {
-            let labels = [("group", group.as_str()), ("state", name(state))];
+        [VrrpState::Idle, VrrpState::Standby, VrrpState::Active].map(|state| {
+            let labels = [("group", group.as_str()), ("state", state_name(state))];
             (labels, if one.state == state { 1.0 } else { 0.0 })
         })
     });
     let help = "1 for the state that this member of the group has.";
     gauges(to, ("steelyard_vrrp_state", None, help), states)?;
-    let each = |value: fn(&GroupView) -> f64| {
+    let each = |value: fn(&VrrpGroupView) -> f64| {
         view.groups.iter().map(move |(group, one)| ([("group", group.as_str())], value(one)))
     };
     let help = "The priority that this member has now.";
@@ -40,8 +40,8 @@ pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Erro
     let of_none = view.dropped.iter().map(|(why, count)| ([("group", ""), ("why", *why)], *count));
     let help = "Packets of protocol 112 that were dropped, or not sent, by why.";
     counters(to, ("steelyard_vrrp_dropped", None, help), of_groups.chain(of_none))?;
-    let Some(shut) = view.shut else { return Ok(()) };
-    let kinds = [("resolution", shut.resolution), ("in", shut.inward), ("out", shut.outward)];
+    let Some(shut) = view.blocked_packets else { return Ok(()) };
+    let kinds = [("resolution", shut.resolution), ("in", shut.inbound), ("out", shut.outbound)];
     let help = "Packets kept from passing because the shared address was not held any more.";
     let rows = kinds.map(|(kind, count)| ([("kind", kind)], count));
     counters(to, ("steelyard_vrrp_gate_shut", None, help), rows)

@@ -11,18 +11,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use l4::oversized::{Handed, Ring, fragments};
-use l4::plan::form::from_address;
-use l4::plane::Oversized;
+use l4::datapath::OversizedRing;
+use l4::oversized::{OversizedPacket, OversizedReader, fragment_packet};
+use l4::plan::encoding::from_mapped_bytes;
 use rustix::net::{
     AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with,
 };
 use thiserror::Error;
 
-use super::facts::tick;
+use super::host_facts::clock_tick;
 
 /// Between two signs of life, where no packet comes: the datapath waits for eight ticks of 0.27 s.
-const BEAT: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Why no fragments are sent.
 #[derive(Debug, Error)]
@@ -46,7 +46,7 @@ pub enum FragmenterError {
 
 /// What became of packets and fragments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct FragmentTotals {
     /// Fragments that were sent.
     pub sent: u64,
     /// Fragments that the kernel refused.
@@ -58,7 +58,7 @@ pub struct Sums {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct FragmentCounters {
     sent: AtomicU64,
     failed: AtomicU64,
     malformed: AtomicU64,
@@ -68,7 +68,7 @@ struct Counts {
 /// The thread; it ends with this.
 #[derive(Debug)]
 pub struct Fragmenter {
-    counts: Arc<Counts>,
+    counts: Arc<FragmentCounters>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -78,13 +78,14 @@ impl Fragmenter {
     ///
     /// # Errors
     /// See `FragmenterError`.
-    pub fn start(from: Oversized) -> Result<Fragmenter, FragmenterError> {
-        let sockets = Sockets::open()?;
-        let (counts, stop) = (Arc::new(Counts::default()), Arc::new(AtomicBool::new(false)));
+    pub fn start(from: OversizedRing) -> Result<Fragmenter, FragmenterError> {
+        let sockets = RawSockets::open()?;
+        let (counts, stop) =
+            (Arc::new(FragmentCounters::default()), Arc::new(AtomicBool::new(false)));
         let (told, heard) = std::sync::mpsc::channel();
         let thread = {
             let (counts, stop) = (Arc::clone(&counts), Arc::clone(&stop));
-            let run = move || match Ring::open(&from.ring) {
+            let run = move || match OversizedReader::open(&from.ring) {
                 Ok(ring) => {
                     let _ = told.send(Ok(()));
                     run(&from, &ring, &sockets, &counts, &stop);
@@ -104,9 +105,9 @@ impl Fragmenter {
     }
 
     /// What became of packets so far.
-    pub fn sums(&self) -> Sums {
+    pub fn totals(&self) -> FragmentTotals {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Sums {
+        FragmentTotals {
             sent: of(&self.counts.sent),
             failed: of(&self.counts.failed),
             malformed: of(&self.counts.malformed),
@@ -125,19 +126,25 @@ impl Drop for Fragmenter {
     }
 }
 
-fn run(from: &Oversized, ring: &Ring, sockets: &Sockets, counts: &Counts, stop: &AtomicBool) {
+fn run(
+    from: &OversizedRing,
+    ring: &OversizedReader,
+    sockets: &RawSockets,
+    counts: &FragmentCounters,
+    stop: &AtomicBool,
+) {
     let add = |count: &AtomicU64, more: usize| count.fetch_add(more as u64, Ordering::Relaxed);
     // Nobody knows how long these have been there.
-    add(&counts.late, ring.wait(Duration::ZERO).len());
+    add(&counts.late, ring.wait_for_packets(Duration::ZERO).len());
     let mut alive = 0;
     while !stop.load(Ordering::Relaxed) {
         // Tick 0 would say that nobody is here.
-        let now = tick().max(1);
-        if alive != now && from.alive.set(&0, &now).is_ok() {
+        let now = clock_tick().max(1);
+        if alive != now && from.alive_tick.set(&0, &now).is_ok() {
             alive = now;
         }
-        for handed in ring.wait(BEAT) {
-            let cut = handed.and_then(|handed| Some((fragments(&handed).ok()?, handed)));
+        for handed in ring.wait_for_packets(POLL_INTERVAL) {
+            let cut = handed.and_then(|handed| Some((fragment_packet(&handed).ok()?, handed)));
             let Some((packets, handed)) = cut else {
                 add(&counts.malformed, 1);
                 continue;
@@ -149,19 +156,19 @@ fn run(from: &Oversized, ring: &Ring, sockets: &Sockets, counts: &Counts, stop: 
         }
     }
     // Whatever is handed over now is told of again, unless this too is refused: then it is so in two seconds.
-    let _ = from.alive.set(&0, &0);
+    let _ = from.alive_tick.set(&0, &0);
 }
 
 /// Sockets that are given whole packets, headers and all.
 #[derive(Debug)]
-struct Sockets {
+struct RawSockets {
     v4: OwnedFd,
     /// Not where the machine has no IPv6.
     v6: Option<OwnedFd>,
 }
 
-impl Sockets {
-    fn open() -> Result<Sockets, FragmenterError> {
+impl RawSockets {
+    fn open() -> Result<RawSockets, FragmenterError> {
         let raw = |family| {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             socket_with(family, SocketType::RAW, flags, Some(ipproto::RAW))
@@ -174,11 +181,11 @@ impl Sockets {
             Err(rustix::io::Errno::AFNOSUPPORT) => None,
             opened => Some(opened.map_err(failed(6))?),
         };
-        Ok(Sockets { v4, v6 })
+        Ok(RawSockets { v4, v6 })
     }
 
-    fn send(&self, handed: &Handed, packet: &[u8]) -> io::Result<()> {
-        let to = from_address(handed.head.server);
+    fn send(&self, handed: &OversizedPacket, packet: &[u8]) -> io::Result<()> {
+        let to = from_mapped_bytes(handed.head.server);
         let socket = match to {
             IpAddr::V4(_) => Some(&self.v4),
             IpAddr::V6(_) => self.v6.as_ref(),

@@ -1,7 +1,7 @@
 //! Asks the kernel for links, addresses, routes and neighbours, listens to what changes, and sets addresses. It decides
 //! nothing.
 
-mod seat;
+mod macvlan;
 
 use std::collections::HashMap;
 use std::io;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, TryStreamExt};
-use l4::hops::{Heard, Link, Request, Route};
+use l4::next_hops::{NeighbourUpdate, NextHopLink, NextHopRequest, ServerRoute};
 use rtnetlink::packet_core::NetlinkPayload;
 use rtnetlink::packet_route::address::{
     AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope, CacheInfo,
@@ -30,30 +30,30 @@ const ANSWER: Duration = Duration::from_secs(2);
 
 /// What changed.
 #[derive(Clone, Debug)]
-pub enum News {
+pub enum NetlinkChange {
     /// A neighbour.
-    Neighbour(u32, IpAddr, Heard),
+    Neighbour(u32, IpAddr, NeighbourUpdate),
     /// A link, an address or a route.
     Other,
 }
 
 /// A connection to the kernel.
-pub struct Kernel {
+pub struct KernelNetlink {
     handle: Handle,
-    news: BoxStream<'static, News>,
+    changes: BoxStream<'static, NetlinkChange>,
     pump: JoinHandle<()>,
 }
 
 /// An address of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct AssignedAddress {
     /// The interface.
     pub ifindex: u32,
     /// The address.
     pub ip: IpAddr,
 }
 
-impl Drop for Kernel {
+impl Drop for KernelNetlink {
     fn drop(&mut self) {
         self.pump.abort();
     }
@@ -61,7 +61,7 @@ impl Drop for Kernel {
 
 /// An address that what begins here may come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Preferred {
+pub struct PreferredSource {
     /// Where it is.
     pub interface: String,
     /// The address.
@@ -70,12 +70,12 @@ pub struct Preferred {
     pub bits: u8,
 }
 
-impl Kernel {
+impl KernelNetlink {
     /// Connects and begins to listen.
     ///
     /// # Errors
     /// There is no such socket.
-    pub fn connect() -> io::Result<Kernel> {
+    pub fn connect() -> io::Result<KernelNetlink> {
         let groups = [
             MulticastGroup::Link,
             MulticastGroup::Neigh,
@@ -88,26 +88,28 @@ impl Kernel {
         let pump = tokio::spawn(connection);
         let news = messages.filter_map(|(message, _)| async move {
             match message.payload {
-                NetlinkPayload::InnerMessage(inner) => news(inner),
+                NetlinkPayload::InnerMessage(inner) => parse_change(inner),
                 _ => None,
             }
         });
-        Ok(Kernel { handle, news: news.boxed(), pump })
+        Ok(KernelNetlink { handle, changes: news.boxed(), pump })
     }
 
     /// The next change; `None` when the connection is lost.
-    pub async fn next(&mut self) -> Option<News> {
-        self.news.next().await
+    pub async fn next_change(&mut self) -> Option<NetlinkChange> {
+        self.changes.next().await
     }
 
     /// All interfaces by number.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn links(&self) -> impl Future<Output = io::Result<HashMap<u32, Link>>> + Send + 'static {
+    pub fn links(
+        &self,
+    ) -> impl Future<Output = io::Result<HashMap<u32, NextHopLink>>> + Send + 'static {
         let all = self.handle.link().get().execute().try_collect::<Vec<_>>();
         async move {
-            let all = within(all).await?;
+            let all = with_timeout(all).await?;
             Ok(all
                 .into_iter()
                 .filter_map(|message| Some((message.header.index, link(message)?)))
@@ -119,8 +121,9 @@ impl Kernel {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub async fn addresses(&self) -> io::Result<Vec<Address>> {
-        let all = within(self.handle.address().get().execute().try_collect::<Vec<_>>()).await?;
+    pub async fn addresses(&self) -> io::Result<Vec<AssignedAddress>> {
+        let all =
+            with_timeout(self.handle.address().get().execute().try_collect::<Vec<_>>()).await?;
         let mut out = Vec::new();
         for message in all {
             let (mut local, mut plain) = (None, None);
@@ -132,7 +135,7 @@ impl Kernel {
                 }
             }
             let ifindex = message.header.index;
-            out.extend(local.or(plain).map(|ip| Address { ifindex, ip }));
+            out.extend(local.or(plain).map(|ip| AssignedAddress { ifindex, ip }));
         }
         Ok(out)
     }
@@ -141,8 +144,12 @@ impl Kernel {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub async fn preferred(&self, links: &HashMap<u32, String>) -> io::Result<Vec<Preferred>> {
-        let all = within(self.handle.address().get().execute().try_collect::<Vec<_>>()).await?;
+    pub async fn preferred_sources(
+        &self,
+        links: &HashMap<u32, String>,
+    ) -> io::Result<Vec<PreferredSource>> {
+        let all =
+            with_timeout(self.handle.address().get().execute().try_collect::<Vec<_>>()).await?;
         let of = |message: &AddressMessage| {
             let ip = message.attributes.iter().find_map(|attribute| match attribute {
                 AddressAttribute::Address(ip @ IpAddr::V6(_)) => Some(*ip),
@@ -152,7 +159,7 @@ impl Kernel {
             let interface = links.get(&header.index).filter(|name| *name != "lo")?.clone();
             let usable = header.scope == AddressScope::Universe
                 && !header.flags.contains(AddressHeaderFlags::Deprecated);
-            usable.then_some(Preferred { interface, ip, bits: header.prefix_len })
+            usable.then_some(PreferredSource { interface, ip, bits: header.prefix_len })
         };
         Ok(all.iter().filter_map(of).collect())
     }
@@ -163,7 +170,7 @@ impl Kernel {
     /// # Errors
     /// The kernel refuses.
     pub async fn add_address(&self, ifindex: u32, ip: IpAddr) -> io::Result<()> {
-        let mut request = self.handle.address().add(ifindex, ip, whole(ip));
+        let mut request = self.handle.address().add(ifindex, ip, host_prefix_length(ip));
         if ip.is_ipv6() {
             let message = request.message_mut();
             message.header.flags |= AddressHeaderFlags::Nodad;
@@ -171,7 +178,7 @@ impl Kernel {
             life.ifa_valid = u32::MAX;
             message.attributes.push(AddressAttribute::CacheInfo(life));
         }
-        unless(tokio::time::timeout(ANSWER, request.execute()).await, Errno::EXIST)
+        ignore_errno(tokio::time::timeout(ANSWER, request.execute()).await, Errno::EXIST)
     }
 
     /// Takes an address from an interface; no error when it is not there.
@@ -179,43 +186,44 @@ impl Kernel {
     /// # Errors
     /// The kernel refuses.
     pub async fn remove_address(&self, ifindex: u32, ip: IpAddr) -> io::Result<()> {
-        let mut named = self.handle.address().add(ifindex, ip, whole(ip));
+        let mut named = self.handle.address().add(ifindex, ip, host_prefix_length(ip));
         let request = self.handle.address().del(named.message_mut().clone());
-        unless(tokio::time::timeout(ANSWER, request.execute()).await, Errno::ADDRNOTAVAIL)
+        ignore_errno(tokio::time::timeout(ANSWER, request.execute()).await, Errno::ADDRNOTAVAIL)
     }
 
     /// All neighbours.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub async fn neighbours(&self) -> io::Result<Vec<(u32, IpAddr, Heard)>> {
-        let all = within(self.handle.neighbours().get().execute().try_collect::<Vec<_>>()).await?;
+    pub async fn neighbours(&self) -> io::Result<Vec<(u32, IpAddr, NeighbourUpdate)>> {
+        let all =
+            with_timeout(self.handle.neighbours().get().execute().try_collect::<Vec<_>>()).await?;
         Ok(all.iter().filter_map(|message| neighbour(message, false)).collect())
     }
 
     /// The way to an address.
-    pub async fn route(&self, ip: IpAddr) -> Route {
+    pub async fn route(&self, ip: IpAddr) -> ServerRoute {
         let bits = if ip.is_ipv4() { 32 } else { 128 };
         let question = RouteMessageBuilder::<IpAddr>::new().destination_prefix(ip, bits);
-        let Ok(question) = question else { return Route::None("no such address".to_owned()) };
+        let Ok(question) = question else { return ServerRoute::None("no such address".to_owned()) };
         let mut answers = self.handle.route().get(question.build()).execute().boxed();
         match tokio::time::timeout(ANSWER, answers.try_next()).await {
             Ok(Ok(Some(message))) => route(ip, &message),
-            Ok(Ok(None)) | Err(_) => Route::None("the kernel does not answer".to_owned()),
-            Ok(Err(_)) => Route::None(format!("no route to {ip}")),
+            Ok(Ok(None)) | Err(_) => ServerRoute::None("the kernel does not answer".to_owned()),
+            Ok(Err(_)) => ServerRoute::None(format!("no route to {ip}")),
         }
     }
 
     /// Asks for a neighbour's link address. What comes of it is told as news.
-    pub async fn request(&self, request: Request) {
+    pub async fn request_neighbour(&self, request: NextHopRequest) {
         let done = match request {
-            Request::Route(_) => return,
-            Request::Use(ifindex, ip) => within(self.used(ifindex, ip)).await,
-            Request::Confirm(ifindex, ip) => {
+            NextHopRequest::Route(_) => return,
+            NextHopRequest::Use(ifindex, ip) => with_timeout(self.used(ifindex, ip)).await,
+            NextHopRequest::Confirm(ifindex, ip) => {
                 let probe = self.handle.neighbours().add(ifindex, ip).replace();
-                within(probe.state(NeighbourState::Probe).execute()).await
+                with_timeout(probe.state(NeighbourState::Probe).execute()).await
             }
-            Request::Renew(ifindex, ip) => {
+            NextHopRequest::Renew(ifindex, ip) => {
                 let mut message = NeighbourMessage::default();
                 message.header.family =
                     if ip.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
@@ -225,8 +233,8 @@ impl Kernel {
                     IpAddr::V6(v6) => NeighbourAddress::Inet6(v6),
                 }));
                 // It may be gone already.
-                let _ = within(self.handle.neighbours().del(message).execute()).await;
-                within(self.used(ifindex, ip)).await
+                let _ = with_timeout(self.handle.neighbours().del(message).execute()).await;
+                with_timeout(self.used(ifindex, ip)).await
             }
         };
         // A neighbour that cannot be asked for is not known: that is what the state says.
@@ -244,12 +252,12 @@ impl Kernel {
 }
 
 /// Bits of an address.
-fn whole(ip: IpAddr) -> u8 {
+fn host_prefix_length(ip: IpAddr) -> u8 {
     if ip.is_ipv4() { 32 } else { 128 }
 }
 
 /// The kernel's answer, of which one refusal is as good as done.
-fn unless(
+fn ignore_errno(
     answer: Result<Result<(), rtnetlink::Error>, tokio::time::error::Elapsed>,
     done: Errno,
 ) -> io::Result<()> {
@@ -264,15 +272,15 @@ fn unless(
     }
 }
 
-async fn within<T>(ask: impl Future<Output = Result<T, rtnetlink::Error>>) -> io::Result<T> {
+async fn with_timeout<T>(ask: impl Future<Output = Result<T, rtnetlink::Error>>) -> io::Result<T> {
     match tokio::time::timeout(ANSWER, ask).await {
         Ok(answer) => answer.map_err(io::Error::other),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 
-fn news(message: RouteNetlinkMessage) -> Option<News> {
-    let told = |(ifindex, ip, heard)| News::Neighbour(ifindex, ip, heard);
+fn parse_change(message: RouteNetlinkMessage) -> Option<NetlinkChange> {
+    let told = |(ifindex, ip, heard)| NetlinkChange::Neighbour(ifindex, ip, heard);
     match message {
         RouteNetlinkMessage::NewNeighbour(message) => neighbour(&message, false).map(told),
         RouteNetlinkMessage::DelNeighbour(message) => neighbour(&message, true).map(told),
@@ -281,12 +289,12 @@ fn news(message: RouteNetlinkMessage) -> Option<News> {
         | RouteNetlinkMessage::NewAddress(_)
         | RouteNetlinkMessage::DelAddress(_)
         | RouteNetlinkMessage::NewRoute(_)
-        | RouteNetlinkMessage::DelRoute(_) => Some(News::Other),
+        | RouteNetlinkMessage::DelRoute(_) => Some(NetlinkChange::Other),
         _ => None,
     }
 }
 
-fn neighbour(message: &NeighbourMessage, gone: bool) -> Option<(u32, IpAddr, Heard)> {
+fn neighbour(message: &NeighbourMessage, gone: bool) -> Option<(u32, IpAddr, NeighbourUpdate)> {
     let (mut ip, mut link) = (None, None);
     for attribute in &message.attributes {
         match attribute {
@@ -303,20 +311,20 @@ fn neighbour(message: &NeighbourMessage, gone: bool) -> Option<(u32, IpAddr, Hea
         }
     }
     let heard = match (message.header.state, link) {
-        _ if gone => Heard::Nothing,
+        _ if gone => NeighbourUpdate::Unresolved,
         (
             NeighbourState::Reachable | NeighbourState::Permanent | NeighbourState::Noarp,
             Some(link),
-        ) => Heard::Confirmed(link),
+        ) => NeighbourUpdate::Confirmed(link),
         (NeighbourState::Stale | NeighbourState::Delay | NeighbourState::Probe, Some(link)) => {
-            Heard::Old(link)
+            NeighbourUpdate::Stale(link)
         }
-        _ => Heard::Nothing,
+        _ => NeighbourUpdate::Unresolved,
     };
     Some((message.header.ifindex, ip?, heard))
 }
 
-fn link(message: LinkMessage) -> Option<Link> {
+fn link(message: LinkMessage) -> Option<NextHopLink> {
     let flags = message.header.flags;
     let (mut name, mut address, mut mtu) = (None, None, 0);
     for attribute in message.attributes {
@@ -331,14 +339,14 @@ fn link(message: LinkMessage) -> Option<Link> {
         address = None;
     }
     let up = flags.contains(LinkFlags::Up) && flags.contains(LinkFlags::LowerUp);
-    Some(Link { name: name?, address, mtu, up })
+    Some(NextHopLink { name: name?, address, mtu, up })
 }
 
-fn route(to: IpAddr, message: &RouteMessage) -> Route {
+fn route(to: IpAddr, message: &RouteMessage) -> ServerRoute {
     match message.header.kind {
-        RouteType::Local => return Route::Local,
+        RouteType::Local => return ServerRoute::Local,
         RouteType::Unicast => {}
-        other => return Route::None(format!("the route to {to} is of kind {other:?}")),
+        other => return ServerRoute::None(format!("the route to {to} is of kind {other:?}")),
     }
     let (mut ifindex, mut next, mut source) = (None, to, None);
     let ip = |address: &RouteAddress| match address {
@@ -355,7 +363,7 @@ fn route(to: IpAddr, message: &RouteMessage) -> Route {
         }
     }
     match ifindex {
-        Some(ifindex) => Route::Via { ifindex, next, source },
-        None => Route::None(format!("the route to {to} has no interface")),
+        Some(ifindex) => ServerRoute::Via { ifindex, next, source },
+        None => ServerRoute::None(format!("the route to {to} has no interface")),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::Config;
-use model::snapshot::Snapshot;
+use model::snapshot::WorkerSnapshot;
 use tokio::sync::{mpsc, oneshot};
 
 /// How long others wait for the thread.
@@ -12,7 +12,7 @@ const WAIT: Duration = Duration::from_secs(5);
 
 /// How the plane is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum PlaneExit {
     /// It goes on in the kernel.
     Detach,
     /// Every trace of it is removed.
@@ -21,20 +21,20 @@ pub enum End {
 
 /// What the thread is told.
 #[derive(Debug)]
-pub enum Order {
+pub enum PlaneCommand {
     /// To end.
-    End {
+    Shutdown {
         /// How.
-        end: End,
+        end: PlaneExit,
         /// When it is done.
         done: oneshot::Sender<()>,
     },
     /// To hash connections with another secret, which another machine has.
-    Hash(l4::replica::Secret),
+    ChangeHashSecret(l4::replica::FlowHashSecret),
     /// To forward as this says before it is in force for others: listeners are about to close for it.
-    Ahead {
+    ForwardEarly {
         /// What is to be.
-        snapshot: Arc<Snapshot>,
+        snapshot: Arc<WorkerSnapshot>,
         /// What it was made from.
         config: Arc<Config>,
         /// When packets are forwarded, or cannot be.
@@ -43,33 +43,33 @@ pub enum Order {
 }
 
 /// Where orders go, and where the thread takes them.
-pub fn orders() -> (Orders, mpsc::Receiver<Order>) {
+pub fn command_channel() -> (PlaneCommandSender, mpsc::Receiver<PlaneCommand>) {
     let (sender, inbox) = mpsc::channel(1);
-    (Orders(sender), inbox)
+    (PlaneCommandSender(sender), inbox)
 }
 
 /// To tell the thread.
 #[derive(Clone, Debug)]
-pub struct Orders(mpsc::Sender<Order>);
+pub struct PlaneCommandSender(mpsc::Sender<PlaneCommand>);
 
-impl Orders {
+impl PlaneCommandSender {
     /// Waits, not for ever, until the plane has been left.
-    pub async fn end(&self, end: End) {
+    pub async fn shut_down(&self, end: PlaneExit) {
         let (done, told) = oneshot::channel();
-        if self.0.send(Order::End { end, done }).await.is_ok() {
+        if self.0.send(PlaneCommand::Shutdown { end, done }).await.is_ok() {
             let _ = tokio::time::timeout(WAIT, told).await;
         }
     }
 
     /// Connections are hashed with this soon, unless the thread is busy: whoever asks asks again.
-    pub fn hash_with(&self, secret: l4::replica::Secret) {
-        let _ = self.0.try_send(Order::Hash(secret));
+    pub fn change_hash_secret(&self, secret: l4::replica::FlowHashSecret) {
+        let _ = self.0.try_send(PlaneCommand::ChangeHashSecret(secret));
     }
 
     /// Waits, not for ever, until packets are forwarded as this says.
-    pub async fn ahead(self, snapshot: Arc<Snapshot>, config: Arc<Config>) {
+    pub async fn forward_early(self, snapshot: Arc<WorkerSnapshot>, config: Arc<Config>) {
         let (done, told) = oneshot::channel();
-        if self.0.send(Order::Ahead { snapshot, config, done }).await.is_ok() {
+        if self.0.send(PlaneCommand::ForwardEarly { snapshot, config, done }).await.is_ok() {
             let _ = tokio::time::timeout(WAIT, told).await;
         }
     }

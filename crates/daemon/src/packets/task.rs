@@ -1,79 +1,82 @@
 //! The thread's life: what is waited for, and what follows in which order.
 
-mod heed;
-mod openness;
-mod sources;
-mod stand;
+mod attach_interfaces;
+mod datapath_notices;
+mod lifecycle;
+mod source_addresses;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use l4::hops::{Request, Route};
-use l4::plan::facts::Facts;
-use model::config::{Config, Forward};
-use model::moment::Moment;
+use l4::next_hops::{NextHopRequest, ServerRoute};
+use l4::plan::facts::HostFacts;
+use model::config::{Config, ForwardingMode};
+use model::monotonic_time::MonotonicTime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
-use super::alarms::Alarms;
-use super::facts;
-use super::netlink::{Address, Kernel, News, Preferred};
-use super::order::Order;
-use super::site::{Site, chain};
-use super::tables::Tables;
-use super::view::View;
-use crate::control::{Control, Picture};
-use crate::event::Events;
-use crate::insight::Insight;
+use super::alarms::PlaneAlarms;
+use super::connection_tables::ConnectionTables;
+use super::host_facts;
+use super::netlink::{AssignedAddress, KernelNetlink, NetlinkChange, PreferredSource};
+use super::open_plane::{OpenPlane, error_chain};
+use super::order::PlaneCommand;
+use super::view::PacketPlaneView;
+use crate::control::{ControlHandle, StateSnapshot};
+use crate::event::EventLog;
+use crate::flow_samples::FlowSampleCollector;
 use crate::local_time::offset_seconds;
 
 /// Between two looks at next hops.
 const TICK: Duration = Duration::from_millis(200);
 /// Ticks between two sweeps.
-const SWEEP: u32 = 5;
+const SWEEP_TICKS: u32 = 5;
 /// Ticks between two attempts at a plane that could not be opened.
-const AGAIN: u32 = 10;
+const REOPEN_TICKS: u32 = 10;
 /// How long what is ahead of the others stays so.
-const AHEAD: Duration = Duration::from_secs(10);
+const EARLY_FORWARD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Ticks between two looks at who uses return addresses.
 const BUSY: u32 = 25;
 
 /// What is forwarded before it is in force for others.
-struct Ahead {
-    picture: Arc<Picture>,
+struct PendingPlaneState {
+    state: Arc<StateSnapshot>,
     done: Option<oneshot::Sender<()>>,
-    since: Instant,
+    started_at: Instant,
 }
 
 /// Follows the pictures until told to end.
 pub(super) async fn run(
-    control: Control,
-    mut orders: mpsc::Receiver<Order>,
-    (show, give): (watch::Sender<Arc<View>>, watch::Sender<Option<Arc<Tables>>>),
-    insight: Arc<Insight>,
+    control: ControlHandle,
+    mut orders: mpsc::Receiver<PlaneCommand>,
+    (show, give): (
+        watch::Sender<Arc<PacketPlaneView>>,
+        watch::Sender<Option<Arc<ConnectionTables>>>,
+    ),
+    insight: Arc<FlowSampleCollector>,
 ) {
     let mut pictures = control.watch();
-    let mut life = Life::new(control.events().clone(), insight);
+    let mut life = PacketPlaneTask::new(control.events().clone(), insight);
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut alive = true;
-    let mut ahead: Option<Ahead> = None;
-    let mut last: Option<Arc<Picture>> = None;
+    let mut ahead: Option<PendingPlaneState> = None;
+    let mut last: Option<Arc<StateSnapshot>> = None;
     loop {
         tokio::select! {
             order = orders.recv() => match order {
-                Some(Order::Ahead { snapshot, config, done }) => {
-                    let picture = Picture { snapshot, config, ..(*control.picture()).clone() };
-                    let (picture, since) = (Arc::new(picture), Instant::now());
-                    ahead = Some(Ahead { picture, done: Some(done), since });
-                    life.dirty = true;
+                Some(PlaneCommand::ForwardEarly { snapshot, config, done }) => {
+                    let state = StateSnapshot { snapshot, config, ..(*control.state()).clone() };
+                    let (state, started_at) = (Arc::new(state), Instant::now());
+                    ahead = Some(PendingPlaneState { state, done: Some(done), started_at });
+                    life.needs_update = true;
                 }
-                Some(Order::Hash(secret)) => life.hash(&secret),
-                Some(Order::End { end, done }) => {
+                Some(PlaneCommand::ChangeHashSecret(secret)) => life.change_hash_secret(&secret),
+                Some(PlaneCommand::Shutdown { end, done }) => {
                     give.send_replace(None);
-                    life.end(end, &control.picture().config);
-                    show.send_replace(Arc::new(View::default()));
+                    life.shut_down(end, &control.state().config);
+                    show.send_replace(Arc::new(PacketPlaneView::default()));
                     // Whoever asked may be gone.
                     let _ = done.send(());
                     return;
@@ -81,207 +84,209 @@ pub(super) async fn run(
                 None => return,
             },
             changed = pictures.changed(), if alive => alive = changed.is_ok(),
-            news = life.news() => life.hear(news),
+            news = life.next_change() => life.handle_change(news),
             _ = tick.tick() => life.tick += 1,
         }
         let mut picture = pictures.borrow_and_update().clone();
         if last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, &picture)) {
-            (life.dirty, ahead) = (true, None);
+            (life.needs_update, ahead) = (true, None);
             last = Some(Arc::clone(&picture));
         }
-        if let Some(one) = ahead.take_if(|one| one.since.elapsed() > AHEAD) {
+        if let Some(one) = ahead.take_if(|one| one.started_at.elapsed() > EARLY_FORWARD_TIMEOUT) {
             // Whoever asked does not wait any more, and what was to come has not come.
             drop(one);
-            life.dirty = true;
+            life.needs_update = true;
         }
         if let Some(one) = &ahead {
-            picture = Arc::clone(&one.picture);
+            picture = Arc::clone(&one.state);
         }
-        if picture.leaving {
+        if picture.shutting_down {
             continue;
         }
         if life.step(&picture).await {
             show.send_replace(Arc::new(life.view.clone()));
         }
-        if std::mem::take(&mut life.renewed) {
-            give.send_replace(life.tables(&picture.config));
+        if std::mem::take(&mut life.tables_changed) {
+            give.send_replace(life.connection_tables(&picture.config));
         }
-        let waiting = ahead.as_mut().filter(|_| life.stands()).and_then(|one| one.done.take());
+        let waiting = ahead.as_mut().filter(|_| life.is_settled()).and_then(|one| one.done.take());
         if let Some(done) = waiting {
             let _ = done.send(());
         }
     }
 }
 
-struct Life {
-    events: Events,
-    site: Option<Site>,
-    kernel: Option<Kernel>,
+struct PacketPlaneTask {
+    events: EventLog,
+    open_plane: Option<OpenPlane>,
+    kernel: Option<KernelNetlink>,
     origin: Instant,
-    opened: Instant,
-    addresses: Vec<Address>,
+    opened_at: Instant,
+    addresses: Vec<AssignedAddress>,
     /// What this machine's own connections may come from.
-    preferred: Vec<Preferred>,
-    facts: Facts,
-    view: View,
-    told: Option<String>,
-    alarms: Alarms,
+    preferred_sources: Vec<PreferredSource>,
+    facts: HostFacts,
+    view: PacketPlaneView,
+    last_error: Option<String>,
+    alarms: PlaneAlarms,
     /// What watched connections showed.
-    insight: Arc<Insight>,
+    flow_samples: Arc<FlowSampleCollector>,
     /// Connections given up for new ones, at the last sweep.
     evicted: Option<u64>,
     /// Another process has the plane, which it is about to leave.
-    held: bool,
+    is_held_by_other: bool,
     /// The tables, or what their indexes mean, may have changed.
-    renewed: bool,
+    tables_changed: bool,
     /// Something changed that the maps must follow.
-    dirty: bool,
+    needs_update: bool,
     /// Links, addresses or routes changed.
-    moved: bool,
+    network_changed: bool,
     tick: u32,
     done: u32,
 }
 
-impl Life {
-    fn new(events: Events, insight: Arc<Insight>) -> Life {
+impl PacketPlaneTask {
+    fn new(events: EventLog, insight: Arc<FlowSampleCollector>) -> PacketPlaneTask {
         let now = Instant::now();
-        Life {
+        PacketPlaneTask {
             events,
-            site: None,
+            open_plane: None,
             kernel: None,
             origin: now,
-            opened: now,
+            opened_at: now,
             addresses: Vec::new(),
-            preferred: Vec::new(),
-            facts: Facts::default(),
-            view: View::default(),
-            told: None,
-            alarms: Alarms::default(),
-            insight,
+            preferred_sources: Vec::new(),
+            facts: HostFacts::default(),
+            view: PacketPlaneView::default(),
+            last_error: None,
+            alarms: PlaneAlarms::default(),
+            flow_samples: insight,
             evicted: None,
-            held: false,
-            renewed: true,
-            dirty: true,
-            moved: true,
+            is_held_by_other: false,
+            tables_changed: true,
+            needs_update: true,
+            network_changed: true,
             tick: 0,
             done: 0,
         }
     }
 
-    fn now(&self) -> Moment {
-        Moment::default() + self.origin.elapsed()
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime::default() + self.origin.elapsed()
     }
 
-    async fn news(&mut self) -> Option<News> {
+    async fn next_change(&mut self) -> Option<NetlinkChange> {
         match &mut self.kernel {
-            Some(kernel) => kernel.next().await,
+            Some(kernel) => kernel.next_change().await,
             None => std::future::pending().await,
         }
     }
 
-    fn hear(&mut self, news: Option<News>) {
+    fn handle_change(&mut self, news: Option<NetlinkChange>) {
         let now = self.now();
-        match (news, &mut self.site) {
-            (Some(News::Neighbour(ifindex, ip, heard)), Some(site)) => {
-                site.hops.heard(ifindex, ip, heard, now);
-                let written = site.write_ways();
-                self.tell(written.err().map(|error| chain(&error)));
+        match (news, &mut self.open_plane) {
+            (Some(NetlinkChange::Neighbour(ifindex, ip, heard)), Some(site)) => {
+                site.hops.update_neighbour(ifindex, ip, heard, now);
+                let written = site.write_next_hops();
+                self.report_error(written.err().map(|error| error_chain(&error)));
             }
-            (Some(News::Neighbour(..)), None) => {}
-            (Some(News::Other), _) => self.moved = true,
+            (Some(NetlinkChange::Neighbour(..)), None) => {}
+            (Some(NetlinkChange::Other), _) => self.network_changed = true,
             // The connection is lost: another one is made.
             (None, _) => {
                 self.kernel = None;
-                self.moved = true;
+                self.network_changed = true;
             }
         }
     }
 
     /// Whether nothing is under way any more: packets are forwarded as was asked for last, or cannot be.
-    fn stands(&self) -> bool {
-        match &self.site {
-            Some(_) => !self.dirty && !self.view.interfaces.is_empty(),
-            None => self.view.broken.is_some(),
+    fn is_settled(&self) -> bool {
+        match &self.open_plane {
+            Some(_) => !self.needs_update && !self.view.interfaces.is_empty(),
+            None => self.view.last_error.is_some(),
         }
     }
 
     /// Does what is due; true when there is something new to show.
-    async fn step(&mut self, picture: &Picture) -> bool {
+    async fn step(&mut self, picture: &StateSnapshot) -> bool {
         let config = &picture.config;
         let wanted = config.services.values().any(|service| service.packets.is_some());
         if !wanted {
-            return self.nothing(config);
+            return self.remove_leftovers(config);
         }
-        self.view.wanted = true;
+        self.view.is_wanted = true;
         let fresh = self.tick != self.done;
         self.done = self.tick;
-        let again = self.held || self.tick.is_multiple_of(AGAIN);
-        if self.site.is_none() && (self.dirty || fresh && again) {
-            self.open(config);
+        let again = self.is_held_by_other || self.tick.is_multiple_of(REOPEN_TICKS);
+        if self.open_plane.is_none() && (self.needs_update || fresh && again) {
+            self.open_plane(config);
         }
-        if self.site.is_none() {
-            self.dirty = false;
+        if self.open_plane.is_none() {
+            self.needs_update = false;
             return fresh;
         }
         if self.kernel.is_none() {
-            match Kernel::connect() {
+            match KernelNetlink::connect() {
                 Ok(kernel) => self.kernel = Some(kernel),
                 Err(error) => {
-                    self.tell(Some(format!("the kernel's routes cannot be read: {error}")))
+                    self.report_error(Some(format!("the kernel's routes cannot be read: {error}")))
                 }
             }
         }
         let again = fresh && self.tick.is_multiple_of(BUSY);
-        if self.moved || again || self.dirty {
-            self.look(config).await;
-            self.look_at_sources(config);
+        if self.network_changed || again || self.needs_update {
+            self.refresh_kernel_state(config).await;
+            self.report_source_addresses(config);
         }
-        let changed = self.dirty;
-        if self.dirty || self.facts.minute != facts::minute(SystemTime::now(), offset_seconds) {
+        let changed = self.needs_update;
+        if self.needs_update
+            || self.facts.minute != host_facts::minute_of_day(SystemTime::now(), offset_seconds)
+        {
             self.change(picture).await;
         }
         if fresh {
-            self.heed(picture).await;
-            self.ask().await;
-            self.stand(config);
+            self.handle_notices(picture).await;
+            self.send_requests().await;
+            self.attach_interfaces(config);
         }
-        if fresh && self.tick.is_multiple_of(SWEEP) {
+        if fresh && self.tick.is_multiple_of(SWEEP_TICKS) {
             self.sweep(picture);
         }
         fresh || changed
     }
 
     /// Reads links, addresses and neighbours anew, and asks for every way.
-    async fn look(&mut self, config: &Config) {
-        let (Some(kernel), Some(site)) = (&self.kernel, &mut self.site) else { return };
-        let shared = facts::shared(config);
-        if shared != *self.facts.shared {
-            self.facts.shared = Arc::new(shared);
-            self.dirty = true;
+    async fn refresh_kernel_state(&mut self, config: &Config) {
+        let (Some(kernel), Some(site)) = (&self.kernel, &mut self.open_plane) else { return };
+        let shared = host_facts::shared_addresses(config);
+        if shared != *self.facts.shared_addresses {
+            self.facts.shared_addresses = Arc::new(shared);
+            self.needs_update = true;
         }
-        let returns = facts::returns(config);
-        let busy = facts::busy(&returns);
-        if busy != self.facts.busy {
-            self.facts.busy = busy;
-            self.dirty = true;
+        let returns = host_facts::return_addresses(config);
+        let busy = host_facts::addresses_in_use(&returns);
+        if busy != self.facts.used_addresses {
+            self.facts.used_addresses = busy;
+            self.needs_update = true;
         }
-        if !self.moved {
+        if !self.network_changed {
             return;
         }
-        self.moved = false;
+        self.network_changed = false;
         let read =
             async { Ok::<_, std::io::Error>((kernel.links().await?, kernel.addresses().await?)) };
         match read.await {
             Ok((links, addresses)) => {
                 let local = Arc::new(addresses.iter().map(|one| one.ip).collect());
-                if local != self.facts.local {
-                    self.facts.local = local;
-                    self.dirty = true;
+                if local != self.facts.local_addresses {
+                    self.facts.local_addresses = local;
+                    self.needs_update = true;
                 }
                 self.addresses = addresses;
                 let names = links.iter().map(|(index, link)| (*index, link.name.clone())).collect();
-                self.preferred = kernel.preferred(&names).await.unwrap_or_default();
-                site.hops.links(links);
+                self.preferred_sources = kernel.preferred_sources(&names).await.unwrap_or_default();
+                site.hops.set_links(links);
             }
             Err(error) => self.events.warn("packets-kernel", error.to_string()),
         }
@@ -290,95 +295,97 @@ impl Life {
     }
 
     /// Brings the maps to the picture, and learns the ways that it needs.
-    async fn change(&mut self, picture: &Picture) {
-        self.facts.minute = facts::minute(SystemTime::now(), offset_seconds);
-        self.facts.broken = None;
-        self.facts.paired = !picture.config.heartbeats.is_empty();
-        self.renewed = true;
+    async fn change(&mut self, picture: &StateSnapshot) {
+        self.facts.minute = host_facts::minute_of_day(SystemTime::now(), offset_seconds);
+        self.facts.unavailable = None;
+        self.facts.has_peer = !picture.config.heartbeats.is_empty();
+        self.tables_changed = true;
         for _ in 0..2 {
-            self.dirty = false;
-            let Some(site) = &mut self.site else { return };
+            self.needs_update = false;
+            let Some(site) = &mut self.open_plane else { return };
             let before = site.obstacles.clone();
-            match site.change(&picture.snapshot, &picture.config, &self.facts) {
+            match site.apply_plan(&picture.snapshot, &picture.config, &self.facts) {
                 Ok(()) => self.view.generation = picture.generation,
-                Err(error) => self.tell(Some(chain(&error))),
+                Err(error) => self.report_error(Some(error_chain(&error))),
             }
-            self.changed(&before, picture);
-            self.fragment(&picture.config);
+            self.publish_obstacles(&before, picture);
+            self.update_fragmenting(&picture.config);
             // Ways may bring news that the plan needs: our address towards a server.
-            self.ask().await;
-            if !self.dirty {
+            self.send_requests().await;
+            if !self.needs_update {
                 break;
             }
         }
     }
 
     /// Makes fragments while some service's packets go through tunnels.
-    fn fragment(&mut self, config: &Config) {
-        let Some(site) = &mut self.site else { return };
-        let wanted = config.services.values().any(|service| service.forward == Forward::Tunnel);
-        if let Err(error) = site.make_fragments(wanted) {
-            let why = chain(&error);
-            self.tell(Some(format!(
+    fn update_fragmenting(&mut self, config: &Config) {
+        let Some(site) = &mut self.open_plane else { return };
+        let wanted =
+            config.services.values().any(|service| service.forward == ForwardingMode::Tunnel);
+        if let Err(error) = site.set_fragmenting(wanted) {
+            let why = error_chain(&error);
+            self.report_error(Some(format!(
                 "packets that do not fit a tunnel are not sent on as fragments, their senders are told instead: {why}"
             )));
         }
     }
 
     /// Asks the kernel what is due, and writes ways that changed.
-    async fn ask(&mut self) {
+    async fn send_requests(&mut self) {
         let now = self.now();
-        let Some(site) = &mut self.site else { return };
-        let mut requests = site.ask(now);
+        let Some(site) = &mut self.open_plane else { return };
+        let mut requests = site.next_hop_requests(now);
         self.carry_out(std::mem::take(&mut requests)).await;
         let now = self.now();
-        if let (Some(kernel), Some(site)) = (&self.kernel, &mut self.site)
-            && (self.tick.is_multiple_of(SWEEP)
-                || !self.view.adopted && self.view.interfaces.is_empty())
+        if let (Some(kernel), Some(site)) = (&self.kernel, &mut self.open_plane)
+            && (self.tick.is_multiple_of(SWEEP_TICKS)
+                || !self.view.is_adopted && self.view.interfaces.is_empty())
             && let Ok(all) = kernel.neighbours().await
         {
             // News may be lost when there is too much of it; the table says the same again.
-            all.into_iter().for_each(|(at, ip, heard)| site.hops.heard(at, ip, heard, now));
+            all.into_iter()
+                .for_each(|(at, ip, heard)| site.hops.update_neighbour(at, ip, heard, now));
         }
-        let Some(site) = &mut self.site else { return };
-        let written = site.write_ways();
-        self.tell(written.err().map(|error| chain(&error)));
+        let Some(site) = &mut self.open_plane else { return };
+        let written = site.write_next_hops();
+        self.report_error(written.err().map(|error| error_chain(&error)));
     }
 
-    async fn carry_out(&mut self, requests: Vec<Request>) {
+    async fn carry_out(&mut self, requests: Vec<NextHopRequest>) {
         let Some(kernel) = &self.kernel else { return };
         let mut routed = false;
         for request in requests {
-            let Request::Route(ip) = request else {
-                kernel.request(request).await;
+            let NextHopRequest::Route(ip) = request else {
+                kernel.request_neighbour(request).await;
                 continue;
             };
             let route = kernel.route(ip).await;
-            let Some(site) = &mut self.site else { return };
+            let Some(site) = &mut self.open_plane else { return };
             routed = true;
-            site.hops.routed(ip, route);
+            site.hops.set_route(ip, route);
         }
-        let Some(site) = self.site.as_mut().filter(|_| routed) else { return };
+        let Some(site) = self.open_plane.as_mut().filter(|_| routed) else { return };
         let source = |ip: IpAddr| match site.hops.route(ip)? {
-            Route::Via { source, .. } => Some((ip, (*source)?)),
-            Route::Local | Route::None(_) => None,
+            ServerRoute::Via { source, .. } => Some((ip, (*source)?)),
+            ServerRoute::Local | ServerRoute::None(_) => None,
         };
         let sources = Arc::new(site.hops.servers().filter_map(source).collect());
-        let gateway = |ip: &IpAddr| matches!(site.hops.route(*ip), Some(Route::Via { next, .. }) if next != ip);
+        let gateway = |ip: &IpAddr| matches!(site.hops.route(*ip), Some(ServerRoute::Via { next, .. }) if next != ip);
         let routed = Arc::new(site.hops.servers().filter(gateway).collect());
-        if sources != self.facts.sources || routed != self.facts.routed {
-            self.facts.sources = sources;
-            self.facts.routed = routed;
-            self.dirty = true;
+        if sources != self.facts.source_addresses || routed != self.facts.routed_servers {
+            self.facts.source_addresses = sources;
+            self.facts.routed_servers = routed;
+            self.needs_update = true;
         }
     }
 
     /// Tells trouble once, until there is other trouble or none.
-    fn tell(&mut self, trouble: Option<String>) {
+    fn report_error(&mut self, trouble: Option<String>) {
         let Some(trouble) = trouble else { return };
-        if self.told.as_ref() != Some(&trouble) {
+        if self.last_error.as_ref() != Some(&trouble) {
             self.events.error("packets-failed", trouble.clone());
-            self.told = Some(trouble);
+            self.last_error = Some(trouble);
         }
     }
 }

@@ -4,27 +4,27 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::time::Instant;
 
-use l4::counts::Counts;
-use l4::insight::Drawn;
+use l4::counts::PlaneCounters;
+use l4::flow_samples::SamplingCounters;
 use model::id::ServerId;
 
-use super::fragmenter::Sums;
+use super::fragmenter::FragmentTotals;
 
 /// The packet plane at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct PacketPlaneView {
     /// Some service forwards packets.
-    pub wanted: bool,
+    pub is_wanted: bool,
     /// What the configuration asks for was carried out, or refused with its reason; nothing is under way any more.
-    pub settled: bool,
+    pub is_settled: bool,
     /// The configuration that the tables carry out.
     pub generation: u64,
     /// Why nothing is forwarded at all.
-    pub broken: Option<String>,
+    pub last_error: Option<String>,
     /// The tables were there before this process.
-    pub adopted: bool,
+    pub is_adopted: bool,
     /// Where packets are taken.
-    pub interfaces: Vec<InterfaceView>,
+    pub interfaces: Vec<PlaneInterfaceView>,
     /// Services that are not forwarded, and why.
     pub obstacles: BTreeMap<String, String>,
     /// Addresses of services that this machine's own connections may come from, and what mends that.
@@ -36,50 +36,50 @@ pub struct View {
     /// Indexes of services in the maps, by name.
     pub services: BTreeMap<String, u32>,
     /// What servers carry, all services together.
-    pub loads: HashMap<ServerId, Load>,
+    pub loads: HashMap<ServerId, ServerFlowLoad>,
     /// Bytes that the tables take.
     pub memory: u64,
     /// What is watched.
-    pub insight: InsightView,
+    pub flow_samples: FlowSampleView,
     /// What became of packets that were to be sent on as fragments.
-    pub fragments: Sums,
+    pub fragments: FragmentTotals,
     /// Counters now.
-    pub now: Option<Sample>,
+    pub current: Option<PlaneCounterSample>,
     /// Counters a while ago.
-    pub before: Option<Sample>,
+    pub previous: Option<PlaneCounterSample>,
     /// Counters as this process found them.
-    pub first: Option<Sample>,
+    pub first: Option<PlaneCounterSample>,
 }
 
 /// Counters and when they were read.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct PlaneCounterSample {
     /// When.
     pub at: Instant,
     /// What.
-    pub counts: Counts,
+    pub counts: PlaneCounters,
 }
 
 /// What is watched of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct InsightView {
+pub struct FlowSampleView {
     /// One in so many; `None`: none is.
     pub sample: Option<u32>,
     /// Connections that are watched now.
     pub watched: usize,
     /// What became of those that were drawn, since the tables were made.
-    pub drawn: Drawn,
+    pub outcomes: SamplingCounters,
 }
 
 /// Where packets are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InterfaceView {
+pub struct PlaneInterfaceView {
     /// Its name.
     pub name: String,
     /// `native` or `generic`; none when it is not attached.
     pub mode: Option<&'static str>,
     /// Why it is not; of one that is attached, why not in its driver, or that frames are lost there.
-    pub problem: Option<String>,
+    pub last_error: Option<String>,
 }
 
 /// Connections of one service.
@@ -94,7 +94,7 @@ pub struct ServiceFlows {
     /// By server.
     pub servers: Vec<ServerFlows>,
     /// Ports of return addresses by server and protocol.
-    pub ports: Vec<Ports>,
+    pub ports: Vec<ReturnPorts>,
     /// Indexes of all servers that have packets of this service, those that are leaving included.
     pub indexes: BTreeSet<u32>,
 }
@@ -114,7 +114,7 @@ pub struct ServerFlows {
 
 /// Ports of a server's return addresses; with clients' own addresses, places for their connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ports {
+pub struct ReturnPorts {
     /// Its pool.
     pub pool: String,
     /// Its name.
@@ -122,22 +122,22 @@ pub struct Ports {
     /// 6 or 17.
     pub protocol: u8,
     /// Servers see the client's own address.
-    pub kept: bool,
+    pub keeps_client_address: bool,
     /// Indexes of their shares in the maps: who has the same ones has the same ports.
     pub shares: Vec<u32>,
     /// In use, those that rest included.
     pub used: u64,
     /// All.
-    pub all: u64,
+    pub total: u64,
 }
 
 /// What a server carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Load {
+pub struct ServerFlowLoad {
     /// Connections under way.
     pub flows: u32,
     /// Connections that chose it since this process began.
-    pub begun: u64,
+    pub opened: u64,
     /// Clients that stick to it, while it drains and keeps them; `None`: they were not counted.
-    pub kept: Option<u32>,
+    pub sticky_clients: Option<u32>,
 }

@@ -8,27 +8,27 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use l7::socket::{Claim, ListenError, OutgoingError};
+use l7::socket::{AddressClaim, ListenError, OutgoingError};
 use model::config::{Config, SocketOptions};
 use model::id::{ListenerId, ServerId, ServiceId};
-use model::snapshot::Snapshot;
+use model::snapshot::WorkerSnapshot;
 
-use super::engine::Engine;
-use crate::listeners::{Listeners, NoKeeper, Sockets};
+use super::traffic_engine::TrafficEngine;
+use crate::listeners::{ListenerSet, NoSocketStore, SocketOps};
 
 /// What was asked, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RecordedCall {
     /// Bind so many sockets.
-    Bind(SocketAddr, usize, Claim),
+    Bind(SocketAddr, usize, AddressClaim),
     /// Make one listen.
     Listen(SocketAddr),
     /// Set one anew.
-    Alter,
+    SetOptions,
     /// Try a pool's settings.
-    Rehearse,
+    TryOutgoing,
     /// Forward packets as this version says.
-    Ahead(u64),
+    ForwardEarly(u64),
     /// Install this version.
     Install(u64),
     /// Accept on so many sockets.
@@ -36,118 +36,122 @@ pub enum Asked {
     /// Stop accepting.
     Stop(ListenerId, bool),
     /// Cut a server's connections.
-    Cut(ServerId),
+    ResetServer(ServerId),
     /// Drain.
     Drain(Duration),
 }
 
 /// Records; shared by the engine and the kernel so that the order over both is seen.
 #[derive(Clone, Default)]
-pub struct Fake {
-    inner: Arc<Inner>,
+pub struct FakeEngine {
+    inner: Arc<FakeEngineState>,
 }
 
 #[derive(Default)]
-struct Inner {
-    asked: Mutex<Vec<Asked>>,
-    taken: Mutex<BTreeMap<SocketAddr, u32>>,
+struct FakeEngineState {
+    calls: Mutex<Vec<RecordedCall>>,
+    occupied: Mutex<BTreeMap<SocketAddr, u32>>,
     refuse_alter: AtomicU64,
-    snapshot: Mutex<Option<Arc<Snapshot>>>,
+    snapshot: Mutex<Option<Arc<WorkerSnapshot>>>,
     installed: AtomicU64,
 }
 
-impl Fake {
+impl FakeEngine {
     /// Listeners over this kernel.
-    pub fn listeners(&self, workers: usize) -> Listeners {
-        Listeners::new(Box::new(self.clone()), Box::new(NoKeeper), workers)
+    pub fn listeners(&self, workers: usize) -> ListenerSet {
+        ListenerSet::new(Box::new(self.clone()), Box::new(NoSocketStore), workers)
     }
 
     /// What was asked since the last call.
-    pub fn take(&self) -> Vec<Asked> {
-        std::mem::take(&mut *self.asked())
+    pub fn take_calls(&self) -> Vec<RecordedCall> {
+        std::mem::take(&mut *self.lock_calls())
     }
 
     /// From now on somebody else listens there.
-    pub fn occupy(&self, address: SocketAddr) {
-        self.occupy_for(address, u32::MAX);
+    pub fn occupy_address(&self, address: SocketAddr) {
+        self.occupy_address_for(address, u32::MAX);
     }
 
     /// The same for so many attempts.
-    pub fn occupy_for(&self, address: SocketAddr, attempts: u32) {
-        self.inner.taken.lock().unwrap().insert(address, attempts);
+    pub fn occupy_address_for(&self, address: SocketAddr, attempts: u32) {
+        self.inner.occupied.lock().unwrap().insert(address, attempts);
     }
 
     /// The n-th alteration from now (1 is the next) is refused.
-    pub fn refuse_alter(&self, nth: u64) {
+    pub fn refuse_nth_alter(&self, nth: u64) {
         self.inner.refuse_alter.store(nth, Ordering::Relaxed);
     }
 
     /// The snapshot in force.
-    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+    pub fn snapshot(&self) -> Option<Arc<WorkerSnapshot>> {
         self.inner.snapshot.lock().unwrap().clone()
     }
 
-    fn asked(&self) -> MutexGuard<'_, Vec<Asked>> {
-        self.inner.asked.lock().unwrap()
+    fn lock_calls(&self) -> MutexGuard<'_, Vec<RecordedCall>> {
+        self.inner.calls.lock().unwrap()
     }
 
-    fn ask(&self, what: Asked) {
-        self.asked().push(what);
+    fn record_call(&self, what: RecordedCall) {
+        self.lock_calls().push(what);
     }
 }
 
-impl Engine for Fake {
-    fn ahead(&self, snapshot: Arc<Snapshot>, _: Arc<Config>) -> BoxFuture<'static, ()> {
-        self.ask(Asked::Ahead(snapshot.version));
+impl TrafficEngine for FakeEngine {
+    fn forward_early(
+        &self,
+        snapshot: Arc<WorkerSnapshot>,
+        _: Arc<Config>,
+    ) -> BoxFuture<'static, ()> {
+        self.record_call(RecordedCall::ForwardEarly(snapshot.version));
         Box::pin(std::future::ready(()))
     }
-    fn install(&self, snapshot: Arc<Snapshot>) {
-        self.ask(Asked::Install(snapshot.version));
+    fn install(&self, snapshot: Arc<WorkerSnapshot>) {
+        self.record_call(RecordedCall::Install(snapshot.version));
         self.inner.installed.store(snapshot.version, Ordering::Relaxed);
         *self.inner.snapshot.lock().unwrap() = Some(snapshot);
     }
-    fn installed(&self) -> u64 {
+    fn installed_version(&self) -> u64 {
         self.inner.installed.load(Ordering::Relaxed)
     }
     fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
         let known = self.snapshot().is_some_and(|it| it.services.contains_key(&service));
         assert!(known, "a listener's service must be in the snapshot before");
-        self.ask(Asked::Accept(id, service, sockets.len()));
+        self.record_call(RecordedCall::Accept(id, service, sockets.len()));
     }
     fn unlisten(&self, id: ListenerId, accept_rest: bool) {
-        self.ask(Asked::Stop(id, accept_rest));
+        self.record_call(RecordedCall::Stop(id, accept_rest));
     }
-    fn cut(&self, server: ServerId) {
-        self.ask(Asked::Cut(server));
+    fn reset_server_connections(&self, server: ServerId) {
+        self.record_call(RecordedCall::ResetServer(server));
     }
     fn drain(&self, limit: Duration) {
-        self.ask(Asked::Drain(limit));
+        self.record_call(RecordedCall::Drain(limit));
     }
 }
 
-impl Sockets for Fake {
+impl SocketOps for FakeEngine {
     fn bind(
         &mut self,
         address: SocketAddr,
         _options: &SocketOptions,
         count: usize,
-        claim: Claim,
+        claim: AddressClaim,
     ) -> Result<Vec<OwnedFd>, ListenError> {
-        let mut taken = self.inner.taken.lock().unwrap();
+        let mut taken = self.inner.occupied.lock().unwrap();
         let left = taken.get(&address).copied().unwrap_or(0);
         if left > 0 {
             taken.insert(address, left - 1);
             return Err(ListenError::Taken { address, holders: Vec::new() });
         }
-        self.ask(Asked::Bind(address, count, claim));
+        self.record_call(RecordedCall::Bind(address, count, claim));
         Ok((0..count).map(|_| std::fs::File::open("/dev/null").unwrap().into()).collect())
     }
-    fn packets(
+    fn bind_udp(
         &mut self,
         _address: SocketAddr,
         _options: &SocketOptions,
         _count: usize,
-        _claim: Claim,
+        _claim: AddressClaim,
         _beside: &[OwnedFd],
     ) -> Result<Vec<OwnedFd>, ListenError> {
         Ok(Vec::new())
@@ -158,25 +162,25 @@ impl Sockets for Fake {
         address: SocketAddr,
         _options: &SocketOptions,
     ) -> Result<(), ListenError> {
-        self.ask(Asked::Listen(address));
+        self.record_call(RecordedCall::Listen(address));
         Ok(())
     }
-    fn alter(
+    fn set_options(
         &mut self,
         _socket: BorrowedFd<'_>,
         _options: &SocketOptions,
     ) -> Result<(), ListenError> {
-        self.ask(Asked::Alter);
+        self.record_call(RecordedCall::SetOptions);
         let left = self.inner.refuse_alter.load(Ordering::Relaxed);
         self.inner.refuse_alter.store(left.saturating_sub(1), Ordering::Relaxed);
         if left == 1 { Err(ListenError::NotListening) } else { Ok(()) }
     }
-    fn rehearse(
+    fn try_outgoing(
         &mut self,
         _source: Option<IpAddr>,
         _options: &SocketOptions,
     ) -> Result<(), OutgoingError> {
-        self.ask(Asked::Rehearse);
+        self.record_call(RecordedCall::TryOutgoing);
         Ok(())
     }
 }

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use model::config::edit::{name_from, server_address};
-use model::config::{Admin, Checked, Config, Pool, Server, Weight};
+use model::config::server_edit::{parse_server_address, server_name};
+use model::config::{AdminState, CheckedConfig, Config, PoolConfig, ServerConfig, ServerWeight};
 use serde::{Deserialize, Serialize};
 
-use super::server::address_text;
-use crate::control::origin::Origin;
+use super::server_state::format_address;
+use crate::control::origin::ChangeOrigin;
 
 /// Servers of all pools together, whatever they come from: as many as one file may hold.
 pub const SERVERS: usize = 10_000;
@@ -18,19 +18,19 @@ pub const SERVERS: usize = 10_000;
 /// What differs from the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct Overlay {
+pub struct ServerOverlay {
     /// Servers that operators added.
-    pub added: Vec<Added>,
+    pub added: Vec<AddedServer>,
     /// Servers that operators removed.
-    pub removed: Vec<Removed>,
+    pub removed: Vec<RemovedServer>,
     /// Servers that sources found, the last good answer of each pool.
-    pub found: Vec<Found>,
+    pub found: Vec<DiscoveredServers>,
 }
 
 /// A server that an operator added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Added {
+pub struct AddedServer {
     /// Its pool.
     pub pool: String,
     /// Its name.
@@ -40,7 +40,7 @@ pub struct Added {
     /// Its weight; `None`: the pool's.
     pub weight: Option<u16>,
     /// By whom.
-    pub by: Origin,
+    pub by: ChangeOrigin,
     /// When.
     pub at: SystemTime,
 }
@@ -48,7 +48,7 @@ pub struct Added {
 /// A server that an operator removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Removed {
+pub struct RemovedServer {
     /// Its pool.
     pub pool: String,
     /// Its name.
@@ -56,7 +56,7 @@ pub struct Removed {
     /// Its address: at another one it is another server.
     pub address: String,
     /// By whom.
-    pub by: Origin,
+    pub by: ChangeOrigin,
     /// When.
     pub at: SystemTime,
 }
@@ -64,17 +64,17 @@ pub struct Removed {
 /// What a source found for a pool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Found {
+pub struct DiscoveredServers {
     /// The pool.
     pub pool: String,
     /// Its servers.
-    pub servers: Vec<FoundServer>,
+    pub servers: Vec<DiscoveredServer>,
 }
 
 /// A server that a source found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct FoundServer {
+pub struct DiscoveredServer {
     /// Its address.
     pub address: String,
     /// Its name; `None`: as its address says.
@@ -88,42 +88,47 @@ pub struct FoundServer {
 /// What operators said of one name: the two may not stand together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct Manual {
+pub struct MembershipOverride {
     /// It was added.
-    pub added: Option<Added>,
+    pub added: Option<AddedServer>,
     /// It was removed.
-    pub removed: Option<Removed>,
+    pub removed: Option<RemovedServer>,
 }
 
-impl Overlay {
+impl ServerOverlay {
     /// Nothing differs.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.found.is_empty()
     }
 
     /// The configuration to put in force.
-    pub fn over(&self, checked: &Checked) -> Config {
+    pub fn apply_to(&self, checked: &CheckedConfig) -> Config {
         let mut config = checked.config.clone();
         if self.is_empty() {
             return config;
         }
         for pool in config.pools.values_mut() {
             if let Some(servers) = self.servers(pool, checked) {
-                *pool = Arc::new(Pool { servers, ..(**pool).clone() });
+                *pool = Arc::new(PoolConfig { servers, ..(**pool).clone() });
             }
         }
         config
     }
 
     /// What operators said of this name.
-    pub fn manual(&self, pool: &str, name: &str) -> Manual {
+    pub fn membership_override(&self, pool: &str, name: &str) -> MembershipOverride {
         let added = self.added.iter().find(|it| it.pool == pool && it.name == name);
         let removed = self.removed.iter().find(|it| it.pool == pool && it.name == name);
-        Manual { added: added.cloned(), removed: removed.cloned() }
+        MembershipOverride { added: added.cloned(), removed: removed.cloned() }
     }
 
     /// With something else said of this name.
-    pub fn with_manual(&self, pool: &str, name: &str, manual: Manual) -> Overlay {
+    pub fn with_membership(
+        &self,
+        pool: &str,
+        name: &str,
+        manual: MembershipOverride,
+    ) -> ServerOverlay {
         let mut next = self.clone();
         next.added.retain(|it| it.pool != pool || it.name != name);
         next.removed.retain(|it| it.pool != pool || it.name != name);
@@ -133,11 +138,11 @@ impl Overlay {
     }
 
     /// With what a source found for this pool.
-    pub fn with_found(&self, pool: &str, servers: Vec<FoundServer>) -> Overlay {
+    pub fn with_discovered(&self, pool: &str, servers: Vec<DiscoveredServer>) -> ServerOverlay {
         let mut next = self.clone();
         next.found.retain(|it| it.pool != pool);
         if !servers.is_empty() {
-            next.found.push(Found { pool: pool.to_owned(), servers });
+            next.found.push(DiscoveredServers { pool: pool.to_owned(), servers });
             next.found.sort_by(|a, b| a.pool.cmp(&b.pool));
         }
         next
@@ -145,7 +150,7 @@ impl Overlay {
 
     /// Without what has no meaning under this configuration: pools that are gone, names that the file has now, and
     /// removals of servers that nothing has any more.
-    pub fn under(&self, checked: &Checked) -> Overlay {
+    pub fn for_config(&self, checked: &CheckedConfig) -> ServerOverlay {
         let pools = &checked.config.pools;
         let mut next = self.clone();
         let written = |pool: &str, name: &str| {
@@ -157,7 +162,7 @@ impl Overlay {
         next.found.retain(|it| looked_up(&it.pool));
         next.removed.retain(|it| {
             let in_file = written(&it.pool, &it.name)
-                .is_some_and(|server| address_text(&server.address) == it.address);
+                .is_some_and(|server| format_address(&server.address) == it.address);
             let found = next.found.iter().filter(|found| found.pool == it.pool);
             in_file || found.flat_map(|found| &found.servers).any(|one| one.address == it.address)
         });
@@ -166,7 +171,7 @@ impl Overlay {
 
     /// With the servers that pools had in the file before, where they are looked up from now on and no answer has come:
     /// they stay until the first one. Servers that the file had taken out stay out.
-    pub fn until_found(&self, before: &Config, checked: &Checked) -> Overlay {
+    pub fn with_file_servers(&self, before: &Config, checked: &CheckedConfig) -> ServerOverlay {
         let mut next = self.clone();
         for (name, pool) in &checked.config.pools {
             let answered = self.found.iter().any(|it| it.pool == *name);
@@ -174,45 +179,56 @@ impl Overlay {
             if pool.discovery.is_none() || !pool.servers.is_empty() {
                 continue;
             }
-            let enabled = old.servers.iter().filter(|server| server.admin == Admin::Enabled);
-            let known = |server: &Arc<Server>| FoundServer {
-                address: address_text(&server.address),
+            let enabled = old.servers.iter().filter(|server| server.admin == AdminState::Enabled);
+            let known = |server: &Arc<ServerConfig>| DiscoveredServer {
+                address: format_address(&server.address),
                 name: Some(server.name.clone()),
                 weight: Some(server.weight.get()),
             };
-            next = next.with_found(name, enabled.map(known).collect());
+            next = next.with_discovered(name, enabled.map(known).collect());
         }
         next
     }
 
     /// The servers of a pool where they differ from the file.
-    fn servers(&self, pool: &Pool, checked: &Checked) -> Option<Vec<Arc<Server>>> {
+    fn servers(
+        &self,
+        pool: &PoolConfig,
+        checked: &CheckedConfig,
+    ) -> Option<Vec<Arc<ServerConfig>>> {
         let found = self.found.iter().filter(|it| it.pool == pool.name);
-        let found: Vec<&FoundServer> = found.flat_map(|it| &it.servers).collect();
-        let added: Vec<&Added> = self.added.iter().filter(|it| it.pool == pool.name).collect();
-        let removed: Vec<&Removed> =
+        let found: Vec<&DiscoveredServer> = found.flat_map(|it| &it.servers).collect();
+        let added: Vec<&AddedServer> =
+            self.added.iter().filter(|it| it.pool == pool.name).collect();
+        let removed: Vec<&RemovedServer> =
             self.removed.iter().filter(|it| it.pool == pool.name).collect();
         if found.is_empty() && added.is_empty() && removed.is_empty() {
             return None;
         }
-        let template = checked.template(&pool.name)?;
+        let template = checked.server_template(&pool.name)?;
         let mut servers = pool.servers.clone();
         let mut names: HashSet<String> = servers.iter().map(|it| it.name.clone()).collect();
         let found = found.iter().map(|it| (it.name.clone(), it.address.as_str(), it.weight));
         let added = added.iter().map(|it| (Some(it.name.clone()), it.address.as_str(), it.weight));
         for (name, address, weight) in found.chain(added) {
-            let Ok(address) = server_address(address) else { continue };
-            let name = name.unwrap_or_else(|| name_from(&address));
+            let Ok(address) = parse_server_address(address) else { continue };
+            let name = name.unwrap_or_else(|| server_name(&address));
             let known = servers.iter().any(|it| it.name == name || it.address == address);
             if !known && names.insert(name.clone()) {
-                let weight = weight.and_then(Weight::new).unwrap_or(template.weight);
-                let admin = Admin::Enabled;
-                servers.push(Arc::new(Server { name, address, weight, admin, ..template.clone() }));
+                let weight = weight.and_then(ServerWeight::new).unwrap_or(template.weight);
+                let admin = AdminState::Enabled;
+                servers.push(Arc::new(ServerConfig {
+                    name,
+                    address,
+                    weight,
+                    admin,
+                    ..template.clone()
+                }));
             }
         }
         servers.retain(|server| {
-            let gone = |it: &&&Removed| {
-                it.name == server.name && it.address == address_text(&server.address)
+            let gone = |it: &&&RemovedServer| {
+                it.name == server.name && it.address == format_address(&server.address)
             };
             removed.iter().find(gone).is_none()
         });
@@ -225,32 +241,33 @@ mod tests {
     use model::config::load;
 
     use super::*;
-    use crate::control::origin::Way;
+    use crate::control::origin::ChangeTrigger;
 
     const TEXT: &str = "[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"tcp\"\npool = \"web\"\n[pool.web]\nprobe = \
          \"tcp\"\nweight = 5\nservers = [{ name = \"a\", address = \"10.0.0.1:80\", weight = 2 }, \"10.0.0.2:80\"]\n";
 
-    fn added(name: &str, address: &str) -> Added {
+    fn added(name: &str, address: &str) -> AddedServer {
         let (pool, name, address) = ("web".into(), name.into(), address.into());
-        let by = Origin::new("tester", Way::Api);
-        Added { pool, name, address, weight: None, by, at: SystemTime::UNIX_EPOCH }
+        let by = ChangeOrigin::new("tester", ChangeTrigger::Api);
+        AddedServer { pool, name, address, weight: None, by, at: SystemTime::UNIX_EPOCH }
     }
 
-    fn removed(name: &str, address: &str) -> Removed {
-        let Added { pool, name, address, by, at, .. } = added(name, address);
-        Removed { pool, name, address, by, at }
+    fn removed(name: &str, address: &str) -> RemovedServer {
+        let AddedServer { pool, name, address, by, at, .. } = added(name, address);
+        RemovedServer { pool, name, address, by, at }
     }
 
-    fn names(overlay: &Overlay, text: &str) -> Vec<String> {
-        let config = overlay.over(&load(text, "x").unwrap());
+    fn names(overlay: &ServerOverlay, text: &str) -> Vec<String> {
+        let config = overlay.apply_to(&load(text, "x").unwrap());
         config.pools["web"].servers.iter().map(|server| server.name.clone()).collect()
     }
 
     #[test]
     fn what_is_added_takes_what_the_pool_says_of_its_servers() {
-        let overlay = Overlay { added: vec![added("c", "10.0.0.3:80")], ..Overlay::default() };
+        let overlay =
+            ServerOverlay { added: vec![added("c", "10.0.0.3:80")], ..ServerOverlay::default() };
         let checked = load(TEXT, "x").unwrap();
-        let config = overlay.over(&checked);
+        let config = overlay.apply_to(&checked);
         let new = &config.pools["web"].servers[2];
         assert_eq!((new.name.as_str(), new.weight.get(), new.probe.is_some()), ("c", 5, true));
         assert!(Arc::ptr_eq(&config.services["s"], &checked.config.services["s"]));
@@ -258,12 +275,20 @@ mod tests {
 
     #[test]
     fn sources_operators_and_the_file_do_not_double_each_other() {
-        let one = |address: &str| FoundServer { address: address.into(), name: None, weight: None };
-        let overlay = Overlay { added: vec![added("a", "10.0.0.9:80")], ..Overlay::default() }
-            .with_found("web", vec![one("10.0.0.1:80"), one("10.0.0.4:80"), one("rubbish")]);
+        let one =
+            |address: &str| DiscoveredServer { address: address.into(), name: None, weight: None };
+        let overlay =
+            ServerOverlay { added: vec![added("a", "10.0.0.9:80")], ..ServerOverlay::default() }
+                .with_discovered(
+                    "web",
+                    vec![one("10.0.0.1:80"), one("10.0.0.4:80"), one("rubbish")],
+                );
         assert_eq!(names(&overlay, TEXT), ["a", "10-0-0-2-80", "10-0-0-4-80"]);
-        let gone = Manual { removed: Some(removed("10-0-0-4-80", "10.0.0.4:80")), added: None };
-        let overlay = overlay.with_manual("web", "10-0-0-4-80", gone);
+        let gone = MembershipOverride {
+            removed: Some(removed("10-0-0-4-80", "10.0.0.4:80")),
+            added: None,
+        };
+        let overlay = overlay.with_membership("web", "10-0-0-4-80", gone);
         assert_eq!(names(&overlay, TEXT), ["a", "10-0-0-2-80"]);
     }
 
@@ -277,31 +302,35 @@ mod tests {
         let start = TEXT.find("servers = ").unwrap();
         let source = format!("{}servers-from = {{ file = \"/run/web\" }}\n", &TEXT[..start]);
         let checked = load(&source, "x").unwrap();
-        let kept = Overlay::default().under(&checked).until_found(&before, &checked);
+        let kept =
+            ServerOverlay::default().for_config(&checked).with_file_servers(&before, &checked);
         assert_eq!(names(&kept, &source), ["a", "10-0-0-2-80"]);
-        assert_eq!(kept.over(&checked).pools["web"].servers[0].weight.get(), 2);
-        let one = FoundServer { address: "10.0.0.9:80".into(), name: None, weight: None };
-        let found = kept.with_found("web", vec![one]);
+        assert_eq!(kept.apply_to(&checked).pools["web"].servers[0].weight.get(), 2);
+        let one = DiscoveredServer { address: "10.0.0.9:80".into(), name: None, weight: None };
+        let found = kept.with_discovered("web", vec![one]);
         assert_eq!(names(&found, &source), ["10-0-0-9-80"]);
         // Another change of the file does not bring back what a source has replaced.
-        let again = found.under(&checked).until_found(&before, &checked);
+        let again = found.for_config(&checked).with_file_servers(&before, &checked);
         assert_eq!(names(&again, &source), ["10-0-0-9-80"]);
         let back = load(TEXT, "x").unwrap();
-        assert!(kept.under(&back).until_found(&before, &back).is_empty(), "the file has them");
+        assert!(
+            kept.for_config(&back).with_file_servers(&before, &back).is_empty(),
+            "the file has them"
+        );
     }
 
     #[test]
     fn what_the_file_has_now_is_no_difference_any_more() {
-        let overlay = Overlay {
+        let overlay = ServerOverlay {
             added: vec![added("c", "10.0.0.3:80"), added("d", "10.0.0.4:80")],
             removed: vec![removed("a", "10.0.0.1:80"), removed("z", "10.0.0.8:80")],
             found: Vec::new(),
         };
         let next = TEXT.replace("\"10.0.0.2:80\"", "{ name = \"c\", address = \"10.0.0.3:80\" }");
-        let left = overlay.under(&load(&next, "x").unwrap());
+        let left = overlay.for_config(&load(&next, "x").unwrap());
         assert_eq!((left.added.len(), left.removed.len()), (1, 1));
         assert_eq!(names(&left, &next), ["c", "d"]);
         let moved = next.replace("10.0.0.1:80", "10.0.0.77:80");
-        assert_eq!(overlay.under(&load(&moved, "x").unwrap()).removed, []);
+        assert_eq!(overlay.for_config(&load(&moved, "x").unwrap()).removed, []);
     }
 }

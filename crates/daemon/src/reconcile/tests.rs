@@ -1,33 +1,33 @@
 //! What a change touches, and that it touches nothing else.
 
-mod orders;
+mod listener_errors;
 mod property;
 mod quiesce;
-mod refused;
+mod server_commands;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use model::config::{Admin, Config, Weight, load};
+use model::config::{AdminState, Config, ServerWeight, load};
 use model::snapshot::ServerState;
 
-use super::act::{self, ActError, Done};
-use super::book::Book;
-use super::fake::{Asked, Fake};
-use super::memory::Memory;
-use super::server;
-use crate::control::order::Verdict;
-use crate::control::origin::{Origin, Way};
-use crate::control::picture::Judgement;
-use crate::control::word::ServerWord;
-use crate::listeners::Listeners;
+use super::applied_state::AppliedState;
+use super::apply::{self, AppliedChange, ReconcileError};
+use super::fake::{FakeEngine, RecordedCall};
+use super::saved_state::SavedState;
+use super::server_state;
+use crate::control::change::HealthReport;
+use crate::control::origin::{ChangeOrigin, ChangeTrigger};
+use crate::control::server_command::OperatorCommand;
+use crate::control::state_snapshot::HealthState;
+use crate::listeners::ListenerSet;
 
 const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
-fn down_because(reason: &str) -> Verdict {
-    let (server, health) = (model::id::ServerId(0), Judgement::Down);
-    Verdict { server, health, reason: reason.to_owned(), note: None }
+fn down_because(reason: &str) -> HealthReport {
+    let (server, health) = (model::id::ServerId(0), HealthState::Down);
+    HealthReport { server, health, reason: reason.to_owned(), note: None }
 }
 
 fn checked(text: &str) -> Config {
@@ -38,32 +38,38 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
 }
 
-pub(super) struct World {
-    pub fake: Fake,
-    listeners: Listeners,
-    pub book: Book,
+pub(super) struct ReconcileWorld {
+    pub fake: FakeEngine,
+    listeners: ListenerSet,
+    pub book: AppliedState,
     generation: u64,
 }
 
-impl World {
-    pub fn new(text: &str) -> World {
-        let fake = Fake::default();
+impl ReconcileWorld {
+    pub fn new(text: &str) -> ReconcileWorld {
+        let fake = FakeEngine::default();
         let listeners = fake.listeners(2);
-        let mut world = World { fake, listeners, book: Book::empty(2), generation: 0 };
+        let mut world =
+            ReconcileWorld { fake, listeners, book: AppliedState::empty(2), generation: 0 };
         world.change(text).unwrap();
-        world.fake.take();
+        world.fake.take_calls();
         world
     }
 
-    pub fn change(&mut self, text: &str) -> Result<(), ActError> {
+    pub fn change(&mut self, text: &str) -> Result<(), ReconcileError> {
         self.change_to(checked(text))
     }
 
-    fn change_to(&mut self, config: Config) -> Result<(), ActError> {
-        let next = self.book.under(config, &Memory::default(), NOW);
+    fn change_to(&mut self, config: Config) -> Result<(), ReconcileError> {
+        let next = self.book.with_config(config, &SavedState::default(), NOW);
         let generation = self.generation + 1;
-        let Done { book, confirmed, .. } =
-            run(act::carry_out(&self.fake, &mut self.listeners, &self.book, next, generation))?;
+        let AppliedChange { state: book, confirmed, .. } = run(apply::apply_change(
+            &self.fake,
+            &mut self.listeners,
+            &self.book,
+            next,
+            generation,
+        ))?;
         assert!(confirmed);
         self.book = book;
         self.generation = generation;
@@ -74,7 +80,7 @@ impl World {
         self.facts(pool, name).state
     }
 
-    fn facts(&self, pool: &str, name: &str) -> &crate::control::picture::ServerFacts {
+    fn facts(&self, pool: &str, name: &str) -> &crate::control::state_snapshot::ServerFacts {
         let mut all = self.book.servers.values().map(|entry| &*entry.facts);
         all.find(|it| it.pool_name == pool && it.config.name == name).unwrap()
     }
@@ -84,11 +90,11 @@ impl World {
         pool: &str,
         name: &str,
         change: impl FnOnce(
-            &crate::control::picture::ServerFacts,
-        ) -> crate::control::picture::ServerFacts,
+            &crate::control::state_snapshot::ServerFacts,
+        ) -> crate::control::state_snapshot::ServerFacts,
     ) {
         let id = self.facts(pool, name).id;
-        self.book.change(id, change);
+        self.book.change_server(id, change);
     }
 }
 
@@ -116,67 +122,74 @@ fn at(text: &str) -> SocketAddr {
 fn packets_are_forwarded_before_the_listener_closes_that_they_take_the_place_of() {
     // Direct return keeps the port, so the service listens on its servers'.
     let two = TWO.replace("127.0.0.1:8001", "127.0.0.1:80");
-    let mut world = World::new(&two);
+    let mut world = ReconcileWorld::new(&two);
     world.change(&two.replace("\"http\"", "\"mac\"")).unwrap();
-    let asked = world.fake.take();
-    let place = |wanted: &dyn Fn(&Asked) -> bool| asked.iter().position(wanted);
-    let ahead = place(&|asked| matches!(asked, Asked::Ahead(_)));
-    let stop = place(&|asked| matches!(asked, Asked::Stop(..)));
+    let asked = world.fake.take_calls();
+    let place = |wanted: &dyn Fn(&RecordedCall) -> bool| asked.iter().position(wanted);
+    let ahead = place(&|asked| matches!(asked, RecordedCall::ForwardEarly(_)));
+    let stop = place(&|asked| matches!(asked, RecordedCall::Stop(..)));
     assert!(ahead.is_some() && ahead < stop, "{asked:?}");
     // A listener that nobody takes the place of needs nobody ahead.
-    let mut world = World::new(TWO);
+    let mut world = ReconcileWorld::new(TWO);
     world.change(&TWO.replace("127.0.0.1:8001", "127.0.0.1:8003")).unwrap();
-    assert!(!world.fake.take().iter().any(|asked| matches!(asked, Asked::Ahead(_))));
+    assert!(
+        !world.fake.take_calls().iter().any(|asked| matches!(asked, RecordedCall::ForwardEarly(_)))
+    );
 }
 
 /// Workers take a moment to close: a rollback at once must not fail for that.
 #[test]
 fn an_address_that_was_given_up_a_moment_ago_can_be_had_again() {
-    let mut world = World::new(TWO);
+    let mut world = ReconcileWorld::new(TWO);
     let elsewhere = TWO.replace("127.0.0.1:8001", "127.0.0.1:8003");
     world.change(&elsewhere).unwrap();
-    world.fake.occupy_for(at("127.0.0.1:8001"), 2);
-    world.fake.take();
+    world.fake.occupy_address_for(at("127.0.0.1:8001"), 2);
+    world.fake.take_calls();
     world.change(TWO).unwrap();
-    let bound = world.fake.take().into_iter().filter(|it| matches!(it, Asked::Bind(..))).count();
+    let bound = world
+        .fake
+        .take_calls()
+        .into_iter()
+        .filter(|it| matches!(it, RecordedCall::Bind(..)))
+        .count();
     assert_eq!(bound, 1);
     // Nobody waits for others.
-    world.fake.occupy_for(at("127.0.0.1:8004"), 1);
+    world.fake.occupy_address_for(at("127.0.0.1:8004"), 1);
     world.change(&TWO.replace("127.0.0.1:8001", "127.0.0.1:8004")).unwrap_err();
 }
 
 #[test]
 fn the_first_configuration_opens_everything_before_anybody_accepts() {
-    let fake = Fake::default();
+    let fake = FakeEngine::default();
     let mut listeners = fake.listeners(2);
-    let empty = Book::empty(2);
-    let next = empty.under(checked(TWO), &Memory::default(), NOW);
-    run(act::carry_out(&fake, &mut listeners, &empty, next, 1)).unwrap();
-    let asked = fake.take();
-    let place = |wanted: &dyn Fn(&Asked) -> bool| {
+    let empty = AppliedState::empty(2);
+    let next = empty.with_config(checked(TWO), &SavedState::default(), NOW);
+    run(apply::apply_change(&fake, &mut listeners, &empty, next, 1)).unwrap();
+    let asked = fake.take_calls();
+    let place = |wanted: &dyn Fn(&RecordedCall) -> bool| {
         let first = asked.iter().position(wanted).unwrap();
         (first, asked.iter().rposition(wanted).unwrap())
     };
-    let binds = place(&|it| matches!(it, Asked::Bind(..)));
-    let listens = place(&|it| matches!(it, Asked::Listen(_)));
-    let install = place(&|it| matches!(it, Asked::Install(_)));
-    let accepts = place(&|it| matches!(it, Asked::Accept(_, _, 2)));
+    let binds = place(&|it| matches!(it, RecordedCall::Bind(..)));
+    let listens = place(&|it| matches!(it, RecordedCall::Listen(_)));
+    let install = place(&|it| matches!(it, RecordedCall::Install(_)));
+    let accepts = place(&|it| matches!(it, RecordedCall::Accept(_, _, 2)));
     assert!(binds.1 < listens.0 && listens.1 < install.0 && install.1 < accepts.0, "{asked:?}");
-    assert_eq!(asked.iter().filter(|it| matches!(it, Asked::Accept(..))).count(), 3);
+    assert_eq!(asked.iter().filter(|it| matches!(it, RecordedCall::Accept(..))).count(), 3);
 }
 
 #[test]
 fn the_same_configuration_again_touches_nothing() {
-    let mut world = World::new(TWO);
+    let mut world = ReconcileWorld::new(TWO);
     let before = world.book.clone();
     world.change(TWO).unwrap();
-    assert_eq!(world.fake.take().len(), 1, "a snapshot for the new generation");
-    assert!(world.book.looks_like(&before) && world.book.same_facts(&before));
+    assert_eq!(world.fake.take_calls().len(), 1, "a snapshot for the new generation");
+    assert!(world.book.is_same_for_workers(&before) && world.book.has_same_facts(&before));
 }
 
 #[test]
 fn a_change_of_one_service_leaves_the_others_alone() {
-    let mut world = World::new(TWO);
+    let mut world = ReconcileWorld::new(TWO);
     let before = world.book.clone();
     world.change(&TWO.replace("127.0.0.1:8001", "127.0.0.1:8009")).unwrap();
     let (web, smtp) = (&world.book.pools["web"], &world.book.pools["smtp"]);
@@ -184,94 +197,111 @@ fn a_change_of_one_service_leaves_the_others_alone() {
     assert!(Arc::ptr_eq(&world.book.services["mail"], &before.services["mail"]));
     let (old, new) = (&before.services["shop"], &world.book.services["shop"]);
     assert_eq!(old.id, new.id);
-    assert!(Arc::ptr_eq(&old.live, &new.live), "counters stay");
-    let asked = world.fake.take();
+    assert!(Arc::ptr_eq(&old.stats, &new.stats), "counters stay");
+    let asked = world.fake.take_calls();
     let closed = before.listeners[&at("127.0.0.1:8001")].id;
     let opened = world.book.listeners[&at("127.0.0.1:8009")].id;
-    assert!(asked.contains(&Asked::Stop(closed, true)), "{asked:?}");
-    assert!(asked.contains(&Asked::Accept(opened, new.id, 2)), "{asked:?}");
-    assert_eq!(asked.iter().filter(|it| matches!(it, Asked::Stop(..))).count(), 1);
-    assert_eq!(asked.iter().filter(|it| matches!(it, Asked::Accept(..))).count(), 1);
+    assert!(asked.contains(&RecordedCall::Stop(closed, true)), "{asked:?}");
+    assert!(asked.contains(&RecordedCall::Accept(opened, new.id, 2)), "{asked:?}");
+    assert_eq!(asked.iter().filter(|it| matches!(it, RecordedCall::Stop(..))).count(), 1);
+    assert_eq!(asked.iter().filter(|it| matches!(it, RecordedCall::Accept(..))).count(), 1);
 }
 
 #[test]
 fn a_listener_that_cannot_be_opened_leaves_all_as_before() {
-    let mut world = World::new(TWO);
+    let mut world = ReconcileWorld::new(TWO);
     let before = world.book.clone();
-    world.fake.occupy(at("127.0.0.1:8111"));
+    world.fake.occupy_address(at("127.0.0.1:8111"));
     let text = TWO.replace("127.0.0.1:8002", "127.0.0.1:8111").replace(":8001", ":8110");
     let error = world.change(&text).unwrap_err();
     assert!(error.to_string().contains("127.0.0.1:8111"), "{error}");
-    let asked = world.fake.take();
+    let asked = world.fake.take_calls();
     assert!(
-        asked.iter().all(|it| matches!(it, Asked::Bind(..) | Asked::Rehearse)),
+        asked.iter().all(|it| matches!(it, RecordedCall::Bind(..) | RecordedCall::TryOutgoing)),
         "nothing listens, nothing is installed: {asked:?}"
     );
-    assert!(world.book.looks_like(&before));
+    assert!(world.book.is_same_for_workers(&before));
     assert_eq!(world.book.listeners, before.listeners);
 }
 
 #[test]
 fn a_setting_that_is_refused_on_the_second_address_is_taken_back_on_the_first() {
-    let mut world = World::new(TWO);
-    world.fake.refuse_alter(3);
+    let mut world = ReconcileWorld::new(TWO);
+    world.fake.refuse_nth_alter(3);
     let text = TWO.replace("forward = \"tcp\"", "forward = \"tcp\"\nsocket = { mss = 900 }");
     assert!(world.change(&text).is_err());
-    let asked = world.fake.take();
+    let asked = world.fake.take_calls();
     // Two sockets of the first address, one of the second, which is refused; then its two and the first's two back.
-    assert_eq!(asked, vec![Asked::Alter; 7]);
+    assert_eq!(asked, vec![RecordedCall::SetOptions; 7]);
     world.change(TWO).unwrap();
-    assert!(!world.fake.take().contains(&Asked::Alter), "the old settings are in force");
+    assert!(
+        !world.fake.take_calls().contains(&RecordedCall::SetOptions),
+        "the old settings are in force"
+    );
 }
 
 #[test]
 fn settings_change_in_place_where_they_can_and_beside_where_they_cannot() {
-    let mut world = World::new(TWO);
+    let mut world = ReconcileWorld::new(TWO);
     let address = at("127.0.0.1:8001");
     let id = world.book.listeners[&address].id;
     let text = TWO.replace("forward = \"http\"", "forward = \"http\"\nsocket = { mss = 900 }");
     world.change(&text).unwrap();
     assert_eq!(world.book.listeners[&address].id, id);
-    assert_eq!(world.fake.take().iter().filter(|it| **it == Asked::Alter).count(), 2);
+    assert_eq!(
+        world.fake.take_calls().iter().filter(|it| **it == RecordedCall::SetOptions).count(),
+        2
+    );
 
     let text = TWO.replace("forward = \"http\"", "forward = \"http\"\nsocket = { mptcp = true }");
     world.change(&text).unwrap();
     let anew = world.book.listeners[&address].id;
     assert_ne!(anew, id);
-    let asked = world.fake.take();
-    let place = |wanted: &Asked| asked.iter().position(|it| it == wanted).unwrap();
+    let asked = world.fake.take_calls();
+    let place = |wanted: &RecordedCall| asked.iter().position(|it| it == wanted).unwrap();
     let service = world.book.services["shop"].id;
-    let claim = l7::socket::Claim::Shared;
-    assert!(place(&Asked::Bind(address, 2, claim)) < place(&Asked::Accept(anew, service, 2)));
-    assert!(place(&Asked::Accept(anew, service, 2)) < place(&Asked::Stop(id, true)), "no gap");
+    let claim = l7::socket::AddressClaim::Shared;
+    assert!(
+        place(&RecordedCall::Bind(address, 2, claim))
+            < place(&RecordedCall::Accept(anew, service, 2))
+    );
+    assert!(
+        place(&RecordedCall::Accept(anew, service, 2)) < place(&RecordedCall::Stop(id, true)),
+        "no gap"
+    );
 }
 
 #[test]
 fn an_address_goes_from_one_service_to_another_with_its_sockets() {
-    let mut world = World::new(TWO);
+    let mut world = ReconcileWorld::new(TWO);
     let address = at("127.0.0.1:8001");
     let old = world.book.listeners[&address].id;
     let text =
         TWO.replace("127.0.0.1:8001", "127.0.0.1:8003").replace("127.0.0.1:8002", "127.0.0.1:8001");
     world.change(&text).unwrap();
-    let asked = world.fake.take();
-    assert!(asked.contains(&Asked::Stop(old, false)), "what waits is left to the next: {asked:?}");
+    let asked = world.fake.take_calls();
     assert!(
-        !asked.iter().any(|it| matches!(it, Asked::Bind(to, ..) if *to == address)),
+        asked.contains(&RecordedCall::Stop(old, false)),
+        "what waits is left to the next: {asked:?}"
+    );
+    assert!(
+        !asked.iter().any(|it| matches!(it, RecordedCall::Bind(to, ..) if *to == address)),
         "{asked:?}"
     );
     let new = world.book.listeners[&address].id;
     assert_ne!(new, old);
-    assert!(asked.contains(&Asked::Accept(new, world.book.services["mail"].id, 2)));
+    assert!(asked.contains(&RecordedCall::Accept(new, world.book.services["mail"].id, 2)));
 }
 
 #[test]
 fn health_words_and_counters_stay_with_a_server() {
-    let mut world = World::new(TWO);
-    let down = |facts: &_| server::judged(facts, down_because("refused"), NOW);
+    let mut world = ReconcileWorld::new(TWO);
+    let down = |facts: &_| server_state::apply_verdict(facts, down_because("refused"), NOW);
     world.alter("web", "a", down);
-    let by = Origin::new("tester", Way::Api);
-    world.alter("web", "b", |facts| server::told(facts, ServerWord::Drain, by.clone(), NOW));
+    let by = ChangeOrigin::new("tester", ChangeTrigger::Api);
+    world.alter("web", "b", |facts| {
+        server_state::apply_command(facts, OperatorCommand::Drain, by.clone(), NOW)
+    });
     let (a, b) = (world.facts("web", "a").id, world.facts("web", "b").id);
     let live = Arc::clone(&world.book.servers[&a].live);
     let text = TWO
@@ -293,11 +323,13 @@ fn health_words_and_counters_stay_with_a_server() {
 
 #[test]
 fn a_word_holds_until_the_files_own_word_changes() {
-    let mut world = World::new(TWO);
-    let by = Origin::new("tester", Way::Api);
-    let weight = ServerWord::Weight(Weight::new(7).unwrap());
-    world.alter("web", "a", |facts| server::told(facts, ServerWord::Disable, by.clone(), NOW));
-    world.alter("web", "a", |facts| server::told(facts, weight, by.clone(), NOW));
+    let mut world = ReconcileWorld::new(TWO);
+    let by = ChangeOrigin::new("tester", ChangeTrigger::Api);
+    let weight = OperatorCommand::Weight(ServerWeight::new(7).unwrap());
+    world.alter("web", "a", |facts| {
+        server_state::apply_command(facts, OperatorCommand::Disable, by.clone(), NOW)
+    });
+    world.alter("web", "a", |facts| server_state::apply_command(facts, weight, by.clone(), NOW));
     assert_eq!(world.state("web", "a"), ServerState::Disabled);
     let with = |extra: &str| {
         TWO.replace("address = \"10.0.0.1:80\"", &format!("address = \"10.0.0.1:80\", {extra}"))
@@ -307,27 +339,37 @@ fn a_word_holds_until_the_files_own_word_changes() {
     assert_eq!(world.facts("web", "a").weight.get(), 3, "but about this it did");
     world.change(&with("weight = 3, state = \"drain\"")).unwrap();
     assert_eq!(world.state("web", "a"), ServerState::Drain);
-    world.alter("web", "a", |facts| server::told(facts, ServerWord::Enable, by.clone(), NOW));
+    world.alter("web", "a", |facts| {
+        server_state::apply_command(facts, OperatorCommand::Enable, by.clone(), NOW)
+    });
     assert_eq!(world.state("web", "a"), ServerState::Up);
-    world.alter("web", "a", |facts| server::told(facts, ServerWord::Drain, by.clone(), NOW));
-    assert_eq!(world.facts("web", "a").hand.admin, None, "a word that says what the file says");
+    world.alter("web", "a", |facts| {
+        server_state::apply_command(facts, OperatorCommand::Drain, by.clone(), NOW)
+    });
+    assert_eq!(
+        world.facts("web", "a").overrides.admin,
+        None,
+        "a word that says what the file says"
+    );
 }
 
 #[test]
 fn words_and_health_are_recalled_by_the_next_process() {
-    let mut world = World::new(TWO);
-    let by = Origin::new("tester", Way::Api);
-    world.alter("web", "b", |facts| server::told(facts, ServerWord::Drain, by.clone(), NOW));
-    let down = |facts: &_| server::judged(facts, down_because("gone"), NOW);
+    let mut world = ReconcileWorld::new(TWO);
+    let by = ChangeOrigin::new("tester", ChangeTrigger::Api);
+    world.alter("web", "b", |facts| {
+        server_state::apply_command(facts, OperatorCommand::Drain, by.clone(), NOW)
+    });
+    let down = |facts: &_| server_state::apply_verdict(facts, down_because("gone"), NOW);
     world.alter("web", "a", down);
     let facts = || world.book.servers.values().map(|entry| &*entry.facts);
-    let (words, everything) = (Memory::words(facts()), Memory::everything(facts()));
+    let (words, everything) = (SavedState::persistent(facts()), SavedState::full(facts()));
     assert_eq!(words.servers.len(), 1);
     let json = serde_json::to_string(&everything).unwrap();
-    let everything: Memory = serde_json::from_str(&json).unwrap();
+    let everything: SavedState = serde_json::from_str(&json).unwrap();
 
-    let next = |memory: &Memory, text: &str| {
-        let book = Book::empty(1).under(checked(text), memory, NOW);
+    let next = |memory: &SavedState, text: &str| {
+        let book = AppliedState::empty(1).with_config(checked(text), memory, NOW);
         let state = |name: &str| {
             let mut all = book.servers.values().map(|entry| &entry.facts);
             all.find(|it| it.pool_name == "web" && it.config.name == name).unwrap().state
@@ -345,13 +387,16 @@ fn words_and_health_are_recalled_by_the_next_process() {
 #[test]
 fn names_start_unknown_fail_with_their_reason_and_keep_the_last_address() {
     let text = TWO.replace("10.0.0.3:25", "mail.example:25");
-    let mut world = World::new(&text);
+    let mut world = ReconcileWorld::new(&text);
     assert_eq!(world.state("smtp", "a"), ServerState::Unknown);
-    let failed = |facts: &_| server::resolved(facts, Err("no such name".to_owned()), NOW);
+    let failed =
+        |facts: &_| server_state::apply_resolution(facts, Err("no such name".to_owned()), NOW);
     world.alter("smtp", "a", failed);
     assert_eq!(world.state("smtp", "a"), ServerState::Down);
     assert_eq!(world.facts("smtp", "a").reason, "no such name");
-    world.alter("smtp", "a", |facts| server::resolved(facts, Ok(at("10.1.1.1:25")), NOW));
+    world.alter("smtp", "a", |facts| {
+        server_state::apply_resolution(facts, Ok(at("10.1.1.1:25")), NOW)
+    });
     assert_eq!(world.state("smtp", "a"), ServerState::Up);
     world.alter("smtp", "a", failed);
     assert_eq!(world.book.pools["smtp"].servers[0].address, Some(at("10.1.1.1:25")));
@@ -359,33 +404,35 @@ fn names_start_unknown_fail_with_their_reason_and_keep_the_last_address() {
 
 #[test]
 fn a_judgement_changes_one_pool_alone() {
-    let mut world = World::new(TWO);
+    let mut world = ReconcileWorld::new(TWO);
     let before = world.book.clone();
-    world.alter("smtp", "a", |facts| server::judged(facts, down_because("x"), NOW));
-    assert!(!world.book.looks_like(&before));
+    world.alter("smtp", "a", |facts| server_state::apply_verdict(facts, down_because("x"), NOW));
+    assert!(!world.book.is_same_for_workers(&before));
     assert!(Arc::ptr_eq(&world.book.pools["web"], &before.pools["web"]));
     assert!(Arc::ptr_eq(&world.book.services["mail"], &before.services["mail"]));
     let again = world.book.clone();
-    world.alter("smtp", "a", |facts| server::judged(facts, down_because("y"), NOW));
-    assert!(world.book.looks_like(&again), "workers see no difference");
-    assert!(!world.book.same_facts(&again), "but the reason is another");
+    world.alter("smtp", "a", |facts| server_state::apply_verdict(facts, down_because("y"), NOW));
+    assert!(world.book.is_same_for_workers(&again), "workers see no difference");
+    assert!(!world.book.has_same_facts(&again), "but the reason is another");
 }
 
 #[test]
 fn evidence_of_a_probe_ends_with_the_probe() {
     let probed = TWO.replace("[pool.smtp]", "[pool.smtp]\nprobe = \"tcp\"");
-    let mut world = World::new(&probed);
+    let mut world = ReconcileWorld::new(&probed);
     assert_eq!(world.state("smtp", "a"), ServerState::Unknown);
-    world.alter("smtp", "a", |facts| server::judged(facts, down_because("x"), NOW));
+    world.alter("smtp", "a", |facts| server_state::apply_verdict(facts, down_because("x"), NOW));
     world.change(TWO).unwrap();
     assert_eq!(world.state("smtp", "a"), ServerState::Up);
 }
 
 #[test]
 fn a_drained_server_says_by_whom() {
-    let mut world = World::new(TWO);
-    let by = Origin::new("uid 7", Way::Api);
-    world.alter("web", "a", |facts| server::told(facts, ServerWord::Drain, by, NOW));
+    let mut world = ReconcileWorld::new(TWO);
+    let by = ChangeOrigin::new("uid 7", ChangeTrigger::Api);
+    world.alter("web", "a", |facts| {
+        server_state::apply_command(facts, OperatorCommand::Drain, by, NOW)
+    });
     assert_eq!(world.facts("web", "a").reason, "drained by uid 7 (api)");
-    assert_eq!(world.facts("web", "a").hand.admin.as_ref().unwrap().value, Admin::Drain);
+    assert_eq!(world.facts("web", "a").overrides.admin.as_ref().unwrap().value, AdminState::Drain);
 }

@@ -8,11 +8,11 @@ use api::types::{
     Capacity, CapacityDemand, CapacityLimit, CapacityMachine, CapacityService, Counter,
     PacketService, Report, ServiceReport,
 };
-use model::capacity::demand::{Cost, Demand, Machine};
-use model::capacity::forecast::of_service;
-use model::capacity::quantity::Bytes;
-use model::capacity::shares::Made;
-use model::config::{Config, Service};
+use model::capacity::demand::{MachineCapacity, ProcessingCost, TrafficDemand};
+use model::capacity::forecast;
+use model::capacity::port_shares::PortAllocation;
+use model::capacity::quantity::ByteCount;
+use model::config::{Config, ServiceConfig};
 
 /// Fewer requests do not tell what one costs: what the daemon does besides would count for them.
 const ENOUGH: u64 = 10_000;
@@ -20,19 +20,19 @@ const ENOUGH: u64 = 10_000;
 const LIFE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(86_400));
 
 /// Of all services. `spent` is the processor time of the daemon since its start.
-pub fn capacity(
+pub fn forecast_capacity(
     config: &Config,
     report: &Report,
-    mut machine: Machine,
+    mut machine: MachineCapacity,
     spent: Duration,
 ) -> Capacity {
     let requests = report.total.requests.requests.total;
     let each = spent.as_secs_f64() * 1e6 / requests.max(1) as f64;
     let request_us = (requests >= ENOUGH).then_some(each);
-    let cost = |request_us| Cost { request_us, connection_us: 0.0, kibibyte_us: 0.0 };
+    let cost = |request_us| ProcessingCost { request_us, connection_us: 0.0, kibibyte_us: 0.0 };
     machine.cost = request_us.map(cost);
-    let made = Made::of(config);
-    let one = |service: &Service| of(&made, service, report, &machine);
+    let made = PortAllocation::allocate(config);
+    let one = |service: &ServiceConfig| forecast_service(&made, service, report, &machine);
     Capacity {
         now_unix_ms: report.now_unix_ms,
         interval_ms: report.interval_ms,
@@ -46,17 +46,24 @@ pub fn capacity(
     }
 }
 
-fn of(made: &Made<'_>, service: &Service, report: &Report, machine: &Machine) -> CapacityService {
+fn forecast_service(
+    made: &PortAllocation<'_>,
+    service: &ServiceConfig,
+    report: &Report,
+    machine: &MachineCapacity,
+) -> CapacityService {
     let uptime = Duration::from_millis(report.uptime_ms);
     let counts = report.services.iter().find(|one| one.name == service.name);
     let packets = report.packets.as_ref();
     let packets = packets.and_then(|all| all.services.iter().find(|one| one.name == service.name));
     let carried = match (packets, counts) {
-        (Some(counts), _) => of_packets(counts, uptime),
-        (None, Some(counts)) => of_requests(counts, reuse(report, &service.pool), uptime),
-        (None, None) => Carried::default(),
+        (Some(counts), _) => packet_demand(counts, uptime),
+        (None, Some(counts)) => {
+            request_demand(counts, requests_per_connection(report, &service.pool), uptime)
+        }
+        (None, None) => MeasuredDemand::default(),
     };
-    let forecast = of_service(made, service, &carried.demand, machine);
+    let forecast = forecast::forecast_service(made, service, &carried.demand, machine);
     let used = |limit: f64| {
         if limit > 0.0 { 100.0 * carried.connections_per_second / limit } else { 100.0 }
     };
@@ -77,21 +84,21 @@ fn of(made: &Made<'_>, service: &Service, report: &Report, machine: &Machine) ->
         name: service.name.clone(),
         forward: service.forward.name().to_owned(),
         limits: limits.collect(),
-        carries: carried.told(),
+        carries: carried.to_report(),
     }
 }
 
 /// What is carried, as forecasts take it and as it is told.
 #[derive(Default)]
-struct Carried {
+struct MeasuredDemand {
     measured: bool,
     requests_per_second: f64,
     connections_per_second: f64,
-    demand: Demand,
+    demand: TrafficDemand,
 }
 
-impl Carried {
-    fn told(&self) -> CapacityDemand {
+impl MeasuredDemand {
+    fn to_report(&self) -> CapacityDemand {
         let demand = &self.demand;
         CapacityDemand {
             measured: self.measured,
@@ -106,52 +113,52 @@ impl Carried {
     }
 }
 
-fn of_requests(
+fn request_demand(
     counts: &ServiceReport,
     per_server_connection: Option<f64>,
     uptime: Duration,
-) -> Carried {
-    let (counts, usual) = (&counts.counts, Demand::default());
+) -> MeasuredDemand {
+    let (counts, usual) = (&counts.counts, TrafficDemand::default());
     let (requests, connections) = (&counts.requests.requests, &counts.connections.accepted);
     // Of bytes alone, a connection is what is asked for.
     let asked = if requests.total > 0 { requests } else { connections };
-    let mut carried = Carried {
+    let mut carried = MeasuredDemand {
         measured: asked.total > 0,
         requests_per_second: asked.rate,
         connections_per_second: connections.rate,
         demand: usual,
     };
     if carried.measured {
-        carried.demand = Demand {
+        carried.demand = TrafficDemand {
             request: share(counts.bytes.received.total, asked.total),
             response: share(counts.bytes.sent.total, asked.total),
             per_connection: ratio(asked.total, connections.total),
             per_server_connection: per_server_connection.unwrap_or(usual.per_server_connection),
-            life: life(counts.connections.open, *connections, uptime),
+            life: mean_lifetime(counts.connections.open, *connections, uptime),
             ..usual
         };
     }
     carried
 }
 
-fn of_packets(counts: &PacketService, uptime: Duration) -> Carried {
+fn packet_demand(counts: &PacketService, uptime: Duration) -> MeasuredDemand {
     let sum = |field: fn(&api::types::PacketServer) -> Counter| {
         let mut all = Counter::default();
         counts.servers.iter().for_each(|server| all += field(server));
         all
     };
-    let (connections, usual) = (sum(|server| server.connections), Demand::default());
-    let mut carried = Carried {
+    let (connections, usual) = (sum(|server| server.connections), TrafficDemand::default());
+    let mut carried = MeasuredDemand {
         measured: connections.total > 0,
         requests_per_second: connections.rate,
         connections_per_second: connections.rate,
         demand: usual,
     };
     if carried.measured {
-        carried.demand = Demand {
+        carried.demand = TrafficDemand {
             request: share(sum(|server| server.bytes_in).total, connections.total),
             response: share(sum(|server| server.bytes_out).total, connections.total),
-            life: life(u64::from(counts.flows), connections, uptime),
+            life: mean_lifetime(u64::from(counts.flows), connections, uptime),
             ..usual
         };
     }
@@ -159,7 +166,7 @@ fn of_packets(counts: &PacketService, uptime: Duration) -> Carried {
 }
 
 /// Requests of a connection to a server of this pool.
-fn reuse(report: &Report, pool: &str) -> Option<f64> {
+fn requests_per_connection(report: &Report, pool: &str) -> Option<f64> {
     let servers = &report.pools.iter().find(|one| one.name == pool)?.servers;
     let requests = servers.iter().map(|server| server.requests.total).sum();
     let connects = servers.iter().map(|server| server.connects.total).sum::<u64>();
@@ -168,15 +175,15 @@ fn reuse(report: &Report, pool: &str) -> Option<f64> {
 
 /// How long each lasts, if so many are open and so many come a second (Little's law); where none comes now, as many as came
 /// in the mean.
-fn life(open: u64, came: Counter, uptime: Duration) -> Duration {
+fn mean_lifetime(open: u64, came: Counter, uptime: Duration) -> Duration {
     let mean = came.total as f64 / uptime.as_secs_f64().max(1e-3);
     let rate = if came.rate > 0.0 { came.rate } else { mean };
     let found = (open > 0).then(|| Duration::try_from_secs_f64(open as f64 / rate).ok()).flatten();
-    found.unwrap_or(Demand::default().life).clamp(LIFE.0, LIFE.1)
+    found.unwrap_or(TrafficDemand::default().life).clamp(LIFE.0, LIFE.1)
 }
 
-fn share(bytes: u64, of: u64) -> Bytes {
-    Bytes((bytes as f64 / of.max(1) as f64).max(1.0))
+fn share(bytes: u64, of: u64) -> ByteCount {
+    ByteCount((bytes as f64 / of.max(1) as f64).max(1.0))
 }
 
 fn ratio(many: u64, of: u64) -> f64 {

@@ -4,24 +4,28 @@ use std::time::SystemTime;
 
 use api::types::CertificateStatus;
 
-use super::vitals::unix_ms;
-use crate::acme::board::Row;
-use crate::control::Picture;
-use crate::tls::told::{Told, ends_soon};
+use super::report_sources::unix_ms;
+use crate::acme::status::AcmeOrderStatus;
+use crate::control::StateSnapshot;
+use crate::tls::cert_status::{CertificateInfo, expiry_warning};
 
 /// Those of a service.
-pub fn of(picture: &Picture, service: &str) -> Vec<CertificateStatus> {
+pub fn service_certificates(picture: &StateSnapshot, service: &str) -> Vec<CertificateStatus> {
     picture.certificates.get(service).into_iter().flatten().map(status).collect()
 }
 
 /// What an operator should do something about.
-pub fn warnings(picture: &Picture, ordered: &[Row], now: SystemTime) -> Vec<String> {
-    let mut warnings: Vec<String> = ordered.iter().filter_map(failing).collect();
+pub fn certificate_warnings(
+    picture: &StateSnapshot,
+    ordered: &[AcmeOrderStatus],
+    now: SystemTime,
+) -> Vec<String> {
+    let mut warnings: Vec<String> = ordered.iter().filter_map(order_warning).collect();
     for (service, told) in &*picture.certificates {
         for told in told {
-            let trouble = told.trouble.as_ref().map(|why| format!("not taken up: {why}"));
+            let trouble = told.last_error.as_ref().map(|why| format!("not taken up: {why}"));
             let soon = picture.config.global.certificate_warning;
-            let sentences = trouble.into_iter().chain(ends_soon(told, soon, now));
+            let sentences = trouble.into_iter().chain(expiry_warning(told, soon, now));
             warnings.extend(sentences.map(|sentence| format!("service.{service}.tls: {sentence}")));
         }
     }
@@ -29,7 +33,7 @@ pub fn warnings(picture: &Picture, ordered: &[Row], now: SystemTime) -> Vec<Stri
 }
 
 /// An order that comes to nothing, in the authority's words.
-fn failing(row: &Row) -> Option<String> {
+fn order_warning(row: &AcmeOrderStatus) -> Option<String> {
     let (why, names) = (row.trouble.as_ref()?, row.names.join(", "));
     let next = row.next.map_or_else(
         || "an attempt is under way".to_owned(),
@@ -44,14 +48,14 @@ fn failing(row: &Row) -> Option<String> {
     ))
 }
 
-fn status(told: &Told) -> CertificateStatus {
+fn status(told: &CertificateInfo) -> CertificateStatus {
     CertificateStatus {
         file: told.file.display().to_string(),
         names: told.names.clone(),
         kind: told.kind.to_owned(),
         expires_unix_ms: unix_ms(told.not_after),
         stapled: told.stapled,
-        since_unix_ms: unix_ms(told.since),
-        trouble: told.trouble.clone(),
+        since_unix_ms: unix_ms(told.active_since),
+        trouble: told.last_error.clone(),
     }
 }

@@ -10,20 +10,21 @@ use api::types::{
     Statuses,
 };
 use model::cause::Cause;
-use model::live::{Count, HistogramSum, Phases, ServerCounters, ServiceCounters};
+use model::stats::{Count, ExchangePhaseHistograms, HistogramSum, ServerCounters, ServiceCounters};
 
-use super::sums::{ServerSums, ServiceSums, Times};
+use super::totals::{HistogramTimes, ServerTotals, ServiceTotals};
 
 /// A service over `seconds`.
-pub fn service(
-    before: &ServiceSums,
-    now: &ServiceSums,
+pub fn service_counts(
+    before: &ServiceTotals,
+    now: &ServiceTotals,
     seconds: f64,
     defect: fn(usize) -> String,
 ) -> ServiceCounts {
     let (old, new) = (&before.counters, &now.counters);
-    let count =
-        |field: fn(&ServiceCounters) -> &Count| rate(field(old).get(), field(new).get(), seconds);
+    let count = |field: fn(&ServiceCounters) -> &Count| {
+        total_and_rate(field(old).get(), field(new).get(), seconds)
+    };
     ServiceCounts {
         connections: Connections::new(
             count(|c| &c.accepted),
@@ -54,7 +55,7 @@ pub fn service(
             spliced: count(|c| &c.spliced),
         },
         causes: causes(&before.causes, &now.causes, seconds),
-        defects: named(&before.defects, &now.defects, seconds, defect),
+        defects: named_count(&before.defects, &now.defects, seconds, defect),
         limits: limits(&count),
         tls: [
             ("handshakes", count(|c| &c.tls_handshakes)),
@@ -66,7 +67,7 @@ pub fn service(
         .map(|(name, count)| NamedCount { name: name.into(), count })
         .collect(),
         bodies: bodies(&count),
-        phases: shaped(&before.phases, &now.phases),
+        phases: shaped_phases(&before.phases, &now.phases),
     }
 }
 
@@ -139,7 +140,7 @@ pub struct ServerParts {
 }
 
 /// A server over `seconds`.
-pub fn server(before: &ServerSums, now: &ServerSums, seconds: f64) -> ServerParts {
+pub fn server_counts(before: &ServerTotals, now: &ServerTotals, seconds: f64) -> ServerParts {
     let count = |field| server_count(before, now, seconds, field);
     ServerParts {
         statuses: Statuses {
@@ -161,22 +162,22 @@ pub fn server(before: &ServerSums, now: &ServerSums, seconds: f64) -> ServerPart
 
 /// One counter of a server.
 pub fn server_count(
-    before: &ServerSums,
-    now: &ServerSums,
+    before: &ServerTotals,
+    now: &ServerTotals,
     seconds: f64,
     field: fn(&ServerCounters) -> &Count,
 ) -> Counter {
-    rate(field(&before.counters).get(), field(&now.counters).get(), seconds)
+    total_and_rate(field(&before.counters).get(), field(&now.counters).get(), seconds)
 }
 
 /// A total and its growth a second; a total that is smaller than before is a new object's.
-pub fn rate(before: u64, now: u64, seconds: f64) -> Counter {
+pub fn total_and_rate(before: u64, now: u64, seconds: f64) -> Counter {
     let grown = now.saturating_sub(before) as f64;
     Counter { total: now, rate: if seconds > 0.0 { grown / seconds } else { 0.0 } }
 }
 
 /// Adds one service's counts to the total; times are taken from merged histograms by the caller.
-pub fn add(total: &mut ServiceCounts, one: &ServiceCounts) {
+pub fn add_counts(total: &mut ServiceCounts, one: &ServiceCounts) {
     total.connections += one.connections;
     total.requests += one.requests;
     total.statuses += one.statuses;
@@ -189,14 +190,14 @@ pub fn add(total: &mut ServiceCounts, one: &ServiceCounts) {
             None => total.causes.push(cause.clone()),
         }
     }
-    add_named(&mut total.defects, &one.defects);
-    add_named(&mut total.limits, &one.limits);
-    add_named(&mut total.tls, &one.tls);
-    add_named(&mut total.bodies, &one.bodies);
+    add_named_count(&mut total.defects, &one.defects);
+    add_named_count(&mut total.limits, &one.limits);
+    add_named_count(&mut total.tls, &one.tls);
+    add_named_count(&mut total.bodies, &one.bodies);
 }
 
 /// What a histogram says.
-pub fn phase(name: &str, sum: &HistogramSum) -> PhaseTimes {
+pub fn phase_times(name: &str, sum: &HistogramSum) -> PhaseTimes {
     let count = sum.count();
     let micros = |q| sum.quantile(q).and_then(|time| u64::try_from(time.as_micros()).ok());
     PhaseTimes {
@@ -211,26 +212,30 @@ pub fn phase(name: &str, sum: &HistogramSum) -> PhaseTimes {
 }
 
 /// How its times lie, by doublings.
-pub fn octaves(sum: &HistogramSum) -> Vec<u64> {
+pub fn octave_counts(sum: &HistogramSum) -> Vec<u64> {
     let edge = |at: usize| Duration::from_micros(OCTAVE_US << at);
     let mut below = 0;
     let row = |at: usize| {
-        let now = if at + 1 == OCTAVES { sum.count() } else { sum.at_most(edge(at)) };
+        let now = if at + 1 == OCTAVES { sum.count() } else { sum.count_at_most(edge(at)) };
         now - std::mem::replace(&mut below, now)
     };
     (0..OCTAVES).map(row).collect()
 }
 
-fn phases(before: &[Times; 5], now: &[Times; 5]) -> Vec<PhaseTimes> {
+fn phases(before: &[HistogramTimes; 5], now: &[HistogramTimes; 5]) -> Vec<PhaseTimes> {
     let both = before.iter().zip(now);
-    Phases::NAMES.iter().zip(both).map(|(name, (old, new))| phase(name, &new.since(old))).collect()
+    ExchangePhaseHistograms::NAMES
+        .iter()
+        .zip(both)
+        .map(|(name, (old, new))| phase_times(name, &new.since(old)))
+        .collect()
 }
 
 /// With the shape of the whole time, which is the last.
-fn shaped(before: &[Times; 5], now: &[Times; 5]) -> Vec<PhaseTimes> {
+fn shaped_phases(before: &[HistogramTimes; 5], now: &[HistogramTimes; 5]) -> Vec<PhaseTimes> {
     let mut all = phases(before, now);
     if let (Some(whole), [.., old], [.., new]) = (all.last_mut(), before, now) {
-        whole.octaves = octaves(&new.since(old));
+        whole.octaves = octave_counts(&new.since(old));
     }
     all
 }
@@ -242,20 +247,28 @@ fn causes(before: &[u64], now: &[u64], seconds: f64) -> Vec<CauseCount> {
         .map(|(cause, (new, old))| CauseCount {
             cause: cause.name().into(),
             side: cause.side(),
-            count: rate(old, *new, seconds),
+            count: total_and_rate(old, *new, seconds),
         })
         .collect()
 }
 
-fn named(before: &[u64], now: &[u64], seconds: f64, name: fn(usize) -> String) -> Vec<NamedCount> {
+fn named_count(
+    before: &[u64],
+    now: &[u64],
+    seconds: f64,
+    name: fn(usize) -> String,
+) -> Vec<NamedCount> {
     let old = before.iter().copied().chain(std::iter::repeat(0));
     let counted = now.iter().zip(old).enumerate().filter(|(_, (new, _))| **new > 0);
     counted
-        .map(|(at, (new, old))| NamedCount { name: name(at), count: rate(old, *new, seconds) })
+        .map(|(at, (new, old))| NamedCount {
+            name: name(at),
+            count: total_and_rate(old, *new, seconds),
+        })
         .collect()
 }
 
-fn add_named(total: &mut Vec<NamedCount>, more: &[NamedCount]) {
+fn add_named_count(total: &mut Vec<NamedCount>, more: &[NamedCount]) {
     for one in more {
         match total.iter_mut().find(|known| known.name == one.name) {
             Some(known) => known.count += one.count,
@@ -266,7 +279,7 @@ fn add_named(total: &mut Vec<NamedCount>, more: &[NamedCount]) {
 
 #[cfg(test)]
 mod tests {
-    use model::live::Histogram;
+    use model::stats::Histogram;
 
     use super::*;
 
@@ -278,7 +291,7 @@ mod tests {
         }
         let mut sum = HistogramSum::default();
         sum.add(&one);
-        let rows = octaves(&sum);
+        let rows = octave_counts(&sum);
         assert_eq!((rows.len(), rows.iter().sum::<u64>()), (OCTAVES, 6));
         assert_eq!((rows[0], rows[1], rows[3], rows[OCTAVES - 1]), (2, 1, 1, 1), "{rows:?}");
     }

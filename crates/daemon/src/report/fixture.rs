@@ -5,20 +5,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use model::config::{Admin, Config, Host, Initial, Server};
+use model::config::{AdminState, Config, InitialState, ServerConfig, ServerHost};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
-use model::live::pool::PoolLive;
-use model::live::{ServerLive, ServiceLive};
-use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
+use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnapshot};
+use model::stats::pool::PoolStats;
+use model::stats::{ServerStats, ServiceStats};
 
-use crate::control::handle::Order;
+use crate::control::handle::ControlCommand;
 use crate::control::{
-    Control, Hand, Judged, Judgement, ListenerFacts, Origin, Picture, Resolved, ServerFacts, Way,
+    ChangeOrigin, ChangeTrigger, ControlHandle, HealthState, HealthStatus, ListenerFacts,
+    OperatorOverrides, ResolvedAddress, ServerFacts, StateSnapshot,
 };
-use crate::event::Events;
+use crate::event::EventLog;
 
 /// A picture of generation 1; ids are given in the order of names.
-pub fn picture(text: &str, workers: usize) -> Picture {
+pub fn picture(text: &str, workers: usize) -> StateSnapshot {
     let checked = model::config::load(text, "test.toml").unwrap();
     let config = Arc::new(checked.config.clone());
     let now = SystemTime::now();
@@ -35,12 +36,12 @@ pub fn picture(text: &str, workers: usize) -> Picture {
             );
         }
     }
-    Picture {
+    StateSnapshot {
         generation: 1,
         since: now,
         started: now,
         digest: "0".into(),
-        origin: Origin::new("test", Way::Start),
+        origin: ChangeOrigin::new("test", ChangeTrigger::Start),
         text: text.into(),
         file: "test.toml".into(),
         checked: Arc::new(checked),
@@ -51,7 +52,7 @@ pub fn picture(text: &str, workers: usize) -> Picture {
         workers,
         needs_restart: Vec::new(),
         certificates: Arc::default(),
-        leaving: false,
+        shutting_down: false,
         state_failures: 0,
         sources: std::collections::BTreeMap::new(),
         drift: None,
@@ -60,17 +61,21 @@ pub fn picture(text: &str, workers: usize) -> Picture {
 
 /// A control whose orders the test reads itself.
 pub fn control(
-    picture: Picture,
-) -> (Control, tokio::sync::mpsc::Receiver<Order>, tokio::sync::watch::Sender<Arc<Picture>>) {
-    Control::new(Arc::new(picture), Events::quiet())
+    picture: StateSnapshot,
+) -> (
+    ControlHandle,
+    tokio::sync::mpsc::Receiver<ControlCommand>,
+    tokio::sync::watch::Sender<Arc<StateSnapshot>>,
+) {
+    ControlHandle::new(Arc::new(picture), EventLog::quiet())
 }
 
 /// Replaces one server's facts, in the table and in the snapshot.
-pub fn change(picture: &mut Picture, name: &str, change: impl FnOnce(&mut ServerFacts)) {
+pub fn change(picture: &mut StateSnapshot, name: &str, change: impl FnOnce(&mut ServerFacts)) {
     let id = picture.servers.values().find(|facts| facts.config.name == name).unwrap().id;
     let mut facts = ServerFacts::clone(&picture.servers[&id]);
     change(&mut facts);
-    let mut snapshot = Snapshot::clone(&picture.snapshot);
+    let mut snapshot = WorkerSnapshot::clone(&picture.snapshot);
     let pool = &snapshot.pools[&facts.pool];
     let servers = pool.servers.iter().map(|view| {
         let mut view = view.clone();
@@ -80,8 +85,8 @@ pub fn change(picture: &mut Picture, name: &str, change: impl FnOnce(&mut Server
         view
     });
     let (config, tls) = (Arc::clone(&pool.config), pool.tls.clone());
-    let (live, servers) = (Arc::clone(&pool.live), servers.collect());
-    let pool = PoolView { id: pool.id, config, tls, live, servers };
+    let (live, servers) = (Arc::clone(&pool.stats), servers.collect());
+    let pool = PoolView { id: pool.id, config, tls, stats: live, servers };
     snapshot.pools.insert(pool.id, Arc::new(pool));
     picture.snapshot = Arc::new(snapshot);
     picture.servers.insert(id, Arc::new(facts));
@@ -92,8 +97,8 @@ fn snapshot(
     workers: usize,
     servers: &mut HashMap<ServerId, Arc<ServerFacts>>,
     now: SystemTime,
-) -> Snapshot {
-    let mut snapshot = Snapshot { generation: 1, version: 1, ..Snapshot::default() };
+) -> WorkerSnapshot {
+    let mut snapshot = WorkerSnapshot { generation: 1, version: 1, ..WorkerSnapshot::default() };
     let mut ids = HashMap::new();
     for (name, pool) in &config.pools {
         let id = PoolId(ids.len() as u32);
@@ -108,14 +113,14 @@ fn snapshot(
                 address: facts.resolved.address(),
                 state: facts.state,
                 weight: server.weight,
-                keeps: false,
-                live: Arc::new(ServerLive::new(workers)),
+                keeps_sticky_clients: false,
+                stats: Arc::new(ServerStats::new(workers)),
             });
             servers.insert(facts.id, Arc::new(facts));
         }
-        let live = Arc::new(PoolLive::new(workers));
+        let live = Arc::new(PoolStats::new(workers));
         let config = Arc::clone(pool);
-        let view = PoolView { id, config, tls: None, live, servers: views };
+        let view = PoolView { id, config, tls: None, stats: live, servers: views };
         snapshot.pools.insert(id, Arc::new(view));
     }
     for (at, service) in config.services.values().enumerate() {
@@ -125,10 +130,10 @@ fn snapshot(
             config: Arc::clone(service),
             pool: ids[&service.pool],
             tls: None,
-            live: Arc::new(ServiceLive::new(workers)),
+            stats: Arc::new(ServiceStats::new(workers)),
             rules: None,
             affinity: None,
-            users: crate::reconcile::kept::users(service, workers, None),
+            slo: crate::reconcile::preserved::preserve_slo_table(service, workers, None),
         };
         snapshot.services.insert(id, Arc::new(view));
     }
@@ -139,8 +144,8 @@ fn snapshot(
 fn unjudged(
     id: ServerId,
     pool: (PoolId, &str),
-    initial: Initial,
-    server: &Arc<Server>,
+    initial: InitialState,
+    server: &Arc<ServerConfig>,
     now: SystemTime,
 ) -> ServerFacts {
     ServerFacts {
@@ -149,28 +154,28 @@ fn unjudged(
         pool_name: pool.1.to_owned(),
         config: Arc::clone(server),
         resolved: match server.address.host {
-            Host::Ip(ip) => Resolved::At(SocketAddr::new(ip, server.address.port)),
-            Host::Name(_) => Resolved::NotYet,
+            ServerHost::Ip(ip) => ResolvedAddress::Known(SocketAddr::new(ip, server.address.port)),
+            ServerHost::Name(_) => ResolvedAddress::Pending,
         },
-        judged: Judged {
-            health: Judgement::Unknown,
+        health_status: HealthStatus {
+            health: HealthState::Unknown,
             reason: "no evidence yet".into(),
             since: now,
             evidence: false,
             note: None,
         },
-        ejected: None,
+        ejection: None,
         agent: None,
-        hand: Hand::default(),
-        clock: None,
-        clock_keeps: None,
-        keeps: None,
+        overrides: OperatorOverrides::default(),
+        scheduled: None,
+        scheduled_affinity_until: None,
+        affinity_until: None,
         state: match (server.admin, initial) {
-            (Admin::Drain, _) => ServerState::Drain,
-            (Admin::Disabled, _) => ServerState::Disabled,
-            (_, Initial::Up) => ServerState::Up,
-            (_, Initial::Unknown) => ServerState::Unknown,
-            (_, Initial::Down) => ServerState::Down,
+            (AdminState::Drain, _) => ServerState::Drain,
+            (AdminState::Disabled, _) => ServerState::Disabled,
+            (_, InitialState::Up) => ServerState::Up,
+            (_, InitialState::Unknown) => ServerState::Unknown,
+            (_, InitialState::Down) => ServerState::Down,
         },
         reason: "no evidence yet".into(),
         since: now,

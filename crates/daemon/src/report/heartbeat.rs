@@ -6,25 +6,27 @@ use api::types::{
     BeatPathStatus, HeartbeatStatus, PeerGroup, PeerReport, ReplicationStatus, TargetStatus,
     WitnessStatus,
 };
-use ha::beat::Claim;
+use ha::heartbeat::GroupClaim;
 
-use super::vitals::unix_ms;
-use crate::vrrp::heartbeat::view::{BeatView, PathView, TargetView, WitnessView};
-use crate::vrrp::replica::view::View as Replica;
-use crate::vrrp::view::{View, name};
+use super::report_sources::unix_ms;
+use crate::vrrp::heartbeat::view::{
+    HeartbeatPathView, HeartbeatView, ReachTargetView, WitnessView,
+};
+use crate::vrrp::replication::view::ReplicationView as Replica;
+use crate::vrrp::view::{VrrpView, state_name};
 
 /// Every heartbeat.
-pub fn status(view: &View) -> Vec<HeartbeatStatus> {
+pub fn status(view: &VrrpView) -> Vec<HeartbeatStatus> {
     view.heartbeats.iter().map(heartbeat).collect()
 }
 
 /// What was counted with every other member.
-pub fn report(view: &View) -> Vec<PeerReport> {
+pub fn heartbeat_reports(view: &VrrpView) -> Vec<PeerReport> {
     view.heartbeats.iter().map(peer).collect()
 }
 
-fn peer(view: &BeatView) -> PeerReport {
-    let sum = |of: fn(&PathView) -> u64| view.paths.iter().map(of).sum::<u64>();
+fn peer(view: &HeartbeatView) -> PeerReport {
+    let sum = |of: fn(&HeartbeatPathView) -> u64| view.paths.iter().map(of).sum::<u64>();
     let of_paths = [
         ("sent", sum(|path| path.sent)),
         ("not-sent", sum(|path| path.not_sent)),
@@ -43,9 +45,9 @@ fn peer(view: &BeatView) -> PeerReport {
     }
 }
 
-fn heartbeat(view: &BeatView) -> HeartbeatStatus {
-    let (state, reason) = standing(view);
-    let said = view.said.as_ref();
+fn heartbeat(view: &HeartbeatView) -> HeartbeatStatus {
+    let (state, reason) = peer_state(view);
+    let said = view.last_heartbeat.as_ref();
     let claims = said.map(|beat| beat.claims.as_slice()).unwrap_or_default();
     HeartbeatStatus {
         peer: view.peer.clone(),
@@ -75,16 +77,16 @@ fn witness(view: &WitnessView) -> WitnessStatus {
     WitnessStatus {
         at: view.places.clone(),
         state: view.state.to_owned(),
-        reason: view.said.clone(),
+        reason: view.last_answer.clone(),
         since_unix_ms: unix_ms(view.since),
-        held: view.held as u64,
-        lent: view.lent as u64,
-        counts: asked(view).map(|(name, count)| (name.to_owned(), count)).into(),
+        held: view.leases_held as u64,
+        lent: view.votes_granted as u64,
+        counts: witness_counts(view).map(|(name, count)| (name.to_owned(), count)).into(),
     }
 }
 
 /// What was counted of a witness, by name.
-pub fn asked(view: &WitnessView) -> [(&'static str, u64); 3] {
+pub fn witness_counts(view: &WitnessView) -> [(&'static str, u64); 3] {
     let [given, refused, unanswered] = view.counts;
     [("given", given), ("refused", refused), ("unanswered", unanswered)]
 }
@@ -95,37 +97,37 @@ fn replication(view: &Replica) -> ReplicationStatus {
     };
     ReplicationStatus {
         state: view.state.name().to_owned(),
-        counts: replicated(view).map(|(name, count)| (name.to_owned(), count)).into(),
+        counts: replication_counts(view).map(|(name, count)| (name.to_owned(), count)).into(),
         refused: named(&view.counts.refused),
         rejected: named(&view.rejected),
-        untold: named(&view.untold),
+        untold: named(&view.unsendable),
     }
 }
 
 /// What was counted of replication, by name.
-pub fn replicated(view: &Replica) -> [(&'static str, u64); 10] {
+pub fn replication_counts(view: &Replica) -> [(&'static str, u64); 10] {
     let counts = &view.counts;
     [
         ("sent", counts.sent),
         ("received", counts.received),
         ("applied", view.applied),
-        ("resynchronised", counts.again),
-        ("prompt", counts.prompt),
+        ("resynchronised", counts.resent),
+        ("prompt", counts.timely),
         ("slow", counts.slow),
         ("packets", counts.packets),
         ("bytes", counts.bytes),
         ("syncs", counts.syncs),
-        ("held-back", counts.held_back),
+        ("held-back", counts.window_full),
     ]
 }
 
 /// `up`, `degraded` or `down`, and why.
-pub fn standing(view: &BeatView) -> (&'static str, String) {
+pub fn peer_state(view: &HeartbeatView) -> (&'static str, String) {
     let (peer, all) = (&view.peer, view.paths.len());
     let good = view.paths.iter().filter(|path| path.state == "up").count();
     let mut parts = Vec::new();
-    let state = if !view.heard {
-        parts.push(match &view.trouble {
+    let state = if !view.is_peer_up {
+        parts.push(match &view.last_error {
             Some(why) => why.clone(),
             None => format!("{peer} is heard by no path: advertisements alone say who is active"),
         });
@@ -141,7 +143,7 @@ pub fn standing(view: &BeatView) -> (&'static str, String) {
         });
         "up"
     };
-    if let (true, Some(why)) = (view.heard, &view.trouble) {
+    if let (true, Some(why)) = (view.is_peer_up, &view.last_error) {
         parts.push(why.clone());
     }
     if let Some(drift) = &view.drift {
@@ -153,7 +155,7 @@ pub fn standing(view: &BeatView) -> (&'static str, String) {
     (state, parts.join("; "))
 }
 
-fn path(view: &PathView) -> BeatPathStatus {
+fn path(view: &HeartbeatPathView) -> BeatPathStatus {
     let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let refused = view.refused.iter().map(|(why, count)| ((*why).to_owned(), *count));
     BeatPathStatus {
@@ -170,7 +172,7 @@ fn path(view: &PathView) -> BeatPathStatus {
     }
 }
 
-fn target(view: &TargetView) -> TargetStatus {
+fn target(view: &ReachTargetView) -> TargetStatus {
     let state = match view.reached {
         Some(true) => "reached",
         Some(false) => "lost",
@@ -184,17 +186,17 @@ fn target(view: &TargetView) -> TargetStatus {
     }
 }
 
-fn group(claim: &Claim) -> PeerGroup {
+fn group(claim: &GroupClaim) -> PeerGroup {
     PeerGroup {
         id: claim.id,
         family: if claim.v6 { 6 } else { 4 },
-        state: name(claim.state).to_owned(),
+        state: state_name(claim.state).to_owned(),
         priority: claim.priority,
     }
 }
 
 /// What was counted, by name.
-pub fn counts(view: &BeatView) -> [(&'static str, u64); 2] {
+pub fn counts(view: &HeartbeatView) -> [(&'static str, u64); 2] {
     [("introductions", view.introductions), ("peer-processes", view.sessions)]
 }
 
@@ -204,8 +206,8 @@ mod tests {
 
     use super::*;
 
-    fn view(heard: bool, states: &[&'static str]) -> BeatView {
-        let path = |state: &&'static str| PathView {
+    fn view(heard: bool, states: &[&'static str]) -> HeartbeatView {
+        let path = |state: &&'static str| HeartbeatPathView {
             name: "a".to_owned(),
             state,
             reason: String::new(),
@@ -217,15 +219,15 @@ mod tests {
             received: 0,
             refused: BTreeMap::new(),
         };
-        BeatView {
+        HeartbeatView {
             peer: "right".to_owned(),
             name: "left".to_owned(),
-            heard,
+            is_peer_up: heard,
             since: SystemTime::UNIX_EPOCH,
-            said: None,
+            last_heartbeat: None,
             generation: 1,
             drift: None,
-            trouble: None,
+            last_error: None,
             keys: vec![1],
             paths: states.iter().map(path).collect(),
             targets: Vec::new(),
@@ -252,14 +254,14 @@ mod tests {
 
     #[test]
     fn every_standing_has_its_reason() {
-        assert_eq!(standing(&view(true, &["up", "up"])), ("up", "all 2 paths are up".into()));
-        let (state, why) = standing(&view(true, &["up", "one-way"]));
+        assert_eq!(peer_state(&view(true, &["up", "up"])), ("up", "all 2 paths are up".into()));
+        let (state, why) = peer_state(&view(true, &["up", "one-way"]));
         assert_eq!((state, why.as_str()), ("degraded", "1 of 2 paths carry beats both ways"));
-        let (state, why) = standing(&view(false, &["down"]));
+        let (state, why) = peer_state(&view(false, &["down"]));
         assert!(state == "down" && why.contains("advertisements alone"), "{why}");
-        let drifts = BeatView { drift: Some("pools".into()), ..view(true, &["up"]) };
+        let drifts = HeartbeatView { drift: Some("pools".into()), ..view(true, &["up"]) };
         assert_eq!(
-            standing(&drifts).1,
+            peer_state(&drifts).1,
             "its path is up; left and right do not have the same pools"
         );
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use api::types::{BundleStatus, LinkStatus};
 
-use crate::links::view::{BundleView, LinkView, View};
+use crate::links::view::{BundleView, LinkView, LinksView};
 
 /// Every bundle.
-pub fn status(view: &View) -> Vec<BundleStatus> {
+pub fn status(view: &LinksView) -> Vec<BundleStatus> {
     view.bundles.iter().map(|(name, one)| bundle(name, one, view.broken.as_deref())).collect()
 }
 
@@ -36,7 +36,7 @@ fn link(view: &LinkView) -> LinkStatus {
         round_trip_us: view.round_trip.map(micros),
         loss: view.loss,
         capacity: view.capacity,
-        held_us: micros(view.hold),
+        held_us: micros(view.delay),
         packets: view.packets,
         bytes: view.bytes,
     }

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use api::types::{
     NameCandidate, NameExplained, NameListener, NameQuery, NameStatus, NamesReport, NamesStatus,
 };
-use names::counts::{Fate, Transport};
-use names::domain::Domain;
+use names::counts::{DnsTransport, Fate};
+use names::domain::DomainName;
 use names::explain::explain as explain_book;
 
-use crate::names::shared::Shared;
+use crate::name_server::shared::NameServerState;
 
 /// Types that can be asked for by name; others by number.
 const TYPES: [(&str, u16); 10] = [
@@ -27,8 +27,8 @@ const TYPES: [(&str, u16); 10] = [
 ];
 
 /// Where names are answered, and how each stands; `None`: nowhere.
-pub fn status(shared: &Shared) -> Option<NamesStatus> {
-    let book = shared.book()?;
+pub fn status(shared: &NameServerState) -> Option<NamesStatus> {
+    let book = shared.zone_data()?;
     let sockets = shared.sockets();
     let listen =
         sockets.into_iter().map(|(address, state)| NameListener { address, trouble: state.err() });
@@ -38,13 +38,13 @@ pub fn status(shared: &Shared) -> Option<NamesStatus> {
         zone: name.config.zone.clone(),
         policy: name.config.policy.name().to_owned(),
         ttl_seconds: name.ttl,
-        up: state.up() as u64,
+        up: state.up_candidates() as u64,
         candidates: state.candidates.len() as u64,
-        fallen: state.fallen,
-        answers: name.live.answers.load(Ordering::Relaxed),
+        fallen: state.uses_fallback,
+        answers: name.counters.answers.load(Ordering::Relaxed),
         given: name
-            .live
-            .given
+            .counters
+            .first_choices
             .iter()
             .map(|(who, count)| (who.clone(), count.load(Ordering::Relaxed)))
             .collect(),
@@ -53,14 +53,14 @@ pub fn status(shared: &Shared) -> Option<NamesStatus> {
 }
 
 /// Queries by what they came to, for each transport; empty where names were never served.
-pub fn report(shared: &Shared) -> Vec<NamesReport> {
-    if shared.book().is_none() {
+pub fn report(shared: &NameServerState) -> Vec<NamesReport> {
+    if shared.zone_data().is_none() {
         return Vec::new();
     }
-    let one = |transport: Transport| {
+    let one = |transport: DnsTransport| {
         let counts = &shared.counts;
         // Fates first: each of them was received before.
-        let fates = Fate::ALL.iter().map(|fate| (*fate, counts.of(transport, *fate)));
+        let fates = Fate::ALL.iter().map(|fate| (*fate, counts.by_fate(transport, *fate)));
         let fates: Vec<(Fate, u64)> = fates.collect();
         let sum: u64 = fates.iter().map(|(_, count)| count).sum();
         let received = counts.received(transport);
@@ -72,16 +72,17 @@ pub fn report(shared: &Shared) -> Vec<NamesReport> {
             unaccounted: received.saturating_sub(sum),
         }
     };
-    Transport::ALL.map(one).to_vec()
+    DnsTransport::ALL.map(one).to_vec()
 }
 
 /// Which answer a client gets, and why.
 ///
 /// # Errors
 /// A sentence: what cannot be explained.
-pub fn explain(shared: &Shared, query: &NameQuery) -> Result<NameExplained, String> {
-    let book = shared.book().ok_or("names are not served: `[names]` has no `listen`")?;
-    let name = Domain::parse(&query.name).ok_or_else(|| format!("'{}' is no name", query.name))?;
+pub fn explain(shared: &NameServerState, query: &NameQuery) -> Result<NameExplained, String> {
+    let book = shared.zone_data().ok_or("names are not served: `[names]` has no `listen`")?;
+    let name =
+        DomainName::parse(&query.name).ok_or_else(|| format!("'{}' is no name", query.name))?;
     let wanted = query.kind.as_deref().unwrap_or("A").to_ascii_uppercase();
     let number = || wanted.strip_prefix("TYPE").unwrap_or(&wanted).parse::<u16>().ok();
     let kind = TYPES.iter().find(|(name, _)| *name == wanted).map(|(_, kind)| *kind);
@@ -96,7 +97,7 @@ pub fn explain(shared: &Shared, query: &NameQuery) -> Result<NameExplained, Stri
         addresses: row.addresses,
         weight: row.weight,
         up: row.up,
-        why: row.why,
+        why: row.reason,
         share_percent: row.share * 100.0,
     });
     Ok(NameExplained {

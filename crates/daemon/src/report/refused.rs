@@ -1,23 +1,29 @@
 //! The last refused requests as the API shows them. Pure.
 
 use api::types::{RefusedRequest, RefusedRequests};
-use model::refused::{ROOM, RefusedRequest as Kept, RefusedRing, SHARE};
+use model::refused_requests::{
+    CAPACITY, CLIENT_SHARE, RefusedRequestRecord as Kept, RefusedRequestRing,
+};
 
 /// What is kept, of one service or of all.
-pub fn report(kept: &RefusedRing, service: Option<&str>, now_unix_ms: u64) -> RefusedRequests {
-    let lost = kept.lost();
+pub fn refused_requests(
+    kept: &RefusedRequestRing,
+    service: Option<&str>,
+    now_unix_ms: u64,
+) -> RefusedRequests {
+    let lost = kept.lost_counts();
     let of = |one: &&Kept| service.is_none_or(|name| one.service == name);
     RefusedRequests {
         now_unix_ms,
-        requests: kept.newest().filter(of).map(one).collect(),
-        room: ROOM as u32,
-        share: SHARE as u32,
-        pushed_out: lost.pushed_out,
-        beyond_share: lost.beyond_share,
+        requests: kept.newest().filter(of).map(refused_request).collect(),
+        room: CAPACITY as u32,
+        share: CLIENT_SHARE as u32,
+        pushed_out: lost.evicted,
+        beyond_share: lost.over_share,
     }
 }
 
-fn one(kept: &Kept) -> RefusedRequest {
+fn refused_request(kept: &Kept) -> RefusedRequest {
     let said = |text: &String| (!text.is_empty()).then(|| text.clone());
     RefusedRequest {
         unix_ms: kept.unix_ms,
@@ -45,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_newest_of_a_service_come_first() {
-        let mut ring = RefusedRing::default();
+        let mut ring = RefusedRequestRing::default();
         for (at, service) in ["shop", "api", "shop"].into_iter().enumerate() {
             ring.add(Kept {
                 unix_ms: at as u64,
@@ -64,12 +70,12 @@ mod tests {
                 status: 400,
             });
         }
-        let shop = report(&ring, Some("shop"), 9);
+        let shop = refused_requests(&ring, Some("shop"), 9);
         assert_eq!(shop.requests.iter().map(|it| it.unix_ms).collect::<Vec<_>>(), [2, 0]);
         let newest = &shop.requests[0];
         assert_eq!((newest.method.as_ref(), newest.at), (None, Some(17)));
         assert_eq!(newest.defect.as_deref(), Some("bare-lf"));
-        assert_eq!(report(&ring, None, 9).requests.len(), 3);
+        assert_eq!(refused_requests(&ring, None, 9).requests.len(), 3);
         assert_eq!((shop.room, shop.share, shop.pushed_out, shop.beyond_share), (256, 64, 0, 0));
     }
 }

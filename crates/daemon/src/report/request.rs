@@ -1,45 +1,48 @@
 //! Picture → which service, rule, pool and servers would take a request. Pure: nothing is counted or taken by asking.
 
-mod asked;
+mod request_query;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use api::types::{Candidate, PoolShare, RequestAsked, RequestExplained, RulePassed, RuleTaken};
-use model::config::{Forward, Rule, WithoutServers};
-use model::head::Head;
-use model::moment::Moment;
-use model::path::Readings;
-use model::pick::eligible::Eligible;
-use model::rules::{Compiled, Facts, Found, Ruling, Standing, Todo, View, tell};
+use model::config::{ForwardingMode, NoServersAction, RuleConfig};
+use model::load_balancing::eligible_servers::EligibleServers;
+use model::monotonic_time::MonotonicTime;
+use model::path::PathReadings;
+use model::request_head::ParsedHead;
+use model::rules::{
+    CompiledRule, LiveRuleState, RuleAction, RuleContext, RuleMatch, RuleState, ServiceRules,
+    describe,
+};
 use model::snapshot::{PoolView, ServerState, ServiceView};
 
-use crate::control::Picture;
-use asked::{Place, Written, admitted, place, written};
+use crate::control::StateSnapshot;
+use request_query::{RequestText, UrlParts, apply_request_policy, build_request_text, parse_url};
 
 /// Rules that are listed with what does not hold.
-const LISTED: usize = 100;
+const MAX_RULES: usize = 100;
 
 /// Explains it.
 ///
 /// # Errors
 /// What is wrong with the question, as a sentence.
-pub fn explain(
-    picture: &Picture,
+pub fn explain_request(
+    picture: &StateSnapshot,
     asked: &RequestAsked,
-    now: Moment,
+    now: MonotonicTime,
     unix_seconds: i64,
 ) -> Result<RequestExplained, String> {
-    let place = place(&asked.url)?;
+    let place = parse_url(&asked.url)?;
     let (view, because) = service(picture, asked, &place)?;
-    let http = view.config.forward == Forward::Http;
-    let written = if http { Some(written(asked, &place, view)?) } else { None };
-    let (written, refused) = admitted(view, written);
-    let head = written.as_ref().map(|it| Head::new(&it.bytes, it.method, it.target));
+    let http = view.config.forward == ForwardingMode::Http;
+    let written = if http { Some(build_request_text(asked, &place, view)?) } else { None };
+    let (written, refused) = apply_request_policy(view, written);
+    let head = written.as_ref().map(|it| ParsedHead::new(&it.bytes, it.method, it.target));
     let named = (place.scheme == "https").then_some(place.host);
     let sni = asked.sni.as_deref().or(named).map(str::to_ascii_lowercase);
     let from = asked.from.unwrap_or(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
-    let question = View {
+    let question = RuleContext {
         client: SocketAddr::new(from, 40_000),
         sni: sni.as_deref(),
         tos: None,
@@ -70,7 +73,8 @@ pub fn explain(
                 Some("refused: 400, `ambiguous-path`: the path can be read in several ways".into());
         }
         Some(ruling) => {
-            let facts = Standing { ruling, service: view, pool: &pool, now, worker: None };
+            let facts =
+                LiveRuleState { rules: ruling, service: view, pool: &pool, now, worker: None };
             rules(&mut explained, view, ruling, &question, &facts, written.as_ref());
         }
         None => share(&mut explained, pool(0), 100.0),
@@ -83,7 +87,7 @@ pub fn explain(
     if let Some(sticky) = &view.config.sticky {
         explained.kept = Some(format!(
             "the service keeps clients by {}: one that is known goes to its server first",
-            kept_by(sticky)
+            affinity_server(sticky)
         ));
     }
     Ok(explained)
@@ -92,23 +96,25 @@ pub fn explain(
 fn rules(
     explained: &mut RequestExplained,
     view: &ServiceView,
-    ruling: &Ruling,
-    question: &View<'_>,
-    facts: &Standing<'_>,
-    written: Option<&Written>,
+    ruling: &ServiceRules,
+    question: &RuleContext<'_>,
+    facts: &LiveRuleState<'_>,
+    written: Option<&RequestText>,
 ) {
-    let found = ruling.table.find(question, facts);
+    let found = ruling.table.find_rule(question, facts);
     let taken = match found {
-        Found::Rule(at) | Found::NoServer(at) => Some(at),
-        Found::Nothing | Found::Ambiguous(_) | Found::AmbiguousRequest(_) => None,
+        RuleMatch::Rule(at) | RuleMatch::NoServer(at) => Some(at),
+        RuleMatch::DefaultPool | RuleMatch::AmbiguousPath(_) | RuleMatch::AmbiguousRequest(_) => {
+            None
+        }
     };
     let before = match found {
-        Found::Ambiguous(at) => at.unwrap_or(0),
-        Found::AmbiguousRequest(at) => at,
+        RuleMatch::AmbiguousPath(at) => at.unwrap_or(0),
+        RuleMatch::AmbiguousRequest(at) => at,
         _ => taken.unwrap_or(ruling.table.rules().len()),
     };
-    passed(explained, view, question, facts, before);
-    let refused = ambiguous(ruling, found);
+    skipped_rules(explained, view, question, facts, before);
+    let refused = ambiguous_rejection(ruling, found);
     if refused.is_some() {
         explained.ends = refused;
         return;
@@ -122,28 +128,28 @@ fn rules(
     explained.rule = Some(RuleTaken {
         place: at as u64 + 1,
         name: compiled.name.clone(),
-        when: tell::words(&rule.when),
-        does: tell::action(rule),
+        when: describe::describe_condition(&rule.when),
+        does: describe::describe_action(rule),
         target: target.clone().flatten(),
         mirror: rule.mirror.as_ref().map(|it| format!("{} % to pool {}", it.percent, it.pool)),
     });
-    explained.ends = match (&compiled.todo, found) {
+    explained.ends = match (&compiled.action, found) {
         _ if target.is_none() => {
             Some("refused: 400, `ambiguous-path`: so is the path that the rule writes".into())
         }
-        (_, Found::NoServer(_)) => Some("503: no server of its pool may take work".into()),
-        (Todo::Deny, _) => Some("refused: 403, or a reset for a connection".into()),
-        (Todo::Redirect(..) | Todo::Answer, _) => {
-            Some(format!("the balancer's own: {}", tell::action(rule)))
+        (_, RuleMatch::NoServer(_)) => Some("503: no server of its pool may take work".into()),
+        (RuleAction::Deny, _) => Some("refused: 403, or a reset for a connection".into()),
+        (RuleAction::Redirect(..) | RuleAction::Answer, _) => {
+            Some(format!("the balancer's own: {}", describe::describe_action(rule)))
         }
         _ => None,
     };
     if explained.ends.is_some() {
         return;
     }
-    let able = |at: usize| rule.without_servers == WithoutServers::Pool || facts.has_server(at);
-    match &compiled.todo {
-        Todo::Split(parts, _) => {
+    let able = |at: usize| rule.without_servers == NoServersAction::Pool || facts.has_server(at);
+    match &compiled.action {
+        RuleAction::Split(parts, _) => {
             let some = parts.iter().any(|(at, _)| facts.has_server(*at));
             let takes = |at: usize| if some { facts.has_server(at) } else { able(at) };
             let sum: u32 = parts.iter().filter(|(at, _)| takes(*at)).map(|(_, w)| *w).sum();
@@ -157,47 +163,47 @@ fn rules(
 }
 
 /// What ends a request that a rule fits in some of its readings.
-fn ambiguous(ruling: &Ruling, found: Found) -> Option<String> {
+fn ambiguous_rejection(ruling: &ServiceRules, found: RuleMatch) -> Option<String> {
     let name = |at: usize| ruling.table.rules().get(at).map_or("", |rule| &rule.name);
     match found {
-        Found::Ambiguous(None) => {
+        RuleMatch::AmbiguousPath(None) => {
             Some("refused: 400, `ambiguous-path`: the path has too many readings".into())
         }
-        Found::Ambiguous(Some(at)) => Some(format!(
+        RuleMatch::AmbiguousPath(Some(at)) => Some(format!(
             "refused: 400, `ambiguous-path`: rule {} fits some readings of the path and others not",
             name(at)
         )),
-        Found::AmbiguousRequest(at) => Some(format!(
+        RuleMatch::AmbiguousRequest(at) => Some(format!(
             "refused: 400, `ambiguous-request`: rule {} fits some readings of a field, a cookie, a parameter or the \
              method and others not",
             name(at)
         )),
-        Found::Rule(_) | Found::NoServer(_) | Found::Nothing => None,
+        RuleMatch::Rule(_) | RuleMatch::NoServer(_) | RuleMatch::DefaultPool => None,
     }
 }
 
 /// The readings of the path, and the rules before one, none of which takes it.
-fn passed(
+fn skipped_rules(
     explained: &mut RequestExplained,
     view: &ServiceView,
-    question: &View<'_>,
-    facts: &Standing<'_>,
+    question: &RuleContext<'_>,
+    facts: &LiveRuleState<'_>,
     before: usize,
 ) {
-    let table = &facts.ruling.table;
-    if let Some(Readings::Several(all)) = question.head.map(|head| table.readings(head)) {
+    let table = &facts.rules.table;
+    if let Some(PathReadings::Several(all)) = question.head.map(|head| table.readings(head)) {
         explained.readings = all.iter().map(|reading| text(reading)).collect();
     }
     let position = |name: &str| table.pools().iter().position(|pool| pool == name).unwrap_or(0);
     let each = view.config.rules.iter().zip(table.rules()).enumerate().take(before);
     for (at, (rule, compiled)) in each {
-        if explained.passed.len() == LISTED {
-            explained.passed_unlisted = (before - LISTED) as u64;
+        if explained.passed.len() == MAX_RULES {
+            explained.passed_unlisted = (before - MAX_RULES) as u64;
             break;
         }
         let own = compiled.pools().next().unwrap_or(0);
         let names = (table.case(), &position as &dyn Fn(&str) -> usize);
-        let why = tell::why_not(rule, at, own, names, question, facts);
+        let why = describe::explain_mismatch(rule, at, own, names, question, facts);
         explained.passed.push(RulePassed {
             place: at as u64 + 1,
             name: compiled.name.clone(),
@@ -206,25 +212,28 @@ fn passed(
     }
 }
 
-fn no_server(rule: &Rule) -> String {
+fn no_server(rule: &RuleConfig) -> String {
     match rule.without_servers {
-        WithoutServers::Next => "it fits, and no server of its pool may take work".into(),
+        NoServersAction::Next => "it fits, and no server of its pool may take work".into(),
         _ => "it does not fit".into(),
     }
 }
 
 /// The target that the server gets, where the rule changes it; `None`: it would be ambiguous.
 fn target(
-    rule: &Compiled,
-    question: &View<'_>,
-    written: Option<&Written>,
+    rule: &CompiledRule,
+    question: &RuleContext<'_>,
+    written: Option<&RequestText>,
 ) -> Option<Option<String>> {
-    let Some(((head, written), edits)) = question.head.zip(written).zip(rule.edits.as_ref()) else {
+    let Some(((head, written), edits)) =
+        question.head.zip(written).zip(rule.request_rewrite.as_ref())
+    else {
         return Some(None);
     };
     let mut out = Vec::new();
-    let base = rule.base(head);
-    let (begin, end) = edits.apply(&written.bytes, head, &base, rule.parts(&base), &mut out)?;
+    let base = rule.rewrite_base(head);
+    let (begin, end) =
+        edits.apply(&written.bytes, head, &base, rule.path_captures(&base), &mut out)?;
     let target = out.get(begin..end).unwrap_or_default();
     Some((target != head.target()).then(|| text(target)))
 }
@@ -237,14 +246,14 @@ fn share(explained: &mut RequestExplained, pool: Option<Arc<PoolView>>, percent:
     }));
 }
 
-fn servers(picture: &Picture, pool: &PoolView) -> Vec<Candidate> {
-    let eligible = Eligible::of(pool);
+fn servers(picture: &StateSnapshot, pool: &PoolView) -> Vec<Candidate> {
+    let eligible = EligibleServers::from_view(pool);
     let each = pool.servers.iter().enumerate();
     each.map(|(at, server)| {
-        let may = eligible.slots.iter().any(|slot| slot.index == at);
+        let may = eligible.servers.iter().any(|slot| slot.index == at);
         let facts = picture.servers.get(&server.id);
         let cap = server.config.connections;
-        let full = cap.is_some_and(|cap| server.live.in_flight.get() >= cap);
+        let full = cap.is_some_and(|cap| server.stats.in_flight.get() >= cap);
         let because = match (may, server.state) {
             (true, _) if full => {
                 "takes work, and is at its connection cap: it is waited for".into()
@@ -272,28 +281,28 @@ fn servers(picture: &Picture, pool: &PoolView) -> Vec<Candidate> {
     .collect()
 }
 
-fn kept_by(sticky: &model::config::Affinity) -> String {
-    use model::config::StickyBy;
+fn affinity_server(sticky: &model::config::AffinityConfig) -> String {
+    use model::config::AffinityKey;
     match &sticky.by {
-        StickyBy::Address(..) => "address".into(),
-        StickyBy::Header(name) => format!("field {name}"),
-        StickyBy::Path => "path".into(),
-        StickyBy::Query(name) => format!("parameter {name}"),
-        StickyBy::Cookie(cookie) => format!("cookie {}", cookie.name),
-        StickyBy::TlsSession => "TLS session".into(),
+        AffinityKey::Address(..) => "address".into(),
+        AffinityKey::Header(name) => format!("field {name}"),
+        AffinityKey::Path => "path".into(),
+        AffinityKey::Query(name) => format!("parameter {name}"),
+        AffinityKey::Cookie(cookie) => format!("cookie {}", cookie.name),
+        AffinityKey::TlsSession => "TLS session".into(),
     }
 }
 
 /// The service that the URL leads to, and why.
 fn service<'p>(
-    picture: &'p Picture,
+    picture: &'p StateSnapshot,
     asked: &RequestAsked,
-    place: &Place<'_>,
+    place: &UrlParts<'_>,
 ) -> Result<(&'p Arc<ServiceView>, String), String> {
     let all = || {
         let mut all: Vec<_> = picture.snapshot.services.values().collect();
         all.sort_by(|a, b| a.config.name.cmp(&b.config.name));
-        all.into_iter().filter(|view| !view.config.forward.packets())
+        all.into_iter().filter(|view| !view.config.forward.forwards_packets())
     };
     if let Some(name) = &asked.service {
         let found = all().find(|view| view.config.name == *name);

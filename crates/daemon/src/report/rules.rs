@@ -1,19 +1,19 @@
 //! Live counters of rules and of what services remember → what `report` shows. It changes nothing.
 
 use api::types::{AffinityReport, RuleReport};
-use model::rules::tell;
+use model::rules::describe;
 use model::snapshot::ServiceView;
 
 /// The rules of a service, in their order.
-pub fn of(view: &ServiceView) -> Vec<RuleReport> {
+pub fn rule_reports(view: &ServiceView) -> Vec<RuleReport> {
     let Some(ruling) = &view.rules else { return Vec::new() };
-    let each = view.config.rules.iter().zip(ruling.table.rules()).zip(&ruling.live);
+    let each = view.config.rules.iter().zip(ruling.table.rules()).zip(&ruling.stats);
     each.enumerate()
         .map(|(at, ((rule, compiled), live))| RuleReport {
             place: at as u64 + 1,
             name: compiled.name.clone(),
-            when: tell::words(&rule.when),
-            does: tell::action(rule),
+            when: describe::describe_condition(&rule.when),
+            does: describe::describe_action(rule),
             hits: live.sum(|c| &c.hits),
             last_unix_ms: live.last_unix_ms(),
             in_flight: live.in_flight.get(),
@@ -22,20 +22,20 @@ pub fn of(view: &ServiceView) -> Vec<RuleReport> {
             mirrored: live.sum(|c| &c.mirrored),
             mirror_dropped: live.sum(|c| &c.mirror_dropped),
             bytes: live.sum(|c| &c.bytes),
-            limit_held: live.limiter.as_ref().map_or(0, |limiter| limiter.held()),
+            limit_held: live.limiter.as_ref().map_or(0, |limiter| limiter.client_count()),
             limit_evicted: live.limiter.as_ref().map_or(0, |limiter| limiter.evicted()),
         })
         .collect()
 }
 
 /// What a service remembers of clients.
-pub fn affinity(view: &ServiceView) -> Option<AffinityReport> {
+pub fn affinity_report(view: &ServiceView) -> Option<AffinityReport> {
     let counts = view.affinity.as_ref()?.counts();
     Some(AffinityReport {
-        held: counts.held,
-        most: counts.most,
-        found: counts.found,
-        put: counts.put,
+        held: counts.entries,
+        most: counts.capacity,
+        found: counts.hits,
+        put: counts.assigned,
         evicted: counts.evicted,
     })
 }

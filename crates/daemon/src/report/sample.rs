@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::id::{PoolId, ServerId, ServiceId};
-use model::live::pool::{PoolCounters, PoolLive};
-use model::snapshot::Snapshot;
+use model::snapshot::WorkerSnapshot;
+use model::stats::pool::{PoolCounters, PoolStats};
 
-use super::sums::{ServerSums, ServiceSums};
+use super::totals::{ServerTotals, ServiceTotals};
 
 /// A step of the sampler.
 pub const STEP: Duration = Duration::from_secs(2);
@@ -22,51 +22,51 @@ pub const MANY: usize = 2_000;
 
 /// Every counter at one moment.
 #[derive(Debug)]
-pub struct Sample {
+pub struct CounterSample {
     /// When.
     pub at: Instant,
     /// Services.
-    pub services: HashMap<ServiceId, ServiceSums>,
+    pub services: HashMap<ServiceId, ServiceTotals>,
     /// Servers; those without new requests share their sums with the sample before.
-    pub servers: HashMap<ServerId, Arc<ServerSums>>,
+    pub servers: HashMap<ServerId, Arc<ServerTotals>>,
     /// Pools.
     pub pools: HashMap<PoolId, PoolCounters>,
     /// Access log lines that the target did not take.
     pub log_dropped: u64,
 }
 
-impl Sample {
+impl CounterSample {
     /// Reads everything in `snapshot`.
-    pub fn take(
-        snapshot: &Snapshot,
+    pub fn read(
+        snapshot: &WorkerSnapshot,
         log_dropped: u64,
         at: Instant,
-        before: Option<&Sample>,
-    ) -> Sample {
+        before: Option<&CounterSample>,
+    ) -> CounterSample {
         let services =
-            snapshot.services.values().map(|view| (view.id, ServiceSums::read(view))).collect();
+            snapshot.services.values().map(|view| (view.id, ServiceTotals::read(view))).collect();
         let mut servers = HashMap::new();
         for view in snapshot.pools.values().flat_map(|pool| &pool.servers) {
             let known = before.and_then(|sample| sample.servers.get(&view.id));
-            let moved = |sums: &Arc<ServerSums>| {
-                let mut now = vec![0; model::live::ServerCounters::NAMES.len()];
-                for slot in &view.live.slots {
+            let moved = |sums: &Arc<ServerTotals>| {
+                let mut now = vec![0; model::stats::ServerCounters::NAMES.len()];
+                for slot in &view.stats.slots {
                     now.iter_mut().zip(slot.counters.values()).for_each(|(sum, n)| *sum += n);
                 }
                 now != sums.counters.values()
             };
             let sums = match known {
                 Some(sums) if !moved(sums) => Arc::clone(sums),
-                _ => Arc::new(ServerSums::read(&view.live)),
+                _ => Arc::new(ServerTotals::read(&view.stats)),
             };
             servers.insert(view.id, sums);
         }
-        let pools = snapshot.pools.values().map(|view| (view.id, counters(&view.live))).collect();
-        Sample { at, services, servers, pools, log_dropped }
+        let pools = snapshot.pools.values().map(|view| (view.id, counters(&view.stats))).collect();
+        CounterSample { at, services, servers, pools, log_dropped }
     }
 }
 
-fn counters(live: &PoolLive) -> PoolCounters {
+fn counters(live: &PoolStats) -> PoolCounters {
     let sums = PoolCounters::default();
     live.slots.iter().for_each(|slot| sums.add_all(&slot.counters));
     sums
@@ -74,32 +74,32 @@ fn counters(live: &PoolLive) -> PoolCounters {
 
 /// The last two samples.
 #[derive(Debug, Default)]
-pub struct Samples(Mutex<Kept>);
+pub struct SampleHistory(Mutex<RecentSamples>);
 
 /// The one before the last, and the last.
-type Kept = (Option<Arc<Sample>>, Option<Arc<Sample>>);
+type RecentSamples = (Option<Arc<CounterSample>>, Option<Arc<CounterSample>>);
 
-impl Samples {
+impl SampleHistory {
     /// Keeps a sample and forgets the one before the last.
-    pub fn keep(&self, sample: Arc<Sample>) {
+    pub fn push(&self, sample: Arc<CounterSample>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0 = kept.1.replace(sample);
     }
 
     /// The last.
-    pub fn last(&self) -> Option<Arc<Sample>> {
+    pub fn last(&self) -> Option<Arc<CounterSample>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 
     /// The one before the last, or the last while there is no other.
-    pub fn older(&self) -> Option<Arc<Sample>> {
+    pub fn older(&self) -> Option<Arc<CounterSample>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0.clone().or_else(|| kept.1.clone())
     }
 }
 
 /// How long to the next sample.
-pub fn step(snapshot: &Snapshot) -> Duration {
+pub fn next_step(snapshot: &WorkerSnapshot) -> Duration {
     let servers: usize = snapshot.pools.values().map(|pool| pool.servers.len()).sum();
     if servers > MANY { LONG_STEP } else { STEP }
 }

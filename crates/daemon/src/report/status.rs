@@ -8,35 +8,36 @@ use api::types::{
     Draining, Drift, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus,
     Source, Status,
 };
-use model::breaker::clock;
-use model::config::{Admin, AllDown, Host};
-use model::live::ServerCounters;
+use model::circuit_breaker::breaker_clock_ms;
+use model::config::{AdminState, AllDownPolicy, ServerHost};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
+use model::stats::ServerCounters;
 
-use super::breakers::Clocks;
-use super::forward;
-use super::vitals::{Facts, unix_ms};
+use super::breakers::ReportClocks;
+use super::forwarding_name;
+use super::report_sources::{ProcessFacts, unix_ms};
 use super::{breakers, certificates};
-use crate::control::{Judgement, Picture, Resolved, ServerFacts};
-use crate::kept::board::Left;
-use crate::pins;
-use crate::probe::board::Note;
+use crate::bpf_pins;
+use crate::control::{HealthState, ResolvedAddress, ServerFacts, StateSnapshot};
+use crate::draining_clients::counts::RemainingClients;
+use crate::health_check::evidence_board::EvidenceEntry;
 
 /// Source ports left below which an operator is told.
 const PORTS_LOW: u32 = 1_000;
 
 /// Everything's state. `note` finds the newest evidence of a server.
-pub fn status(
-    picture: &Picture,
-    facts: &Facts,
-    note: impl Fn(&ServerFacts) -> Option<Note>,
+pub fn build_status(
+    picture: &StateSnapshot,
+    facts: &ProcessFacts,
+    note: impl Fn(&ServerFacts) -> Option<EvidenceEntry>,
     now: SystemTime,
 ) -> Status {
     let [now_unix_ms, since_unix_ms] = [now, picture.started].map(unix_ms);
     let mut services: Vec<_> =
         picture.snapshot.services.values().map(|view| service(picture, facts, view)).collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
-    let clocks = Clocks { workers: clock(facts.open.now), unix_ms: now_unix_ms };
+    let clocks =
+        ReportClocks { workers: breaker_clock_ms(facts.open_counts.now), unix_ms: now_unix_ms };
     let one = |view| pool((picture, clocks), facts, view, &note);
     let mut pools: Vec<_> = picture.snapshot.pools.values().map(|view| one(view)).collect();
     pools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -58,13 +59,13 @@ pub fn status(
         uplinks: super::uplinks::status(&facts.uplinks),
         mptcp: super::mptcp::status(&facts.mptcp),
         names: super::names::status(&facts.names),
-        pins: pins::doubts(&picture.config),
+        pins: bpf_pins::persistence_warnings(&picture.config),
         drift: picture.drift.as_deref().cloned(),
         warnings: warnings(picture, facts, now),
     }
 }
 
-fn service(picture: &Picture, facts: &Facts, view: &ServiceView) -> ServiceStatus {
+fn service(picture: &StateSnapshot, facts: &ProcessFacts, view: &ServiceView) -> ServiceStatus {
     let (state, reason) = service_state(picture, facts, view);
     let flows = facts.packets.flows.get(&view.config.name).map_or(0, |one| u64::from(one.flows));
     let servers = picture.snapshot.pools.get(&view.pool).map_or(&[][..], |pool| &pool.servers);
@@ -75,33 +76,38 @@ fn service(picture: &Picture, facts: &Facts, view: &ServiceView) -> ServiceStatu
         .max();
     ServiceStatus {
         name: view.config.name.clone(),
-        forward: forward(view.config.forward),
-        listen: listening(view),
+        forward: forwarding_name(view.config.forward),
+        listen: listen_addresses(view),
         pool: view.config.pool.clone(),
         state,
         reason,
         since_unix_ms: unix_ms(changed.unwrap_or(picture.started)),
-        open: u64::from(view.live.open.get()) + flows,
-        in_flight: u64::from(view.live.in_flight.get()) + flows,
-        certificates: certificates::of(picture, &view.config.name),
-        promises: facts.users.promises(view.id),
+        open: u64::from(view.stats.open_connections.get()) + flows,
+        in_flight: u64::from(view.stats.in_flight.get()) + flows,
+        certificates: certificates::service_certificates(picture, &view.config.name),
+        promises: facts.slo.objectives(view.id),
     }
 }
 
 /// Where a service listens, as it would be written.
-fn listening(view: &ServiceView) -> Vec<String> {
+fn listen_addresses(view: &ServiceView) -> Vec<String> {
     match &view.config.packets {
         Some(packets) => packets.listen.iter().map(ToString::to_string).collect(),
         None => view.config.listen.iter().map(ToString::to_string).collect(),
     }
 }
 
-fn service_state(picture: &Picture, facts: &Facts, view: &ServiceView) -> (ServiceState, String) {
-    if picture.leaving {
+fn service_state(
+    picture: &StateSnapshot,
+    facts: &ProcessFacts,
+    view: &ServiceView,
+) -> (ServiceState, String) {
+    if picture.shutting_down {
         return (ServiceState::Draining, "the process is on its way out".into());
     }
     if view.config.packets.is_some()
-        && let Some(obstacle) = super::packets::obstacle(&facts.packets, &view.config.name)
+        && let Some(obstacle) =
+            super::packets::forwarding_obstacle(&facts.packets, &view.config.name)
     {
         return obstacle;
     }
@@ -117,7 +123,7 @@ fn service_state(picture: &Picture, facts: &Facts, view: &ServiceView) -> (Servi
 }
 
 /// What a pool can do for a service that listens.
-fn pool_state(picture: &Picture, pool: &PoolView) -> (ServiceState, String) {
+fn pool_state(picture: &StateSnapshot, pool: &PoolView) -> (ServiceState, String) {
     let wanted: Vec<&ServerView> = pool
         .servers
         .iter()
@@ -159,7 +165,7 @@ fn pool_state(picture: &Picture, pool: &PoolView) -> (ServiceState, String) {
             format!("no server is up yet; {} without evidence may take work", few(unknown)),
         );
     }
-    if pool.config.all_down == AllDown::Spread {
+    if pool.config.all_down == AllDownPolicy::Spread {
         return (
             ServiceState::Degraded,
             "no server is up; all take work because all-down is spread".into(),
@@ -174,52 +180,53 @@ fn pool_state(picture: &Picture, pool: &PoolView) -> (ServiceState, String) {
 }
 
 fn pool(
-    (picture, clocks): (&Picture, Clocks),
-    vitals: &Facts,
+    (picture, clocks): (&StateSnapshot, ReportClocks),
+    vitals: &ProcessFacts,
     view: &PoolView,
-    note: &impl Fn(&ServerFacts) -> Option<Note>,
+    note: &impl Fn(&ServerFacts) -> Option<EvidenceEntry>,
 ) -> PoolStatus {
     let servers = view.servers.iter().filter_map(|server| {
         let facts = picture.servers.get(&server.id)?;
-        let left = vitals.kept.get(&server.id).copied();
+        let left = vitals.draining_clients.get(&server.id).copied();
         Some(server_status(server, facts, note(facts), left))
     });
     PoolStatus {
         name: view.config.name.clone(),
         balance: view.config.balance.name().into(),
         servers: servers.collect(),
-        waiting: breakers::waiting(view),
-        shedding_since_unix_ms: breakers::shedding(view, clocks.workers).map(|at| clocks.unix(at)),
-        breakers: breakers::each(view, clocks, unix_ms(picture.started)),
+        waiting: breakers::queued_count(view),
+        shedding_since_unix_ms: breakers::shedding_since(view, clocks.workers)
+            .map(|at| clocks.to_unix(at)),
+        breakers: breakers::breaker_statuses(view, clocks, unix_ms(picture.started)),
     }
 }
 
 pub(super) fn server_status(
     view: &ServerView,
     facts: &ServerFacts,
-    note: Option<Note>,
-    left: Option<Left>,
+    note: Option<EvidenceEntry>,
+    left: Option<RemainingClients>,
 ) -> ServerStatus {
-    let keeps = facts.keeps.map(|until| Keeps {
+    let keeps = facts.affinity_until.map(|until| Keeps {
         until_unix_ms: unix_ms(until),
         clients: left.map(|left| left.clients),
         uncounted: left.is_some_and(|left| left.uncounted),
     });
-    let mut reason = evidence(view, facts, note);
-    reason.text.push_str(&keeps.map(|keeps| still(&keeps)).unwrap_or_default());
+    let mut reason = deciding_evidence(view, facts, note);
+    reason.text.push_str(&keeps.map(|keeps| remaining_clients_text(&keeps)).unwrap_or_default());
     let assumed = view.state == ServerState::Up && reason.source == Source::Configuration;
     ServerStatus {
         name: view.config.name.clone(),
         address: address(facts),
         resolved: view.address,
         state: view.state,
-        admin: facts.hand.admin.as_ref().map_or(facts.config.admin, |word| word.value),
+        admin: facts.overrides.admin.as_ref().map_or(facts.config.admin, |word| word.value),
         weight: view.weight.get(),
         configured_weight: facts.config.weight.get(),
         since_unix_ms: unix_ms(facts.since),
         reason,
-        in_flight: view.live.in_flight.get(),
-        connections: view.live.connections.get(),
+        in_flight: view.stats.in_flight.get(),
+        connections: view.stats.connections.get(),
         cap: facts.config.connections,
         assumed,
         keeps,
@@ -227,7 +234,7 @@ pub(super) fn server_status(
 }
 
 /// How many clients are left, as it is added to why a server drains.
-fn still(keeps: &Keeps) -> String {
+fn remaining_clients_text(keeps: &Keeps) -> String {
     match (keeps.clients, keeps.uncounted) {
         (None, _) => String::new(),
         (Some(1), false) => "; 1 is left".to_owned(),
@@ -238,19 +245,25 @@ fn still(keeps: &Keeps) -> String {
 }
 
 /// The evidence that decided the state: the operator's word before the resolver's, theirs before the judge's.
-fn evidence(view: &ServerView, facts: &ServerFacts, note: Option<Note>) -> Evidence {
+fn deciding_evidence(
+    view: &ServerView,
+    facts: &ServerFacts,
+    note: Option<EvidenceEntry>,
+) -> Evidence {
     let of = |source, text: &str, at| Evidence {
         source,
         text: text.to_owned(),
         at_unix_ms: unix_ms(at),
         seen: None,
     };
-    if let Some(word) = facts.hand.admin.as_ref().filter(|word| word.value != Admin::Enabled) {
+    if let Some(word) =
+        facts.overrides.admin.as_ref().filter(|word| word.value != AdminState::Enabled)
+    {
         return of(Source::Operator, &facts.reason, word.at);
     }
-    let by_hand = facts.hand.maintain.is_some() || facts.hand.quiesce.is_some();
+    let by_hand = facts.overrides.maintenance.is_some() || facts.overrides.quiesce.is_some();
     if !by_hand
-        && facts.config.admin == Admin::Enabled
+        && facts.config.admin == AdminState::Enabled
         && let Some((_, why)) = facts.agent.as_ref().filter(|(state, _)| *state == facts.state)
     {
         return of(Source::Agent, why, facts.since);
@@ -259,40 +272,41 @@ fn evidence(view: &ServerView, facts: &ServerFacts, note: Option<Note>) -> Evide
         let source = if by_hand { Source::Operator } else { Source::Configuration };
         return of(source, &facts.reason, facts.since);
     }
-    if !matches!(facts.resolved, Resolved::At(_)) {
+    if !matches!(facts.resolved, ResolvedAddress::Known(_)) {
         return of(Source::Resolver, &facts.reason, facts.since);
     }
-    if facts.ejected.is_some() && facts.judged.health != Judgement::Down {
+    if facts.ejection.is_some() && facts.health_status.health != HealthState::Down {
         return of(Source::Traffic, &facts.reason, facts.since);
     }
-    match note.or_else(|| facts.judged.note.clone()) {
-        Some(note) => {
-            Evidence { seen: Some(seen(&note)), ..of(source(&note), &note.text(), note.at) }
+    match note.or_else(|| facts.health_status.note.clone()) {
+        Some(note) => Evidence {
+            seen: Some(evidence_text(&note)),
+            ..of(source(&note), &note.describe(), note.at)
+        },
+        None if facts.health_status.evidence => {
+            of(Source::Probe, &facts.health_status.reason, facts.health_status.since)
         }
-        None if facts.judged.evidence => {
-            of(Source::Probe, &facts.judged.reason, facts.judged.since)
-        }
-        None => match traffic(view) {
+        None => match traffic_evidence(view) {
             Some(text) => of(Source::Traffic, &text, facts.since),
             None => of(Source::Configuration, &facts.reason, facts.since),
         },
     }
 }
 
-fn source(note: &Note) -> Source {
+fn source(note: &EvidenceEntry) -> Source {
     if note.probe.is_some() { Source::Probe } else { Source::Traffic }
 }
 
-fn seen(note: &Note) -> Seen {
-    let Note { probe, saw, took, good, in_a_row, at: _ } = note.clone();
+fn evidence_text(note: &EvidenceEntry) -> Seen {
+    let EvidenceEntry { probe, saw, took, good, in_a_row, at: _ } = note.clone();
     let took_us = took.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
     Seen { probe, saw, took_us, good, in_a_row }
 }
 
 /// What connections for clients came to where nobody reported trouble with them; `None`: there were none.
-fn traffic(view: &ServerView) -> Option<String> {
+fn traffic_evidence(view: &ServerView) -> Option<String> {
     let sum = |of: fn(&ServerCounters) -> u64| -> u64 {
-        view.live.slots.iter().map(|slot| of(&slot.counters)).sum()
+        view.stats.slots.iter().map(|slot| of(&slot.counters)).sum()
     };
     let (tried, failed) = (sum(|it| it.connects.get()), sum(|it| it.connect_failed.get()));
     let made = tried.saturating_sub(failed);
@@ -302,12 +316,16 @@ fn traffic(view: &ServerView) -> Option<String> {
 fn address(facts: &ServerFacts) -> String {
     let port = facts.config.address.port;
     match &facts.config.address.host {
-        Host::Ip(ip) => std::net::SocketAddr::new(*ip, port).to_string(),
-        Host::Name(name) => format!("{name}:{port}"),
+        ServerHost::Ip(ip) => std::net::SocketAddr::new(*ip, port).to_string(),
+        ServerHost::Name(name) => format!("{name}:{port}"),
     }
 }
 
-fn draining(picture: &Picture, services: &[ServiceStatus], facts: &Facts) -> Vec<Draining> {
+fn draining(
+    picture: &StateSnapshot,
+    services: &[ServiceStatus],
+    facts: &ProcessFacts,
+) -> Vec<Draining> {
     let before = facts.before.map(|before| Draining {
         what: format!("process {}", before.pid),
         reason: "it handed over to this one".into(),
@@ -316,7 +334,7 @@ fn draining(picture: &Picture, services: &[ServiceStatus], facts: &Facts) -> Vec
         connections: before.connections,
         in_flight: before.exchanges,
     });
-    let ours = picture.leaving.then(|| Draining {
+    let ours = picture.shutting_down.then(|| Draining {
         what: "the process".into(),
         reason: "it was told to leave".into(),
         since_unix_ms: unix_ms(picture.since),
@@ -328,7 +346,7 @@ fn draining(picture: &Picture, services: &[ServiceStatus], facts: &Facts) -> Vec
 }
 
 /// What an operator should know of a file that says something else; what is kept beside it is as it should be.
-fn drifting(drift: &Drift) -> Option<String> {
+fn drift_warnings(drift: &Drift) -> Option<String> {
     let file = &drift.file;
     if let Some(trouble) = &drift.trouble {
         return Some(format!("{file} cannot be compared with what is in force: {trouble}"));
@@ -348,7 +366,7 @@ fn drifting(drift: &Drift) -> Option<String> {
     }
 }
 
-fn warnings(picture: &Picture, facts: &Facts, now: SystemTime) -> Vec<String> {
+fn warnings(picture: &StateSnapshot, facts: &ProcessFacts, now: SystemTime) -> Vec<String> {
     let mut out: Vec<String> = picture
         .checked
         .warnings
@@ -357,10 +375,10 @@ fn warnings(picture: &Picture, facts: &Facts, now: SystemTime) -> Vec<String> {
             format!("{}:{}: {}: {}", finding.file, finding.line, finding.key, finding.message)
         })
         .collect();
-    out.extend(certificates::warnings(picture, &facts.ordered, now));
-    out.extend(pins::doubts(&picture.config));
+    out.extend(certificates::certificate_warnings(picture, &facts.certificate_orders, now));
+    out.extend(bpf_pins::persistence_warnings(&picture.config));
     out.extend(facts.packets.sources.values().cloned());
-    out.extend(picture.drift.as_deref().and_then(drifting));
+    out.extend(picture.drift.as_deref().and_then(drift_warnings));
     out.extend(
         picture
             .needs_restart
@@ -374,7 +392,7 @@ fn warnings(picture: &Picture, facts: &Facts, now: SystemTime) -> Vec<String> {
             files.in_use, files.limit
         ));
     }
-    for row in facts.ports.iter().filter(|row| row.left < PORTS_LOW) {
+    for row in facts.port_usage.iter().filter(|row| row.left < PORTS_LOW) {
         let source =
             row.source.map_or_else(|| "any source".to_owned(), |source| source.to_string());
         out.push(format!(

@@ -5,17 +5,17 @@ use std::time::{Duration, Instant, SystemTime};
 
 use api::types::{Report, ServiceState, Source};
 use model::cause::Cause;
-use model::config::Admin;
-use model::live::{ServiceCounters, ServiceLive};
-use model::snapshot::{ServerState, Snapshot};
+use model::config::AdminState;
+use model::snapshot::{ServerState, WorkerSnapshot};
+use model::stats::{ServiceCounters, ServiceStats};
 use proptest::prelude::*;
 
 use super::fixture;
-use super::sample::{Sample, Samples};
-use super::status::status;
-use super::vitals::Facts;
-use crate::control::{Picture, Resolved, Word};
-use crate::probe::board::Note;
+use super::report_sources::ProcessFacts;
+use super::sample::{CounterSample, SampleHistory};
+use super::status::build_status;
+use crate::control::{OperatorOverride, ResolvedAddress, StateSnapshot};
+use crate::health_check::evidence_board::EvidenceEntry;
 
 const TEXT: &str = r#"
 [service.shop]
@@ -35,23 +35,23 @@ servers = [
 ]
 "#;
 
-fn live(picture: &Picture, service: &str) -> Arc<ServiceLive> {
+fn live(picture: &StateSnapshot, service: &str) -> Arc<ServiceStats> {
     picture
         .snapshot
         .services
         .values()
         .find(|view| view.config.name == service)
         .unwrap()
-        .live
+        .stats
         .clone()
 }
 
-fn between(snapshot: &Snapshot, act: impl FnOnce()) -> Report {
+fn between(snapshot: &WorkerSnapshot, act: impl FnOnce()) -> Report {
     let begin = Instant::now();
-    let before = Sample::take(snapshot, 0, begin, None);
+    let before = CounterSample::read(snapshot, 0, begin, None);
     act();
-    let now = Sample::take(snapshot, 3, begin + Duration::from_secs(2), Some(&before));
-    super::report(snapshot, &before, &now, &Facts::default(), SystemTime::now())
+    let now = CounterSample::read(snapshot, 3, begin + Duration::from_secs(2), Some(&before));
+    super::build_report(snapshot, &before, &now, &ProcessFacts::default(), SystemTime::now())
 }
 
 #[test]
@@ -90,9 +90,9 @@ fn a_server_that_moved_is_read_again_and_one_that_did_not_shares_its_sums() {
     let picture = fixture::picture(TEXT, 1);
     let pool = picture.snapshot.pools.values().next().unwrap();
     let (a, b) = (&pool.servers[0], &pool.servers[1]);
-    let before = Sample::take(&picture.snapshot, 0, Instant::now(), None);
-    a.live.slots[0].counters.requests.add(1);
-    let now = Sample::take(&picture.snapshot, 0, Instant::now(), Some(&before));
+    let before = CounterSample::read(&picture.snapshot, 0, Instant::now(), None);
+    a.stats.slots[0].counters.requests.add(1);
+    let now = CounterSample::read(&picture.snapshot, 0, Instant::now(), Some(&before));
     assert!(!Arc::ptr_eq(&before.servers[&a.id], &now.servers[&a.id]));
     assert!(Arc::ptr_eq(&before.servers[&b.id], &now.servers[&b.id]));
     assert_eq!(now.servers[&a.id].counters.requests.get(), 1);
@@ -100,16 +100,16 @@ fn a_server_that_moved_is_read_again_and_one_that_did_not_shares_its_sums() {
 
 #[test]
 fn the_older_of_two_samples_is_the_base() {
-    let samples = Samples::default();
+    let samples = SampleHistory::default();
     assert!(samples.older().is_none());
     let picture = fixture::picture(TEXT, 1);
     let all: Vec<_> = (0..3)
-        .map(|_| Arc::new(Sample::take(&picture.snapshot, 0, Instant::now(), None)))
+        .map(|_| Arc::new(CounterSample::read(&picture.snapshot, 0, Instant::now(), None)))
         .collect();
-    samples.keep(all[0].clone());
+    samples.push(all[0].clone());
     assert!(Arc::ptr_eq(&samples.older().unwrap(), &all[0]));
-    samples.keep(all[1].clone());
-    samples.keep(all[2].clone());
+    samples.push(all[1].clone());
+    samples.push(all[2].clone());
     assert!(Arc::ptr_eq(&samples.older().unwrap(), &all[1]));
 }
 
@@ -130,7 +130,7 @@ proptest! {
             counters.requests.add(1);
             counters.accepted.add(1);
             counters.closed.add(1);
-            let ends: [fn(&ServiceCounters) -> &model::live::Count; 4] =
+            let ends: [fn(&ServiceCounters) -> &model::stats::Count; 4] =
                 [|c| &c.answered, |c| &c.answered_by_us, |c| &c.aborted, |c| &c.answered];
             ends[*end](counters).add(1);
             // An upgrade, which ends like any other request.
@@ -139,8 +139,8 @@ proptest! {
         for _ in 0..under_way {
             services[0].slots[0].counters.requests.add(1);
             services[0].slots[0].counters.accepted.add(1);
-            services[0].in_flight.up();
-            services[0].open.up();
+            services[0].in_flight.increment();
+            services[0].open_connections.increment();
         }
         services[1].slots[2].counters.requests.add(missing);
         services[1].slots[1].counters.closed.add(missing);
@@ -155,8 +155,8 @@ proptest! {
     }
 }
 
-fn state(picture: &Picture) -> (ServiceState, String) {
-    let status = status(picture, &Facts::default(), |_| None, SystemTime::now());
+fn state(picture: &StateSnapshot) -> (ServiceState, String) {
+    let status = build_status(picture, &ProcessFacts::default(), |_| None, SystemTime::now());
     let shop = status.services.iter().find(|service| service.name == "shop").unwrap();
     (shop.state, shop.reason.clone())
 }
@@ -188,19 +188,20 @@ fn a_service_is_what_its_servers_make_of_it() {
     );
     picture.listeners.remove(&"127.0.0.1:8080".parse().unwrap());
     assert_eq!(state(&picture), (ServiceState::Down, "not listening on 127.0.0.1:8080".into()));
-    picture.leaving = true;
+    picture.shutting_down = true;
     assert_eq!(state(&picture).0, ServiceState::Draining);
 }
 
 #[test]
 fn each_state_has_the_evidence_that_decided_it() {
     let mut picture = fixture::picture(TEXT, 1);
-    let shown = |picture: &Picture, note: Option<Note>| {
-        let status = status(picture, &Facts::default(), |_| note.clone(), SystemTime::now());
+    let shown = |picture: &StateSnapshot, note: Option<EvidenceEntry>| {
+        let status =
+            build_status(picture, &ProcessFacts::default(), |_| note.clone(), SystemTime::now());
         let server = status.pools[0].servers[0].clone();
         (server.reason.source, server.reason.text)
     };
-    let note = Note {
+    let note = EvidenceEntry {
         probe: Some("http GET / at 10.0.0.1:80".into()),
         saw: "http GET / 200".into(),
         took: Some(Duration::from_micros(1_040)),
@@ -208,18 +209,19 @@ fn each_state_has_the_evidence_that_decided_it() {
         in_a_row: 7,
         at: SystemTime::now(),
     };
-    let whole = status(&picture, &Facts::default(), |_| Some(note.clone()), SystemTime::now());
+    let whole =
+        build_status(&picture, &ProcessFacts::default(), |_| Some(note.clone()), SystemTime::now());
     let server = &whole.pools[0].servers[0];
     let seen = server.reason.seen.as_ref().unwrap();
     assert_eq!(seen.probe.as_deref(), Some("http GET / at 10.0.0.1:80"));
     assert_eq!((seen.saw.as_str(), seen.took_us), ("http GET / 200", Some(1_040)));
     assert_eq!((seen.good, seen.in_a_row, server.assumed), (true, 7, false));
     assert_eq!(shown(&picture, None).0, Source::Configuration);
-    assert_eq!(shown(&picture, Some(note.clone())), (Source::Probe, note.text()));
-    let passive = Note { probe: None, ..note.clone() };
+    assert_eq!(shown(&picture, Some(note.clone())), (Source::Probe, note.describe()));
+    let passive = EvidenceEntry { probe: None, ..note.clone() };
     assert_eq!(shown(&picture, Some(passive)).0, Source::Traffic);
     fixture::change(&mut picture, "a", |facts| {
-        facts.resolved = Resolved::Failed("'a' does not resolve".into());
+        facts.resolved = ResolvedAddress::Failed("'a' does not resolve".into());
         facts.reason = "'a' does not resolve".into();
     });
     assert_eq!(
@@ -228,8 +230,13 @@ fn each_state_has_the_evidence_that_decided_it() {
     );
     let by = picture.origin.clone();
     fixture::change(&mut picture, "a", |facts| {
-        let word = Word { value: Admin::Drain, over: Admin::Enabled, by, at: SystemTime::now() };
-        facts.hand.admin = Some(word);
+        let word = OperatorOverride {
+            value: AdminState::Drain,
+            file_value: AdminState::Enabled,
+            by,
+            at: SystemTime::now(),
+        };
+        facts.overrides.admin = Some(word);
         facts.reason = "drained by test".into();
     });
     assert_eq!(shown(&picture, Some(note)), (Source::Operator, "drained by test".into()));
@@ -238,9 +245,9 @@ fn each_state_has_the_evidence_that_decided_it() {
 #[test]
 fn warnings_name_what_runs_low() {
     let picture = fixture::picture(TEXT, 1);
-    let facts = Facts {
+    let facts = ProcessFacts {
         descriptors: api::types::Descriptors { in_use: 95, limit: 100 },
-        ports: vec![l7::PortUse {
+        port_usage: vec![l7::PortUse {
             source: None,
             destination: "10.0.0.1:80".parse().unwrap(),
             in_use: 28_000,
@@ -248,9 +255,9 @@ fn warnings_name_what_runs_low() {
             left: 12,
             exhausted: 0,
         }],
-        ..Facts::default()
+        ..ProcessFacts::default()
     };
-    let warnings = status(&picture, &facts, |_| None, SystemTime::now()).warnings;
+    let warnings = build_status(&picture, &facts, |_| None, SystemTime::now()).warnings;
     assert!(
         warnings.iter().any(|text| text.starts_with("95 of 100 file descriptors")),
         "{warnings:?}"

@@ -2,18 +2,18 @@
 
 use api::types::{UplinkStatus, UplinksStatus};
 
-use crate::uplinks::view::{PathView, View};
+use crate::uplinks::view::{UplinkPathView, UplinksView};
 
 /// All of them; `None`: there are none.
-pub fn status(view: &View) -> Option<UplinksStatus> {
+pub fn status(view: &UplinksView) -> Option<UplinksStatus> {
     if view.paths.is_empty() {
         return None;
     }
     let uplinks = view.paths.iter().map(uplink).collect();
-    Some(UplinksStatus { rule: view.rule, uplinks, troubles: view.troubles.clone() })
+    Some(UplinksStatus { rule: view.first_rule, uplinks, troubles: view.errors.clone() })
 }
 
-fn uplink(view: &PathView) -> UplinkStatus {
+fn uplink(view: &UplinkPathView) -> UplinkStatus {
     let micros = |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
     UplinkStatus {
         name: view.name.clone(),
@@ -32,6 +32,6 @@ fn uplink(view: &PathView) -> UplinkStatus {
         mark: view.mark,
         own: view.counts.own,
         forwarded: view.counts.forwarded,
-        moved: view.counts.moved,
+        moved: view.counts.rerouted,
     }
 }

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use api::types::{MemberChange, MemberReport, MemberStatus};
-use ha::counts::Counts;
-use ha::machine::State;
+use ha::counts::VrrpCounters;
+use ha::state_machine::VrrpState;
 
-use super::vitals::unix_ms;
-use crate::vrrp::view::{GroupView, View, name};
+use super::report_sources::unix_ms;
+use crate::vrrp::view::{VrrpGroupView, VrrpView, state_name};
 
 /// Every group's member.
-pub fn status(view: &View) -> Vec<MemberStatus> {
+pub fn status(view: &VrrpView) -> Vec<MemberStatus> {
     view.groups.iter().map(|(name, group)| member(name, group)).collect()
 }
 
 /// What every group's member counted.
-pub fn report(view: &View) -> Vec<MemberReport> {
-    let member = |(group, view): (&String, &GroupView)| MemberReport {
+pub fn report(view: &VrrpView) -> Vec<MemberReport> {
+    let member = |(group, view): (&String, &VrrpGroupView)| MemberReport {
         group: group.clone(),
         counts: named(&counts(&view.counts)),
         dropped: dropped(view),
@@ -26,28 +26,28 @@ pub fn report(view: &View) -> Vec<MemberReport> {
     view.groups.iter().map(member).collect()
 }
 
-fn member(group: &str, view: &GroupView) -> MemberStatus {
+fn member(group: &str, view: &VrrpGroupView) -> MemberStatus {
     MemberStatus {
         name: group.to_owned(),
         interface: view.interface.clone(),
         id: view.id,
         addresses: view.addresses.clone(),
-        state: name(view.state).to_owned(),
+        state: state_name(view.state).to_owned(),
         reason: view.reason.clone(),
         since_unix_ms: unix_ms(view.since),
         priority: view.priority,
-        heard: view.heard.map(|(source, _)| source),
-        heard_priority: view.heard.map(|(_, priority)| priority),
+        heard: view.active_member.map(|(source, _)| source),
+        heard_priority: view.active_member.map(|(_, priority)| priority),
         changes: view.changes.iter().map(change).collect(),
         counts: named(&counts(&view.counts)),
         dropped: dropped(view),
     }
 }
 
-fn change((at, state, reason): &(SystemTime, State, String)) -> MemberChange {
+fn change((at, state, reason): &(SystemTime, VrrpState, String)) -> MemberChange {
     MemberChange {
         at_unix_ms: unix_ms(*at),
-        state: name(*state).to_owned(),
+        state: state_name(*state).to_owned(),
         reason: reason.clone(),
     }
 }
@@ -56,13 +56,13 @@ fn named(counts: &[(&'static str, u64)]) -> BTreeMap<String, u64> {
     counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
-fn dropped(view: &GroupView) -> BTreeMap<String, u64> {
+fn dropped(view: &VrrpGroupView) -> BTreeMap<String, u64> {
     let all = view.dropped.iter().filter(|(_, count)| **count > 0);
     all.map(|(why, count)| ((*why).to_owned(), *count)).collect()
 }
 
 /// What a machine counted, by name.
-pub fn counts(counts: &Counts) -> [(&'static str, u64); 19] {
+pub fn counts(counts: &VrrpCounters) -> [(&'static str, u64); 19] {
     [
         ("advertisements-sent", counts.sent),
         ("advertisements-received", counts.received),
@@ -71,16 +71,16 @@ pub fn counts(counts: &Counts) -> [(&'static str, u64); 19] {
         ("other-addresses", counts.other_addresses),
         ("foreign-addresses", counts.foreign),
         ("other-interval", counts.other_interval),
-        ("rivals", counts.rivals),
+        ("rivals", counts.active_conflicts),
         ("notices", counts.notices),
         ("announcements", counts.announced),
-        ("became-active", counts.taken),
-        ("gave-up", counts.given),
-        ("withheld", counts.withheld),
+        ("became-active", counts.takeovers),
+        ("gave-up", counts.releases),
+        ("withheld", counts.blocked_takeovers),
         ("stalled", counts.stalled),
-        ("alone", counts.alone),
-        ("asked-elsewhere", counts.asked_elsewhere),
-        ("doubled", counts.doubled),
+        ("alone", counts.lost_quorum),
+        ("asked-elsewhere", counts.duplicate_probes),
+        ("doubled", counts.duplicates_found),
         ("defended", counts.defended),
         ("restored", counts.restored),
     ]

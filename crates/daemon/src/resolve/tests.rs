@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use crate::control::handle::Order;
-use crate::control::{Picture, Resolved};
+use crate::control::handle::ControlCommand;
+use crate::control::{ResolvedAddress, StateSnapshot};
 use crate::report::fixture;
 
-use super::{EVERY, EVERY_MOST, RETRY, interval, run_with};
+use super::{LOOKUP_INTERVAL, MAX_INTERVAL, RETRY, interval, run_with};
 
 const TEXT: &str = r#"
 [service.shop]
@@ -30,22 +30,22 @@ servers = [
 
 /// What the resolver answers, and when it was asked.
 #[derive(Clone, Default)]
-struct World {
+struct FakeResolver {
     answer: Arc<Mutex<Option<Vec<&'static str>>>>,
     asked: Arc<Mutex<Vec<Instant>>>,
 }
 
-struct Run {
-    world: World,
-    orders: mpsc::Receiver<Order>,
-    publish: watch::Sender<Arc<Picture>>,
-    picture: Picture,
+struct ResolveRun {
+    world: FakeResolver,
+    orders: mpsc::Receiver<ControlCommand>,
+    publish: watch::Sender<Arc<StateSnapshot>>,
+    picture: StateSnapshot,
 }
 
-fn start() -> Run {
+fn start() -> ResolveRun {
     let picture = fixture::picture(TEXT, 1);
     let (control, orders, publish) = fixture::control(picture.clone());
-    let world = World::default();
+    let world = FakeResolver::default();
     let answers = world.clone();
     tokio::spawn(run_with(control, move |name| {
         assert_eq!(name, "one.example");
@@ -56,10 +56,10 @@ fn start() -> Run {
             Ok(answer.into_iter().map(|ip| ip.parse::<IpAddr>().unwrap()).collect())
         }
     }));
-    Run { world, orders, publish, picture }
+    ResolveRun { world, orders, publish, picture }
 }
 
-impl Run {
+impl ResolveRun {
     fn set(&self, answer: Option<&[&'static str]>) {
         *self.world.answer.lock().unwrap() = answer.map(<[_]>::to_vec);
     }
@@ -69,17 +69,17 @@ impl Run {
         let end = Instant::now() + span;
         let mut out = Vec::new();
         while let Ok(Some(order)) = tokio::time::timeout_at(end, self.orders.recv()).await {
-            let Order::Resolution(news) = order else { panic!("{order:?}") };
+            let ControlCommand::Resolution(news) = order else { panic!("{order:?}") };
             let name =
                 if self.picture.servers[&news.server].config.name == "a" { "a" } else { "b" };
             fixture::change(&mut self.picture, name, |facts| {
-                facts.resolved = match &news.found {
-                    Ok(address) => Resolved::At(*address),
-                    Err(why) => Resolved::Failed(why.clone()),
+                facts.resolved = match &news.result {
+                    Ok(address) => ResolvedAddress::Known(*address),
+                    Err(why) => ResolvedAddress::Failed(why.clone()),
                 };
             });
             self.publish.send_replace(Arc::new(self.picture.clone()));
-            out.push((name, news.found.map(|address| address.to_string())));
+            out.push((name, news.result.map(|address| address.to_string())));
         }
         out.sort();
         out
@@ -101,7 +101,10 @@ async fn a_name_is_looked_up_once_for_all_its_servers_and_again_every_interval()
     let asked = run.world.asked.lock().unwrap().clone();
     assert!((10..=12).contains(&asked.len()), "{}", asked.len());
     let gaps: Vec<_> = asked.windows(2).skip(1).map(|pair| pair[1] - pair[0]).collect();
-    assert!(gaps.iter().all(|gap| gap.abs_diff(EVERY) <= EVERY / 19), "{gaps:?}");
+    assert!(
+        gaps.iter().all(|gap| gap.abs_diff(LOOKUP_INTERVAL) <= LOOKUP_INTERVAL / 19),
+        "{gaps:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -116,7 +119,7 @@ async fn an_address_stays_while_the_answer_contains_it_and_a_good_answer_outlive
     run.set(Some(&[]));
     assert!(run.news(Duration::from_secs(300)).await.is_empty());
     run.set(Some(&["10.0.0.9"]));
-    assert_eq!(run.news(EVERY_MOST * 2).await, at("10.0.0.9:81", "10.0.0.9:82"));
+    assert_eq!(run.news(MAX_INTERVAL * 2).await, at("10.0.0.9:81", "10.0.0.9:82"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,7 +131,7 @@ async fn a_name_that_does_not_resolve_says_so_once_and_recovers_by_itself() {
     let asked = run.world.asked.lock().unwrap().len();
     assert!((8..=14).contains(&asked), "backs off: {asked}");
     run.set(Some(&["10.0.0.1"]));
-    assert_eq!(run.news(EVERY * 2).await, at("10.0.0.1:81", "10.0.0.1:82"));
+    assert_eq!(run.news(LOOKUP_INTERVAL * 2).await, at("10.0.0.1:81", "10.0.0.1:82"));
 }
 
 #[test]
@@ -137,6 +140,9 @@ fn lookups_become_rarer_and_no_rarer_than_their_bounds() {
     assert_eq!(lost, [1, 2, 4, 8, 10, 10]);
     let kept: Vec<_> = (0..5).map(|n| interval(n, false).as_secs()).collect();
     assert_eq!(kept, [10, 20, 40, 60, 60]);
-    assert_eq!((interval(u32::MAX, true), interval(u32::MAX, false)), (EVERY, EVERY_MOST));
-    assert!(RETRY < EVERY);
+    assert_eq!(
+        (interval(u32::MAX, true), interval(u32::MAX, false)),
+        (LOOKUP_INTERVAL, MAX_INTERVAL)
+    );
+    assert!(RETRY < LOOKUP_INTERVAL);
 }

@@ -5,156 +5,166 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use l7::Open;
+use l7::OpenCounts;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::signals::{Signal, Signals};
-use super::successor::{ASKS_WITHIN, Successor};
-use crate::control::{Change, Leave, Origin, Way};
-use crate::cover::laid;
-use crate::event::Events;
-use crate::footprint::give_back_code;
-use crate::house::House;
-use crate::keep;
-use crate::serve::bind::{Bound, Place};
-use crate::systemd::Notify;
-use crate::upgrade::frame::{self, Word};
-use crate::upgrade::give;
-use crate::upgrade::remains::EVERY;
-use crate::upgrade::spawn::Program;
+use super::signals::{Signal, SignalListener};
+use super::successor::{Successor, TAKEOVER_TIMEOUT};
+use crate::api_server::control_socket::{BoundControlSocket, SocketPath};
+use crate::app::App;
+use crate::atomic_file;
+use crate::config_overlay::apply_overlay;
+use crate::control::{ChangeOrigin, ChangeTrigger, ConfigChange, ShutdownRequest};
+use crate::event::EventLog;
+use crate::memory_footprint::release_code_pages;
+use crate::systemd::SystemdNotifier;
+use crate::upgrade::draining_process::EVERY;
+use crate::upgrade::message::{self, UpgradeMessage};
+use crate::upgrade::old_process;
+use crate::upgrade::spawn::UpgradeProgram;
 
 /// Bytes of a configuration file that are read; more is refused.
 pub(super) const FILE_BYTES: u64 = 16 << 20;
 
 /// The running process.
-pub(super) struct Process {
-    house: House,
+pub(super) struct RunningDaemon {
+    app: App,
     config: PathBuf,
-    events: Events,
-    notify: Notify,
+    events: EventLog,
+    notify: SystemdNotifier,
     watchdog: Option<Duration>,
-    program: Option<Program>,
-    child: Option<Successor>,
+    program: Option<UpgradeProgram>,
+    upgrade_child: Option<Successor>,
     /// Somebody takes over at this moment.
-    takes_over: Arc<AtomicBool>,
-    handed: mpsc::Receiver<(u32, UnixStream)>,
+    takeover_in_progress: Arc<AtomicBool>,
+    handovers: mpsc::Receiver<(u32, UnixStream)>,
     /// To the process that has taken over.
-    line: Option<UnixStream>,
-    giver: Option<JoinHandle<()>>,
-    upgrade_place: Option<Place>,
+    successor_stream: Option<UnixStream>,
+    handover_task: Option<JoinHandle<()>>,
+    upgrade_socket_path: Option<SocketPath>,
 }
 
 /// The sockets by which others speak to this process.
-pub(super) struct Doors {
+pub(super) struct ProcessSockets {
     /// The API.
-    pub control: Bound,
+    pub control: BoundControlSocket,
     /// The takeover.
-    pub upgrade: Bound,
+    pub upgrade: BoundControlSocket,
 }
 
 /// What a process consists of beside its house.
-pub(super) struct Around {
+pub(super) struct ProcessContext {
     /// The configuration file.
     pub config: PathBuf,
     /// What the daemon says.
-    pub events: Events,
+    pub events: EventLog,
     /// systemd.
-    pub notify: Notify,
+    pub notify: SystemdNotifier,
     /// How often systemd wants a sign of life.
     pub watchdog: Option<Duration>,
     /// What is started for an upgrade; `None`: not known.
-    pub program: Option<Program>,
+    pub upgrade_program: Option<UpgradeProgram>,
 }
 
-impl Process {
+impl RunningDaemon {
     /// Opens the doors.
     ///
     /// # Errors
     /// A socket cannot be handed to the runtime.
     pub fn open(
-        mut house: House,
-        doors: Option<Doors>,
-        around: Around,
-    ) -> std::io::Result<Process> {
+        mut house: App,
+        doors: Option<ProcessSockets>,
+        around: ProcessContext,
+    ) -> std::io::Result<RunningDaemon> {
         let (control, upgrade) = doors.map(|doors| (doors.control, doors.upgrade)).unzip();
-        let upgrade_place = upgrade.as_ref().map(Bound::place);
+        let upgrade_place = upgrade.as_ref().map(BoundControlSocket::socket_path);
         let listener = upgrade.map(|bound| UnixListener::from_std(bound.listener)).transpose()?;
-        house.serve(control);
+        house.serve_api(control);
         let (tell, handed) = mpsc::channel(1);
         let takes_over = Arc::new(AtomicBool::new(false));
         let ours = (house.control.clone(), house.admin());
-        let give = |listener| give::serve(listener, ours, Arc::clone(&takes_over), tell);
+        let give =
+            |listener| old_process::serve_takeover(listener, ours, Arc::clone(&takes_over), tell);
         let giver = listener.map(|listener| tokio::spawn(give(listener)));
-        let Around { config, events, notify, watchdog, program } = around;
+        let ProcessContext { config, events, notify, watchdog, upgrade_program: program } = around;
         let child = None;
-        Ok(Process {
-            house,
+        Ok(RunningDaemon {
+            app: house,
             config,
             events,
             notify,
             watchdog,
             program,
-            child,
-            takes_over,
-            handed,
-            line: None,
-            giver,
-            upgrade_place,
+            upgrade_child: child,
+            takeover_in_progress: takes_over,
+            handovers: handed,
+            successor_stream: None,
+            handover_task: giver,
+            upgrade_socket_path: upgrade_place,
         })
     }
 
     /// Tells systemd and people that everything runs.
-    fn ready(&self) {
+    fn announce_ready(&self) {
         self.notify.ready(&self.status());
         self.events.info("ready", self.status());
         // Only memory is at stake: a kernel that refuses has its reasons, and everything works.
-        let _ = give_back_code();
+        let _ = release_code_pages();
     }
 
     /// Serves until told to leave; says how. It is ready when packets are forwarded too, where they are to be.
-    pub async fn serve(&mut self, signals: &mut Signals) -> Leave {
+    pub async fn serve(&mut self, signals: &mut SignalListener) -> ShutdownRequest {
         let mut life = interval(self.watchdog);
-        let mut settled = std::pin::pin!(self.house.packets_settled());
+        let mut settled = std::pin::pin!(self.app.wait_packet_plane());
         let mut ready = false;
         loop {
             tokio::select! {
                 () = &mut settled, if !ready => {
                     ready = true;
-                    self.ready();
+                    self.announce_ready();
                 }
-                signal = signals.next() => match signal {
-                    Signal::Leave => return Leave { handed: false, limit: None, detach: true },
+                signal = signals.next_signal() => match signal {
+                    Signal::Shutdown => return ShutdownRequest { handed_over: false, limit: None, detach: true },
                     Signal::Reload => self.reload().await,
-                    Signal::Reopen => self.house.access.reopen(),
+                    Signal::Reopen => self.app.access_log.reopen(),
                     Signal::Upgrade => self.upgrade(),
                 },
-                asked = self.house.asked_to_leave() => {
-                    return Leave { handed: false, limit: asked.limit, detach: asked.detach };
+                asked = self.app.wait_stop_request() => {
+                    return ShutdownRequest { handed_over: false, limit: asked.limit, detach: asked.detach };
                 }
-                Some((pid, line)) = self.handed.recv() => {
-                    self.line = Some(line);
+                Some((pid, line)) = self.handovers.recv() => {
+                    self.successor_stream = Some(line);
                     self.events.info("handed-over", format!("process {pid} has taken over; we finish what we have"));
-                    return Leave { handed: true, limit: None, detach: true };
+                    return ShutdownRequest { handed_over: true, limit: None, detach: true };
                 }
-                why = failed(&mut self.child, &self.takes_over) => {
-                    self.child = None;
+                why = upgrade_failure(&mut self.upgrade_child, &self.takeover_in_progress) => {
+                    self.upgrade_child = None;
                     self.events.error("upgrade-failed", format!("the new process did not take over: {why}; we go on"));
                 }
-                () = life.tick() => self.notify.alive(),
+                () = life.tick() => self.notify.ping_watchdog(),
             }
         }
     }
 
     /// Leaves; a second signal cuts what is left.
-    pub async fn leave(self, how: Leave, signals: &mut Signals) {
-        let Process { house, events, notify, watchdog, giver, upgrade_place, mut line, .. } = self;
-        let drain = how.limit.unwrap_or(house.control.picture().config.global.drain);
-        let open = house.open();
+    pub async fn shut_down(self, how: ShutdownRequest, signals: &mut SignalListener) {
+        let RunningDaemon {
+            app: house,
+            events,
+            notify,
+            watchdog,
+            handover_task: giver,
+            upgrade_socket_path: upgrade_place,
+            successor_stream: mut line,
+            ..
+        } = self;
+        let drain = how.limit.unwrap_or(house.control.state().config.global.drain);
+        let open = house.open_counts();
         let text = format!("leaving within {drain:?}: {} connections are open", open.connections);
-        if !how.handed {
+        if !how.handed_over {
             // The service itself goes on in another process otherwise.
             notify.stopping(&text, drain);
         }
@@ -162,37 +172,37 @@ impl Process {
         if let Some(giver) = giver {
             giver.abort();
         }
-        let count = house.counter();
+        let count = house.open_counter();
         let again = async {
             let mut life = interval(watchdog);
             let mut tell = tokio::time::interval(EVERY);
             loop {
                 tokio::select! {
-                    signal = signals.next() => if signal == Signal::Leave { return },
-                    () = life.tick() => notify.alive(),
-                    _ = tell.tick(), if line.is_some() => tell_remains(&mut line, &count()).await,
+                    signal = signals.next_signal() => if signal == Signal::Shutdown { return },
+                    () = life.tick() => notify.ping_watchdog(),
+                    _ = tell.tick(), if line.is_some() => report_draining(&mut line, &count()).await,
                 }
             }
         };
-        let left = house.leave(how, again).await;
+        let left = house.shut_down(how, again).await;
         if let Some(place) = upgrade_place {
             place.remove();
         }
-        events.info("left", cut(&left));
+        events.info("left", describe_resets(&left));
     }
 
     async fn reload(&self) {
         self.notify.reloading();
         let file = self.config.display().to_string();
-        match keep::read(&self.config, FILE_BYTES) {
+        match atomic_file::read(&self.config, FILE_BYTES) {
             Ok(Some(text)) => {
-                let laid = laid(&text, &file, &self.events);
-                if self.house.control.is_emptied_by(&laid) {
+                let laid = apply_overlay(&text, &file, &self.events);
+                if self.app.control.would_remove_everything(&laid) {
                     let why = "it is empty, which would end every service; `[global]` alone says so on purpose";
                     let text = format!("{file} is not in force, nothing has changed: {why}");
                     self.events.error("reload-failed", text);
                 } else {
-                    self.take_up(laid, text, &file).await;
+                    self.apply_text(laid, text, &file).await;
                 }
             }
             Ok(None) => self.events.error("reload-failed", format!("{file} is not there")),
@@ -204,17 +214,18 @@ impl Process {
     }
 
     /// Puts a text in force that was made of the file's own.
-    async fn take_up(&self, laid: String, own: String, file: &str) {
-        let origin = Origin::new("SIGHUP", Way::Reload);
-        let change = Change { base: Some(own.into()), ..Change::new(laid, file, origin) };
-        if let Err(error) = self.house.control.apply(change).await {
+    async fn apply_text(&self, laid: String, own: String, file: &str) {
+        let origin = ChangeOrigin::new("SIGHUP", ChangeTrigger::Reload);
+        let change =
+            ConfigChange { base: Some(own.into()), ..ConfigChange::new(laid, file, origin) };
+        if let Err(error) = self.app.control.apply(change).await {
             let text = format!("{file} is not in force, nothing has changed: {error}");
             self.events.error("reload-failed", text);
         }
     }
 
     fn upgrade(&mut self) {
-        if self.child.is_some() {
+        if self.upgrade_child.is_some() {
             self.events.warn("upgrade-running", "a new process has been started already");
             return;
         }
@@ -228,7 +239,7 @@ impl Process {
             Ok(child) => {
                 let pid = child.id().unwrap_or_default();
                 self.events.info("upgrading", format!("{path} was started as process {pid}"));
-                self.child = Some(Successor::new(child, ASKS_WITHIN));
+                self.upgrade_child = Some(Successor::new(child, TAKEOVER_TIMEOUT));
             }
             Err(error) => {
                 self.events.error("upgrade-failed", format!("{path} cannot be started: {error}"));
@@ -237,25 +248,28 @@ impl Process {
     }
 
     fn status(&self) -> String {
-        let picture = self.house.control.picture();
+        let picture = self.app.control.state();
         let (services, pools) = (picture.config.services.len(), picture.config.pools.len());
         format!("generation {}: {services} services, {pools} pools", picture.generation)
     }
 }
 
 /// Tells the process that has taken over what is left here.
-async fn tell_remains(line: &mut Option<UnixStream>, open: &Open) {
+async fn report_draining(line: &mut Option<UnixStream>, open: &OpenCounts) {
     let (connections, exchanges) = (u64::from(open.connections), u64::from(open.exchanges));
     let Some(stream) = line else { return };
     // One that does not listen is of another release, or gone.
-    if frame::say(stream, &Word::Remains { connections, exchanges }).await.is_err() {
+    if message::send_message(stream, &UpgradeMessage::Remains { connections, exchanges })
+        .await
+        .is_err()
+    {
         *line = None;
     }
 }
 
 /// What was cut, by kind.
-fn cut(left: &Open) -> String {
-    let Open { connections, exchanges, tunnels, idle, .. } = left;
+fn describe_resets(left: &OpenCounts) -> String {
+    let OpenCounts { connections, exchanges, tunnels, idle, .. } = left;
     if *connections == 0 && *exchanges == 0 {
         return "nothing was cut".to_owned();
     }
@@ -266,21 +280,21 @@ fn cut(left: &Open) -> String {
 }
 
 /// How an upgrade failed; never when there is none.
-async fn failed(child: &mut Option<Successor>, takes_over: &AtomicBool) -> String {
+async fn upgrade_failure(child: &mut Option<Successor>, takes_over: &AtomicBool) -> String {
     match child {
-        Some(child) => child.failed(takes_over).await,
+        Some(child) => child.wait_failure(takes_over).await,
         None => std::future::pending().await,
     }
 }
 
 /// Ticks at most that often; never without a period.
-struct Life(Option<tokio::time::Interval>);
+struct WatchdogTimer(Option<tokio::time::Interval>);
 
-fn interval(period: Option<Duration>) -> Life {
-    Life(period.map(|period| tokio::time::interval_at(Instant::now() + period, period)))
+fn interval(period: Option<Duration>) -> WatchdogTimer {
+    WatchdogTimer(period.map(|period| tokio::time::interval_at(Instant::now() + period, period)))
 }
 
-impl Life {
+impl WatchdogTimer {
     async fn tick(&mut self) {
         match &mut self.0 {
             Some(interval) => drop(interval.tick().await),
@@ -295,8 +309,17 @@ mod tests {
 
     #[test]
     fn what_was_cut_is_told_by_kind() {
-        assert_eq!(cut(&Open::default()), "nothing was cut");
-        let left = Open { connections: 5, exchanges: 4, tunnels: 1, idle: 1, ..Open::default() };
-        assert_eq!(cut(&left), "cut 5 client connections: 3 with an exchange, 1 tunnels, 1 idle");
+        assert_eq!(describe_resets(&OpenCounts::default()), "nothing was cut");
+        let left = OpenCounts {
+            connections: 5,
+            exchanges: 4,
+            tunnels: 1,
+            idle: 1,
+            ..OpenCounts::default()
+        };
+        assert_eq!(
+            describe_resets(&left),
+            "cut 5 client connections: 3 with an exchange, 1 tunnels, 1 idle"
+        );
     }
 }

@@ -10,7 +10,7 @@ pub enum Signal {
     /// SIGHUP: read the file again.
     Reload,
     /// SIGTERM, SIGINT: leave; a second time: at once.
-    Leave,
+    Shutdown,
     /// SIGUSR1: open the access log anew.
     Reopen,
     /// SIGUSR2: start the new binary, which takes over.
@@ -19,7 +19,7 @@ pub enum Signal {
 
 /// Where they come from.
 #[derive(Debug)]
-pub struct Signals {
+pub struct SignalListener {
     hangup: Source,
     terminate: Source,
     interrupt: Source,
@@ -27,13 +27,13 @@ pub struct Signals {
     user2: Source,
 }
 
-impl Signals {
+impl SignalListener {
     /// From now on they do not end the process.
     ///
     /// # Errors
     /// The system gives no handler.
-    pub fn new() -> io::Result<Signals> {
-        Ok(Signals {
+    pub fn new() -> io::Result<SignalListener> {
+        Ok(SignalListener {
             hangup: signal(SignalKind::hangup())?,
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
@@ -43,10 +43,10 @@ impl Signals {
     }
 
     /// The next one.
-    pub async fn next(&mut self) -> Signal {
+    pub async fn next_signal(&mut self) -> Signal {
         tokio::select! {
-            _ = self.terminate.recv() => Signal::Leave,
-            _ = self.interrupt.recv() => Signal::Leave,
+            _ = self.terminate.recv() => Signal::Shutdown,
+            _ = self.interrupt.recv() => Signal::Shutdown,
             _ = self.hangup.recv() => Signal::Reload,
             _ = self.user1.recv() => Signal::Reopen,
             _ = self.user2.recv() => Signal::Upgrade,

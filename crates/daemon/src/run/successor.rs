@@ -7,27 +7,27 @@ use tokio::process::Child;
 use tokio::time::Instant;
 
 /// From its start until it must have asked to take over; from then on the takeover has a limit of its own.
-pub const ASKS_WITHIN: Duration = Duration::from_secs(60);
+pub const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two looks at one that takes over when its time has come.
-const AGAIN: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A process that was started for an upgrade.
 #[derive(Debug)]
 pub struct Successor {
     child: Child,
     limit: Duration,
-    until: Instant,
+    deadline: Instant,
     killed: bool,
 }
 
 impl Successor {
     /// It was started just now.
     pub fn new(child: Child, limit: Duration) -> Successor {
-        Successor { child, limit, until: Instant::now() + limit, killed: false }
+        Successor { child, limit, deadline: Instant::now() + limit, killed: false }
     }
 
     /// Waits until it will not take over; how it ended. `takes_over`: somebody is taking over now, maybe this one.
-    pub async fn failed(&mut self, takes_over: &AtomicBool) -> String {
+    pub async fn wait_failure(&mut self, takes_over: &AtomicBool) -> String {
         loop {
             tokio::select! {
                 ended = self.child.wait() => return match ended {
@@ -37,13 +37,13 @@ impl Successor {
                     Ok(status) => format!("it ended before it took over ({status})"),
                     Err(error) => format!("it is not known how it ended ({error})"),
                 },
-                () = tokio::time::sleep_until(self.until), if !self.killed => {
+                () = tokio::time::sleep_until(self.deadline), if !self.killed => {
                     if takes_over.load(Ordering::Relaxed) {
-                        self.until = Instant::now() + AGAIN;
+                        self.deadline = Instant::now() + POLL_INTERVAL;
                     } else {
                         // One that is gone by now is waited for all the same.
                         self.killed = self.child.start_kill().is_ok();
-                        self.until = Instant::now() + AGAIN;
+                        self.deadline = Instant::now() + POLL_INTERVAL;
                     }
                 }
             }
@@ -64,13 +64,13 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_hangs_is_killed_after_its_time() {
-        let why = started("sleep", "600", 50).failed(&AtomicBool::new(false)).await;
+        let why = started("sleep", "600", 50).wait_failure(&AtomicBool::new(false)).await;
         assert_eq!(why, "it did not ask to take over within 50ms, and was killed");
     }
 
     #[tokio::test]
     async fn one_that_ends_says_how() {
-        let why = started("sh", "-cexit 3", 60_000).failed(&AtomicBool::new(false)).await;
+        let why = started("sh", "-cexit 3", 60_000).wait_failure(&AtomicBool::new(false)).await;
         assert!(why.starts_with("it ended before it took over (exit status"), "{why}");
     }
 
@@ -78,9 +78,9 @@ mod tests {
     async fn one_that_takes_over_is_not_killed_until_that_has_failed() {
         let (mut successor, busy) = (started("sleep", "600", 10), AtomicBool::new(true));
         let waited =
-            tokio::time::timeout(Duration::from_millis(200), successor.failed(&busy)).await;
+            tokio::time::timeout(Duration::from_millis(200), successor.wait_failure(&busy)).await;
         assert!(waited.is_err(), "{waited:?}");
         busy.store(false, Ordering::Relaxed);
-        assert!(successor.failed(&busy).await.contains("was killed"));
+        assert!(successor.wait_failure(&busy).await.contains("was killed"));
     }
 }

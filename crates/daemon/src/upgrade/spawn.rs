@@ -15,21 +15,21 @@ const NOT_INHERITED: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", 
 
 /// What is started for an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct UpgradeProgram {
     /// The binary.
     pub path: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
 }
 
-impl Program {
+impl UpgradeProgram {
     /// This one, by the path under which it was started; whatever is found there at the time of the upgrade.
     ///
     /// # Errors
     /// /proc is not mounted.
-    pub fn this() -> io::Result<Program> {
-        let path = on_disk(std::fs::read_link("/proc/self/exe")?);
-        Ok(Program { path, arguments: with_flag(std::env::args_os().skip(1)) })
+    pub fn current() -> io::Result<UpgradeProgram> {
+        let path = strip_deleted_mark(std::fs::read_link("/proc/self/exe")?);
+        Ok(UpgradeProgram { path, arguments: with_takeover_flag(std::env::args_os().skip(1)) })
     }
 
     /// Starts it.
@@ -47,7 +47,7 @@ impl Program {
 }
 
 /// The kernel marks the path of a binary that was replaced.
-fn on_disk(path: PathBuf) -> PathBuf {
+fn strip_deleted_mark(path: PathBuf) -> PathBuf {
     let bytes = path.as_os_str().as_bytes();
     match bytes.strip_suffix(b" (deleted)") {
         Some(before) => PathBuf::from(OsString::from_vec(before.to_vec())),
@@ -56,7 +56,7 @@ fn on_disk(path: PathBuf) -> PathBuf {
 }
 
 /// Once.
-fn with_flag(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+fn with_takeover_flag(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let flag = OsStr::new(FLAG);
     arguments.filter(|it| it != flag).chain([flag.to_owned()]).collect()
 }
@@ -68,16 +68,16 @@ mod tests {
     #[test]
     fn a_replaced_binary_is_found_under_its_name() {
         assert_eq!(
-            on_disk("/usr/bin/steelyard (deleted)".into()),
+            strip_deleted_mark("/usr/bin/steelyard (deleted)".into()),
             PathBuf::from("/usr/bin/steelyard")
         );
-        assert_eq!(on_disk("/opt/steelyard".into()), PathBuf::from("/opt/steelyard"));
+        assert_eq!(strip_deleted_mark("/opt/steelyard".into()), PathBuf::from("/opt/steelyard"));
     }
 
     #[test]
     fn the_flag_is_given_once_over_many_upgrades() {
-        let first = with_flag(["run", "a.toml"].map(OsString::from).into_iter());
-        let second = with_flag(first.clone().into_iter());
+        let first = with_takeover_flag(["run", "a.toml"].map(OsString::from).into_iter());
+        let second = with_takeover_flag(first.clone().into_iter());
         assert_eq!(first, second);
         assert_eq!(first, ["run", "a.toml", "--takeover"]);
     }

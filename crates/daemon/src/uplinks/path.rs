@@ -4,65 +4,78 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use links::uplink::judge::{Judge, Question, Target};
-use links::uplink::mark::Marks;
+use links::uplink::health::{ProbeRequest, UplinkHealth, UplinkTarget};
+use links::uplink::packet_mark::MarkBits;
 use links::uplink::plan;
-use links::uplink::source::{Own, source};
-use links::uplink::wheel::Candidate;
-use model::config::Uplink;
-use model::moment::Moment;
+use links::uplink::source::{InterfaceNetwork, select_source};
+use links::uplink::uplink_wheel::UplinkCandidate;
+use model::config::UplinkConfig;
+use model::monotonic_time::MonotonicTime;
 use tokio::sync::mpsc;
 
-use super::asker::{Asker, Heard, Way};
-use super::routes::Interface;
-use crate::probe::seed::seed;
+use super::prober::{ProbeRoute, UplinkProbeReply, UplinkProber};
+use super::rtnetlink::UplinkInterface;
+use crate::health_check::random_seed::random_seed;
 
 /// A path.
 #[derive(Debug)]
-pub(super) struct Path {
+pub(super) struct MonitoredUplink {
     /// What is wanted.
-    pub config: Arc<Uplink>,
+    pub config: Arc<UplinkConfig>,
     /// Its gateway.
     pub gateway: IpAddr,
     /// The uplink's number.
     pub number: u8,
     /// Its judge.
-    pub judge: Judge,
+    pub health: UplinkHealth,
     /// Its source, where it has one.
     pub source: Option<IpAddr>,
     /// What was said of it last.
-    pub said: Option<bool>,
+    pub reported_up: Option<bool>,
     ifindex: u32,
-    askers: Vec<Option<Asker>>,
+    probers: Vec<Option<UplinkProber>>,
 }
 
-impl Path {
+impl MonitoredUplink {
     /// One of which nothing is known.
-    pub fn new(config: &Arc<Uplink>, gateway: IpAddr, number: u8) -> Path {
-        let judge = Judge::new(gateway, config.probe.as_ref());
+    pub fn new(config: &Arc<UplinkConfig>, gateway: IpAddr, number: u8) -> MonitoredUplink {
+        let judge = UplinkHealth::new(gateway, config.probe.as_ref());
         let askers = judge.targets().map(|_| None).collect();
         let config = Arc::clone(config);
-        Path { config, gateway, number, judge, source: None, said: None, ifindex: 0, askers }
+        MonitoredUplink {
+            config,
+            gateway,
+            number,
+            health: judge,
+            source: None,
+            reported_up: None,
+            ifindex: 0,
+            probers: askers,
+        }
     }
 
     /// Whether what is known of it holds for this configuration too.
-    pub fn serves(&self, config: &Uplink, gateway: IpAddr) -> bool {
+    pub fn is_same_path(&self, config: &UplinkConfig, gateway: IpAddr) -> bool {
         let same = self.config.interface == config.interface && self.config.probe == config.probe;
         same && self.gateway == gateway && self.config.name == config.name
     }
 
     /// The same with a changed configuration.
-    pub fn with(self, config: &Arc<Uplink>) -> Path {
-        Path { config: Arc::clone(config), ..self }
+    pub fn with_config(self, config: &Arc<UplinkConfig>) -> MonitoredUplink {
+        MonitoredUplink { config: Arc::clone(config), ..self }
     }
 
     /// Looks where it stands: at its interface and this machine's addresses.
-    pub fn find(&mut self, interfaces: &HashMap<String, Interface>, all: &[Own]) {
+    pub fn find_source(
+        &mut self,
+        interfaces: &HashMap<String, UplinkInterface>,
+        all: &[InterfaceNetwork],
+    ) {
         let name = self.config.interface.clone();
         let Some(found) = interfaces.get(&name) else {
             (self.source, self.ifindex) = (None, 0);
             self.close();
-            return self.judge.ground(false, Some(format!("there is no interface {name}")));
+            return self.health.set_interface(false, Some(format!("there is no interface {name}")));
         };
         if self.ifindex != found.ifindex {
             self.ifindex = found.ifindex;
@@ -70,60 +83,61 @@ impl Path {
         }
         let family = |ip: &&IpAddr| ip.is_ipv6() == self.gateway.is_ipv6();
         let wanted = self.config.source.iter().find(family).copied();
-        let own = source(self.gateway, (&name, found.ifindex), wanted, all);
+        let own = select_source(self.gateway, (&name, found.ifindex), wanted, all);
         if own.as_ref().ok() != self.source.as_ref() {
             self.close();
         }
         self.source = own.as_ref().ok().copied();
-        self.judge.ground(found.carrier, own.err().map(|why| why.to_string()));
+        self.health.set_interface(found.carrier, own.err().map(|why| why.to_string()));
     }
 
     /// Nothing can be sent by it: why.
     pub fn fail(&mut self, why: String) {
-        self.judge.ground(true, Some(why));
+        self.health.set_interface(true, Some(why));
     }
 
     /// Asks what is due; what cannot be asked has no answer, and is said.
-    pub fn ask(
+    pub fn send_probes(
         &mut self,
-        now: Moment,
-        marks: Marks,
-        heard: &mpsc::Sender<Heard>,
+        now: MonotonicTime,
+        marks: MarkBits,
+        heard: &mpsc::Sender<UplinkProbeReply>,
     ) -> Option<String> {
-        self.judge.pass(now);
+        self.health.expire_probes(now);
         let mut failed = None;
-        for Question { target, number } in self.judge.ask(now) {
+        for ProbeRequest { target, number } in self.health.take_probes(now) {
             if let Err(error) = self.open(target, marks, heard) {
                 failed = Some(format!("{} cannot be asked: {error}", self.config.interface));
             }
-            if let Some(Some(asker)) = self.askers.get_mut(target) {
-                asker.ask(number);
+            if let Some(Some(asker)) = self.probers.get_mut(target) {
+                asker.send_probe(number);
             }
         }
         failed
     }
 
     /// An answer came; `false`: to nobody here.
-    pub fn hear(&mut self, heard: &Heard) -> bool {
-        let ours = |one: &Option<Asker>| one.as_ref().is_some_and(|one| one.token == heard.token);
-        let Some(target) = self.askers.iter().position(ours) else { return false };
-        self.judge.answer(Question { target, number: heard.number }, heard.at);
+    pub fn handle_reply(&mut self, heard: &UplinkProbeReply) -> bool {
+        let ours =
+            |one: &Option<UplinkProber>| one.as_ref().is_some_and(|one| one.token == heard.token);
+        let Some(target) = self.probers.iter().position(ours) else { return false };
+        self.health.receive_reply(ProbeRequest { target, number: heard.number }, heard.at);
         true
     }
 
     /// As the wheel sees it.
-    pub fn candidate(&self) -> Candidate {
-        let Path { number, .. } = *self;
-        let (up, stands) = (self.judge.up(), self.judge.stands() && self.source.is_some());
+    pub fn wheel_candidate(&self) -> UplinkCandidate {
+        let MonitoredUplink { number, .. } = *self;
+        let (up, stands) = (self.health.is_up(), self.health.is_usable() && self.source.is_some());
         let (weight, priority) = (self.config.weight, self.config.priority);
-        Candidate { number, up, stands, weight, priority }
+        UplinkCandidate { number, up, is_usable: stands, weight, priority }
     }
 
     /// As the plan sees it, where it can be routed to at all: it keeps its table without a carrier too.
-    pub fn planned(&self) -> Option<plan::Path> {
-        let candidate = self.candidate();
+    pub fn plan_path(&self) -> Option<plan::UplinkGateway> {
+        let candidate = self.wheel_candidate();
         let (ifindex, gateway, source) = (self.ifindex, self.gateway, self.source?);
-        Some(plan::Path { candidate, ifindex, gateway, source })
+        Some(plan::UplinkGateway { candidate, ifindex, gateway, source })
     }
 
     /// Its interface's number; 0: there is none.
@@ -134,24 +148,28 @@ impl Path {
     fn open(
         &mut self,
         at: usize,
-        marks: Marks,
-        heard: &mpsc::Sender<Heard>,
+        marks: MarkBits,
+        heard: &mpsc::Sender<UplinkProbeReply>,
     ) -> std::io::Result<()> {
-        let Some((target, _)) = self.judge.targets().nth(at) else { return Ok(()) };
-        let Some(slot) = self.askers.get_mut(at) else { return Ok(()) };
-        if slot.as_ref().is_some_and(Asker::lives) {
+        let Some((target, _)) = self.health.targets().nth(at) else { return Ok(()) };
+        let Some(slot) = self.probers.get_mut(at) else { return Ok(()) };
+        if slot.as_ref().is_some_and(UplinkProber::is_alive) {
             return Ok(());
         }
         *slot = None;
         let limit = self.config.probe.as_ref().map(|probe| probe.timeout).unwrap_or_default();
         let interface = self.config.interface.as_str();
-        let way = Way { interface, ifindex: self.ifindex, mark: marks.strict(self.number) };
-        let target: Target = target;
-        *slot = Some(Asker::open(target, way, (seed(), limit), heard.clone())?);
+        let way = ProbeRoute {
+            interface,
+            ifindex: self.ifindex,
+            mark: marks.strict_mark_for(self.number),
+        };
+        let target: UplinkTarget = target;
+        *slot = Some(UplinkProber::open(target, way, (random_seed(), limit), heard.clone())?);
         Ok(())
     }
 
     fn close(&mut self) {
-        self.askers.fill_with(|| None);
+        self.probers.fill_with(|| None);
     }
 }

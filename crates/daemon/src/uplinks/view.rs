@@ -3,22 +3,22 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use links::uplink::plane::Counts;
+use links::uplink::datapath::UplinkCounters;
 
 /// All uplinks.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct UplinksView {
     /// One for each family of each uplink, by name.
-    pub paths: Vec<PathView>,
+    pub paths: Vec<UplinkPathView>,
     /// What does not stand of the rules and programs, in sentences.
-    pub troubles: Vec<String>,
+    pub errors: Vec<String>,
     /// The first of the rules.
-    pub rule: u32,
+    pub first_rule: u32,
 }
 
 /// An uplink in one family.
 #[derive(Clone, Debug)]
-pub struct PathView {
+pub struct UplinkPathView {
     /// Its name.
     pub name: String,
     /// IPv6.
@@ -48,5 +48,5 @@ pub struct PathView {
     /// Its packets' mark.
     pub mark: u32,
     /// Connections of both families.
-    pub counts: Counts,
+    pub counts: UplinkCounters,
 }

@@ -1,103 +1,105 @@
 //! One group at work: its machine, its socket, its addresses. It carries out what the machine says, in order.
 
-mod elsewhere;
-mod hold;
-mod pair;
-mod restore;
+mod addresses;
+mod duplicate_detection;
+mod peer_link;
+mod repair;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ha::advert::{Advert, Defect, Envelope, GROUP_V4, GROUP_V6, emit};
-use ha::double::Doubles;
-use ha::frame::advertisement;
-use ha::machine::{Action, Machine, Refused, State, Why};
-use model::config::Vrrp;
-use model::moment::Moment;
+use ha::advert::{AdvertisementDefect, GROUP_V4, GROUP_V6, IpHeader, VrrpAdvertisement, emit};
+use ha::duplicate_address::DuplicateDetector;
+use ha::frame::vrrp_frame;
+use ha::state_machine::{
+    OrderRejection, TransitionReason, VrrpAction, VrrpState, VrrpStateMachine,
+};
+use model::config::VrrpConfig;
+use model::monotonic_time::MonotonicTime;
 use tokio::sync::mpsc;
 
-use super::ear::{Ear, Heard};
-use super::gate::Gates;
-use super::ground::{Ground, Place};
-use super::heartbeat::said::Pair;
-use super::mouth::Mouth;
-use super::order::Move;
-use super::restored::{Here, Restored};
-use super::settings::settings;
-use super::view::GroupView;
-use super::{alive, tell};
-use crate::event::{Events, Level};
-use crate::packets::netlink::{Address, Kernel};
+use super::address_gate::AddressGates;
+use super::address_repair::{AddressRepair, KernelAddresses};
+use super::command::TakeoverAction;
+use super::heartbeat::events::PeerSummary;
+use super::interface::{AddressPlacement, GroupInterface};
+use super::rx_socket::{ReceivedFrame, RxSocket};
+use super::settings::group_settings;
+use super::tx_socket::TxSocket;
+use super::view::VrrpGroupView;
+use super::{control_liveness, transition_text};
+use crate::event::{EventLevel, EventLog};
+use crate::packets::netlink::{AssignedAddress, KernelNetlink};
 
 /// Changes that are kept for `status`.
-const KEPT: usize = 8;
+const MAX_CHANGES: usize = 8;
 
 /// What a group works with: shared by all of them.
-pub struct Tools<'a> {
+pub struct GroupContext<'a> {
     /// The kernel's addresses.
-    pub kernel: &'a Kernel,
+    pub kernel: &'a KernelNetlink,
     /// The dead man's gate.
-    pub gates: &'a mut Gates,
+    pub gates: &'a mut AddressGates,
     /// The socket of each interface.
-    pub ears: &'a HashMap<u32, Ear>,
+    pub rx_sockets: &'a HashMap<u32, RxSocket>,
     /// What is told.
-    pub events: &'a Events,
+    pub events: &'a EventLog,
     /// Where sockets of frames tell what they hear.
-    pub frames: &'a mpsc::Sender<Heard>,
+    pub frames: &'a mpsc::Sender<ReceivedFrame>,
 }
 
 /// A group.
-pub struct Group {
+pub struct VrrpGroup {
     /// Its configuration.
-    pub config: Arc<Vrrp>,
-    machine: Machine,
-    ground: Option<Ground>,
-    mouth: Option<Mouth>,
+    pub config: Arc<VrrpConfig>,
+    machine: VrrpStateMachine,
+    interface: Option<GroupInterface>,
+    tx_socket: Option<TxSocket>,
     problem: Option<String>,
     /// Why it cannot do all of its work.
-    unfit: Option<String>,
+    service_obstacle: Option<String>,
     /// Until when the addresses may be answered for by what was sent.
-    held: Moment,
+    leased_until: MonotonicTime,
     /// The other member of the heartbeat.
-    pair: Arc<Pair>,
+    peers: Arc<PeerSummary>,
     /// The link of its own that was made for it.
-    seat: Option<u32>,
+    macvlan: Option<u32>,
     /// The addresses were here before us: they are not ours to take away.
-    foreign: bool,
+    has_preexisting_addresses: bool,
     /// Others have to agree before it is active.
-    witnessed: bool,
+    needs_quorum: bool,
     /// Whether the addresses are elsewhere too, and what hears of it.
-    doubles: Doubles,
-    scouts: Vec<Ear>,
+    duplicates: DuplicateDetector,
+    arp_sockets: Vec<RxSocket>,
     /// What another program took away, and what cannot be set.
-    restored: Restored,
+    repair: AddressRepair,
     since: SystemTime,
     reason: String,
     dropped: BTreeMap<&'static str, u64>,
-    changes: VecDeque<(SystemTime, State, String)>,
+    changes: VecDeque<(SystemTime, VrrpState, String)>,
 }
 
-impl Group {
+impl VrrpGroup {
     /// One that has not begun.
-    pub fn new(config: Arc<Vrrp>) -> Group {
-        let machine = Machine::new(settings(&config, IpAddr::from([0; 4])));
-        Group {
+    pub fn new(config: Arc<VrrpConfig>) -> VrrpGroup {
+        let machine = VrrpStateMachine::new(group_settings(&config, IpAddr::from([0; 4])));
+        VrrpGroup {
             machine,
             config,
-            ground: None,
-            mouth: None,
+            interface: None,
+            tx_socket: None,
             problem: None,
-            unfit: None,
-            held: Moment::default(),
-            pair: Default::default(),
-            seat: None,
-            foreign: false,
-            witnessed: false,
-            doubles: Doubles::default(),
-            scouts: Vec::new(),
-            restored: Restored::default(),
+            service_obstacle: None,
+            leased_until: MonotonicTime::default(),
+            peers: Default::default(),
+            macvlan: None,
+            has_preexisting_addresses: false,
+            needs_quorum: false,
+            duplicates: DuplicateDetector::default(),
+            arp_sockets: Vec::new(),
+            repair: AddressRepair::default(),
             since: SystemTime::now(),
             reason: "it has not begun".to_owned(),
             dropped: BTreeMap::new(),
@@ -106,17 +108,17 @@ impl Group {
     }
 
     /// When something is due.
-    pub fn due(&self) -> Moment {
-        self.machine.due().min(self.doubles.due())
+    pub fn next_due(&self) -> MonotonicTime {
+        self.machine.next_due().min(self.duplicates.next_probe())
     }
 
     /// What it is.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> VrrpState {
         self.machine.state()
     }
 
     /// Takes a changed configuration up where that is possible without leaving; `false`: it must be made anew.
-    pub fn adopt(&mut self, config: &Arc<Vrrp>) -> bool {
+    pub fn update_config(&mut self, config: &Arc<VrrpConfig>) -> bool {
         let (old, new) = (&self.config, config);
         let same = old.interface == new.interface
             && (old.id, old.version) == (new.id, new.version)
@@ -127,145 +129,163 @@ impl Group {
         if same {
             self.config = Arc::clone(config);
             let source = self.machine.settings().source;
-            self.machine.set(settings(config, source));
+            self.machine.update_settings(group_settings(config, source));
         }
         same
     }
 
     /// Stands on this ground from now on, or is at fault. `here`: what this machine has.
-    pub async fn stand(
+    pub async fn set_interface(
         &mut self,
-        ground: Result<Ground, String>,
-        here: Here<'_>,
-        tools: &mut Tools<'_>,
+        ground: Result<GroupInterface, String>,
+        here: KernelAddresses<'_>,
+        tools: &mut GroupContext<'_>,
     ) {
-        let ground = match self.restored.refusal(alive::now()).map_or(ground, Err) {
-            Ok(ground) => ground,
-            Err(problem) => return self.fail(problem, tools).await,
-        };
-        if self.witnessed && tools.gates.broken.is_some() {
+        let ground =
+            match self.repair.refusal(control_liveness::monotonic_now()).map_or(ground, Err) {
+                Ok(ground) => ground,
+                Err(problem) => return self.fail(problem, tools).await,
+            };
+        if self.needs_quorum && tools.gates.last_error.is_some() {
             let text = "no dead man's gate, and never two need one".to_owned();
             return self.fail(text, tools).await;
         }
-        if self.state() != State::Idle && self.ground.as_ref() == Some(&ground) {
-            return self.restore(here, tools).await;
+        if self.state() != VrrpState::Idle && self.interface.as_ref() == Some(&ground) {
+            return self.restore_addresses(here, tools).await;
         }
-        if self.state() != State::Idle {
+        if self.state() != VrrpState::Idle {
             self.fail("its interface or address changed".to_owned(), tools).await;
         }
-        match Mouth::open(&self.config.interface, ground.ifindex, ground.source) {
-            Ok(mouth) => self.mouth = Some(mouth),
+        match TxSocket::open(&self.config.interface, ground.ifindex, ground.source) {
+            Ok(mouth) => self.tx_socket = Some(mouth),
             Err(error) => {
                 let text = format!("no socket for advertisements: {error}");
                 return self.fail(text, tools).await;
             }
         }
-        if ground.places.iter().any(|place| !tools.ears.contains_key(&place.port)) {
+        if ground.placements.iter().any(|place| !tools.rx_sockets.contains_key(&place.port)) {
             return self.fail("no socket for frames".to_owned(), tools).await;
         }
-        self.begin(ground, here.addresses, tools).await;
+        self.start(ground, here.addresses, tools).await;
     }
 
-    async fn begin(&mut self, ground: Ground, addresses: &[Address], tools: &mut Tools<'_>) {
+    async fn start(
+        &mut self,
+        ground: GroupInterface,
+        addresses: &[AssignedAddress],
+        tools: &mut GroupContext<'_>,
+    ) {
         self.problem = None;
-        self.machine.set(settings(&self.config, ground.source));
-        self.seat = ground.seat;
-        self.ground = Some(ground);
+        self.machine.update_settings(group_settings(&self.config, ground.source));
+        self.macvlan = ground.macvlan;
+        self.interface = Some(ground);
         if self.config.dead_man.is_some() {
-            self.guard(tools);
+            self.attach_gate(tools);
         }
-        let places = self.places().to_vec();
-        let here = |place: &Place| addresses.iter().any(|one| one.ip == place.ip);
+        let places = self.placements().to_vec();
+        let here = |place: &AddressPlacement| addresses.iter().any(|one| one.ip == place.ip);
         let present = places.iter().all(here);
-        let now = alive::now();
+        let now = control_liveness::monotonic_now();
         let owner = self.config.priority == ha::advert::OWNER;
         let moves: Vec<IpAddr> = places.iter().map(|place| place.ip).collect();
-        let held = present && !owner && tools.gates.held(&moves, now);
-        self.await_leave(held.then(|| tools.gates.until(&moves)), now);
+        let held = present && !owner && tools.gates.are_leased(&moves, now);
+        self.await_permission(held.then(|| tools.gates.leased_until(&moves)), now);
         // What a process left that did not end well.
-        let left: Vec<Place> = places.iter().filter(|place| here(place)).copied().collect();
-        self.foreign = owner && present;
-        if !held && !self.foreign {
+        let left: Vec<AddressPlacement> =
+            places.iter().filter(|place| here(place)).copied().collect();
+        self.has_preexisting_addresses = owner && present;
+        if !held && !self.has_preexisting_addresses {
             if !left.is_empty() {
-                self.machine.found_addresses();
+                self.machine.release_found_addresses();
             }
-            self.give(&left, tools).await;
+            self.remove_addresses(&left, tools).await;
         }
         let mut actions = Vec::new();
-        self.machine.begin(now, held, &mut actions);
-        self.carry_out(actions, tools).await;
-        self.vacate(addresses, tools).await;
+        self.machine.start(now, held, &mut actions);
+        self.run_actions(actions, tools).await;
+        self.remove_interface_addresses(addresses, tools).await;
     }
 
     /// Cannot do its work now.
-    pub async fn fail(&mut self, problem: String, tools: &mut Tools<'_>) {
-        if self.state() == State::Idle {
+    pub async fn fail(&mut self, problem: String, tools: &mut GroupContext<'_>) {
+        if self.state() == VrrpState::Idle {
             self.reason.clone_from(&problem);
             self.problem = Some(problem);
             return;
         }
         self.problem = Some(problem);
-        self.end(Why::Fault, tools).await;
+        self.shut_down(TransitionReason::Fault, tools).await;
     }
 
     /// Takes no part any more; an active one says so and gives the addresses up.
-    pub async fn end(&mut self, why: Why, tools: &mut Tools<'_>) {
+    pub async fn shut_down(&mut self, why: TransitionReason, tools: &mut GroupContext<'_>) {
         let mut actions = Vec::new();
-        self.machine.end(alive::now(), why, &mut actions);
-        self.carry_out(actions, tools).await;
-        if why == Why::Ended {
-            self.raze(tools).await;
+        self.machine.stop(control_liveness::monotonic_now(), why, &mut actions);
+        self.run_actions(actions, tools).await;
+        if why == TransitionReason::Stopped {
+            self.forget_macvlan(tools).await;
         }
-        (self.mouth, self.ground) = (None, None);
+        (self.tx_socket, self.interface) = (None, None);
     }
 
     /// Follows an order; whether that changed anything.
     ///
     /// # Errors
     /// It cannot.
-    pub async fn move_(&mut self, how: Move, tools: &mut Tools<'_>) -> Result<bool, Refused> {
-        let (now, mut actions) = (alive::now(), Vec::new());
+    pub async fn move_(
+        &mut self,
+        how: TakeoverAction,
+        tools: &mut GroupContext<'_>,
+    ) -> Result<bool, OrderRejection> {
+        let (now, mut actions) = (control_liveness::monotonic_now(), Vec::new());
         let moved = match how {
-            Move::Take => self.machine.order(now, &mut actions).map(|()| true),
-            Move::Give { .. } => self.machine.hand_over(now, &mut actions).map(|()| true),
-            Move::Release => Ok(self.machine.release_order()),
+            TakeoverAction::TakeOver => self.machine.order_active(now, &mut actions).map(|()| true),
+            TakeoverAction::HandOver { .. } => {
+                self.machine.hand_over(now, &mut actions).map(|()| true)
+            }
+            TakeoverAction::Release => Ok(self.machine.release_order()),
         };
-        self.carry_out(actions, tools).await;
+        self.run_actions(actions, tools).await;
         moved
     }
 
     /// Time has passed.
-    pub async fn tick(&mut self, tools: &mut Tools<'_>) {
-        let (now, mut actions) = (alive::now(), Vec::new());
-        if self.machine.due() <= now {
+    pub async fn tick(&mut self, tools: &mut GroupContext<'_>) {
+        let (now, mut actions) = (control_liveness::monotonic_now(), Vec::new());
+        if self.machine.next_due() <= now {
             self.machine.tick(now, &mut actions);
-            self.carry_out(actions, tools).await;
+            self.run_actions(actions, tools).await;
         }
-        self.ask_elsewhere(tools);
+        self.probe_duplicates(tools);
     }
 
     /// Whether advertisements of this number by this interface are its own.
-    pub fn is(&self, ifindex: u32, id: u8, v6: bool) -> bool {
-        let there = self.ground.as_ref().is_some_and(|ground| ground.ifindex == ifindex);
-        there && self.config.id == id && self.config.v6() == v6
+    pub fn matches(&self, ifindex: u32, id: u8, v6: bool) -> bool {
+        let there = self.interface.as_ref().is_some_and(|ground| ground.ifindex == ifindex);
+        there && self.config.id == id && self.config.is_ipv6() == v6
     }
 
     /// An advertisement of this group arrived.
-    pub async fn receive(&mut self, from: &Envelope, advert: &Advert, tools: &mut Tools<'_>) {
+    pub async fn receive_advertisement(
+        &mut self,
+        from: &IpHeader,
+        advert: &VrrpAdvertisement,
+        tools: &mut GroupContext<'_>,
+    ) {
         let source = from.source;
-        if self.ground.as_ref().is_some_and(|ground| ground.source == source) {
+        if self.interface.as_ref().is_some_and(|ground| ground.source == source) {
             return self.count("own-address");
         }
-        if !self.config.hears(source) {
+        if !self.config.accepts_source(source) {
             return self.count("source-not-allowed");
         }
         // Members that were named may be behind routers.
-        if !from.is_near() && self.config.peers.is_empty() {
-            return self.count(Defect::Hops.name());
+        if !from.is_link_local() && self.config.peers.is_empty() {
+            return self.count(AdvertisementDefect::Hops.name());
         }
         let mut actions = Vec::new();
-        self.machine.receive(alive::now(), source, advert, &mut actions);
-        self.carry_out(actions, tools).await;
+        self.machine.receive(control_liveness::monotonic_now(), source, advert, &mut actions);
+        self.run_actions(actions, tools).await;
     }
 
     fn count(&mut self, what: &'static str) {
@@ -273,49 +293,51 @@ impl Group {
     }
 
     /// How it stands.
-    pub fn view(&self) -> GroupView {
-        GroupView {
+    pub fn view(&self) -> VrrpGroupView {
+        VrrpGroupView {
             interface: self.config.interface.clone(),
             id: self.config.id,
             addresses: self.config.addresses.clone(),
             state: self.state(),
             since: self.since,
-            reason: self.why(),
+            reason: self.state_reason(),
             priority: self.machine.priority(),
-            heard: self.machine.heard(),
-            counts: self.counts(),
+            active_member: self.machine.active_member(),
+            counts: self.duplicate_counts(),
             dropped: self.dropped.clone(),
             changes: self.changes.iter().cloned().collect(),
         }
     }
 
-    async fn carry_out(&mut self, actions: Vec<Action>, tools: &mut Tools<'_>) {
+    async fn run_actions(&mut self, actions: Vec<VrrpAction>, tools: &mut GroupContext<'_>) {
         for action in actions {
             match action {
-                Action::Send(advert) => self.send(&advert, tools),
-                Action::Take => {
-                    self.take(tools).await;
-                    self.watch(tools);
+                VrrpAction::Send(advert) => self.send(&advert, tools),
+                VrrpAction::AddAddresses => {
+                    self.add_addresses(tools).await;
+                    self.watch_duplicates(tools);
                 }
-                Action::Give if self.foreign => self.unwatch(),
-                Action::Give => {
-                    self.unwatch();
-                    let places = self.places().to_vec();
-                    self.give(&places, tools).await;
+                VrrpAction::RemoveAddresses if self.has_preexisting_addresses => {
+                    self.unwatch_duplicates()
                 }
-                Action::Announce => self.announce(tools),
-                Action::OtherAddresses { source, addresses, foreign } => {
+                VrrpAction::RemoveAddresses => {
+                    self.unwatch_duplicates();
+                    let places = self.placements().to_vec();
+                    self.remove_addresses(&places, tools).await;
+                }
+                VrrpAction::Announce => self.announce_addresses(tools),
+                VrrpAction::OtherAddresses { source, addresses, foreign } => {
                     self.report_conflict(source, &addresses, foreign, tools);
                 }
-                Action::Withheld(why) => self.kept_back(why, tools),
-                Action::Changed { from, to, why } => self.changed(from, to, why, tools),
+                VrrpAction::ActivationBlocked(why) => self.report_blocked(why, tools),
+                VrrpAction::Changed { from, to, why } => self.record_change(from, to, why, tools),
             }
         }
     }
 
     /// Sends, and holds the address so much longer: only what was sent is known to the others.
-    fn send(&mut self, advert: &Advert, tools: &mut Tools<'_>) {
-        let (Some(mouth), Some(ground)) = (&self.mouth, &self.ground) else { return };
+    fn send(&mut self, advert: &VrrpAdvertisement, tools: &mut GroupContext<'_>) {
+        let (Some(mouth), Some(ground)) = (&self.tx_socket, &self.interface) else { return };
         let group = if ground.source.is_ipv4() { GROUP_V4.into() } else { GROUP_V6.into() };
         let everybody = [group];
         let peers = &self.config.peers;
@@ -324,11 +346,14 @@ impl Group {
         let mut failed = 0;
         for to in to {
             let bytes = emit(advert, ground.source, *to);
-            let done = match self.config.virtual_link() {
+            let done = match self.config.virtual_mac() {
                 Some(link) => {
-                    let frame = advertisement(&bytes, ground.source, link);
+                    let frame = vrrp_frame(&bytes, ground.source, link);
                     let missing = || Err(std::io::ErrorKind::NotFound.into());
-                    tools.ears.get(&ground.ifindex).map_or_else(missing, |ear| ear.send(&frame))
+                    tools
+                        .rx_sockets
+                        .get(&ground.ifindex)
+                        .map_or_else(missing, |ear| ear.send(&frame))
                 }
                 None => mouth.send(&bytes, *to),
             };
@@ -338,28 +363,35 @@ impl Group {
             }
         }
         *self.dropped.entry("not-sent").or_default() += failed;
-        if !sent || self.state() != State::Active {
+        if !sent || self.state() != VrrpState::Active {
             return;
         }
-        self.held = self.machine.hold();
-        tools.gates.hold(&self.gated(), self.held);
+        self.leased_until = self.machine.lease_until();
+        tools.gates.lease_addresses(&self.gated_addresses(), self.leased_until);
     }
 
-    fn changed(&mut self, from: State, to: State, why: Why, tools: &Tools<'_>) {
-        let (level, kind) = tell::kind(to, why);
+    fn record_change(
+        &mut self,
+        from: VrrpState,
+        to: VrrpState,
+        why: TransitionReason,
+        tools: &GroupContext<'_>,
+    ) {
+        let (level, kind) = transition_text::event_kind(to, why);
         self.since = SystemTime::now();
         let detail = match why {
-            Why::Behind => Some(self.pair.standing.as_str()),
+            TransitionReason::PeerAhead => Some(self.peers.reach.as_str()),
             _ => self.problem.as_deref(),
         };
-        self.reason = tell::reason(why, detail);
-        if self.changes.len() == KEPT {
+        self.reason = transition_text::transition_reason(why, detail);
+        if self.changes.len() == MAX_CHANGES {
             self.changes.pop_front();
         }
         self.changes.push_back((self.since, to, self.reason.clone()));
-        let (from, to) = (super::view::name(from), super::view::name(to));
+        let (from, to) = (super::view::state_name(from), super::view::state_name(to));
         let text = format!("group {} is {to}, was {from}: {}", self.config.name, self.reason);
-        let shared: Vec<String> = self.config.moves().map(|(ip, _)| ip.to_string()).collect();
+        let shared: Vec<String> =
+            self.config.floating_addresses().map(|(ip, _)| ip.to_string()).collect();
         let about = [
             ("group", self.config.name.clone()),
             ("interface", self.config.interface.clone()),
@@ -367,7 +399,7 @@ impl Group {
             ("state", to.to_owned()),
             ("was", from.to_owned()),
         ];
-        let level = if from == "idle" && to == "standby" { Level::Info } else { level };
-        tools.events.tell(level, kind, text, &about);
+        let level = if from == "idle" && to == "standby" { EventLevel::Info } else { level };
+        tools.events.emit(level, kind, text, &about);
     }
 }

@@ -3,17 +3,17 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ha::advert::Version;
-use ha::settings::Settings;
-use model::config::{LinkAddress, Vrrp};
+use ha::advert::VrrpVersion;
+use ha::settings::VrrpSettings;
+use model::config::{LinkAddressMode, VrrpConfig};
 
 /// Without a dead man's time an active member never loses the address by silence.
 const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// What the machine goes by. `source`: our address.
-pub fn settings(config: &Vrrp, source: IpAddr) -> Settings {
-    Settings {
-        version: if config.version == 2 { Version::Two } else { Version::Three },
+pub fn group_settings(config: &VrrpConfig, source: IpAddr) -> VrrpSettings {
+    VrrpSettings {
+        version: if config.version == 2 { VrrpVersion::V2 } else { VrrpVersion::V3 },
         group: config.id,
         priority: config.priority,
         interval: config.advertise,
@@ -23,6 +23,6 @@ pub fn settings(config: &Vrrp, source: IpAddr) -> Settings {
         source,
         dead_man: config.dead_man.unwrap_or(NEVER),
         refresh: config.announce_every,
-        virtual_link: config.link_address == LinkAddress::Virtual,
+        virtual_link: config.link_address == LinkAddressMode::Virtual,
     }
 }

@@ -1,95 +1,99 @@
 //! The thread's life: what is waited for, and what follows in which order.
 
-mod order;
-mod pair;
-mod seat;
+mod macvlan;
+mod peer_link;
+mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ha::advert::{Advert, Defect, Envelope, parse};
+use ha::advert::{AdvertisementDefect, IpHeader, VrrpAdvertisement, parse};
 use ha::frame;
-use ha::machine::{State, Why};
-use l4::hops::Link;
+use ha::state_machine::{TransitionReason, VrrpState};
+use l4::next_hops::NextHopLink;
 use model::config::Config;
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::alive::{self, Pulse};
-use super::ear::{self, Ear, Heard};
-use super::fit;
-use super::gate::Gates;
-use super::ground::ground;
-use super::group::{Group, Tools};
-use super::heartbeat::Heartbeat;
-use super::heartbeat::word::{self, Word};
-use super::order::Order;
-use super::replica::Replication;
-use super::restored::Here;
-use super::view::View;
-use crate::control::{Control, Picture};
-use crate::event::Events;
-use crate::packets::netlink::{Address, Kernel, News};
-use crate::packets::tables::Source;
+use super::address_gate::AddressGates;
+use super::address_repair::KernelAddresses;
+use super::command::VrrpCommand;
+use super::control_liveness::{self, ControlPulse};
+use super::group::{GroupContext, VrrpGroup};
+use super::heartbeat::HeartbeatSession;
+use super::heartbeat::message::{self, HeartbeatMessage};
+use super::interface::group_interface;
+use super::replication::ReplicationHandle;
+use super::rx_socket::{self, ReceivedFrame, RxSocket};
+use super::service_check;
+use super::view::VrrpView;
+use crate::control::{ControlHandle, StateSnapshot};
+use crate::event::EventLog;
+use crate::packets::connection_tables::ReplicationSource;
+use crate::packets::netlink::{AssignedAddress, KernelNetlink, NetlinkChange};
 use crate::packets::view as packets;
 
 /// Between two looks at links, addresses and whether the control lives.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Frames that may wait; more stay in the kernel's queue, and are lost there.
-const FRAMES: usize = 256;
+const FRAME_QUEUE: usize = 256;
 
 /// Follows the pictures until told to end.
 pub(super) async fn run(
-    control: Control,
-    (pulse, packets, source): (Pulse, watch::Receiver<Arc<packets::View>>, Source),
-    mut orders: mpsc::Receiver<Order>,
-    show: watch::Sender<Arc<View>>,
+    control: ControlHandle,
+    (pulse, packets, source): (
+        ControlPulse,
+        watch::Receiver<Arc<packets::PacketPlaneView>>,
+        ReplicationSource,
+    ),
+    mut orders: mpsc::Receiver<VrrpCommand>,
+    show: watch::Sender<Arc<VrrpView>>,
 ) {
     let mut pictures = control.watch();
-    let (to, mut frames) = mpsc::channel(FRAMES);
-    let (say, mut words) = mpsc::channel(word::WAITING);
-    let mut life = Life::new(control.events().clone(), to, say, source);
-    let mut look = tokio::time::interval(LOOK);
+    let (to, mut frames) = mpsc::channel(FRAME_QUEUE);
+    let (say, mut words) = mpsc::channel(message::QUEUE_CAPACITY);
+    let mut life = VrrpTask::new(control.events().clone(), to, say, source);
+    let mut look = tokio::time::interval(POLL_INTERVAL);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut alive, mut stale) = (true, true);
     let mut states = Vec::new();
     loop {
-        let due = life.due();
+        let due = life.next_due();
         tokio::select! {
             order = orders.recv() => match order {
-                Some(Order::Move { how, group, done }) => {
+                Some(VrrpCommand::ChangeActive { how, group, done }) => {
                     // Whoever asked may be gone.
-                    let _ = done.send(life.move_(how, group).await);
+                    let _ = done.send(life.change_active(how, group).await);
                 }
-                Some(Order::End { give, done }) => {
+                Some(VrrpCommand::Shutdown { give, done }) => {
                     if give {
-                        life.end().await;
+                        life.shut_down().await;
                     }
-                    show.send_replace(Arc::new(View::default()));
+                    show.send_replace(Arc::new(VrrpView::default()));
                     let _ = done.send(());
                     return;
                 }
                 None => return,
             },
-            heard = frames.recv() => if let Some(heard) = heard { life.hear(&heard).await },
-            word = words.recv() => if let Some(word) = word { life.hear_word(word) },
+            heard = frames.recv() => if let Some(heard) = heard { life.handle_frame(&heard).await },
+            word = words.recv() => if let Some(word) = word { life.handle_message(word) },
             () = tokio::time::sleep_until(due) => {}
             changed = pictures.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
-            news = life.news() => life.learn(news),
+            news = life.next_change() => life.handle_change(news),
             _ = look.tick() => stale = true,
         }
-        let looks = stale || life.moved;
+        let looks = stale || life.network_changed;
         if looks {
             let picture = pictures.borrow_and_update().clone();
             let forwarded = packets.borrow().clone();
-            life.follow(&picture, &pulse, &forwarded).await;
+            life.apply_state(&picture, &pulse, &forwarded).await;
             stale = false;
         }
         life.tick().await;
-        let now: Vec<State> = life.groups.values().map(Group::state).collect();
+        let now: Vec<VrrpState> = life.groups.values().map(VrrpGroup::state).collect();
         if looks || now != states {
             show.send_replace(Arc::new(life.view()));
             states = now;
@@ -97,119 +101,132 @@ pub(super) async fn run(
     }
 }
 
-struct Life {
-    events: Events,
-    kernel: Option<Kernel>,
-    gates: Gates,
-    groups: BTreeMap<String, Group>,
-    ears: HashMap<u32, Ear>,
-    frames: mpsc::Sender<Heard>,
-    heartbeat: Option<Heartbeat>,
+struct VrrpTask {
+    events: EventLog,
+    kernel: Option<KernelNetlink>,
+    gates: AddressGates,
+    groups: BTreeMap<String, VrrpGroup>,
+    rx_sockets: HashMap<u32, RxSocket>,
+    frames: mpsc::Sender<ReceivedFrame>,
+    heartbeat: Option<HeartbeatSession>,
     /// Where there is something that the other member is told of.
-    replication: Option<Replication>,
-    source: Source,
+    replication: Option<ReplicationHandle>,
+    source: ReplicationSource,
     /// Heartbeats that were begun.
-    eras: u64,
-    words: mpsc::Sender<Word>,
-    links: HashMap<u32, Link>,
-    addresses: Vec<Address>,
+    heartbeats_started: u64,
+    messages: mpsc::Sender<HeartbeatMessage>,
+    links: HashMap<u32, NextHopLink>,
+    addresses: Vec<AssignedAddress>,
     /// Links or addresses changed.
-    moved: bool,
+    network_changed: bool,
     /// Packets that belong to no group, by what was wrong with them.
     dropped: BTreeMap<&'static str, u64>,
-    told: Option<String>,
+    last_error: Option<String>,
 }
 
-impl Life {
+impl VrrpTask {
     fn new(
-        events: Events,
-        frames: mpsc::Sender<Heard>,
-        words: mpsc::Sender<Word>,
-        source: Source,
-    ) -> Life {
-        Life {
+        events: EventLog,
+        frames: mpsc::Sender<ReceivedFrame>,
+        words: mpsc::Sender<HeartbeatMessage>,
+        source: ReplicationSource,
+    ) -> VrrpTask {
+        VrrpTask {
             events,
             kernel: None,
-            gates: Gates::default(),
+            gates: AddressGates::default(),
             groups: BTreeMap::new(),
-            ears: HashMap::new(),
+            rx_sockets: HashMap::new(),
             frames,
             heartbeat: None,
             replication: None,
             source,
-            eras: 0,
-            words,
+            heartbeats_started: 0,
+            messages: words,
             links: HashMap::new(),
             addresses: Vec::new(),
-            moved: true,
+            network_changed: true,
             dropped: BTreeMap::new(),
-            told: None,
+            last_error: None,
         }
     }
 
-    fn due(&self) -> Instant {
-        let now = alive::now();
-        let groups = self.groups.values().map(Group::due);
-        let beats = self.heartbeat.iter().map(Heartbeat::due);
-        let due = groups.chain(beats).min().unwrap_or(Moment::NEVER);
-        Instant::now() + due.since(now).min(LOOK)
+    fn next_due(&self) -> Instant {
+        let now = control_liveness::monotonic_now();
+        let groups = self.groups.values().map(VrrpGroup::next_due);
+        let beats = self.heartbeat.iter().map(HeartbeatSession::next_due);
+        let due = groups.chain(beats).min().unwrap_or(MonotonicTime::NEVER);
+        Instant::now() + due.since(now).min(POLL_INTERVAL)
     }
 
-    async fn news(&mut self) -> Option<News> {
+    async fn next_change(&mut self) -> Option<NetlinkChange> {
         match &mut self.kernel {
-            Some(kernel) => kernel.next().await,
+            Some(kernel) => kernel.next_change().await,
             None => std::future::pending().await,
         }
     }
 
-    fn learn(&mut self, news: Option<News>) {
+    fn handle_change(&mut self, news: Option<NetlinkChange>) {
         match news {
-            Some(News::Neighbour(..)) => {}
-            Some(News::Other) => self.moved = true,
+            Some(NetlinkChange::Neighbour(..)) => {}
+            Some(NetlinkChange::Other) => self.network_changed = true,
             // The connection is lost: another one is made.
-            None => (self.kernel, self.moved) = (None, true),
+            None => (self.kernel, self.network_changed) = (None, true),
         }
     }
 
     /// Has the groups of this picture, each on its ground.
-    async fn follow(&mut self, picture: &Picture, pulse: &Pulse, packets: &packets::View) {
+    async fn apply_state(
+        &mut self,
+        picture: &StateSnapshot,
+        pulse: &ControlPulse,
+        packets: &packets::PacketPlaneView,
+    ) {
         let config = &picture.config;
-        if config.vrrp.is_empty() && config.heartbeats.is_empty() && !self.busy() {
+        if config.vrrp.is_empty() && config.heartbeats.is_empty() && !self.is_busy() {
             return;
         }
-        if !self.look().await {
+        if !self.refresh_kernel_state().await {
             return;
         }
-        self.pair(picture);
+        self.update_heartbeat(picture);
         if config.vrrp.values().any(|group| group.dead_man.is_some()) {
             self.gates.open(config, &self.events);
         }
-        self.gates.follow(config);
+        self.gates.follow_packet_plane(config);
         self.replace(config).await;
-        let gated = self.groups.values().flat_map(Group::gated);
-        self.gates.keep(&gated.collect());
-        let shared: BTreeSet<IpAddr> =
-            config.vrrp.values().flat_map(|group| group.moves().map(|(ip, _)| ip)).collect();
+        let gated = self.groups.values().flat_map(VrrpGroup::gated_addresses);
+        self.gates.retain(&gated.collect());
+        let shared: BTreeSet<IpAddr> = config
+            .vrrp
+            .values()
+            .flat_map(|group| group.floating_addresses().map(|(ip, _)| ip))
+            .collect();
         let hangs = pulse
-            .hangs(alive::now())
+            .hanging_since(control_liveness::monotonic_now())
             .map(|time| format!("the daemon's control has been hanging for {} s", time.as_secs()));
-        let mut seatless = self.seats(config).await;
+        let mut seatless = self.update_macvlans(config).await;
         let names: Vec<String> = self.groups.keys().cloned().collect();
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
-            group.witness(self.heartbeat.as_ref().is_some_and(Heartbeat::witnessed));
-            group.judge(fit::obstacle(&group.config, picture, packets), &self.events);
-            let stands = ground(&group.config, &self.links, &self.addresses, &shared);
+            group.set_needs_quorum(
+                self.heartbeat.as_ref().is_some_and(HeartbeatSession::needs_quorum),
+            );
+            group.set_service_obstacle(
+                service_check::service_obstacle(&group.config, picture, packets),
+                &self.events,
+            );
+            let stands = group_interface(&group.config, &self.links, &self.addresses, &shared);
             let stands = seatless.remove(&name).map_or(stands, Err);
             let stands = hangs.clone().map_or(stands, Err);
-            for place in stands.iter().flat_map(|ground| &ground.places) {
-                self.listen(place.port);
+            for place in stands.iter().flat_map(|ground| &ground.placements) {
+                self.open_rx_sockets(place.port);
             }
             let addresses = std::mem::take(&mut self.addresses);
             let links = std::mem::take(&mut self.links);
-            if let Some(mut tools) = self.tools() {
-                let here = Here { addresses: &addresses, links: &links };
-                group.stand(stands, here, &mut tools).await;
+            if let Some(mut tools) = self.group_context() {
+                let here = KernelAddresses { addresses: &addresses, links: &links };
+                group.set_interface(stands, here, &mut tools).await;
             }
             (self.addresses, self.links) = (addresses, links);
             self.groups.insert(name, group);
@@ -217,23 +234,23 @@ impl Life {
         if config.vrrp.is_empty() {
             self.gates.remove(self.links.values().map(|link| link.name.clone()));
         }
-        self.tell();
+        self.report_gate_error();
     }
 
     /// Asks the kernel what there is, if something changed.
-    async fn look(&mut self) -> bool {
+    async fn refresh_kernel_state(&mut self) -> bool {
         if self.kernel.is_none() {
-            self.kernel = Kernel::connect().ok();
+            self.kernel = KernelNetlink::connect().ok();
         }
         let Some(kernel) = &self.kernel else { return false };
-        if self.moved {
+        if self.network_changed {
             let (Ok(links), Ok(addresses)) = (kernel.links().await, kernel.addresses().await)
             else {
                 return false;
             };
-            (self.links, self.addresses, self.moved) = (links, addresses, false);
+            (self.links, self.addresses, self.network_changed) = (links, addresses, false);
             let links = &self.links;
-            self.ears.retain(|ifindex, ear| links.contains_key(ifindex) && ear.lives());
+            self.rx_sockets.retain(|ifindex, ear| links.contains_key(ifindex) && ear.is_alive());
         }
         true
     }
@@ -247,69 +264,75 @@ impl Life {
                 Some(wanted) if Arc::ptr_eq(wanted, &group.config) || *wanted == group.config => {
                     self.groups.insert(name, group);
                 }
-                Some(wanted) if group.adopt(wanted) => {
+                Some(wanted) if group.update_config(wanted) => {
                     self.groups.insert(name, group);
                 }
                 _ => {
-                    if let Some(mut tools) = self.tools() {
-                        group.end(Why::Ended, &mut tools).await;
+                    if let Some(mut tools) = self.group_context() {
+                        group.shut_down(TransitionReason::Stopped, &mut tools).await;
                     }
-                    self.moved = true;
+                    self.network_changed = true;
                 }
             }
         }
         for (name, wanted) in &config.vrrp {
-            let new = || Group::new(Arc::clone(wanted));
+            let new = || VrrpGroup::new(Arc::clone(wanted));
             self.groups.entry(name.clone()).or_insert_with(new);
         }
     }
 
-    fn listen(&mut self, ifindex: u32) {
-        if self.ears.contains_key(&ifindex) {
+    fn open_rx_sockets(&mut self, ifindex: u32) {
+        if self.rx_sockets.contains_key(&ifindex) {
             return;
         }
-        match Ear::open(ifindex, &ear::VRRP, self.frames.clone()) {
-            Ok(ear) => drop(self.ears.insert(ifindex, ear)),
+        match RxSocket::open(ifindex, &rx_socket::VRRP, self.frames.clone()) {
+            Ok(ear) => drop(self.rx_sockets.insert(ifindex, ear)),
             Err(error) => {
-                self.trouble(format!("no socket for frames: {error}; it takes CAP_NET_RAW"))
+                self.gate_error(format!("no socket for frames: {error}; it takes CAP_NET_RAW"))
             }
         }
     }
 
     /// A frame of protocol 112, or one that says where an address is.
-    async fn hear(&mut self, heard: &Heard) {
-        let Some((envelope, bytes)) = frame::vrrp(&heard.frame) else {
-            let Some((ip, link)) = frame::says_where(&heard.frame) else {
+    async fn handle_frame(&mut self, heard: &ReceivedFrame) {
+        let Some((envelope, bytes)) = frame::parse_vrrp_frame(&heard.frame) else {
+            let Some((ip, link)) = frame::claimed_address(&heard.frame) else {
                 return self.count("no-packet");
             };
-            return self.elsewhere(heard.ifindex, ip, link);
+            return self.handle_claim(heard.ifindex, ip, link);
         };
         match parse(bytes, &envelope) {
-            Ok(advert) => self.deliver(heard.ifindex, &envelope, &advert).await,
-            Err(defect) => self.count(Defect::name(defect)),
+            Ok(advert) => self.deliver_advertisement(heard.ifindex, &envelope, &advert).await,
+            Err(defect) => self.count(AdvertisementDefect::name(defect)),
         }
     }
 
-    async fn deliver(&mut self, ifindex: u32, envelope: &Envelope, advert: &Advert) {
+    async fn deliver_advertisement(
+        &mut self,
+        ifindex: u32,
+        envelope: &IpHeader,
+        advert: &VrrpAdvertisement,
+    ) {
         let v6 = envelope.source.is_ipv6();
-        let found = self.groups.iter().find(|(_, group)| group.is(ifindex, advert.group, v6));
+        let found = self.groups.iter().find(|(_, group)| group.matches(ifindex, advert.group, v6));
         let Some(name) = found.map(|(name, _)| name.clone()) else {
             return self.count("other-group");
         };
         let Some(mut group) = self.groups.remove(&name) else { return };
-        if let Some(mut tools) = self.tools() {
-            group.receive(envelope, advert, &mut tools).await;
+        if let Some(mut tools) = self.group_context() {
+            group.receive_advertisement(envelope, advert, &mut tools).await;
         }
         self.groups.insert(name, group);
     }
 
     /// Somebody says that an address is at its link.
-    fn elsewhere(&mut self, ifindex: u32, ip: IpAddr, link: [u8; 6]) {
+    fn handle_claim(&mut self, ifindex: u32, ip: IpAddr, link: [u8; 6]) {
         let Some(kernel) = self.kernel.as_ref() else { return };
-        let (ears, events, frames) = (&self.ears, &self.events, &self.frames);
-        let mut tools = Tools { kernel, gates: &mut self.gates, ears, events, frames };
+        let (ears, events, frames) = (&self.rx_sockets, &self.events, &self.frames);
+        let mut tools =
+            GroupContext { kernel, gates: &mut self.gates, rx_sockets: ears, events, frames };
         for group in self.groups.values_mut() {
-            group.elsewhere(ifindex, (ip, link), &mut tools);
+            group.handle_claim(ifindex, (ip, link), &mut tools);
         }
     }
 
@@ -318,71 +341,76 @@ impl Life {
     }
 
     async fn tick(&mut self) {
-        self.permit().await;
-        self.consult().await;
-        let now = alive::now();
-        let due = self.groups.iter().filter(|(_, group)| group.due() <= now);
+        self.update_permissions().await;
+        self.update_peer_views().await;
+        let now = control_liveness::monotonic_now();
+        let due = self.groups.iter().filter(|(_, group)| group.next_due() <= now);
         let names: Vec<String> = due.map(|(name, _)| name.clone()).collect();
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
-            if let Some(mut tools) = self.tools() {
+            if let Some(mut tools) = self.group_context() {
                 group.tick(&mut tools).await;
             }
             self.groups.insert(name, group);
         }
-        self.permit().await;
-        self.speak();
-        self.permit().await;
+        self.update_permissions().await;
+        self.send_heartbeat();
+        self.update_permissions().await;
     }
 
     /// Gives everything up and leaves no trace.
-    async fn end(&mut self) {
+    async fn shut_down(&mut self) {
         let mut parting = Vec::new();
         for (_, mut group) in std::mem::take(&mut self.groups) {
-            if let Some(mut tools) = self.tools() {
-                group.end(Why::Ended, &mut tools).await;
+            if let Some(mut tools) = self.group_context() {
+                group.shut_down(TransitionReason::Stopped, &mut tools).await;
             }
-            parting.push(ha::beat::Claim { state: State::Idle, ..group.claim() });
+            parting
+                .push(ha::heartbeat::GroupClaim { state: VrrpState::Idle, ..group.build_claim() });
             if let Some(heartbeat) = &mut self.heartbeat {
-                heartbeat.leave((group.config.id, group.config.v6()), (State::Idle, false), None);
+                heartbeat.permitted_until(
+                    (group.config.id, group.config.is_ipv6()),
+                    (VrrpState::Idle, false),
+                    None,
+                );
             }
         }
         if let Some(heartbeat) = &mut self.heartbeat {
-            heartbeat.speak(parting);
-            heartbeat.part().await;
+            heartbeat.send_due(parting);
+            heartbeat.release_leases().await;
         }
         self.gates.remove(self.links.values().map(|link| link.name.clone()));
     }
 
     /// What groups work with; nothing is done without the kernel.
-    fn tools(&mut self) -> Option<Tools<'_>> {
+    fn group_context(&mut self) -> Option<GroupContext<'_>> {
         let kernel = self.kernel.as_ref()?;
-        let (ears, events, frames) = (&self.ears, &self.events, &self.frames);
-        Some(Tools { kernel, gates: &mut self.gates, ears, events, frames })
+        let (ears, events, frames) = (&self.rx_sockets, &self.events, &self.frames);
+        Some(GroupContext { kernel, gates: &mut self.gates, rx_sockets: ears, events, frames })
     }
 
     /// Says once what is wrong with the gate.
-    fn tell(&mut self) {
-        if let Some(text) = self.gates.broken.clone() {
-            self.trouble(format!("no dead man's gate: {text}"));
+    fn report_gate_error(&mut self) {
+        if let Some(text) = self.gates.last_error.clone() {
+            self.gate_error(format!("no dead man's gate: {text}"));
         }
     }
 
-    fn trouble(&mut self, text: String) {
-        if self.told.as_ref() != Some(&text) {
+    fn gate_error(&mut self, text: String) {
+        if self.last_error.as_ref() != Some(&text) {
             self.events.warn("vrrp-trouble", text.clone());
-            self.told = Some(text);
+            self.last_error = Some(text);
         }
     }
 
-    fn view(&self) -> View {
+    fn view(&self) -> VrrpView {
         let groups = self.groups.iter().map(|(name, group)| (name.clone(), group.view()));
-        View {
+        VrrpView {
             groups: groups.collect(),
-            heartbeats: self.beats(),
+            heartbeats: self.heartbeat_views(),
             dropped: self.dropped.clone(),
-            shut: self.gates.shut(),
-            broken: self.gates.broken.clone(),
+            blocked_packets: self.gates.blocked_packets(),
+            last_error: self.gates.last_error.clone(),
         }
     }
 }

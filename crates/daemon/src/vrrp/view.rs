@@ -4,30 +4,30 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::SystemTime;
 
-use bpf::Shut;
-use ha::counts::Counts;
-use ha::machine::State;
+use bpf::BlockedPackets;
+use ha::counts::VrrpCounters;
+use ha::state_machine::VrrpState;
 
-use super::heartbeat::view::BeatView;
+use super::heartbeat::view::HeartbeatView;
 
 /// All groups.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct VrrpView {
     /// By name.
-    pub groups: BTreeMap<String, GroupView>,
+    pub groups: BTreeMap<String, VrrpGroupView>,
     /// Heartbeats with other members.
-    pub heartbeats: Vec<BeatView>,
+    pub heartbeats: Vec<HeartbeatView>,
     /// Packets of protocol 112 that belong to no group, by what was wrong with them.
     pub dropped: BTreeMap<&'static str, u64>,
     /// What the dead man's gate kept from passing; `None`: there is none.
-    pub shut: Option<Shut>,
+    pub blocked_packets: Option<BlockedPackets>,
     /// Why the gate does not stand although a group wants it.
-    pub broken: Option<String>,
+    pub last_error: Option<String>,
 }
 
 /// One group.
 #[derive(Clone, Debug)]
-pub struct GroupView {
+pub struct VrrpGroupView {
     /// Its interface.
     pub interface: String,
     /// The virtual router's number.
@@ -35,7 +35,7 @@ pub struct GroupView {
     /// What is shared.
     pub addresses: Vec<IpAddr>,
     /// What this member is.
-    pub state: State,
+    pub state: VrrpState,
     /// Since when.
     pub since: SystemTime,
     /// Why, in a sentence.
@@ -43,20 +43,20 @@ pub struct GroupView {
     /// The priority that it has now.
     pub priority: u8,
     /// Who else was heard to be active last, and with which priority.
-    pub heard: Option<(IpAddr, u8)>,
+    pub active_member: Option<(IpAddr, u8)>,
     /// What the machine counted.
-    pub counts: Counts,
+    pub counts: VrrpCounters,
     /// Packets that were dropped, by what was wrong with them.
     pub dropped: BTreeMap<&'static str, u64>,
     /// Changes, oldest first: when, to what, and why.
-    pub changes: Vec<(SystemTime, State, String)>,
+    pub changes: Vec<(SystemTime, VrrpState, String)>,
 }
 
 /// As written for people.
-pub const fn name(state: State) -> &'static str {
+pub const fn state_name(state: VrrpState) -> &'static str {
     match state {
-        State::Idle => "idle",
-        State::Standby => "standby",
-        State::Active => "active",
+        VrrpState::Idle => "idle",
+        VrrpState::Standby => "standby",
+        VrrpState::Active => "active",
     }
 }

@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use files::TemporaryDir;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use crate::traffic::{Origin, WAIT};
+use crate::traffic::{LineServer, WAIT};
 
 /// The first two kept sockets are handed over as descriptors 3 and 4; a shell puts them there.
 const START: &str = r#"exec 3<&0 4<&1 0</dev/null 1>&2; export LISTEN_PID=$$; exec "$0" "$@""#;
 
 /// The stand-in, with one service.
-pub struct Systemd {
+pub struct FakeSystemd {
     /// Where the service listens.
     pub address: SocketAddr,
     /// Where everything is.
@@ -32,9 +32,9 @@ pub struct Systemd {
     lines: (Sender<String>, Receiver<String>),
 }
 
-impl Systemd {
+impl FakeSystemd {
     /// With a daemon that forwards lines to `origin`.
-    pub fn new(origin: &Origin) -> Systemd {
+    pub fn new(origin: &LineServer) -> FakeSystemd {
         let directory = TemporaryDir::new("process").unwrap();
         let this = std::env::current_exe().unwrap();
         let program = directory.path().join("daemon");
@@ -46,7 +46,8 @@ impl Systemd {
         // Free a moment ago; nothing else of this test takes ports.
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let (stored, child, main) = (BTreeMap::new(), None, 0);
-        let systemd = Systemd { address, directory, notify, stored, child, main, lines: channel() };
+        let systemd =
+            FakeSystemd { address, directory, notify, stored, child, main, lines: channel() };
         systemd.write(&format!(
             "[service.echo]\nlisten = \"{address}\"\nforward = \"tcp\"\npool = \"echo\"\n\
              [pool.echo]\nservers = [{{ name = \"a\", address = \"{}\" }}]\n",
@@ -241,7 +242,7 @@ impl Systemd {
     }
 }
 
-impl Drop for Systemd {
+impl Drop for FakeSystemd {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();

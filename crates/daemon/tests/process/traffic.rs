@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 pub const WAIT: Duration = Duration::from_secs(60);
 
 /// A server that repeats lines.
-pub struct Origin {
+pub struct LineServer {
     /// Where.
     pub address: SocketAddr,
 }
 
-impl Origin {
+impl LineServer {
     /// Starts one, for as long as the program runs.
-    pub fn start() -> Origin {
+    pub fn start() -> LineServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || {
@@ -27,7 +27,7 @@ impl Origin {
                 std::thread::spawn(move || repeat(stream));
             }
         });
-        Origin { address }
+        LineServer { address }
     }
 }
 
@@ -61,16 +61,16 @@ pub fn ask(address: SocketAddr, question: &str) -> String {
 }
 
 /// Clients that never pause.
-pub struct Load {
+pub struct ClientLoad {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicU64>,
     clients: Vec<JoinHandle<()>>,
     failures: Receiver<String>,
 }
 
-impl Load {
+impl ClientLoad {
     /// Starts them.
-    pub fn start(address: SocketAddr) -> Load {
+    pub fn start(address: SocketAddr) -> ClientLoad {
         let (stop, done) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (failed, failures) = channel();
         let client = |_| {
@@ -85,7 +85,7 @@ impl Load {
             })
         };
         let clients = (0..3).map(client).collect();
-        Load { stop, done, clients, failures }
+        ClientLoad { stop, done, clients, failures }
     }
 
     /// Waits for so many more requests.

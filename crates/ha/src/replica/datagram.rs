@@ -8,12 +8,14 @@
 //! either began is of no use. Within a session numbers of records rise. What an own signature does not cover is not
 //! looked at, but what names the key.
 
-use model::capacity::telling::{HEAD, LARGEST, LONGEST, ROOM};
+use model::capacity::replication_traffic::{
+    HEADER_BYTES, MAX_PACKET_BYTES, MAX_RECORD_BYTES, RECORD_SPACE_BYTES,
+};
 
-use super::record::Record;
-use super::taken::{Heard, SEEN};
-use super::wrong::Defect;
-use crate::keys::{Keys, TAG};
+use super::defect::ReplicaDefect;
+use super::receive_window::{ACK_WINDOW, Acknowledgement};
+use super::record::ReplicaRecord;
+use crate::keys::{ClusterKeys, TAG};
 
 /// The version of the form.
 pub const VERSION: u8 = 1;
@@ -23,13 +25,13 @@ const MAGIC: [u8; 4] = *b"SYRP";
 
 /// How a member stands that the other one may bring its tables over from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hello {
+pub struct ReplicaHello {
     /// It holds some shared address.
     pub active: bool,
     /// How often its tables have begun anew, from 1: what it was told before is gone.
     pub epoch: u32,
     /// The receiver's epoch of which everything that the sender had has arrived; 0: of none yet.
-    pub whole: u32,
+    pub synced_epoch: u32,
     /// What its secret is known by.
     pub tag: u64,
     /// Its secret, sealed.
@@ -38,18 +40,18 @@ pub struct Hello {
 
 /// What a packet says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum ReplicaBody {
     /// Entries of tables.
-    Records(Vec<Record>),
+    Records(Vec<ReplicaRecord>),
     /// Which packets of records came.
-    Heard(Heard),
+    Acknowledgement(Acknowledgement),
     /// How the sender stands.
-    Hello(Hello),
+    Hello(ReplicaHello),
 }
 
 /// A packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Datagram {
+pub struct ReplicaDatagram {
     /// The sender's process.
     pub from: u64,
     /// The receiver's, as the sender knows it.
@@ -59,19 +61,19 @@ pub struct Datagram {
     /// The number of the key that signed it.
     pub key: u8,
     /// What it says.
-    pub body: Body,
+    pub body: ReplicaBody,
 }
 
 /// Entries that are sent together, while they are put together.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
+pub struct RecordBatch {
     bytes: Vec<u8>,
     places: Vec<u64>,
 }
 
-impl Batch {
+impl RecordBatch {
     /// Adds what is told of a place; `false` where it cannot be told.
-    pub fn push(&mut self, place: u64, record: &Record) -> bool {
+    pub fn push(&mut self, place: u64, record: &ReplicaRecord) -> bool {
         let told = record.emit(&mut self.bytes);
         if told {
             self.places.push(place);
@@ -81,7 +83,7 @@ impl Batch {
 
     /// No further record may fit.
     pub fn is_full(&self) -> bool {
-        self.bytes.len() + LONGEST > ROOM
+        self.bytes.len() + MAX_RECORD_BYTES > RECORD_SPACE_BYTES
     }
 
     /// Nothing is in it.
@@ -90,13 +92,13 @@ impl Batch {
     }
 
     /// The places that it tells of, of which it is emptied.
-    pub(super) fn places(&mut self) -> Vec<u64> {
+    pub(super) fn take_places(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.places)
     }
 
     /// Its packet, signed.
-    pub(super) fn emit(&self, from: u64, to: u64, number: u64, keys: &Keys) -> Vec<u8> {
-        let mut out = head(kind::RECORDS, from, to, number, keys);
+    pub(super) fn emit(&self, from: u64, to: u64, number: u64, keys: &ClusterKeys) -> Vec<u8> {
+        let mut out = emit_head(kind::RECORDS, from, to, number, keys);
         out.extend(&self.bytes);
         keys.sign(&mut out);
         out
@@ -113,28 +115,33 @@ mod kind {
 const ACTIVE: u8 = 1;
 
 /// Writes which packets came, signed.
-pub fn heard(from: u64, to: u64, heard: &Heard, keys: &Keys) -> Vec<u8> {
-    let mut out = head(kind::HEARD, from, to, 0, keys);
+pub fn emit_acknowledgement(
+    from: u64,
+    to: u64,
+    heard: &Acknowledgement,
+    keys: &ClusterKeys,
+) -> Vec<u8> {
+    let mut out = emit_head(kind::HEARD, from, to, 0, keys);
     out.extend(heard.newest.to_be_bytes());
-    out.extend(heard.came.iter().flat_map(|word| word.to_be_bytes()));
+    out.extend(heard.received.iter().flat_map(|word| word.to_be_bytes()));
     keys.sign(&mut out);
     out
 }
 
 /// Writes how we stand, signed.
-pub fn hello(from: u64, to: u64, hello: &Hello, keys: &Keys) -> Vec<u8> {
-    let mut out = head(kind::HELLO, from, to, 0, keys);
+pub fn emit_hello(from: u64, to: u64, hello: &ReplicaHello, keys: &ClusterKeys) -> Vec<u8> {
+    let mut out = emit_head(kind::HELLO, from, to, 0, keys);
     out.push(u8::from(hello.active) * ACTIVE);
     out.extend(hello.epoch.to_be_bytes());
-    out.extend(hello.whole.to_be_bytes());
+    out.extend(hello.synced_epoch.to_be_bytes());
     out.extend(hello.tag.to_be_bytes());
     out.extend(hello.sealed);
     keys.sign(&mut out);
     out
 }
 
-fn head(kind: u8, from: u64, to: u64, number: u64, keys: &Keys) -> Vec<u8> {
-    let mut out = Vec::with_capacity(LARGEST);
+fn emit_head(kind: u8, from: u64, to: u64, number: u64, keys: &ClusterKeys) -> Vec<u8> {
+    let mut out = Vec::with_capacity(MAX_PACKET_BYTES);
     out.extend(MAGIC);
     out.extend([VERSION, LEAST, keys.signer(), kind]);
     for word in [from, to, number] {
@@ -147,68 +154,71 @@ fn head(kind: u8, from: u64, to: u64, number: u64, keys: &Keys) -> Vec<u8> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn parse(bytes: &[u8], keys: &Keys) -> Result<Datagram, Defect> {
-    if bytes.len() > LARGEST {
-        return Err(Defect::Long);
+pub fn parse(bytes: &[u8], keys: &ClusterKeys) -> Result<ReplicaDatagram, ReplicaDefect> {
+    if bytes.len() > MAX_PACKET_BYTES {
+        return Err(ReplicaDefect::Long);
     }
-    let signed = bytes.len().checked_sub(TAG).filter(|signed| *signed >= HEAD);
-    let (all, tag) = bytes.split_at(signed.ok_or(Defect::Short)?);
+    let signed = bytes.len().checked_sub(TAG).filter(|signed| *signed >= HEADER_BYTES);
+    let (all, tag) = bytes.split_at(signed.ok_or(ReplicaDefect::Short)?);
     if all[..4] != MAGIC {
-        return Err(Defect::Foreign);
+        return Err(ReplicaDefect::Foreign);
     }
     let (least, key, kind) = (all[5], all[6], all[7]);
-    if !keys.has(key) {
-        return Err(Defect::Key);
+    if !keys.contains(key) {
+        return Err(ReplicaDefect::Key);
     }
     if !keys.verify(key, all, tag) {
-        return Err(Defect::Signature);
+        return Err(ReplicaDefect::Signature);
     }
     if least > VERSION {
-        return Err(Defect::Version);
+        return Err(ReplicaDefect::Version);
     }
-    let (from, to, number) = (word(all, 8)?, word(all, 16)?, word(all, 24)?);
+    let (from, to, number) = (read_word(all, 8)?, read_word(all, 16)?, read_word(all, 24)?);
     let body = match kind {
-        kind::RECORDS => Body::Records(records(&all[HEAD..])?),
+        kind::RECORDS => ReplicaBody::Records(parse_records(&all[HEADER_BYTES..])?),
         kind::HEARD => {
-            let mut came = [0; SEEN / 64];
+            let mut came = [0; ACK_WINDOW / 64];
             for (at, part) in came.iter_mut().enumerate() {
-                *part = word(all, HEAD + 8 + 8 * at)?;
+                *part = read_word(all, HEADER_BYTES + 8 + 8 * at)?;
             }
-            Body::Heard(Heard { newest: word(all, HEAD)?, came })
+            ReplicaBody::Acknowledgement(Acknowledgement {
+                newest: read_word(all, HEADER_BYTES)?,
+                received: came,
+            })
         }
-        kind::HELLO => Body::Hello(hello_of(&all[HEAD..])?),
-        _ => return Err(Defect::Fields),
+        kind::HELLO => ReplicaBody::Hello(parse_hello(&all[HEADER_BYTES..])?),
+        _ => return Err(ReplicaDefect::Fields),
     };
-    let numbered = matches!(body, Body::Records(_)) == (number != 0);
+    let numbered = matches!(body, ReplicaBody::Records(_)) == (number != 0);
     let whole = numbered && from != 0 && to != 0;
-    whole.then_some(Datagram { from, to, number, key, body }).ok_or(Defect::Fields)
+    whole.then_some(ReplicaDatagram { from, to, number, key, body }).ok_or(ReplicaDefect::Fields)
 }
 
-fn records(mut bytes: &[u8]) -> Result<Vec<Record>, Defect> {
+fn parse_records(mut bytes: &[u8]) -> Result<Vec<ReplicaRecord>, ReplicaDefect> {
     let mut records = Vec::new();
-    while let Some(record) = Record::take(&mut bytes)? {
+    while let Some(record) = ReplicaRecord::take_first(&mut bytes)? {
         records.push(record);
     }
     Ok(records)
 }
 
-fn hello_of(bytes: &[u8]) -> Result<Hello, Defect> {
-    let [flags, rest @ ..] = bytes else { return Err(Defect::Fields) };
+fn parse_hello(bytes: &[u8]) -> Result<ReplicaHello, ReplicaDefect> {
+    let [flags, rest @ ..] = bytes else { return Err(ReplicaDefect::Fields) };
     let part = |at: usize| rest.get(at..).and_then(|rest| rest.first_chunk::<4>());
     let [epoch, whole] = [part(0), part(4)].map(|part| part.copied().map(u32::from_be_bytes));
     let sealed = rest.get(16..).and_then(|rest| rest.first_chunk::<32>());
-    Ok(Hello {
+    Ok(ReplicaHello {
         active: flags & ACTIVE != 0,
-        epoch: epoch.filter(|epoch| *epoch > 0).ok_or(Defect::Fields)?,
-        whole: whole.ok_or(Defect::Fields)?,
-        tag: word(rest, 8)?,
-        sealed: *sealed.ok_or(Defect::Fields)?,
+        epoch: epoch.filter(|epoch| *epoch > 0).ok_or(ReplicaDefect::Fields)?,
+        synced_epoch: whole.ok_or(ReplicaDefect::Fields)?,
+        tag: read_word(rest, 8)?,
+        sealed: *sealed.ok_or(ReplicaDefect::Fields)?,
     })
 }
 
-fn word(bytes: &[u8], at: usize) -> Result<u64, Defect> {
+fn read_word(bytes: &[u8], at: usize) -> Result<u64, ReplicaDefect> {
     let found = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
-    found.copied().map(u64::from_be_bytes).ok_or(Defect::Fields)
+    found.copied().map(u64::from_be_bytes).ok_or(ReplicaDefect::Fields)
 }
 
 #[cfg(test)]

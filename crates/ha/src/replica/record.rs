@@ -16,11 +16,11 @@
 
 use std::net::IpAddr;
 
-use super::wrong::Defect;
+use super::defect::ReplicaDefect;
 
 /// Where a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum ReplicatedPhase {
     /// The handshake is not complete.
     Opening,
     /// Both sides talk.
@@ -35,40 +35,40 @@ pub enum Phase {
     Datagram,
 }
 
-impl Phase {
-    const ALL: [Phase; 6] = [
-        Phase::Opening,
-        Phase::Open,
-        Phase::ClientClosed,
-        Phase::ServerClosed,
-        Phase::Closing,
-        Phase::Datagram,
+impl ReplicatedPhase {
+    const ALL: [ReplicatedPhase; 6] = [
+        ReplicatedPhase::Opening,
+        ReplicatedPhase::Open,
+        ReplicatedPhase::ClientClosed,
+        ReplicatedPhase::ServerClosed,
+        ReplicatedPhase::Closing,
+        ReplicatedPhase::Datagram,
     ];
 
     fn number(self) -> u8 {
         match self {
-            Phase::Opening => 1,
-            Phase::Open => 2,
-            Phase::ClientClosed => 3,
-            Phase::ServerClosed => 4,
-            Phase::Closing => 5,
-            Phase::Datagram => 6,
+            ReplicatedPhase::Opening => 1,
+            ReplicatedPhase::Open => 2,
+            ReplicatedPhase::ClientClosed => 3,
+            ReplicatedPhase::ServerClosed => 4,
+            ReplicatedPhase::Closing => 5,
+            ReplicatedPhase::Datagram => 6,
         }
     }
 
-    fn of(number: u8) -> Result<Phase, Defect> {
-        let found = Phase::ALL.into_iter().find(|phase| phase.number() == number);
-        found.ok_or(Defect::Fields)
+    fn from_number(number: u8) -> Result<ReplicatedPhase, ReplicaDefect> {
+        let found = ReplicatedPhase::ALL.into_iter().find(|phase| phase.number() == number);
+        found.ok_or(ReplicaDefect::Fields)
     }
 }
 
 /// A translated connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opened {
+pub struct TranslatedConnection {
     /// Where it is.
-    pub phase: Phase,
+    pub phase: ReplicatedPhase,
     /// Ticks until it is forgotten without further packets.
-    pub left: u16,
+    pub ttl: u16,
     /// UDP, not TCP.
     pub udp: bool,
     /// The client.
@@ -76,7 +76,7 @@ pub struct Opened {
     /// The service, as the client knows it; of the client's family.
     pub service: (IpAddr, u16),
     /// Our address towards the server; `None`: the client's own is kept.
-    pub back: Option<IpAddr>,
+    pub return_address: Option<IpAddr>,
     /// Our port towards the server; where the client's is kept, the place in the server's share.
     pub port: u16,
     /// The server's number.
@@ -87,22 +87,22 @@ pub struct Opened {
 
 /// What is told of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum ReplicaRecord {
     /// A connection whose answers go past us.
     Flow {
         /// Its hash.
-        print: u64,
+        fingerprint: u64,
         /// Its server's number.
         server: u32,
         /// Where it is.
-        phase: Phase,
+        phase: ReplicatedPhase,
         /// Ticks until it is forgotten without further packets.
         left: u16,
     },
     /// A client that sticks to a server.
-    Stuck {
+    Sticky {
         /// The hash of the client and the pool.
-        print: u64,
+        fingerprint: u64,
         /// Its server's number.
         server: u32,
         /// Ticks until it may go elsewhere.
@@ -111,18 +111,18 @@ pub enum Record {
     /// What has become of a translated connection.
     Phase {
         /// Its hash.
-        print: u64,
+        fingerprint: u64,
         /// Where it is now.
-        phase: Phase,
+        phase: ReplicatedPhase,
         /// Ticks until it is forgotten.
         left: u16,
     },
     /// A translated connection, whole.
-    Opened(Opened),
+    Translated(TranslatedConnection),
 }
 
 const FLOW: u8 = 1;
-const STUCK: u8 = 2;
+const STICKY: u8 = 2;
 const PHASE: u8 = 3;
 const OPENED_4: u8 = 4;
 const OPENED_6: u8 = 5;
@@ -130,33 +130,33 @@ const OPENED_6: u8 = 5;
 const PHASE_BITS: u8 = 15;
 const UDP: u8 = 16;
 const COOKIE: u8 = 32;
-const KEPT: u8 = 64;
+const KEEPS_CLIENT_ADDRESS: u8 = 64;
 
-impl Record {
+impl ReplicaRecord {
     /// Appends it; `false` where its addresses are of two families, and then nothing.
     #[must_use]
     pub fn emit(&self, out: &mut Vec<u8>) -> bool {
         match *self {
-            Record::Flow { print, server, phase, left } => {
+            ReplicaRecord::Flow { fingerprint: print, server, phase, left } => {
                 out.push(FLOW);
                 out.extend(print.to_be_bytes());
                 out.extend(server.to_be_bytes());
                 out.push(phase.number());
                 out.extend(left.to_be_bytes());
             }
-            Record::Stuck { print, server, left } => {
-                out.push(STUCK);
+            ReplicaRecord::Sticky { fingerprint: print, server, left } => {
+                out.push(STICKY);
                 out.extend(print.to_be_bytes());
                 out.extend(server.to_be_bytes());
                 out.extend(left.to_be_bytes());
             }
-            Record::Phase { print, phase, left } => {
+            ReplicaRecord::Phase { fingerprint: print, phase, left } => {
                 out.push(PHASE);
                 out.extend(print.to_be_bytes());
                 out.push(phase.number());
                 out.extend(left.to_be_bytes());
             }
-            Record::Opened(opened) => return opened.emit(out),
+            ReplicaRecord::Translated(opened) => return opened.emit(out),
         }
         true
     }
@@ -165,51 +165,57 @@ impl Record {
     ///
     /// # Errors
     /// The bytes are no record.
-    pub fn take(bytes: &mut &[u8]) -> Result<Option<Record>, Defect> {
+    pub fn take_first(bytes: &mut &[u8]) -> Result<Option<ReplicaRecord>, ReplicaDefect> {
         let Some((kind, rest)) = bytes.split_first() else { return Ok(None) };
-        let mut from = From(rest);
+        let mut from = RecordReader(rest);
         let record = match *kind {
-            FLOW => Record::Flow {
-                print: from.print()?,
+            FLOW => ReplicaRecord::Flow {
+                fingerprint: from.fingerprint()?,
                 server: from.word()?,
-                phase: Phase::of(from.byte()?)?,
+                phase: ReplicatedPhase::from_number(from.byte()?)?,
                 left: from.half()?,
             },
-            STUCK => {
-                Record::Stuck { print: from.print()?, server: from.word()?, left: from.half()? }
+            STICKY => ReplicaRecord::Sticky {
+                fingerprint: from.fingerprint()?,
+                server: from.word()?,
+                left: from.half()?,
+            },
+            PHASE => ReplicaRecord::Phase {
+                fingerprint: from.fingerprint()?,
+                phase: ReplicatedPhase::from_number(from.byte()?)?,
+                left: from.half()?,
+            },
+            OPENED_4 => {
+                ReplicaRecord::Translated(TranslatedConnection::read_from(&mut from, false)?)
             }
-            PHASE => Record::Phase {
-                print: from.print()?,
-                phase: Phase::of(from.byte()?)?,
-                left: from.half()?,
-            },
-            OPENED_4 => Record::Opened(Opened::take(&mut from, false)?),
-            OPENED_6 => Record::Opened(Opened::take(&mut from, true)?),
-            _ => return Err(Defect::Fields),
+            OPENED_6 => {
+                ReplicaRecord::Translated(TranslatedConnection::read_from(&mut from, true)?)
+            }
+            _ => return Err(ReplicaDefect::Fields),
         };
         *bytes = from.0;
         Ok(Some(record))
     }
 }
 
-impl Opened {
+impl TranslatedConnection {
     fn emit(&self, out: &mut Vec<u8>) -> bool {
         let v6 = self.client.0.is_ipv6();
-        let others = [Some(self.service.0), self.back];
+        let others = [Some(self.service.0), self.return_address];
         if others.into_iter().flatten().any(|ip| ip.is_ipv6() != v6) {
             return false;
         }
         let mut bits = self.phase.number();
         bits |= u8::from(self.udp) * UDP;
         bits |= u8::from(self.stamp.is_some()) * COOKIE;
-        bits |= u8::from(self.back.is_none()) * KEPT;
+        bits |= u8::from(self.return_address.is_none()) * KEEPS_CLIENT_ADDRESS;
         out.extend([if v6 { OPENED_6 } else { OPENED_4 }, bits]);
-        out.extend(self.left.to_be_bytes());
+        out.extend(self.ttl.to_be_bytes());
         for (ip, port) in [self.client, self.service] {
             address(out, ip);
             out.extend(port.to_be_bytes());
         }
-        if let Some(back) = self.back {
+        if let Some(back) = self.return_address {
             address(out, back);
         }
         out.extend(self.port.to_be_bytes());
@@ -220,22 +226,35 @@ impl Opened {
         true
     }
 
-    fn take(from: &mut From<'_>, v6: bool) -> Result<Opened, Defect> {
+    fn read_from(
+        from: &mut RecordReader<'_>,
+        v6: bool,
+    ) -> Result<TranslatedConnection, ReplicaDefect> {
         let bits = from.byte()?;
-        if bits & !(PHASE_BITS | UDP | COOKIE | KEPT) != 0 {
-            return Err(Defect::Fields);
+        if bits & !(PHASE_BITS | UDP | COOKIE | KEEPS_CLIENT_ADDRESS) != 0 {
+            return Err(ReplicaDefect::Fields);
         }
         let left = from.half()?;
         let client = (from.address(v6)?, from.half()?);
         let service = (from.address(v6)?, from.half()?);
-        let back = if bits & KEPT == 0 { Some(from.address(v6)?) } else { None };
+        let back = if bits & KEEPS_CLIENT_ADDRESS == 0 { Some(from.address(v6)?) } else { None };
         let (port, server) = (from.half()?, from.word()?);
         let stamp = if bits & COOKIE == 0 { None } else { Some(from.word()?) };
-        let (phase, udp) = (Phase::of(bits & PHASE_BITS)?, bits & UDP != 0);
-        if udp != (phase == Phase::Datagram) || udp && stamp.is_some() {
-            return Err(Defect::Fields);
+        let (phase, udp) = (ReplicatedPhase::from_number(bits & PHASE_BITS)?, bits & UDP != 0);
+        if udp != (phase == ReplicatedPhase::Datagram) || udp && stamp.is_some() {
+            return Err(ReplicaDefect::Fields);
         }
-        Ok(Opened { phase, left, udp, client, service, back, port, server, stamp })
+        Ok(TranslatedConnection {
+            phase,
+            ttl: left,
+            udp,
+            client,
+            service,
+            return_address: back,
+            port,
+            server,
+            stamp,
+        })
     }
 }
 
@@ -247,34 +266,34 @@ fn address(out: &mut Vec<u8>, ip: IpAddr) {
 }
 
 /// Bytes that are read from the front.
-struct From<'a>(&'a [u8]);
+struct RecordReader<'a>(&'a [u8]);
 
-impl From<'_> {
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Defect> {
-        let (first, rest) = self.0.split_first_chunk::<N>().ok_or(Defect::Fields)?;
+impl RecordReader<'_> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], ReplicaDefect> {
+        let (first, rest) = self.0.split_first_chunk::<N>().ok_or(ReplicaDefect::Fields)?;
         self.0 = rest;
         Ok(*first)
     }
 
-    fn byte(&mut self) -> Result<u8, Defect> {
+    fn byte(&mut self) -> Result<u8, ReplicaDefect> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    fn half(&mut self) -> Result<u16, Defect> {
+    fn half(&mut self) -> Result<u16, ReplicaDefect> {
         self.array().map(u16::from_be_bytes)
     }
 
-    fn word(&mut self) -> Result<u32, Defect> {
+    fn word(&mut self) -> Result<u32, ReplicaDefect> {
         self.array().map(u32::from_be_bytes)
     }
 
     /// Hashes of 0 and 1 mean something else in the tables.
-    fn print(&mut self) -> Result<u64, Defect> {
+    fn fingerprint(&mut self) -> Result<u64, ReplicaDefect> {
         let print = self.array().map(u64::from_be_bytes)?;
-        if print > 1 { Ok(print) } else { Err(Defect::Fields) }
+        if print > 1 { Ok(print) } else { Err(ReplicaDefect::Fields) }
     }
 
-    fn address(&mut self, v6: bool) -> Result<IpAddr, Defect> {
+    fn address(&mut self, v6: bool) -> Result<IpAddr, ReplicaDefect> {
         match v6 {
             false => self.array::<4>().map(IpAddr::from),
             true => self.array::<16>().map(IpAddr::from),

@@ -4,21 +4,27 @@
 //! members must have the same one to understand each other's hashes. It is sent sealed: added to what only the holders
 //! of the heartbeat's key can make, anew for each process and each secret.
 
-use super::datagram::{Datagram, Hello};
-use crate::keys::Keys;
+use super::datagram::{ReplicaDatagram, ReplicaHello};
+use crate::keys::ClusterKeys;
 
 /// A secret.
-pub type Secret = [u8; 32];
+pub type HashSecret = [u8; 32];
 
 /// What a secret is known by to those who have the key of this number.
-pub fn tag(secret: &Secret, key: u8, keys: &Keys) -> u64 {
+pub fn tag(secret: &HashSecret, key: u8, keys: &ClusterKeys) -> u64 {
     let made = keys.derive(key, &[b"steelyard flow secret, known by", secret]);
     let first = made.as_ref().and_then(|made| made.first_chunk::<8>());
     first.map_or(0, |first| u64::from_be_bytes(*first)).max(1)
 }
 
 /// Seals a secret, or opens a sealed one, with a sender's process and what the secret is known by.
-pub fn seal(secret: &Secret, from: u64, known: u64, key: u8, keys: &Keys) -> Option<Secret> {
+pub fn seal(
+    secret: &HashSecret,
+    from: u64,
+    known: u64,
+    key: u8,
+    keys: &ClusterKeys,
+) -> Option<HashSecret> {
     let parts: [&[u8]; 3] =
         [b"steelyard flow secret, sealed", &from.to_be_bytes(), &known.to_be_bytes()];
     let pad = keys.derive(key, &parts)?;
@@ -26,14 +32,18 @@ pub fn seal(secret: &Secret, from: u64, known: u64, key: u8, keys: &Keys) -> Opt
 }
 
 /// The secret in a hello; `None` where it is not what it is known by.
-pub fn open(datagram: &Datagram, hello: &Hello, keys: &Keys) -> Option<Secret> {
+pub fn open_sealed(
+    datagram: &ReplicaDatagram,
+    hello: &ReplicaHello,
+    keys: &ClusterKeys,
+) -> Option<HashSecret> {
     let secret = seal(&hello.sealed, datagram.from, hello.tag, datagram.key, keys)?;
     (tag(&secret, datagram.key, keys) == hello.tag).then_some(secret)
 }
 
 /// Whose secret both use where they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum SecretOwner {
     /// The other member takes ours.
     Ours,
     /// We take the other one's.
@@ -44,23 +54,23 @@ pub enum Whose {
 
 /// Who has connections to lose keeps its secret: whether each of both holds addresses, with its process, which decides
 /// where neither does.
-pub fn whose(ours: (bool, u64), theirs: (bool, u64)) -> Whose {
+pub fn secret_owner(ours: (bool, u64), theirs: (bool, u64)) -> SecretOwner {
     match (ours.0, theirs.0) {
-        (true, true) => Whose::Neither,
-        (true, false) => Whose::Ours,
-        (false, true) => Whose::Theirs,
-        (false, false) if ours.1 < theirs.1 => Whose::Ours,
-        (false, false) => Whose::Theirs,
+        (true, true) => SecretOwner::Neither,
+        (true, false) => SecretOwner::Ours,
+        (false, true) => SecretOwner::Theirs,
+        (false, false) if ours.1 < theirs.1 => SecretOwner::Ours,
+        (false, false) => SecretOwner::Theirs,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replica::datagram::{hello, parse};
+    use crate::replica::datagram::{emit_hello, parse};
 
-    fn keys(text: &str) -> Keys {
-        Keys::parse(text).unwrap()
+    fn keys(text: &str) -> ClusterKeys {
+        ClusterKeys::parse(text).unwrap()
     }
 
     #[test]
@@ -69,29 +79,29 @@ mod tests {
             ("1 0123456789abcdef0123456789abcdef", "2 fedcba9876543210fedcba9876543210");
         let ours = keys(&format!("{one}\n{other}"));
         let theirs = keys(&format!("{other}\n{one}"));
-        let secret: Secret = std::array::from_fn(|at| at as u8);
+        let secret: HashSecret = std::array::from_fn(|at| at as u8);
         let known = tag(&secret, ours.signer(), &ours);
         let sealed = seal(&secret, 7, known, ours.signer(), &ours).unwrap();
-        let said = Hello { active: true, epoch: 1, whole: 0, tag: known, sealed };
-        let bytes = hello(7, 9, &said, &ours);
+        let said = ReplicaHello { active: true, epoch: 1, synced_epoch: 0, tag: known, sealed };
+        let bytes = emit_hello(7, 9, &said, &ours);
         assert!(!bytes.windows(8).any(|window| window == &secret[..8]));
         let datagram = parse(&bytes, &theirs).unwrap();
-        assert_eq!(open(&datagram, &said, &theirs), Some(secret));
-        let lied = Hello { tag: known ^ 1, ..said };
-        assert_eq!(open(&datagram, &lied, &theirs), None);
+        assert_eq!(open_sealed(&datagram, &said, &theirs), Some(secret));
+        let lied = ReplicaHello { tag: known ^ 1, ..said };
+        assert_eq!(open_sealed(&datagram, &lied, &theirs), None);
     }
 
     #[test]
     fn who_has_connections_to_lose_keeps_its_secret() {
         let rows = [
-            ((true, 5), (false, 9), Whose::Ours),
-            ((false, 9), (true, 5), Whose::Theirs),
-            ((false, 5), (false, 9), Whose::Ours),
-            ((false, 9), (false, 5), Whose::Theirs),
-            ((true, 5), (true, 9), Whose::Neither),
+            ((true, 5), (false, 9), SecretOwner::Ours),
+            ((false, 9), (true, 5), SecretOwner::Theirs),
+            ((false, 5), (false, 9), SecretOwner::Ours),
+            ((false, 9), (false, 5), SecretOwner::Theirs),
+            ((true, 5), (true, 9), SecretOwner::Neither),
         ];
         for (ours, theirs, expected) in rows {
-            assert_eq!(whose(ours, theirs), expected, "{ours:?} {theirs:?}");
+            assert_eq!(secret_owner(ours, theirs), expected, "{ours:?} {theirs:?}");
         }
     }
 }

@@ -22,8 +22,8 @@ mod dice;
 mod member;
 mod world;
 
-use dice::{Dice, seeds};
-use world::{Kind, World};
+use dice::{SeededRandom, seeds};
+use world::{FailureKind, HeartbeatSimulation};
 
 /// Seeds of a run in the gate; `tests/prove` takes more.
 const SEEDS: u64 = 80;
@@ -32,10 +32,10 @@ const SEEDS: u64 = 80;
 fn one_member_answers_whatever_fails() {
     let (mut taken, mut withheld, mut replayed) = (0, 0, 0);
     for seed in seeds(SEEDS) {
-        let mut world = World::new(Dice::new(seed), Kind::Everything);
+        let mut world = HeartbeatSimulation::new(SeededRandom::new(seed), FailureKind::Everything);
         world.run();
-        taken += world.sum(|counts| counts.taken);
-        withheld += world.sum(|counts| counts.withheld);
+        taken += world.sum(|counts| counts.takeovers);
+        withheld += world.sum(|counts| counts.blocked_takeovers);
         replayed += world.replayed;
     }
     println!(
@@ -48,9 +48,9 @@ fn one_member_answers_whatever_fails() {
 fn a_service_network_that_fails_alone_moves_nothing() {
     let mut withheld = 0;
     for seed in seeds(SEEDS) {
-        let mut world = World::new(Dice::new(seed), Kind::Service);
+        let mut world = HeartbeatSimulation::new(SeededRandom::new(seed), FailureKind::Service);
         world.run();
-        withheld += world.sum(|counts| counts.withheld);
+        withheld += world.sum(|counts| counts.blocked_takeovers);
     }
     assert!(withheld > 0);
     println!(
@@ -63,9 +63,9 @@ fn a_service_network_that_fails_alone_moves_nothing() {
 fn who_reaches_more_has_the_address() {
     let mut taken = 0;
     for seed in seeds(SEEDS) {
-        let mut world = World::new(Dice::new(seed), Kind::Reach);
+        let mut world = HeartbeatSimulation::new(SeededRandom::new(seed), FailureKind::Reach);
         world.run();
-        taken += world.sum(|counts| counts.taken);
+        taken += world.sum(|counts| counts.takeovers);
     }
     println!("proof: {} seeds of failing targets, {taken} takings", seeds(SEEDS).count());
 }

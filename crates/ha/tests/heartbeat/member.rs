@@ -3,15 +3,15 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ha::advert::{Envelope, GROUP_V4, HOPS, Version, emit, parse};
-use ha::beat::{self, Beat, Claim, Digest, Score};
-use ha::counts::Counts;
-use ha::hearing::{self, Hearing};
-use ha::keys::Keys;
-use ha::machine::{Action, Machine, Peer, State};
-use ha::reach::Standing;
-use ha::settings::Settings;
-use model::moment::Moment;
+use ha::advert::{GROUP_V4, HOPS, IpHeader, VrrpVersion, emit, parse};
+use ha::counts::VrrpCounters;
+use ha::heartbeat::{self, ConfigDigest, GroupClaim, PeerHeartbeat, ReachScore};
+use ha::keys::ClusterKeys;
+use ha::peer_link::{self, PeerLink};
+use ha::reach::ReachComparison;
+use ha::settings::VrrpSettings;
+use ha::state_machine::{PeerView, VrrpAction, VrrpState, VrrpStateMachine};
+use model::monotonic_time::MonotonicTime;
 
 pub const MS: Duration = Duration::from_millis(1);
 /// Ways between both beside the service network.
@@ -22,19 +22,19 @@ const GROUP: u8 = 7;
 
 /// What a member sends.
 #[derive(Clone)]
-pub enum Packet {
+pub enum HeartbeatPacket {
     Advert(Vec<u8>),
     Beat(usize, Vec<u8>),
 }
 
-pub struct Member {
-    pub machine: Machine,
-    pub settings: Settings,
-    pub hearing: Hearing,
-    standing: Standing,
-    keys: Keys,
+pub struct HeartbeatMember {
+    pub machine: VrrpStateMachine,
+    pub settings: VrrpSettings,
+    pub peer_link: PeerLink,
+    reach_comparison: ReachComparison,
+    keys: ClusterKeys,
     name: &'static str,
-    beats: hearing::Settings,
+    beats: peer_link::PeerLinkSettings,
     pub settle: Duration,
     /// Targets that it reaches; `None`: it does not know yet.
     pub reach: Option<u16>,
@@ -45,24 +45,33 @@ pub struct Member {
     pub stopped: u64,
     /// What the kernel holds, whoever lives.
     pub address: bool,
-    pub hold: Moment,
-    said: State,
-    pub counts: Vec<Counts>,
-    pub out: Vec<Packet>,
+    pub lease_until: MonotonicTime,
+    reported_state: VrrpState,
+    pub counts: Vec<VrrpCounters>,
+    pub out: Vec<HeartbeatPacket>,
     pub refused: u64,
 }
 
-impl Member {
-    pub fn new(at: usize, settings: Settings, every: Duration, session: u64) -> Member {
+impl HeartbeatMember {
+    pub fn new(
+        at: usize,
+        settings: VrrpSettings,
+        every: Duration,
+        session: u64,
+    ) -> HeartbeatMember {
         let names = ["left", "right"];
         let (name, peer) = (names[at], names[1 - at]);
-        let beats =
-            hearing::Settings { peer: peer.to_owned(), every, timeout: every * 3, paths: PATHS };
-        Member {
-            machine: Machine::new(settings.clone()),
-            hearing: Hearing::new(beats.clone(), session, Moment(0)),
-            standing: Standing::default(),
-            keys: Keys::parse(&format!("1 {}", "k".repeat(40))).unwrap(),
+        let beats = peer_link::PeerLinkSettings {
+            peer: peer.to_owned(),
+            interval: every,
+            timeout: every * 3,
+            paths: PATHS,
+        };
+        HeartbeatMember {
+            machine: VrrpStateMachine::new(settings.clone()),
+            peer_link: PeerLink::new(beats.clone(), session, MonotonicTime(0)),
+            reach_comparison: ReachComparison::default(),
+            keys: ClusterKeys::parse(&format!("1 {}", "k".repeat(40))).unwrap(),
             settings,
             name,
             beats,
@@ -72,8 +81,8 @@ impl Member {
             alive: false,
             stopped: 0,
             address: false,
-            hold: Moment::default(),
-            said: State::Idle,
+            lease_until: MonotonicTime::default(),
+            reported_state: VrrpState::Idle,
             counts: Vec::new(),
             out: Vec::new(),
             refused: 0,
@@ -81,123 +90,136 @@ impl Member {
     }
 
     /// A process that finds what the one before it left.
-    pub fn start(&mut self, now: Moment, session: u64) {
+    pub fn start(&mut self, now: MonotonicTime, session: u64) {
         (self.alive, self.stopped) = (true, 0);
-        self.machine = Machine::new(self.settings.clone());
-        self.hearing = Hearing::new(self.beats.clone(), session, now);
-        (self.standing, self.said) = (Standing::default(), State::Idle);
-        let held = self.address && now < self.hold;
+        self.machine = VrrpStateMachine::new(self.settings.clone());
+        self.peer_link = PeerLink::new(self.beats.clone(), session, now);
+        (self.reach_comparison, self.reported_state) =
+            (ReachComparison::default(), VrrpState::Idle);
+        let held = self.address && now < self.lease_until;
         self.address &= held;
         self.consult(now);
-        self.act(now, |machine, now, out| machine.begin(now, held, out));
+        self.act(now, |machine, now, out| machine.start(now, held, out));
     }
 
     /// SIGKILL: the address stays where it is.
     pub fn kill(&mut self) {
         self.counts.push(self.machine.counts().clone());
         self.alive = false;
-        self.machine = Machine::new(self.settings.clone());
+        self.machine = VrrpStateMachine::new(self.settings.clone());
     }
 
-    pub fn act(&mut self, now: Moment, what: impl FnOnce(&mut Machine, Moment, &mut Vec<Action>)) {
+    pub fn act(
+        &mut self,
+        now: MonotonicTime,
+        what: impl FnOnce(&mut VrrpStateMachine, MonotonicTime, &mut Vec<VrrpAction>),
+    ) {
         let mut out = Vec::new();
         what(&mut self.machine, now, &mut out);
         for action in out {
             match action {
-                Action::Take => self.address = true,
-                Action::Give => self.address = false,
-                Action::Send(advert) => {
+                VrrpAction::AddAddresses => self.address = true,
+                VrrpAction::RemoveAddresses => self.address = false,
+                VrrpAction::Send(advert) => {
                     let bytes = emit(&advert, self.settings.source, GROUP_V4.into());
-                    self.out.push(Packet::Advert(bytes));
+                    self.out.push(HeartbeatPacket::Advert(bytes));
                 }
-                Action::Announce
-                | Action::OtherAddresses { .. }
-                | Action::Changed { .. }
-                | Action::Withheld(_) => {}
+                VrrpAction::Announce
+                | VrrpAction::OtherAddresses { .. }
+                | VrrpAction::Changed { .. }
+                | VrrpAction::ActivationBlocked(_) => {}
             }
         }
-        self.hold = self.machine.hold();
+        self.lease_until = self.machine.lease_until();
     }
 
-    pub fn receive(&mut self, now: Moment, packet: &Packet, from: IpAddr) {
+    pub fn receive(&mut self, now: MonotonicTime, packet: &HeartbeatPacket, from: IpAddr) {
         match packet {
-            Packet::Advert(bytes) => {
-                let envelope = Envelope { source: from, destination: GROUP_V4.into(), hops: HOPS };
+            HeartbeatPacket::Advert(bytes) => {
+                let envelope = IpHeader { source: from, destination: GROUP_V4.into(), hops: HOPS };
                 let advert = parse(bytes, &envelope).unwrap();
                 self.act(now, |machine, now, out| machine.receive(now, from, &advert, out));
             }
-            Packet::Beat(path, bytes) => {
-                let heard = beat::parse(bytes, &self.keys)
-                    .and_then(|beat| self.hearing.hear(now, *path, beat, &mut Vec::new()));
+            HeartbeatPacket::Beat(path, bytes) => {
+                let heard = heartbeat::parse(bytes, &self.keys).and_then(|beat| {
+                    self.peer_link.receive_heartbeat(now, *path, beat, &mut Vec::new())
+                });
                 self.refused += u64::from(heard.is_err());
             }
         }
         self.tick(now);
     }
 
-    pub fn tick(&mut self, now: Moment) {
+    pub fn tick(&mut self, now: MonotonicTime) {
         self.consult(now);
-        if self.machine.due() <= now {
-            self.act(now, Machine::tick);
+        if self.machine.next_due() <= now {
+            self.act(now, VrrpStateMachine::tick);
         }
         self.speak(now);
     }
 
     /// What the heartbeat says of the other one.
-    fn consult(&mut self, now: Moment) {
-        self.hearing.pass(now, &mut Vec::new());
-        let theirs = self.hearing.peer().and_then(|beat| beat.reach);
-        self.standing.compare(now, self.score(), theirs, self.settle);
-        let claimed = self.hearing.claimed(GROUP, false);
-        let active = claimed.filter(|one| one.claim.state == State::Active);
-        let peer = Peer {
-            alive: self.hearing.peer().is_some(),
-            unsure: self.hearing.unsure(now),
+    fn consult(&mut self, now: MonotonicTime) {
+        self.peer_link.handle_timeouts(now, &mut Vec::new());
+        let theirs = self.peer_link.peer().and_then(|beat| beat.reach);
+        self.reach_comparison.compare(now, self.score(), theirs, self.settle);
+        let claimed = self.peer_link.peer_claim(GROUP, false);
+        let active = claimed.filter(|one| one.claim.state == VrrpState::Active);
+        let peer = PeerView {
+            alive: self.peer_link.peer().is_some(),
+            undecided: self.peer_link.is_undecided(now),
             active: active.map(|one| (one.claim.source, one.claim.priority)),
-            knows: active.is_some_and(|one| one.knows),
-            wants: None,
-            ahead: self.standing.behind()
-                && claimed.is_some_and(|one| one.claim.state != State::Idle),
+            knows_conflict: active.is_some_and(|one| one.knows_our_claim),
+            wants_vote: None,
+            ahead: self.reach_comparison.is_behind()
+                && claimed.is_some_and(|one| one.claim.state != VrrpState::Idle),
         };
-        self.act(now, |machine, now, out| machine.advise(now, peer, out));
+        self.act(now, |machine, now, out| machine.update_peer(now, peer, out));
     }
 
-    fn score(&self) -> Option<Score> {
-        self.reach.map(|reached| Score { reached, of: TARGETS })
+    fn score(&self) -> Option<ReachScore> {
+        self.reach.map(|reached| ReachScore { reached, total: TARGETS })
     }
 
-    fn speak(&mut self, now: Moment) {
+    fn speak(&mut self, now: MonotonicTime) {
         let state = self.machine.state();
-        if state != self.said {
-            self.said = state;
-            self.hearing.urge(now);
+        if state != self.reported_state {
+            self.reported_state = state;
+            self.peer_link.request_round(now);
         }
         let priority = self.machine.priority();
         let source = self.settings.source;
-        let claims =
-            vec![Claim { id: GROUP, v6: false, fit: true, state, priority, source, vote: None }];
-        let Some(round) = self.hearing.round(now, &claims) else { return };
+        let claims = vec![GroupClaim {
+            id: GROUP,
+            v6: false,
+            is_capable: true,
+            state,
+            priority,
+            source,
+            vote: None,
+        }];
+        let Some(round) = self.peer_link.take_round(now, &claims) else { return };
         for (path, echo) in round.echoes.into_iter().enumerate() {
-            let beat = Beat {
-                version: beat::VERSION,
-                session: self.hearing.session(),
+            let beat = PeerHeartbeat {
+                version: heartbeat::VERSION,
+                session: self.peer_link.session(),
                 number: round.number,
                 echo,
                 name: self.name.to_owned(),
                 product: String::new(),
-                config: Digest::default(),
+                config: ConfigDigest::default(),
                 reach: self.score(),
-                heard: None,
+                last_received: None,
                 claims: claims.clone(),
             };
-            self.out.push(Packet::Beat(path, beat::emit(&beat, &self.keys)));
+            self.out.push(HeartbeatPacket::Beat(path, heartbeat::emit(&beat, &self.keys)));
         }
     }
 }
 
-pub fn settings(at: usize, priority: u8, interval: Duration, preempt: bool) -> Settings {
-    Settings {
-        version: Version::Three,
+pub fn settings(at: usize, priority: u8, interval: Duration, preempt: bool) -> VrrpSettings {
+    VrrpSettings {
+        version: VrrpVersion::V3,
         group: GROUP,
         priority,
         interval,

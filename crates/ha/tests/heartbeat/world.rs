@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use ha::counts::Counts;
-use ha::machine::{State, Why};
-use model::moment::Moment;
+use ha::counts::VrrpCounters;
+use ha::state_machine::{TransitionReason, VrrpState};
+use model::monotonic_time::MonotonicTime;
 
-use super::dice::Dice;
-use super::member::{MS, Member, PATHS, Packet, TARGETS, settings};
+use super::dice::SeededRandom;
+use super::member::{HeartbeatMember, HeartbeatPacket, MS, PATHS, TARGETS, settings};
 
 /// How long things go wrong, in milliseconds.
-const TROUBLE: u64 = 15_000;
+const FAULT_PERIOD_MS: u64 = 15_000;
 /// How long it is watched afterwards.
 const CALM: u64 = 4_000;
 /// The longest way of a packet while its path is well.
-const WAY: u64 = 10;
+const NORMAL_DELAY_MS: u64 = 10;
 /// The longest way while it is not.
-const LONG_WAY: u64 = 400;
+const FAULTY_DELAY_MS: u64 = 400;
 /// The service network, before the paths.
 const SERVICE: usize = 0;
 /// Packets that somebody remembers.
@@ -24,7 +24,7 @@ const REMEMBERED: usize = 4_000;
 
 /// What may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     Everything,
     /// The service network alone.
     Service,
@@ -33,48 +33,49 @@ pub enum Kind {
 }
 
 #[derive(Clone, Copy)]
-struct Line {
+struct HeartbeatLine {
     loss: u64,
-    double: u64,
-    way: u64,
+    duplication: u64,
+    delay: u64,
 }
 
-const WELL: Line = Line { loss: 0, double: 0, way: WAY };
+const WELL: HeartbeatLine = HeartbeatLine { loss: 0, duplication: 0, delay: NORMAL_DELAY_MS };
 
-struct Flying {
+struct HeartbeatInFlight {
     at: u64,
     from: usize,
-    packet: Packet,
+    packet: HeartbeatPacket,
 }
 
-pub struct World {
-    dice: Dice,
-    kind: Kind,
+pub struct HeartbeatSimulation {
+    dice: SeededRandom,
+    kind: FailureKind,
     now: u64,
-    members: Vec<Member>,
+    members: Vec<HeartbeatMember>,
     /// By sender, then the service network and the paths.
-    lines: [[Line; 1 + PATHS]; 2],
-    flying: Vec<Flying>,
-    remembered: Vec<(usize, Packet)>,
+    lines: [[HeartbeatLine; 1 + PATHS]; 2],
+    flying: Vec<HeartbeatInFlight>,
+    remembered: Vec<(usize, HeartbeatPacket)>,
     together: u64,
     blows: u64,
     holder: Option<usize>,
     pub replayed: u64,
 }
 
-impl World {
-    pub fn new(mut dice: Dice, kind: Kind) -> World {
+impl HeartbeatSimulation {
+    pub fn new(mut dice: SeededRandom, kind: FailureKind) -> HeartbeatSimulation {
         let interval = MS * u32::try_from(10 * dice.between(5, 40)).unwrap();
         let every = if dice.percent(50) { interval } else { MS * 50 };
         let preempt = dice.percent(70);
         let members = (0..2).map(|at| {
             let priority = u8::try_from(dice.between(1, 255)).unwrap();
-            let mut member = Member::new(at, settings(at, priority, interval, preempt), every, 1);
+            let mut member =
+                HeartbeatMember::new(at, settings(at, priority, interval, preempt), every, 1);
             member.ahead = dice.between(0, 100_000);
             member.reach = Some(TARGETS);
             member
         });
-        let mut world = World {
+        let mut world = HeartbeatSimulation {
             members: members.collect(),
             dice,
             kind,
@@ -91,19 +92,19 @@ impl World {
         world
     }
 
-    pub fn sum(&self, what: impl Fn(&Counts) -> u64) -> u64 {
+    pub fn sum(&self, what: impl Fn(&VrrpCounters) -> u64) -> u64 {
         let each = self.members.iter();
         each.flat_map(|one| one.counts.iter().chain([one.machine.counts()])).map(what).sum()
     }
 
     pub fn run(&mut self) {
         let calm_first = self.settling();
-        while self.now < calm_first + TROUBLE {
+        while self.now < calm_first + FAULT_PERIOD_MS {
             if self.now >= calm_first {
                 self.trouble();
             }
             self.step();
-            if self.kind == Kind::Service && self.now >= calm_first {
+            if self.kind == FailureKind::Service && self.now >= calm_first {
                 self.nothing_moved();
             }
         }
@@ -125,13 +126,13 @@ impl World {
     /// Whoever reaches more has it; of equal ones the better, where taking over is allowed.
     fn best(&self, holder: usize) {
         let (ours, other) = (&self.members[holder], &self.members[1 - holder]);
-        let ordered = ours.machine.ordered();
+        let ordered = ours.machine.is_ordered();
         assert!(
             ordered || ours.reach >= other.reach,
             "{}: the other one reaches more",
             self.place()
         );
-        let rank = |one: &Member| (one.machine.priority(), one.settings.source);
+        let rank = |one: &HeartbeatMember| (one.machine.priority(), one.settings.source);
         if ours.reach == other.reach && ours.settings.preempt {
             assert!(rank(ours).0 >= rank(other).0, "{}: not the best one", self.place());
         }
@@ -145,9 +146,11 @@ impl World {
     }
 
     fn settling(&self) -> u64 {
-        let of = |one: &Member| one.settings.down(1, one.settings.interval) * 2 + one.settle * 2;
+        let of = |one: &HeartbeatMember| {
+            one.settings.active_down_interval(1, one.settings.interval) * 2 + one.settle * 2
+        };
         let longest = self.members.iter().map(of).max().unwrap();
-        millis(longest) + LONG_WAY + 4 * WAY + 1_000
+        millis(longest) + FAULTY_DELAY_MS + 4 * NORMAL_DELAY_MS + 1_000
     }
 
     fn place(&self) -> String {
@@ -160,8 +163,8 @@ impl World {
         }
         let at = usize::try_from(self.dice.between(0, 2)).unwrap();
         match (self.kind, self.dice.between(0, 12)) {
-            (Kind::Service, _) => self.disturb(SERVICE),
-            (Kind::Reach, _) | (_, 0) => {
+            (FailureKind::Service, _) => self.disturb(SERVICE),
+            (FailureKind::Reach, _) | (_, 0) => {
                 let reached = self.dice.between(0, 1 + u64::from(TARGETS));
                 self.members[at].reach = Some(u16::try_from(reached).unwrap());
             }
@@ -180,9 +183,9 @@ impl World {
                 let (now, fault) = (self.clock(at), self.dice.percent(50));
                 if self.runs(at) {
                     self.members[at].act(now, |machine, now, out| match (fault, machine.state()) {
-                        (true, _) => machine.end(now, Why::Fault, out),
-                        (false, State::Idle) => machine.begin(now, false, out),
-                        (false, _) => drop(machine.order(now, out)),
+                        (true, _) => machine.stop(now, TransitionReason::Fault, out),
+                        (false, VrrpState::Idle) => machine.start(now, false, out),
+                        (false, _) => drop(machine.order_active(now, out)),
                     });
                 }
             }
@@ -197,8 +200,12 @@ impl World {
     /// One direction of a line, or both, changes.
     fn disturb(&mut self, at: usize) {
         let line = match self.dice.between(0, 4) {
-            0 => Line { loss: 100, ..WELL },
-            1 => Line { loss: self.dice.between(1, 60), double: 20, way: LONG_WAY },
+            0 => HeartbeatLine { loss: 100, ..WELL },
+            1 => HeartbeatLine {
+                loss: self.dice.between(1, 60),
+                duplication: 20,
+                delay: FAULTY_DELAY_MS,
+            },
             _ => WELL,
         };
         let which = self.dice.between(0, 3);
@@ -214,10 +221,14 @@ impl World {
         for _ in 0..20.min(self.remembered.len()) {
             let which = self.dice.between(0, self.remembered.len() as u64);
             let (from, packet) = self.remembered[usize::try_from(which).unwrap()].clone();
-            if let Packet::Beat(_, bytes) = packet {
+            if let HeartbeatPacket::Beat(_, bytes) = packet {
                 let path = usize::try_from(self.dice.between(0, PATHS as u64)).unwrap();
                 self.replayed += 1;
-                self.flying.push(Flying { at: self.now, from, packet: Packet::Beat(path, bytes) });
+                self.flying.push(HeartbeatInFlight {
+                    at: self.now,
+                    from,
+                    packet: HeartbeatPacket::Beat(path, bytes),
+                });
             }
         }
     }
@@ -227,7 +238,7 @@ impl World {
             self.members[at].stopped = 0;
             self.revive(at);
             let now = self.clock(at);
-            self.members[at].act(now, |machine, now, out| machine.begin(now, false, out));
+            self.members[at].act(now, |machine, now, out| machine.start(now, false, out));
             self.lines[at] = [WELL; 1 + PATHS];
         }
     }
@@ -239,8 +250,9 @@ impl World {
         }
     }
 
-    fn clock(&self, at: usize) -> Moment {
-        Moment(1_000_000_000) + MS * u32::try_from(self.now + self.members[at].ahead).unwrap()
+    fn clock(&self, at: usize) -> MonotonicTime {
+        MonotonicTime(1_000_000_000)
+            + MS * u32::try_from(self.now + self.members[at].ahead).unwrap()
     }
 
     fn runs(&self, at: usize) -> bool {
@@ -251,15 +263,15 @@ impl World {
         let now = self.now;
         // What is for a member that is stopped waits in its sockets.
         let stopped = [0, 1].map(|at| self.members[at].alive && !self.runs(at));
-        let due = |one: &mut Flying| one.at <= now && !stopped[1 - one.from];
-        let due: Vec<Flying> = self.flying.extract_if(.., due).collect();
+        let due = |one: &mut HeartbeatInFlight| one.at <= now && !stopped[1 - one.from];
+        let due: Vec<HeartbeatInFlight> = self.flying.extract_if(.., due).collect();
         for at in 0..2 {
             if self.runs(at) {
                 let clock = self.clock(at);
                 self.members[at].tick(clock);
             }
         }
-        for Flying { from, packet, .. } in due {
+        for HeartbeatInFlight { from, packet, .. } in due {
             let to = 1 - from;
             if self.runs(to) {
                 let (clock, source) = (self.clock(to), self.members[from].settings.source);
@@ -274,18 +286,18 @@ impl World {
     fn post(&mut self, from: usize) {
         for packet in std::mem::take(&mut self.members[from].out) {
             let line = match packet {
-                Packet::Advert(_) => self.lines[from][SERVICE],
-                Packet::Beat(path, _) => self.lines[from][1 + path],
+                HeartbeatPacket::Advert(_) => self.lines[from][SERVICE],
+                HeartbeatPacket::Beat(path, _) => self.lines[from][1 + path],
             };
             if self.remembered.len() < REMEMBERED || self.dice.percent(10) {
                 self.remembered.truncate(REMEMBERED - 1);
                 self.remembered.push((from, packet.clone()));
             }
-            let copies = 1 + u64::from(self.dice.percent(line.double));
+            let copies = 1 + u64::from(self.dice.percent(line.duplication));
             for _ in 0..copies {
                 if !self.dice.percent(line.loss) {
-                    let at = self.now + self.dice.between(0, line.way);
-                    self.flying.push(Flying { at, from, packet: packet.clone() });
+                    let at = self.now + self.dice.between(0, line.delay);
+                    self.flying.push(HeartbeatInFlight { at, from, packet: packet.clone() });
                 }
             }
         }
@@ -293,8 +305,9 @@ impl World {
 
     /// Who answers for the address.
     fn holders(&self) -> Vec<usize> {
-        let answers =
-            |at: &usize| self.members[*at].address && self.clock(*at) < self.members[*at].hold;
+        let answers = |at: &usize| {
+            self.members[*at].address && self.clock(*at) < self.members[*at].lease_until
+        };
         (0..2).filter(answers).collect()
     }
 
@@ -302,7 +315,7 @@ impl World {
     fn judge(&mut self) {
         let both = self.holders().len() == 2;
         let well = |from: usize, line: usize| {
-            self.lines[from][line].loss == 0 && self.lines[from][line].way == WAY
+            self.lines[from][line].loss == 0 && self.lines[from][line].delay == NORMAL_DELAY_MS
         };
         let hear = (0..1 + PATHS).any(|line| well(0, line) && well(1, line));
         self.together = if both && hear { self.together + 1 } else { 0 };
@@ -316,11 +329,11 @@ impl World {
 
     /// A beat and its answer each way where a path has just healed, an advertisement, and the hold of who was stopped.
     fn longest(&self) -> u64 {
-        let of = |one: &Member| {
+        let of = |one: &HeartbeatMember| {
             let every = one.settings.interval.max(MS * 50);
             one.settings.dead_man + one.settings.interval + every * 4
         };
-        millis(self.members.iter().map(of).max().unwrap()) + LONG_WAY + 8 * WAY
+        millis(self.members.iter().map(of).max().unwrap()) + FAULTY_DELAY_MS + 8 * NORMAL_DELAY_MS
     }
 }
 

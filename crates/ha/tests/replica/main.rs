@@ -19,8 +19,8 @@
 mod dice;
 mod world;
 
-use dice::{Dice, seeds};
-use world::World;
+use dice::{SeededRandom, seeds};
+use world::ReplicaSimulation;
 
 /// Seeds of a run in the gate; `tests/prove` takes more.
 const SEEDS: u64 = 60;
@@ -29,10 +29,10 @@ const SEEDS: u64 = 60;
 fn the_other_member_has_every_entry_as_it_is_here() {
     let (mut sent, mut again, mut syncs, mut late) = (0, 0, 0, 0);
     for seed in seeds(SEEDS) {
-        let mut world = World::new(Dice::new(seed));
+        let mut world = ReplicaSimulation::new(SeededRandom::new(seed));
         world.run();
         sent += world.told().sent;
-        again += world.told().again;
+        again += world.told().resent;
         syncs += world.told().syncs;
         late += world.late;
     }

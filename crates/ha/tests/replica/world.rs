@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ha::keys::Keys;
-use ha::replica::datagram::Batch;
-use ha::replica::partner::{Counts, Partner, Said};
-use ha::replica::record::{Phase, Record};
-use ha::replica::seal::Secret;
-use ha::replica::window::WINDOW;
-use ha::replica::wrong::Defect;
-use model::moment::Moment;
+use ha::keys::ClusterKeys;
+use ha::replica::datagram::RecordBatch;
+use ha::replica::defect::ReplicaDefect;
+use ha::replica::peer::{ReplicaCounters, ReplicaEvent, ReplicaPeer};
+use ha::replica::record::{ReplicaRecord, ReplicatedPhase};
+use ha::replica::seal::HashSecret;
+use ha::replica::send_window::WINDOW;
+use model::monotonic_time::MonotonicTime;
 
-use crate::dice::Dice;
+use crate::dice::SeededRandom;
 
 /// Places of the table.
 const PLACES: u64 = 3_000;
 /// Milliseconds of trouble, and of peace after it.
-const TROUBLE: u64 = 1_500;
+const FAULT_PERIOD_MS: u64 = 1_500;
 const PEACE: u64 = 1_500;
 /// Milliseconds between two rounds, and between two hellos.
 const ROUND: u64 = 20;
@@ -26,10 +26,10 @@ const HELLO: u64 = 100;
 const LOOKS: usize = 300;
 
 /// A member.
-struct Member {
+struct ReplicaMember {
     session: u64,
-    secret: Secret,
-    partner: Partner,
+    secret: HashSecret,
+    partner: ReplicaPeer,
     /// By place or hash: the version of the entry.
     table: BTreeMap<u64, u32>,
     changed: BTreeSet<u64>,
@@ -37,12 +37,12 @@ struct Member {
     walk: Option<u64>,
 }
 
-impl Member {
-    fn new(session: u64, secret: u8) -> Member {
-        Member {
+impl ReplicaMember {
+    fn new(session: u64, secret: u8) -> ReplicaMember {
+        ReplicaMember {
             session,
             secret: [secret; 32],
-            partner: Partner::default(),
+            partner: ReplicaPeer::default(),
             table: BTreeMap::new(),
             changed: BTreeSet::new(),
             walk: None,
@@ -51,12 +51,12 @@ impl Member {
 }
 
 /// Both, and what is between them.
-pub struct World {
-    dice: Dice,
-    keys: Keys,
+pub struct ReplicaSimulation {
+    dice: SeededRandom,
+    keys: ClusterKeys,
     now: u64,
-    one: Member,
-    other: Member,
+    one: ReplicaMember,
+    other: ReplicaMember,
     /// What is under way: when it arrives, whether to the one that has the entries, and its bytes.
     wire: Vec<(u64, bool, Vec<u8>)>,
     loss: u64,
@@ -66,15 +66,15 @@ pub struct World {
     pub late: u64,
 }
 
-impl World {
+impl ReplicaSimulation {
     /// With the network's faults drawn from the dice.
-    pub fn new(mut dice: Dice) -> World {
+    pub fn new(mut dice: SeededRandom) -> ReplicaSimulation {
         let (loss, slow) = (dice.between(0, 40), dice.between(1, 90));
-        World {
-            keys: Keys::parse("1 0123456789abcdef0123456789abcdef").unwrap(),
+        ReplicaSimulation {
+            keys: ClusterKeys::parse("1 0123456789abcdef0123456789abcdef").unwrap(),
             now: 0,
-            one: Member::new(1, 1),
-            other: Member::new(2, 2),
+            one: ReplicaMember::new(1, 1),
+            other: ReplicaMember::new(2, 2),
             wire: Vec::new(),
             loss,
             slow,
@@ -85,35 +85,35 @@ impl World {
     }
 
     /// What the member that has the entries counted.
-    pub fn told(&self) -> &Counts {
+    pub fn told(&self) -> &ReplicaCounters {
         &self.one.partner.counts
     }
 
     /// Trouble, then peace, then what must hold.
     pub fn run(&mut self) {
-        while self.now < TROUBLE + PEACE {
+        while self.now < FAULT_PERIOD_MS + PEACE {
             self.step();
         }
         let seed = self.dice.seed;
         assert_eq!(self.one.table, self.other.table, "seed {seed}");
-        assert!(self.other.partner.is_whole() && self.one.partner.has_whole(), "seed {seed}");
+        assert!(self.other.partner.is_synced() && self.one.partner.is_peer_synced(), "seed {seed}");
     }
 
-    fn moment(&self) -> Moment {
-        Moment::default() + Duration::from_millis(self.now)
+    fn moment(&self) -> MonotonicTime {
+        MonotonicTime::default() + Duration::from_millis(self.now)
     }
 
     fn step(&mut self) {
         self.now += 1;
-        let troubled = self.now < TROUBLE;
+        let troubled = self.now < FAULT_PERIOD_MS;
         if troubled {
             self.live();
         } else {
             (self.loss, self.slow) = (0, 1);
         }
         let sessions = (self.one.session, self.other.session);
-        self.one.partner.meet(Some(sessions));
-        self.other.partner.meet(Some((sessions.1, sessions.0)));
+        self.one.partner.set_sessions(Some(sessions));
+        self.other.partner.set_sessions(Some((sessions.1, sessions.0)));
         self.deliver();
         if self.now.is_multiple_of(HELLO) {
             self.greet();
@@ -145,9 +145,9 @@ impl World {
     }
 
     fn greet(&mut self) {
-        let hello = self.one.partner.hello(true, &self.one.secret, &self.keys);
+        let hello = self.one.partner.build_hello(true, &self.one.secret, &self.keys);
         hello.into_iter().for_each(|bytes| self.send(false, bytes));
-        let hello = self.other.partner.hello(false, &self.other.secret, &self.keys);
+        let hello = self.other.partner.build_hello(false, &self.other.secret, &self.keys);
         hello.into_iter().for_each(|bytes| self.send(true, bytes));
     }
 
@@ -176,9 +176,9 @@ impl World {
     fn hear_one(&mut self, bytes: &[u8]) {
         let now = self.moment();
         let one = &mut self.one;
-        match one.partner.hear(now, bytes, (true, &one.secret), &self.keys) {
-            Ok(Said::Lost(places)) => one.changed.extend(places),
-            Ok(Said::Agreed | Said::Wait) | Err(Defect::Session) => {}
+        match one.partner.receive(now, bytes, (true, &one.secret), &self.keys) {
+            Ok(ReplicaEvent::Lost(places)) => one.changed.extend(places),
+            Ok(ReplicaEvent::Agreed | ReplicaEvent::AwaitPeer) | Err(ReplicaDefect::Session) => {}
             other => panic!("seed {}: {other:?}", self.dice.seed),
         }
     }
@@ -186,23 +186,25 @@ impl World {
     fn hear_other(&mut self, bytes: &[u8]) {
         let now = self.moment();
         let other = &mut self.other;
-        match other.partner.hear(now, bytes, (false, &other.secret), &self.keys) {
-            Ok(Said::Records(records)) => {
+        match other.partner.receive(now, bytes, (false, &other.secret), &self.keys) {
+            Ok(ReplicaEvent::Records(records)) => {
                 for record in records {
-                    let Record::Flow { print, server, .. } = record else { panic!("{record:?}") };
+                    let ReplicaRecord::Flow { fingerprint: print, server, .. } = record else {
+                        panic!("{record:?}")
+                    };
                     let version = other.table.entry(print).or_default();
                     assert!(*version <= server, "seed {}: {print} went back", self.dice.seed);
                     *version = server;
                 }
-                let heard = other.partner.heard(&self.keys);
+                let heard = other.partner.take_acknowledgement(&self.keys);
                 heard.into_iter().for_each(|bytes| self.send(true, bytes));
             }
-            Ok(Said::Adopt(secret)) => {
+            Ok(ReplicaEvent::Adopt(secret)) => {
                 other.secret = secret;
                 other.table.clear();
             }
-            Ok(Said::Agreed) | Err(Defect::Session) => {}
-            Err(Defect::Late) => self.late += 1,
+            Ok(ReplicaEvent::Agreed) | Err(ReplicaDefect::Session) => {}
+            Err(ReplicaDefect::Late) => self.late += 1,
             other => panic!("seed {}: {other:?}", self.dice.seed),
         }
     }
@@ -210,10 +212,10 @@ impl World {
     fn tell(&mut self) {
         let now = self.moment();
         let one = &mut self.one;
-        one.changed.extend(one.partner.pass(now));
-        if one.partner.is_due() {
+        one.changed.extend(one.partner.handle_timeouts(now));
+        if one.partner.needs_full_sync() {
             one.walk = Some(0);
-            one.partner.begun();
+            one.partner.start_full_scan();
         }
         if let Some(from) = one.walk {
             let part = one.table.range(from..).map(|(place, _)| *place).take(LOOKS);
@@ -222,23 +224,28 @@ impl World {
             one.changed.extend(part);
         }
         if one.walk.is_none() {
-            one.partner.noted();
+            one.partner.finish_full_scan();
         }
         let mut packets = Vec::new();
         while !one.changed.is_empty() && one.partner.may_send() {
-            let mut batch = Batch::default();
+            let mut batch = RecordBatch::default();
             while !batch.is_full()
                 && let Some(place) = one.changed.pop_first()
             {
                 let server = one.table[&place];
-                let record = Record::Flow { print: place, server, phase: Phase::Open, left: 9 };
+                let record = ReplicaRecord::Flow {
+                    fingerprint: place,
+                    server,
+                    phase: ReplicatedPhase::Open,
+                    left: 9,
+                };
                 assert!(batch.push(place, &record));
             }
-            packets.extend(one.partner.send(now, batch, &self.keys));
+            packets.extend(one.partner.send_batch(now, batch, &self.keys));
         }
         assert!(packets.len() <= WINDOW);
         if one.changed.is_empty() {
-            one.partner.emptied(now);
+            one.partner.note_all_sent(now);
         }
         packets.into_iter().for_each(|bytes| self.send(false, bytes));
     }

@@ -11,16 +11,16 @@ pub fn seeds(gate: u64) -> impl Iterator<Item = u64> {
 
 /// A source of them.
 #[derive(Clone, Debug)]
-pub struct Dice {
+pub struct SeededRandom {
     state: u64,
     /// What it began with, for messages.
     pub seed: u64,
 }
 
-impl Dice {
+impl SeededRandom {
     /// From a seed.
-    pub fn new(seed: u64) -> Dice {
-        Dice { state: seed, seed }
+    pub fn new(seed: u64) -> SeededRandom {
+        SeededRandom { state: seed, seed }
     }
 
     fn next(&mut self) -> u64 {

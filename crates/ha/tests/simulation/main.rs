@@ -25,8 +25,8 @@ mod world;
 
 use std::time::Duration;
 
-use dice::{Dice, seeds};
-use world::{MEMBERS_FAIL, World};
+use dice::{SeededRandom, seeds};
+use world::{MEMBERS_FAIL, VrrpSimulation};
 
 /// Seeds of a run in the gate; `tests/prove` takes more.
 const SEEDS: u64 = 200;
@@ -38,10 +38,10 @@ const REFRESH: Duration = Duration::from_secs(2);
 fn one_member_answers_whatever_the_network_does() {
     let (mut split, mut taken, mut stalled) = (0, 0, 0);
     for seed in seeds(SEEDS) {
-        let mut world = World::new(Dice::new(seed), true, Some(REFRESH));
+        let mut world = VrrpSimulation::new(SeededRandom::new(seed), true, Some(REFRESH));
         world.run();
         split += world.splits();
-        taken += world.sum(|counts| counts.taken);
+        taken += world.sum(|counts| counts.takeovers);
         stalled += world.sum(|counts| counts.stalled);
     }
     println!(
@@ -54,9 +54,9 @@ fn one_member_answers_whatever_the_network_does() {
 fn members_that_fail_never_leave_two_that_answer() {
     let mut taken = 0;
     for seed in seeds(SEEDS) {
-        let mut world = World::new(Dice::new(seed ^ MEMBERS_FAIL), false, None);
+        let mut world = VrrpSimulation::new(SeededRandom::new(seed ^ MEMBERS_FAIL), false, None);
         world.run();
-        taken += world.sum(|counts| counts.taken);
+        taken += world.sum(|counts| counts.takeovers);
     }
     println!("proof: {} seeds of failing members, {taken} takings", seeds(SEEDS).count());
 }
@@ -65,9 +65,9 @@ fn members_that_fail_never_leave_two_that_answer() {
 fn after_a_split_all_neighbours_believe_the_active_member() {
     let (mut given, mut notices) = (0, 0);
     for seed in seeds(SEEDS) {
-        let mut world = World::new(Dice::new(seed), true, None);
+        let mut world = VrrpSimulation::new(SeededRandom::new(seed), true, None);
         world.run_split();
-        given += world.sum(|counts| counts.given);
+        given += world.sum(|counts| counts.releases);
         notices += world.sum(|counts| counts.notices);
     }
     println!("proof: {} splits, {given} gave up, {notices} notices", seeds(SEEDS).count());

@@ -3,22 +3,22 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ha::advert::Version;
-use ha::counts::Counts;
-use ha::machine::Machine;
-use ha::settings::Settings;
-use model::moment::Moment;
+use ha::advert::VrrpVersion;
+use ha::counts::VrrpCounters;
+use ha::settings::VrrpSettings;
+use ha::state_machine::VrrpStateMachine;
+use model::monotonic_time::MonotonicTime;
 
-use super::dice::Dice;
+use super::dice::SeededRandom;
 
 const MS: Duration = Duration::from_millis(1);
 
 /// A member.
-pub struct Member {
+pub struct SimulatedMember {
     /// Its machine.
-    pub machine: Machine,
+    pub machine: VrrpStateMachine,
     /// What it runs with.
-    pub settings: Settings,
+    pub settings: VrrpSettings,
     /// This member's clock ahead of the world's, in milliseconds. A process that starts again keeps it.
     pub ahead: u64,
     /// Its process runs.
@@ -28,28 +28,28 @@ pub struct Member {
     /// What the kernel holds, whoever lives: the address, and until when (own clock) it may answer.
     pub address: bool,
     /// See `address`.
-    pub hold: Moment,
+    pub lease_until: MonotonicTime,
     /// Of processes that are gone.
-    pub counts: Vec<Counts>,
+    pub counts: Vec<VrrpCounters>,
 }
 
-impl Member {
+impl SimulatedMember {
     /// The member with this number; `refresh`: see the settings.
     pub fn new(
         at: usize,
         v6: bool,
         (interval, refresh): (Duration, Option<Duration>),
         preempt: bool,
-        dice: &mut Dice,
-    ) -> Member {
+        dice: &mut SeededRandom,
+    ) -> SimulatedMember {
         let last = u8::try_from(at + 1).unwrap();
         let (source, shared): (IpAddr, IpAddr) = if v6 {
             (format!("fe80::{last}").parse().unwrap(), "2001:db8::10".parse().unwrap())
         } else {
             ([192, 0, 2, last].into(), [192, 0, 2, 10].into())
         };
-        let settings = Settings {
-            version: Version::Three,
+        let settings = VrrpSettings {
+            version: VrrpVersion::V3,
             group: 7,
             priority: u8::try_from(dice.between(1, 255)).unwrap(),
             interval,
@@ -61,14 +61,14 @@ impl Member {
             refresh,
             virtual_link: false,
         };
-        Member {
-            machine: Machine::new(settings.clone()),
+        SimulatedMember {
+            machine: VrrpStateMachine::new(settings.clone()),
             settings,
             ahead: dice.between(0, 100_000),
             alive: true,
             stopped: 0,
             address: false,
-            hold: Moment::default(),
+            lease_until: MonotonicTime::default(),
             counts: Vec::new(),
         }
     }

@@ -4,42 +4,47 @@
 /// Hosts ask anew after so long, in milliseconds.
 const AGE: u64 = 3_000;
 
-struct Neighbour {
-    beside: usize,
+struct SimulatedNeighbour {
+    attached_to: usize,
     believes: Option<usize>,
     /// When a host asks next; a router does not.
     asks: Option<u64>,
 }
 
 /// A frame that says where the address is.
-struct Frame {
+struct NeighbourFrame {
     at: u64,
     to: usize,
     from: usize,
 }
 
 /// All of them.
-pub struct Neighbours {
-    all: Vec<Neighbour>,
-    frames: Vec<Frame>,
+pub struct NeighbourTables {
+    all: Vec<SimulatedNeighbour>,
+    frames: Vec<NeighbourFrame>,
 }
 
-impl Neighbours {
+impl NeighbourTables {
     /// Two beside each of so many members.
-    pub fn new(members: usize) -> Neighbours {
-        let both =
-            |beside| [None, Some(AGE)].map(|asks| Neighbour { beside, believes: None, asks });
-        Neighbours { all: (0..members).flat_map(both).collect(), frames: Vec::new() }
+    pub fn new(members: usize) -> NeighbourTables {
+        let both = |beside| {
+            [None, Some(AGE)].map(|asks| SimulatedNeighbour {
+                attached_to: beside,
+                believes: None,
+                asks,
+            })
+        };
+        NeighbourTables { all: (0..members).flat_map(both).collect(), frames: Vec::new() }
     }
 
     /// Each of them, and the member that it is beside.
     pub fn places(&self) -> Vec<(usize, usize)> {
-        self.all.iter().map(|one| one.beside).enumerate().collect()
+        self.all.iter().map(|one| one.attached_to).enumerate().collect()
     }
 
     /// A frame of a member is on its way to one of them.
     pub fn tell(&mut self, at: u64, to: usize, from: usize) {
-        self.frames.push(Frame { at, to, from });
+        self.frames.push(NeighbourFrame { at, to, from });
     }
 
     /// What has arrived is believed.
@@ -55,7 +60,7 @@ impl Neighbours {
         for (at, one) in self.all.iter_mut().enumerate() {
             if one.asks.is_some_and(|asks| asks <= now) {
                 one.asks = Some(now + AGE);
-                asking.push((at, one.beside));
+                asking.push((at, one.attached_to));
             }
         }
         asking
@@ -64,6 +69,6 @@ impl Neighbours {
     /// Those that believe another one than this: the member that each is beside, and whom it believes.
     pub fn astray(&self, holder: usize) -> Vec<(usize, Option<usize>)> {
         let astray = self.all.iter().filter(|one| one.believes != Some(holder));
-        astray.map(|one| (one.beside, one.believes)).collect()
+        astray.map(|one| (one.attached_to, one.believes)).collect()
     }
 }

@@ -5,30 +5,30 @@ mod announced;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ha::advert::{Envelope, GROUP_V4, GROUP_V6, HOPS, emit, parse};
-use ha::counts::Counts;
-use ha::machine::{Action, Machine, State, Why};
-use model::moment::Moment;
+use ha::advert::{GROUP_V4, GROUP_V6, HOPS, IpHeader, emit, parse};
+use ha::counts::VrrpCounters;
+use ha::state_machine::{TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
+use model::monotonic_time::MonotonicTime;
 
-use super::dice::Dice;
-use super::member::Member;
-use super::neighbours::Neighbours;
+use super::dice::SeededRandom;
+use super::member::SimulatedMember;
+use super::neighbours::NeighbourTables;
 
 const MS: Duration = Duration::from_millis(1);
 /// Makes another run of the same seed where members alone fail.
 pub const MEMBERS_FAIL: u64 = 0x5eed;
 /// How long things go wrong, in milliseconds.
-const TROUBLE: u64 = 20_000;
+const FAULT_PERIOD_MS: u64 = 20_000;
 /// How long it is watched afterwards.
 const CALM: u64 = 8_000;
 /// The second announcement comes a tenth of a second after the first: by then what was under way from a rival is over.
 const SECOND: u64 = 200;
 /// The longest way of a packet while the network is well.
-const WAY: u64 = 10;
+const NORMAL_DELAY_MS: u64 = 10;
 /// The longest way while it is not.
-const LONG_WAY: u64 = 400;
+const FAULTY_DELAY_MS: u64 = 400;
 
-struct Packet {
+struct VrrpPacket {
     at: u64,
     from: usize,
     to: usize,
@@ -37,42 +37,46 @@ struct Packet {
 
 /// How well one direction works.
 #[derive(Clone, Copy)]
-struct Line {
+struct VrrpLine {
     loss: u64,
-    double: u64,
-    way: u64,
+    duplication: u64,
+    delay: u64,
 }
 
-const WELL: Line = Line { loss: 0, double: 0, way: WAY };
+const WELL: VrrpLine = VrrpLine { loss: 0, duplication: 0, delay: NORMAL_DELAY_MS };
 
 /// Everything.
-pub struct World {
-    dice: Dice,
+pub struct VrrpSimulation {
+    dice: SeededRandom,
     now: u64,
     network_fails: bool,
     refresh: Option<Duration>,
-    members: Vec<Member>,
-    lines: Vec<Vec<Line>>,
-    packets: Vec<Packet>,
+    members: Vec<SimulatedMember>,
+    lines: Vec<Vec<VrrpLine>>,
+    packets: Vec<VrrpPacket>,
     /// How long each pair has answered together while hearing each other.
     together: Vec<Vec<u64>>,
     /// Members of each pair that were killed or stopped meanwhile: each may be what keeps the other from hearing.
     blows: Vec<Vec<u64>>,
     splits: u64,
-    neighbours: Neighbours,
+    neighbours: NeighbourTables,
 }
 
-impl World {
+impl VrrpSimulation {
     /// Members by the dice. `refresh`: how often an active one announces in any case.
-    pub fn new(mut dice: Dice, network_fails: bool, refresh: Option<Duration>) -> World {
+    pub fn new(
+        mut dice: SeededRandom,
+        network_fails: bool,
+        refresh: Option<Duration>,
+    ) -> VrrpSimulation {
         let count = if dice.percent(60) { 2 } else { 3 };
         let v6 = dice.percent(30);
         let interval = MS * u32::try_from(10 * dice.between(5, 60)).unwrap();
         let preempt = dice.percent(70);
-        let members =
-            (0..count).map(|at| Member::new(at, v6, (interval, refresh), preempt, &mut dice));
+        let members = (0..count)
+            .map(|at| SimulatedMember::new(at, v6, (interval, refresh), preempt, &mut dice));
         let members = Vec::from_iter(members);
-        let mut world = World {
+        let mut world = VrrpSimulation {
             dice,
             now: 0,
             network_fails,
@@ -83,10 +87,10 @@ impl World {
             together: vec![vec![0; count]; count],
             blows: vec![vec![0; count]; count],
             splits: 0,
-            neighbours: Neighbours::new(count),
+            neighbours: NeighbourTables::new(count),
         };
         for at in 0..count {
-            world.act(at, |machine, now, out| machine.begin(now, false, out));
+            world.act(at, |machine, now, out| machine.start(now, false, out));
         }
         world
     }
@@ -97,14 +101,14 @@ impl World {
     }
 
     /// A count of all members that ever lived.
-    pub fn sum(&self, what: impl Fn(&Counts) -> u64) -> u64 {
+    pub fn sum(&self, what: impl Fn(&VrrpCounters) -> u64) -> u64 {
         let each = self.members.iter();
         each.flat_map(|one| one.counts.iter().chain([one.machine.counts()])).map(what).sum()
     }
 
     /// Trouble, then calm.
     pub fn run(&mut self) {
-        while self.now < TROUBLE {
+        while self.now < FAULT_PERIOD_MS {
             self.trouble();
             self.step();
         }
@@ -117,7 +121,7 @@ impl World {
         let healed = apart * 2 + self.dice.between(0, 2_000);
         while self.now < healed {
             if self.now == apart {
-                self.lines.iter_mut().for_each(|from| from.fill(Line { loss: 100, ..WELL }));
+                self.lines.iter_mut().for_each(|from| from.fill(VrrpLine { loss: 100, ..WELL }));
                 self.splits += 1;
             }
             if self.now > apart && self.dice.between(0, 5_000) == 0 {
@@ -164,7 +168,7 @@ impl World {
 
     /// Where taking over is allowed, the best one holds.
     fn best(&self, holder: usize) {
-        let rank = |one: &Member| (one.machine.priority(), one.settings.source);
+        let rank = |one: &SimulatedMember| (one.machine.priority(), one.settings.source);
         let best = self.members.iter().map(rank).max().unwrap();
         let ours = &self.members[holder];
         if ours.settings.preempt {
@@ -175,10 +179,11 @@ impl World {
     /// The time after healing in which one member must answer: the slowest silence, twice where one takes over from
     /// another, and ways.
     fn settling(&self) -> u64 {
-        let of =
-            |one: &Member| one.settings.down(1, one.settings.interval) + one.settings.preempt_delay;
+        let of = |one: &SimulatedMember| {
+            one.settings.active_down_interval(1, one.settings.interval) + one.settings.preempt_delay
+        };
         let longest = self.members.iter().map(of).max().unwrap();
-        u64::try_from((longest * 2).as_millis()).unwrap() + 4 * WAY + LONG_WAY
+        u64::try_from((longest * 2).as_millis()).unwrap() + 4 * NORMAL_DELAY_MS + FAULTY_DELAY_MS
     }
 
     fn place(&self) -> String {
@@ -208,9 +213,9 @@ impl World {
             5 => {
                 let fault = self.dice.percent(50);
                 self.act(at, |machine, now, out| match (fault, machine.state()) {
-                    (true, _) => machine.end(now, Why::Fault, out),
-                    (false, State::Idle) => machine.begin(now, false, out),
-                    (false, _) => drop(machine.order(now, out)),
+                    (true, _) => machine.stop(now, TransitionReason::Fault, out),
+                    (false, VrrpState::Idle) => machine.start(now, false, out),
+                    (false, _) => drop(machine.order_active(now, out)),
                 });
             }
             _ if self.network_fails => self.disturb(at),
@@ -231,8 +236,10 @@ impl World {
     /// One direction, or all that a member hears or says, changes.
     fn disturb(&mut self, at: usize) {
         let line = match self.dice.between(0, 4) {
-            0 => Line { loss: 100, ..WELL },
-            1 => Line { loss: self.dice.between(1, 60), double: 20, way: LONG_WAY },
+            0 => VrrpLine { loss: 100, ..WELL },
+            1 => {
+                VrrpLine { loss: self.dice.between(1, 60), duplication: 20, delay: FAULTY_DELAY_MS }
+            }
             _ => WELL,
         };
         self.splits += u64::from(line.loss == 100);
@@ -248,7 +255,7 @@ impl World {
         for at in 0..self.members.len() {
             self.members[at].stopped = 0;
             self.revive(at);
-            self.act(at, |machine, now, out| machine.begin(now, false, out));
+            self.act(at, |machine, now, out| machine.start(now, false, out));
             self.lines[at].fill(WELL);
         }
     }
@@ -259,7 +266,7 @@ impl World {
         let counts = member.machine.counts().clone();
         member.counts.push(counts);
         member.alive = false;
-        member.machine = Machine::new(member.settings.clone());
+        member.machine = VrrpStateMachine::new(member.settings.clone());
     }
 
     /// A process that finds what the one before it left.
@@ -270,23 +277,28 @@ impl World {
             return;
         }
         (member.alive, member.stopped) = (true, 0);
-        let held = member.address && now < member.hold;
+        let held = member.address && now < member.lease_until;
         if member.address && !held {
-            member.machine.found_addresses();
+            member.machine.release_found_addresses();
         }
         member.address &= held;
-        self.act(at, |machine, now, out| machine.begin(now, held, out));
+        self.act(at, |machine, now, out| machine.start(now, held, out));
     }
 
-    fn clock(&self, at: usize) -> Moment {
-        Moment(1_000_000_000) + MS * u32::try_from(self.now + self.members[at].ahead).unwrap()
+    fn clock(&self, at: usize) -> MonotonicTime {
+        MonotonicTime(1_000_000_000)
+            + MS * u32::try_from(self.now + self.members[at].ahead).unwrap()
     }
 
     fn runs(&self, at: usize) -> bool {
         self.members[at].alive && self.members[at].stopped <= self.now
     }
 
-    fn act(&mut self, at: usize, what: impl FnOnce(&mut Machine, Moment, &mut Vec<Action>)) {
+    fn act(
+        &mut self,
+        at: usize,
+        what: impl FnOnce(&mut VrrpStateMachine, MonotonicTime, &mut Vec<VrrpAction>),
+    ) {
         if !self.runs(at) {
             return;
         }
@@ -294,44 +306,44 @@ impl World {
         what(&mut self.members[at].machine, now, &mut out);
         for action in out {
             match action {
-                Action::Take => self.members[at].address = true,
-                Action::Give => self.members[at].address = false,
-                Action::Send(advert) => {
+                VrrpAction::AddAddresses => self.members[at].address = true,
+                VrrpAction::RemoveAddresses => self.members[at].address = false,
+                VrrpAction::Send(advert) => {
                     let source = self.members[at].settings.source;
                     self.send(at, &emit(&advert, source, group(source)));
                 }
-                Action::Announce => self.announce(at),
-                Action::OtherAddresses { .. } => unreachable!("all have the same"),
-                Action::Changed { .. } | Action::Withheld(_) => {}
+                VrrpAction::Announce => self.announce(at),
+                VrrpAction::OtherAddresses { .. } => unreachable!("all have the same"),
+                VrrpAction::Changed { .. } | VrrpAction::ActivationBlocked(_) => {}
             }
         }
-        self.members[at].hold = self.members[at].machine.hold();
+        self.members[at].lease_until = self.members[at].machine.lease_until();
     }
 
     fn send(&mut self, from: usize, bytes: &[u8]) {
         for to in (0..self.members.len()).filter(|to| *to != from) {
             let line = self.lines[from][to];
-            let copies = 1 + u64::from(self.dice.percent(line.double));
+            let copies = 1 + u64::from(self.dice.percent(line.duplication));
             for _ in 0..copies {
                 if !self.dice.percent(line.loss) {
-                    let at = self.now + self.dice.between(0, line.way);
-                    self.packets.push(Packet { at, from, to, bytes: bytes.to_vec() });
+                    let at = self.now + self.dice.between(0, line.delay);
+                    self.packets.push(VrrpPacket { at, from, to, bytes: bytes.to_vec() });
                 }
             }
         }
     }
 
     fn step(&mut self) {
-        let due: Vec<Packet> = self.packets.extract_if(.., |one| one.at <= self.now).collect();
+        let due: Vec<VrrpPacket> = self.packets.extract_if(.., |one| one.at <= self.now).collect();
         for packet in due {
             let source = self.members[packet.from].settings.source;
-            let envelope = Envelope { source, destination: group(source), hops: HOPS };
+            let envelope = IpHeader { source, destination: group(source), hops: HOPS };
             let advert = parse(&packet.bytes, &envelope).unwrap();
             self.act(packet.to, |machine, now, out| machine.receive(now, source, &advert, out));
         }
         for at in 0..self.members.len() {
-            if self.runs(at) && self.members[at].machine.due() <= self.clock(at) {
-                self.act(at, Machine::tick);
+            if self.runs(at) && self.members[at].machine.next_due() <= self.clock(at) {
+                self.act(at, VrrpStateMachine::tick);
             }
         }
         self.ask();
@@ -342,8 +354,9 @@ impl World {
 
     /// Who answers for the address.
     fn holders(&self) -> Vec<usize> {
-        let answers =
-            |at: &usize| self.members[*at].address && self.clock(*at) < self.members[*at].hold;
+        let answers = |at: &usize| {
+            self.members[*at].address && self.clock(*at) < self.members[*at].lease_until
+        };
         (0..self.members.len()).filter(answers).collect()
     }
 
@@ -352,7 +365,7 @@ impl World {
         for one in 0..self.members.len() {
             for other in 0..one {
                 let both = holders.contains(&one) && holders.contains(&other);
-                let well = |line: Line| line.loss == 0 && line.way == WAY;
+                let well = |line: VrrpLine| line.loss == 0 && line.delay == NORMAL_DELAY_MS;
                 let hear = well(self.lines[one][other]) && well(self.lines[other][one]);
                 let time = &mut self.together[one][other];
                 *time = if both && hear { *time + 1 } else { 0 };
@@ -378,7 +391,11 @@ impl World {
         let hold = u64::try_from(settings.dead_man.as_millis()).unwrap();
         let calm = self.runs(one) && self.runs(other);
         let interval = u64::try_from(settings.interval.as_millis()).unwrap();
-        if calm && self.network_fails { interval + hold + 2 * WAY } else { hold + 2 * WAY }
+        if calm && self.network_fails {
+            interval + hold + 2 * NORMAL_DELAY_MS
+        } else {
+            hold + 2 * NORMAL_DELAY_MS
+        }
     }
 }
 

@@ -20,8 +20,8 @@ mod dice;
 mod member;
 mod world;
 
-use dice::{Dice, seeds};
-use world::{Calm, World};
+use dice::{SeededRandom, seeds};
+use world::{SettledOutcome, WitnessSimulation};
 
 /// Seeds of a run in the gate; `tests/prove` takes more.
 const SEEDS: u64 = 80;
@@ -30,12 +30,17 @@ const SEEDS: u64 = 80;
 fn never_two_and_one_wherever_two_of_three_agree() {
     let (mut taken, mut alone, mut withheld, mut served, mut steps) = (0, 0, 0, 0, 0);
     for seed in seeds(SEEDS) {
-        let calm = [Calm::Well, Calm::NoWitness, Calm::Split, Calm::OneMember][seed as usize % 4];
-        let mut world = World::new(Dice::new(seed), calm);
+        let calm = [
+            SettledOutcome::Well,
+            SettledOutcome::NoWitness,
+            SettledOutcome::Split,
+            SettledOutcome::OneMember,
+        ][seed as usize % 4];
+        let mut world = WitnessSimulation::new(SeededRandom::new(seed), calm);
         world.run();
-        taken += world.sum(|counts| counts.taken);
-        alone += world.sum(|counts| counts.alone);
-        withheld += world.sum(|counts| counts.withheld);
+        taken += world.sum(|counts| counts.takeovers);
+        alone += world.sum(|counts| counts.lost_quorum);
+        withheld += world.sum(|counts| counts.blocked_takeovers);
         (served, steps) = (served + world.served, steps + world.steps);
     }
     let count = seeds(SEEDS).count();

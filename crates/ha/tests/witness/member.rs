@@ -3,36 +3,36 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ha::advert::{Envelope, GROUP_V4, HOPS, Version, emit, parse};
-use ha::beat::{self, Beat, Claim, Digest, Echo};
-use ha::counts::Counts;
-use ha::hearing::{self, Hearing};
-use ha::keys::Keys;
-use ha::machine::{Action, Machine, Peer, State};
-use ha::settings::Settings;
-use ha::witness::{Answer, Ask, Votes};
-use model::moment::Moment;
+use ha::advert::{GROUP_V4, HOPS, IpHeader, VrrpVersion, emit, parse};
+use ha::counts::VrrpCounters;
+use ha::heartbeat::{self, ConfigDigest, GroupClaim, HeartbeatEcho, PeerHeartbeat};
+use ha::keys::ClusterKeys;
+use ha::peer_link::{self, PeerLink};
+use ha::settings::VrrpSettings;
+use ha::state_machine::{PeerView, VrrpAction, VrrpState, VrrpStateMachine};
+use ha::witness::{QuorumVotes, WitnessReply, WitnessRequest};
+use model::monotonic_time::MonotonicTime;
 
 pub const MS: Duration = Duration::from_millis(1);
 const GROUP: u8 = 7;
 
 /// What a member sends.
 #[derive(Clone, Debug)]
-pub enum Packet {
+pub enum WitnessPacket {
     Advert(Vec<u8>),
     Beat(Vec<u8>),
-    Ask(Ask),
+    Ask(WitnessRequest),
 }
 
-pub struct Member {
-    pub machine: Machine,
-    pub settings: Settings,
+pub struct WitnessMember {
+    pub machine: VrrpStateMachine,
+    pub settings: VrrpSettings,
     pub lease: Duration,
-    hearing: Hearing,
-    votes: Option<Votes>,
-    keys: Keys,
+    peer_link: PeerLink,
+    votes: Option<QuorumVotes>,
+    keys: ClusterKeys,
     pub name: &'static str,
-    beats: hearing::Settings,
+    beats: peer_link::PeerLinkSettings,
     /// This member's clock: what it showed at the start, and its speed in millionths.
     pub ahead: u64,
     pub speed: u64,
@@ -41,22 +41,28 @@ pub struct Member {
     pub stopped: u64,
     /// What the kernel holds, whoever lives.
     pub address: bool,
-    pub hold: Moment,
-    said: (State, bool, bool),
-    pub counts: Vec<Counts>,
-    pub out: Vec<Packet>,
+    pub lease_until: MonotonicTime,
+    reported_state: (VrrpState, bool, bool),
+    pub counts: Vec<VrrpCounters>,
+    pub out: Vec<WitnessPacket>,
 }
 
-impl Member {
-    pub fn new(at: usize, settings: Settings, every: Duration, lease: Duration) -> Member {
+impl WitnessMember {
+    pub fn new(
+        at: usize,
+        settings: VrrpSettings,
+        every: Duration,
+        lease: Duration,
+    ) -> WitnessMember {
         let names = ["left", "right"];
         let (name, peer) = (names[at], names[1 - at].to_owned());
-        let beats = hearing::Settings { peer, every, timeout: every * 3, paths: 1 };
-        Member {
-            machine: Machine::new(settings.clone()),
-            hearing: Hearing::new(beats.clone(), 1, Moment(0)),
+        let beats =
+            peer_link::PeerLinkSettings { peer, interval: every, timeout: every * 3, paths: 1 };
+        WitnessMember {
+            machine: VrrpStateMachine::new(settings.clone()),
+            peer_link: PeerLink::new(beats.clone(), 1, MonotonicTime(0)),
             votes: None,
-            keys: Keys::parse(&format!("1 {}", "k".repeat(40))).unwrap(),
+            keys: ClusterKeys::parse(&format!("1 {}", "k".repeat(40))).unwrap(),
             settings,
             lease,
             name,
@@ -66,38 +72,38 @@ impl Member {
             alive: false,
             stopped: 0,
             address: false,
-            hold: Moment::default(),
-            said: (State::Idle, false, false),
+            lease_until: MonotonicTime::default(),
+            reported_state: (VrrpState::Idle, false, false),
             counts: Vec::new(),
             out: Vec::new(),
         }
     }
 
     /// A process that finds what the one before it left.
-    pub fn start(&mut self, now: Moment, session: u64) {
+    pub fn start(&mut self, now: MonotonicTime, session: u64) {
         (self.alive, self.stopped) = (true, 0);
-        self.machine = Machine::new(self.settings.clone());
-        self.hearing = Hearing::new(self.beats.clone(), session, now);
-        let held = (self.address && now < self.hold).then_some(self.hold);
+        self.machine = VrrpStateMachine::new(self.settings.clone());
+        self.peer_link = PeerLink::new(self.beats.clone(), session, now);
+        let held = (self.address && now < self.lease_until).then_some(self.lease_until);
         self.address &= held.is_some();
         self.votes = None;
         let mut out = Vec::new();
-        self.machine.permit(now, Some(held.unwrap_or_default()), &mut out);
-        self.act(now, |machine, now, out| machine.begin(now, held.is_some(), out));
+        self.machine.set_permission(now, Some(held.unwrap_or_default()), &mut out);
+        self.act(now, |machine, now, out| machine.start(now, held.is_some(), out));
     }
 
     /// How it stands, for messages.
-    pub fn place(&self, now: Moment) -> String {
-        let ms = |at: Moment| format!("{} ms", at.since(now).as_millis());
+    pub fn place(&self, now: MonotonicTime) -> String {
+        let ms = |at: MonotonicTime| format!("{} ms", at.since(now).as_millis());
         let votes = self.votes.as_ref().map(|votes| {
             format!(
                 "given {}, leased {}, lent {}",
-                ms(votes.given()),
-                ms(votes.leased()),
-                ms(votes.lent())
+                ms(votes.peer_vote_until()),
+                ms(votes.lease_until()),
+                ms(votes.granted_until())
             )
         });
-        let (state, wants) = (self.machine.state(), self.machine.wants());
+        let (state, wants) = (self.machine.state(), self.machine.wants_permission());
         let alive = self.alive;
         format!(
             "alive {alive}, {state:?}, wants {wants}, priority {}, {votes:?}",
@@ -109,135 +115,150 @@ impl Member {
     pub fn kill(&mut self) {
         self.counts.push(self.machine.counts().clone());
         self.alive = false;
-        self.machine = Machine::new(self.settings.clone());
+        self.machine = VrrpStateMachine::new(self.settings.clone());
     }
 
-    pub fn act(&mut self, now: Moment, what: impl FnOnce(&mut Machine, Moment, &mut Vec<Action>)) {
+    pub fn act(
+        &mut self,
+        now: MonotonicTime,
+        what: impl FnOnce(&mut VrrpStateMachine, MonotonicTime, &mut Vec<VrrpAction>),
+    ) {
         let mut out = Vec::new();
         what(&mut self.machine, now, &mut out);
         for action in out {
             match action {
-                Action::Take => self.address = true,
-                Action::Give => self.address = false,
-                Action::Send(advert) => {
+                VrrpAction::AddAddresses => self.address = true,
+                VrrpAction::RemoveAddresses => self.address = false,
+                VrrpAction::Send(advert) => {
                     let bytes = emit(&advert, self.settings.source, GROUP_V4.into());
-                    self.out.push(Packet::Advert(bytes));
+                    self.out.push(WitnessPacket::Advert(bytes));
                 }
-                Action::Announce
-                | Action::OtherAddresses { .. }
-                | Action::Changed { .. }
-                | Action::Withheld(_) => {}
+                VrrpAction::Announce
+                | VrrpAction::OtherAddresses { .. }
+                | VrrpAction::Changed { .. }
+                | VrrpAction::ActivationBlocked(_) => {}
             }
         }
-        self.hold = self.machine.hold();
+        self.lease_until = self.machine.lease_until();
     }
 
-    pub fn receive(&mut self, now: Moment, packet: &Packet, from: IpAddr) {
+    pub fn receive(&mut self, now: MonotonicTime, packet: &WitnessPacket, from: IpAddr) {
         match packet {
-            Packet::Advert(bytes) => {
-                let envelope = Envelope { source: from, destination: GROUP_V4.into(), hops: HOPS };
+            WitnessPacket::Advert(bytes) => {
+                let envelope = IpHeader { source: from, destination: GROUP_V4.into(), hops: HOPS };
                 let advert = parse(bytes, &envelope).unwrap();
                 self.act(now, |machine, now, out| machine.receive(now, from, &advert, out));
             }
-            Packet::Beat(bytes) => {
-                let heard = beat::parse(bytes, &self.keys)
-                    .and_then(|beat| self.hearing.hear(now, 0, beat, &mut Vec::new()));
+            WitnessPacket::Beat(bytes) => {
+                let heard = heartbeat::parse(bytes, &self.keys).and_then(|beat| {
+                    self.peer_link.receive_heartbeat(now, 0, beat, &mut Vec::new())
+                });
                 let ours = (self.machine.priority(), self.settings.source);
                 if let (Ok(true), Some(votes)) = (heard, &mut self.votes) {
-                    votes.listen(now, &self.hearing, (GROUP, false), ours);
+                    votes.receive_heartbeat(now, &self.peer_link, (GROUP, false), ours);
                 }
             }
-            Packet::Ask(_) => {}
+            WitnessPacket::Ask(_) => {}
         }
         self.tick(now);
     }
 
-    pub fn answered(&mut self, now: Moment, number: u64, answer: Answer) {
+    pub fn answered(&mut self, now: MonotonicTime, number: u64, answer: WitnessReply) {
         if let Some(votes) = &mut self.votes {
-            votes.answer(now, number, answer);
+            votes.handle_reply(now, number, answer);
         }
         self.tick(now);
     }
 
-    pub fn tick(&mut self, now: Moment) {
+    pub fn tick(&mut self, now: MonotonicTime) {
         self.consult(now);
-        if self.machine.due() <= now {
-            self.act(now, Machine::tick);
+        if self.machine.next_due() <= now {
+            self.act(now, VrrpStateMachine::tick);
         }
         self.speak(now);
     }
 
     /// Who agrees, and what the heartbeat says of the other one.
-    fn consult(&mut self, now: Moment) {
+    fn consult(&mut self, now: MonotonicTime) {
         self.permit(now);
-        self.hearing.pass(now, &mut Vec::new());
-        let claimed = self.hearing.claimed(GROUP, false);
-        let active = claimed.filter(|one| one.claim.state == State::Active);
-        let wants = claimed.filter(|one| one.knows && one.claim.vote.is_some_and(|it| it.wants));
-        let peer = Peer {
-            alive: self.hearing.peer().is_some(),
-            unsure: self.hearing.unsure(now),
+        self.peer_link.handle_timeouts(now, &mut Vec::new());
+        let claimed = self.peer_link.peer_claim(GROUP, false);
+        let active = claimed.filter(|one| one.claim.state == VrrpState::Active);
+        let wants = claimed
+            .filter(|one| one.knows_our_claim && one.claim.vote.is_some_and(|it| it.wants_vote));
+        let peer = PeerView {
+            alive: self.peer_link.peer().is_some(),
+            undecided: self.peer_link.is_undecided(now),
             active: active.map(|one| (one.claim.source, one.claim.priority)),
-            knows: active.is_some_and(|one| one.knows),
-            wants: wants.map(|one| (one.claim.source, one.claim.priority)),
+            knows_conflict: active.is_some_and(|one| one.knows_our_claim),
+            wants_vote: wants.map(|one| (one.claim.source, one.claim.priority)),
             ahead: false,
         };
-        self.act(now, |machine, now, out| machine.advise(now, peer, out));
+        self.act(now, |machine, now, out| machine.update_peer(now, peer, out));
     }
 
-    fn permit(&mut self, now: Moment) {
-        let (active, wants) = (self.machine.state() == State::Active, self.machine.wants());
-        let held = self.machine.leave().filter(|_| active);
-        let (lease, session) = (self.lease, self.hearing.session());
-        let votes = self.votes.get_or_insert_with(|| Votes::new(now, lease, session, held));
-        votes.follow(now, active, wants);
-        let leave = votes.leave(now);
-        self.act(now, |machine, now, out| machine.permit(now, Some(leave), out));
+    fn permit(&mut self, now: MonotonicTime) {
+        let (active, wants) =
+            (self.machine.state() == VrrpState::Active, self.machine.wants_permission());
+        let held = self.machine.permitted_until().filter(|_| active);
+        let (lease, session) = (self.lease, self.peer_link.session());
+        let votes = self.votes.get_or_insert_with(|| QuorumVotes::new(now, lease, session, held));
+        votes.set_group_state(now, active, wants);
+        let leave = votes.permitted_until(now);
+        self.act(now, |machine, now, out| machine.set_permission(now, Some(leave), out));
     }
 
-    fn speak(&mut self, now: Moment) {
+    fn speak(&mut self, now: MonotonicTime) {
         let state = self.machine.state();
-        let wants = self.machine.wants();
+        let wants = self.machine.wants_permission();
         let Some(votes) = &mut self.votes else { return };
-        votes.follow(now, state == State::Active, wants);
-        let said = (state, wants, votes.would_say(now).lends.is_some());
-        if said != self.said {
-            self.said = said;
-            self.hearing.urge(now);
+        votes.set_group_state(now, state == VrrpState::Active, wants);
+        let said = (state, wants, votes.next_vote(now).grants_for.is_some());
+        if said != self.reported_state {
+            self.reported_state = said;
+            self.peer_link.request_round(now);
         }
-        self.out.extend(votes.ask(now).map(Packet::Ask));
+        self.out.extend(votes.take_request(now).map(WitnessPacket::Ask));
         let priority = self.machine.priority();
         let source = self.settings.source;
-        let claim = Claim { id: GROUP, v6: false, fit: true, state, priority, source, vote: None };
-        if let Some(round) = self.hearing.round(now, &[claim]) {
-            let vote = Some(votes.say(now, round.number));
+        let claim = GroupClaim {
+            id: GROUP,
+            v6: false,
+            is_capable: true,
+            state,
+            priority,
+            source,
+            vote: None,
+        };
+        if let Some(round) = self.peer_link.take_round(now, &[claim]) {
+            let vote = Some(votes.take_vote(now, round.number));
             for echo in round.echoes {
-                let beat = self.beat(round.number, echo, Claim { vote, ..claim });
-                self.out.push(Packet::Beat(beat::emit(&beat, &self.keys)));
+                let beat = self.beat(round.number, echo, GroupClaim { vote, ..claim });
+                self.out.push(WitnessPacket::Beat(heartbeat::emit(&beat, &self.keys)));
             }
         }
         self.permit(now);
     }
 
-    fn beat(&self, number: u64, echo: Echo, claim: Claim) -> Beat {
-        Beat {
-            version: beat::VERSION,
-            session: self.hearing.session(),
+    fn beat(&self, number: u64, echo: HeartbeatEcho, claim: GroupClaim) -> PeerHeartbeat {
+        PeerHeartbeat {
+            version: heartbeat::VERSION,
+            session: self.peer_link.session(),
             number,
             echo,
             name: self.name.to_owned(),
             product: String::new(),
-            config: Digest::default(),
+            config: ConfigDigest::default(),
             reach: None,
-            heard: self.hearing.newest(),
+            last_received: self.peer_link.newest_heartbeat(),
             claims: vec![claim],
         }
     }
 }
 
-pub fn settings(at: usize, priority: u8, interval: Duration, preempt: bool) -> Settings {
-    Settings {
-        version: Version::Three,
+pub fn settings(at: usize, priority: u8, interval: Duration, preempt: bool) -> VrrpSettings {
+    VrrpSettings {
+        version: VrrpVersion::V3,
         group: GROUP,
         priority,
         interval,

@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use ha::counts::Counts;
-use ha::lease::{Asked, Leases};
-use ha::machine::{State, Why};
-use ha::witness::{Answer, Ask, What};
-use model::moment::Moment;
+use ha::counts::VrrpCounters;
+use ha::lease::{LeaseRequest, LeaseTable};
+use ha::state_machine::{TransitionReason, VrrpState};
+use ha::witness::{WitnessOperation, WitnessReply, WitnessRequest};
+use model::monotonic_time::MonotonicTime;
 
-use super::dice::Dice;
-use super::member::{MS, Member, Packet, settings};
+use super::dice::SeededRandom;
+use super::member::{MS, WitnessMember, WitnessPacket, settings};
 
 /// How long things go wrong, in milliseconds.
-const TROUBLE: u64 = 15_000;
+const FAULT_PERIOD_MS: u64 = 15_000;
 /// How long it is watched afterwards.
 const CALM: u64 = 2_000;
 /// The longest way of a packet while its line is well.
-const WAY: u64 = 10;
+const NORMAL_DELAY_MS: u64 = 10;
 /// The longest way while it is not.
-const LONG_WAY: u64 = 2_500;
+const FAULTY_DELAY_MS: u64 = 2_500;
 /// Beats that somebody remembers.
 const REMEMBERED: usize = 500;
 /// How much too fast or too slow clocks may run, in millionths.
@@ -26,7 +26,7 @@ const DRIFT: u64 = 20_000;
 
 /// What is well in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Calm {
+pub enum SettledOutcome {
     Well,
     /// The witness is gone.
     NoWitness,
@@ -41,47 +41,47 @@ const LINES: usize = 3;
 const WITNESS: usize = 2;
 
 #[derive(Clone, Copy)]
-struct Line {
+struct WitnessLine {
     loss: u64,
-    double: u64,
-    way: u64,
+    duplication: u64,
+    delay: u64,
 }
 
-const WELL: Line = Line { loss: 0, double: 0, way: WAY };
-const CUT: Line = Line { loss: 100, double: 0, way: WAY };
+const WELL: WitnessLine = WitnessLine { loss: 0, duplication: 0, delay: NORMAL_DELAY_MS };
+const CUT: WitnessLine = WitnessLine { loss: 100, duplication: 0, delay: NORMAL_DELAY_MS };
 
-struct Flying {
+struct WitnessInFlight {
     at: u64,
     from: usize,
-    packet: Packet,
+    packet: WitnessPacket,
 }
 
-struct Returning {
+struct ReplyInFlight {
     at: u64,
     to: usize,
     number: u64,
-    answer: Answer,
+    answer: WitnessReply,
 }
 
-pub struct World {
-    dice: Dice,
-    calm: Calm,
+pub struct WitnessSimulation {
+    dice: SeededRandom,
+    calm: SettledOutcome,
     now: u64,
-    members: Vec<Member>,
-    lines: [[Line; LINES]; 2],
-    back: [Line; 2],
-    flying: Vec<Flying>,
-    returning: Vec<Returning>,
-    remembered: Vec<(usize, Packet)>,
-    leases: Leases,
+    members: Vec<WitnessMember>,
+    lines: [[WitnessLine; LINES]; 2],
+    back: [WitnessLine; 2],
+    flying: Vec<WitnessInFlight>,
+    returning: Vec<ReplyInFlight>,
+    remembered: Vec<(usize, WitnessPacket)>,
+    leases: LeaseTable,
     speed: u64,
-    trouble: bool,
+    fault_period: bool,
     pub served: u64,
     pub steps: u64,
 }
 
-impl World {
-    pub fn new(mut dice: Dice, calm: Calm) -> World {
+impl WitnessSimulation {
+    pub fn new(mut dice: SeededRandom, calm: SettledOutcome) -> WitnessSimulation {
         let interval = MS * u32::try_from(10 * dice.between(5, 20)).unwrap();
         let every = if dice.percent(50) { interval } else { MS * 50 };
         let preempt = dice.percent(70);
@@ -91,11 +91,11 @@ impl World {
         let members = (0..2).map(|at| {
             let priority = u8::try_from(dice.between(1, 255)).unwrap();
             let settings = settings(at, priority, interval, preempt);
-            let mut member = Member::new(at, settings, every, lease);
+            let mut member = WitnessMember::new(at, settings, every, lease);
             (member.ahead, member.speed) = (dice.between(0, 100_000), speeds[at]);
             member
         });
-        let mut world = World {
+        let mut world = WitnessSimulation {
             members: members.collect(),
             dice,
             calm,
@@ -105,9 +105,9 @@ impl World {
             flying: Vec::new(),
             returning: Vec::new(),
             remembered: Vec::new(),
-            leases: Leases::new(Moment(0), false),
+            leases: LeaseTable::new(MonotonicTime(0), false),
             speed: speeds[2],
-            trouble: true,
+            fault_period: true,
             served: 0,
             steps: 0,
         };
@@ -115,17 +115,17 @@ impl World {
         world
     }
 
-    pub fn sum(&self, what: impl Fn(&Counts) -> u64) -> u64 {
+    pub fn sum(&self, what: impl Fn(&VrrpCounters) -> u64) -> u64 {
         let each = self.members.iter();
         each.flat_map(|one| one.counts.iter().chain([one.machine.counts()])).map(what).sum()
     }
 
     pub fn run(&mut self) {
-        while self.now < TROUBLE {
+        while self.now < FAULT_PERIOD_MS {
             self.trouble();
             self.step();
         }
-        self.trouble = false;
+        self.fault_period = false;
         self.heal();
         let settled = self.now + self.settling();
         let mut holder = None;
@@ -145,8 +145,8 @@ impl World {
     fn best(&self, holder: usize) {
         let ours = &self.members[holder];
         let theirs = &self.members[1 - holder];
-        let hear = matches!(self.calm, Calm::Well | Calm::NoWitness);
-        if !ours.settings.preempt || !hear || theirs.machine.by_order() {
+        let hear = matches!(self.calm, SettledOutcome::Well | SettledOutcome::NoWitness);
+        if !ours.settings.preempt || !hear || theirs.machine.is_by_order() {
             return;
         }
         assert!(
@@ -158,8 +158,10 @@ impl World {
 
     /// What was on its way, twice a silence and twice a lease.
     fn settling(&self) -> u64 {
-        let of = |one: &Member| one.settings.down(1, one.settings.interval) * 3 + one.lease * 3;
-        millis(self.members.iter().map(of).max().unwrap()) + LONG_WAY + 1_000
+        let of = |one: &WitnessMember| {
+            one.settings.active_down_interval(1, one.settings.interval) * 3 + one.lease * 3
+        };
+        millis(self.members.iter().map(of).max().unwrap()) + FAULTY_DELAY_MS + 1_000
     }
 
     fn place(&self) -> String {
@@ -180,17 +182,17 @@ impl World {
                 let (now, fault) = (self.clock(at), self.dice.percent(50));
                 if self.runs(at) {
                     self.members[at].act(now, |machine, now, out| match (fault, machine.state()) {
-                        (true, _) => machine.end(now, Why::Fault, out),
-                        (false, State::Idle) => machine.begin(now, false, out),
-                        (false, State::Active) => drop(machine.hand_over(now, out)),
-                        (false, State::Standby) => drop(machine.order(now, out)),
+                        (true, _) => machine.stop(now, TransitionReason::Fault, out),
+                        (false, VrrpState::Idle) => machine.start(now, false, out),
+                        (false, VrrpState::Active) => drop(machine.hand_over(now, out)),
+                        (false, VrrpState::Standby) => drop(machine.order_active(now, out)),
                     });
                 }
             }
             5 => self.repeat(),
-            6 if self.calm == Calm::NoWitness => {
+            6 if self.calm == SettledOutcome::NoWitness => {
                 // It forgets, and whoever follows knows that there may have been somebody before.
-                self.leases = Leases::new(self.witness(), true);
+                self.leases = LeaseTable::new(self.witness(), true);
             }
             _ => self.disturb(),
         }
@@ -199,7 +201,11 @@ impl World {
     fn disturb(&mut self) {
         let line = match self.dice.between(0, 5) {
             0 => CUT,
-            1 => Line { loss: self.dice.between(1, 60), double: 20, way: LONG_WAY },
+            1 => WitnessLine {
+                loss: self.dice.between(1, 60),
+                duplication: 20,
+                delay: FAULTY_DELAY_MS,
+            },
             _ => WELL,
         };
         let at = usize::try_from(self.dice.between(0, LINES as u64)).unwrap();
@@ -225,7 +231,7 @@ impl World {
         for _ in 0..20.min(self.remembered.len()) {
             let which = self.dice.between(0, self.remembered.len() as u64);
             let (from, packet) = self.remembered[usize::try_from(which).unwrap()].clone();
-            self.flying.push(Flying { at: self.now, from, packet });
+            self.flying.push(WitnessInFlight { at: self.now, from, packet });
         }
     }
 
@@ -234,15 +240,15 @@ impl World {
             self.members[at].stopped = 0;
             self.revive(at);
             let now = self.clock(at);
-            self.members[at].act(now, |machine, now, out| machine.begin(now, false, out));
+            self.members[at].act(now, |machine, now, out| machine.start(now, false, out));
             self.lines[at] = [WELL; LINES];
             self.back[at] = WELL;
         }
         match self.calm {
-            Calm::Well => {}
-            Calm::NoWitness => (0..2).for_each(|at| self.lines[at][WITNESS] = CUT),
-            Calm::Split => (0..2).for_each(|at| self.lines[at][..WITNESS].fill(CUT)),
-            Calm::OneMember => self.members[0].kill(),
+            SettledOutcome::Well => {}
+            SettledOutcome::NoWitness => (0..2).for_each(|at| self.lines[at][WITNESS] = CUT),
+            SettledOutcome::Split => (0..2).for_each(|at| self.lines[at][..WITNESS].fill(CUT)),
+            SettledOutcome::OneMember => self.members[0].kill(),
         }
     }
 
@@ -253,13 +259,13 @@ impl World {
         }
     }
 
-    fn clock(&self, at: usize) -> Moment {
+    fn clock(&self, at: usize) -> MonotonicTime {
         let one = &self.members[at];
-        Moment(1_000_000_000 + one.ahead * 1_000_000 + self.now * one.speed)
+        MonotonicTime(1_000_000_000 + one.ahead * 1_000_000 + self.now * one.speed)
     }
 
-    fn witness(&self) -> Moment {
-        Moment(5_000_000_000 + self.now * self.speed)
+    fn witness(&self) -> MonotonicTime {
+        MonotonicTime(5_000_000_000 + self.now * self.speed)
     }
 
     fn runs(&self, at: usize) -> bool {
@@ -270,11 +276,12 @@ impl World {
         let now = self.now;
         // What is for a member that is stopped waits in its sockets.
         let stopped = [0, 1].map(|at| self.members[at].alive && !self.runs(at));
-        let for_whom =
-            |one: &Flying| !matches!(one.packet, Packet::Ask(_)) && stopped[1 - one.from];
-        let due: Vec<Flying> =
+        let for_whom = |one: &WitnessInFlight| {
+            !matches!(one.packet, WitnessPacket::Ask(_)) && stopped[1 - one.from]
+        };
+        let due: Vec<WitnessInFlight> =
             self.flying.extract_if(.., |one| one.at <= now && !for_whom(one)).collect();
-        let back: Vec<Returning> =
+        let back: Vec<ReplyInFlight> =
             self.returning.extract_if(.., |one| one.at <= now && !stopped[one.to]).collect();
         for at in 0..2 {
             if self.runs(at) {
@@ -282,15 +289,15 @@ impl World {
                 self.members[at].tick(clock);
             }
         }
-        for Flying { from, packet, .. } in due {
-            if let Packet::Ask(ask) = packet {
+        for WitnessInFlight { from, packet, .. } in due {
+            if let WitnessPacket::Ask(ask) = packet {
                 self.decide(from, ask);
             } else if self.runs(1 - from) {
                 let (clock, source) = (self.clock(1 - from), self.members[from].settings.source);
                 self.members[1 - from].receive(clock, &packet, source);
             }
         }
-        for Returning { to, number, answer, .. } in back {
+        for ReplyInFlight { to, number, answer, .. } in back {
             if self.runs(to) {
                 let clock = self.clock(to);
                 self.members[to].answered(clock, number, answer);
@@ -299,48 +306,48 @@ impl World {
         (0..2).for_each(|at| self.post(at));
         let holders = self.holders();
         assert!(holders.len() < 2, "{}: two at {}", self.place(), self.now);
-        if self.trouble {
+        if self.fault_period {
             (self.steps, self.served) = (self.steps + 1, self.served + holders.len() as u64);
         }
         self.now += 1;
     }
 
     /// The witness decides when a question arrives, which may be long after it was asked.
-    fn decide(&mut self, from: usize, ask: Ask) {
-        let (holds, length) = match ask.what {
-            What::Take { holds } => (holds, self.members[from].lease),
-            What::Release => (false, Duration::ZERO),
+    fn decide(&mut self, from: usize, ask: WitnessRequest) {
+        let (holds, length) = match ask.operation {
+            WitnessOperation::Acquire { is_holder: holds } => (holds, self.members[from].lease),
+            WitnessOperation::Release => (false, Duration::ZERO),
         };
         let holder = self.members[from].name;
-        let asked = Asked { holder, ticket: ask.ticket, holds, length };
-        let answer = match self.leases.ask(self.witness(), "a", asked) {
-            Ok(length) if length.is_zero() => Answer::Released,
-            Ok(length) => Answer::Given(length),
-            Err(_) => Answer::Refused,
+        let asked = LeaseRequest { holder, ticket: ask.ticket, is_holder: holds, length };
+        let answer = match self.leases.request_lease(self.witness(), "a", asked) {
+            Ok(length) if length.is_zero() => WitnessReply::Released,
+            Ok(length) => WitnessReply::Granted(length),
+            Err(_) => WitnessReply::Refused,
         };
         let line = self.back[from];
         if !self.dice.percent(line.loss) {
-            let at = self.now + self.dice.between(0, line.way);
-            self.returning.push(Returning { at, to: from, number: ask.number, answer });
+            let at = self.now + self.dice.between(0, line.delay);
+            self.returning.push(ReplyInFlight { at, to: from, number: ask.number, answer });
         }
     }
 
     fn post(&mut self, from: usize) {
         for packet in std::mem::take(&mut self.members[from].out) {
             let line = match packet {
-                Packet::Advert(_) => self.lines[from][0],
-                Packet::Beat(_) => self.lines[from][1],
-                Packet::Ask(_) => self.lines[from][WITNESS],
+                WitnessPacket::Advert(_) => self.lines[from][0],
+                WitnessPacket::Beat(_) => self.lines[from][1],
+                WitnessPacket::Ask(_) => self.lines[from][WITNESS],
             };
-            if matches!(packet, Packet::Beat(_)) && self.dice.percent(30) {
+            if matches!(packet, WitnessPacket::Beat(_)) && self.dice.percent(30) {
                 self.remembered.truncate(REMEMBERED - 1);
                 self.remembered.insert(0, (from, packet.clone()));
             }
-            let copies = 1 + u64::from(self.dice.percent(line.double));
+            let copies = 1 + u64::from(self.dice.percent(line.duplication));
             for _ in 0..copies {
                 if !self.dice.percent(line.loss) {
-                    let at = self.now + self.dice.between(0, line.way);
-                    self.flying.push(Flying { at, from, packet: packet.clone() });
+                    let at = self.now + self.dice.between(0, line.delay);
+                    self.flying.push(WitnessInFlight { at, from, packet: packet.clone() });
                 }
             }
         }
@@ -348,8 +355,9 @@ impl World {
 
     /// Who answers for the address.
     fn holders(&self) -> Vec<usize> {
-        let answers =
-            |at: &usize| self.members[*at].address && self.clock(*at) < self.members[*at].hold;
+        let answers = |at: &usize| {
+            self.members[*at].address && self.clock(*at) < self.members[*at].lease_until
+        };
         (0..2).filter(answers).collect()
     }
 }

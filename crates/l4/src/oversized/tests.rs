@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::form::address;
+use crate::plan::encoding::to_mapped_bytes;
 
 const RECORD_ROUTE: u8 = 7;
 const STRICT_ROUTE: u8 = 137;
@@ -12,8 +12,8 @@ fn head(wrap: Wrap, server: &str, room: u32, length: usize) -> Oversized {
     let server: std::net::IpAddr = server.parse().unwrap();
     let outer = if server.is_ipv4() { "10.0.0.250" } else { "fd00::fa" };
     Oversized {
-        outer: address(outer.parse().unwrap()),
-        server: address(server),
+        outer: to_mapped_bytes(outer.parse().unwrap()),
+        server: to_mapped_bytes(server),
         room,
         length: length as u32,
         entropy: 0xabcde,
@@ -84,10 +84,10 @@ fn together(first: u16, inner: &[&[u8]]) -> (Vec<u8>, bool) {
             "the sender's number, a hop less"
         );
         let word = u16::from_be_bytes([one[6], one[7]]);
-        assert_eq!(word & WHOLE, 0);
+        assert_eq!(word & DONT_FRAGMENT, 0);
         let offset = usize::from((word & OFFSET) - first) * 8;
         assert_eq!(offset, payload.len(), "no gap before fragment {at}");
-        more = word & MORE != 0;
+        more = word & MORE_FRAGMENTS != 0;
         assert!(more || at == inner.len() - 1, "only the last one ends it");
         payload.extend_from_slice(&one[size..]);
     }
@@ -106,9 +106,9 @@ proptest! {
         // What is not the last fragment is whole units of eight bytes.
         let bytes = if more { bytes.next_multiple_of(8) } else { bytes };
         let payload: Vec<u8> = (0..bytes).map(|at| (at % 251) as u8).collect();
-        let packet = packet(&[], offset, if more { MORE } else { 0 }, &payload);
-        let handed = Handed { head: head(wrap, server, room, packet.len()), packet };
-        let out = fragments(&handed).unwrap();
+        let packet = packet(&[], offset, if more { MORE_FRAGMENTS } else { 0 }, &payload);
+        let handed = OversizedPacket { head: head(wrap, server, room, packet.len()), packet };
+        let out = fragment_packet(&handed).unwrap();
         let inner: Vec<&[u8]> = out.iter().map(|one| unwrapped(&handed.head, one)).collect();
         prop_assert_eq!(together(offset, &inner), (payload, more));
         let least = bytes.div_ceil(room as usize - outer_bytes(&handed.head) - HEADER - 7);
@@ -117,11 +117,11 @@ proptest! {
 
     #[test]
     fn whatever_is_handed_over_has_an_end(bytes in prop::collection::vec(any::<u8>(), 0..200), room in 0..2_000u32) {
-        if let Some(mut handed) = Handed::read(&bytes) {
+        if let Some(mut handed) = OversizedPacket::parse(&bytes) {
             handed.head.room = room;
-            let _ = fragments(&handed);
+            let _ = fragment_packet(&handed);
         }
-        let _ = fragments(&Handed { head: head(Wrap::Gue, "10.0.0.1", room, bytes.len()), packet: bytes });
+        let _ = fragment_packet(&OversizedPacket { head: head(Wrap::Gue, "10.0.0.1", room, bytes.len()), packet: bytes });
     }
 }
 
@@ -129,8 +129,8 @@ proptest! {
 fn later_fragments_have_the_options_that_are_copied() {
     let options = [RECORD_ROUTE, 3, 4, 1, STRICT_ROUTE, 3, 4, 0];
     let packet = packet(&options, 0, 0, &[7; 100]);
-    let handed = Handed { head: head(Wrap::Ipip, "10.0.0.1", 100, packet.len()), packet };
-    let out = fragments(&handed).unwrap();
+    let handed = OversizedPacket { head: head(Wrap::Ipip, "10.0.0.1", 100, packet.len()), packet };
+    let out = fragment_packet(&handed).unwrap();
     let inner: Vec<&[u8]> = out.iter().map(|one| &one[20..]).collect();
     assert_eq!(inner[0][20..28], options, "the first has all");
     assert_eq!(inner[1][20..24], [STRICT_ROUTE, 3, 4, 0], "later ones have what is copied");
@@ -141,8 +141,9 @@ fn later_fragments_have_the_options_that_are_copied() {
 fn broken_options_are_no_more_than_left_out() {
     for options in [[200, 0, 0, 0], [200, 9, 0, 0], [1, 1, 1, 200]] {
         let packet = packet(&options, 0, 0, &[7; 100]);
-        let handed = Handed { head: head(Wrap::Ipip, "10.0.0.1", 100, packet.len()), packet };
-        let out = fragments(&handed).unwrap();
+        let handed =
+            OversizedPacket { head: head(Wrap::Ipip, "10.0.0.1", 100, packet.len()), packet };
+        let out = fragment_packet(&handed).unwrap();
         assert_eq!(out[1][20] & 15, 5, "{options:?}");
     }
 }
@@ -150,10 +151,13 @@ fn broken_options_are_no_more_than_left_out() {
 #[test]
 fn what_cannot_be_cut_is_an_error() {
     let of = |room, packet: Vec<u8>| {
-        fragments(&Handed { head: head(Wrap::Ipip, "10.0.0.1", room, packet.len()), packet })
+        fragment_packet(&OversizedPacket {
+            head: head(Wrap::Ipip, "10.0.0.1", room, packet.len()),
+            packet,
+        })
     };
     let good = packet(&[], 0, 0, &[7; 100]);
-    assert_eq!(of(100, packet(&[], 0, WHOLE, &[7; 100])), Err(FragmentError::Whole));
+    assert_eq!(of(100, packet(&[], 0, DONT_FRAGMENT, &[7; 100])), Err(FragmentError::DontFragment));
     assert_eq!(of(100, good[..60].to_vec()), Err(FragmentError::Malformed));
     assert_eq!(of(100, packet(&[], 0, 0, &[])), Err(FragmentError::Malformed));
     assert_eq!(
@@ -162,7 +166,7 @@ fn what_cannot_be_cut_is_an_error() {
     );
     assert_eq!(of(47, good.clone()), Err(FragmentError::Room), "not eight bytes");
     assert_eq!(
-        of(100, packet(&[], OFFSET, MORE, &[7; 100])),
+        of(100, packet(&[], OFFSET, MORE_FRAGMENTS, &[7; 100])),
         Err(FragmentError::Room),
         "past the end"
     );

@@ -8,36 +8,36 @@ use crate::layout::ShareKey;
 
 /// Facts of the moment. Those that each server adds to are shared: they are compared and kept with every change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct HostFacts {
     /// Addresses of this machine.
-    pub local: Arc<HashSet<IpAddr>>,
+    pub local_addresses: Arc<HashSet<IpAddr>>,
     /// Addresses that this machine shares with others: it has them while it holds them.
-    pub shared: Arc<HashSet<IpAddr>>,
+    pub shared_addresses: Arc<HashSet<IpAddr>>,
     /// There is a heartbeat with another machine, which may be told of connections.
-    pub paired: bool,
+    pub has_peer: bool,
     /// Return addresses that something else on this machine uses, and what.
-    pub busy: HashMap<IpAddr, String>,
+    pub used_addresses: HashMap<IpAddr, String>,
     /// Our address on the way to a server.
-    pub sources: Arc<HashMap<IpAddr, IpAddr>>,
+    pub source_addresses: Arc<HashMap<IpAddr, IpAddr>>,
     /// Servers behind a router.
-    pub routed: Arc<HashSet<IpAddr>>,
+    pub routed_servers: Arc<HashSet<IpAddr>>,
     /// Minute of the day, local time.
     pub minute: u16,
     /// Why nothing can be forwarded at all: no interface, no rights.
-    pub broken: Option<String>,
+    pub unavailable: Option<String>,
 }
 
 /// Counts who still needs something.
 #[derive(Clone, Debug)]
-pub struct Needs<K>(HashMap<K, u32>);
+pub struct UseCounts<K>(HashMap<K, u32>);
 
-impl<K> Default for Needs<K> {
+impl<K> Default for UseCounts<K> {
     fn default() -> Self {
-        Needs(HashMap::new())
+        UseCounts(HashMap::new())
     }
 }
 
-impl<K: std::hash::Hash + Eq + Copy> Needs<K> {
+impl<K: std::hash::Hash + Eq + Copy> UseCounts<K> {
     /// One more; true when it is the first.
     pub fn add(&mut self, key: K) -> bool {
         let count = self.0.entry(key).or_default();
@@ -75,20 +75,20 @@ impl<K: std::hash::Hash + Eq + Copy> Needs<K> {
 /// Who needs which shares, and what follows for all of them: which return addresses are in use, and whether clients'
 /// addresses are kept anywhere.
 #[derive(Clone, Debug, Default)]
-pub struct ShareNeeds {
-    shares: Needs<ShareKey>,
+pub struct ShareUses {
+    shares: UseCounts<ShareKey>,
     /// By return address; `None` for shares that keep the client's.
-    backs: Needs<Option<IpAddr>>,
+    return_addresses: UseCounts<Option<IpAddr>>,
     /// By whether they are of all ports.
-    kinds: Needs<bool>,
+    by_kind: UseCounts<bool>,
 }
 
-impl ShareNeeds {
+impl ShareUses {
     /// One more.
     pub fn add(&mut self, share: ShareKey) {
         if self.shares.add(share) {
-            self.backs.add(share.back);
-            self.kinds.add(share.port == 0);
+            self.return_addresses.add(share.return_address);
+            self.by_kind.add(share.port == 0);
         }
     }
 
@@ -96,8 +96,8 @@ impl ShareNeeds {
     pub fn drop_one(&mut self, share: &ShareKey) -> bool {
         let last = self.shares.drop_one(share);
         if last {
-            self.backs.drop_one(&share.back);
-            self.kinds.drop_one(&(share.port == 0));
+            self.return_addresses.drop_one(&share.return_address);
+            self.by_kind.drop_one(&(share.port == 0));
         }
         last
     }
@@ -108,22 +108,22 @@ impl ShareNeeds {
     }
 
     /// Return addresses in use.
-    pub fn backs(&self) -> impl Iterator<Item = IpAddr> {
-        self.backs.keys().flatten()
+    pub fn return_addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.return_addresses.keys().flatten()
     }
 
     /// Whether there are shares at all.
-    pub fn any(&self) -> bool {
+    pub fn is_used(&self) -> bool {
         !self.shares.is_empty()
     }
 
     /// Whether some are of one port and others of all ports.
-    pub fn pair_ports(&self) -> bool {
-        self.kinds.has(&true) && self.kinds.has(&false)
+    pub fn has_port_pairs(&self) -> bool {
+        self.by_kind.has(&true) && self.by_kind.has(&false)
     }
 
     /// Whether some keep the client's address.
-    pub fn keep_clients(&self) -> bool {
-        self.backs.keys().any(|back| back.is_none())
+    pub fn keeps_client_address(&self) -> bool {
+        self.return_addresses.keys().any(|back| back.is_none())
     }
 }

@@ -4,96 +4,97 @@ use std::sync::Arc;
 
 use model::snapshot::{PoolView, ServiceView};
 
-use super::guards::key;
-use super::part::Part;
-use super::state::{Change, Planner, Standing};
+use super::guards::guard_key;
+use super::service_plan::ServicePlan;
+use super::state::{ActiveService, MapPlanner, PlannedChange};
 use crate::abi;
-use crate::layout::{Full, Region, Regions};
-use crate::write::Write;
+use crate::layout::{ArrayRegion, CapacityExceeded, RegionAllocator};
+use crate::map_write::MapWrite;
 
-impl Planner {
+impl MapPlanner {
     /// Puts a part in force in place of the one before.
-    pub(super) fn put(
+    pub(super) fn install_service(
         &mut self,
         view: &Arc<ServiceView>,
         pools: Vec<Arc<PoolView>>,
-        mut part: Part,
-        change: &mut Change,
+        mut part: ServicePlan,
+        change: &mut PlannedChange,
     ) {
         let name = view.config.name.clone();
-        let nothing = Part { index: part.index, ..Part::default() };
-        let before = self.standing.remove(&name);
-        let old = before.as_ref().map_or(&nothing, |standing| &standing.part);
+        let nothing = ServicePlan { index: part.index, ..ServicePlan::default() };
+        let before = self.active.remove(&name);
+        let old = before.as_ref().map_or(&nothing, |standing| &standing.plan);
         let written = change.writes.len();
         let placed = self
-            .shares(&mut part, old, change)
-            .and_then(|()| self.schedules(&mut part, old, change))
-            .and_then(|()| self.rules(&mut part, old, change));
+            .update_shares(&mut part, old, change)
+            .and_then(|()| self.update_schedules(&mut part, old, change))
+            .and_then(|()| self.update_rules(&mut part, old, change));
         if let Err(full) = placed {
             change.obstacles.insert(name.clone(), full.to_string());
             change.writes.truncate(written);
-            self.undo(&part, old);
-            self.standing.extend(before.map(|standing| (name.clone(), standing)));
-            self.take_out(&name, change);
-            self.give_up(&name);
+            self.release_failed(&part, old);
+            self.active.extend(before.map(|standing| (name.clone(), standing)));
+            self.remove_service(&name, change);
+            self.abandon_service(&name);
             return;
         }
-        self.servers(&part, old, change);
-        self.settle(&part, old);
+        self.update_servers(&part, old, change);
+        self.release_unused(&part, old);
         for (at, value) in &part.guards {
             if old.guards.get(at) != Some(value) {
-                change.writes.push(Write::Guard(key(part.index, *at), *value));
+                change.writes.push(MapWrite::Guard(guard_key(part.index, *at), *value));
             }
         }
         let gone = old.guards.keys().filter(|at| !part.guards.contains_key(at));
-        change.writes.extend(gone.map(|at| Write::DropGuard(key(part.index, *at))));
-        part.service.rule_first = part.rules_at.first;
+        change.writes.extend(gone.map(|at| MapWrite::DropGuard(guard_key(part.index, *at))));
+        part.service.rule_first = part.rules_region.first;
         if old.service != part.service || before.is_none() {
-            change.writes.push(Write::Service(part.index, part.service));
+            change.writes.push(MapWrite::Service(part.index, part.service));
         }
         let minute = self.facts.minute;
-        self.standing.insert(name, Standing { part, view: Arc::clone(view), pools, minute });
+        self.active
+            .insert(name, ActiveService { plan: part, view: Arc::clone(view), pools, minute });
     }
 
     /// Takes a service out: its addresses go with the next look at them all, its servers leave.
-    pub(super) fn take_out(&mut self, name: &str, change: &mut Change) {
-        let Some(standing) = self.standing.remove(name) else { return };
-        let part = standing.part;
-        let guards = part.guards.keys().map(|at| Write::DropGuard(key(part.index, *at)));
+    pub(super) fn remove_service(&mut self, name: &str, change: &mut PlannedChange) {
+        let Some(standing) = self.active.remove(name) else { return };
+        let part = standing.plan;
+        let guards = part.guards.keys().map(|at| MapWrite::DropGuard(guard_key(part.index, *at)));
         change.writes.extend(guards);
         for (pool, region) in &part.schedules {
             self.freed.schedule.push(*region);
             self.release_pool(*pool);
         }
-        self.freed.rules.push(part.rules_at);
+        self.freed.rules.push(part.rules_region);
         let servers: Vec<u32> = part.servers.keys().copied().collect();
         for index in servers {
-            self.leave(&part, index, change);
+            self.drain_server(&part, index, change);
         }
     }
 
     /// Gives back what a part that did not find room has taken; none of it was written.
-    fn undo(&mut self, part: &Part, old: &Part) {
-        for (index, region) in &part.lists {
-            if old.lists.get(index) != Some(region) {
-                self.end_list(part, *index);
+    fn release_failed(&mut self, part: &ServicePlan, old: &ServicePlan) {
+        for (index, region) in &part.share_lists {
+            if old.share_lists.get(index) != Some(region) {
+                self.release_share_list(part, *index);
             }
         }
         for key in part.shares.values().flatten() {
-            self.end_unneeded(key);
+            self.release_unneeded_share(key);
         }
         for (index, region) in &part.schedules {
             if old.schedules.get(index) != Some(region) {
                 self.layout.schedule.release(*region);
             }
         }
-        if part.rules_at != old.rules_at {
-            self.layout.rules.release(part.rules_at);
+        if part.rules_region != old.rules_region {
+            self.layout.rules.release(part.rules_region);
         }
     }
 
     /// Gives up what the part in force has no use for any more.
-    fn settle(&mut self, part: &Part, old: &Part) {
+    fn release_unused(&mut self, part: &ServicePlan, old: &ServicePlan) {
         for (index, region) in &old.schedules {
             if part.schedules.get(index) != Some(region) {
                 self.freed.schedule.push(*region);
@@ -102,100 +103,115 @@ impl Planner {
                 self.release_pool(*index);
             }
         }
-        if part.rules_at != old.rules_at {
-            self.freed.rules.push(old.rules_at);
+        if part.rules_region != old.rules_region {
+            self.freed.rules.push(old.rules_region);
         }
         // Lists that changed for servers that stay; the others leave with theirs.
-        let stay = old.lists.iter().filter(|(index, _)| part.servers.contains_key(index));
+        let stay = old.share_lists.iter().filter(|(index, _)| part.servers.contains_key(index));
         let changed: Vec<u32> = stay
-            .filter(|(index, region)| part.lists.get(index) != Some(region))
+            .filter(|(index, region)| part.share_lists.get(index) != Some(region))
             .map(|(index, _)| *index)
             .collect();
-        changed.into_iter().for_each(|index| self.end_list(old, index));
+        changed.into_iter().for_each(|index| self.release_share_list(old, index));
     }
 
-    fn servers(&mut self, part: &Part, old: &Part, change: &mut Change) {
+    fn update_servers(
+        &mut self,
+        part: &ServicePlan,
+        old: &ServicePlan,
+        change: &mut PlannedChange,
+    ) {
         for (index, (key, server)) in &part.servers {
             if !old.servers.contains_key(index) {
-                match self.leaving.remove(index) {
+                match self.draining.remove(index) {
                     None => {
-                        self.ways_changed |= self.way_needs.add(key.address);
+                        self.next_hops_changed |= self.next_hop_uses.add(key.address);
                     }
                     // It comes back before it was forgotten; its shares were counted again with the part.
                     Some(was) => {
-                        self.freed.lists.push(was.list);
-                        was.shares.iter().for_each(|share| self.end_share(share));
+                        self.freed.lists.push(was.share_list);
+                        was.shares.iter().for_each(|share| self.release_share(share));
                     }
                 }
             }
             if old.servers.get(index).is_none_or(|(_, before)| before != server) {
-                change.writes.push(Write::Server(*index, *server));
+                change.writes.push(MapWrite::Server(*index, *server));
             }
         }
         let gone: Vec<u32> =
             old.servers.keys().filter(|index| !part.servers.contains_key(index)).copied().collect();
         for index in gone {
-            self.leave(old, index, change);
+            self.drain_server(old, index, change);
         }
     }
 
-    fn schedules(&mut self, part: &mut Part, old: &Part, change: &mut Change) -> Result<(), Full> {
+    fn update_schedules(
+        &mut self,
+        part: &mut ServicePlan,
+        old: &ServicePlan,
+        change: &mut PlannedChange,
+    ) -> Result<(), CapacityExceeded> {
         for (index, (pool, entries)) in &mut part.pools {
             let before = old.pools.get(index);
             // A levelled schedule of the same members goes on as it is.
-            let members = part.levelled.get(index);
+            let members = part.leveled_pools.get(index);
             if let Some((_, standing)) = before.filter(|_| members.is_some())
-                && old.levelled.get(index) == members
+                && old.leveled_pools.get(index) == members
             {
                 entries.clone_from(standing);
             }
             let place = old.schedules.get(index).copied();
             let kept = before.filter(|(_, old)| old == entries).and(place);
-            let region = place_for(&mut self.layout.schedule, kept, entries.len())?;
+            let region = allocate_region(&mut self.layout.schedule, kept, entries.len())?;
             if kept.is_none() && !entries.is_empty() {
-                change.writes.push(Write::Schedule(region.first, entries.clone()));
+                change.writes.push(MapWrite::Schedule(region.first, entries.clone()));
             }
             pool.first = region.first;
             part.schedules.insert(*index, region);
             if before.is_none_or(|(old, _)| old != pool) {
-                change.writes.push(Write::Pool(*index, *pool));
+                change.writes.push(MapWrite::Pool(*index, *pool));
             }
         }
         Ok(())
     }
 
-    fn rules(&mut self, part: &mut Part, old: &Part, change: &mut Change) -> Result<(), Full> {
-        let kept = Some(old.rules_at).filter(|at| old.rules == part.rules && at.length > 0);
-        part.rules_at = place_for(&mut self.layout.rules, kept, part.rules.len())?;
+    fn update_rules(
+        &mut self,
+        part: &mut ServicePlan,
+        old: &ServicePlan,
+        change: &mut PlannedChange,
+    ) -> Result<(), CapacityExceeded> {
+        let kept = Some(old.rules_region).filter(|at| old.rules == part.rules && at.length > 0);
+        part.rules_region = allocate_region(&mut self.layout.rules, kept, part.rules.len())?;
         if kept.is_none() && !part.rules.is_empty() {
-            change.writes.push(Write::Rules(part.rules_at.first, part.rules.clone()));
+            change.writes.push(MapWrite::Rules(part.rules_region.first, part.rules.clone()));
         }
         Ok(())
     }
 
     fn release_pool(&mut self, index: u32) {
         if let Some(name) = self.layout.pools.name(index).copied() {
-            self.freed.pools.extend(self.layout.pools.lift(&name));
+            self.freed.pools.extend(self.layout.pools.detach_name(&name));
         }
     }
 
     /// Whether there are shares, such that keep the client's address, and such of one port beside such of all ports.
     pub(super) fn share_flags(&self) -> u32 {
-        let needs = &self.share_needs;
-        (if needs.any() { abi::CONFIG_NAT } else { 0 })
-            | (if needs.keep_clients() { abi::CONFIG_CLIENT_SOURCE } else { 0 })
-            | (if needs.pair_ports() { abi::CONFIG_PORT_PAIRS } else { 0 })
+        let needs = &self.share_uses;
+        (if needs.is_used() { abi::CONFIG_NAT } else { 0 })
+            | (if needs.keeps_client_address() { abi::CONFIG_CLIENT_SOURCE } else { 0 })
+            | (if needs.has_port_pairs() { abi::CONFIG_PORT_PAIRS } else { 0 })
     }
 }
 
 /// The region in which entries stay, or a new one.
-pub(super) fn place_for(
-    room: &mut Regions,
-    kept: Option<Region>,
+pub(super) fn allocate_region(
+    room: &mut RegionAllocator,
+    kept: Option<ArrayRegion>,
     entries: usize,
-) -> Result<Region, Full> {
+) -> Result<ArrayRegion, CapacityExceeded> {
     match kept {
         Some(region) => Ok(region),
-        None => room.take(u32::try_from(entries).unwrap_or(u32::MAX)),
+        None => room.allocate(u32::try_from(entries).unwrap_or(u32::MAX)),
     }
 }

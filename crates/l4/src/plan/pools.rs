@@ -5,38 +5,38 @@
 
 use std::collections::BTreeSet;
 
-use model::config::{Balance, Forward};
-use model::pick::{self, maglev};
+use model::config::{BalancePolicy, ForwardingMode};
+use model::load_balancing::{self, maglev};
 use model::snapshot::PoolView;
 
-use super::form::{scope, ticks};
-use super::schedule::{Member, SOURCE_TABLE, level, turns};
-use super::source::Source;
+use super::encoding::{sticky_scope, ticks};
+use super::schedule::{LeveledMember, SOURCE_TABLE, level_turns, smooth_turns};
+use super::source::PlanSource;
 use crate::abi;
-use crate::layout::{Full, Layout};
+use crate::layout::{CapacityExceeded, MapLayout};
 
 /// Added to the position of a pool for the one that IPv6 clients choose from.
 const SECOND: u32 = 1 << 31;
 
 /// Whose servers a pool of the maps has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
+enum PoolFamily {
     Both,
     V4,
     V6,
 }
 
 /// What a pool of the maps is made from: servers that may be chosen, by position, with their weight.
-struct Choice<'a> {
+struct PoolCandidates<'a> {
     view: &'a PoolView,
     indexes: &'a [Option<u32>],
     eligible: Vec<(usize, u16)>,
 }
 
 /// A pool of the maps.
-pub(super) struct Made {
+pub(super) struct PlannedPool {
     /// Its index.
-    pub at: u32,
+    pub index: u32,
     /// Its value, with its region still to be found.
     pub pool: abi::Pool,
     /// Its schedule.
@@ -46,121 +46,131 @@ pub(super) struct Made {
 }
 
 /// A pool of a service, by the service and the pool's position, or both where the families choose apart.
-pub(super) fn made(
+pub(super) fn plan_pools(
     (service, ordinal): (u32, u32),
-    source: &Source<'_>,
+    source: &PlanSource<'_>,
     view: &PoolView,
     indexes: &[Option<u32>],
-    layout: &mut Layout,
-) -> Result<Vec<Made>, Full> {
-    let scope = scope(&source.view.config.name, ordinal);
-    let mut all: Vec<Made> = Vec::new();
-    for (family, position) in families(source, view).into_iter().zip([ordinal, ordinal | SECOND]) {
-        let at = layout.pools.take(&(service, position))?;
-        let choice = Choice { view, indexes, eligible: chosen(view, source, family) };
-        let (mut pool, entries) = pool(&choice, source);
+    layout: &mut MapLayout,
+) -> Result<Vec<PlannedPool>, CapacityExceeded> {
+    let scope = sticky_scope(&source.view.config.name, ordinal);
+    let mut all: Vec<PlannedPool> = Vec::new();
+    for (family, position) in
+        pool_families(source, view).into_iter().zip([ordinal, ordinal | SECOND])
+    {
+        let at = layout.pools.allocate(&(service, position))?;
+        let choice =
+            PoolCandidates { view, indexes, eligible: choose_servers(view, source, family) };
+        let (mut pool, entries) = pool_value(&choice, source);
         pool.sticky_scope = scope;
-        let follows = view.config.balance == Balance::LeastConnections;
+        let follows = view.config.balance == BalancePolicy::LeastConnections;
         let members = follows.then(|| choice.members());
         if let Some(first) = all.first_mut() {
             first.pool.pool6 = at + 1;
         }
-        all.push(Made { at, pool, entries, members });
+        all.push(PlannedPool { index: at, pool, entries, members });
     }
     Ok(all)
 }
 
 /// Positions of all servers that may be chosen by somebody.
-pub(super) fn eligible(view: &PoolView, source: &Source<'_>) -> BTreeSet<usize> {
-    let each = families(source, view).into_iter();
-    each.flat_map(|family| chosen(view, source, family)).map(|(at, _)| at).collect()
+pub(super) fn eligible_servers(view: &PoolView, source: &PlanSource<'_>) -> BTreeSet<usize> {
+    let each = pool_families(source, view).into_iter();
+    each.flat_map(|family| choose_servers(view, source, family)).map(|(at, _)| at).collect()
 }
 
 /// The families that choose apart: those in which the service listens, where some server cannot have all of them.
-fn families(source: &Source<'_>, view: &PoolView) -> Vec<Family> {
+fn pool_families(source: &PlanSource<'_>, view: &PoolView) -> Vec<PoolFamily> {
     let listens = |v4| source.packets.listen.iter().any(|span| span.address.is_ipv4() == v4);
-    let both =
-        |family| view.servers.iter().enumerate().all(|(at, _)| has(view, source, at, family));
-    if source.view.config.forward != Forward::Nat || both(Family::V4) && both(Family::V6) {
-        return vec![Family::Both];
+    let both = |family| {
+        view.servers.iter().enumerate().all(|(at, _)| serves_family(view, source, at, family))
+    };
+    if source.view.config.forward != ForwardingMode::Nat
+        || both(PoolFamily::V4) && both(PoolFamily::V6)
+    {
+        return vec![PoolFamily::Both];
     }
     match (listens(true), listens(false)) {
-        (true, true) => vec![Family::V4, Family::V6],
-        (false, true) => vec![Family::V6],
-        _ => vec![Family::V4],
+        (true, true) => vec![PoolFamily::V4, PoolFamily::V6],
+        (false, true) => vec![PoolFamily::V6],
+        _ => vec![PoolFamily::V4],
     }
 }
 
 /// Whether a server can have the packets of a family. One of this host gets them as they came.
-fn has(view: &PoolView, source: &Source<'_>, at: usize, family: Family) -> bool {
+fn serves_family(view: &PoolView, source: &PlanSource<'_>, at: usize, family: PoolFamily) -> bool {
     let Some(address) = view.servers.get(at).and_then(|server| server.address) else { return true };
-    let own = || source.facts.local.contains(&address.ip());
+    let own = || source.facts.local_addresses.contains(&address.ip());
     match family {
-        Family::Both => true,
-        Family::V4 => address.is_ipv4() || own(),
-        Family::V6 => address.is_ipv6() || own(),
+        PoolFamily::Both => true,
+        PoolFamily::V4 => address.is_ipv4() || own(),
+        PoolFamily::V6 => address.is_ipv6() || own(),
     }
 }
 
 /// Servers that may be chosen by a family's clients, with their weight: as if the pool had no others.
-fn chosen(view: &PoolView, source: &Source<'_>, family: Family) -> Vec<(usize, u16)> {
-    if family == Family::Both {
-        return pick::eligible(view);
+fn choose_servers(
+    view: &PoolView,
+    source: &PlanSource<'_>,
+    family: PoolFamily,
+) -> Vec<(usize, u16)> {
+    if family == PoolFamily::Both {
+        return load_balancing::eligible_servers(view);
     }
     let places: Vec<usize> =
-        (0..view.servers.len()).filter(|at| has(view, source, *at, family)).collect();
+        (0..view.servers.len()).filter(|at| serves_family(view, source, *at, family)).collect();
     let servers = places.iter().map(|at| view.servers[*at].clone()).collect();
     let among = PoolView { servers, ..view.clone() };
-    let chosen = pick::eligible(&among);
+    let chosen = load_balancing::eligible_servers(&among);
     chosen.into_iter().map(|(at, weight)| (places[at], weight)).collect()
 }
 
-impl Choice<'_> {
-    fn each(&self) -> impl Iterator<Item = (usize, u32, u16)> {
+impl PoolCandidates<'_> {
+    fn iter(&self) -> impl Iterator<Item = (usize, u32, u16)> {
         let index = |at: usize| self.indexes.get(at).copied().flatten();
         self.eligible.iter().filter_map(move |(at, weight)| Some((*at, index(*at)?, *weight)))
     }
 
     /// Servers by index, with their weights.
     fn members(&self) -> Vec<(u32, u32)> {
-        self.each().map(|(_, index, weight)| (index, u32::from(weight))).collect()
+        self.iter().map(|(_, index, weight)| (index, u32::from(weight))).collect()
     }
 
     /// The table of so many entries by servers' names.
-    fn hashed(&self, size: u32) -> Vec<u32> {
+    fn maglev_table(&self, size: u32) -> Vec<u32> {
         let name = |at: usize| self.view.servers[at].config.name.clone();
         let names: Vec<(String, u16)> =
-            self.each().map(|(at, _, weight)| (name(at), weight)).collect();
-        let targets: Vec<u32> = self.each().map(|(_, index, _)| index).collect();
-        let table = maglev::table(&names, size);
+            self.iter().map(|(at, _, weight)| (name(at), weight)).collect();
+        let targets: Vec<u32> = self.iter().map(|(_, index, _)| index).collect();
+        let table = maglev::build_table(&names, size);
         table.into_iter().filter_map(|at| targets.get(at as usize).copied()).collect()
     }
 }
 
 /// The value of a pool and the entries of its schedule.
-fn pool(choice: &Choice<'_>, source: &Source<'_>) -> (abi::Pool, Vec<u32>) {
+fn pool_value(choice: &PoolCandidates<'_>, source: &PlanSource<'_>) -> (abi::Pool, Vec<u32>) {
     let mut pool = abi::Pool { mask4: 32, mask6: 128, ..abi::Pool::default() };
     if let Some(sticky) = source.packets.sticky {
         pool.sticky = ticks(sticky.time);
         (pool.sticky_mask4, pool.sticky_mask6) = (sticky.mask4, sticky.mask6);
     }
     let entries = match choice.view.config.balance {
-        Balance::Maglev { size } => {
+        BalancePolicy::Maglev { size } => {
             pool.choose = abi::Choose::Client as u32;
-            choice.hashed(size)
+            choice.maglev_table(size)
         }
-        Balance::Source { mask4, mask6 } => {
+        BalancePolicy::Source { mask4, mask6 } => {
             pool.choose = abi::Choose::Client as u32;
             (pool.mask4, pool.mask6) = (mask4, mask6);
-            choice.hashed(SOURCE_TABLE)
+            choice.maglev_table(SOURCE_TABLE)
         }
-        Balance::LeastConnections => {
+        BalancePolicy::LeastConnections => {
             let flows = |entry: u32| source.flows.get(&entry).copied().unwrap_or(0);
-            let member = |(entry, weight)| Member { entry, weight, flows: flows(entry) };
-            let all: Vec<Member> = choice.members().into_iter().map(member).collect();
-            level(&all, 0)
+            let member = |(entry, weight)| LeveledMember { entry, weight, flows: flows(entry) };
+            let all: Vec<LeveledMember> = choice.members().into_iter().map(member).collect();
+            level_turns(&all, 0)
         }
-        _ => turns(&choice.members()),
+        _ => smooth_turns(&choice.members()),
     };
     pool.length = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     (pool, entries)

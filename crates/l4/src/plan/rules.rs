@@ -3,17 +3,21 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use model::config::{PacketRule, PacketService, Prefix};
+use model::config::{IpPrefix, PacketRule, PacketServiceConfig};
 
-use super::form::{address, cost};
+use super::encoding::{cost_ns, to_mapped_bytes};
 use crate::abi;
 
 /// The rules in their order; `pools` are the indexes by name.
-pub fn rules(packets: &PacketService, pools: &HashMap<&str, u32>, minute: u16) -> Vec<abi::Rule> {
-    packets.rules.iter().flat_map(|rule| one(rule, pools, minute)).collect()
+pub fn rule_values(
+    packets: &PacketServiceConfig,
+    pools: &HashMap<&str, u32>,
+    minute: u16,
+) -> Vec<abi::Rule> {
+    packets.rules.iter().flat_map(|rule| rule_value(rule, pools, minute)).collect()
 }
 
-fn one(rule: &PacketRule, pools: &HashMap<&str, u32>, minute: u16) -> Vec<abi::Rule> {
+fn rule_value(rule: &PacketRule, pools: &HashMap<&str, u32>, minute: u16) -> Vec<abi::Rule> {
     let (client_from, client_to) = rule.client_port.unwrap_or((0, u16::MAX));
     let on = rule.hours.is_none_or(|hours| hours.contains(minute));
     let base = abi::Rule {
@@ -25,28 +29,28 @@ fn one(rule: &PacketRule, pools: &HashMap<&str, u32>, minute: u16) -> Vec<abi::R
         tos_mask: if rule.tos.is_some() { u8::MAX } else { 0 },
         flags: if on { u8::try_from(abi::RULE_ON).unwrap_or(1) } else { 0 },
         pool: pools.get(rule.pool.as_str()).copied().unwrap_or(abi::NONE),
-        cost: cost(rule.rate),
+        cost: cost_ns(rule.rate),
         burst: if rule.rate.is_some() { 1_000_000_000 } else { 0 },
         ..abi::Rule::default()
     };
     if rule.client.is_empty() {
         return vec![base];
     }
-    let of = |prefix: &Prefix| {
-        let client_mask = mask(*prefix);
-        abi::Rule { client: address(prefix.address()), client_mask, ..base }
+    let of = |prefix: &IpPrefix| {
+        let client_mask = mask_bytes(*prefix);
+        abi::Rule { client: to_mapped_bytes(prefix.address()), client_mask, ..base }
     };
     rule.client.iter().map(of).collect()
 }
 
 /// The bits of a mapped address that count.
-pub fn mask(prefix: Prefix) -> [u8; 16] {
+pub fn mask_bytes(prefix: IpPrefix) -> [u8; 16] {
     let bits = mapped_bits(prefix);
     u128::MAX.checked_shl(128 - bits).unwrap_or(0).to_be_bytes()
 }
 
 /// How many bits of a mapped address count.
-pub fn mapped_bits(prefix: Prefix) -> u32 {
+pub fn mapped_bits(prefix: IpPrefix) -> u32 {
     let before = if matches!(prefix.address(), IpAddr::V4(_)) { 96 } else { 0 };
     before + u32::from(prefix.bits())
 }
@@ -57,9 +61,9 @@ mod tests {
 
     #[test]
     fn masks_of_both_families() {
-        let prefix = |text: &str, bits| Prefix::new(text.parse().unwrap(), bits).unwrap();
-        assert_eq!(mask(prefix("10.0.0.0", 8))[11..14], [255, 255, 0]);
-        assert_eq!(mask(prefix("2001:db8::", 32))[3..5], [255, 0]);
-        assert_eq!(mask(prefix("::", 0)), [0; 16]);
+        let prefix = |text: &str, bits| IpPrefix::new(text.parse().unwrap(), bits).unwrap();
+        assert_eq!(mask_bytes(prefix("10.0.0.0", 8))[11..14], [255, 255, 0]);
+        assert_eq!(mask_bytes(prefix("2001:db8::", 32))[3..5], [255, 0]);
+        assert_eq!(mask_bytes(prefix("::", 0)), [0; 16]);
     }
 }

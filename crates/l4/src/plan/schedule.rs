@@ -12,18 +12,18 @@ const LEVELS: usize = 1_024;
 
 /// Smooth weighted turns: each member as often as its weight says, as evenly spread as it can be. Members are given by
 /// what stands in the entries, with their weight; those of weight 0 do not appear.
-pub fn turns(members: &[(u32, u32)]) -> Vec<u32> {
+pub fn smooth_turns(members: &[(u32, u32)]) -> Vec<u32> {
     let divisor = members.iter().fold(0, |all, (_, weight)| gcd(all, *weight)).max(1);
     let total: u64 = members.iter().map(|(_, weight)| u64::from(weight / divisor)).sum();
     let share = |weight: u32| {
         let weight = u64::from(weight / divisor);
         if total <= TURNS || weight == 0 { weight } else { (weight * TURNS / total).max(1) }
     };
-    spread(members.iter().map(|(entry, weight)| (*entry, share(*weight))))
+    spread_evenly(members.iter().map(|(entry, weight)| (*entry, share(*weight))))
 }
 
 /// Each member as often as its count says, as evenly spread as it can be.
-fn spread(members: impl Iterator<Item = (u32, u64)>) -> Vec<u32> {
+fn spread_evenly(members: impl Iterator<Item = (u32, u64)>) -> Vec<u32> {
     let mut places: Vec<(f64, usize, u32)> = Vec::new();
     for (at, (entry, count)) in members.enumerate() {
         // The k-th of n turns stands in the middle of the k-th n-th of the round.
@@ -41,7 +41,7 @@ pub fn level_length(members: usize) -> usize {
 
 /// A member of a levelled schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct LeveledMember {
     /// What stands in the entries.
     pub entry: u32,
     /// Its weight, not 0.
@@ -52,21 +52,22 @@ pub struct Member {
 
 /// How many connections will be left of `now` a second later, when as many end as did in the last one: it had `before`,
 /// and `begun` came.
-pub fn remaining(before: u32, begun: u32, now: u32) -> u32 {
+pub fn remaining_connections(before: u32, begun: u32, now: u32) -> u32 {
     let ended = before.saturating_add(begun).saturating_sub(now);
     now.saturating_sub(ended)
 }
 
 /// Turns by which the next `arrivals` connections bring the members nearest to the same number for each unit of weight:
 /// as water fills a vessel, lowest places first. Everybody has one turn at least.
-pub fn level(members: &[Member], arrivals: u32) -> Vec<u32> {
+pub fn level_turns(members: &[LeveledMember], arrivals: u32) -> Vec<u32> {
     if members.is_empty() {
         return Vec::new();
     }
     let wanted = f64::from(arrivals.max(u32::try_from(members.len()).unwrap_or(u32::MAX)));
-    let surface = surface(members, wanted);
-    let part =
-        |one: &Member| (surface * f64::from(one.weight) - f64::from(one.flows)).max(0.0) / wanted;
+    let surface = water_level(members, wanted);
+    let part = |one: &LeveledMember| {
+        (surface * f64::from(one.weight) - f64::from(one.flows)).max(0.0) / wanted
+    };
     let spare = level_length(members.len()) - members.len();
     let exact: Vec<f64> = members.iter().map(|one| part(one) * spare as f64).collect();
     let mut counts: Vec<u64> = exact.iter().map(|turns| 1 + turns.floor() as u64).collect();
@@ -76,13 +77,13 @@ pub fn level(members: &[Member], arrivals: u32) -> Vec<u32> {
     order.sort_by(|a, b| exact[*b].fract().total_cmp(&exact[*a].fract()).then(a.cmp(b)));
     let left = level_length(members.len()).saturating_sub(given);
     order.iter().cycle().take(left).for_each(|at| counts[*at] += 1);
-    spread(members.iter().zip(&counts).map(|(one, count)| (one.entry, *count)))
+    spread_evenly(members.iter().zip(&counts).map(|(one, count)| (one.entry, *count)))
 }
 
 /// The number of connections for each unit of weight at which `wanted` more are poured in.
-fn surface(members: &[Member], wanted: f64) -> f64 {
-    let height = |one: &Member| f64::from(one.flows) / f64::from(one.weight.max(1));
-    let mut order: Vec<&Member> = members.iter().collect();
+fn water_level(members: &[LeveledMember], wanted: f64) -> f64 {
+    let height = |one: &LeveledMember| f64::from(one.flows) / f64::from(one.weight.max(1));
+    let mut order: Vec<&LeveledMember> = members.iter().collect();
     order.sort_by(|a, b| height(a).total_cmp(&height(b)));
     let (mut flows, mut weight) = (0.0, 0.0);
     for (at, one) in order.iter().enumerate() {
@@ -110,27 +111,27 @@ mod tests {
 
     #[test]
     fn equal_weights_take_turns() {
-        assert_eq!(turns(&[(7, 3), (8, 3), (9, 3)]), [7, 8, 9]);
-        assert_eq!(turns(&[]), Vec::<u32>::new());
-        assert_eq!(turns(&[(1, 0)]), Vec::<u32>::new());
+        assert_eq!(smooth_turns(&[(7, 3), (8, 3), (9, 3)]), [7, 8, 9]);
+        assert_eq!(smooth_turns(&[]), Vec::<u32>::new());
+        assert_eq!(smooth_turns(&[(1, 0)]), Vec::<u32>::new());
     }
 
     #[test]
     fn heavier_servers_come_more_often_and_spread() {
-        let entries = turns(&[(1, 4), (2, 2), (3, 1)]);
+        let entries = smooth_turns(&[(1, 4), (2, 2), (3, 1)]);
         assert_eq!(entries.len(), 7);
         assert_eq!((counts(&entries, 1), counts(&entries, 2), counts(&entries, 3)), (4, 2, 1));
         assert!(entries.windows(3).all(|three| three.iter().any(|entry| *entry != 1)));
     }
 
-    fn member(entry: u32, weight: u32, flows: u32) -> Member {
-        Member { entry, weight, flows }
+    fn member(entry: u32, weight: u32, flows: u32) -> LeveledMember {
+        LeveledMember { entry, weight, flows }
     }
 
     #[test]
     fn the_emptiest_get_what_comes_until_all_are_level() {
         // Members, arrivals, and turns of each.
-        let rows: [(&str, &[Member], u32, &[usize]); 7] = [
+        let rows: [(&str, &[LeveledMember], u32, &[usize]); 7] = [
             ("nobody has any", &[member(1, 1, 0), member(2, 1, 0)], 10, &[64, 64]),
             ("one is far behind", &[member(1, 1, 100), member(2, 1, 0)], 50, &[1, 127]),
             ("level within the second", &[member(1, 1, 60), member(2, 1, 40)], 60, &[43, 85]),
@@ -140,12 +141,12 @@ mod tests {
             ("one alone", &[member(7, 2, 1_000)], 3, &[64]),
         ];
         for (text, members, arrivals, turns) in rows {
-            let entries = level(members, arrivals);
+            let entries = level_turns(members, arrivals);
             assert_eq!(entries.len(), level_length(members.len()), "{text}");
             let got: Vec<usize> = members.iter().map(|one| counts(&entries, one.entry)).collect();
             assert_eq!(got, turns, "{text}");
         }
-        assert_eq!(level(&[], 5), Vec::<u32>::new());
+        assert_eq!(level_turns(&[], 5), Vec::<u32>::new());
     }
 
     #[test]
@@ -153,8 +154,10 @@ mod tests {
         // Connections of the second server last four times as long; each second 400 arrive.
         let (mut flows, mut before, mut begun) = ([0.0_f64; 2], [0.0; 2], [0.0; 2]);
         for _ in 0..60 {
-            let left = |at: usize| remaining(before[at] as u32, begun[at] as u32, flows[at] as u32);
-            let entries = level(&[member(0, 1, left(0)), member(1, 1, left(1))], 400);
+            let left = |at: usize| {
+                remaining_connections(before[at] as u32, begun[at] as u32, flows[at] as u32)
+            };
+            let entries = level_turns(&[member(0, 1, left(0)), member(1, 1, left(1))], 400);
             before = flows;
             for (at, last) in [(0, 2.0), (1, 8.0)] {
                 let share = counts(&entries, at as u32) as f64 / entries.len() as f64;
@@ -167,8 +170,8 @@ mod tests {
 
     #[test]
     fn large_pools_are_levelled_too() {
-        let members: Vec<Member> = (0..5_000).map(|at| member(at, 1, at)).collect();
-        let entries = level(&members, 1_000);
+        let members: Vec<LeveledMember> = (0..5_000).map(|at| member(at, 1, at)).collect();
+        let entries = level_turns(&members, 1_000);
         assert_eq!(entries.len(), 5_000);
         assert!((0..5_000).all(|at| counts(&entries, at) > 0));
     }
@@ -176,7 +179,7 @@ mod tests {
     #[test]
     fn large_weights_fit() {
         let members: Vec<(u32, u32)> = (0..1_000).map(|at| (at, 1 + at % 256)).collect();
-        let entries = turns(&members);
+        let entries = smooth_turns(&members);
         assert!(entries.len() as u64 <= TURNS + 1_000, "{}", entries.len());
         assert!((0..1_000).all(|at| counts(&entries, at) > 0));
     }

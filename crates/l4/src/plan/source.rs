@@ -3,24 +3,24 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::config::{PacketService, Packets};
+use model::config::{PacketPlaneConfig, PacketServiceConfig};
 use model::snapshot::{PoolView, ServiceView};
 
-use super::facts::Facts;
+use super::facts::HostFacts;
 
 /// What a part is made from.
 #[derive(Clone, Copy)]
-pub struct Source<'a> {
+pub struct PlanSource<'a> {
     /// The service.
     pub view: &'a ServiceView,
     /// Its packet keys.
-    pub packets: &'a PacketService,
+    pub packets: &'a PacketServiceConfig,
     /// Its pool, then those of its rules, each once.
     pub pools: &'a [Arc<PoolView>],
     /// The plane's configuration.
-    pub plane: &'a Packets,
+    pub plane: &'a PacketPlaneConfig,
     /// Facts of the moment.
-    pub facts: &'a Facts,
+    pub facts: &'a HostFacts,
     /// Connections under way at the last sweep, by index of server.
     pub flows: &'a HashMap<u32, u32>,
 }

@@ -5,27 +5,27 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use model::config::Packets;
+use model::config::PacketPlaneConfig;
 use model::snapshot::{PoolView, ServiceView};
 
-use super::facts::{Facts, Needs, ShareNeeds};
-use super::form::VipKey;
-use super::part::Part;
+use super::encoding::VipKey;
+use super::facts::{HostFacts, ShareUses, UseCounts};
+use super::service_plan::ServicePlan;
 use crate::abi;
-use crate::layout::{Capacity, Layout, Region, ServerKey, ShareKey};
-use crate::write::Write;
+use crate::layout::{ArrayRegion, MapCapacity, MapLayout, ServerKey, ShareKey};
+use crate::map_write::MapWrite;
 
 /// How names begin that no service can have.
 pub(super) const NAMELESS: char = '\u{0}';
 
 /// The name of a service that has none.
-pub(super) fn placeholder(service: u32) -> String {
+pub(super) fn placeholder_name(service: u32) -> String {
     format!("{NAMELESS}{service}")
 }
 
 /// A server that left.
 #[derive(Clone, Debug)]
-pub(super) struct Leaving {
+pub(super) struct DrainingServer {
     /// Its key.
     pub key: ServerKey,
     /// Its value in the map.
@@ -33,24 +33,24 @@ pub(super) struct Leaving {
     /// Shares that its flows may use.
     pub shares: Vec<ShareKey>,
     /// Its list of them.
-    pub list: Region,
+    pub share_list: ArrayRegion,
     /// Sweeps in a row that saw no flow.
-    pub quiet: u8,
+    pub idle_sweeps: u8,
 }
 
 /// What a change comes to.
 #[derive(Clone, Debug, Default)]
-pub struct Change {
+pub struct PlannedChange {
     /// Writes in the order in which they are safe.
-    pub writes: Vec<Write>,
+    pub writes: Vec<MapWrite>,
     /// Services that are not forwarded, and why.
     pub obstacles: BTreeMap<String, String>,
 }
 
 /// A service in force, with what it was made from.
 #[derive(Debug)]
-pub(super) struct Standing {
-    pub(super) part: Part,
+pub(super) struct ActiveService {
+    pub(super) plan: ServicePlan,
     pub(super) view: Arc<ServiceView>,
     pub(super) pools: Vec<Arc<PoolView>>,
     pub(super) minute: u16,
@@ -58,88 +58,88 @@ pub(super) struct Standing {
 
 /// The state of the maps as they were left, and how to change it.
 #[derive(Debug)]
-pub struct Planner {
-    pub(super) layout: Layout,
-    pub(super) standing: BTreeMap<String, Standing>,
+pub struct MapPlanner {
+    pub(super) layout: MapLayout,
+    pub(super) active: BTreeMap<String, ActiveService>,
     pub(super) vips: BTreeMap<VipKey, abi::Vip>,
     pub(super) addresses: BTreeMap<IpAddr, u32>,
     pub(super) flags: Option<u32>,
-    pub(super) leaving: BTreeMap<u32, Leaving>,
-    pub(super) share_needs: ShareNeeds,
-    pub(super) way_needs: Needs<IpAddr>,
+    pub(super) draining: BTreeMap<u32, DrainingServer>,
+    pub(super) share_uses: ShareUses,
+    pub(super) next_hop_uses: UseCounts<IpAddr>,
     /// Shares that lost their last need in the change under way.
-    pub(super) ending: Vec<ShareKey>,
+    pub(super) ending_shares: Vec<ShareKey>,
     /// Since `ways` was asked last.
-    pub(super) ways_changed: bool,
+    pub(super) next_hops_changed: bool,
     /// Connections under way at the last sweep, by index of server.
     pub(super) flows: HashMap<u32, u32>,
-    pub(super) facts: Facts,
-    pub(super) plane: Option<Packets>,
+    pub(super) facts: HostFacts,
+    pub(super) plane: Option<PacketPlaneConfig>,
     /// Given back with the next change: until this one is carried out the maps still point there.
-    pub(super) freed: Freed,
+    pub(super) freed: FreedEntries,
     /// Pools and rules found in the maps, until the first change.
-    pub(super) recovered: Option<Recovered>,
+    pub(super) recovered: Option<UnclaimedMaps>,
 }
 
 /// What was found in the maps; nothing of it stands for sure.
 #[derive(Debug, Default)]
-pub(super) struct Recovered {
+pub(super) struct UnclaimedMaps {
     pub(super) pools: Vec<u32>,
-    pub(super) schedule: Vec<Region>,
-    pub(super) rules: Vec<Region>,
+    pub(super) schedule: Vec<ArrayRegion>,
+    pub(super) rules: Vec<ArrayRegion>,
 }
 
 /// Regions and indexes that the change under way gives up.
 #[derive(Debug, Default)]
-pub(super) struct Freed {
-    pub(super) schedule: Vec<Region>,
-    pub(super) lists: Vec<Region>,
-    pub(super) rules: Vec<Region>,
-    pub(super) records: Vec<Region>,
+pub(super) struct FreedEntries {
+    pub(super) schedule: Vec<ArrayRegion>,
+    pub(super) lists: Vec<ArrayRegion>,
+    pub(super) rules: Vec<ArrayRegion>,
+    pub(super) records: Vec<ArrayRegion>,
     pub(super) pools: Vec<u32>,
     pub(super) shares: Vec<u32>,
 }
 
-impl Planner {
+impl MapPlanner {
     /// For maps in which nothing stands.
-    pub fn new(capacity: &Capacity) -> Planner {
-        Planner {
-            layout: Layout::new(capacity),
-            standing: BTreeMap::new(),
+    pub fn new(capacity: &MapCapacity) -> MapPlanner {
+        MapPlanner {
+            layout: MapLayout::new(capacity),
+            active: BTreeMap::new(),
             vips: BTreeMap::new(),
             addresses: BTreeMap::new(),
             flags: None,
-            leaving: BTreeMap::new(),
-            share_needs: ShareNeeds::default(),
-            way_needs: Needs::default(),
-            ending: Vec::new(),
-            ways_changed: true,
+            draining: BTreeMap::new(),
+            share_uses: ShareUses::default(),
+            next_hop_uses: UseCounts::default(),
+            ending_shares: Vec::new(),
+            next_hops_changed: true,
             flows: HashMap::new(),
-            facts: Facts::default(),
+            facts: HostFacts::default(),
             plane: None,
-            freed: Freed::default(),
+            freed: FreedEntries::default(),
             recovered: None,
         }
     }
 
     /// Addresses of servers to which a way is needed, with its index; `None` when they are those of the last call.
-    pub fn new_ways(&mut self) -> Option<Vec<(IpAddr, u32)>> {
-        std::mem::take(&mut self.ways_changed).then(|| self.ways())
+    pub fn take_next_hops(&mut self) -> Option<Vec<(IpAddr, u32)>> {
+        std::mem::take(&mut self.next_hops_changed).then(|| self.next_hops())
     }
 
-    fn ways(&self) -> Vec<(IpAddr, u32)> {
-        let needed = self.way_needs.keys();
-        needed.filter_map(|ip| Some((ip, self.layout.ways.find(&ip)?))).collect()
+    fn next_hops(&self) -> Vec<(IpAddr, u32)> {
+        let needed = self.next_hop_uses.keys();
+        needed.filter_map(|ip| Some((ip, self.layout.next_hops.find(&ip)?))).collect()
     }
 
     /// Index of a service that is in force.
-    pub fn service(&self, name: &str) -> Option<u32> {
-        self.standing.get(name).map(|standing| standing.part.index)
+    pub fn service_index(&self, name: &str) -> Option<u32> {
+        self.active.get(name).map(|standing| standing.plan.index)
     }
 
     /// Index of a server of a service in force.
-    pub fn server(&self, service: &str, address: std::net::SocketAddr) -> Option<u32> {
-        let part = &self.standing.get(service)?.part;
+    pub fn server_index(&self, service: &str, address: std::net::SocketAddr) -> Option<u32> {
+        let part = &self.active.get(service)?.plan;
         let find = |port| {
             let key = ServerKey { service: part.index, address: address.ip(), port };
             self.layout.servers.find(&key).filter(|index| part.servers.contains_key(index))
@@ -148,32 +148,32 @@ impl Planner {
     }
 
     /// Servers that left and whose index something may still point at.
-    pub fn leaving(&self) -> Vec<u32> {
-        self.leaving.keys().copied().collect()
+    pub fn draining_servers(&self) -> Vec<u32> {
+        self.draining.keys().copied().collect()
     }
 
     /// Every server in the maps that belongs to a service in force: its index, the service's name and its key.
     pub fn all_servers(&self) -> impl Iterator<Item = (u32, &str, ServerKey)> {
         let names: HashMap<u32, &str> =
-            self.standing.iter().map(|(name, one)| (one.part.index, name.as_str())).collect();
+            self.active.iter().map(|(name, one)| (one.plan.index, name.as_str())).collect();
         let standing = self
-            .standing
+            .active
             .values()
-            .flat_map(|one| one.part.servers.iter().map(|(index, (key, _))| (*index, *key)));
-        let leaving = self.leaving.iter().map(|(index, one)| (*index, one.key));
+            .flat_map(|one| one.plan.servers.iter().map(|(index, (key, _))| (*index, *key)));
+        let leaving = self.draining.iter().map(|(index, one)| (*index, one.key));
         let all = standing.chain(leaving);
         all.filter_map(move |(index, key)| Some((index, *names.get(&key.service)?, key)))
     }
 
     /// Every share in the maps, with its index and its records.
-    pub fn all_shares(&self) -> impl Iterator<Item = (ShareKey, u32, Region)> {
+    pub fn all_shares(&self) -> impl Iterator<Item = (ShareKey, u32, ArrayRegion)> {
         let shares = self.layout.shares.iter();
         shares.filter_map(|(key, index)| Some((*key, index, *self.layout.records.get(key)?)))
     }
 
     /// Shares of a server of a service in force, with their indexes and how many ports each has.
     pub fn shares_of(&self, service: &str, server: u32) -> Vec<(ShareKey, u32, u32)> {
-        let keys = self.standing.get(service).and_then(|one| one.part.shares.get(&server));
+        let keys = self.active.get(service).and_then(|one| one.plan.shares.get(&server));
         let at = |key: &ShareKey| {
             let ports = self.layout.records.get(key)?.length;
             Some((*key, self.layout.shares.find(key)?, ports))
@@ -182,12 +182,12 @@ impl Planner {
     }
 
     /// The service of every server in the maps, by the server's index.
-    pub fn owners(&self) -> HashMap<u32, u32> {
+    pub fn server_services(&self) -> HashMap<u32, u32> {
         let standing = self
-            .standing
+            .active
             .values()
-            .flat_map(|one| one.part.servers.keys().map(|server| (*server, one.part.index)));
-        let leaving = self.leaving.iter().map(|(index, one)| (*index, one.server.service));
+            .flat_map(|one| one.plan.servers.keys().map(|server| (*server, one.plan.index)));
+        let leaving = self.draining.iter().map(|(index, one)| (*index, one.server.service));
         standing.chain(leaving).collect()
     }
 }

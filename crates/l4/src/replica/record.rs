@@ -5,28 +5,33 @@ use std::net::IpAddr;
 
 use bpf::Value;
 
-use super::connection::{Connection, RECORD, Slot};
-use super::hashed::{Put, Secret, print_of};
-use super::{Replica, Table};
+use super::hash_table::{FlowHashSecret, PutResult, flow_fingerprint};
+use super::nat_connection::{NatConnection, RECORD, RecordSlot};
+use super::{ReplicaTables, ReplicatedTable};
 use crate::abi::{self, State};
-use crate::plan::form::{address, from_address};
+use crate::plan::encoding::{from_mapped_bytes, to_mapped_bytes};
 
 /// Words of a clock hand.
-const HAND: usize = abi::Hand::SIZE / 8;
+const HAND_WORDS: usize = abi::Hand::SIZE / 8;
 /// Keys of answers that keep the client's address are kept apart from those of clients (`bpf/ports.h`).
 const ANSWERS: u32 = 0x2_0000;
 /// No way to the client is known, and the kernel is to be asked at the first answer (`bpf/learn.h`).
-const NO_WAY: u32 = 0xfff;
-const WAY_TICKS: u32 = 4;
+const NO_NEXT_HOP: u32 = 0xfff;
+const NEXT_HOP_TICKS: u32 = 4;
 
-impl Replica {
+impl ReplicaTables {
     /// The word of a record.
-    pub(super) fn word(&self, place: u32) -> u64 {
+    pub(super) fn load_word(&self, place: u32) -> u64 {
         self.records.load(place as usize * RECORD)
     }
 
     /// The translated connection at a place, if one lives there.
-    pub fn connection(&self, place: u32, tick: u32, secret: &Secret) -> Option<Connection> {
+    pub fn connection(
+        &self,
+        place: u32,
+        tick: u32,
+        secret: &FlowHashSecret,
+    ) -> Option<NatConnection> {
         let first = place as usize * RECORD;
         let word = self.records.load(first);
         let state = State::of(word as u32 & 0xff).filter(|state| *state > State::Claimed)?;
@@ -45,13 +50,13 @@ impl Replica {
         if !same || left as i32 <= 0 {
             return None;
         }
-        let client = (from_address(record.client), record.client_port);
-        let service = (from_address(record.addr), record.port);
+        let client = (from_mapped_bytes(record.client), record.client_port);
+        let service = (from_mapped_bytes(record.addr), record.port);
         let cookie = word >> 16 & u64::from(abi::RECORD_COOKIE) != 0;
-        Some(Connection {
-            print: print_of(secret, client, service, protocol.into()),
+        Some(NatConnection {
+            fingerprint: flow_fingerprint(secret, client, service, protocol.into()),
             state,
-            left,
+            ttl_ticks: left,
             protocol,
             client,
             service,
@@ -64,52 +69,56 @@ impl Replica {
     /// Enters a connection of another machine. What is there stays where `over` does not say otherwise and it lives.
     pub fn put_record(
         &self,
-        connection: &Connection,
-        slot: &Slot,
-        (secret, tick): (&Secret, u32),
+        connection: &NatConnection,
+        slot: &RecordSlot,
+        (secret, tick): (&FlowHashSecret, u32),
         over: bool,
-    ) -> Put {
+    ) -> PutResult {
         let first = slot.place as usize * RECORD;
-        if self.records.words() < first + RECORD {
-            return Put::Full;
+        if self.records.word_count() < first + RECORD {
+            return PutResult::Full;
         }
         let old = self.records.load(first);
         let before = self.connection(slot.place, tick, secret);
         if before.is_some() && !over {
-            return Put::Kept;
+            return PutResult::Occupied;
         }
         let claimed = record_word(tick.wrapping_add(8), 0, State::Claimed);
-        if !self.records.exchange(first, old, claimed) {
-            return Put::Kept;
+        if !self.records.compare_exchange(first, old, claimed) {
+            return PutResult::Occupied;
         }
-        self.forget(slot, before.filter(|before| before.print != connection.print), secret);
-        self.fill(connection, first, tick);
-        if self.enter(connection, slot.place, slot.kept, secret) != Put::Done {
+        self.remove_keys(
+            slot,
+            before.filter(|before| before.fingerprint != connection.fingerprint),
+            secret,
+        );
+        self.write_record(connection, first, tick);
+        if self.add_keys(connection, slot.place, slot.client_source, secret) != PutResult::Done {
             self.records.store(first, 0);
-            return Put::Full;
+            return PutResult::Full;
         }
         let cookie = if connection.stamp.is_some() { abi::RECORD_COOKIE } else { 0 };
         let middle = u32::from(connection.protocol) | cookie << 8;
-        let deadline = tick.wrapping_add(connection.left);
+        let deadline = tick.wrapping_add(connection.ttl_ticks);
         self.records.store(first, record_word(deadline, middle, connection.state));
         // The port was handed out last, so the next one here is the one after it.
-        self.hands.store(connection.share as usize * HAND, u64::from(slot.at) + 1);
-        Put::Done
+        self.hands.store(connection.share as usize * HAND_WORDS, u64::from(slot.share_index) + 1);
+        PutResult::Done
     }
 
     /// The fields of a record but its word.
-    fn fill(&self, connection: &Connection, first: usize, tick: u32) {
+    fn write_record(&self, connection: &NatConnection, first: usize, tick: u32) {
         let record = abi::Record {
             word: 0,
-            client: address(connection.client.0),
-            addr: address(connection.service.0),
+            client: to_mapped_bytes(connection.client.0),
+            addr: to_mapped_bytes(connection.service.0),
             client_port: connection.client.1,
             port: connection.service.1,
             share: connection.share,
             server: connection.server,
             end: 0,
             stamp: connection.stamp.unwrap_or(0),
-            back_way: NO_WAY | tick.wrapping_sub(WAY_TICKS) << 12,
+            back_way: NO_NEXT_HOP | tick.wrapping_sub(NEXT_HOP_TICKS) << 12,
         };
         let mut bytes = [0; abi::Record::SIZE];
         record.write(&mut bytes);
@@ -119,26 +128,31 @@ impl Replica {
     }
 
     /// Enters the keys by which a record is found.
-    pub(super) fn enter(
+    pub(super) fn add_keys(
         &self,
-        connection: &Connection,
+        connection: &NatConnection,
         place: u32,
         kept: Option<(IpAddr, u16)>,
-        secret: &Secret,
-    ) -> Put {
-        let entered = self.forward.put_free(connection.print, place);
-        if let Some(server) = kept.filter(|_| entered == Put::Done) {
-            let _ = self.forward.put_free(answer_print(connection, server, secret), place);
+        secret: &FlowHashSecret,
+    ) -> PutResult {
+        let entered = self.forward.put_free(connection.fingerprint, place);
+        if let Some(server) = kept.filter(|_| entered == PutResult::Done) {
+            let _ = self.forward.put_free(reply_fingerprint(connection, server, secret), place);
         }
         entered
     }
 
     /// Forgets the keys of what was in a slot.
-    fn forget(&self, slot: &Slot, before: Option<Connection>, secret: &Secret) {
+    fn remove_keys(
+        &self,
+        slot: &RecordSlot,
+        before: Option<NatConnection>,
+        secret: &FlowHashSecret,
+    ) {
         let Some(before) = before else { return };
-        self.forward.forget(before.print, slot.place);
-        if let Some(server) = slot.kept {
-            self.forward.forget(answer_print(&before, server, secret), slot.place);
+        self.forward.forget(before.fingerprint, slot.place);
+        if let Some(server) = slot.client_source {
+            self.forward.forget(reply_fingerprint(&before, server, secret), slot.place);
         }
     }
 
@@ -150,8 +164,11 @@ impl Replica {
         (state, left): (State, u32),
         tick: u32,
         may: impl Fn(u32) -> bool,
-    ) -> Option<Put> {
-        let place = self.forward.low(print).filter(|at| *at < self.places(Table::Records))?;
+    ) -> Option<PutResult> {
+        let place = self
+            .forward
+            .find_low_word(print)
+            .filter(|at| *at < self.places(ReplicatedTable::Records))?;
         let first = place as usize * RECORD;
         let old = self.records.load(first);
         if old & 0xff <= State::Claimed as u64 {
@@ -159,17 +176,21 @@ impl Replica {
         }
         // The server stands in the seventh word.
         if !may(self.records.load(first + 6) as u32) {
-            return Some(Put::Kept);
+            return Some(PutResult::Occupied);
         }
         let new = record_word(tick.wrapping_add(left), old as u32 >> 8, state);
-        self.records.exchange(first, old, new).then_some(Put::Done)
+        self.records.compare_exchange(first, old, new).then_some(PutResult::Done)
     }
 }
 
-fn answer_print(connection: &Connection, (server, port): (IpAddr, u16), secret: &Secret) -> u64 {
+fn reply_fingerprint(
+    connection: &NatConnection,
+    (server, port): (IpAddr, u16),
+    secret: &FlowHashSecret,
+) -> u64 {
     let port = if port == 0 { connection.service.1 } else { port };
     let proto = u32::from(connection.protocol) | ANSWERS;
-    print_of(secret, (server, port), connection.client, proto)
+    flow_fingerprint(secret, (server, port), connection.client, proto)
 }
 
 fn record_word(deadline: u32, middle: u32, state: State) -> u64 {

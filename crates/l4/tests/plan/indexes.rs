@@ -1,8 +1,8 @@
 //! Rows of indexes: none is given to another while a connection may still point at it.
 
-use super::maps::Maps;
-use super::pictures::{Bench, pool, service};
-use super::words::words;
+use super::explanations::words;
+use super::maps::SimulatedMaps;
+use super::pictures::{PlannerFixture, pool, service};
 
 fn mac(servers: &[&str]) -> String {
     service("web", "mac", "203.0.113.10:80", "") + &pool("web", servers, "")
@@ -14,11 +14,11 @@ fn nat(servers: &[&str]) -> String {
 
 #[test]
 fn a_server_that_left_keeps_its_index_while_it_has_connections() {
-    let mut bench = Bench::new();
+    let mut bench = PlannerFixture::new();
     let two = ["10.0.0.1:80", "10.0.0.2:80"];
     bench.change(&mac(&two));
     bench.change(&mac(&two[1..]));
-    assert_eq!(bench.planner.leaving(), [0]);
+    assert_eq!(bench.planner.draining_servers(), [0]);
     for _ in 0..5 {
         let (writes, forgotten) = bench.sweep(&[(0, 1), (1, 3)], &[]);
         assert_eq!((words(&writes), forgotten), (vec![], vec![]), "a connection is there");
@@ -38,45 +38,45 @@ fn a_server_that_left_keeps_its_index_while_it_has_connections() {
 #[test]
 fn who_comes_back_in_time_has_its_connections() {
     for config in [mac, nat] {
-        let mut bench = Bench::new();
+        let mut bench = PlannerFixture::new();
         let two = ["10.0.0.1:80", "10.0.0.2:80"];
-        let mut maps = Maps::default();
+        let mut maps = SimulatedMaps::default();
         maps.apply(&bench.change(&config(&two)).writes);
         maps.apply(&bench.change(&config(&two[1..])).writes);
         maps.apply(&bench.sweep(&[(0, 7)], &[]).0);
         maps.apply(&bench.change(&config(&two)).writes);
         let address = "10.0.0.1:80".parse().unwrap();
-        assert_eq!(bench.planner.server("web", address), Some(0));
-        assert_eq!(bench.planner.leaving(), Vec::<u32>::new());
+        assert_eq!(bench.planner.server_index("web", address), Some(0));
+        assert_eq!(bench.planner.draining_servers(), Vec::<u32>::new());
         maps.apply(&bench.sweep(&[], &[]).0);
         maps.apply(&bench.sweep(&[], &[]).0);
-        assert_eq!(bench.planner.server("web", address), Some(0), "it is in use");
+        assert_eq!(bench.planner.server_index("web", address), Some(0), "it is in use");
     }
 }
 
 #[test]
 fn a_service_that_left_keeps_its_index_as_long_as_its_servers() {
-    let mut bench = Bench::new();
+    let mut bench = PlannerFixture::new();
     bench.change(&mac(&["10.0.0.1:80"]));
     bench.change("");
     let other =
         service("other", "mac", "203.0.113.11:80", "") + &pool("other", &["10.0.0.1:80"], "");
     bench.sweep(&[(0, 1)], &[]);
     bench.change(&other);
-    assert_eq!(bench.planner.service("other"), Some(1), "index 0 has a connection");
+    assert_eq!(bench.planner.service_index("other"), Some(1), "index 0 has a connection");
     bench.sweep(&[], &[]);
     let (writes, _) = bench.sweep(&[], &[]);
     assert_eq!(words(&writes), ["drop server 0", "drop service 0"]);
     let both = other + &mac(&["10.0.0.2:80"]);
     bench.change(&both);
-    assert_eq!(bench.planner.service("web"), Some(0), "it is free again");
+    assert_eq!(bench.planner.service_index("web"), Some(0), "it is free again");
 }
 
 #[test]
 fn ports_go_back_when_nobody_needs_their_share() {
-    let mut bench = Bench::new();
+    let mut bench = PlannerFixture::new();
     let two = ["10.0.0.1:80", "10.0.0.2:80"];
-    let mut maps = Maps::default();
+    let mut maps = SimulatedMaps::default();
     maps.apply(&bench.change(&nat(&two)).writes);
     maps.apply(&bench.change(&nat(&two[1..])).writes);
     let (writes, _) = bench.sweep(&[(0, 1)], &[]);

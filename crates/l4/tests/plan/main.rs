@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may fail")]
 
+mod explanations;
 mod families;
 mod indexes;
 mod maps;
@@ -9,5 +10,4 @@ mod pictures;
 mod property;
 mod restart;
 mod shares;
-mod words;
 mod writes;

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use l4::abi;
-use l4::layout::{Region, ShareKey};
-use l4::plan::form::{VipKey, from_address};
-use l4::plan::recover::Found;
-use l4::write::Write;
+use l4::layout::{ArrayRegion, ShareKey};
+use l4::map_write::MapWrite;
+use l4::plan::encoding::{VipKey, from_mapped_bytes};
+use l4::plan::recovery::RecoveredMaps;
 
 #[derive(Clone, Debug, Default)]
-pub struct Maps {
+pub struct SimulatedMaps {
     pub vips: BTreeMap<VipKey, abi::Vip>,
     services: BTreeMap<u32, abi::Service>,
     pools: BTreeMap<u32, abi::Pool>,
@@ -31,12 +31,22 @@ fn lay<T: Clone>(map: &mut BTreeMap<u32, T>, first: u32, list: &[T]) {
 
 fn key4(key: &abi::Share4) -> ShareKey {
     let back = Some(key.back).filter(|back| *back != [0; 4]).map(Into::into);
-    ShareKey { server: key.server.into(), port: key.port, back, protocol: key.proto }
+    ShareKey {
+        server: key.server.into(),
+        port: key.port,
+        return_address: back,
+        protocol: key.proto,
+    }
 }
 
 fn key6(key: &abi::Share6) -> ShareKey {
     let back = Some(key.back).filter(|back| *back != [0; 16]).map(Into::into);
-    ShareKey { server: key.server.into(), port: key.port, back, protocol: key.proto }
+    ShareKey {
+        server: key.server.into(),
+        port: key.port,
+        return_address: back,
+        protocol: key.proto,
+    }
 }
 
 fn vip4(key: &abi::Vip4) -> VipKey {
@@ -47,44 +57,44 @@ fn vip6(key: &abi::Vip6) -> VipKey {
     VipKey { address: key.addr.into(), port: key.port, protocol: key.proto }
 }
 
-impl Maps {
+impl SimulatedMaps {
     /// Carries writes out, and looks after each of them.
-    pub fn apply(&mut self, writes: &[Write]) {
+    pub fn apply(&mut self, writes: &[MapWrite]) {
         for write in writes {
             self.write(write);
             self.whole().unwrap_or_else(|what| panic!("{what} after {write:?} of {writes:#?}"));
         }
     }
 
-    fn write(&mut self, write: &Write) {
+    fn write(&mut self, write: &MapWrite) {
         match write {
-            Write::Way(..) => {}
-            Write::Share(at, share) => drop(self.shares.insert(*at, *share)),
-            Write::Share4(key, at) => drop(self.share_keys.insert(key4(key), *at)),
-            Write::Share6(key, at) => drop(self.share_keys.insert(key6(key), *at)),
-            Write::ShareList(at, list) => lay(&mut self.share_list, *at, list),
-            Write::Server(at, server) => drop(self.servers.insert(*at, *server)),
-            Write::Schedule(at, list) => lay(&mut self.schedule, *at, list),
-            Write::Pool(at, pool) => drop(self.pools.insert(*at, *pool)),
-            Write::Rules(at, rules) => lay(&mut self.rules, *at, rules),
-            Write::Guard(key, value) => {
+            MapWrite::NextHop(..) => {}
+            MapWrite::Share(at, share) => drop(self.shares.insert(*at, *share)),
+            MapWrite::Share4(key, at) => drop(self.share_keys.insert(key4(key), *at)),
+            MapWrite::Share6(key, at) => drop(self.share_keys.insert(key6(key), *at)),
+            MapWrite::ShareList(at, list) => lay(&mut self.share_list, *at, list),
+            MapWrite::Server(at, server) => drop(self.servers.insert(*at, *server)),
+            MapWrite::Schedule(at, list) => lay(&mut self.schedule, *at, list),
+            MapWrite::Pool(at, pool) => drop(self.pools.insert(*at, *pool)),
+            MapWrite::Rules(at, rules) => lay(&mut self.rules, *at, rules),
+            MapWrite::Guard(key, value) => {
                 self.guards.insert((key.scope, key.prefix, key.addr), value.action);
             }
-            Write::Service(at, service) => drop(self.services.insert(*at, *service)),
-            Write::Vip4(key, vip) => drop(self.vips.insert(vip4(key), *vip)),
-            Write::Vip6(key, vip) => drop(self.vips.insert(vip6(key), *vip)),
-            Write::Address(key, kinds) => drop(self.addresses.insert(key.addr, *kinds)),
-            Write::Flags(flags) | Write::Expect(flags) => self.flags = *flags,
-            Write::DropVip4(key) => drop(self.vips.remove(&vip4(key))),
-            Write::DropVip6(key) => drop(self.vips.remove(&vip6(key))),
-            Write::DropAddress(key) => drop(self.addresses.remove(&key.addr)),
-            Write::DropGuard(key) => {
+            MapWrite::Service(at, service) => drop(self.services.insert(*at, *service)),
+            MapWrite::Vip4(key, vip) => drop(self.vips.insert(vip4(key), *vip)),
+            MapWrite::Vip6(key, vip) => drop(self.vips.insert(vip6(key), *vip)),
+            MapWrite::Address(key, kinds) => drop(self.addresses.insert(key.addr, *kinds)),
+            MapWrite::Flags(flags) | MapWrite::Expect(flags) => self.flags = *flags,
+            MapWrite::DropVip4(key) => drop(self.vips.remove(&vip4(key))),
+            MapWrite::DropVip6(key) => drop(self.vips.remove(&vip6(key))),
+            MapWrite::DropAddress(key) => drop(self.addresses.remove(&key.addr)),
+            MapWrite::DropGuard(key) => {
                 self.guards.remove(&(key.scope, key.prefix, key.addr));
             }
-            Write::DropShare4(key) => drop(self.share_keys.remove(&key4(key))),
-            Write::DropShare6(key) => drop(self.share_keys.remove(&key6(key))),
-            Write::DropServer(at) => drop(self.servers.insert(*at, abi::Server::default())),
-            Write::DropService(at) => drop(self.services.insert(*at, abi::Service::default())),
+            MapWrite::DropShare4(key) => drop(self.share_keys.remove(&key4(key))),
+            MapWrite::DropShare6(key) => drop(self.share_keys.remove(&key6(key))),
+            MapWrite::DropServer(at) => drop(self.servers.insert(*at, abi::Server::default())),
+            MapWrite::DropService(at) => drop(self.services.insert(*at, abi::Service::default())),
         }
     }
 
@@ -168,7 +178,7 @@ impl Maps {
             out.insert(format!("{key:?}"), text);
         }
         for (address, kinds) in &self.addresses {
-            out.insert(format!("address {}", from_address(*address)), kinds.to_string());
+            out.insert(format!("address {}", from_mapped_bytes(*address)), kinds.to_string());
         }
         let shares: BTreeSet<String> = self
             .share_keys
@@ -218,7 +228,7 @@ impl Maps {
     }
 
     /// What the next process reads.
-    pub fn found(&self) -> Found {
+    pub fn found(&self) -> RecoveredMaps {
         let used = (abi::SERVER_SERVES | abi::SERVER_RESETS) as u8;
         let servers: BTreeMap<u32, abi::Server> = self
             .servers
@@ -237,7 +247,7 @@ impl Maps {
             pools.chain([service.pool]).collect::<Vec<_>>()
         };
         let named: BTreeSet<u32> = self.services.values().flat_map(of).collect();
-        Found {
+        RecoveredMaps {
             vips: self.vips.clone(),
             lists: servers.values().map(list).collect(),
             shares: self.share_keys.iter().map(|(key, at)| (*key, *at, self.shares[at])).collect(),
@@ -248,7 +258,10 @@ impl Maps {
                 .map(|(at, pool)| (*at, *pool))
                 .collect(),
             rules: rules
-                .map(|service| Region { first: service.rule_first, length: service.rule_count })
+                .map(|service| ArrayRegion {
+                    first: service.rule_first,
+                    length: service.rule_count,
+                })
                 .collect(),
             servers,
         }

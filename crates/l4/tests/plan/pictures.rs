@@ -4,21 +4,21 @@ use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use l4::layout::Capacity;
-use l4::plan::facts::Facts;
-use l4::plan::{Change, Planner};
-use l4::write::Write;
-use model::config::{Checked, Host, Pool};
+use l4::layout::MapCapacity;
+use l4::map_write::MapWrite;
+use l4::plan::facts::HostFacts;
+use l4::plan::{MapPlanner, PlannedChange};
+use model::config::{CheckedConfig, PoolConfig, ServerHost};
 use model::id::{PoolId, ServerId, ServiceId};
-use model::live::{ServerLive, ServiceLive};
-use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
+use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnapshot};
+use model::stats::{ServerStats, ServiceStats};
 
 /// Room for everything that these tests speak of.
-pub const CAPACITY: Capacity = Capacity {
+pub const CAPACITY: MapCapacity = MapCapacity {
     services: 16,
     pools: 32,
     servers: 64,
-    ways: 64,
+    next_hops: 64,
     shares: 64,
     share_list: 128,
     records: 1 << 20,
@@ -48,40 +48,47 @@ fn server_of(text: &str) -> String {
 }
 
 /// A planner with the pictures that it was shown.
-pub struct Bench {
-    pub planner: Planner,
-    pub facts: Facts,
+pub struct PlannerFixture {
+    pub planner: MapPlanner,
+    pub facts: HostFacts,
     /// States of servers by address; the others are up.
     pub states: HashMap<SocketAddr, ServerState>,
     /// Servers that go on with clients that stick to them while they drain.
-    pub keeping: HashSet<SocketAddr>,
+    pub sticky_services: HashSet<SocketAddr>,
     services: HashMap<String, Arc<ServiceView>>,
     pools: HashMap<String, Arc<PoolView>>,
 }
 
-impl Bench {
-    pub fn new() -> Bench {
-        Bench::with(Planner::new(&CAPACITY))
+impl PlannerFixture {
+    pub fn new() -> PlannerFixture {
+        PlannerFixture::with(MapPlanner::new(&CAPACITY))
     }
 
-    pub fn with(planner: Planner) -> Bench {
+    pub fn with(planner: MapPlanner) -> PlannerFixture {
         let local: HashSet<IpAddr> =
             ["10.0.0.254", "10.0.0.253", "fd00::fe"].map(|ip| ip.parse().unwrap()).into();
-        let facts = Facts { local: Arc::new(local), ..Facts::default() };
+        let facts = HostFacts { local_addresses: Arc::new(local), ..HostFacts::default() };
         let (states, keeping) = (HashMap::new(), HashSet::new());
-        Bench { planner, facts, states, keeping, services: HashMap::new(), pools: HashMap::new() }
+        PlannerFixture {
+            planner,
+            facts,
+            states,
+            sticky_services: keeping,
+            services: HashMap::new(),
+            pools: HashMap::new(),
+        }
     }
 
     /// The change to a configuration.
-    pub fn change(&mut self, text: &str) -> Change {
+    pub fn change(&mut self, text: &str) -> PlannedChange {
         let checked = model::config::load(text, "x").unwrap_or_else(|error| panic!("{error:?}"));
         let snapshot = self.picture(&checked);
-        self.planner.change(&snapshot, &checked.config.packets, &self.facts)
+        self.planner.plan_change(&snapshot, &checked.config.packets, &self.facts)
     }
 
     /// The picture of a configuration.
-    pub fn picture(&mut self, checked: &Checked) -> Snapshot {
-        let mut snapshot = Snapshot::default();
+    pub fn picture(&mut self, checked: &CheckedConfig) -> WorkerSnapshot {
+        let mut snapshot = WorkerSnapshot::default();
         let mut ids = HashMap::new();
         for (at, (name, config)) in (0..).zip(&checked.config.pools) {
             let view = self.pool(PoolId(at), name, config);
@@ -102,8 +109,8 @@ impl Bench {
                     tls: None,
                     rules: None,
                     affinity: None,
-                    users: None,
-                    live: Arc::new(ServiceLive::new(1)),
+                    slo: None,
+                    stats: Arc::new(ServiceStats::new(1)),
                 })
             });
             self.services.insert(name.clone(), Arc::clone(&view));
@@ -112,26 +119,26 @@ impl Bench {
         snapshot
     }
 
-    fn pool(&mut self, id: PoolId, name: &str, config: &Arc<Pool>) -> Arc<PoolView> {
+    fn pool(&mut self, id: PoolId, name: &str, config: &Arc<PoolConfig>) -> Arc<PoolView> {
         let servers: Vec<ServerView> =
             config.servers.iter().enumerate().map(|(at, server)| self.server(at, server)).collect();
         let same = |view: &&Arc<PoolView>| {
-            let keeps = |one: &ServerView| (one.state, one.keeps);
+            let keeps = |one: &ServerView| (one.state, one.keeps_sticky_clients);
             *view.config == **config
                 && view.id == id
                 && view.servers.iter().map(keeps).eq(servers.iter().map(keeps))
         };
         let known = self.pools.get(name).filter(same).cloned();
         let view = known.unwrap_or_else(|| {
-            let live = Arc::new(model::live::pool::PoolLive::new(1));
-            Arc::new(PoolView { id, config: Arc::clone(config), tls: None, live, servers })
+            let live = Arc::new(model::stats::pool::PoolStats::new(1));
+            Arc::new(PoolView { id, config: Arc::clone(config), tls: None, stats: live, servers })
         });
         self.pools.insert(name.to_owned(), Arc::clone(&view));
         view
     }
 
-    fn server(&self, at: usize, config: &Arc<model::config::Server>) -> ServerView {
-        let Host::Ip(ip) = config.address.host else { panic!("a name") };
+    fn server(&self, at: usize, config: &Arc<model::config::ServerConfig>) -> ServerView {
+        let ServerHost::Ip(ip) = config.address.host else { panic!("a name") };
         let address = SocketAddr::new(ip, config.address.port);
         ServerView {
             id: ServerId(at as u32),
@@ -139,8 +146,8 @@ impl Bench {
             address: Some(address),
             state: self.states.get(&address).copied().unwrap_or(ServerState::Up),
             weight: config.weight,
-            keeps: self.keeping.contains(&address),
-            live: Arc::new(ServerLive::new(1)),
+            keeps_sticky_clients: self.sticky_services.contains(&address),
+            stats: Arc::new(ServerStats::new(1)),
         }
     }
 
@@ -149,12 +156,15 @@ impl Bench {
         &mut self,
         flows: &[(u32, u32)],
         arrivals: &[(u32, u32)],
-    ) -> (Vec<Write>, Vec<u32>) {
+    ) -> (Vec<MapWrite>, Vec<u32>) {
         let servers: HashMap<u32, u32> = flows.iter().copied().collect();
-        let census =
-            l4::sweep::Census { active: servers.clone(), servers, ..l4::sweep::Census::default() };
+        let census = l4::sweeper::ConnectionCounts {
+            active: servers.clone(),
+            servers,
+            ..l4::sweeper::ConnectionCounts::default()
+        };
         let (change, forgotten) =
-            self.planner.reclaim(&census, &arrivals.iter().copied().collect());
+            self.planner.reclaim_drained(&census, &arrivals.iter().copied().collect());
         (change.writes, forgotten)
     }
 }

@@ -1,15 +1,15 @@
 //! Property: whatever pictures came before, the maps come to what they would be had only the last one been there, and
 //! after every single write a packet finds something whole.
 
-use super::maps::Maps;
-use super::pictures::{Bench, pool, service};
+use super::maps::SimulatedMaps;
+use super::pictures::{PlannerFixture, pool, service};
 use model::snapshot::ServerState;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 /// One service of a picture.
 #[derive(Clone, Debug)]
-struct One {
+struct RandomService {
     forward: usize,
     listen: usize,
     servers: Vec<(u8, u8)>,
@@ -36,25 +36,25 @@ const KEYS: [&str; 5] = [
 const BALANCES: [&str; 3] =
     ["", "balance = { by = \"maglev\", size = 251 }", "balance = \"source\""];
 
-fn one() -> impl Strategy<Value = One> {
+fn one() -> impl Strategy<Value = RandomService> {
     let servers = proptest::collection::vec((1u8..6, 1u8..4), 1..4);
     (0..FORWARDS.len(), 0..LISTENS.len(), servers, 0..KEYS.len(), 0..BALANCES.len(), any::<bool>())
         .prop_map(|(forward, listen, mut servers, keys, balance, rule)| {
             servers.sort_unstable();
             servers.dedup_by_key(|(address, _)| *address);
-            One { forward, listen, servers, keys, balance, rule }
+            RandomService { forward, listen, servers, keys, balance, rule }
         })
 }
 
 /// Up to three services, which come, go and change; some servers of theirs are not up.
-type Picture = (Vec<Option<One>>, Vec<(u8, usize)>);
+type RandomConfig = (Vec<Option<RandomService>>, Vec<(u8, usize)>);
 
-fn picture() -> impl Strategy<Value = Picture> {
+fn picture() -> impl Strategy<Value = RandomConfig> {
     let services = proptest::collection::vec(proptest::option::weighted(0.8, one()), 3);
     (services, proptest::collection::vec((1u8..6, 0usize..4), 0..3))
 }
 
-fn text((services, _): &Picture) -> String {
+fn text((services, _): &RandomConfig) -> String {
     let mut out = String::from("[packets]\nreturn = [\"10.0.0.254\", \"fd00::fe\"]\n");
     for (at, one) in services.iter().enumerate() {
         let Some(one) = one else { continue };
@@ -79,7 +79,7 @@ fn text((services, _): &Picture) -> String {
     out
 }
 
-fn state(bench: &mut Bench, (_, states): &Picture) {
+fn state(bench: &mut PlannerFixture, (_, states): &RandomConfig) {
     let all = [ServerState::Down, ServerState::Drain, ServerState::Disabled, ServerState::Unknown];
     bench.states = states
         .iter()
@@ -102,7 +102,7 @@ fn only_the_last_picture_counts() {
     let pictures = proptest::collection::vec((picture(), 0u8..3), 1..6);
     runner
         .run(&pictures, |pictures| {
-            let (mut bench, mut maps) = (Bench::new(), Maps::default());
+            let (mut bench, mut maps) = (PlannerFixture::new(), SimulatedMaps::default());
             for (picture, sweeps) in &pictures {
                 state(&mut bench, picture);
                 maps.apply(&bench.change(&text(picture)).writes);
@@ -114,12 +114,12 @@ fn only_the_last_picture_counts() {
                 maps.apply(&bench.sweep(&[], &[]).0);
             }
             let last = &pictures.last().unwrap().0;
-            let (mut fresh, mut alone) = (Bench::new(), Maps::default());
+            let (mut fresh, mut alone) = (PlannerFixture::new(), SimulatedMaps::default());
             state(&mut fresh, last);
             alone.apply(&fresh.change(&text(last)).writes);
             prop_assert_eq!(maps.resolved(), alone.resolved());
             // So they do after a restart in between.
-            let (mut next, mut after) = (Bench::new(), maps.clone());
+            let (mut next, mut after) = (PlannerFixture::new(), maps.clone());
             next.planner.recover(maps.found());
             state(&mut next, last);
             after.apply(&next.change(&text(last)).writes);

@@ -1,8 +1,8 @@
 //! Rows of a restart: the next process finds its indexes in the maps, and what nobody claims leaves.
 
-use super::maps::Maps;
-use super::pictures::{Bench, pool, service};
-use super::words::words;
+use super::explanations::words;
+use super::maps::SimulatedMaps;
+use super::pictures::{PlannerFixture, pool, service};
 
 fn config(names: &[&str]) -> String {
     let all: Vec<String> = names
@@ -20,10 +20,10 @@ fn config(names: &[&str]) -> String {
 }
 
 /// Maps after a configuration, and the planner of the process that comes next.
-fn after(text: &str) -> (Maps, Bench, Bench) {
-    let (mut first, mut maps) = (Bench::new(), Maps::default());
+fn after(text: &str) -> (SimulatedMaps, PlannerFixture, PlannerFixture) {
+    let (mut first, mut maps) = (PlannerFixture::new(), SimulatedMaps::default());
     maps.apply(&first.change(text).writes);
-    let mut next = Bench::new();
+    let mut next = PlannerFixture::new();
     next.planner.recover(maps.found());
     (maps, first, next)
 }
@@ -38,16 +38,18 @@ fn the_same_configuration_keeps_every_index() {
     maps.apply(&change.writes);
     assert_eq!(maps.resolved(), before);
     for name in ["a", "b", "c"] {
-        assert_eq!(next.planner.service(name), first.planner.service(name), "{name}");
+        assert_eq!(next.planner.service_index(name), first.planner.service_index(name), "{name}");
         let octet = name.as_bytes()[0];
         for at in [1, 2] {
             let address = format!("10.0.{octet}.{at}:80").parse().unwrap();
-            let (new, old) =
-                (next.planner.server(name, address), first.planner.server(name, address));
+            let (new, old) = (
+                next.planner.server_index(name, address),
+                first.planner.server_index(name, address),
+            );
             assert!(new.is_some() && new == old, "{name} {address}: {new:?} was {old:?}");
         }
     }
-    assert_eq!(next.planner.leaving(), Vec::<u32>::new());
+    assert_eq!(next.planner.draining_servers(), Vec::<u32>::new());
     maps.apply(&next.sweep(&[], &[]).0);
     maps.apply(&next.sweep(&[], &[]).0);
     assert_eq!(maps.resolved(), before, "nothing is given back that is in use");
@@ -60,7 +62,7 @@ fn a_service_is_known_by_where_it_listens() {
     let renamed =
         config(&["a", "b"]).replace(".b]", ".xb]").replace("pool = \"b\"", "pool = \"xb\"");
     maps.apply(&next.change(&renamed).writes);
-    assert_eq!(next.planner.service("xb"), first.planner.service("b"));
+    assert_eq!(next.planner.service_index("xb"), first.planner.service_index("b"));
 }
 
 #[test]
@@ -68,8 +70,9 @@ fn what_nobody_claims_leaves_when_its_connections_end() {
     let (mut maps, _, mut next) = after(&config(&["a", "b", "c"]));
     let one = config(&["a"]);
     maps.apply(&next.change(&one).writes);
-    assert_eq!(next.planner.leaving().len(), 4);
-    let held: Vec<(u32, u32)> = next.planner.leaving().into_iter().map(|at| (at, 1)).collect();
+    assert_eq!(next.planner.draining_servers().len(), 4);
+    let held: Vec<(u32, u32)> =
+        next.planner.draining_servers().into_iter().map(|at| (at, 1)).collect();
     for _ in 0..4 {
         let (writes, forgotten) = next.sweep(&held, &[]);
         assert_eq!(forgotten, Vec::<u32>::new());

@@ -3,25 +3,25 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use l4::layout::{Capacity, ShareKey};
-use l4::plan::Planner;
-use model::capacity::shares::{Made, TCP, UDP};
-use model::config::{Config, Host};
+use l4::layout::{MapCapacity, ShareKey};
+use l4::plan::MapPlanner;
+use model::capacity::port_shares::{PortAllocation, TCP, UDP};
+use model::config::{Config, ServerHost};
 
-use super::pictures::{Bench, CAPACITY, pool, service};
+use super::pictures::{CAPACITY, PlannerFixture, pool, service};
 
 /// What the forecast says of each server: shares, ports of all of them, ports of the smallest one.
 fn forecast(config: &Config) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
-    let made = Made::of(config);
+    let made = PortAllocation::allocate(config);
     let mut out = BTreeMap::new();
     for service in config.services.values() {
         let (packets, pool) = (service.packets.as_ref().unwrap(), &config.pools[&service.pool]);
         for server in &pool.servers {
-            let Host::Ip(ip) = server.address.host else { panic!("{server:?}") };
+            let ServerHost::Ip(ip) = server.address.host else { panic!("{server:?}") };
             for protocol in [TCP, UDP] {
-                let found = made.towards(packets, (pool, server), protocol).unwrap();
+                let found = made.server_shares(packets, (pool, server), protocol).unwrap();
                 if found.ports > 0 {
-                    let of = (found.shares, found.ports, found.fewest);
+                    let of = (found.shares, found.ports, found.fewest_ports);
                     out.insert((ip, server.address.port, protocol), of);
                 }
             }
@@ -31,7 +31,7 @@ fn forecast(config: &Config) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
 }
 
 /// What the planner made.
-fn made(planner: &Planner) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
+fn made(planner: &MapPlanner) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
     let mut out = BTreeMap::new();
     for (key, _, region) in planner.all_shares() {
         let ShareKey { server, port, protocol, .. } = key;
@@ -65,7 +65,8 @@ fn shares_are_made_as_forecasts_reckon_with_them() {
     for flows in [1 << 20, 65_536, 16_384] {
         let text = format!("{}{many}{later}{own}{kept}", plane(flows));
         let config = model::config::load(&text, "x").unwrap().config;
-        let mut bench = Bench::with(Planner::new(&Capacity { records: flows, ..CAPACITY }));
+        let mut bench =
+            PlannerFixture::with(MapPlanner::new(&MapCapacity { records: flows, ..CAPACITY }));
         let change = bench.change(&text);
         assert!(change.obstacles.is_empty(), "{:?}", change.obstacles);
         let found = made(&bench.planner);
@@ -87,7 +88,8 @@ fn a_service_without_room_for_its_ports_is_told_so_by_both() {
         pool("web", &servers, "")
     );
     let config = model::config::load(&text, "x").unwrap().config;
-    let mut bench = Bench::with(Planner::new(&Capacity { records: 4_096, ..CAPACITY }));
+    let mut bench =
+        PlannerFixture::with(MapPlanner::new(&MapCapacity { records: 4_096, ..CAPACITY }));
     let obstacles = bench.change(&text).obstacles;
     assert!(obstacles["web"].contains("translated connections"), "{obstacles:?}");
     assert!(forecast(&config).is_empty());

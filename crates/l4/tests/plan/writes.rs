@@ -1,10 +1,10 @@
 //! Rows: an old picture, a new one, and exactly what is written in between, in order.
 
-use l4::write::Write;
+use l4::map_write::MapWrite;
 use model::snapshot::ServerState;
 
-use super::pictures::{Bench, pool, service};
-use super::words::words;
+use super::explanations::words;
+use super::pictures::{PlannerFixture, pool, service};
 
 const TWO: [&str; 2] = ["10.0.0.1:80", "10.0.0.2:80"];
 const AT: &str = "203.0.113.10:80";
@@ -22,10 +22,10 @@ fn nat(keys: &str) -> String {
 }
 
 /// What changes, before, after, and what is written.
-type Row = (&'static str, String, String, Vec<&'static str>);
+type WriteCase = (&'static str, String, String, Vec<&'static str>);
 
 /// Changes of servers, and what changes nothing of the rest.
-fn of_servers() -> Vec<Row> {
+fn of_servers() -> Vec<WriteCase> {
     let three = ["10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80"];
     vec![
         (
@@ -75,7 +75,7 @@ fn of_servers() -> Vec<Row> {
 }
 
 /// Changes of what is listened on, and for whom.
-fn of_services() -> Vec<Row> {
+fn of_services() -> Vec<WriteCase> {
     vec![
         (
             "another port: the new one before the old one goes",
@@ -111,7 +111,7 @@ fn of_services() -> Vec<Row> {
 }
 
 /// Changes of how it is forwarded.
-fn of_forwarding() -> Vec<Row> {
+fn of_forwarding() -> Vec<WriteCase> {
     let ruled = |rule: &str| {
         service("web", "mac", AT, rule)
             + &pool("web", &TWO, "")
@@ -179,7 +179,7 @@ fn of_forwarding() -> Vec<Row> {
 fn each_change_writes_what_differs_and_no_more() {
     let rows = [of_servers(), of_services(), of_forwarding()].concat();
     for (text, before, after, expected) in rows {
-        let mut bench = Bench::new();
+        let mut bench = PlannerFixture::new();
         let first = bench.change(&before);
         assert!(first.obstacles.is_empty(), "{text}: {:?}", first.obstacles);
         let change = bench.change(&after);
@@ -205,7 +205,7 @@ fn what_happens_to_a_server_is_written() {
         ),
     ];
     for (state, expected) in rows {
-        let mut bench = Bench::new();
+        let mut bench = PlannerFixture::new();
         bench.change(&mac(&TWO));
         bench.states.insert("10.0.0.1:80".parse().unwrap(), state);
         assert_eq!(words(&bench.change(&mac(&TWO)).writes), expected, "{}", state.name());
@@ -217,21 +217,21 @@ fn what_happens_to_a_server_is_written() {
 
 #[test]
 fn a_server_that_drains_and_keeps_its_clients_is_told_apart() {
-    let mut bench = Bench::new();
+    let mut bench = PlannerFixture::new();
     bench.change(&mac(&TWO));
     bench.states.insert("10.0.0.1:80".parse().unwrap(), ServerState::Drain);
-    bench.keeping.insert("10.0.0.1:80".parse().unwrap());
+    bench.sticky_services.insert("10.0.0.1:80".parse().unwrap());
     let expected =
         ["server 0 10.0.0.1:0 of 0 serves+keeps", "schedule 2: 1", "pool 0 schedule 2+1"];
     assert_eq!(words(&bench.change(&mac(&TWO)).writes), expected);
-    bench.keeping.clear();
+    bench.sticky_services.clear();
     let over = words(&bench.change(&mac(&TWO)).writes);
     assert_eq!(over, ["server 0 10.0.0.1:0 of 0 serves"], "the limit has passed");
 }
 
 #[test]
 fn where_all_are_down_all_may_be_chosen() {
-    let mut bench = Bench::new();
+    let mut bench = PlannerFixture::new();
     bench.change(&mac(&TWO));
     for at in ["10.0.0.1:80", "10.0.0.2:80"] {
         bench.states.insert(at.parse().unwrap(), ServerState::Down);
@@ -241,18 +241,18 @@ fn where_all_are_down_all_may_be_chosen() {
 
 #[test]
 fn what_this_machine_is_decides_too() {
-    let with = |change: &dyn Fn(&mut Bench)| {
-        let mut bench = Bench::new();
+    let with = |change: &dyn Fn(&mut PlannerFixture)| {
+        let mut bench = PlannerFixture::new();
         change(&mut bench);
         bench
     };
     let ip = |text: &str| text.parse::<std::net::IpAddr>().unwrap();
     let here = with(&|bench| {
         let local = std::collections::HashSet::from([ip("10.0.0.1"), ip("10.0.0.254")]);
-        bench.facts.local = std::sync::Arc::new(local);
+        bench.facts.local_addresses = std::sync::Arc::new(local);
     });
     let routed = with(&|bench| {
-        bench.facts.routed = std::sync::Arc::new([ip("10.0.0.1")].into());
+        bench.facts.routed_servers = std::sync::Arc::new([ip("10.0.0.1")].into());
     });
     let rows = [
         ("a server here", here, mac(&TWO), "server 0 10.0.0.1:0 of 0 takes+serves+local"),
@@ -266,9 +266,9 @@ fn what_this_machine_is_decides_too() {
         ("10.0.0.1:80", "server 0 10.0.0.1:80 of 0 takes+serves+local list 0+1"),
         ("10.0.0.1:8080", "server 0 10.0.0.1:8080 of 0 local list 0+1"),
     ] {
-        let mut bench = Bench::new();
+        let mut bench = PlannerFixture::new();
         let local = std::collections::HashSet::from([ip("10.0.0.1"), ip("10.0.0.254")]);
-        bench.facts.local = std::sync::Arc::new(local);
+        bench.facts.local_addresses = std::sync::Arc::new(local);
         let config = web("nat", "", &[listens], "source = \"10.0.0.254\"");
         let writes = words(&bench.change(&config).writes);
         assert!(writes.contains(&expected.to_owned()), "{writes:#?}");
@@ -296,7 +296,7 @@ fn what_cannot_be_forwarded_says_why() {
         ),
     ];
     for (text, config, why) in rows {
-        let mut bench = Bench::new();
+        let mut bench = PlannerFixture::new();
         let change = bench.change(&config);
         assert!(change.obstacles["web"].contains(why), "{text}: {:?}", change.obstacles);
         assert!(!words(&change.writes).iter().any(|write| write.starts_with("vip")), "{text}");
@@ -310,20 +310,22 @@ fn what_cannot_be_forwarded_says_why() {
         bench.change("");
         (0..2).for_each(|_| drop(bench.sweep(&[], &[])));
         bench.change(&mac(&TWO));
-        assert_eq!(bench.planner.service("web"), Some(0), "{text}");
+        assert_eq!(bench.planner.service_index("web"), Some(0), "{text}");
     }
 }
 
 #[test]
 fn schedules_of_least_connections_follow_the_sweep() {
-    let mut bench = Bench::new();
+    let mut bench = PlannerFixture::new();
     let config = web("mac", "", &TWO, "balance = \"least-connections\"");
     let first = words(&bench.change(&config).writes);
     assert!(first.contains(&"schedule 0: 128 entries".to_owned()), "{first:#?}");
     let (even, _) = bench.sweep(&[(0, 10), (1, 10)], &[(0, 100)]);
     assert_eq!(words(&even), Vec::<String>::new(), "level already");
     let (writes, _) = bench.sweep(&[(0, 300), (1, 0)], &[(0, 100)]);
-    let [l4::write::Write::Schedule(at, entries)] = &writes[..] else { panic!("{writes:?}") };
+    let [l4::map_write::MapWrite::Schedule(at, entries)] = &writes[..] else {
+        panic!("{writes:?}")
+    };
     assert!(entries.iter().filter(|entry| **entry == 0).count() <= 1, "{at} {entries:?}");
     assert!((*at as usize + entries.len()) <= 128, "in its place");
     // A change that touches neither members nor weights leaves it as it is.
@@ -335,14 +337,14 @@ fn schedules_of_least_connections_follow_the_sweep() {
 #[test]
 fn cookies_are_for_nat_whose_servers_are_elsewhere() {
     let flags = |text: &str, local: bool| {
-        let mut bench = Bench::new();
+        let mut bench = PlannerFixture::new();
         if local {
             let here = ["10.0.0.254", "10.0.0.1"].map(|ip| ip.parse().unwrap());
-            bench.facts.local = std::sync::Arc::new(here.into());
+            bench.facts.local_addresses = std::sync::Arc::new(here.into());
         }
         let writes = bench.change(text).writes;
         let service = writes.iter().find_map(|write| match write {
-            l4::write::Write::Service(_, service) => Some(*service),
+            l4::map_write::MapWrite::Service(_, service) => Some(*service),
             _ => None,
         });
         let service = service.unwrap();
@@ -356,16 +358,16 @@ fn cookies_are_for_nat_whose_servers_are_elsewhere() {
 
 #[test]
 fn shared_addresses_are_asked_about_and_may_be_return_addresses_before_they_are_here() {
-    let mut bench = Bench::new();
+    let mut bench = PlannerFixture::new();
     let text = web("nat", "", &["10.0.0.1:8080"], "source = \"10.0.0.77\"")
         + &service("own", "mac", "203.0.113.11:80", "")
         + &pool("own", &["10.0.0.5:80"], "");
-    let asked = |bench: &mut Bench, shared: &[&str]| {
-        bench.facts.shared =
+    let asked = |bench: &mut PlannerFixture, shared: &[&str]| {
+        bench.facts.shared_addresses =
             std::sync::Arc::new(shared.iter().map(|ip| ip.parse().unwrap()).collect());
         let change = bench.change(&text);
         let flags = change.writes.iter().filter_map(|write| match write {
-            Write::Service(at, service) => {
+            MapWrite::Service(at, service) => {
                 Some((*at, service.flags & l4::abi::SERVICE_SHARED != 0))
             }
             _ => None,

@@ -1,23 +1,23 @@
 //! What the tables hold: every port of a share, the sustained rate that closing times allow, and full tables.
 
-use l4::Sizes;
+use l4::TableSizes;
 use l4::abi::{self, Method, Outcome};
-use l4::sweep::Sweeper;
+use l4::sweeper::TableSweeper;
 
-use super::packet::{ACK, FIN, Packet, RST, SYN, TCP, read_ip, tcp};
-use super::world::{DROP, TX, World};
+use super::packet::{ACK, FIN, RST, SYN, TCP, TestPacket, read_ip, tcp};
+use super::world::{DROP, DatapathTestbed, TX};
 
 const VIP4: &str = "203.0.113.10:80";
 
 /// A nat service whose server has `backs` return addresses with every port.
-fn world(backs: &[&str]) -> Option<World> {
-    let world = World::sized(&Sizes {
+fn world(backs: &[&str]) -> Option<DatapathTestbed> {
+    let world = DatapathTestbed::sized(&TableSizes {
         flows: 64,
         records: backs.len() as u32 * 2 * abi::SHARE_PORTS,
         sticky: 64,
         fragments: 64,
         sources: 64,
-        ..Sizes::default()
+        ..TableSizes::default()
     })?;
     world.service(0, Method::Nat);
     world.listen("203.0.113.10", 80, TCP, 0);
@@ -42,8 +42,8 @@ fn every_port_of_a_share_is_given_out() {
     let mut seen = vec![false; 65536];
     while given < abi::SHARE_PORTS + 10 {
         syn(&mut packet, given);
-        let trial = program.trial(&packet, 0, 1).unwrap();
-        if trial.verdict != TX {
+        let trial = program.test_run(&packet, 0, 1).unwrap();
+        if trial.return_code != TX {
             break;
         }
         let port = usize::from(u16::from_be_bytes([trial.packet[34], trial.packet[35]]));
@@ -60,9 +60,9 @@ fn every_port_of_a_share_is_given_out() {
 #[test]
 fn ports_in_use_are_counted_by_share_until_their_closing_time_is_over() {
     let Some(mut world) = world(&["10.0.0.254", "10.0.0.253"]) else { return };
-    let sweeper = Sweeper::new(&world.plane).unwrap();
-    let used = |world: &World| {
-        let census = sweeper.census((world.now >> abi::TICK_SHIFT) as u32);
+    let sweeper = TableSweeper::new(&world.plane).unwrap();
+    let used = |world: &DatapathTestbed| {
+        let census = sweeper.count_connections((world.now >> abi::TICK_SHIFT) as u32);
         let mut used: Vec<u32> = census.shares.into_values().collect();
         used.sort_unstable();
         used
@@ -73,12 +73,12 @@ fn ports_in_use_are_counted_by_share_until_their_closing_time_is_over() {
     let program = world.plane.program().unwrap();
     for n in 0..101 {
         syn(&mut open, n);
-        assert_eq!(program.trial(&open, 0, 1).unwrap().verdict, TX);
+        assert_eq!(program.test_run(&open, 0, 1).unwrap().return_code, TX);
     }
     assert_eq!(used(&world), [50, 51], "in turns");
     for n in 0..101 {
         syn(&mut reset, n);
-        assert_eq!(program.trial(&reset, 0, 1).unwrap().verdict, TX);
+        assert_eq!(program.test_run(&reset, 0, 1).unwrap().return_code, TX);
     }
     assert_eq!(used(&world), [50, 51], "they rest");
     world.pass_ticks(1 << 10);
@@ -104,8 +104,8 @@ fn closing_times_bound_the_rate_of_connections() {
         while opened + refused < due {
             syn(&mut open, opened + refused);
             syn(&mut close, opened + refused);
-            if program.trial(&open, 0, 1).unwrap().verdict == TX {
-                assert_eq!(program.trial(&close, 0, 1).unwrap().verdict, TX);
+            if program.test_run(&open, 0, 1).unwrap().return_code == TX {
+                assert_eq!(program.test_run(&close, 0, 1).unwrap().return_code, TX);
                 opened += 1;
             } else {
                 refused += 1;
@@ -136,7 +136,7 @@ fn twice_the_servers_carry_twice_the_rate() {
 }
 
 /// Opens and closes connections at a rate for 18 s; how many found no port.
-fn goes_on(world: &mut World, rate: f64) -> u32 {
+fn goes_on(world: &mut DatapathTestbed, rate: f64) -> u32 {
     let packet = |flags| tcp("192.0.2.7:1", VIP4, flags).bytes();
     let (mut open, mut close, mut answer) = (packet(SYN), packet(FIN | ACK), packet(FIN | ACK));
     let (mut done, mut refused) = (0, 0);
@@ -147,18 +147,18 @@ fn goes_on(world: &mut World, rate: f64) -> u32 {
             syn(&mut open, done);
             syn(&mut close, done);
             done += 1;
-            let got = program.trial(&open, 0, 1).unwrap();
-            if got.verdict != TX {
+            let got = program.test_run(&open, 0, 1).unwrap();
+            if got.return_code != TX {
                 refused += 1;
                 continue;
             }
-            assert_eq!(program.trial(&close, 0, 1).unwrap().verdict, TX);
+            assert_eq!(program.test_run(&close, 0, 1).unwrap().return_code, TX);
             // The server's ends, as it has got them.
             answer[26..30].copy_from_slice(&got.packet[30..34]);
             answer[30..34].copy_from_slice(&got.packet[26..30]);
             answer[34..36].copy_from_slice(&got.packet[36..38]);
             answer[36..38].copy_from_slice(&got.packet[34..36]);
-            assert_eq!(program.trial(&answer, 0, 1).unwrap().verdict, TX);
+            assert_eq!(program.test_run(&answer, 0, 1).unwrap().return_code, TX);
         }
     }
     // What is open now is closed long before the next rate.
@@ -177,7 +177,7 @@ fn as_many_connections_fit_as_there_are_records() {
     let program = world.plane.program().unwrap();
     for n in 0..abi::SHARE_PORTS {
         syn(&mut packet, n);
-        program.trial(&packet, 0, 1).unwrap();
+        program.test_run(&packet, 0, 1).unwrap();
     }
     // About one run in sixty finds both buckets of some key full so; as `Sizes` makes them, one in a hundred thousand.
     let full = world.count(Outcome::TableFull);
@@ -192,10 +192,10 @@ fn a_full_table_is_named() {
     config.forward_mask = 0;
     world.plane.config.set(&0, &config).unwrap();
     for n in 1..=4 {
-        let packet = Packet { sport: n, ..tcp("192.0.2.7:1", VIP4, SYN) };
+        let packet = TestPacket { sport: n, ..tcp("192.0.2.7:1", VIP4, SYN) };
         world.expect("fits", &packet.bytes(), Outcome::Forwarded, TX);
     }
-    let packet = Packet { sport: 5, ..tcp("192.0.2.7:1", VIP4, SYN) };
+    let packet = TestPacket { sport: 5, ..tcp("192.0.2.7:1", VIP4, SYN) };
     world.expect("full", &packet.bytes(), Outcome::TableFull, DROP);
 }
 
@@ -204,7 +204,7 @@ fn direct_flows_give_way_to_new_ones() {
     let Some(world) = world(&["10.0.0.254"]) else { return };
     world.service(0, Method::Mac);
     for n in 0..400 {
-        let packet = Packet { sport: n + 1, ..tcp("192.0.2.7:1", VIP4, SYN) };
+        let packet = TestPacket { sport: n + 1, ..tcp("192.0.2.7:1", VIP4, SYN) };
         assert_eq!(world.send(&packet).0, TX);
     }
     let rows = world.plane.plane_counts.each_cpu(&0).unwrap();
@@ -230,7 +230,7 @@ fn out_and_back_is_the_identity() {
     runner
         .run(&parts, |(client, sport, seq, payload, ttl, tos, words)| {
             let client = [client[0] % 200 + 1, client[1], client[2], client[3]];
-            let base = Packet {
+            let base = TestPacket {
                 src: std::net::IpAddr::from(client),
                 sport,
                 seq,
@@ -246,7 +246,7 @@ fn out_and_back_is_the_identity() {
             let original = read_ip(&base.ip());
             prop_assert_eq!(&sent.transport[4..16], &original.transport[4..16]);
             prop_assert_eq!(&sent.transport[18..], &original.transport[18..]);
-            let mirror = Packet {
+            let mirror = TestPacket {
                 src: sent.dst,
                 dst: sent.src,
                 sport: sent.dport,
@@ -256,7 +256,7 @@ fn out_and_back_is_the_identity() {
             };
             let (verdict, out) = world.send(&mirror);
             prop_assert_eq!(verdict, TX);
-            let want = Packet {
+            let want = TestPacket {
                 src: base.dst,
                 dst: base.src,
                 sport: base.dport,
@@ -266,7 +266,7 @@ fn out_and_back_is_the_identity() {
                 ..base.clone()
             };
             prop_assert_eq!(&out[14..], &want.ip()[..], "but for the hop, what the server said");
-            world.send(&Packet { flags: RST | ACK, ..base });
+            world.send(&TestPacket { flags: RST | ACK, ..base });
             Ok(())
         })
         .unwrap();

@@ -2,12 +2,12 @@
 
 use l4::abi::{self, Choose, Method, Outcome, Rule};
 
-use super::packet::{ACK, FIN, Packet, SYN, TCP, UDP, tcp, udp};
+use super::packet::{ACK, FIN, SYN, TCP, TestPacket, UDP, tcp, udp};
 use super::usual::{VIP4, VIP6};
-use super::world::{DROP, TX, World, ip, link, mapped};
+use super::world::{DROP, DatapathTestbed, TX, ip, link, mapped};
 
-fn world() -> Option<World> {
-    let world = World::new()?;
+fn world() -> Option<DatapathTestbed> {
+    let world = DatapathTestbed::new()?;
     for (index, address) in [(0, "203.0.113.10"), (1, "2001:db8:2::10")] {
         world.service(index, Method::Mac);
         world.listen(address, 80, TCP, index);
@@ -22,12 +22,12 @@ fn world() -> Option<World> {
 }
 
 /// The server that a packet goes to.
-fn chosen(world: &World, packet: &Packet) -> u32 {
+fn chosen(world: &DatapathTestbed, packet: &TestPacket) -> u32 {
     let out = world.expect("choice", &packet.bytes(), Outcome::Forwarded, TX);
     (0..64).find(|server| out[..6] == link(*server)).unwrap()
 }
 
-fn from(client: &str) -> Packet {
+fn from(client: &str) -> TestPacket {
     tcp(client, if client.starts_with('[') { VIP6 } else { VIP4 }, SYN)
 }
 
@@ -35,7 +35,7 @@ fn from(client: &str) -> Packet {
 fn turns_follow_the_schedule() {
     let Some(world) = world() else { return };
     world.pool(0, &[0, 1, 0, 2]);
-    let turn = |n: u16| chosen(&world, &Packet { sport: n, ..from("192.0.2.7:1") });
+    let turn = |n: u16| chosen(&world, &TestPacket { sport: n, ..from("192.0.2.7:1") });
     let got: Vec<u32> = (1..=8).map(turn).collect();
     assert_eq!(got, [0, 1, 0, 2, 0, 1, 0, 2]);
     world.server_flags(0, abi::SERVER_SERVES);
@@ -45,26 +45,27 @@ fn turns_follow_the_schedule() {
     for server in 0..3 {
         world.server_flags(server, 0);
     }
-    let new = Packet { sport: 99, ..from("192.0.2.7:1") };
+    let new = TestPacket { sport: 99, ..from("192.0.2.7:1") };
     world.expect("nobody", &new.bytes(), Outcome::NoServer, DROP);
 }
 
 #[test]
 fn a_flow_stays_whatever_changes() {
     let Some(mut world) = world() else { return };
-    let flows: Vec<Packet> = (1..=30).map(|n| Packet { sport: n, ..from("192.0.2.7:1") }).collect();
+    let flows: Vec<TestPacket> =
+        (1..=30).map(|n| TestPacket { sport: n, ..from("192.0.2.7:1") }).collect();
     let first: Vec<u32> = flows.iter().map(|flow| chosen(&world, flow)).collect();
     world.pool(0, &[2, 2, 2, 1]);
     for (flow, server) in flows.iter().zip(&first) {
-        let ack = Packet { flags: ACK, ..flow.clone() };
+        let ack = TestPacket { flags: ACK, ..flow.clone() };
         assert_eq!(chosen(&world, &ack), *server);
         assert_eq!(chosen(&world, flow), *server, "a SYN moves no living flow");
     }
     let gone = flows.iter().zip(&first).find(|(_, server)| **server == 0).unwrap().0;
     world.server_flags(0, 0);
-    let ack = Packet { flags: ACK, ..gone.clone() };
+    let ack = TestPacket { flags: ACK, ..gone.clone() };
     assert_ne!(chosen(&world, &ack), 0, "a server that is gone serves no flow");
-    let fin = Packet { flags: FIN | ACK, ..flows[1].clone() };
+    let fin = TestPacket { flags: FIN | ACK, ..flows[1].clone() };
     chosen(&world, &fin);
     world.pass_ticks(41);
     world.pool(0, &[2]);
@@ -77,7 +78,7 @@ fn maglev_is_the_one_of_the_model() {
     let members: Vec<(String, u16)> =
         (0..3).map(|n| (format!("server-{n}"), n as u16 + 1)).collect();
     for (index, mask4, mask6) in [(0, 32, 128), (0, 24, 64), (1, 32, 128), (1, 24, 64)] {
-        let table = model::pick::maglev::table(&members, 251);
+        let table = model::load_balancing::maglev::build_table(&members, 251);
         let mut pool = world.pool(index, &table);
         (pool.choose, pool.mask4, pool.mask6) = (Choose::Client as u32, mask4, mask6);
         world.plane.pools.set(&index, &pool).unwrap();
@@ -87,9 +88,9 @@ fn maglev_is_the_one_of_the_model() {
             } else {
                 format!("[2001:db8:{}::{n}]:{n}", n % 3)
             };
-            let packet = Packet { sport: 1000 + u16::from(mask4) * 50 + n, ..from(&client) };
+            let packet = TestPacket { sport: 1000 + u16::from(mask4) * 50 + n, ..from(&client) };
             let bits = if index == 0 { mask4 } else { mask6 };
-            let at = model::hash::client(masked(packet.src, bits)) % 251;
+            let at = model::hash::hash_client(masked(packet.src, bits)) % 251;
             assert_eq!(chosen(&world, &packet), table[at as usize], "{client}/{bits}");
         }
     }
@@ -156,11 +157,15 @@ fn clients_stick_for_a_time_that_is_renewed() {
         assert_eq!(chosen(&world, &from(b)), first, "{b}: the same network");
         assert_ne!(chosen(&world, &from(other)), first, "{other}: its turn");
         world.pass_ticks(9);
-        assert_eq!(chosen(&world, &Packet { sport: 6, ..from(b) }), first);
+        assert_eq!(chosen(&world, &TestPacket { sport: 6, ..from(b) }), first);
         world.pass_ticks(9);
-        assert_eq!(chosen(&world, &Packet { sport: 7, ..from(b) }), first, "renewed");
+        assert_eq!(chosen(&world, &TestPacket { sport: 7, ..from(b) }), first, "renewed");
         world.server_flags(first, abi::SERVER_SERVES | abi::SERVER_KEEPS);
-        assert_eq!(chosen(&world, &Packet { sport: 10, ..from(b) }), first, "it keeps its clients");
+        assert_eq!(
+            chosen(&world, &TestPacket { sport: 10, ..from(b) }),
+            first,
+            "it keeps its clients"
+        );
         for new in 0..3 {
             let stranger = match a.starts_with('[') {
                 true => format!("[2001:db8:9:{new}::1]:1"),
@@ -169,9 +174,9 @@ fn clients_stick_for_a_time_that_is_renewed() {
             assert_ne!(chosen(&world, &from(&stranger)), first, "{stranger} is new");
         }
         world.server_flags(first, abi::SERVER_SERVES);
-        let moved = chosen(&world, &Packet { sport: 8, ..from(b) });
+        let moved = chosen(&world, &TestPacket { sport: 8, ..from(b) });
         assert_ne!(moved, first, "its server takes nothing");
-        assert_eq!(chosen(&world, &Packet { sport: 9, ..from(b) }), moved);
+        assert_eq!(chosen(&world, &TestPacket { sport: 9, ..from(b) }), moved);
     }
 }
 
@@ -211,7 +216,7 @@ fn the_first_rule_that_fits_decides() {
     world.plane.services.set(&0, &service).unwrap();
     assert_eq!(chosen(&world, &from("198.51.100.9:1")), 3, "client prefix");
     assert_eq!(chosen(&world, &from("192.0.2.1:150")), 4, "client port");
-    let marked = Packet { tos: 0xb8, ..from("192.0.2.1:1") };
+    let marked = TestPacket { tos: 0xb8, ..from("192.0.2.1:1") };
     assert_eq!(chosen(&world, &marked), 5, "TOS; the rule without servers did not count");
     assert_eq!(chosen(&world, &from("192.0.2.1:300")), 6, "within the rate");
     assert!(chosen(&world, &from("192.0.2.1:301")) < 3, "beyond it the service's own pool");
@@ -259,15 +264,15 @@ fn what_began_elsewhere_is_chosen_by_its_ends() {
     let (Some(mut one), Some(mut other)) = (world(), world()) else { return };
     let mut had = std::collections::BTreeSet::new();
     for n in 1..=40u16 {
-        let ack = Packet { flags: ACK, sport: n, ..from("192.0.2.7:1") };
+        let ack = TestPacket { flags: ACK, sport: n, ..from("192.0.2.7:1") };
         // The turn of the other machine is somewhere else.
-        chosen(&other, &Packet { sport: 1_000 + n, ..from("192.0.2.7:1") });
+        chosen(&other, &TestPacket { sport: 1_000 + n, ..from("192.0.2.7:1") });
         let server = chosen(&one, &ack);
         assert_eq!(chosen(&other, &ack), server, "port {n}");
         had.insert(server);
     }
     assert_eq!(had.len(), 3, "spread over all servers");
-    let ack = Packet { flags: ACK, sport: 7, ..from("192.0.2.7:1") };
+    let ack = TestPacket { flags: ACK, sport: 7, ..from("192.0.2.7:1") };
     let before = chosen(&one, &ack);
     one.pass_ticks(1_001);
     other.pass_ticks(1_001);
@@ -302,8 +307,8 @@ fn a_service_of_every_address_leaves_the_hosts_own_alone() {
         broadcast[..6].copy_from_slice(&[255; 6]);
         world.expect("broadcast", &broadcast, Outcome::NotOurs, super::world::PASS);
         let (first, later) = (
-            Packet { fragment: Some((0, true)), id: 9, keep_whole: false, ..syn(own, 22) },
-            Packet { fragment: Some((72, false)), id: 9, keep_whole: false, ..syn(own, 22) },
+            TestPacket { fragment: Some((0, true)), id: 9, keep_whole: false, ..syn(own, 22) },
+            TestPacket { fragment: Some((72, false)), id: 9, keep_whole: false, ..syn(own, 22) },
         );
         world.expect("first fragment", &first.bytes(), Outcome::NotOurs, super::world::PASS);
         world.expect("later one", &later.bytes(), Outcome::NotOurs, super::world::PASS);

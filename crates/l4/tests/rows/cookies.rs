@@ -2,9 +2,9 @@
 
 use l4::abi::{self, Interface, Method, Outcome};
 
-use super::packet::{ACK, FIN, Packet, RST, SYN, Seen, THEIRS, read_ip, tcp};
+use super::packet::{ACK, FIN, RST, ReceivedPacket, SYN, THEIRS, TestPacket, read_ip, tcp};
 use super::usual::{ENDS, both};
-use super::world::{DROP, TX, World};
+use super::world::{DROP, DatapathTestbed, TX};
 
 /// Half-open connections from which on cookies are given.
 const LIMIT: u32 = 2;
@@ -13,7 +13,7 @@ pub const ISN: u32 = 1000;
 pub const SERVERS: u32 = 0xffff_fff0;
 
 /// `nat` of both families in a flood.
-pub fn flooded() -> Option<World> {
+pub fn flooded() -> Option<DatapathTestbed> {
     let world = both(Method::Nat)?;
     for index in [0, 1] {
         world.change_service(index, |service| {
@@ -28,46 +28,46 @@ pub fn flooded() -> Option<World> {
     Some(world)
 }
 
-fn number(seen: &Seen, at: usize) -> u32 {
+fn number(seen: &ReceivedPacket, at: usize) -> u32 {
     u32::from_be_bytes(seen.transport[at..at + 4].try_into().unwrap())
 }
 
-pub fn seq(seen: &Seen) -> u32 {
+pub fn seq(seen: &ReceivedPacket) -> u32 {
     number(seen, 4)
 }
 
-pub fn ack(seen: &Seen) -> u32 {
+pub fn ack(seen: &ReceivedPacket) -> u32 {
     number(seen, 8)
 }
 
-pub fn flags(seen: &Seen) -> u8 {
+pub fn flags(seen: &ReceivedPacket) -> u8 {
     seen.transport[13]
 }
 
-pub fn window(seen: &Seen) -> u16 {
+pub fn window(seen: &ReceivedPacket) -> u16 {
     u16::from_be_bytes([seen.transport[14], seen.transport[15]])
 }
 
 /// The option of the largest segment, which is the only one.
-pub fn mss(seen: &Seen) -> u16 {
+pub fn mss(seen: &ReceivedPacket) -> u16 {
     assert_eq!((seen.transport[12] >> 4, seen.transport.len()), (6, 24), "one option, no data");
     assert_eq!(seen.transport[20..22], [2, 4]);
     u16::from_be_bytes([seen.transport[22], seen.transport[23]])
 }
 
-pub fn bare(client: &str, vip: &str, flags: u8) -> Packet {
-    Packet { seq: ISN, ack: 0, payload: Vec::new(), ..tcp(client, vip, flags) }
+pub fn bare(client: &str, vip: &str, flags: u8) -> TestPacket {
+    TestPacket { seq: ISN, ack: 0, payload: Vec::new(), ..tcp(client, vip, flags) }
 }
 
 /// A SYN gets a cookie, which is given back.
-pub fn cookie(world: &World, syn: &Packet) -> u32 {
+pub fn cookie(world: &DatapathTestbed, syn: &TestPacket) -> u32 {
     let frame = world.expect("SYN", &syn.bytes(), Outcome::CookieSent, TX);
     seq(&read_ip(&frame[14..]))
 }
 
 /// The ACK that brings a cookie back.
-pub fn bringing(syn: &Packet, cookie: u32) -> Packet {
-    Packet {
+pub fn bringing(syn: &TestPacket, cookie: u32) -> TestPacket {
+    TestPacket {
         flags: ACK,
         seq: syn.seq.wrapping_add(1),
         ack: cookie.wrapping_add(1),
@@ -76,24 +76,27 @@ pub fn bringing(syn: &Packet, cookie: u32) -> Packet {
     }
 }
 
-pub fn to_server(world: &World, text: &str, packet: &Packet) -> Seen {
+pub fn to_server(world: &DatapathTestbed, text: &str, packet: &TestPacket) -> ReceivedPacket {
     read_ip(&world.forwarded(text, packet)[14..])
 }
 
-pub fn to_client(world: &World, text: &str, packet: &Packet) -> Seen {
+pub fn to_client(world: &DatapathTestbed, text: &str, packet: &TestPacket) -> ReceivedPacket {
     read_ip(&world.expect(text, &packet.bytes(), Outcome::Returned, TX)[14..])
 }
 
 /// What the server answers to what it got.
-pub fn answer(seen: &Seen, flags: u8, seq: u32) -> Packet {
+pub fn answer(seen: &ReceivedPacket, flags: u8, seq: u32) -> TestPacket {
     let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
     let (from, to) = (end(seen.dst, seen.dport), end(seen.src, seen.sport));
     let ack = self::seq(seen).wrapping_add(1);
-    Packet { seq, ack, payload: Vec::new(), ..tcp(&from, &to, flags) }
+    TestPacket { seq, ack, payload: Vec::new(), ..tcp(&from, &to, flags) }
 }
 
 /// A connection that began with a cookie: the cookie, its ACK, and the SYN that the server got.
-pub fn opened(world: &World, (client, vip): (&str, &str)) -> (u32, Packet, Seen) {
+pub fn opened(
+    world: &DatapathTestbed,
+    (client, vip): (&str, &str),
+) -> (u32, TestPacket, ReceivedPacket) {
     let syn = bare(client, vip, SYN);
     let cookie = cookie(world, &syn);
     let first = bringing(&syn, cookie);
@@ -118,9 +121,9 @@ pub fn reach(outcome: Outcome, family: usize) -> Option<()> {
 fn a_flood_is_answered_without_a_record() {
     let Some(world) = flooded() else { return };
     for (at, (client, vip)) in ENDS.into_iter().enumerate() {
-        let syn = Packet { payload: b"early".to_vec(), ..bare(client, vip, SYN) };
+        let syn = TestPacket { payload: b"early".to_vec(), ..bare(client, vip, SYN) };
         for options in [vec![], vec![2, 4, 5, 180, 4, 2, 1, 1], vec![1, 3, 3, 7]] {
-            let syn = Packet { tcp_options: options, ..syn.clone() };
+            let syn = TestPacket { tcp_options: options, ..syn.clone() };
             let frame = world.expect(vip, &syn.bytes(), Outcome::CookieSent, TX);
             assert_eq!((&frame[..6], &frame[6..12]), (&THEIRS[..], &syn.to[..]), "{vip}");
             let seen = read_ip(&frame[14..]);
@@ -146,14 +149,14 @@ fn a_cookie_goes_back_through_the_same_network() {
         for (client, vip) in ENDS {
             let options = vec![1; if client == ENDS[0].0 { 12 } else { 0 }];
             let extensions = vec![(60, vec![0; 8])];
-            let syn = Packet { sport, ..bare(client, vip, SYN) };
-            let syn = Packet { tags: tags.clone(), options, extensions, ..syn };
+            let syn = TestPacket { sport, ..bare(client, vip, SYN) };
+            let syn = TestPacket { tags: tags.clone(), options, extensions, ..syn };
             let frame = world.expect(vip, &syn.bytes(), Outcome::CookieSent, TX);
             let l3 = 14 + tags.len() * 4;
             assert_eq!(frame[12..l3], syn.bytes()[12..l3], "{vip}: tags");
             let answer = read_ip(&frame[l3..]);
             assert_eq!((flags(&answer), answer.transport.len()), (SYN | ACK, 24), "{vip}");
-            let first = Packet { tags: tags.clone(), ..bringing(&syn, seq(&answer)) };
+            let first = TestPacket { tags: tags.clone(), ..bringing(&syn, seq(&answer)) };
             let out = world.forwarded(vip, &first);
             let head = out.len() - 24;
             assert_eq!((out[head + 13], out[12..l3].to_vec()), (SYN, syn.bytes()[12..l3].to_vec()));
@@ -168,7 +171,7 @@ fn below_the_threshold_nobody_gets_a_cookie() {
         let few = abi::Gauge { half_open: LIMIT - 1, ..abi::Gauge::default() };
         world.plane.gauges.set(&at, &few).unwrap();
         world.forwarded(vip, &bare(client, vip, SYN));
-        let second = Packet { sport: 5, ..bare(client, vip, SYN) };
+        let second = TestPacket { sport: 5, ..bare(client, vip, SYN) };
         world.expect(vip, &second.bytes(), Outcome::CookieSent, TX);
         world.forwarded("one that is known asks again", &bare(client, vip, SYN));
     }
@@ -178,7 +181,7 @@ fn below_the_threshold_nobody_gets_a_cookie() {
     config.clock_ns = world.now;
     world.plane.config.set(&0, &config).unwrap();
     for (client, vip) in ENDS {
-        world.forwarded(vip, &Packet { sport: 6, ..bare(client, vip, SYN) });
+        world.forwarded(vip, &TestPacket { sport: 6, ..bare(client, vip, SYN) });
     }
 }
 
@@ -192,13 +195,16 @@ fn only_a_cookie_that_was_given_opens() {
         let cookie = cookie(&world, &syn);
         let good = bringing(&syn, cookie);
         let rows = [
-            ("forged", Packet { ack: good.ack ^ 0x100, ..good.clone() }),
-            ("another segment size", Packet { ack: (cookie ^ 1).wrapping_add(1), ..good.clone() }),
-            ("another port", Packet { sport: 9, ..good.clone() }),
-            ("another number", Packet { seq: good.seq + 5, ..good.clone() }),
-            ("a FIN", Packet { flags: FIN | ACK, ..good.clone() }),
-            ("a reset", Packet { flags: RST | ACK, ..good.clone() }),
-            ("a SYN too", Packet { flags: SYN | ACK, ..good.clone() }),
+            ("forged", TestPacket { ack: good.ack ^ 0x100, ..good.clone() }),
+            (
+                "another segment size",
+                TestPacket { ack: (cookie ^ 1).wrapping_add(1), ..good.clone() },
+            ),
+            ("another port", TestPacket { sport: 9, ..good.clone() }),
+            ("another number", TestPacket { seq: good.seq + 5, ..good.clone() }),
+            ("a FIN", TestPacket { flags: FIN | ACK, ..good.clone() }),
+            ("a reset", TestPacket { flags: RST | ACK, ..good.clone() }),
+            ("a SYN too", TestPacket { flags: SYN | ACK, ..good.clone() }),
         ];
         for (text, packet) in rows {
             world.expect(text, &packet.bytes(), Outcome::NoFlow, DROP);
@@ -206,7 +212,7 @@ fn only_a_cookie_that_was_given_opens() {
         world.pass_ticks(256);
         let seen = to_server(&world, "an epoch later", &good);
         assert_eq!(flags(&seen), SYN);
-        let other = Packet { sport: 11, ..syn };
+        let other = TestPacket { sport: 11, ..syn };
         let old = self::cookie(&world, &other);
         world.pass_ticks(512);
         let late = bringing(&other, old).bytes();
@@ -236,7 +242,7 @@ fn a_cookie_says_how_large_segments_may_be() {
         for (port, (said, meant)) in (100..).zip(rows) {
             let option = said.map(|mss: u16| [2, 4, (mss >> 8) as u8, mss as u8].to_vec());
             let tcp_options = option.unwrap_or_default();
-            let syn = Packet { sport: port, tcp_options, ..bare(client, vip, SYN) };
+            let syn = TestPacket { sport: port, tcp_options, ..bare(client, vip, SYN) };
             let cookie = cookie(&world, &syn);
             let seen = to_server(&world, "the cookie comes back", &bringing(&syn, cookie));
             assert_eq!(mss(&seen), meant, "{vip} {said:?}");
@@ -256,9 +262,9 @@ fn rates_count_a_connection_once() {
         let syn = bare(client, vip, SYN);
         let first = cookie(&world, &syn);
         to_server(&world, "it was counted when it got its cookie", &bringing(&syn, first));
-        let other = Packet { sport: 8, ..syn.clone() };
+        let other = TestPacket { sport: 8, ..syn.clone() };
         cookie(&world, &other);
-        let third = Packet { sport: 9, ..syn };
+        let third = TestPacket { sport: 9, ..syn };
         world.expect("too many", &third.bytes(), Outcome::SynRate, DROP);
     }
 }

@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use l4::abi::{self, Interface, Method, Outcome};
 
-use super::packet::{Packet, SYN, checksum, pseudo, read_ip, tcp, udp};
+use super::packet::{SYN, TestPacket, checksum, pseudo, read_ip, tcp, udp};
 use super::usual::{BACKS, CLIENT4, CLIENT6, SERVERS, VIP4, VIP6, both};
 use super::world::{DROP, PASS, TX, ip, link};
 
 /// An ICMP message with a right checksum.
-pub fn icmp(src: &str, dst: &str, kind: u8, code: u8, quoted: &[u8]) -> Packet {
+pub fn icmp(src: &str, dst: &str, kind: u8, code: u8, quoted: &[u8]) -> TestPacket {
     let end =
         |text: &str| if text.contains(':') { format!("[{text}]:0") } else { format!("{text}:0") };
     let mut packet = udp(&end(src), &end(dst));
@@ -156,8 +156,8 @@ fn too_big_is_said_of_whatever_does_not_fit() {
         world.plane.interfaces.set(&1, &native).unwrap();
         for (index, packet) in [udp(CLIENT4, VIP4), udp(CLIENT6, VIP6)].into_iter().enumerate() {
             world.way(index as u32, 1, 1400, 1);
-            let large = Packet { payload: vec![7; 1380], ..packet.clone() };
-            let fits = Packet { payload: vec![7; 1300], ..packet.clone() };
+            let large = TestPacket { payload: vec![7; 1380], ..packet.clone() };
+            let fits = TestPacket { payload: vec![7; 1300], ..packet.clone() };
             let text = format!("{} {index}", method.name());
             world.expect(&text, &fits.bytes(), Outcome::Forwarded, TX);
             let out = world.expect(&text, &large.bytes(), Outcome::TooBig, TX);
@@ -176,17 +176,17 @@ fn too_big_is_said_of_whatever_does_not_fit() {
             };
             assert_eq!(said as usize, room, "{text}: the room there is");
         }
-        let cut = Packet { payload: vec![7; 1390], keep_whole: false, ..udp(CLIENT4, VIP4) };
+        let cut = TestPacket { payload: vec![7; 1390], keep_whole: false, ..udp(CLIENT4, VIP4) };
         world.expect("may be cut", &cut.bytes(), Outcome::TooBig, TX);
-        let first = Packet { payload: vec![7; 64], fragment: Some((0, true)), ..cut.clone() };
+        let first = TestPacket { payload: vec![7; 64], fragment: Some((0, true)), ..cut.clone() };
         world.expect("first fragment", &first.bytes(), Outcome::Forwarded, TX);
-        let later = Packet { fragment: Some((72, false)), ..cut };
+        let later = TestPacket { fragment: Some((72, false)), ..cut };
         world.expect("nobody is told of a later one", &later.bytes(), Outcome::Oversize, DROP);
         let stack = Interface { flags: 0, ..native };
         world.plane.interfaces.set(&1, &stack).unwrap();
-        let whole = Packet { payload: vec![7; 1390], ..udp(CLIENT4, VIP4) };
+        let whole = TestPacket { payload: vec![7; 1390], ..udp(CLIENT4, VIP4) };
         world.expect("one packet in the stack", &whole.bytes(), Outcome::TooBig, TX);
-        let many = Packet { payload: vec![7; 1500], ..udp(CLIENT4, VIP4) };
+        let many = TestPacket { payload: vec![7; 1500], ..udp(CLIENT4, VIP4) };
         world.expect("many in one frame", &many.bytes(), Outcome::Forwarded, TX);
         world.plane.interfaces.remove(&1).unwrap();
     }
@@ -204,7 +204,7 @@ fn errors_go_through_the_tunnel_of_the_connection() {
         let error = icmp(router, &first.dst.to_string(), kind, 1, &on_its_way(vip, client, true));
         let out = world.expect("error", &error.bytes(), Outcome::ErrorForwarded, TX);
         let header = [20, 40][at];
-        assert_eq!(out[14 + header..], Packet { ttl: 63, ..error.clone() }.ip(), "{router}");
+        assert_eq!(out[14 + header..], TestPacket { ttl: 63, ..error.clone() }.ip(), "{router}");
         let strange =
             icmp(router, &first.dst.to_string(), kind, 1, &on_its_way(vip, client, false));
         world.expect("no such flow", &strange.bytes(), Outcome::ErrorNotOurs, PASS);

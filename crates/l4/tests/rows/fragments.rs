@@ -2,12 +2,12 @@
 
 use l4::abi::{Method, Outcome};
 
-use super::packet::{Packet, UDP, udp};
+use super::packet::{TestPacket, UDP, udp};
 use super::usual::{CLIENT4, CLIENT6, VIP4, VIP6};
-use super::world::{DROP, PASS, TX, World, link};
+use super::world::{DROP, DatapathTestbed, PASS, TX, link};
 
-fn world(method: Method) -> Option<World> {
-    let world = World::new()?;
+fn world(method: Method) -> Option<DatapathTestbed> {
+    let world = DatapathTestbed::new()?;
     for (index, vip, servers, back) in [
         (0, "203.0.113.10", ["10.0.0.1", "10.0.0.2"], "10.0.0.254"),
         (1, "2001:db8:2::10", ["fd00::1", "fd00::2"], "fd00::fe"),
@@ -26,10 +26,10 @@ fn world(method: Method) -> Option<World> {
     Some(world)
 }
 
-fn pieces(packet: Packet, id: u16) -> (Packet, Packet) {
-    let base = Packet { id, keep_whole: false, ..packet };
-    let first = Packet { fragment: Some((0, true)), payload: vec![1; 64], ..base.clone() };
-    let later = Packet { fragment: Some((72, false)), payload: vec![2; 40], ..base };
+fn pieces(packet: TestPacket, id: u16) -> (TestPacket, TestPacket) {
+    let base = TestPacket { id, keep_whole: false, ..packet };
+    let first = TestPacket { fragment: Some((0, true)), payload: vec![1; 64], ..base.clone() };
+    let later = TestPacket { fragment: Some((72, false)), payload: vec![2; 40], ..base };
     (first, later)
 }
 
@@ -68,7 +68,7 @@ fn without_the_first_they_end_by_name() {
     assert_eq!(out[..6], link(0));
     world.pass_ticks(113);
     world.expect("too late", &later.bytes(), Outcome::FragmentUnknown, DROP);
-    let overlap = Packet { fragment: Some((8, false)), proto: 6, ..later };
+    let overlap = TestPacket { fragment: Some((8, false)), proto: 6, ..later };
     world.expect("over TCP's header", &overlap.bytes(), Outcome::BadFragment, DROP);
 }
 

@@ -4,45 +4,45 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use l4::abi::{self, Method, Outcome};
-use l4::holds::Holds;
+use l4::address_leases::AddressLeases;
 
 use super::cookies::flooded;
 use super::errors::icmp;
-use super::packet::{ACK, Packet, SYN, Seen, read_ip, tcp, udp};
+use super::packet::{ACK, ReceivedPacket, SYN, TestPacket, read_ip, tcp, udp};
 use super::usual::{ENDS, both, syn};
-use super::world::{DROP, TX, World, ip};
+use super::world::{DROP, DatapathTestbed, TX, ip};
 
 const VIPS: [&str; 2] = ["203.0.113.10", "2001:db8:2::10"];
 
 /// The usual plane, whose services have shared addresses.
-fn world(method: Method) -> Option<World> {
+fn world(method: Method) -> Option<DatapathTestbed> {
     let world = both(method)?;
     share(&world);
     Some(world)
 }
 
-fn share(world: &World) {
+fn share(world: &DatapathTestbed) {
     for index in [0, 1] {
         world.change_service(index, |service| service.flags |= abi::SERVICE_SHARED);
     }
 }
 
-fn holds(world: &World) -> Holds {
-    Holds::open(&world.place().join("home")).unwrap().expect("the plane has the map")
+fn holds(world: &DatapathTestbed) -> AddressLeases {
+    AddressLeases::open(&world.place().join("home")).unwrap().expect("the plane has the map")
 }
 
 /// Both addresses are held until then.
-fn hold(world: &World, until: u64) {
+fn hold(world: &DatapathTestbed, until: u64) {
     let holds = holds(world);
-    VIPS.iter().for_each(|vip| holds.hold(ip(vip), until).unwrap());
+    VIPS.iter().for_each(|vip| holds.lease_address(ip(vip), until).unwrap());
 }
 
-fn shut(world: &World, text: &str, packet: &Packet) {
+fn shut(world: &DatapathTestbed, text: &str, packet: &TestPacket) {
     let out = world.expect(text, &packet.bytes(), Outcome::GateShut, DROP);
     assert_eq!(out, packet.bytes(), "{text}: untouched");
 }
 
-fn answer(seen: &Seen) -> Packet {
+fn answer(seen: &ReceivedPacket) -> TestPacket {
     let end = |address: IpAddr, port| std::net::SocketAddr::new(address, port).to_string();
     tcp(&end(seen.dst, seen.dport), &end(seen.src, seen.sport), SYN | ACK)
 }
@@ -53,7 +53,8 @@ fn every_method_forwards_until_the_hold_is_over_and_again_when_it_is_renewed() {
         let Some(mut world) = world(method) else { return };
         for (client, vip) in ENDS {
             let text = |what: &str| format!("{} {vip} {what}", method.name());
-            let (first, ack) = (syn(client, vip, 7), Packet { flags: ACK, ..syn(client, vip, 7) });
+            let (first, ack) =
+                (syn(client, vip, 7), TestPacket { flags: ACK, ..syn(client, vip, 7) });
             world.forwarded(&text("nothing is said of it"), &syn(client, vip, 6));
             hold(&world, world.now + 1);
             world.forwarded(&text("the last ns"), &first);
@@ -77,8 +78,8 @@ fn a_service_that_shares_nothing_does_not_ask() {
     ENDS.iter().for_each(|(client, vip)| drop(world.forwarded(vip, &syn(client, vip, 7))));
     // A service has a shared address and one of its own.
     share(&world);
-    holds(&world).keep(&BTreeSet::from([ip(VIPS[0])])).unwrap();
-    assert_eq!(holds(&world).held(ip(VIPS[1])).unwrap(), None);
+    holds(&world).retain(&BTreeSet::from([ip(VIPS[0])])).unwrap();
+    assert_eq!(holds(&world).leased_until(ip(VIPS[1])).unwrap(), None);
     let [(client, vip), (client6, vip6)] = ENDS;
     shut(&world, "the shared one", &syn(client, vip, 7));
     world.forwarded("its own", &syn(client6, vip6, 7));
@@ -92,9 +93,9 @@ fn answers_errors_and_fragments_end_with_the_hold() {
         let seen = read_ip(&world.forwarded(vip, &syn(client, vip, 9))[14..]);
         let answered = answer(&seen).bytes();
         world.expect("an answer", &answered, Outcome::Returned, TX);
-        let base = Packet { id: 5, keep_whole: false, ..udp(client, vip) };
-        let head = Packet { fragment: Some((0, true)), payload: vec![1; 64], ..base.clone() };
-        let rest = Packet { fragment: Some((72, false)), payload: vec![2; 40], ..base };
+        let base = TestPacket { id: 5, keep_whole: false, ..udp(client, vip) };
+        let head = TestPacket { fragment: Some((0, true)), payload: vec![1; 64], ..base.clone() };
+        let rest = TestPacket { fragment: Some((72, false)), payload: vec![2; 40], ..base };
         world.forwarded("a first fragment", &head);
         world.forwarded("a later one", &rest);
         let (router, kind) = [("198.51.100.1", 3), ("2001:db8:9::1", 1)][index];
@@ -136,14 +137,14 @@ fn the_map_is_found_by_its_pin_and_known_from_another() {
     let Some(world) = both(Method::Mac) else { return };
     let pins = world.place().join("home");
     let holds = holds(&world);
-    assert!(holds.stands(&pins));
-    assert!(!holds.stands(world.place()));
-    assert!(Holds::open(world.place()).unwrap().is_none());
-    holds.hold(ip(VIPS[0]), 7).unwrap();
+    assert!(holds.is_current(&pins));
+    assert!(!holds.is_current(world.place()));
+    assert!(AddressLeases::open(world.place()).unwrap().is_none());
+    holds.lease_address(ip(VIPS[0]), 7).unwrap();
     let key = abi::Address { addr: super::world::mapped(ip(VIPS[0])) };
     assert_eq!(world.plane.holds.get(&key).unwrap(), Some(7));
     std::fs::remove_dir_all(&pins).unwrap();
-    assert!(!holds.stands(&pins));
+    assert!(!holds.is_current(&pins));
 }
 
 /// Leads a packet to the outcome, for the row that each has.

@@ -2,14 +2,14 @@
 
 use l4::abi::{self, GuardKey, GuardValue, Meter, Method, Outcome, Service};
 
-use super::packet::{ACK, Packet, RST, SYN, TCP, UDP, tcp, udp};
+use super::packet::{ACK, RST, SYN, TCP, TestPacket, UDP, tcp, udp};
 use super::usual::{CLIENT4, VIP4};
-use super::world::{DROP, PASS, TX, World, ip, mapped};
+use super::world::{DROP, DatapathTestbed, PASS, TX, ip, mapped};
 
 const SECOND: u64 = 1_000_000_000;
 
-fn world(change: impl Fn(&mut Service)) -> Option<World> {
-    let world = World::new()?;
+fn world(change: impl Fn(&mut Service)) -> Option<DatapathTestbed> {
+    let world = DatapathTestbed::new()?;
     let mut service = world.service(0, Method::Mac);
     change(&mut service);
     world.plane.services.set(&0, &service).unwrap();
@@ -20,7 +20,7 @@ fn world(change: impl Fn(&mut Service)) -> Option<World> {
     Some(world)
 }
 
-fn guard(world: &World, scope: u32, prefix: &str, action: abi::Guard, until: u32) {
+fn guard(world: &DatapathTestbed, scope: u32, prefix: &str, action: abi::Guard, until: u32) {
     let (address, bits) = prefix.split_once('/').unwrap();
     let family = if ip(address).is_ipv4() { 96 } else { 0 };
     let bits: u32 = bits.parse().unwrap();
@@ -30,8 +30,8 @@ fn guard(world: &World, scope: u32, prefix: &str, action: abi::Guard, until: u32
 }
 
 /// The `n`th new connection.
-fn syn(n: u16) -> Packet {
-    Packet { sport: n, ..tcp(CLIENT4, VIP4, SYN) }
+fn syn(n: u16) -> TestPacket {
+    TestPacket { sport: n, ..tcp(CLIENT4, VIP4, SYN) }
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn rates_refill_with_time() {
     ];
     for (text, meter, source, flags, outcome) in rows {
         let Some(mut world) = world(|service| rate(service, meter, source)) else { return };
-        let packet = |n| Packet { flags, ..syn(n) }.bytes();
+        let packet = |n| TestPacket { flags, ..syn(n) }.bytes();
         for n in 1..=3 {
             world.expect(text, &packet(n), Outcome::Forwarded, TX);
         }
@@ -93,7 +93,7 @@ fn rates_refill_with_time() {
         world.expect(text, &packet(4), Outcome::Forwarded, TX);
         world.expect(text, &packet(5), outcome, DROP);
         if source {
-            let other = Packet { flags, ..tcp("192.0.2.8:1", VIP4, SYN) };
+            let other = TestPacket { flags, ..tcp("192.0.2.8:1", VIP4, SYN) };
             world.expect("another client", &other.bytes(), Outcome::Forwarded, TX);
         }
     }
@@ -114,7 +114,7 @@ fn bandwidth_counts_bytes() {
                 (SECOND, SECOND);
         };
         let Some(mut world) = world(limit) else { return };
-        let packet = Packet { payload: vec![0; 512 - 28], ..udp(CLIENT4, VIP4) }.bytes();
+        let packet = TestPacket { payload: vec![0; 512 - 28], ..udp(CLIENT4, VIP4) }.bytes();
         for _ in 0..3 {
             world.expect("within", &packet, Outcome::Forwarded, TX);
         }
@@ -130,7 +130,7 @@ fn caps_of_connections() {
     first.expect("one", &syn(1).bytes(), Outcome::Forwarded, TX);
     first.expect("two", &syn(2).bytes(), Outcome::Forwarded, TX);
     first.expect("three", &syn(3).bytes(), Outcome::ConnectionCap, DROP);
-    let known = Packet { flags: ACK, ..syn(1) };
+    let known = TestPacket { flags: ACK, ..syn(1) };
     first.expect("those that are go on", &known.bytes(), Outcome::Forwarded, TX);
     let swept = abi::Gauge { flows: 1, ..abi::Gauge::default() };
     first.plane.gauges.set(&0, &swept).unwrap();
@@ -162,7 +162,7 @@ fn a_flood_of_half_open_connections() {
     assert_eq!((gauge.new_flows, gauge.new_half_open), (4, 4));
     assert_ne!(gauge.alarm_tick, 0, "the alarm was raised");
     for n in 1..=3 {
-        let ack = Packet { flags: ACK, ..syn(n) };
+        let ack = TestPacket { flags: ACK, ..syn(n) };
         world.expect("ACK", &ack.bytes(), Outcome::Forwarded, TX);
     }
     assert_eq!(world.plane.gauges.get(&0).unwrap().unwrap().new_half_open, 1);

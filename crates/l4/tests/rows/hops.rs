@@ -3,13 +3,13 @@
 use l4::abi::{self, Method, Outcome};
 
 use super::errors::{icmp, quoted};
-use super::packet::{ACK, OURS, Packet, THEIRS, read_ip, udp};
+use super::packet::{ACK, OURS, THEIRS, TestPacket, read_ip, udp};
 use super::usual::{BACKS, ENDS, SERVERS, both, syn};
-use super::world::{DROP, TX, World, ip};
+use super::world::{DROP, DatapathTestbed, TX, ip};
 
 /// Sends a packet whose hop limit runs out here, and checks what its sender is told.
-fn told(world: &World, text: &str, packet: &Packet) {
-    let old = Packet { ttl: 1, ..packet.clone() };
+fn told(world: &DatapathTestbed, text: &str, packet: &TestPacket) {
+    let old = TestPacket { ttl: 1, ..packet.clone() };
     let out = world.expect(text, &old.bytes(), Outcome::TimeExceeded, TX);
     assert_eq!((&out[..6], &out[6..12]), (&THEIRS[..], &OURS[..]), "{text}: back to its sender");
     let l3 = 14 + packet.tags.len() * 4;
@@ -31,13 +31,13 @@ fn senders_are_told() {
         for (client, vip) in ENDS {
             let first = syn(client, vip, 9);
             let rows = [
-                ("a SYN", Packet { payload: Vec::new(), ..first.clone() }),
-                ("a SYN with options", Packet { tcp_options: vec![1; 20], ..first.clone() }),
-                ("data", Packet { flags: ACK, payload: vec![7; 400], ..first.clone() }),
-                ("a short datagram", Packet { payload: vec![1], ..udp(client, vip) }),
-                ("an empty datagram", Packet { payload: Vec::new(), ..udp(client, vip) }),
-                ("a tagged one", Packet { tags: vec![(0x8100, 5)], ..first.clone() }),
-                ("two tags", Packet { tags: vec![(0x88a8, 5), (0x8100, 6)], ..first }),
+                ("a SYN", TestPacket { payload: Vec::new(), ..first.clone() }),
+                ("a SYN with options", TestPacket { tcp_options: vec![1; 20], ..first.clone() }),
+                ("data", TestPacket { flags: ACK, payload: vec![7; 400], ..first.clone() }),
+                ("a short datagram", TestPacket { payload: vec![1], ..udp(client, vip) }),
+                ("an empty datagram", TestPacket { payload: Vec::new(), ..udp(client, vip) }),
+                ("a tagged one", TestPacket { tags: vec![(0x8100, 5)], ..first.clone() }),
+                ("two tags", TestPacket { tags: vec![(0x88a8, 5), (0x8100, 6)], ..first }),
             ];
             for (text, packet) in rows {
                 told(&world, &format!("{} {client} {text}", method.name()), &packet);
@@ -64,7 +64,7 @@ fn servers_are_told_of_their_answers() {
 fn mac_takes_no_hop() {
     let Some(world) = both(Method::Mac) else { return };
     for (client, vip) in ENDS {
-        let last = Packet { ttl: 1, ..syn(client, vip, 1) };
+        let last = TestPacket { ttl: 1, ..syn(client, vip, 1) };
         let out = world.forwarded("the last hop", &last);
         assert_eq!(out[14..], last.ip());
     }
@@ -73,7 +73,7 @@ fn mac_takes_no_hop() {
 #[test]
 fn nobody_is_told_too_often_or_of_errors() {
     let Some(mut world) = both(Method::Nat) else { return };
-    let old = Packet { ttl: 1, ..syn(ENDS[0].0, ENDS[0].1, 1) }.bytes();
+    let old = TestPacket { ttl: 1, ..syn(ENDS[0].0, ENDS[0].1, 1) }.bytes();
     for n in 0..abi::REPLIES_LIMIT {
         world.expect(&n.to_string(), &old, Outcome::TimeExceeded, TX);
     }
@@ -87,20 +87,24 @@ fn nobody_is_told_too_often_or_of_errors() {
         let (kind, router) = if at == 0 { (3, "198.51.100.1") } else { (1, "2001:db8:9::1") };
         let about = udp(vip, client).ip();
         let error = icmp(router, &first.dst.to_string(), kind, 1, &about);
-        let last = Packet { ttl: 1, ..error };
+        let last = TestPacket { ttl: 1, ..error };
         world.expect("an error", &last.bytes(), Outcome::TtlExpired, DROP);
-        let base = Packet { id: 77, keep_whole: false, ..first };
-        let head = Packet { fragment: Some((0, true)), payload: vec![1; 64], ..base.clone() };
-        let rest = Packet { fragment: Some((72, false)), payload: vec![2; 40], ttl: 1, ..base };
+        let base = TestPacket { id: 77, keep_whole: false, ..first };
+        let head = TestPacket { fragment: Some((0, true)), payload: vec![1; 64], ..base.clone() };
+        let rest = TestPacket { fragment: Some((72, false)), payload: vec![2; 40], ttl: 1, ..base };
         world.forwarded("a first fragment", &head);
         world.expect("a later one", &rest.bytes(), Outcome::TtlExpired, DROP);
     }
     // A header with options leaves no eight bytes to quote in so short a packet.
-    let options =
-        Packet { options: vec![1; 40], payload: Vec::new(), ttl: 1, ..udp(ENDS[0].0, ENDS[0].1) };
+    let options = TestPacket {
+        options: vec![1; 40],
+        payload: Vec::new(),
+        ttl: 1,
+        ..udp(ENDS[0].0, ENDS[0].1)
+    };
     assert_eq!(options.ip().len(), 68);
-    told(&world, "a long header, quoted whole", &Packet { ttl: 64, ..options.clone() });
-    let short = Packet { options: vec![1; 36], ..options };
+    told(&world, "a long header, quoted whole", &TestPacket { ttl: 64, ..options.clone() });
+    let short = TestPacket { options: vec![1; 36], ..options };
     world.expect("too short to be told of", &short.bytes(), Outcome::TtlExpired, DROP);
 }
 
@@ -122,12 +126,12 @@ fn too_big_is_said_to_servers_too() {
         let end =
             |ip: &str, port| std::net::SocketAddr::new(super::world::ip(ip), port).to_string();
         let answer = udp(&end(SERVERS[at], 80), &end(BACKS[at], seen.sport));
-        let large = Packet { payload: vec![7; 1380], ..answer.clone() };
+        let large = TestPacket { payload: vec![7; 1380], ..answer.clone() };
         let out = world.expect("too big", &large.bytes(), Outcome::TooBig, TX);
         let (_, dst, inner) = quoted(&out);
         assert_eq!(dst, ip(SERVERS[at]), "the server that sent it is told");
         assert_eq!(inner, large.ip()[..inner.len()]);
-        let fits = Packet { payload: vec![7; 1300], ..answer };
+        let fits = TestPacket { payload: vec![7; 1300], ..answer };
         world.expect("fits", &fits.bytes(), Outcome::Returned, TX);
     }
 }

@@ -1,48 +1,51 @@
 //! Rows of insight: what is written down of watched connections, in both directions and in one, beside a pure model; and
 //! what happens where the table is full, is not read, or a program is loaded anew.
 
-use bpf::Home;
+use bpf::PinDirectory;
 use l4::abi::{self, Method, Outcome};
-use l4::insight::{Drawn, Watcher, drawn, switch, threshold};
-use l4::{Plane, Sizes};
-use model::insight::Scale;
+use l4::flow_samples::{FlowSampler, SamplingCounters, sampling_counters, set_sampling, threshold};
+use l4::{PacketDatapath, TableSizes};
+use model::flow_samples::FlowWindowScale;
 use proptest::prelude::*;
 
-use super::packet::{ACK, FIN, Packet, RST, SYN, read_ip, tcp};
-use super::talk::{MS, Talk, data, syn};
+use super::conversation::{MS, SampledConversation, data, syn};
+use super::flow_model::{FlowModel, PacketSample};
+use super::packet::{ACK, FIN, RST, SYN, TestPacket, read_ip, tcp};
 use super::usual::{CLIENT4, VIP4};
-use super::watched::{Glance, Model};
 #[test]
 fn a_handshake_has_its_parts_where_both_directions_pass() {
-    let Some(mut talk) = Talk::new(Method::Nat) else { return };
+    let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     let begin = talk.world.now;
     talk.open();
     talk.agrees();
     let seen = talk.seen();
-    assert_eq!((seen.both, seen.late, seen.service, seen.server), (true, false, 0, 0));
+    assert_eq!(
+        (seen.bidirectional, seen.joined_late, seen.service, seen.server),
+        (true, false, 0, 0)
+    );
     assert_eq!((seen.client.to_string().as_str(), seen.port), ("192.0.2.7", 4_000));
     assert_eq!(seen.syn_ack[0] - begin, 20 * MS);
     assert_eq!(seen.ack - begin, 50 * MS);
-    assert_eq!(seen.scale, [Scale::Known(7); 2]);
+    assert_eq!(seen.scale, [FlowWindowScale::Known(7); 2]);
 }
 
 #[test]
 fn half_a_connection_shows_the_sum_and_a_bound_of_the_scale() {
     for method in [Method::Mac, Method::Tunnel] {
-        let Some(mut talk) = Talk::new(method) else { return };
+        let Some(mut talk) = SampledConversation::new(method) else { return };
         let begin = talk.world.now;
         talk.open();
         talk.agrees();
         let seen = talk.seen();
-        assert!(!seen.both && seen.syn_ack == [0; 2] && seen.sides[1].packets == 0);
+        assert!(!seen.bidirectional && seen.syn_ack == [0; 2] && seen.sides[1].packets == 0);
         assert_eq!(seen.ack - begin, 50 * MS);
-        assert_eq!(seen.scale, [Scale::AtMost(7), Scale::Unknown]);
+        assert_eq!(seen.scale, [FlowWindowScale::AtMost(7), FlowWindowScale::Unknown]);
     }
 }
 
 #[test]
 fn what_is_sent_again_is_told_by_where_it_was_lost() {
-    let Some(mut talk) = Talk::new(Method::Nat) else { return };
+    let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     talk.open();
     // Lost behind us: the same bytes come through twice.
     talk.say(data(0, 1, 100));
@@ -60,29 +63,31 @@ fn what_is_sent_again_is_told_by_where_it_was_lost() {
     talk.say(data(0, 101, 0));
     talk.agrees();
     let [client, server] = talk.seen().sides;
-    assert_eq!((client.again, client.filled, client.reordered), (1, 0, 0));
-    assert_eq!((server.again, server.filled, server.reordered), (0, 1, 1));
-    assert_eq!((client.loss_nanos, server.loss_nanos), (200 * MS, 60 * MS));
+    assert_eq!((client.retransmitted, client.filled, client.reordered), (1, 0, 0));
+    assert_eq!((server.retransmitted, server.filled, server.reordered), (0, 1, 1));
+    assert_eq!((client.loss_recovery_nanos, server.loss_recovery_nanos), (200 * MS, 60 * MS));
 }
 
 #[test]
 fn an_unanswered_syn_is_a_loss_of_a_second() {
-    let Some(mut talk) = Talk::new(Method::Nat) else { return };
+    let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     talk.say(syn(0));
     talk.after(1_000 * MS).say(syn(0));
-    talk.after(20 * MS).say(Glance { flags: SYN | ACK, ..syn(1) });
+    talk.after(20 * MS).say(PacketSample { flags: SYN | ACK, ..syn(1) });
     talk.after(MS).say(data(0, 1, 0));
     talk.agrees();
     let seen = talk.seen();
-    assert_eq!((seen.syns, seen.sides[0].again), ([2, 1], 1));
-    assert_eq!((seen.sides[0].loss_nanos, seen.sides[1].again), (1_000 * MS, 0));
+    assert_eq!((seen.syns, seen.sides[0].retransmitted), ([2, 1], 1));
+    assert_eq!((seen.sides[0].loss_recovery_nanos, seen.sides[1].retransmitted), (1_000 * MS, 0));
 }
 
 #[test]
 fn windows_that_stand_closed_or_small_are_timed() {
-    let Some(mut talk) = Talk::new(Method::Nat) else { return };
+    let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     talk.open();
-    let says = |talk: &mut Talk, window: u32| talk.say(Glance { window, ..data(0, 1, 0) });
+    let says = |talk: &mut SampledConversation, window: u32| {
+        talk.say(PacketSample { window, ..data(0, 1, 0) })
+    };
     says(&mut talk, 0);
     // The server asks with a byte while the window is closed, and with an old one: neither is a loss.
     talk.after(100 * MS).say(data(1, 1, 1));
@@ -95,46 +100,46 @@ fn windows_that_stand_closed_or_small_are_timed() {
     says(&mut talk, 12);
     talk.agrees();
     let [client, server] = talk.seen().sides;
-    assert_eq!((client.zero, client.silly), (2, 1));
-    assert_eq!((client.zero_nanos, client.silly_nanos), (300 * MS, 50 * MS));
-    assert_eq!((server.again, server.loss_nanos), (0, 0));
+    assert_eq!((client.zero_window, client.silly_window), (2, 1));
+    assert_eq!((client.zero_window_nanos, client.silly_window_nanos), (300 * MS, 50 * MS));
+    assert_eq!((server.retransmitted, server.loss_recovery_nanos), (0, 0));
 }
 
 #[test]
 fn no_small_window_is_told_where_its_scale_is_not_known() {
-    let none = |side| Glance { shift: None, ..syn(side) };
-    let rows: [(&str, Method, Vec<Glance>, u64); 6] = [
-        ("both known", Method::Nat, vec![syn(0), Glance { flags: SYN | ACK, ..syn(1) }], 1),
-        ("no scale", Method::Nat, vec![none(0), Glance { flags: SYN | ACK, ..syn(1) }], 2),
-        ("not agreed", Method::Nat, vec![syn(0), Glance { flags: SYN | ACK, ..none(1) }], 2),
+    let none = |side| PacketSample { shift: None, ..syn(side) };
+    let rows: [(&str, Method, Vec<PacketSample>, u64); 6] = [
+        ("both known", Method::Nat, vec![syn(0), PacketSample { flags: SYN | ACK, ..syn(1) }], 1),
+        ("no scale", Method::Nat, vec![none(0), PacketSample { flags: SYN | ACK, ..syn(1) }], 2),
+        ("not agreed", Method::Nat, vec![syn(0), PacketSample { flags: SYN | ACK, ..none(1) }], 2),
         ("no answer seen", Method::Mac, vec![syn(0)], 1),
         ("half, none offered", Method::Mac, vec![none(0)], 2),
         ("half, no beginning seen", Method::Mac, vec![], 0),
     ];
     for (text, method, begin, silly) in rows {
-        let Some(mut talk) = Talk::new(method) else { return };
+        let Some(mut talk) = SampledConversation::new(method) else { return };
         begin.into_iter().for_each(|one| talk.say(one));
-        talk.say(Glance { window: 5, ..data(0, 1, 0) });
+        talk.say(PacketSample { window: 5, ..data(0, 1, 0) });
         // Small only where it is not scaled.
-        talk.say(Glance { window: 1_000, ..data(0, 1, 0) });
-        talk.say(Glance { window: 0, ..data(0, 1, 0) });
+        talk.say(PacketSample { window: 1_000, ..data(0, 1, 0) });
+        talk.say(PacketSample { window: 0, ..data(0, 1, 0) });
         talk.agrees();
         let told = talk.seen().sides[0];
-        assert_eq!((told.silly, told.zero), (silly, 1), "{text}");
+        assert_eq!((told.silly_window, told.zero_window), (silly, 1), "{text}");
     }
 }
 
 #[test]
 fn resets_are_told_by_who_sent_them() {
-    let Some(mut talk) = Talk::new(Method::Nat) else { return };
+    let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     talk.say(syn(0));
-    talk.after(MS).say(Glance { flags: RST | ACK, ..data(1, 0, 0) });
+    talk.after(MS).say(PacketSample { flags: RST | ACK, ..data(1, 0, 0) });
     talk.agrees();
     assert!(talk.seen().refused);
     for (side, want) in [(0, [1, 0]), (1, [0, 1])] {
-        let Some(mut talk) = Talk::new(Method::Nat) else { return };
+        let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
         talk.open();
-        talk.say(Glance { flags: RST | ACK, ..data(side, 1, 0) });
+        talk.say(PacketSample { flags: RST | ACK, ..data(side, 1, 0) });
         talk.agrees();
         let seen = talk.seen();
         assert_eq!(seen.sides.map(|side| side.resets), want);
@@ -144,17 +149,17 @@ fn resets_are_told_by_who_sent_them() {
 
 #[test]
 fn a_reset_ends_the_time_of_a_closed_window() {
-    let Some(mut talk) = Talk::new(Method::Nat) else { return };
+    let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     talk.open();
-    talk.say(Glance { window: 0, ..data(0, 1, 0) });
-    talk.after(400 * MS).say(Glance { flags: RST | ACK, ..data(1, 1, 0) });
-    talk.after(900 * MS).say(Glance { window: 9, ..data(0, 1, 0) });
+    talk.say(PacketSample { window: 0, ..data(0, 1, 0) });
+    talk.after(400 * MS).say(PacketSample { flags: RST | ACK, ..data(1, 1, 0) });
+    talk.after(900 * MS).say(PacketSample { window: 9, ..data(0, 1, 0) });
     talk.agrees();
-    assert_eq!(talk.seen().sides[0].zero_nanos, 400 * MS);
+    assert_eq!(talk.seen().sides[0].zero_window_nanos, 400 * MS);
 }
 
 /// A client's packet of connection `n`.
-fn of(n: u32, flags: u8) -> Packet {
+fn of(n: u32, flags: u8) -> TestPacket {
     let client = format!("192.0.{}.{}:{}", n >> 20 & 255, n >> 12 & 255, 1_024 + (n & 0xfff));
     tcp(&client, VIP4, flags)
 }
@@ -162,9 +167,9 @@ fn of(n: u32, flags: u8) -> Packet {
 #[test]
 fn one_connection_in_so_many_is_watched_in_both_directions_or_none() {
     for method in [Method::Mac, Method::Nat] {
-        let Some(talk) = Talk::new(method) else { return };
+        let Some(talk) = SampledConversation::new(method) else { return };
         let watched = |sample: Option<u32>, from: u32| {
-            switch(&talk.world.plane, &talk.watcher, sample).unwrap();
+            set_sampling(&talk.world.plane, &talk.watcher, sample).unwrap();
             for n in from..from + 480 {
                 let (_, out) = talk.world.send(&of(n, SYN));
                 if method == Method::Nat {
@@ -174,7 +179,7 @@ fn one_connection_in_so_many_is_watched_in_both_directions_or_none() {
                     talk.world.send(&tcp(&server, &us, SYN | ACK));
                 }
             }
-            let all = talk.watcher.read();
+            let all = talk.watcher.read_samples();
             assert!(method == Method::Mac || all.iter().all(|one| one.syns == [1, 1]), "{all:?}");
             all.len()
         };
@@ -187,36 +192,37 @@ fn one_connection_in_so_many_is_watched_in_both_directions_or_none() {
 
 #[test]
 fn switching_forgets_what_was_watched_before() {
-    let Some(mut talk) = Talk::new(Method::Mac) else { return };
+    let Some(mut talk) = SampledConversation::new(Method::Mac) else { return };
     talk.open();
-    assert_eq!(talk.watcher.read().len(), 1);
-    assert!(!switch(&talk.world.plane, &talk.watcher, Some(1)).unwrap(), "nothing changed");
-    assert_eq!(talk.watcher.read().len(), 1);
-    assert!(switch(&talk.world.plane, &talk.watcher, None).unwrap());
+    assert_eq!(talk.watcher.read_samples().len(), 1);
+    assert!(!set_sampling(&talk.world.plane, &talk.watcher, Some(1)).unwrap(), "nothing changed");
+    assert_eq!(talk.watcher.read_samples().len(), 1);
+    assert!(set_sampling(&talk.world.plane, &talk.watcher, None).unwrap());
     talk.say(data(0, 1, 100));
-    assert_eq!(talk.watcher.read(), []);
-    assert!(switch(&talk.world.plane, &talk.watcher, Some(1)).unwrap());
+    assert_eq!(talk.watcher.read_samples(), []);
+    assert!(set_sampling(&talk.world.plane, &talk.watcher, Some(1)).unwrap());
     talk.say(data(0, 5_000_000, 100));
     let seen = talk.seen();
-    assert!(seen.late && seen.sides[0].packets == 1 && seen.sides[0].again == 0);
-    assert_eq!(seen.scale[0], Scale::Unknown);
+    assert!(seen.joined_late && seen.sides[0].packets == 1 && seen.sides[0].retransmitted == 0);
+    assert_eq!(seen.scale[0], FlowWindowScale::Unknown);
 }
 
 #[test]
 fn datagrams_and_fragments_are_not_watched() {
-    let Some(talk) = Talk::new(Method::Mac) else { return };
+    let Some(talk) = SampledConversation::new(Method::Mac) else { return };
     talk.world.listen("203.0.113.10", 80, super::packet::UDP, 0);
     talk.world.send(&super::packet::udp(CLIENT4, VIP4));
-    let first = Packet { fragment: Some((0, true)), keep_whole: false, ..tcp(CLIENT4, VIP4, ACK) };
-    talk.world.send(&Packet { payload: vec![0; 12], ..first });
-    assert_eq!(talk.watcher.read(), []);
+    let first =
+        TestPacket { fragment: Some((0, true)), keep_whole: false, ..tcp(CLIENT4, VIP4, ACK) };
+    talk.world.send(&TestPacket { payload: vec![0; 12], ..first });
+    assert_eq!(talk.watcher.read_samples(), []);
 }
 
 /// A full set, what is counted, and who gives way.
 #[test]
 fn a_full_table_is_counted_and_gives_way_to_others_only_when_it_was_read() {
-    let Some(mut talk) = Talk::new(Method::Mac) else { return };
-    let plane = |talk: &Talk| drawn(&talk.world.plane).unwrap();
+    let Some(mut talk) = SampledConversation::new(Method::Mac) else { return };
+    let plane = |talk: &SampledConversation| sampling_counters(&talk.world.plane).unwrap();
     let mut n = 0;
     // Four of one set, and one that finds it full.
     while plane(&talk).full == 0 {
@@ -226,19 +232,19 @@ fn a_full_table_is_counted_and_gives_way_to_others_only_when_it_was_read() {
     }
     let last = of(n - 1, SYN);
     let all = u64::from(n) - 1;
-    assert_eq!(plane(&talk), Drawn { begun: all, full: 1, evicted: 0, unread: 0 });
-    assert_eq!(talk.watcher.read().len() as u64, all);
+    assert_eq!(plane(&talk), SamplingCounters { started: all, full: 1, evicted: 0, unread: 0 });
+    assert_eq!(talk.watcher.read_samples().len() as u64, all);
     assert_eq!(talk.world.count(Outcome::Forwarded), u64::from(n), "all are forwarded the same");
     // Idle for long: one of the set gives way, and is counted, for nobody ended it.
     talk.world.pass_ticks(240);
     talk.world.send(&last);
-    assert_eq!(plane(&talk), Drawn { begun: all + 1, full: 1, evicted: 1, unread: 0 });
+    assert_eq!(plane(&talk), SamplingCounters { started: all + 1, full: 1, evicted: 1, unread: 0 });
     // Not read since: nothing gives way, however old it is.
     let mut config = talk.world.plane.config.get(&0).unwrap().unwrap();
     config.clock_ns += 1_000 << abi::TICK_SHIFT;
     config.swept -= 2_000;
     talk.world.plane.config.set(&0, &config).unwrap();
-    talk.world.send(&Packet { seq: 77, ..last.clone() });
+    talk.world.send(&TestPacket { seq: 77, ..last.clone() });
     assert_eq!(plane(&talk).unread, 1, "the same ends begin anew, though nobody had read them");
     let evicted = plane(&talk).evicted;
     let full = plane(&talk).full;
@@ -251,44 +257,47 @@ fn a_full_table_is_counted_and_gives_way_to_others_only_when_it_was_read() {
 
 #[test]
 fn a_connection_that_ended_gives_way_soon() {
-    let Some(mut talk) = Talk::new(Method::Nat) else { return };
+    let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     talk.open();
-    let first = talk.seen().born;
-    talk.say(Glance { flags: FIN | ACK, ..data(0, 1, 0) });
-    talk.after(MS).say(Glance { flags: FIN | ACK, ..data(1, 1, 0) });
+    let first = talk.seen().first_packet_at;
+    talk.say(PacketSample { flags: FIN | ACK, ..data(0, 1, 0) });
+    talk.after(MS).say(PacketSample { flags: FIN | ACK, ..data(1, 1, 0) });
     talk.agrees();
     assert!(talk.seen().ended);
     talk.world.pass_ticks(101);
-    talk.model = Model { both: true, ..Model::default() };
+    talk.model = FlowModel { both: true, ..FlowModel::default() };
     talk.ends = None;
     talk.open();
     talk.agrees();
     let seen = talk.seen();
-    assert!(seen.born > first && !seen.ended && !seen.late, "another connection of the same ends");
-    let drawn = drawn(&talk.world.plane).unwrap();
-    assert_eq!((drawn.begun, drawn.unread, drawn.evicted), (2, 0, 0));
+    assert!(
+        seen.first_packet_at > first && !seen.ended && !seen.joined_late,
+        "another connection of the same ends"
+    );
+    let drawn = sampling_counters(&talk.world.plane).unwrap();
+    assert_eq!((drawn.started, drawn.unread, drawn.evicted), (2, 0, 0));
 }
 
 #[test]
 fn what_is_watched_outlives_the_process_and_a_program_that_is_loaded_anew() {
-    let Some(mut talk) = Talk::new(Method::Nat) else { return };
+    let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     talk.open();
     let before = talk.seen();
-    let home = Home::open(&talk.world.place().join("home")).unwrap();
-    let again = Plane::open(&home, &Sizes::default(), false).unwrap();
-    assert!(again.adopted());
-    let watcher = Watcher::new(&again).unwrap();
-    assert!(!switch(&again, &watcher, Some(1)).unwrap(), "it is on, and stays so");
-    assert_eq!(watcher.read(), [before]);
+    let home = PinDirectory::open(&talk.world.place().join("home")).unwrap();
+    let again = PacketDatapath::open(&home, &TableSizes::default(), false).unwrap();
+    assert!(again.is_adopted());
+    let watcher = FlowSampler::new(&again).unwrap();
+    assert!(!set_sampling(&again, &watcher, Some(1)).unwrap(), "it is on, and stays so");
+    assert_eq!(watcher.read_samples(), [before]);
     talk.world.plane = again;
     talk.say(data(0, 1, 100));
     talk.after(MS).say(data(0, 1, 100));
     talk.agrees();
-    assert_eq!(talk.seen().sides[0].again, 1);
+    assert_eq!(talk.seen().sides[0].retransmitted, 1);
     assert_eq!(talk.world.plane.config.get(&0).unwrap().unwrap().insight, threshold(Some(1)));
 }
 
-fn anything() -> impl Strategy<Value = (u64, Glance)> {
+fn anything() -> impl Strategy<Value = (u64, PacketSample)> {
     let flags = prop_oneof![
         20 => Just(ACK),
         1 => Just(FIN | ACK),
@@ -303,7 +312,7 @@ fn anything() -> impl Strategy<Value = (u64, Glance)> {
             let flags = if flags == SYN && side == 1 { SYN | ACK } else { flags };
             // The client's SYN is that of the same connection.
             let (seq, bytes) = if flags & SYN != 0 { (0, 0) } else { (seq, bytes) };
-            (pause, Glance { flags, seq, bytes, window, ..syn(side) })
+            (pause, PacketSample { flags, seq, bytes, window, ..syn(side) })
         },
     )
 }
@@ -316,7 +325,7 @@ proptest! {
         shakes in any::<bool>(),
         packets in proptest::collection::vec(anything(), 1..50),
     ) {
-        let Some(mut talk) = Talk::new(if half { Method::Mac } else { Method::Nat }) else { return Ok(()) };
+        let Some(mut talk) = SampledConversation::new(if half { Method::Mac } else { Method::Nat }) else { return Ok(()) };
         if shakes || !half {
             talk.open();
         }

@@ -1,15 +1,15 @@
 //! Pins and versions: what runs is taken over, another ABI is refused, and removal leaves nothing.
 
-use bpf::{Home, LoadError};
+use bpf::{LoadError, PinDirectory};
 use l4::abi::{Method, Outcome};
-use l4::{OpenError, Plane, Sizes};
+use l4::{DatapathError, PacketDatapath, TableSizes};
 
-use super::packet::{ACK, Packet, SYN, TCP, tcp};
-use super::world::{TX, World, link};
+use super::packet::{ACK, SYN, TCP, TestPacket, tcp};
+use super::world::{DatapathTestbed, TX, link};
 
 #[test]
 fn connections_outlive_the_process_that_loaded() {
-    let Some(world) = World::new() else { return };
+    let Some(world) = DatapathTestbed::new() else { return };
     world.service(0, Method::Mac);
     world.listen("203.0.113.10", 80, TCP, 0);
     world.server(0, "10.0.0.1", 0);
@@ -18,33 +18,33 @@ fn connections_outlive_the_process_that_loaded() {
     let syn = tcp("192.0.2.7:4000", "203.0.113.10:80", SYN);
     world.expect("SYN", &syn.bytes(), Outcome::Forwarded, TX);
     world.pool(0, &[1]);
-    let home = Home::open(&world.place().join("home")).unwrap();
-    let larger = Sizes { flows: 1 << 14, ..Sizes::default() };
-    let again = Plane::open(&home, &larger, false).unwrap();
-    assert!(again.adopted());
+    let home = PinDirectory::open(&world.place().join("home")).unwrap();
+    let larger = TableSizes { flows: 1 << 14, ..TableSizes::default() };
+    let again = PacketDatapath::open(&home, &larger, false).unwrap();
+    assert!(again.is_adopted());
     assert_eq!(again.flows.capacity(), world.plane.flows.capacity(), "tables keep their size");
-    let ack = Packet { flags: ACK, ..syn };
-    let trial = again.program().unwrap().trial(&ack.bytes(), 0, 1).unwrap();
+    let ack = TestPacket { flags: ACK, ..syn };
+    let trial = again.program().unwrap().test_run(&ack.bytes(), 0, 1).unwrap();
     assert_eq!(trial.packet[..6], link(0), "the flow is known");
 }
 
 #[test]
 fn another_abi_is_refused_or_replaced() {
-    let Some(world) = World::new() else { return };
-    let home = Home::open(&world.place().join("home")).unwrap();
+    let Some(world) = DatapathTestbed::new() else { return };
+    let home = PinDirectory::open(&world.place().join("home")).unwrap();
     let program = |fingerprint, replace| {
         let object: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/decap.bpf.o"));
         let sizes = &[];
-        let tenant = l4::plane::TENANT;
-        bpf::Program { tenant, object, version: 1, fingerprint, sizes, only: &[], replace }
+        let tenant = l4::datapath::TENANT;
+        bpf::ProgramSpec { tenant, object, version: 1, fingerprint, sizes, only: &[], replace }
     };
     let refused = bpf::load(&home, &program(7, false)).unwrap_err();
     assert!(matches!(refused, LoadError::Abi { .. }), "{refused:?}");
     assert!(refused.to_string().contains("steelyard stop"), "{refused}");
     let replaced = bpf::load(&home, &program(7, true)).unwrap();
     assert!(!replaced.adopted);
-    let refused = Plane::open(&home, &Sizes::default(), false).unwrap_err();
-    assert!(matches!(refused, OpenError::Load(LoadError::Abi { .. })), "{refused:?}");
+    let refused = PacketDatapath::open(&home, &TableSizes::default(), false).unwrap_err();
+    assert!(matches!(refused, DatapathError::Load(LoadError::Abi { .. })), "{refused:?}");
     home.clear().unwrap();
     assert!(!home.root().exists());
 }
@@ -53,7 +53,7 @@ fn another_abi_is_refused_or_replaced() {
 fn a_place_for_pins_must_be_one() {
     let room = files::TemporaryDir::new("plain").unwrap();
     let plain = room.path().join("pins");
-    let refused = Home::open(&plain).unwrap_err().to_string();
+    let refused = PinDirectory::open(&plain).unwrap_err().to_string();
     let says = ["BPF file system", "CAP_BPF", "CAP_NET_ADMIN", "type information"];
     assert!(says.iter().any(|words| refused.contains(words)), "{refused}");
 }
@@ -70,31 +70,31 @@ fn taken(path: &std::path::Path) -> u64 {
 
 #[test]
 fn the_memory_that_is_stated_is_what_the_kernel_takes() {
-    let sizes = Sizes { flows: 1 << 16, records: 1 << 16, ..Sizes::default() };
-    let Some(world) = World::sized(&sizes) else { return };
+    let sizes = TableSizes { flows: 1 << 16, records: 1 << 16, ..TableSizes::default() };
+    let Some(world) = DatapathTestbed::sized(&sizes) else { return };
     let maps = std::fs::read_dir(world.place().join("home/balance/maps")).unwrap();
     let sum: u64 = maps.map(|map| taken(&map.unwrap().path())).sum();
-    let stated = sizes.memory();
+    let stated = sizes.memory_bytes();
     assert!(sum.abs_diff(stated) <= stated / 10, "{stated} bytes are stated, {sum} are taken");
     for (name, entries) in sizes.entries() {
         assert_eq!(world.plane.sizes()[name], entries, "{name}");
     }
     // The reference says what a connection takes.
     let reference = include_str!("../../../../docs/reference/configuration.md");
-    let flows = format!("about {} bytes for each", l4::sizes::FLOW_BYTES);
-    let records = format!("{} for each of the second", l4::sizes::RECORD_BYTES);
+    let flows = format!("about {} bytes for each", l4::map_sizes::FLOW_BYTES);
+    let records = format!("{} for each of the second", l4::map_sizes::RECORD_BYTES);
     assert!(reference.contains(&flows) && reference.contains(&records));
 }
 
 #[test]
 fn tables_that_do_not_fit_say_what_to_lower() {
-    let Some(world) = World::new() else { return };
-    let home = Home::open(&world.place().join("large")).unwrap();
+    let Some(world) = DatapathTestbed::new() else { return };
+    let home = PinDirectory::open(&world.place().join("large")).unwrap();
     let object: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lb.bpf.o"));
     let refused = bpf::load(
         &home,
-        &bpf::Program {
-            tenant: l4::plane::TENANT,
+        &bpf::ProgramSpec {
+            tenant: l4::datapath::TENANT,
             object,
             version: 1,
             fingerprint: 1,

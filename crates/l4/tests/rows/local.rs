@@ -2,12 +2,12 @@
 
 use l4::abi::{self, Method, Outcome};
 
-use super::packet::{ACK, FIN, Packet, tcp, udp};
+use super::packet::{ACK, FIN, TestPacket, tcp, udp};
 use super::usual::{ENDS, both, syn};
-use super::world::{DROP, PASS, World};
+use super::world::{DROP, DatapathTestbed, PASS};
 
 /// The usual plane with its servers here.
-fn world(method: Method) -> Option<World> {
+fn world(method: Method) -> Option<DatapathTestbed> {
     let world = both(method)?;
     for index in [0, 1] {
         world.change_service(index, |service| service.flags |= abi::SERVICE_LOCAL);
@@ -17,7 +17,7 @@ fn world(method: Method) -> Option<World> {
     Some(world)
 }
 
-fn handed(world: &World, text: &str, packet: &Packet) {
+fn handed(world: &DatapathTestbed, text: &str, packet: &TestPacket) {
     let out = world.expect(text, &packet.bytes(), Outcome::Collocated, PASS);
     assert_eq!(out, packet.bytes(), "{text}: untouched");
 }
@@ -30,15 +30,16 @@ fn a_connection_is_handed_to_this_host_from_first_to_last() {
             let text = |what: &str| format!("{} {client} {what}", method.name());
             let first = syn(client, vip, 7);
             handed(&world, &text("SYN"), &first);
-            handed(&world, &text("ACK"), &Packet { flags: ACK, ..first.clone() });
-            handed(&world, &text("FIN"), &Packet { flags: FIN | ACK, ..first });
+            handed(&world, &text("ACK"), &TestPacket { flags: ACK, ..first.clone() });
+            handed(&world, &text("FIN"), &TestPacket { flags: FIN | ACK, ..first });
             handed(&world, &text("UDP"), &udp(client, vip));
             handed(&world, &text("UDP again"), &udp(client, vip));
-            let last = Packet { ttl: 1, ..syn(client, vip, 8) };
+            let last = TestPacket { ttl: 1, ..syn(client, vip, 8) };
             handed(&world, &text("no hop is taken"), &last);
-            let base = Packet { id: 3, keep_whole: false, ..udp(client, vip) };
-            let head = Packet { fragment: Some((0, true)), payload: vec![1; 64], ..base.clone() };
-            let rest = Packet { fragment: Some((72, false)), payload: vec![2; 40], ..base };
+            let base = TestPacket { id: 3, keep_whole: false, ..udp(client, vip) };
+            let head =
+                TestPacket { fragment: Some((0, true)), payload: vec![1; 64], ..base.clone() };
+            let rest = TestPacket { fragment: Some((72, false)), payload: vec![2; 40], ..base };
             handed(&world, &text("a first fragment"), &head);
             handed(&world, &text("a later one"), &rest);
         }
@@ -56,7 +57,7 @@ fn with_nat_only_its_own_connections_are_handed_on() {
         handed(&world, "SYN", &syn(client, vip, 7));
         // It leaves: its connections end by name.
         world.server_flags(at, abi::SERVER_LOCAL);
-        let ack = Packet { flags: ACK, ..syn(client, vip, 7) };
+        let ack = TestPacket { flags: ACK, ..syn(client, vip, 7) };
         world.expect("its server is gone", &ack.bytes(), Outcome::NoFlow, DROP);
         world.expect("nobody takes it", &syn(client, vip, 8).bytes(), Outcome::NoServer, DROP);
     }
@@ -72,6 +73,6 @@ fn one_here_and_one_elsewhere() {
     let (client, vip) = ENDS[0];
     handed(&world, "the first", &syn(client, vip, 1));
     world.forwarded("the second", &syn(client, vip, 2));
-    handed(&world, "stays here", &Packet { flags: ACK, ..syn(client, vip, 1) });
-    world.forwarded("stays there", &Packet { flags: ACK, ..syn(client, vip, 2) });
+    handed(&world, "stays here", &TestPacket { flags: ACK, ..syn(client, vip, 1) });
+    world.forwarded("stays there", &TestPacket { flags: ACK, ..syn(client, vip, 2) });
 }

@@ -2,13 +2,13 @@
 
 use l4::abi::{Method, Outcome};
 
-use super::packet::{ACK, FIN, OURS, Packet, SYN, TCP, UDP, tcp, udp};
+use super::packet::{ACK, FIN, OURS, SYN, TCP, TestPacket, UDP, tcp, udp};
 use super::usual::{CLIENT4, CLIENT6, VIP4, VIP6};
-use super::world::{DROP, PASS, REDIRECT, TX, World, link};
+use super::world::{DROP, DatapathTestbed, PASS, REDIRECT, TX, link};
 
 /// Two services, one a family, TCP and UDP, with three servers each.
-fn world() -> Option<World> {
-    let world = World::new()?;
+fn world() -> Option<DatapathTestbed> {
+    let world = DatapathTestbed::new()?;
     for (index, address) in [(0, "203.0.113.10"), (1, "2001:db8:2::10")] {
         world.service(index, Method::Mac);
         world.listen(address, 80, TCP, index);
@@ -25,8 +25,8 @@ fn world() -> Option<World> {
 }
 
 /// What must come out: the frame with other link addresses.
-fn towards(packet: &Packet, server: u32) -> Vec<u8> {
-    Packet { to: link(server), from: OURS, ..packet.clone() }.bytes()
+fn towards(packet: &TestPacket, server: u32) -> Vec<u8> {
+    TestPacket { to: link(server), from: OURS, ..packet.clone() }.bytes()
 }
 
 #[test]
@@ -36,26 +36,26 @@ fn each_shape_goes_on_unchanged() {
     let v6 = tcp(CLIENT6, VIP6, SYN);
     let rows = [
         ("SYN", v4.clone(), 0),
-        ("the same flow's ACK", Packet { flags: ACK, ..v4.clone() }, 0),
+        ("the same flow's ACK", TestPacket { flags: ACK, ..v4.clone() }, 0),
         ("IPv6 SYN", v6.clone(), 3),
-        ("IPv6 ACK", Packet { flags: ACK, ..v6.clone() }, 3),
+        ("IPv6 ACK", TestPacket { flags: ACK, ..v6.clone() }, 3),
         ("UDP", udp(CLIENT4, VIP4), 1),
         ("UDP again", udp(CLIENT4, VIP4), 1),
         ("IPv6 UDP", udp(CLIENT6, VIP6), 4),
         ("another client", tcp("192.0.2.8:4000", VIP4, SYN), 2),
-        ("one VLAN tag", Packet { tags: vec![(0x8100, 5)], ..v4.clone() }, 0),
-        ("two VLAN tags", Packet { tags: vec![(0x88a8, 5), (0x8100, 6)], ..v4.clone() }, 0),
-        ("IPv4 options", Packet { options: vec![1; 40], ..v4.clone() }, 0),
-        ("IPv6, one VLAN tag", Packet { tags: vec![(0x8100, 5)], ..v6.clone() }, 3),
+        ("one VLAN tag", TestPacket { tags: vec![(0x8100, 5)], ..v4.clone() }, 0),
+        ("two VLAN tags", TestPacket { tags: vec![(0x88a8, 5), (0x8100, 6)], ..v4.clone() }, 0),
+        ("IPv4 options", TestPacket { options: vec![1; 40], ..v4.clone() }, 0),
+        ("IPv6, one VLAN tag", TestPacket { tags: vec![(0x8100, 5)], ..v6.clone() }, 3),
         (
             "IPv6 extension headers",
-            Packet {
+            TestPacket {
                 extensions: vec![(0, vec![0; 8]), (60, vec![0; 8]), (43, vec![0; 8])],
                 ..v6.clone()
             },
             3,
         ),
-        ("FIN", Packet { flags: FIN | ACK, ..v4.clone() }, 0),
+        ("FIN", TestPacket { flags: FIN | ACK, ..v4.clone() }, 0),
     ];
     for (text, packet, server) in rows {
         let out = world.expect(text, &packet.bytes(), Outcome::Forwarded, TX);
@@ -72,7 +72,7 @@ fn what_is_not_for_a_service_is_not_touched() {
     let rows = [
         ("another port", tcp(CLIENT4, "203.0.113.10:81", SYN).bytes(), Outcome::NotOurs),
         ("another address", tcp(CLIENT4, "203.0.113.11:80", SYN).bytes(), Outcome::NotOurs),
-        ("another protocol", Packet { proto: 50, ..v4.clone() }.bytes(), Outcome::NotOurs),
+        ("another protocol", TestPacket { proto: 50, ..v4.clone() }.bytes(), Outcome::NotOurs),
         ("IPv6 elsewhere", tcp(CLIENT6, "[2001:db8::1]:80", SYN).bytes(), Outcome::NotOurs),
         ("ARP", arp, Outcome::NotIp),
     ];

@@ -4,8 +4,10 @@
 
 mod capacity;
 mod choosing;
+mod conversation;
 mod cookies;
 mod errors;
+mod flow_model;
 mod fragments;
 mod gate;
 mod guards;
@@ -26,8 +28,6 @@ mod replica;
 mod shared;
 mod shifted;
 mod sources;
-mod talk;
 mod tunnel;
 mod usual;
-mod watched;
 mod world;

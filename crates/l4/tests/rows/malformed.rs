@@ -2,12 +2,12 @@
 
 use l4::abi::{Method, Outcome, Wrap};
 
-use super::packet::{Packet, SYN, TCP, UDP, tcp, udp};
+use super::packet::{SYN, TCP, TestPacket, UDP, tcp, udp};
 use super::usual::{CLIENT4, CLIENT6, VIP4, VIP6, both};
-use super::world::{DROP, PASS, World};
+use super::world::{DROP, DatapathTestbed, PASS};
 
 /// The usual plane, with clamped segments and tunnels of every header there is.
-fn world(method: Method) -> Option<World> {
+fn world(method: Method) -> Option<DatapathTestbed> {
     let world = both(method)?;
     for index in [0, 1] {
         world.change_service(index, |service| service.mss = 1200);
@@ -18,17 +18,17 @@ fn world(method: Method) -> Option<World> {
     Some(world)
 }
 
-fn shapes() -> Vec<Packet> {
+fn shapes() -> Vec<TestPacket> {
     let v4 = tcp(CLIENT4, VIP4, SYN);
     let v6 = tcp(CLIENT6, VIP6, SYN);
     vec![
-        Packet { tcp_options: vec![2, 4, 5, 0xb4, 1, 3, 3, 7], ..v4.clone() },
+        TestPacket { tcp_options: vec![2, 4, 5, 0xb4, 1, 3, 3, 7], ..v4.clone() },
         udp(CLIENT4, VIP4),
-        Packet { tags: vec![(0x88a8, 5), (0x8100, 6)], options: vec![1; 40], ..v4.clone() },
-        Packet { extensions: vec![(0, vec![0; 8]), (60, vec![0; 8])], ..v6.clone() },
+        TestPacket { tags: vec![(0x88a8, 5), (0x8100, 6)], options: vec![1; 40], ..v4.clone() },
+        TestPacket { extensions: vec![(0, vec![0; 8]), (60, vec![0; 8])], ..v6.clone() },
         udp(CLIENT6, VIP6),
-        Packet { fragment: Some((0, true)), ..udp(CLIENT4, VIP4) },
-        Packet { fragment: Some((0, true)), ..udp(CLIENT6, VIP6) },
+        TestPacket { fragment: Some((0, true)), ..udp(CLIENT4, VIP4) },
+        TestPacket { fragment: Some((0, true)), ..udp(CLIENT6, VIP6) },
     ]
 }
 
@@ -80,7 +80,7 @@ fn headers_that_lie() {
         out[at] = value;
         out
     };
-    let nine = Packet { extensions: vec![(60, vec![0; 8]); 9], ..tcp(CLIENT6, VIP6, SYN) };
+    let nine = TestPacket { extensions: vec![(60, vec![0; 8]); 9], ..tcp(CLIENT6, VIP6, SYN) };
     let rows = [
         ("IPv4 that says 5", with(&v4, 14, 0x55), Outcome::BadHeader, DROP),
         ("IPv6 that says 4", with(&v6, 14, 0x40), Outcome::BadHeader, DROP),
@@ -105,7 +105,7 @@ fn headers_that_lie() {
 fn every_random_packet_ends_once() {
     for method in [Method::Mac, Method::Nat, Method::Tunnel] {
         let Some(world) = world(method) else { return };
-        let shapes: Vec<Vec<u8>> = shapes().iter().map(Packet::bytes).collect();
+        let shapes: Vec<Vec<u8>> = shapes().iter().map(TestPacket::bytes).collect();
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         let mut next = || {
             random ^= random << 13;
@@ -147,7 +147,7 @@ fn room_before_the_packet_runs_out() {
     // The tunnel's packets are for the service again: each run wraps once more.
     world.listen("10.0.0.1", 6080, UDP, 0);
     let packet = udp(CLIENT4, VIP4).bytes();
-    world.plane.program().unwrap().trial(&packet, 0, 12).unwrap();
+    world.plane.program().unwrap().test_run(&packet, 0, 12).unwrap();
     assert!(world.count(Outcome::NoHeadroom) > 0);
     assert!(world.count(Outcome::Forwarded) >= 6);
 }
@@ -164,7 +164,7 @@ fn segments_are_clamped_at_even_and_odd_places() {
     for (port, (text, options, mss)) in rows.into_iter().enumerate() {
         let at = options.windows(2).position(|pair| pair == [2, 4]).unwrap();
         for (client, vip, l3) in [(CLIENT4, VIP4, 20), (CLIENT6, VIP6, 40)] {
-            let syn = Packet {
+            let syn = TestPacket {
                 sport: port as u16 + 1,
                 tcp_options: options.clone(),
                 ..tcp(client, vip, SYN)

@@ -2,75 +2,75 @@
 
 use l4::abi::{Method, Outcome, Wrap};
 
-use super::packet::{ACK, OURS, Packet, SYN, THEIRS, UDP, checksum, read_ip, tcp, udp};
+use super::packet::{ACK, OURS, SYN, THEIRS, TestPacket, UDP, checksum, read_ip, tcp, udp};
 use super::usual::{BACKS, ENDS, OUTERS, SERVERS, both};
-use super::world::{TX, World, ip, link, mapped};
+use super::world::{DatapathTestbed, TX, ip, link, mapped};
 
 /// A way to forward, and where to.
 #[derive(Clone, Copy, Debug)]
-enum Forward {
+enum ForwardCase {
     Mac,
     Tunnel(Wrap, usize),
     Nat,
     NatKeepingClients,
 }
 
-const FORWARDS: [Forward; 9] = [
-    Forward::Mac,
-    Forward::Tunnel(Wrap::Ipip, 0),
-    Forward::Tunnel(Wrap::Ipip, 1),
-    Forward::Tunnel(Wrap::Gre, 0),
-    Forward::Tunnel(Wrap::Gre, 1),
-    Forward::Tunnel(Wrap::Gue, 0),
-    Forward::Tunnel(Wrap::Gue, 1),
-    Forward::Nat,
-    Forward::NatKeepingClients,
+const FORWARDS: [ForwardCase; 9] = [
+    ForwardCase::Mac,
+    ForwardCase::Tunnel(Wrap::Ipip, 0),
+    ForwardCase::Tunnel(Wrap::Ipip, 1),
+    ForwardCase::Tunnel(Wrap::Gre, 0),
+    ForwardCase::Tunnel(Wrap::Gre, 1),
+    ForwardCase::Tunnel(Wrap::Gue, 0),
+    ForwardCase::Tunnel(Wrap::Gue, 1),
+    ForwardCase::Nat,
+    ForwardCase::NatKeepingClients,
 ];
 
-impl Forward {
-    fn world(self) -> Option<World> {
+impl ForwardCase {
+    fn world(self) -> Option<DatapathTestbed> {
         let method = match self {
-            Forward::Mac => Method::Mac,
-            Forward::Tunnel(..) => Method::Tunnel,
-            Forward::Nat | Forward::NatKeepingClients => Method::Nat,
+            ForwardCase::Mac => Method::Mac,
+            ForwardCase::Tunnel(..) => Method::Tunnel,
+            ForwardCase::Nat | ForwardCase::NatKeepingClients => Method::Nat,
         };
         let world = both(method)?;
         for index in [0, 1] {
             match self {
-                Forward::Tunnel(wrap, family) => world.change_server(index, |server| {
+                ForwardCase::Tunnel(wrap, family) => world.change_server(index, |server| {
                     server.addr = mapped(ip(SERVERS[family]));
                     server.outer = mapped(ip(OUTERS[family]));
                     (server.wrap, server.wrap_port) = (wrap as u8, 6080);
                 }),
-                Forward::NatKeepingClients => {
+                ForwardCase::NatKeepingClients => {
                     world.share(index, &["client"], index * 1024, super::usual::PORTS);
                 }
-                Forward::Mac | Forward::Nat => {}
+                ForwardCase::Mac | ForwardCase::Nat => {}
             }
         }
         Some(world)
     }
 
     /// The frame that must leave for server `index`. What the datapath chose itself is taken from `out`.
-    fn frame(self, packet: &Packet, index: usize, out: &[u8]) -> Vec<u8> {
-        let leaving = Packet { to: link(index as u32), from: OURS, ..packet.clone() };
+    fn frame(self, packet: &TestPacket, index: usize, out: &[u8]) -> Vec<u8> {
+        let leaving = TestPacket { to: link(index as u32), from: OURS, ..packet.clone() };
         let l3 = 14 + packet.tags.len() * 4;
         match self {
-            Forward::Mac => leaving.bytes(),
-            Forward::Tunnel(wrap, family) => {
+            ForwardCase::Mac => leaving.bytes(),
+            ForwardCase::Tunnel(wrap, family) => {
                 let mut frame = leaving.bytes()[..l3 - 2].to_vec();
                 frame.extend([[0x08, 0x00], [0x86, 0xdd]][family]);
-                let inner = Packet { ttl: packet.ttl - 1, ..packet.clone() };
+                let inner = TestPacket { ttl: packet.ttl - 1, ..packet.clone() };
                 let entropy = label(packet, &out[l3..], wrap, family);
                 frame.extend(wrapped(&inner, wrap, family, entropy));
                 frame
             }
-            Forward::Nat | Forward::NatKeepingClients => {
-                let keeps = matches!(self, Forward::NatKeepingClients);
+            ForwardCase::Nat | ForwardCase::NatKeepingClients => {
+                let keeps = matches!(self, ForwardCase::NatKeepingClients);
                 let transport = l3 + packet.ip().len() - packet.transport().len();
                 let port = u16::from_be_bytes([out[transport], out[transport + 1]]);
                 let later = packet.fragment.is_some_and(|(offset, _)| offset > 0);
-                Packet {
+                TestPacket {
                     src: if keeps { packet.src } else { ip(BACKS[index]) },
                     dst: ip(SERVERS[index]),
                     sport: if keeps || later { packet.sport } else { port },
@@ -84,7 +84,7 @@ impl Forward {
 }
 
 /// What the datapath put where a tunnel carries the flow: GUE's source port, or the flow label of an outer IPv6 header.
-fn label(packet: &Packet, ip: &[u8], wrap: Wrap, family: usize) -> (u16, u32) {
+fn label(packet: &TestPacket, ip: &[u8], wrap: Wrap, family: usize) -> (u16, u32) {
     let header = [20, 40][family];
     let port = u16::from_be_bytes([ip[header], ip[header + 1]]);
     let word = u32::from_be_bytes([ip[0], ip[1], ip[2], ip[3]]) & 0xf_ffff;
@@ -95,7 +95,7 @@ fn label(packet: &Packet, ip: &[u8], wrap: Wrap, family: usize) -> (u16, u32) {
 }
 
 /// The packet inside what a tunnel puts around it (RFC 2003, RFC 2473, RFC 2784, GUE variant 1).
-fn wrapped(inner: &Packet, wrap: Wrap, family: usize, (port, label): (u16, u32)) -> Vec<u8> {
+fn wrapped(inner: &TestPacket, wrap: Wrap, family: usize, (port, label): (u16, u32)) -> Vec<u8> {
     let payload = inner.ip();
     let v4 = inner.src.is_ipv4();
     let between = match wrap {
@@ -139,11 +139,11 @@ fn wrapped(inner: &Packet, wrap: Wrap, family: usize, (port, label): (u16, u32))
 }
 
 /// Packets of a family, each of another flow.
-fn shapes(client: &str, vip: &str) -> Vec<(&'static str, Packet)> {
+fn shapes(client: &str, vip: &str) -> Vec<(&'static str, TestPacket)> {
     let v4 = !client.starts_with('[');
     let syn = tcp(client, vip, SYN);
-    let query = Packet { keep_whole: false, ..udp(client, vip) };
-    let piece = |id, offset, more, bytes| Packet {
+    let query = TestPacket { keep_whole: false, ..udp(client, vip) };
+    let piece = |id, offset, more, bytes| TestPacket {
         id,
         fragment: Some((offset, more)),
         payload: vec![id as u8; bytes],
@@ -151,27 +151,27 @@ fn shapes(client: &str, vip: &str) -> Vec<(&'static str, Packet)> {
     };
     let mut rows = vec![
         ("TCP", syn.clone()),
-        ("TCP without data", Packet { payload: Vec::new(), ..syn.clone() }),
-        ("TCP options", Packet { tcp_options: vec![2, 4, 5, 180, 1, 3, 3, 7], ..syn.clone() }),
-        ("TCP with 40 bytes of options", Packet { tcp_options: vec![1; 40], ..syn.clone() }),
-        ("TCP of 1,400 bytes", Packet { payload: vec![3; 1_400], ..syn.clone() }),
+        ("TCP without data", TestPacket { payload: Vec::new(), ..syn.clone() }),
+        ("TCP options", TestPacket { tcp_options: vec![2, 4, 5, 180, 1, 3, 3, 7], ..syn.clone() }),
+        ("TCP with 40 bytes of options", TestPacket { tcp_options: vec![1; 40], ..syn.clone() }),
+        ("TCP of 1,400 bytes", TestPacket { payload: vec![3; 1_400], ..syn.clone() }),
         ("UDP", query.clone()),
-        ("UDP without data", Packet { payload: Vec::new(), ..query.clone() }),
-        ("one tag", Packet { tags: vec![(0x8100, 5)], ..syn.clone() }),
-        ("a provider's tag", Packet { tags: vec![(0x88a8, 9)], ..query.clone() }),
-        ("two tags", Packet { tags: vec![(0x88a8, 5), (0x8100, 6)], ..syn.clone() }),
-        ("TOS", Packet { tos: 0xb9, ..query.clone() }),
-        ("the last hop but one", Packet { ttl: 2, ..query.clone() }),
+        ("UDP without data", TestPacket { payload: Vec::new(), ..query.clone() }),
+        ("one tag", TestPacket { tags: vec![(0x8100, 5)], ..syn.clone() }),
+        ("a provider's tag", TestPacket { tags: vec![(0x88a8, 9)], ..query.clone() }),
+        ("two tags", TestPacket { tags: vec![(0x88a8, 5), (0x8100, 6)], ..syn.clone() }),
+        ("TOS", TestPacket { tos: 0xb9, ..query.clone() }),
+        ("the last hop but one", TestPacket { ttl: 2, ..query.clone() }),
         ("a first fragment", piece(41, 0, true, 64)),
         ("a middle fragment", piece(41, 72, true, 64)),
         ("the last fragment", piece(41, 136, false, 9)),
     ];
     if v4 {
         rows.extend([
-            ("UDP without a checksum", Packet { unsummed: true, ..query.clone() }),
-            ("options", Packet { options: vec![1; 8], ..syn.clone() }),
-            ("40 bytes of options", Packet { options: vec![1; 40], ..query.clone() }),
-            ("may not be cut", Packet { keep_whole: true, ..query.clone() }),
+            ("UDP without a checksum", TestPacket { unsummed: true, ..query.clone() }),
+            ("options", TestPacket { options: vec![1; 8], ..syn.clone() }),
+            ("40 bytes of options", TestPacket { options: vec![1; 40], ..query.clone() }),
+            ("may not be cut", TestPacket { keep_whole: true, ..query.clone() }),
         ]);
     } else {
         let chain = |kinds: &[u8]| {
@@ -179,13 +179,13 @@ fn shapes(client: &str, vip: &str) -> Vec<(&'static str, Packet)> {
         };
         let long = (60, [vec![0, 2], vec![1, 20], vec![0; 20]].concat());
         rows.extend([
-            ("hop-by-hop options", Packet { extensions: chain(&[0]), ..syn.clone() }),
-            ("three headers", Packet { extensions: chain(&[0, 60, 43]), ..syn.clone() }),
-            ("seven headers", Packet { extensions: chain(&[60; 7]), ..query.clone() }),
-            ("a long header", Packet { extensions: vec![long], ..query.clone() }),
+            ("hop-by-hop options", TestPacket { extensions: chain(&[0]), ..syn.clone() }),
+            ("three headers", TestPacket { extensions: chain(&[0, 60, 43]), ..syn.clone() }),
+            ("seven headers", TestPacket { extensions: chain(&[60; 7]), ..query.clone() }),
+            ("a long header", TestPacket { extensions: vec![long], ..query.clone() }),
             (
                 "a tag and a header",
-                Packet { tags: vec![(0x8100, 5)], extensions: chain(&[60]), ..query.clone() },
+                TestPacket { tags: vec![(0x8100, 5)], extensions: chain(&[60]), ..query.clone() },
             ),
         ]);
     }
@@ -216,7 +216,7 @@ fn every_shape_through_every_method() {
 #[test]
 fn every_shape_of_answers_comes_back() {
     let mut rows = 0;
-    for forward in [Forward::Nat, Forward::NatKeepingClients] {
+    for forward in [ForwardCase::Nat, ForwardCase::NatKeepingClients] {
         let Some(world) = forward.world() else { return };
         for (index, (client, vip)) in ENDS.into_iter().enumerate() {
             for (text, packet) in shapes(client, vip) {
@@ -224,7 +224,7 @@ fn every_shape_of_answers_comes_back() {
                     continue;
                 }
                 let text = format!("{forward:?} {client} answer to {text}");
-                let whole = Packet {
+                let whole = TestPacket {
                     tags: Vec::new(),
                     options: Vec::new(),
                     extensions: Vec::new(),
@@ -233,7 +233,7 @@ fn every_shape_of_answers_comes_back() {
                 };
                 let seen = read_ip(&world.forwarded(&text, &whole)[14..]);
                 // The answer has the shape of the question.
-                let answer = Packet {
+                let answer = TestPacket {
                     src: ip(SERVERS[index]),
                     dst: seen.src,
                     sport: 80,
@@ -243,7 +243,7 @@ fn every_shape_of_answers_comes_back() {
                     ..packet.clone()
                 };
                 let out = world.expect(&text, &answer.bytes(), Outcome::Returned, TX);
-                let back = Packet {
+                let back = TestPacket {
                     to: THEIRS,
                     from: OURS,
                     src: packet.dst,

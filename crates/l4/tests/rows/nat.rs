@@ -3,14 +3,15 @@
 use l4::abi::{self, Method, Outcome};
 
 use super::packet::{
-    ACK, FIN, Packet, RST, SYN, Seen, TCP, THEIRS, UDP, checksum, pseudo, read_ip, tcp, udp,
+    ACK, FIN, RST, ReceivedPacket, SYN, TCP, THEIRS, TestPacket, UDP, checksum, pseudo, read_ip,
+    tcp, udp,
 };
 use super::usual::{CLIENT4, CLIENT6, VIP4, VIP6};
-use super::world::{DROP, TX, World, ip, link};
+use super::world::{DROP, DatapathTestbed, TX, ip, link};
 
 /// A service a family with one server each, on port 8080, and one return address.
-fn world() -> Option<World> {
-    let world = World::new()?;
+fn world() -> Option<DatapathTestbed> {
+    let world = DatapathTestbed::new()?;
     for (index, address, server, back) in [
         (0, "203.0.113.10", "10.0.0.1", "10.0.0.254"),
         (1, "2001:db8:2::10", "fd00::1", "fd00::fe"),
@@ -28,19 +29,19 @@ fn world() -> Option<World> {
 }
 
 /// Sends a client's packet and reads what the server gets.
-fn out(world: &World, text: &str, packet: &Packet) -> Seen {
+fn out(world: &DatapathTestbed, text: &str, packet: &TestPacket) -> ReceivedPacket {
     read_ip(&world.expect(text, &packet.bytes(), Outcome::Forwarded, TX)[14..])
 }
 
 /// The server's answer to what it got.
-fn answer(seen: &Seen, flags: u8) -> Packet {
+fn answer(seen: &ReceivedPacket, flags: u8) -> TestPacket {
     let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
     let (from, to) = (end(seen.dst, seen.dport), end(seen.src, seen.sport));
     if seen.proto == TCP { tcp(&from, &to, flags) } else { udp(&from, &to) }
 }
 
 /// Sends a server's answer and reads what the client gets.
-fn back(world: &World, text: &str, packet: &Packet) -> (Vec<u8>, Seen) {
+fn back(world: &DatapathTestbed, text: &str, packet: &TestPacket) -> (Vec<u8>, ReceivedPacket) {
     let frame = world.expect(text, &packet.bytes(), Outcome::Returned, TX);
     let seen = read_ip(&frame[14..]);
     (frame, seen)
@@ -54,14 +55,14 @@ fn both_ways_are_translated() {
         ("UDP", udp(CLIENT4, VIP4), "10.0.0.1", "10.0.0.254", 0),
         (
             "UDP unsummed",
-            Packet { unsummed: true, ..udp(CLIENT4, VIP4) },
+            TestPacket { unsummed: true, ..udp(CLIENT4, VIP4) },
             "10.0.0.1",
             "10.0.0.254",
             0,
         ),
         (
             "options",
-            Packet { options: vec![1; 8], ..tcp(CLIENT4, VIP4, SYN) },
+            TestPacket { options: vec![1; 8], ..tcp(CLIENT4, VIP4, SYN) },
             "10.0.0.1",
             "10.0.0.254",
             0,
@@ -85,7 +86,7 @@ fn both_ways_are_translated() {
     }
 }
 
-fn reply_payload(seen: &Seen) -> usize {
+fn reply_payload(seen: &ReceivedPacket) -> usize {
     if seen.proto == TCP { 20 } else { 8 }
 }
 
@@ -103,12 +104,12 @@ fn an_unknown_packet_opens_nothing() {
 }
 
 /// A connection that both sides closed; gives its SYN and what the server got of it.
-fn closed(world: &World) -> (Packet, Seen) {
+fn closed(world: &DatapathTestbed) -> (TestPacket, ReceivedPacket) {
     let syn = tcp(CLIENT4, VIP4, SYN);
     let seen = out(world, "SYN", &syn);
     back(world, "SYN ACK", &answer(&seen, SYN | ACK));
-    out(world, "ACK", &Packet { flags: ACK, seq: 1006, ..syn.clone() });
-    out(world, "FIN", &Packet { flags: FIN | ACK, seq: 1006, ..syn.clone() });
+    out(world, "ACK", &TestPacket { flags: ACK, seq: 1006, ..syn.clone() });
+    out(world, "FIN", &TestPacket { flags: FIN | ACK, seq: 1006, ..syn.clone() });
     back(world, "FIN back", &answer(&seen, FIN | ACK));
     (syn, seen)
 }
@@ -117,12 +118,12 @@ fn closed(world: &World) -> (Packet, Seen) {
 fn a_port_is_used_again_only_by_the_rules() {
     let Some(mut world) = world() else { return };
     let (syn, seen) = closed(&world);
-    let old = Packet { seq: 900, ..syn.clone() };
+    let old = TestPacket { seq: 900, ..syn.clone() };
     world.expect("an old SYN", &old.bytes(), Outcome::PrematureReuse, DROP);
-    let new = Packet { seq: 5000, ..syn.clone() };
+    let new = TestPacket { seq: 5000, ..syn.clone() };
     assert_eq!(out(&world, "a newer SYN", &new).sport, seen.sport);
     world.pass_ticks(21);
-    let again = Packet { seq: 1, ..syn };
+    let again = TestPacket { seq: 1, ..syn };
     assert_ne!(out(&world, "after its time a SYN gets another port", &again).sport, seen.sport);
 }
 
@@ -133,7 +134,7 @@ fn a_syn_that_met_an_old_connection_may_come_again() {
     let syn = tcp(CLIENT4, VIP4, SYN);
     let seen = out(&world, "SYN", &syn);
     back(&world, "an ACK of long ago", &answer(&seen, ACK));
-    out(&world, "RST", &Packet { flags: RST, seq: 77_777, ..syn.clone() });
+    out(&world, "RST", &TestPacket { flags: RST, seq: 77_777, ..syn.clone() });
     assert_eq!(out(&world, "the SYN again", &syn).sport, seen.sport);
 }
 
@@ -141,8 +142,8 @@ fn a_syn_that_met_an_old_connection_may_come_again() {
 fn each_state_has_its_own_time() {
     let Some(mut world) = world() else { return };
     let syn = tcp(CLIENT4, VIP4, SYN);
-    let ack = Packet { flags: ACK, ..syn.clone() };
-    let late = |world: &mut World, text: &str, ticks: u64, packet: &Packet| {
+    let ack = TestPacket { flags: ACK, ..syn.clone() };
+    let late = |world: &mut DatapathTestbed, text: &str, ticks: u64, packet: &TestPacket| {
         world.pass_ticks(ticks - 1);
         let kept = world.count(Outcome::NoFlow);
         world.pass_ticks(1);
@@ -187,7 +188,7 @@ fn the_client_may_keep_its_address() {
 fn removed_servers_drain_or_reset() {
     let Some(world) = world() else { return };
     let syn = tcp(CLIENT4, VIP4, SYN);
-    let ack = Packet { flags: ACK, ..syn.clone() };
+    let ack = TestPacket { flags: ACK, ..syn.clone() };
     let seen = out(&world, "SYN", &syn);
     world.server_flags(0, abi::SERVER_SERVES);
     out(&world, "a drained server's flow goes on", &ack);
@@ -210,13 +211,13 @@ fn ports_run_out() {
     let syn = tcp(CLIENT4, VIP4, SYN);
     world.share(0, &["10.0.0.253"], 3000, 2);
     for port in [1, 2] {
-        out(&world, "a port", &Packet { sport: port, ..syn.clone() });
+        out(&world, "a port", &TestPacket { sport: port, ..syn.clone() });
     }
-    world.expect("none left", &Packet { sport: 3, ..syn }.bytes(), Outcome::NoPort, DROP);
+    world.expect("none left", &TestPacket { sport: 3, ..syn }.bytes(), Outcome::NoPort, DROP);
 }
 
 /// The packet as the stack has it before a device finishes its checksum: the field holds the pseudo header's sum.
-fn unfinished(packet: &Packet) -> Vec<u8> {
+fn unfinished(packet: &TestPacket) -> Vec<u8> {
     let mut bytes = packet.bytes();
     let header = if packet.src.is_ipv4() { 20 } else { 40 };
     let transport = bytes.len() - 14 - header;

@@ -3,18 +3,18 @@
 use l4::abi::{self, GuardKey, GuardValue, Method, Outcome, Rule};
 
 use super::errors::icmp;
-use super::packet::{ACK, Packet, RST, SYN, TCP, UDP, tcp, udp};
+use super::packet::{ACK, RST, SYN, TCP, TestPacket, UDP, tcp, udp};
 use super::usual::{ENDS, both, syn};
-use super::world::{DROP, PASS, TX, World, mapped};
+use super::world::{DROP, DatapathTestbed, PASS, TX, mapped};
 
 /// Planes that several outcomes are reached in: loading one takes long.
-struct Planes {
-    translating: World,
-    guarding: World,
+struct OutcomePlanes {
+    translating: DatapathTestbed,
+    guarding: DatapathTestbed,
 }
 
 /// Leads a packet of the family of `index` to an outcome; `None` where this may not load programs.
-fn reach(planes: &Planes, outcome: Outcome, index: u32) -> Option<()> {
+fn reach(planes: &OutcomePlanes, outcome: Outcome, index: u32) -> Option<()> {
     let (client, vip) = ENDS[index as usize];
     // Each outcome has a client port of its own.
     let client = &client.replace(":4000", &format!(":{}", 4_000 + outcome as u32));
@@ -81,11 +81,11 @@ fn reach(planes: &Planes, outcome: Outcome, index: u32) -> Option<()> {
 }
 
 /// The verdict of a dropped packet, or of one for this host.
-fn ends(world: &World, outcome: Outcome, packet: &[u8], verdict: u32) {
+fn ends(world: &DatapathTestbed, outcome: Outcome, packet: &[u8], verdict: u32) {
     world.expect(outcome.name(), packet, outcome, verdict);
 }
 
-fn through(world: &World, outcome: Outcome, index: u32, client: &str, vip: &str) {
+fn through(world: &DatapathTestbed, outcome: Outcome, index: u32, client: &str, vip: &str) {
     let packet = udp(client, vip);
     if outcome == Outcome::Collocated {
         world.server_flags(index, abi::SERVER_TAKES | abi::SERVER_SERVES | abi::SERVER_LOCAL);
@@ -133,7 +133,7 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
             world.refuses(1);
             ends(&world, outcome, &packet.bytes(), DROP);
             // An answer of ours would leave there too.
-            ends(&world, outcome, &Packet { ttl: 1, ..packet }.bytes(), DROP);
+            ends(&world, outcome, &TestPacket { ttl: 1, ..packet }.bytes(), DROP);
         }
         Outcome::NoPort => {
             world.share(index, &[super::usual::BACKS[index as usize]], 3_000, 1);
@@ -141,10 +141,10 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
             ends(&world, outcome, &syn(client, vip, 2).bytes(), DROP);
         }
         Outcome::TimeExceeded => {
-            ends(&world, outcome, &Packet { ttl: 1, ..packet }.bytes(), TX);
+            ends(&world, outcome, &TestPacket { ttl: 1, ..packet }.bytes(), TX);
         }
         Outcome::TtlExpired => {
-            let old = Packet { ttl: 1, ..packet }.bytes();
+            let old = TestPacket { ttl: 1, ..packet }.bytes();
             for _ in 0..abi::REPLIES_LIMIT {
                 world.expect("told", &old, Outcome::TimeExceeded, TX);
             }
@@ -153,9 +153,9 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
         Outcome::TooBig | Outcome::Oversize => too_large(&world, outcome, index, client, vip),
         Outcome::PrematureReuse => {
             world.forwarded("SYN", &packet);
-            world.forwarded("ACK", &Packet { flags: ACK, seq: 1_999, ..packet.clone() });
-            world.forwarded("RST", &Packet { flags: RST, seq: 2_000, ..packet.clone() });
-            ends(&world, outcome, &Packet { seq: 500, ..packet }.bytes(), DROP);
+            world.forwarded("ACK", &TestPacket { flags: ACK, seq: 1_999, ..packet.clone() });
+            world.forwarded("RST", &TestPacket { flags: RST, seq: 2_000, ..packet.clone() });
+            ends(&world, outcome, &TestPacket { seq: 500, ..packet }.bytes(), DROP);
         }
         Outcome::TableFull => {
             let mut config = world.plane.config.get(&0).unwrap().unwrap();
@@ -167,7 +167,7 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
         Outcome::ResetSent => {
             world.forwarded("SYN", &packet);
             world.server_flags(index, abi::SERVER_RESETS);
-            ends(&world, outcome, &Packet { flags: ACK, ..packet }.bytes(), TX);
+            ends(&world, outcome, &TestPacket { flags: ACK, ..packet }.bytes(), TX);
         }
         Outcome::NoHeadroom => {
             // The tunnel's packets are for the service again: each run wraps once more.
@@ -177,7 +177,7 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
             });
             world.listen(server, 6080, UDP, index);
             let before = world.count(outcome);
-            world.plane.program().unwrap().trial(&udp(client, vip).bytes(), 0, 12).unwrap();
+            world.plane.program().unwrap().test_run(&udp(client, vip).bytes(), 0, 12).unwrap();
             assert!(world.count(outcome) > before);
         }
         _ => {}
@@ -185,18 +185,18 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
     Some(())
 }
 
-fn too_large(world: &World, outcome: Outcome, index: u32, client: &str, vip: &str) {
+fn too_large(world: &DatapathTestbed, outcome: Outcome, index: u32, client: &str, vip: &str) {
     let native =
         abi::Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..abi::Interface::default() };
-    let large = Packet { payload: vec![7; 1400], keep_whole: false, ..udp(client, vip) };
+    let large = TestPacket { payload: vec![7; 1400], keep_whole: false, ..udp(client, vip) };
     world.plane.interfaces.set(&1, &native).unwrap();
     world.way(index, 1, 1_400, abi::WAY_OK);
     if outcome == Outcome::TooBig {
         ends(world, outcome, &large.bytes(), TX);
     } else if index == 0 {
-        let first = Packet { payload: vec![7; 64], fragment: Some((0, true)), ..large.clone() };
+        let first = TestPacket { payload: vec![7; 64], fragment: Some((0, true)), ..large.clone() };
         world.expect("first fragment", &first.bytes(), Outcome::Forwarded, TX);
-        let later = Packet { fragment: Some((72, false)), ..large };
+        let later = TestPacket { fragment: Some((72, false)), ..large };
         ends(world, outcome, &later.bytes(), DROP);
     } else {
         for _ in 0..abi::REPLIES_LIMIT {
@@ -206,7 +206,7 @@ fn too_large(world: &World, outcome: Outcome, index: u32, client: &str, vip: &st
     }
 }
 
-fn guarded(world: &World, outcome: Outcome, index: u32, client: &str, vip: &str) {
+fn guarded(world: &DatapathTestbed, outcome: Outcome, index: u32, client: &str, vip: &str) {
     world.service(index, Method::Mac);
     world.plane.gauges.set(&index, &abi::Gauge::default()).unwrap();
     let meter = match outcome {
@@ -231,7 +231,7 @@ fn guarded(world: &World, outcome: Outcome, index: u32, client: &str, vip: &str)
     let reset = matches!(outcome, Outcome::RstRate | Outcome::SourceRstRate);
     let first = 100 * outcome as u16;
     let flags = if reset { RST } else { SYN };
-    let packet = |number| Packet { flags, ..syn(client, vip, first + number) };
+    let packet = |number| TestPacket { flags, ..syn(client, vip, first + number) };
     let listed = match outcome {
         Outcome::Denied => Some((abi::Guard::GuardDeny, 0)),
         Outcome::Banned => Some((abi::Guard::GuardBan, (world.now >> abi::TICK_SHIFT) as u32 + 9)),
@@ -282,9 +282,9 @@ fn at_a_service(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option
     Some(())
 }
 
-fn nobodys(world: &World, outcome: Outcome, index: u32, client: &str, vip: &str) {
+fn nobodys(world: &DatapathTestbed, outcome: Outcome, index: u32, client: &str, vip: &str) {
     let packet = udp(client, vip);
-    let rest = Packet { fragment: Some((72, false)), payload: vec![2; 40], ..packet.clone() };
+    let rest = TestPacket { fragment: Some((72, false)), payload: vec![2; 40], ..packet.clone() };
     let mut bytes = packet.bytes();
     match outcome {
         Outcome::FragmentUnknown => ends(world, outcome, &rest.bytes(), DROP),
@@ -303,12 +303,12 @@ fn nobodys(world: &World, outcome: Outcome, index: u32, client: &str, vip: &str)
         }
         Outcome::TooManyExtensions => {
             let (client, vip) = ENDS[1];
-            let many = Packet { extensions: vec![(60, vec![0; 8]); 9], ..udp(client, vip) };
+            let many = TestPacket { extensions: vec![(60, vec![0; 8]); 9], ..udp(client, vip) };
             ends(world, outcome, &many.bytes(), PASS);
         }
         Outcome::BadFragment => {
             let (client, vip) = ENDS[0];
-            let over = Packet { fragment: Some((8, false)), proto: TCP, ..udp(client, vip) };
+            let over = TestPacket { fragment: Some((8, false)), proto: TCP, ..udp(client, vip) };
             ends(world, outcome, &over.bytes(), DROP);
         }
         Outcome::NoConfiguration => {
@@ -333,7 +333,7 @@ fn every_outcome_is_reached_in_both_families() {
     let (Some(translating), Some(guarding)) = (both(Method::Nat), both(Method::Mac)) else {
         return;
     };
-    let planes = Planes { translating, guarding };
+    let planes = OutcomePlanes { translating, guarding };
     for outcome in Outcome::ALL {
         for index in [0, 1] {
             if reach(&planes, outcome, index).is_none() {

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use l4::abi::{self, Interface, Method, Outcome, Wrap};
 
 use super::errors::{icmp, quoted};
-use super::packet::{Packet, SYN, tcp, udp};
+use super::packet::{SYN, TestPacket, tcp, udp};
 use super::usual::{ENDS, OUTERS, SERVERS, both};
-use super::world::{DROP, PASS, TX, World, ip, mapped};
+use super::world::{DROP, DatapathTestbed, PASS, TX, ip, mapped};
 
 /// What `icmp` says of the room on the way.
 const ROOM: u32 = 1280;
@@ -17,7 +17,7 @@ const ROUTERS: [&str; 2] = ["10.0.0.77", "fd00::77"];
 const BELIEVED: u64 = 2235;
 
 /// Tunnels of one kind to servers of a family, for clients of both.
-fn world(wrap: Wrap, family: usize) -> Option<World> {
+fn world(wrap: Wrap, family: usize) -> Option<DatapathTestbed> {
     let world = both(Method::Tunnel)?;
     set(&world, wrap, family);
     let native = Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..Interface::default() };
@@ -25,7 +25,7 @@ fn world(wrap: Wrap, family: usize) -> Option<World> {
     Some(world)
 }
 
-fn set(world: &World, wrap: Wrap, family: usize) {
+fn set(world: &DatapathTestbed, wrap: Wrap, family: usize) {
     for index in [0, 1] {
         world.change_server(index, |server| {
             server.addr = mapped(ip(SERVERS[family]));
@@ -41,7 +41,7 @@ fn around(wrap: Wrap, family: usize) -> u32 {
 }
 
 /// The error of a router about an outer packet, as far as it quotes that.
-fn too_big(family: usize, outer: &[u8]) -> Packet {
+fn too_big(family: usize, outer: &[u8]) -> TestPacket {
     let (kind, code) = [(3, 4), (2, 0)][family];
     icmp(ROUTERS[family], OUTERS[family], kind, code, outer)
 }
@@ -55,10 +55,10 @@ fn told(frame: &[u8]) -> u32 {
 }
 
 /// Checks an error to a client about its packet, which has one hop less when a tunnel has taken it.
-fn is_about(text: &str, frame: &[u8], packet: &Packet, hops: u8, room: u32) {
+fn is_about(text: &str, frame: &[u8], packet: &TestPacket, hops: u8, room: u32) {
     let (src, dst, inner): (IpAddr, IpAddr, Vec<u8>) = quoted(frame);
     assert_eq!((src, dst), (packet.dst, packet.src), "{text}: in the service's name");
-    let sent = Packet { ttl: packet.ttl - hops, ..packet.clone() }.ip();
+    let sent = TestPacket { ttl: packet.ttl - hops, ..packet.clone() }.ip();
     assert_eq!(inner, sent[..inner.len()], "{text}: quotes the client's packet");
     assert!(inner.len() >= if packet.src.is_ipv4() { 28 } else { 48 }, "{text}");
     assert_eq!(told(frame), room, "{text}: what is left");
@@ -73,8 +73,10 @@ fn clients_are_told_what_is_left_of_a_narrow_way_to_a_server() {
             let left = ROOM - around(wrap, family);
             for (client, vip) in ENDS {
                 let text = format!("{vip} in {} over IPv{}", wrap.name(), [4, 6][family]);
-                let large =
-                    |first: Packet| Packet { payload: vec![7; ROOM as usize - 30], ..first };
+                let large = |first: TestPacket| TestPacket {
+                    payload: vec![7; ROOM as usize - 30],
+                    ..first
+                };
                 world.forwarded(&text, &tcp(client, vip, SYN));
                 for packet in [tcp(client, vip, 16), udp(client, vip)].map(large) {
                     let out = world.forwarded(&text, &packet);
@@ -86,7 +88,7 @@ fn clients_are_told_what_is_left_of_a_narrow_way_to_a_server() {
                     is_about(&text, &again, &packet, 0, left);
                     let head = packet.ip().len() - packet.payload.len();
                     let payload = vec![7; left as usize - head];
-                    let fits = Packet { payload, ..packet.clone() };
+                    let fits = TestPacket { payload, ..packet.clone() };
                     world.forwarded(&text, &fits);
                     world.pass_ticks(BELIEVED);
                     world.forwarded("it may be wide again", &tcp(client, vip, SYN));
@@ -101,7 +103,7 @@ fn clients_are_told_what_is_left_of_a_narrow_way_to_a_server() {
 fn routers_quote_as_much_as_they_like() {
     let Some(world) = world(Wrap::Gue, 0) else { return };
     for (client, vip) in ENDS {
-        let packet = Packet { payload: vec![7; 1200], ..udp(client, vip) };
+        let packet = TestPacket { payload: vec![7; 1200], ..udp(client, vip) };
         let out = world.forwarded(vip, &packet);
         let inner = 20 + 8 + packet.ip().len() - packet.transport().len();
         for (text, bytes) in [("all", out.len() - 14), ("576 in all", 548), ("ports", inner + 8)] {
@@ -117,10 +119,10 @@ fn routers_quote_as_much_as_they_like() {
 #[test]
 fn tags_are_left_behind() {
     let Some(world) = world(Wrap::Ipip, 0) else { return };
-    let packet = Packet { payload: vec![7; 1200], ..udp(ENDS[0].0, ENDS[0].1) };
+    let packet = TestPacket { payload: vec![7; 1200], ..udp(ENDS[0].0, ENDS[0].1) };
     let out = world.forwarded("datagram", &packet);
     for tags in [vec![(0x8100, 5)], vec![(0x88a8, 5), (0x8100, 6)]] {
-        let error = Packet { tags, ..too_big(0, &out[14..]) };
+        let error = TestPacket { tags, ..too_big(0, &out[14..]) };
         let frame = world.expect("tagged", &error.bytes(), Outcome::ErrorReturned, TX);
         is_about("tagged", &frame, &packet, 1, ROOM - 20);
     }
@@ -131,7 +133,7 @@ fn nobody_else_tells_us_of_the_room_of_our_tunnels() {
     let Some(world) = world(Wrap::Ipip, 0) else { return };
     for (family, (client, vip)) in ENDS.into_iter().enumerate() {
         set(&world, Wrap::Ipip, family);
-        let packet = Packet { payload: vec![7; 1200], ..udp(client, vip) };
+        let packet = TestPacket { payload: vec![7; 1200], ..udp(client, vip) };
         let out = world.forwarded("datagram", &packet);
         let header = [20, 40][family];
         // The outer packet begins at 14: its ends, its protocol, and the packet inside.
@@ -166,7 +168,7 @@ fn the_room_that_is_believed_has_a_floor() {
     let Some(world) = world(Wrap::Gre, 0) else { return };
     for (family, floor) in [(0, 576), (1, 1280)] {
         set(&world, Wrap::Gre, family);
-        let packet = Packet { payload: vec![7; 1300], ..udp(ENDS[0].0, ENDS[0].1) };
+        let packet = TestPacket { payload: vec![7; 1300], ..udp(ENDS[0].0, ENDS[0].1) };
         let out = world.forwarded("datagram", &packet);
         let mut error = too_big(family, &out[14..]).bytes();
         let at = [14 + 20 + 6, 14 + 40 + 6][family];
@@ -181,7 +183,7 @@ fn the_room_that_is_believed_has_a_floor() {
 #[test]
 fn too_many_errors_are_not_passed_on() {
     let Some(world) = world(Wrap::Ipip, 0) else { return };
-    let packet = Packet { payload: vec![7; 1200], ..udp(ENDS[0].0, ENDS[0].1) };
+    let packet = TestPacket { payload: vec![7; 1200], ..udp(ENDS[0].0, ENDS[0].1) };
     let out = world.forwarded("datagram", &packet);
     let error = too_big(0, &out[14..]).bytes();
     for _ in 0..abi::REPLIES_LIMIT {

@@ -4,35 +4,35 @@
 use std::time::Duration;
 
 use l4::abi::{self, Method, Outcome, Wrap};
-use l4::oversized::{Handed, Ring};
+use l4::oversized::{OversizedPacket, OversizedReader};
 
-use super::packet::{Packet, UDP, udp};
+use super::packet::{TestPacket, UDP, udp};
 use super::usual::{CLIENT4, CLIENT6, OUTERS, SERVERS, VIP4, VIP6, both};
-use super::world::{DROP, TX, World, ip, mapped};
+use super::world::{DROP, DatapathTestbed, TX, ip, mapped};
 
 /// Ways of 1,400 bytes, from links of 9,000, with a wrap; somebody makes fragments.
-fn narrow() -> Option<(World, Ring)> {
+fn narrow() -> Option<(DatapathTestbed, OversizedReader)> {
     let world = both(Method::Tunnel)?;
     let native =
         abi::Interface { flags: abi::INTERFACE_NATIVE, mtu: 9_000, ..abi::Interface::default() };
     world.plane.interfaces.set(&1, &native).unwrap();
     (0..2).for_each(|index| world.way(index, 1, 1_400, abi::WAY_OK));
     alive(&world);
-    let ring = Ring::open(&world.plane.oversized().unwrap().ring).unwrap();
+    let ring = OversizedReader::open(&world.plane.oversized().unwrap().ring).unwrap();
     Some((world, ring))
 }
 
-fn alive(world: &World) {
+fn alive(world: &DatapathTestbed) {
     let alive = (world.now >> abi::TICK_SHIFT) as u32;
-    world.plane.oversized().unwrap().alive.set(&0, &alive).unwrap();
+    world.plane.oversized().unwrap().alive_tick.set(&0, &alive).unwrap();
 }
 
-fn large(client: &str, vip: &str, bytes: usize) -> Packet {
-    Packet { payload: vec![7; bytes], keep_whole: false, ..udp(client, vip) }
+fn large(client: &str, vip: &str, bytes: usize) -> TestPacket {
+    TestPacket { payload: vec![7; bytes], keep_whole: false, ..udp(client, vip) }
 }
 
-fn handed(ring: &Ring) -> Vec<Handed> {
-    ring.wait(Duration::ZERO).into_iter().map(|one| one.unwrap()).collect()
+fn handed(ring: &OversizedReader) -> Vec<OversizedPacket> {
+    ring.wait_for_packets(Duration::ZERO).into_iter().map(|one| one.unwrap()).collect()
 }
 
 pub fn reach() -> Option<()> {
@@ -48,9 +48,9 @@ fn what_its_sender_lets_others_cut_is_handed_over_with_all_that_wraps_it() {
         world.change_server(0, |server| {
             (server.wrap, server.wrap_port) = (wrap as u8, 6080);
         });
-        let whole = Packet { tos: 0x2e, ..large(CLIENT4, VIP4, 1_400) };
-        let first = Packet { fragment: Some((0, true)), id: wrap as u16 + 1, ..whole.clone() };
-        let later = Packet { fragment: Some((1_408, true)), ..first.clone() };
+        let whole = TestPacket { tos: 0x2e, ..large(CLIENT4, VIP4, 1_400) };
+        let first = TestPacket { fragment: Some((0, true)), id: wrap as u16 + 1, ..whole.clone() };
+        let later = TestPacket { fragment: Some((1_408, true)), ..first.clone() };
         let jumbo = large(CLIENT4, VIP4, 8_900);
         for packet in [whole, first, later, jumbo] {
             world.expect(wrap.name(), &packet.bytes(), Outcome::Fragmented, DROP);
@@ -60,7 +60,7 @@ fn what_its_sender_lets_others_cut_is_handed_over_with_all_that_wraps_it() {
             assert_eq!((head.outer, head.server), (mapped(ip(OUTERS[0])), mapped(ip(SERVERS[0]))));
             assert_eq!((head.room, head.wrap, head.wrap_port), (1_400, wrap as u8, 6080));
             assert_eq!(head.tos, packet.tos);
-            assert!(l4::oversized::fragments(one).unwrap().len() > 1);
+            assert!(l4::oversized::fragment_packet(one).unwrap().len() > 1);
         }
     }
     let bytes: u64 =
@@ -73,19 +73,19 @@ fn what_its_sender_lets_others_cut_is_handed_over_with_all_that_wraps_it() {
 fn senders_are_told_where_nobody_makes_fragments_or_they_allow_none() {
     let Some((mut world, ring)) = narrow() else { return };
     let cut = large(CLIENT4, VIP4, 1_400);
-    let whole = Packet { keep_whole: true, ..cut.clone() };
+    let whole = TestPacket { keep_whole: true, ..cut.clone() };
     world.expect("may not be cut", &whole.bytes(), Outcome::TooBig, TX);
     world.expect("IPv6", &large(CLIENT6, VIP6, 1_400).bytes(), Outcome::TooBig, TX);
     // Its clock is finer than the datapath's, so it may be a tick ahead.
     let next = (world.now >> abi::TICK_SHIFT) as u32 + 1;
-    world.plane.oversized().unwrap().alive.set(&0, &next).unwrap();
+    world.plane.oversized().unwrap().alive_tick.set(&0, &next).unwrap();
     world.expect("a tick ahead", &cut.bytes(), Outcome::Fragmented, DROP);
     alive(&world);
     world.pass_ticks(u64::from(abi::FRAGMENTER_TICKS));
     world.expect("not silent for long", &cut.bytes(), Outcome::Fragmented, DROP);
     world.pass_ticks(1);
     world.expect("silent", &cut.bytes(), Outcome::TooBig, TX);
-    world.plane.oversized().unwrap().alive.set(&0, &0).unwrap();
+    world.plane.oversized().unwrap().alive_tick.set(&0, &0).unwrap();
     world.expect("nobody", &cut.bytes(), Outcome::TooBig, TX);
     assert_eq!(handed(&ring).len(), 2);
     assert_eq!(cut.proto, UDP);

@@ -15,7 +15,7 @@ pub const OURS: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
 /// A packet to build.
 #[derive(Clone, Debug)]
-pub struct Packet {
+pub struct TestPacket {
     pub to: [u8; 6],
     pub from: [u8; 6],
     pub tags: Vec<(u16, u16)>,
@@ -44,9 +44,9 @@ pub struct Packet {
 }
 
 /// A TCP packet between `address:port` pairs.
-pub fn tcp(src: &str, dst: &str, flags: u8) -> Packet {
+pub fn tcp(src: &str, dst: &str, flags: u8) -> TestPacket {
     let (src, dst) = (pair(src), pair(dst));
-    Packet {
+    TestPacket {
         to: OURS,
         from: THEIRS,
         tags: Vec::new(),
@@ -73,8 +73,8 @@ pub fn tcp(src: &str, dst: &str, flags: u8) -> Packet {
 }
 
 /// A UDP packet between `address:port` pairs.
-pub fn udp(src: &str, dst: &str) -> Packet {
-    Packet { proto: UDP, ..tcp(src, dst, 0) }
+pub fn udp(src: &str, dst: &str) -> TestPacket {
+    TestPacket { proto: UDP, ..tcp(src, dst, 0) }
 }
 
 fn pair(text: &str) -> (IpAddr, u16) {
@@ -82,7 +82,7 @@ fn pair(text: &str) -> (IpAddr, u16) {
     (address.ip(), address.port())
 }
 
-impl Packet {
+impl TestPacket {
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = [&self.to[..], &self.from[..]].concat();
         for (kind, tag) in &self.tags {
@@ -214,7 +214,7 @@ pub fn checksum(pieces: &[&[u8]]) -> u16 {
 
 /// A packet taken apart; panics where a checksum is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct ReceivedPacket {
     pub src: IpAddr,
     pub dst: IpAddr,
     pub ttl: u8,
@@ -227,7 +227,7 @@ pub struct Seen {
 }
 
 /// Reads an IP packet and verifies its checksums.
-pub fn read_ip(ip: &[u8]) -> Seen {
+pub fn read_ip(ip: &[u8]) -> ReceivedPacket {
     let (src, dst, proto, mut transport, ttl, tos): (IpAddr, IpAddr, u8, Vec<u8>, u8, u8);
     if ip[0] >> 4 == 4 {
         let header = usize::from(ip[0] & 15) * 4;
@@ -255,5 +255,5 @@ pub fn read_ip(ip: &[u8]) -> Seen {
     } else {
         transport.truncate(ip.len());
     }
-    Seen { src, dst, ttl, tos, proto, sport, dport, transport }
+    ReceivedPacket { src, dst, ttl, tos, proto, sport, dport, transport }
 }

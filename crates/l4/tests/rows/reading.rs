@@ -2,11 +2,11 @@
 
 use l4::abi::{ServerCount, ServiceCount};
 
-use super::world::World;
+use super::world::DatapathTestbed;
 
 #[test]
 fn what_is_read_together_is_what_is_read_alone() {
-    let Some(world) = World::new() else { return };
+    let Some(world) = DatapathTestbed::new() else { return };
     let (servers, services) = (&world.plane.server_counts, &world.plane.service_counts);
     let (most, last) = (servers.capacity(), services.capacity() - 1);
     // Alone, neighbours, more neighbours than are read at once, the last one; and one that is not there.
@@ -18,18 +18,18 @@ fn what_is_read_together_is_what_is_read_alone() {
         count.packets6[3] = u64::from(*index);
         servers.set_each_cpu(index, &count).unwrap();
     }
-    let found = servers.each_cpu_of(&[&indexes[..], &[most]].concat()).unwrap();
+    let found = servers.each_cpu_entries(&[&indexes[..], &[most]].concat()).unwrap();
     assert_eq!(found.len(), indexes.len(), "what is not there is left out");
     for ((index, rows), wanted) in found.iter().zip(&indexes) {
         assert_eq!(index, wanted);
         assert_eq!(*rows, servers.each_cpu(wanted).unwrap(), "{wanted}");
         assert!(rows.iter().all(|row| row.flows == u64::from(*wanted) + 5), "{wanted}");
     }
-    assert_eq!(servers.each_cpu_of(&[]).unwrap(), Vec::new());
+    assert_eq!(servers.each_cpu_entries(&[]).unwrap(), Vec::new());
     let mut count = ServiceCount::default();
     count.packets4[0] = 3;
     services.set_each_cpu(&last, &count).unwrap();
-    let found = services.each_cpu_of(&[3, last]).unwrap();
+    let found = services.each_cpu_entries(&[3, last]).unwrap();
     let sums: Vec<u64> =
         found.iter().map(|(_, rows)| rows.iter().map(|row| row.packets4[0]).sum()).collect();
     let cpus = found[1].1.len() as u64;

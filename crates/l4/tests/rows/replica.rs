@@ -4,40 +4,42 @@
 use std::net::{IpAddr, SocketAddr};
 
 use l4::abi::{self, Method, Outcome, State};
-use l4::replica::{Put, Replica, Secret, Slot, Table, print_of};
+use l4::replica::{
+    FlowHashSecret, PutResult, RecordSlot, ReplicaTables, ReplicatedTable, flow_fingerprint,
+};
 
-use super::packet::{ACK, FIN, Packet, SYN, Seen, read_ip, tcp};
+use super::packet::{ACK, FIN, ReceivedPacket, SYN, TestPacket, read_ip, tcp};
 use super::usual::{ENDS, SERVERS, both, syn};
-use super::world::{TX, World, ip};
+use super::world::{DatapathTestbed, TX, ip};
 
-const SECRET: Secret = [11, 22, 33, 44];
-const TOLD: u32 = abi::SERVICE_TELLS_FLOWS | abi::SERVICE_TELLS_STICKY;
+const SECRET: FlowHashSecret = [11, 22, 33, 44];
+const REPLICATED: u32 = abi::SERVICE_TELLS_FLOWS | abi::SERVICE_TELLS_STICKY;
 
 /// The usual plane with a known secret, and its tables.
-fn plane(method: Method, secret: Secret) -> Option<(World, Replica)> {
+fn plane(method: Method, secret: FlowHashSecret) -> Option<(DatapathTestbed, ReplicaTables)> {
     let world = both(method)?;
     set_secret(&world, secret);
     for index in [0, 1] {
-        world.change_service(index, |service| service.flags |= TOLD);
+        world.change_service(index, |service| service.flags |= REPLICATED);
     }
-    let replica = Replica::new(&world.plane).unwrap();
+    let replica = ReplicaTables::new(&world.plane).unwrap();
     Some((world, replica))
 }
 
-fn set_secret(world: &World, secret: Secret) {
+fn set_secret(world: &DatapathTestbed, secret: FlowHashSecret) {
     let mut config = world.plane.config.get(&0).unwrap().unwrap();
     config.secret = secret;
     world.plane.config.set(&0, &config).unwrap();
 }
 
-fn tick(world: &World) -> u32 {
+fn tick(world: &DatapathTestbed) -> u32 {
     (world.now >> abi::TICK_SHIFT) as u32
 }
 
 /// Places of a table that were noted.
-fn noted(replica: &Replica, table: Table) -> Vec<u32> {
+fn noted(replica: &ReplicaTables, table: ReplicatedTable) -> Vec<u32> {
     let mut places = Vec::new();
-    let told = replica.changes(table, 0, |place| {
+    let told = replica.take_changes(table, 0, |place| {
         places.push(place);
         true
     });
@@ -46,29 +48,30 @@ fn noted(replica: &Replica, table: Table) -> Vec<u32> {
 }
 
 /// Tells one plane of what the other one noted; how many entries.
-fn tell(from: &(World, Replica), to: &(World, Replica)) -> usize {
+fn tell(from: &(DatapathTestbed, ReplicaTables), to: &(DatapathTestbed, ReplicaTables)) -> usize {
     let (then, now) = (tick(&from.0), tick(&to.0));
-    let flows = noted(&from.1, Table::Flows);
+    let flows = noted(&from.1, ReplicatedTable::Flows);
     for place in &flows {
         let entry = from.1.flow(*place, then).unwrap();
-        assert_eq!(to.1.put_flow(&entry, now, true), Put::Done);
+        assert_eq!(to.1.put_flow(&entry, now, true), PutResult::Done);
     }
-    let records = noted(&from.1, Table::Records);
+    let records = noted(&from.1, ReplicatedTable::Records);
     for place in &records {
         let one = from.1.connection(*place, then, &SECRET).unwrap();
         let share = from.0.plane.shares.get(&one.share).unwrap().unwrap();
-        let slot = Slot { place: *place, at: place - share.first, kept: None };
-        assert_eq!(to.1.put_record(&one, &slot, (&SECRET, now), true), Put::Done);
+        let slot =
+            RecordSlot { place: *place, share_index: place - share.first, client_source: None };
+        assert_eq!(to.1.put_record(&one, &slot, (&SECRET, now), true), PutResult::Done);
     }
     flows.len() + records.len()
 }
 
-fn seen(out: &[u8]) -> Seen {
+fn seen(out: &[u8]) -> ReceivedPacket {
     read_ip(&out[14..])
 }
 
-fn with(packet: &Packet, flags: u8) -> Packet {
-    Packet { flags, ..packet.clone() }
+fn with(packet: &TestPacket, flags: u8) -> TestPacket {
+    TestPacket { flags, ..packet.clone() }
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn what_began_on_one_machine_goes_on_on_the_other() {
             assert_eq!(tell(&one, &other), 1, "{}", text("its next state is noted"));
             one.0.forwarded(&text("here again"), &ack);
             assert_eq!(tell(&one, &other), 0, "{}", text("a packet is not"));
-            let begun = |world: &World| -> u64 {
+            let begun = |world: &DatapathTestbed| -> u64 {
                 world
                     .plane
                     .server_counts
@@ -111,7 +114,7 @@ fn what_began_on_one_machine_goes_on_on_the_other() {
 }
 
 /// The server answers what came out, and its answer goes to the client.
-fn answered(world: &World, text: &str, out: &[u8], client: &str) {
+fn answered(world: &DatapathTestbed, text: &str, out: &[u8], client: &str) {
     let to = seen(out);
     let end = |ip: IpAddr, port| SocketAddr::new(ip, port).to_string();
     let answer = tcp(&end(to.dst, to.dport), &end(to.src, to.sport), SYN | ACK);
@@ -127,10 +130,10 @@ fn hashes_are_those_of_the_datapath() {
         let ends = [client, vip].map(|end| end.parse::<SocketAddr>().unwrap());
         let [from, to] = ends.map(|end| (end.ip(), end.port()));
         one.0.forwarded(vip, &syn(client, vip, from.1));
-        let place = noted(&one.1, Table::Flows)[0];
+        let place = noted(&one.1, ReplicatedTable::Flows)[0];
         let entry = one.1.flow(place, tick(&one.0)).unwrap();
-        assert_eq!(entry.print, print_of(&SECRET, from, to, 6), "{vip}");
-        assert_eq!((entry.state, entry.left), (State::Embryonic, 20));
+        assert_eq!(entry.fingerprint, flow_fingerprint(&SECRET, from, to, 6), "{vip}");
+        assert_eq!((entry.state, entry.ttl_ticks), (State::Embryonic, 20));
     }
 }
 
@@ -141,23 +144,24 @@ fn what_has_become_of_a_connection_is_told_by_its_hash() {
     let (client, vip) = ENDS[0];
     one.0.forwarded("begins", &syn(client, vip, 7));
     let place = {
-        let places = noted(&one.1, Table::Records);
-        places.iter().for_each(|place| one.1.note(Table::Records, *place));
+        let places = noted(&one.1, ReplicatedTable::Records);
+        places.iter().for_each(|place| one.1.mark_changed(ReplicatedTable::Records, *place));
         places[0]
     };
     tell(&one, &other);
     let now = tick(&other.0);
-    let read = |world: &(World, Replica)| world.1.connection(place, now, &SECRET).unwrap();
+    let read =
+        |world: &(DatapathTestbed, ReplicaTables)| world.1.connection(place, now, &SECRET).unwrap();
     let end = |print, may: bool| other.1.put_phase(print, (State::Closing, 50), now, |_| may);
-    assert_eq!(end(read(&one).print, false), Some(Put::Kept));
-    assert_eq!(end(read(&one).print, true), Some(Put::Done));
-    assert_eq!((read(&other).state, read(&other).left), (State::Closing, 50));
+    assert_eq!(end(read(&one).fingerprint, false), Some(PutResult::Occupied));
+    assert_eq!(end(read(&one).fingerprint, true), Some(PutResult::Done));
+    assert_eq!((read(&other).state, read(&other).ttl_ticks), (State::Closing, 50));
     assert_eq!(end(99, true), None, "nobody knows it");
-    let slot = Slot { place, at: 0, kept: None };
+    let slot = RecordSlot { place, share_index: 0, client_source: None };
     let kept = other.1.put_record(&read(&one), &slot, (&SECRET, now), false);
-    assert_eq!(kept, Put::Kept, "what lives here stays");
-    let beyond = Slot { place: u32::MAX, ..slot };
-    assert_eq!(other.1.put_record(&read(&one), &beyond, (&SECRET, now), true), Put::Full);
+    assert_eq!(kept, PutResult::Occupied, "what lives here stays");
+    let beyond = RecordSlot { place: u32::MAX, ..slot };
+    assert_eq!(other.1.put_record(&read(&one), &beyond, (&SECRET, now), true), PutResult::Full);
 }
 
 #[test]
@@ -168,14 +172,15 @@ fn a_joining_machine_is_told_of_every_place_and_takes_the_secret() {
     for port in 1..=40 {
         one.0.forwarded("begins", &syn(client, vip, port));
     }
-    one.1.forget_changes(Table::Records);
-    assert!(noted(&one.1, Table::Records).is_empty());
+    one.1.clear_changes(ReplicatedTable::Records);
+    assert!(noted(&one.1, ReplicatedTable::Records).is_empty());
     other.0.forwarded("its own", &syn(client, vip, 9_999));
     set_secret(&other.0, SECRET);
-    other.1.begin_anew(&SECRET, tick(&other.0), |_| None);
+    other.1.change_secret(&SECRET, tick(&other.0), |_| None);
     other.0.forwarded("its own goes on", &with(&syn(client, vip, 9_999), ACK));
-    let used = (0..one.1.places(Table::Records)).filter(|at| one.1.is_used(Table::Records, *at));
-    used.for_each(|place| one.1.note(Table::Records, place));
+    let used = (0..one.1.places(ReplicatedTable::Records))
+        .filter(|at| one.1.is_used(ReplicatedTable::Records, *at));
+    used.for_each(|place| one.1.mark_changed(ReplicatedTable::Records, place));
     // Its own had the first port, which the one who has the address says is another's.
     assert_eq!(tell(&one, &other), 40);
     for port in 1..=40 {
@@ -191,18 +196,18 @@ fn who_asks_for_less_is_told_the_rest_later() {
     let (client, vip) = ENDS[0];
     (1..=10).for_each(|port| drop(one.0.forwarded("begins", &syn(client, vip, port))));
     let (mut told, mut last) = (0, 0);
-    let stopped = one.1.changes(Table::Flows, 0, |place| {
+    let stopped = one.1.take_changes(ReplicatedTable::Flows, 0, |place| {
         (told, last) = (told + 1, place);
         told < 4
     });
     assert_eq!(stopped, Err(last));
-    assert_eq!(noted(&one.1, Table::Flows).len(), 7, "the last one is told again");
+    assert_eq!(noted(&one.1, ReplicatedTable::Flows).len(), 7, "the last one is told again");
     // Who goes on in the middle comes to what is before it at last.
     for place in [3, 1_000, 2_000] {
-        one.1.note(Table::Flows, place);
+        one.1.mark_changed(ReplicatedTable::Flows, place);
     }
     let mut order = Vec::new();
-    let all = one.1.changes(Table::Flows, 1_000, |place| {
+    let all = one.1.take_changes(ReplicatedTable::Flows, 1_000, |place| {
         order.push(place);
         true
     });
@@ -221,15 +226,15 @@ fn who_sticks_on_one_machine_sticks_on_the_other() {
     }
     let (client, vip) = ENDS[0];
     one.0.forwarded("begins", &syn(client, vip, 1));
-    let places = noted(&one.1, Table::Sticky);
-    let entry = one.1.stuck(places[0], tick(&one.0)).unwrap();
-    assert_eq!((places.len(), entry.server, entry.left), (1, 0, 100));
-    let turned = l4::replica::Entry { server: 2, ..entry };
-    assert_eq!(other.1.put_stuck(&turned, tick(&other.0), true), Put::Done);
-    assert_eq!(other.1.put_stuck(&entry, tick(&other.0), false), Put::Kept);
+    let places = noted(&one.1, ReplicatedTable::Sticky);
+    let entry = one.1.sticky_client(places[0], tick(&one.0)).unwrap();
+    assert_eq!((places.len(), entry.server, entry.ttl_ticks), (1, 0, 100));
+    let turned = l4::replica::FlowEntry { server: 2, ..entry };
+    assert_eq!(other.1.put_sticky_client(&turned, tick(&other.0), true), PutResult::Done);
+    assert_eq!(other.1.put_sticky_client(&entry, tick(&other.0), false), PutResult::Occupied);
     let out = other.0.expect("sticks", &syn(client, vip, 2).bytes(), Outcome::Forwarded, TX);
     assert_eq!(out[..6], super::world::link(2), "the server that it was told");
     one.0.forwarded("again", &syn(client, vip, 3));
-    assert_eq!(noted(&one.1, Table::Sticky).len(), 0, "renewed a moment ago");
+    assert_eq!(noted(&one.1, ReplicatedTable::Sticky).len(), 0, "renewed a moment ago");
     assert!(ip(SERVERS[0]).is_ipv4());
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use l4::abi::{self, Method, Outcome};
 
-use super::packet::{ACK, Packet, SYN, Seen, TCP, UDP, read_ip, tcp, udp};
-use super::world::{DROP, TX, World, ip, mapped};
+use super::packet::{ACK, ReceivedPacket, SYN, TCP, TestPacket, UDP, read_ip, tcp, udp};
+use super::world::{DROP, DatapathTestbed, TX, ip, mapped};
 
 const CLIENT: &str = "192.0.2.7:4000";
 /// The service of one port, and the one of all ports.
@@ -14,8 +14,8 @@ const ONE: &str = "203.0.113.10:80";
 const ALL: &str = "203.0.113.20:80";
 
 /// Both services before one server, with `ports` ports each.
-fn world(ports: u32) -> Option<World> {
-    let world = World::new()?;
+fn world(ports: u32) -> Option<DatapathTestbed> {
+    let world = DatapathTestbed::new()?;
     for (index, address, listens, port) in [(0, "203.0.113.10", 80, 80), (1, "203.0.113.20", 0, 0)]
     {
         world.service(index, Method::Nat);
@@ -32,12 +32,12 @@ fn world(ports: u32) -> Option<World> {
     Some(world)
 }
 
-fn out(world: &World, packet: &Packet) -> Seen {
+fn out(world: &DatapathTestbed, packet: &TestPacket) -> ReceivedPacket {
     read_ip(&world.expect("to the server", &packet.bytes(), Outcome::Forwarded, TX)[14..])
 }
 
 /// The server's answer comes to who asked.
-fn answered(world: &World, asked: &Packet, got: &Seen) {
+fn answered(world: &DatapathTestbed, asked: &TestPacket, got: &ReceivedPacket) {
     let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
     let (from, to) = (end(got.dst, got.dport), end(got.src, got.sport));
     let answer = if got.proto == TCP { tcp(&from, &to, SYN | ACK) } else { udp(&from, &to) };
@@ -73,14 +73,14 @@ fn answers_find_connections_of_both_shares() {
 #[test]
 fn a_port_is_used_in_one_share_alone() {
     let Some(mut world) = world(8) else { return };
-    let syn = |vip, n| Packet { sport: n, ..tcp(CLIENT, vip, SYN) };
+    let syn = |vip, n| TestPacket { sport: n, ..tcp(CLIENT, vip, SYN) };
     for n in 1..=8 {
         out(&world, &syn(if n % 2 == 0 { ONE } else { ALL }, n));
     }
     for vip in [ONE, ALL] {
         world.expect("all ports are in use", &syn(vip, 99).bytes(), Outcome::NoPort, DROP);
     }
-    let other = Packet { dport: 443, ..syn(ALL, 1) };
+    let other = TestPacket { dport: 443, ..syn(ALL, 1) };
     answered(&world, &other, &out(&world, &other));
     world.pass_ticks(21);
     let again = syn(ONE, 99);
@@ -93,7 +93,7 @@ fn errors_find_connections_of_both_shares() {
     let Some(world) = world(64) else { return };
     out(&world, &tcp(CLIENT, ONE, SYN));
     for vip in [ONE, ALL] {
-        let asked = Packet { sport: 77, ..tcp(CLIENT, vip, SYN) };
+        let asked = TestPacket { sport: 77, ..tcp(CLIENT, vip, SYN) };
         let frame = world.expect("SYN", &asked.bytes(), Outcome::Forwarded, TX);
         let router = super::errors::icmp("10.0.0.77", "10.0.0.254", 3, 1, &frame[14..]);
         let back = world.expect(vip, &router.bytes(), Outcome::ErrorReturned, TX);
@@ -107,28 +107,28 @@ fn errors_find_connections_of_both_shares() {
 fn the_long_idle_give_way_where_no_port_is_free() {
     let Some(mut world) = world(4) else { return };
     world.change_service(0, |service| service.idle = 27_716);
-    let open = |world: &World, n: u16| {
-        let syn = Packet { sport: n, ..tcp(CLIENT, ONE, SYN) };
+    let open = |world: &DatapathTestbed, n: u16| {
+        let syn = TestPacket { sport: n, ..tcp(CLIENT, ONE, SYN) };
         let got = out(world, &syn);
         answered(world, &syn, &got);
-        out(world, &Packet { flags: ACK, ..syn });
+        out(world, &TestPacket { flags: ACK, ..syn });
         got.sport
     };
     let first: BTreeSet<u16> = (1..=4).map(|n| open(&world, n)).collect();
     world.pass_ticks(1_100);
-    let syn = Packet { sport: 5, ..tcp(CLIENT, ONE, SYN) };
+    let syn = TestPacket { sport: 5, ..tcp(CLIENT, ONE, SYN) };
     world.expect("not yet", &syn.bytes(), Outcome::NoPort, DROP);
-    let ack = |n| Packet { flags: ACK, sport: n, ..tcp(CLIENT, ONE, ACK) };
+    let ack = |n| TestPacket { flags: ACK, sport: n, ..tcp(CLIENT, ONE, ACK) };
     out(&world, &ack(2));
     world.pass_ticks(30);
-    let evicted = |world: &World| -> u64 {
+    let evicted = |world: &DatapathTestbed| -> u64 {
         world.plane.plane_counts.each_cpu(&0).unwrap().iter().map(|row| row.evicted).sum()
     };
     assert_eq!(evicted(&world), 0);
     let taken: BTreeSet<u16> = (5..=7).map(|n| open(&world, n)).collect();
     assert!(taken.is_subset(&first) && taken.len() == 3, "{taken:?} of {first:?}");
     assert_eq!(evicted(&world), 3);
-    world.expect("nobody is idle", &Packet { sport: 8, ..syn }.bytes(), Outcome::NoPort, DROP);
+    world.expect("nobody is idle", &TestPacket { sport: 8, ..syn }.bytes(), Outcome::NoPort, DROP);
     out(&world, &ack(2));
     world.expect("it gave way", &ack(1).bytes(), Outcome::NoFlow, DROP);
 }
@@ -136,7 +136,7 @@ fn the_long_idle_give_way_where_no_port_is_free() {
 /// Each family has the servers of its own, by turn and by rules; nobody gets packets of another family.
 #[test]
 fn families_choose_among_their_own_servers() {
-    let Some(world) = World::new() else { return };
+    let Some(world) = DatapathTestbed::new() else { return };
     world.service(0, Method::Nat);
     world.listen("203.0.113.10", 80, TCP, 0);
     world.listen("2001:db8:2::10", 80, TCP, 0);
@@ -154,7 +154,7 @@ fn families_choose_among_their_own_servers() {
     world.pool(1, &[2]);
     let client = |n: u16, v4: bool| {
         let ends = if v4 { (CLIENT, ONE) } else { ("[2001:db8:1::7]:1", "[2001:db8:2::10]:80") };
-        Packet { sport: n, ..tcp(ends.0, ends.1, SYN) }
+        TestPacket { sport: n, ..tcp(ends.0, ends.1, SYN) }
     };
     let mut turns = Vec::new();
     for n in 1..=6 {

@@ -7,24 +7,26 @@ use super::cookies::{
     to_server, window,
 };
 use super::errors::{icmp, quoted};
-use super::packet::{ACK, FIN, Packet, RST, SYN, Seen, TCP, checksum, pseudo, read_ip};
+use super::packet::{
+    ACK, FIN, RST, ReceivedPacket, SYN, TCP, TestPacket, checksum, pseudo, read_ip,
+};
 use super::usual::ENDS;
-use super::world::{DROP, TX, World};
+use super::world::{DROP, DatapathTestbed, TX};
 
 #[test]
 fn the_whole_story() {
     let Some(world) = flooded() else { return };
     for (client, vip) in ENDS {
-        let syn = Packet { tcp_options: vec![2, 4, 5, 120], ..bare(client, vip, SYN) };
+        let syn = TestPacket { tcp_options: vec![2, 4, 5, 120], ..bare(client, vip, SYN) };
         let cookie = cookie(&world, &syn);
-        let first = Packet { payload: b"too early".to_vec(), ..bringing(&syn, cookie) };
+        let first = TestPacket { payload: b"too early".to_vec(), ..bringing(&syn, cookie) };
         let seen = to_server(&world, "the cookie comes back", &first);
         assert_eq!((flags(&seen), seq(&seen), ack(&seen)), (SYN, ISN, 0), "{vip}");
         assert_eq!((mss(&seen), window(&seen)), (1400, 0x2000), "{vip}: the client's own");
         let answered = answer(&seen, SYN | ACK, SERVERS);
         let text = "the server answers";
         let opening =
-            to_client(&world, text, &Packet { tcp_options: vec![2, 4, 5, 180], ..answered });
+            to_client(&world, text, &TestPacket { tcp_options: vec![2, 4, 5, 180], ..answered });
         assert_eq!((flags(&opening), opening.transport.len()), (ACK, 20), "{vip}: {text}");
         assert_eq!((seq(&opening), ack(&opening)), (cookie.wrapping_add(1), ISN + 1), "{vip}");
         assert_eq!(window(&opening), 0x2000, "{vip}: the window is open");
@@ -35,31 +37,36 @@ fn the_whole_story() {
 }
 
 /// Both sides talk, and close.
-fn talks(world: &World, first: &Packet, seen: &Seen, cookie: u32) {
-    let question = Packet { payload: b"question".to_vec(), flags: ACK | 8, ..first.clone() };
+fn talks(world: &DatapathTestbed, first: &TestPacket, seen: &ReceivedPacket, cookie: u32) {
+    let question = TestPacket { payload: b"question".to_vec(), flags: ACK | 8, ..first.clone() };
     let got = to_server(world, "question", &question);
     assert_eq!((seq(&got), ack(&got)), (ISN + 1, SERVERS.wrapping_add(1)));
     assert_eq!(got.transport[20..], *b"question");
-    let data = Packet { payload: b"answer".to_vec(), ..answer(seen, ACK, SERVERS.wrapping_add(1)) };
+    let data =
+        TestPacket { payload: b"answer".to_vec(), ..answer(seen, ACK, SERVERS.wrapping_add(1)) };
     let got = to_client(world, "answer", &data);
     assert_eq!(seq(&got), cookie.wrapping_add(1));
     assert_eq!(got.transport[20..], *b"answer");
     // Beyond the end of the numbers, which the server's pass sooner.
-    let later = Packet { seq: SERVERS.wrapping_add(100), ..data };
+    let later = TestPacket { seq: SERVERS.wrapping_add(100), ..data };
     assert_eq!(seq(&to_client(world, "more", &later)), cookie.wrapping_add(100));
-    let fin =
-        Packet { flags: FIN | ACK, seq: ISN + 9, ack: cookie.wrapping_add(101), ..first.clone() };
+    let fin = TestPacket {
+        flags: FIN | ACK,
+        seq: ISN + 9,
+        ack: cookie.wrapping_add(101),
+        ..first.clone()
+    };
     assert_eq!(ack(&to_server(world, "FIN", &fin)), SERVERS.wrapping_add(101));
-    to_client(world, "FIN back", &Packet { flags: FIN | ACK, ..later });
-    let old = Packet { seq: ISN, ..bare_of(first, SYN) };
+    to_client(world, "FIN back", &TestPacket { flags: FIN | ACK, ..later });
+    let old = TestPacket { seq: ISN, ..bare_of(first, SYN) };
     world.expect("an old SYN", &old.bytes(), Outcome::PrematureReuse, DROP);
-    let new = Packet { seq: 70_000, ..bare_of(first, SYN) };
+    let new = TestPacket { seq: 70_000, ..bare_of(first, SYN) };
     let again = to_server(world, "a newer one is another connection", &new);
     assert_ne!(again.sport, seen.sport);
 }
 
-fn bare_of(packet: &Packet, flags: u8) -> Packet {
-    Packet { flags, payload: Vec::new(), ..packet.clone() }
+fn bare_of(packet: &TestPacket, flags: u8) -> TestPacket {
+    TestPacket { flags, payload: Vec::new(), ..packet.clone() }
 }
 
 #[test]
@@ -69,17 +76,17 @@ fn a_client_that_waits_asks_the_server_again() {
         let syn = bare(client, vip, SYN);
         let cookie = cookie(&world, &syn);
         // Its first ACK was lost: it asks whether the window is open, with the number before.
-        let probe = Packet { seq: ISN, ..bringing(&syn, cookie) };
+        let probe = TestPacket { seq: ISN, ..bringing(&syn, cookie) };
         let first = to_server(&world, "a probe of the window", &probe);
         assert_eq!((flags(&first), seq(&first)), (SYN, ISN), "{vip}");
         for packet in
-            [&probe, &Packet { payload: b"data".to_vec(), ..bringing(&syn, cookie) }, &syn]
+            [&probe, &TestPacket { payload: b"data".to_vec(), ..bringing(&syn, cookie) }, &syn]
         {
             let again = to_server(&world, "and again", packet);
             let told = (flags(&again), seq(&again), again.sport, mss(&again));
             assert_eq!(told, (SYN, ISN, first.sport, mss(&first)), "{vip}");
         }
-        let over = Packet { flags: RST, ..probe };
+        let over = TestPacket { flags: RST, ..probe };
         world.expect("it gives up", &over.bytes(), Outcome::NoFlow, DROP);
     }
 }
@@ -110,7 +117,7 @@ fn a_server_that_refuses_or_remembers_is_understood() {
         let syn = bare(client, vip, SYN);
         let cookie = cookie(&world, &syn);
         let seen = to_server(&world, "the cookie comes back", &bringing(&syn, cookie));
-        let old = Packet { ack: 5, ..answer(&seen, ACK, 77) };
+        let old = TestPacket { ack: 5, ..answer(&seen, ACK, 77) };
         let frame = world.expect("an older connection", &old.bytes(), Outcome::ResetSent, TX);
         let reset = read_ip(&frame[14..]);
         assert_eq!((flags(&reset), seq(&reset), reset.dst), (RST, 5, old.src), "{vip}");
@@ -147,7 +154,7 @@ fn checksums_that_devices_finish_stay_unfinished() {
         let syn = bare(client, vip, SYN);
         let cookie = cookie(&world, &syn);
         let header = if syn.src.is_ipv4() { 20 } else { 40 };
-        let unfinished = |packet: &Packet| {
+        let unfinished = |packet: &TestPacket| {
             let mut bytes = packet.bytes();
             let head = pseudo(packet.src, packet.dst, TCP, bytes.len() - 14 - header);
             let sum = (!checksum(&[&head])).to_be_bytes();
@@ -167,7 +174,7 @@ fn checksums_that_devices_finish_stay_unfinished() {
         let back = unfinished(&answer(&seen, SYN | ACK, SERVERS));
         let opening = finished(&world.expect("back", &back, Outcome::Returned, TX));
         assert_eq!((flags(&opening), seq(&opening)), (ACK, cookie.wrapping_add(1)), "{vip}");
-        let question = Packet { payload: b"question".to_vec(), ..first };
+        let question = TestPacket { payload: b"question".to_vec(), ..first };
         let got = finished(&world.expect("?", &unfinished(&question), Outcome::Forwarded, TX));
         assert_eq!(ack(&got), SERVERS.wrapping_add(1), "{vip}");
     }
@@ -184,7 +191,7 @@ fn clients_may_keep_their_addresses() {
     }
 }
 
-fn talks_on(world: &World, first: &Packet, seen: &Seen, cookie: u32) {
+fn talks_on(world: &DatapathTestbed, first: &TestPacket, seen: &ReceivedPacket, cookie: u32) {
     let got = to_server(world, "question", first);
     assert_eq!(ack(&got), SERVERS.wrapping_add(1));
     let got = to_client(world, "answer", &answer(seen, ACK, SERVERS.wrapping_add(1)));

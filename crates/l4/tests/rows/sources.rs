@@ -2,24 +2,24 @@
 //! above a limit.
 
 use l4::abi::{self, Meter, Method, Outcome, Service};
-use l4::sweep::Sweeper;
+use l4::sweeper::TableSweeper;
 
-use super::packet::{ACK, Packet, RST, udp};
+use super::packet::{ACK, RST, TestPacket, udp};
 use super::usual::{ENDS, both, syn};
-use super::world::{DROP, TX, World};
+use super::world::{DROP, DatapathTestbed, TX};
 
 const SECOND: u64 = 1_000_000_000;
 /// Other clients of both families.
 const OTHERS: [&str; 2] = ["192.0.2.8:1", "[2001:db8:1::8]:1"];
 
 /// The usual plane with the same limits for both services.
-fn world(method: Method, change: impl Fn(&mut Service)) -> Option<World> {
+fn world(method: Method, change: impl Fn(&mut Service)) -> Option<DatapathTestbed> {
     let world = both(method)?;
     [0, 1].into_iter().for_each(|index| world.change_service(index, &change));
     Some(world)
 }
 
-fn tick(world: &World) -> u32 {
+fn tick(world: &DatapathTestbed) -> u32 {
     (world.now >> abi::TICK_SHIFT) as u32
 }
 
@@ -29,34 +29,35 @@ fn connections_of_a_client_come_and_go() {
         let Some(mut world) = world(method, |service| service.source_connections = 2) else {
             return;
         };
-        let sweeper = Sweeper::new(&world.plane).unwrap();
+        let sweeper = TableSweeper::new(&world.plane).unwrap();
         for ((client, vip), other) in ENDS.into_iter().zip(OTHERS) {
             let text = format!("{} {client}", method.name());
-            let sent = |world: &World, packet: &Packet| world.forwarded(&text, packet);
-            let refused = |world: &World, port| {
+            let sent =
+                |world: &DatapathTestbed, packet: &TestPacket| world.forwarded(&text, packet);
+            let refused = |world: &DatapathTestbed, port| {
                 let packet = syn(client, vip, port).bytes();
                 world.expect(&text, &packet, Outcome::SourceConnectionCap, DROP);
             };
             for port in [1, 2] {
                 sent(&world, &syn(client, vip, port));
-                sent(&world, &Packet { flags: ACK, ..syn(client, vip, port) });
+                sent(&world, &TestPacket { flags: ACK, ..syn(client, vip, port) });
             }
             refused(&world, 3);
             sent(&world, &syn(client, vip, 2));
             sent(&world, &syn(other, vip, 1));
-            sweeper.census(tick(&world));
+            sweeper.count_connections(tick(&world));
             refused(&world, 3);
             // One is reset, and its closing time ends.
-            sent(&world, &Packet { flags: RST, ..syn(client, vip, 1) });
-            sweeper.census(tick(&world));
+            sent(&world, &TestPacket { flags: RST, ..syn(client, vip, 1) });
+            sweeper.count_connections(tick(&world));
             refused(&world, 3);
             for _ in 0..6 {
                 world.pass_ticks(17);
-                sweeper.census(tick(&world));
+                sweeper.count_connections(tick(&world));
             }
             sent(&world, &syn(client, vip, 3));
             refused(&world, 4);
-            sweeper.census(tick(&world));
+            sweeper.count_connections(tick(&world));
             refused(&world, 4);
         }
     }
@@ -102,16 +103,16 @@ fn addresses_of_one_network_of_ipv6_count_together_and_those_of_ipv4_do_not() {
 #[test]
 fn what_gave_way_to_another_counts_no_more() {
     let Some(world) = world(Method::Mac, |service| service.source_connections = 1) else { return };
-    let sweeper = Sweeper::new(&world.plane).unwrap();
+    let sweeper = TableSweeper::new(&world.plane).unwrap();
     let (client, vip) = ENDS[0];
     world.forwarded("one", &syn(client, vip, 1));
     // The flow table is emptied under it.
     for at in 0..world.plane.flows.capacity() {
         world.plane.flows.set(&at, &abi::Bucket::default()).unwrap();
     }
-    sweeper.census(tick(&world));
+    sweeper.count_connections(tick(&world));
     world.forwarded("another", &syn(client, vip, 2));
-    sweeper.census(tick(&world));
+    sweeper.count_connections(tick(&world));
     let more = syn(client, vip, 3).bytes();
     world.expect("one is there", &more, Outcome::SourceConnectionCap, DROP);
 }
@@ -161,18 +162,21 @@ fn who_goes_above_a_limit_is_banned_for_a_time() {
         for ((client, vip), other) in ENDS.into_iter().zip(OTHERS) {
             let text = format!("{text} {client}");
             let large = if outcome == Outcome::SourceBandwidthCap { 1_400 } else { 5 };
-            let packet =
-                |client, port| Packet { flags, payload: vec![0; large], ..syn(client, vip, port) };
+            let packet = |client, port| TestPacket {
+                flags,
+                payload: vec![0; large],
+                ..syn(client, vip, port)
+            };
             world.forwarded(&text, &packet(client, 1));
             world.expect(&text, &packet(client, 2).bytes(), outcome, DROP);
-            for banned in [packet(client, 3), Packet { flags: ACK, ..packet(client, 1) }] {
+            for banned in [packet(client, 3), TestPacket { flags: ACK, ..packet(client, 1) }] {
                 world.expect(&text, &banned.bytes(), Outcome::Banned, DROP);
             }
             world.forwarded("another client", &packet(other, 1));
             world.pass_ticks(39);
             world.expect(&text, &udp(client, vip).bytes(), Outcome::Banned, DROP);
             world.pass_ticks(1);
-            let known = Packet { flags: ACK, payload: Vec::new(), ..packet(client, 1) };
+            let known = TestPacket { flags: ACK, payload: Vec::new(), ..packet(client, 1) };
             world.forwarded("its time is over", &known);
         }
     }

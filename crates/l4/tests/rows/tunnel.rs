@@ -2,13 +2,13 @@
 
 use l4::abi::{self, Method, Outcome, Wrap};
 
-use super::packet::{OURS, Packet, SYN, TCP, checksum, tcp, udp};
+use super::packet::{OURS, SYN, TCP, TestPacket, checksum, tcp, udp};
 use super::usual::{CLIENT4, CLIENT6, VIP4, VIP6};
-use super::world::{PASS, TX, World, ip, link, mapped};
+use super::world::{DatapathTestbed, PASS, TX, ip, link, mapped};
 
 /// A service of both families whose one server is `server`, wrapped in `wrap`.
-fn world(wrap: Wrap, server: &str) -> Option<World> {
-    let world = World::new()?;
+fn world(wrap: Wrap, server: &str) -> Option<DatapathTestbed> {
+    let world = DatapathTestbed::new()?;
     for (index, address) in [(0, "203.0.113.10"), (1, "2001:db8:2::10")] {
         world.service(index, Method::Tunnel);
         world.listen(address, 80, TCP, index);
@@ -19,7 +19,7 @@ fn world(wrap: Wrap, server: &str) -> Option<World> {
     Some(world)
 }
 
-fn set(world: &World, wrap: Wrap, server: &str) {
+fn set(world: &DatapathTestbed, wrap: Wrap, server: &str) {
     let mut entry = world.server(0, server, 0);
     let outer = if ip(server).is_ipv4() { "10.0.0.250" } else { "fd00::fa" };
     entry.outer = mapped(ip(outer));
@@ -29,8 +29,8 @@ fn set(world: &World, wrap: Wrap, server: &str) {
 }
 
 /// What the server must find inside: one hop less.
-fn inside(packet: &Packet) -> Vec<u8> {
-    Packet { ttl: packet.ttl - 1, ..packet.clone() }.ip()
+fn inside(packet: &TestPacket) -> Vec<u8> {
+    TestPacket { ttl: packet.ttl - 1, ..packet.clone() }.ip()
 }
 
 #[test]
@@ -40,9 +40,12 @@ fn each_wrap_and_pair_of_families() {
         ("IPv4", tcp(CLIENT4, VIP4, SYN)),
         ("IPv6", tcp(CLIENT6, VIP6, SYN)),
         ("UDP", udp(CLIENT4, VIP4)),
-        ("tagged", Packet { tags: vec![(0x8100, 5)], ..tcp(CLIENT4, VIP4, SYN) }),
-        ("two tags", Packet { tags: vec![(0x88a8, 5), (0x8100, 6)], ..tcp(CLIENT6, VIP6, SYN) }),
-        ("TOS", Packet { tos: 0x2e, keep_whole: false, ..tcp(CLIENT4, VIP4, SYN) }),
+        ("tagged", TestPacket { tags: vec![(0x8100, 5)], ..tcp(CLIENT4, VIP4, SYN) }),
+        (
+            "two tags",
+            TestPacket { tags: vec![(0x88a8, 5), (0x8100, 6)], ..tcp(CLIENT6, VIP6, SYN) },
+        ),
+        ("TOS", TestPacket { tos: 0x2e, keep_whole: false, ..tcp(CLIENT4, VIP4, SYN) }),
     ];
     for wrap in Wrap::ALL {
         for (server, header) in [("10.0.0.1", 20), ("fd00::1", 40)] {
@@ -66,7 +69,7 @@ fn each_wrap_and_pair_of_families() {
 }
 
 /// Checks the outer headers.
-fn outer(text: &str, ip: &[u8], packet: &Packet, wrap: Wrap) {
+fn outer(text: &str, ip: &[u8], packet: &TestPacket, wrap: Wrap) {
     let v4 = ip[0] >> 4 == 4;
     let inner = if packet.src.is_ipv4() { 4 } else { 41 };
     let proto = [inner, 47, 17][wrap as usize];
@@ -98,7 +101,7 @@ fn outer(text: &str, ip: &[u8], packet: &Packet, wrap: Wrap) {
 fn gue_spreads_flows_over_source_ports() {
     let Some(world) = world(Wrap::Gue, "10.0.0.1") else { return };
     let port = |sport: u16| {
-        let packet = Packet { sport, ..tcp(CLIENT4, VIP4, SYN) };
+        let packet = TestPacket { sport, ..tcp(CLIENT4, VIP4, SYN) };
         let out = world.expect("SYN", &packet.bytes(), Outcome::Forwarded, TX);
         u16::from_be_bytes([out[34], out[35]])
     };

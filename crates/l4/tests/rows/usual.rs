@@ -2,8 +2,8 @@
 
 use l4::abi::{Method, Outcome, Server, Service};
 
-use super::packet::{Packet, SYN, TCP, UDP, tcp};
-use super::world::{World, ip, mapped};
+use super::packet::{SYN, TCP, TestPacket, UDP, tcp};
+use super::world::{DatapathTestbed, ip, mapped};
 
 pub const CLIENT4: &str = "192.0.2.7:4000";
 pub const VIP4: &str = "203.0.113.10:80";
@@ -20,8 +20,8 @@ pub const OUTERS: [&str; 2] = ["10.0.0.250", "fd00::fa"];
 pub const PORTS: u32 = 200;
 
 /// Services 0 (IPv4) and 1 (IPv6) of a method, with the servers of the same index, which keep the port.
-pub fn both(method: Method) -> Option<World> {
-    let world = World::new()?;
+pub fn both(method: Method) -> Option<DatapathTestbed> {
+    let world = DatapathTestbed::new()?;
     for (index, vip) in [(0, "203.0.113.10"), (1, "2001:db8:2::10")] {
         world.service(index, method);
         world.listen(vip, 80, TCP, index);
@@ -40,7 +40,7 @@ pub fn both(method: Method) -> Option<World> {
     Some(world)
 }
 
-impl World {
+impl DatapathTestbed {
     /// Changes a service.
     pub fn change_service(&self, index: u32, change: impl FnOnce(&mut Service)) {
         let mut service = self.plane.services.get(&index).unwrap().unwrap();
@@ -56,12 +56,12 @@ impl World {
     }
 
     /// Sends a packet that must be forwarded; what came out.
-    pub fn forwarded(&self, text: &str, packet: &Packet) -> Vec<u8> {
+    pub fn forwarded(&self, text: &str, packet: &TestPacket) -> Vec<u8> {
         self.expect(text, &packet.bytes(), Outcome::Forwarded, super::world::TX)
     }
 }
 
 /// The SYN of a client from a port.
-pub fn syn(client: &str, vip: &str, sport: u16) -> Packet {
-    Packet { sport, ..tcp(client, vip, SYN) }
+pub fn syn(client: &str, vip: &str, sport: u16) -> TestPacket {
+    TestPacket { sport, ..tcp(client, vip, SYN) }
 }

@@ -3,13 +3,13 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use bpf::Home;
-use bpf::home::mount_at;
+use bpf::PinDirectory;
+use bpf::pin_directory::mount_at;
 use files::TemporaryDir;
 use l4::abi::{self, Outcome, Pool, Server, Service, Vip, Vip4, Vip6, Way};
-use l4::{Plane, Sizes};
+use l4::{PacketDatapath, TableSizes};
 
-use super::packet::Packet;
+use super::packet::TestPacket;
 
 pub const DROP: u32 = 1;
 pub const PASS: u32 = 2;
@@ -33,42 +33,43 @@ pub fn link(n: u32) -> [u8; 6] {
     [2, 0, 0, 1, 0, n as u8]
 }
 
-pub struct World {
-    pub plane: Plane,
-    place: Place,
+pub struct DatapathTestbed {
+    pub plane: PacketDatapath,
+    bpf_fs: DatapathBpfFs,
     /// The stopped clock, ns.
     pub now: u64,
 }
 
-impl World {
+impl DatapathTestbed {
     /// A plane with small tables, or none where the test may not load programs.
-    pub fn new() -> Option<World> {
-        World::sized(&Sizes {
+    pub fn new() -> Option<DatapathTestbed> {
+        DatapathTestbed::sized(&TableSizes {
             flows: 1 << 10,
             records: 1 << 12,
             sticky: 64,
             fragments: 64,
             sources: 64,
-            ..Sizes::default()
+            ..TableSizes::default()
         })
     }
 
-    pub fn sized(sizes: &Sizes) -> Option<World> {
+    pub fn sized(sizes: &TableSizes) -> Option<DatapathTestbed> {
         let place = TemporaryDir::new("rows").unwrap();
         if let Err(error) = mount_at(place.path()) {
             tests::skip::skip(&format!("loading packet programs needs root: {error}"));
             return None;
         }
-        let place = Place(place);
-        let home = match Home::open(&place.0.path().join("home")) {
+        let place = DatapathBpfFs(place);
+        let home = match PinDirectory::open(&place.0.path().join("home")) {
             Ok(home) => home,
             Err(error) => {
                 tests::skip::skip(&error.to_string());
                 return None;
             }
         };
-        let plane = Plane::open(&home, sizes, false).unwrap_or_else(|error| panic!("{error:?}"));
-        let world = World { plane, place, now: 1 << 40 };
+        let plane =
+            PacketDatapath::open(&home, sizes, false).unwrap_or_else(|error| panic!("{error:?}"));
+        let world = DatapathTestbed { plane, bpf_fs: place, now: 1 << 40 };
         world.set_clock();
         Some(world)
     }
@@ -248,13 +249,13 @@ impl World {
     }
 
     /// Sends one packet through.
-    pub fn send(&self, packet: &Packet) -> (u32, Vec<u8>) {
+    pub fn send(&self, packet: &TestPacket) -> (u32, Vec<u8>) {
         self.send_bytes(&packet.bytes())
     }
 
     pub fn send_bytes(&self, packet: &[u8]) -> (u32, Vec<u8>) {
-        let trial = self.plane.program().unwrap().trial(packet, 0, 1).unwrap();
-        (trial.verdict, trial.packet)
+        let trial = self.plane.program().unwrap().test_run(packet, 0, 1).unwrap();
+        (trial.return_code, trial.packet)
     }
 
     /// Packets by outcome, in the order of `Outcome::ALL`, over all CPUs, families and rows.
@@ -288,7 +289,7 @@ impl World {
 
     /// Where the pins' file system is mounted.
     pub fn place(&self) -> &Path {
-        self.place.0.path()
+        self.bpf_fs.0.path()
     }
 
     pub fn received(&self) -> u64 {
@@ -315,9 +316,9 @@ fn add(sums: &mut [u64], rows: &[&[u64]]) {
 }
 
 /// A private BPF file system; gone with the test, whether it passes or panics.
-struct Place(TemporaryDir);
+struct DatapathBpfFs(TemporaryDir);
 
-impl Drop for Place {
+impl Drop for DatapathBpfFs {
     fn drop(&mut self) {
         let _ = rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH);
     }

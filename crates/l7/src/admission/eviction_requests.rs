@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use model::admission::Scope;
-use model::live::Shared;
-use model::moment::Moment;
+use model::admission::ConnectionScope;
+use model::monotonic_time::MonotonicTime;
+use model::stats::SharedGauge;
 
 /// A request expires when no newcomer has met the limit for this long, so that a burst soon after finds it still there.
 const WATCH_TIME: Duration = Duration::from_secs(10);
 
 /// For so long a worker's answer "none" is believed: longer than the 100 ms between two looks of a worker.
-const LOOK_VALID: Duration = Duration::from_millis(150);
+const ANSWER_VALID: Duration = Duration::from_millis(150);
 
 /// Wakes a worker to look for silent connections.
 pub type WorkerWaker = Box<dyn Fn() + Send + Sync>;
@@ -24,11 +24,11 @@ pub type WorkerWaker = Box<dyn Fn() + Send + Sync>;
 #[derive(Default)]
 pub struct EvictionRequests {
     /// Clients that wait for a place.
-    pub waiting: Shared,
+    pub waiting: SharedGauge,
     /// Of those, the clients of workers that have no place to give.
-    pub without_victim: Shared,
+    pub without_victim: SharedGauge,
     watches: AtomicBool,
-    limits: Mutex<HashMap<Scope, WatchedLimit>>,
+    limits: Mutex<HashMap<ConnectionScope, WatchedLimit>>,
     workers: usize,
     wakers: OnceLock<Vec<WorkerWaker>>,
 }
@@ -36,17 +36,17 @@ pub struct EvictionRequests {
 /// A limit that was met.
 #[derive(Debug)]
 struct WatchedLimit {
-    until: Moment,
-    looks: Vec<WorkerLook>,
+    until: MonotonicTime,
+    answers: Vec<WorkerAnswer>,
 }
 
 /// What a worker was asked and said of a limit.
 #[derive(Clone, Copy, Debug, Default)]
-struct WorkerLook {
+struct WorkerAnswer {
     /// It was woken to look, and has not yet.
-    asked: bool,
+    was_asked: bool,
     /// Until then it counts as one without silent or stalled connections.
-    none_until: Option<Moment>,
+    none_until: Option<MonotonicTime>,
 }
 
 impl EvictionRequests {
@@ -63,26 +63,32 @@ impl EvictionRequests {
 
     /// A worker has met a limit and has no silent or stalled connection: whether another one may have such. Those
     /// are woken.
-    pub fn ask_others(&self, scope: Scope, worker: usize, now: Moment) -> bool {
+    pub fn request_eviction(
+        &self,
+        scope: ConnectionScope,
+        worker: usize,
+        now: MonotonicTime,
+    ) -> bool {
         if self.workers < 2 {
             return false;
         }
         let mut limits = self.lock();
-        let new = || WatchedLimit { until: now, looks: vec![WorkerLook::default(); self.workers] };
+        let new =
+            || WatchedLimit { until: now, answers: vec![WorkerAnswer::default(); self.workers] };
         let limit = limits.entry(scope).or_insert_with(new);
         limit.until = limit.until.max(now + WATCH_TIME);
         self.watches.store(true, Ordering::Relaxed);
         let mut may = false;
         let mut ring = Vec::new();
-        for (of, look) in limit.looks.iter_mut().enumerate() {
+        for (of, look) in limit.answers.iter_mut().enumerate() {
             if of == worker {
-                look.none_until = Some(now + LOOK_VALID);
+                look.none_until = Some(now + ANSWER_VALID);
             }
             if look.none_until.is_some_and(|until| now < until) {
                 continue;
             }
             may = true;
-            if !std::mem::replace(&mut look.asked, true) {
+            if !std::mem::replace(&mut look.was_asked, true) {
                 ring.push(of);
             }
         }
@@ -93,7 +99,7 @@ impl EvictionRequests {
     }
 
     /// The limits that every worker is to look at.
-    pub fn watched_limits(&self, now: Moment) -> Vec<Scope> {
+    pub fn watched_limits(&self, now: MonotonicTime) -> Vec<ConnectionScope> {
         if !self.watches.load(Ordering::Relaxed) {
             return Vec::new();
         }
@@ -104,14 +110,23 @@ impl EvictionRequests {
     }
 
     /// A worker has looked, and closed what was to be closed: whether silent or stalled connections are left.
-    pub fn record_look(&self, scope: Scope, worker: usize, left: bool, now: Moment) {
+    pub fn record_answer(
+        &self,
+        scope: ConnectionScope,
+        worker: usize,
+        left: bool,
+        now: MonotonicTime,
+    ) {
         let mut limits = self.lock();
-        if let Some(look) = limits.get_mut(&scope).and_then(|limit| limit.looks.get_mut(worker)) {
-            *look = WorkerLook { asked: false, none_until: (!left).then_some(now + LOOK_VALID) };
+        if let Some(look) = limits.get_mut(&scope).and_then(|limit| limit.answers.get_mut(worker)) {
+            *look = WorkerAnswer {
+                was_asked: false,
+                none_until: (!left).then_some(now + ANSWER_VALID),
+            };
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Scope, WatchedLimit>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ConnectionScope, WatchedLimit>> {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -125,29 +140,32 @@ mod tests {
 
     use super::*;
 
-    const NOW: Moment = Moment(1_000);
-    const ONE: Scope = Scope::Service(ServiceId(1));
+    const NOW: MonotonicTime = MonotonicTime(1_000);
+    const ONE: ConnectionScope = ConnectionScope::Service(ServiceId(1));
 
     #[test]
     fn others_are_asked_until_they_have_looked_and_found_nothing() {
         let eviction_requests = EvictionRequests::new(3);
         assert!(eviction_requests.watched_limits(NOW).is_empty());
-        assert!(eviction_requests.ask_others(ONE, 0, NOW), "nobody has looked");
+        assert!(eviction_requests.request_eviction(ONE, 0, NOW), "nobody has looked");
         assert_eq!(eviction_requests.watched_limits(NOW), [ONE]);
-        eviction_requests.record_look(ONE, 1, false, NOW);
-        assert!(eviction_requests.ask_others(ONE, 0, NOW), "one has not looked");
-        eviction_requests.record_look(ONE, 2, true, NOW);
-        assert!(eviction_requests.ask_others(ONE, 0, NOW), "one has some left");
-        eviction_requests.record_look(ONE, 2, false, NOW);
-        assert!(!eviction_requests.ask_others(ONE, 0, NOW), "none has any");
-        eviction_requests.record_look(ONE, 0, true, NOW);
-        assert!(eviction_requests.ask_others(ONE, 1, NOW), "the first one has some");
-        assert!(eviction_requests.ask_others(ONE, 2, NOW), "it still has");
-        eviction_requests.ask_others(ONE, 0, NOW);
-        assert!(!eviction_requests.ask_others(ONE, 2, NOW), "who meets a limit has none");
-        assert!(eviction_requests.ask_others(ONE, 0, NOW + LOOK_VALID), "there may be some again");
+        eviction_requests.record_answer(ONE, 1, false, NOW);
+        assert!(eviction_requests.request_eviction(ONE, 0, NOW), "one has not looked");
+        eviction_requests.record_answer(ONE, 2, true, NOW);
+        assert!(eviction_requests.request_eviction(ONE, 0, NOW), "one has some left");
+        eviction_requests.record_answer(ONE, 2, false, NOW);
+        assert!(!eviction_requests.request_eviction(ONE, 0, NOW), "none has any");
+        eviction_requests.record_answer(ONE, 0, true, NOW);
+        assert!(eviction_requests.request_eviction(ONE, 1, NOW), "the first one has some");
+        assert!(eviction_requests.request_eviction(ONE, 2, NOW), "it still has");
+        eviction_requests.request_eviction(ONE, 0, NOW);
+        assert!(!eviction_requests.request_eviction(ONE, 2, NOW), "who meets a limit has none");
         assert!(
-            eviction_requests.ask_others(Scope::All, 0, NOW),
+            eviction_requests.request_eviction(ONE, 0, NOW + ANSWER_VALID),
+            "there may be some again"
+        );
+        assert!(
+            eviction_requests.request_eviction(ConnectionScope::All, 0, NOW),
             "of another limit nothing is known"
         );
     }
@@ -161,29 +179,29 @@ mod tests {
         };
         eviction_requests.set_wakers(vec![bell(0), bell(1)]);
         let rings = || rung.swap(0, Ordering::Relaxed);
-        eviction_requests.ask_others(ONE, 0, NOW);
+        eviction_requests.request_eviction(ONE, 0, NOW);
         assert_eq!(rings(), 101, "the other one");
-        eviction_requests.ask_others(ONE, 0, NOW);
+        eviction_requests.request_eviction(ONE, 0, NOW);
         assert_eq!(rings(), 0, "it is about to look");
-        eviction_requests.record_look(ONE, 1, true, NOW);
-        eviction_requests.ask_others(ONE, 0, NOW);
+        eviction_requests.record_answer(ONE, 1, true, NOW);
+        eviction_requests.request_eviction(ONE, 0, NOW);
         assert_eq!(rings(), 101, "it had some left");
-        eviction_requests.record_look(ONE, 1, false, NOW);
-        eviction_requests.ask_others(ONE, 0, NOW);
+        eviction_requests.record_answer(ONE, 1, false, NOW);
+        eviction_requests.request_eviction(ONE, 0, NOW);
         assert_eq!(rings(), 0, "it has none");
     }
 
     #[test]
     fn a_limit_is_forgotten_a_while_after_it_was_met() {
         let eviction_requests = EvictionRequests::new(2);
-        eviction_requests.ask_others(ONE, 0, NOW);
-        eviction_requests.ask_others(ONE, 0, NOW + WATCH_TIME / 2);
+        eviction_requests.request_eviction(ONE, 0, NOW);
+        eviction_requests.request_eviction(ONE, 0, NOW + WATCH_TIME / 2);
         assert_eq!(eviction_requests.watched_limits(NOW + WATCH_TIME), [ONE]);
         assert!(eviction_requests.watched_limits(NOW + WATCH_TIME * 2).is_empty());
         assert!(!eviction_requests.watches.load(Ordering::Relaxed));
-        eviction_requests.record_look(ONE, 1, false, NOW + WATCH_TIME * 2);
+        eviction_requests.record_answer(ONE, 1, false, NOW + WATCH_TIME * 2);
         assert!(
-            eviction_requests.ask_others(ONE, 0, NOW + WATCH_TIME * 2),
+            eviction_requests.request_eviction(ONE, 0, NOW + WATCH_TIME * 2),
             "what nobody watches is not looked at"
         );
     }
@@ -192,7 +210,7 @@ mod tests {
     fn one_worker_asks_nobody() {
         let eviction_requests = EvictionRequests::new(1);
         assert!(
-            !eviction_requests.ask_others(ONE, 0, NOW)
+            !eviction_requests.request_eviction(ONE, 0, NOW)
                 && eviction_requests.watched_limits(NOW).is_empty()
         );
     }

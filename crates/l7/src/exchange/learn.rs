@@ -2,22 +2,25 @@
 
 use std::time::Duration;
 
-use crate::local::LocalServer;
-use crate::reported::{self, Reported};
-use crate::rt::Net;
+use crate::load_report::{self, ServerLoadReport};
+use crate::rt::NetDriver;
 use crate::worker::Worker;
+use crate::worker_state::LocalServer;
 
 /// Keeps it for later requests.
-pub(super) fn learn<N: Net>(
+pub(super) fn learn_from_answer<N: NetDriver>(
     worker: &Worker<N>,
     server: &LocalServer<N>,
-    (keeps, reported): (Option<u32>, Option<Reported>),
+    (keeps, reported): (Option<u32>, Option<ServerLoadReport>),
 ) {
     let now = worker.rt.now();
     if let Some(seconds) = keeps {
-        server.shelf.borrow_mut().told(now, Duration::from_secs(u64::from(seconds)));
+        server
+            .idle_pool
+            .borrow_mut()
+            .set_keep_alive_limit(now, Duration::from_secs(u64::from(seconds)));
     }
     if let Some(report) = reported {
-        reported::keep(report, &server.view.borrow().live, worker.index, now);
+        load_report::store_report(report, &server.view.borrow().stats, worker.index, now);
     }
 }

@@ -1,29 +1,29 @@
 //! What ends a body, and how far a step with one came. It moves nothing.
 
-use wire::http1::{Chunked, Defect};
+use wire::http1::{ChunkedDecoder, Defect};
 
 /// What ends a body.
-pub enum Framing {
+pub enum BodyFraming {
     /// So many bytes to go.
     Length(u64),
     /// Chunks, until the decoder has seen the last.
-    Chunked(Box<Chunked>),
+    Chunked(Box<ChunkedDecoder>),
     /// The sender's end.
     UntilEnd,
     /// Ended.
     Done,
 }
 
-impl Framing {
+impl BodyFraming {
     /// Whether nothing more comes.
-    pub fn done(&self) -> bool {
-        matches!(self, Framing::Done)
+    pub fn is_done(&self) -> bool {
+        matches!(self, BodyFraming::Done)
     }
 
     /// Bytes to read at a time, at most `room`: no more than the body has left.
-    pub fn wanted(&self, room: usize) -> usize {
+    pub fn read_size(&self, room: usize) -> usize {
         match self {
-            Framing::Length(left) => usize::try_from(*left).unwrap_or(usize::MAX).min(room),
+            BodyFraming::Length(left) => usize::try_from(*left).unwrap_or(usize::MAX).min(room),
             _ => room,
         }
     }
@@ -31,17 +31,17 @@ impl Framing {
 
 /// How far a step came.
 #[derive(Debug)]
-pub enum Step {
+pub enum FlowStep {
     /// Everything has been given and nothing more comes.
     Finished,
     /// The sender has nothing now.
-    Sender,
+    AwaitSender,
     /// The receiver takes nothing now.
-    Receiver,
+    AwaitReceiver,
     /// There is more to do: others first.
-    Again,
+    Yield,
     /// The sender ended before the framing did.
-    Cut,
+    SenderTruncated,
     /// The sender's connection broke.
     SenderFailed,
     /// The receiver's connection broke.

@@ -4,18 +4,18 @@
 
 use std::time::Duration;
 
-use model::config::Http2Flood;
-use model::moment::Moment;
+use model::config::Http2FloodLimits;
+use model::monotonic_time::MonotonicTime;
 
 /// Over which counts are taken.
-const SPAN: Duration = Duration::from_secs(10);
+const WINDOW: Duration = Duration::from_secs(10);
 
 /// So many of a kind are more than happen by the way.
-const SOME: u32 = 10;
+const MIN_COUNT: u32 = 10;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum FloodEvent {
     /// A stream was taken back.
     Reset,
     /// A frame that carries nothing.
@@ -28,68 +28,69 @@ pub enum Deed {
 
 /// Which limit was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flood(pub Deed);
+pub struct FloodLimit(pub FloodEvent);
 
-impl Flood {
+impl FloodLimit {
     /// As logged.
     pub fn name(self) -> &'static str {
         match self.0 {
-            Deed::Reset => "rapid-reset",
-            Deed::Control => "control-frames",
-            Deed::Tiny => "tiny-frames",
-            Deed::Malformed => "malformed-requests",
+            FloodEvent::Reset => "rapid-reset",
+            FloodEvent::Control => "control-frames",
+            FloodEvent::Tiny => "tiny-frames",
+            FloodEvent::Malformed => "malformed-requests",
         }
     }
 }
 
 /// The counts of one connection.
 #[derive(Debug)]
-pub struct Deeds {
-    limits: Http2Flood,
-    since: Moment,
+pub struct FloodCounters {
+    limits: Http2FloodLimits,
+    since: MonotonicTime,
     counts: [u32; 4],
-    met: Option<Flood>,
+    limit_reached: Option<FloodLimit>,
 }
 
-impl Deeds {
+impl FloodCounters {
     /// None yet.
-    pub fn new(limits: Http2Flood, now: Moment) -> Deeds {
-        Deeds { limits, since: now, counts: [0; 4], met: None }
+    pub fn new(limits: Http2FloodLimits, now: MonotonicTime) -> FloodCounters {
+        FloodCounters { limits, since: now, counts: [0; 4], limit_reached: None }
     }
 
     /// Counts one.
-    pub fn note(&mut self, deed: Deed, now: Moment) {
-        if now.since(self.since) >= SPAN {
+    pub fn record(&mut self, deed: FloodEvent, now: MonotonicTime) {
+        if now.since(self.since) >= WINDOW {
             (self.since, self.counts) = (now, [0; 4]);
         }
         let (at, most) = match deed {
-            Deed::Reset => (0, self.limits.resets),
-            Deed::Control => (1, self.limits.control_frames),
-            Deed::Tiny => (2, self.limits.tiny_frames),
-            Deed::Malformed => (3, self.limits.malformed),
+            FloodEvent::Reset => (0, self.limits.resets),
+            FloodEvent::Control => (1, self.limits.control_frames),
+            FloodEvent::Tiny => (2, self.limits.tiny_frames),
+            FloodEvent::Malformed => (3, self.limits.malformed),
         };
         self.counts[at] = self.counts[at].saturating_add(1);
-        if self.counts[at] > most && self.met.is_none() {
-            self.met = Some(Flood(deed));
+        if self.counts[at] > most && self.limit_reached.is_none() {
+            self.limit_reached = Some(FloodLimit(deed));
         }
     }
 
     /// Somebody else's limit was met: it stands for that of what was done most. Returns whether there is any such.
-    pub fn meet(&mut self) -> bool {
-        let deeds = [Deed::Reset, Deed::Control, Deed::Tiny, Deed::Malformed];
+    pub fn reach_library_limit(&mut self) -> bool {
+        let deeds =
+            [FloodEvent::Reset, FloodEvent::Control, FloodEvent::Tiny, FloodEvent::Malformed];
         let most = self.counts.iter().zip(deeds).max_by_key(|(count, _)| **count);
         if let Some((count, deed)) = most
-            && *count >= SOME
-            && self.met.is_none()
+            && *count >= MIN_COUNT
+            && self.limit_reached.is_none()
         {
-            self.met = Some(Flood(deed));
+            self.limit_reached = Some(FloodLimit(deed));
         }
-        self.met.is_some()
+        self.limit_reached.is_some()
     }
 
     /// The limit that was met first.
-    pub fn met(&self) -> Option<Flood> {
-        self.met
+    pub fn limit_reached(&self) -> Option<FloodLimit> {
+        self.limit_reached
     }
 }
 
@@ -97,30 +98,33 @@ impl Deeds {
 mod tests {
     use super::*;
 
-    fn at(millis: u64) -> Moment {
-        Moment(millis * 1_000_000)
+    fn at(millis: u64) -> MonotonicTime {
+        MonotonicTime(millis * 1_000_000)
     }
 
     #[test]
     fn a_limit_is_met_within_its_span_only() {
-        let limits = Http2Flood { resets: 3, control_frames: 3, tiny_frames: 3, malformed: 3 };
-        for deed in [Deed::Reset, Deed::Control, Deed::Tiny, Deed::Malformed] {
-            let mut deeds = Deeds::new(limits, at(0));
+        let limits =
+            Http2FloodLimits { resets: 3, control_frames: 3, tiny_frames: 3, malformed: 3 };
+        for deed in
+            [FloodEvent::Reset, FloodEvent::Control, FloodEvent::Tiny, FloodEvent::Malformed]
+        {
+            let mut deeds = FloodCounters::new(limits, at(0));
             for second in 0..60 {
-                deeds.note(deed, at(second * 4_000));
+                deeds.record(deed, at(second * 4_000));
             }
-            assert_eq!(deeds.met(), None, "{deed:?}: three in ten seconds are allowed");
+            assert_eq!(deeds.limit_reached(), None, "{deed:?}: three in ten seconds are allowed");
             for _ in 0..4 {
-                deeds.note(deed, at(300_000));
+                deeds.record(deed, at(300_000));
             }
-            assert_eq!(deeds.met(), Some(Flood(deed)));
-            deeds.note(Deed::Reset, at(900_000));
-            assert_eq!(deeds.met(), Some(Flood(deed)), "it stays met");
-            let mut deeds = Deeds::new(Http2Flood { resets: 100, ..limits }, at(0));
-            assert!(!deeds.meet(), "nothing was done");
-            (0..SOME).for_each(|_| deeds.note(Deed::Reset, at(1)));
-            assert!(deeds.met().is_none() && deeds.meet());
-            assert_eq!(deeds.met(), Some(Flood(Deed::Reset)));
+            assert_eq!(deeds.limit_reached(), Some(FloodLimit(deed)));
+            deeds.record(FloodEvent::Reset, at(900_000));
+            assert_eq!(deeds.limit_reached(), Some(FloodLimit(deed)), "it stays met");
+            let mut deeds = FloodCounters::new(Http2FloodLimits { resets: 100, ..limits }, at(0));
+            assert!(!deeds.reach_library_limit(), "nothing was done");
+            (0..MIN_COUNT).for_each(|_| deeds.record(FloodEvent::Reset, at(1)));
+            assert!(deeds.limit_reached().is_none() && deeds.reach_library_limit());
+            assert_eq!(deeds.limit_reached(), Some(FloodLimit(FloodEvent::Reset)));
         }
     }
 }

@@ -8,26 +8,26 @@ use bytes::Bytes;
 use h2::RecvStream;
 use h2::server::SendResponse;
 use wire::http1::Defect;
-use wire::http2::{Body, RequestHead, write_request};
+use wire::http2::{Http1BodyFraming, RequestHead, write_request};
 
-use super::answering::{Answering, Made};
-use super::link::OpenStream;
+use super::connection::OpenStream;
+use super::downstream_stream::{Http2DownstreamStream, Http2DownstreamStreamParts};
 use super::upgrade;
-use crate::after::After;
-use crate::caller::Caller;
-use crate::exchange::{Exchange, Parties};
-use crate::incoming;
-use crate::local::LocalService;
-use crate::misread::{self, Instead};
-use crate::rt::Net;
-use crate::stream::{Read, Stream, UnderTls};
+use crate::client_peer::ClientPeer;
+use crate::disposition::ConnectionDisposition;
+use crate::exchange::{ExchangeContext, HttpExchange};
+use crate::incoming_request;
+use crate::malformed_request::{self, RequestReadError};
+use crate::rt::NetDriver;
+use crate::stream::{ProxyStream, StreamReadResult, TlsContext};
 use crate::worker::Worker;
+use crate::worker_state::LocalService;
 
 /// Bytes of a body that go with its head.
-const WITH_HEAD: usize = 16 * 1024;
+const EARLY_BODY_BYTES: usize = 16 * 1024;
 
 /// A request as it came.
-pub struct Asked {
+pub struct Http2Request {
     /// The head, and where the body comes from.
     pub request: http::Request<RecvStream>,
     /// Where the answer goes.
@@ -35,14 +35,18 @@ pub struct Asked {
     /// The stream, being counted.
     pub open: OpenStream,
     /// Whose connection it is.
-    pub caller: Rc<Caller>,
+    pub client_peer: Rc<ClientPeer>,
     /// What the connection has under TLS.
-    pub tls: Rc<Option<UnderTls>>,
+    pub tls: Rc<Option<TlsContext>>,
 }
 
 /// Serves it.
-pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, asked: Asked) {
-    let Asked { request, respond, open, caller, tls } = asked;
+pub async fn serve<N: NetDriver>(
+    worker: Rc<Worker<N>>,
+    service: Rc<LocalService<N>>,
+    asked: Http2Request,
+) {
+    let Http2Request { request, respond, open, client_peer: caller, tls } = asked;
     let began = worker.rt.now();
     let (parts, recv) = request.into_parts();
     let mut bytes = worker.buffers.take();
@@ -50,56 +54,61 @@ pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, 
         Some(_) => upgrade::key(&mut worker.rng.borrow_mut()),
         None => Vec::new(),
     };
-    let written = write(&parts, recv.is_end_stream(), &key, &mut bytes);
+    let written = write_head(&parts, recv.is_end_stream(), &key, &mut bytes);
     let head_only = parts.method == http::Method::HEAD;
-    let form = *written.as_ref().unwrap_or(&Body::None);
-    let made = Made { respond, recv, form, head_only };
+    let form = *written.as_ref().unwrap_or(&Http1BodyFraming::None);
+    let made = Http2DownstreamStreamParts { respond, recv, form, head_only };
     drop(parts);
-    let strand = Answering::new(worker.rt.waker(), open, made, tls);
-    let client = Stream::strand(&worker.rt, Box::new(strand));
-    let parties = Parties { worker: &worker, client: &client, caller: &caller, service: &service };
-    if matches!(form, Body::Length(_) | Body::Chunked) {
-        came_with_it(&worker, &client, &mut bytes);
+    let strand = Http2DownstreamStream::new(worker.rt.waker(), open, made, tls);
+    let client = ProxyStream::from_multiplexed(&worker.rt, Box::new(strand));
+    let parties = ExchangeContext {
+        worker: &worker,
+        client: &client,
+        client_peer: &caller,
+        service: &service,
+    };
+    if matches!(form, Http1BodyFraming::Length(_) | Http1BodyFraming::Chunked) {
+        read_early_body(&worker, &client, &mut bytes);
     }
     let mut held = Vec::new();
     let read = written.and_then(|_| {
         let view = service.view.borrow().clone();
-        incoming::read(&worker, &view.config, &client, &caller, &bytes, &mut held)
+        incoming_request::read(&worker, &view.config, &client, &caller, &bytes, &mut held)
     });
     let read = match read {
         Ok(Some(incoming)) => Ok(incoming),
-        Ok(None) => Err(Instead::malformed(Defect::Malformed, &bytes)),
-        Err(defect) => Err(Instead::malformed(defect, &bytes)),
+        Ok(None) => Err(RequestReadError::malformed(Defect::Malformed, &bytes)),
+        Err(defect) => Err(RequestReadError::malformed(defect, &bytes)),
     };
-    worker.buffers.give(bytes);
+    worker.buffers.put(bytes);
     let after = match read {
-        Ok(incoming) => Exchange::begin(parties, incoming, began, None).run(&mut held).await,
-        Err(instead) => Box::pin(misread::refuse(&parties, instead)).await,
+        Ok(incoming) => HttpExchange::begin(parties, incoming, began, None).run(&mut held).await,
+        Err(instead) => Box::pin(malformed_request::answer_malformed(&parties, instead)).await,
     };
-    if after == After::Reset {
+    if after == ConnectionDisposition::Reset {
         client.reset();
     }
 }
 
 /// What of the body is there already goes with the head: together they can be sent again.
-fn came_with_it<N: Net>(worker: &Worker<N>, client: &Stream<N>, bytes: &mut Vec<u8>) {
+fn read_early_body<N: NetDriver>(worker: &Worker<N>, client: &ProxyStream<N>, bytes: &mut Vec<u8>) {
     let mut scratch = worker.scratch.borrow_mut();
-    let mut left = WITH_HEAD;
+    let mut left = EARLY_BODY_BYTES;
     while left > 0 {
         let most = left.min(scratch.input.len());
-        let Read::Data(n) = client.try_read(&mut scratch.input[..most]) else { return };
+        let StreamReadResult::Data(n) = client.try_read(&mut scratch.input[..most]) else { return };
         bytes.extend_from_slice(&scratch.input[..n]);
         left -= n;
     }
 }
 
 /// Writes the head as HTTP/1.1.
-fn write(
+fn write_head(
     parts: &http::request::Parts,
     ended: bool,
     key: &[u8],
     out: &mut Vec<u8>,
-) -> Result<Body, Defect> {
+) -> Result<Http1BodyFraming, Defect> {
     let protocol = parts.extensions.get::<h2::ext::Protocol>();
     let head = RequestHead {
         method: parts.method.as_str().as_bytes(),
@@ -107,7 +116,7 @@ fn write(
         authority: parts.uri.authority().map(|authority| authority.as_str().as_bytes()),
         path: parts.uri.path_and_query().map(|path| path.as_str().as_bytes()),
         protocol: protocol.map(|protocol| protocol.as_str().as_bytes()),
-        ended,
+        end_stream: ended,
     };
     let fields = parts.headers.iter().map(|(name, value)| {
         let name: &[u8] = name.as_str().as_bytes();

@@ -3,7 +3,7 @@
 //! It proves nothing to anybody: HTTP/2 needs no such proof, and what is made here satisfies HTTP/1.1 alone.
 
 use aws_lc_rs::digest;
-use model::pick::Rng;
+use model::load_balancing::Rng;
 
 /// Appended to a key before it is hashed (RFC 6455 §1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";

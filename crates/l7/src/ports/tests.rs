@@ -3,11 +3,11 @@
 use super::*;
 
 #[derive(Default)]
-struct Ear(Mutex<Vec<(u32, u32)>>);
+struct ObservationLog(Mutex<Vec<(u32, u32)>>);
 
-impl Outside for Ear {
-    fn observe(&self, seen: Observation) {
-        if let Observation::SourcePortsLow { in_use, left, .. } = seen {
+impl PlaneObserver for ObservationLog {
+    fn observe(&self, seen: PlaneObservation) {
+        if let PlaneObservation::SourcePortsLow { in_use, left, .. } = seen {
             self.0.lock().unwrap().push((in_use, left));
         }
     }
@@ -16,7 +16,7 @@ impl Outside for Ear {
     }
 }
 
-impl Ear {
+impl ObservationLog {
     fn take(&self) -> Vec<(u32, u32)> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
@@ -28,11 +28,11 @@ fn to(port: u16) -> SocketAddr {
 
 #[test]
 fn each_crossing_is_told_once_over_all_workers() {
-    let ear = Arc::new(Ear::default());
-    let all = Arc::new(AllPorts::new(100, ear.clone()));
-    let workers = [Ports::of(all.clone()), Ports::of(all)];
+    let ear = Arc::new(ObservationLog::default());
+    let all = Arc::new(PortTotals::new(100, ear.clone()));
+    let workers = [WorkerPorts::new(all.clone()), WorkerPorts::new(all)];
     // Nearly all by one worker, the last by the other: neither sees it alone.
-    let mut leases: Vec<Lease> = (0..79).map(|_| workers[0].lease(None, to(80))).collect();
+    let mut leases: Vec<PortLease> = (0..79).map(|_| workers[0].lease(None, to(80))).collect();
     assert_eq!(ear.take(), []);
     leases.extend((0..15).map(|_| workers[1].lease(None, to(80))));
     assert_eq!(ear.take(), [(80, 20)]);
@@ -61,65 +61,66 @@ fn each_crossing_is_told_once_over_all_workers() {
 
 #[test]
 fn what_is_idle_is_not_listed_and_not_remembered_without_end() {
-    let ports = Ports::default();
+    let ports = WorkerPorts::default();
     drop(ports.lease(None, to(1)));
     assert_eq!(ports.all(), []);
-    let leases: Vec<Lease> = (1..=1000).map(|port| ports.lease(None, to(port))).collect();
+    let leases: Vec<PortLease> = (1..=1000).map(|port| ports.lease(None, to(port))).collect();
     assert_eq!(ports.all().len(), 1000);
     drop(leases);
     assert_eq!(ports.all(), []);
-    assert!(held(&ports.own).len() <= REMEMBERED);
-    assert!(held(&ports.all.paths).len() <= REMEMBERED);
+    assert!(lock(&ports.own_paths).len() <= MAX_IDLE_PATHS);
+    assert!(lock(&ports.all.paths).len() <= MAX_IDLE_PATHS);
     ports.exhausted(None, to(7));
-    let used = Use { open: 0, exhausted: 1, resting: 0 };
+    let used = PathUsage { open: 0, exhausted: 1, time_wait: 0 };
     assert_eq!(ports.all(), [((None, to(7)), used)]);
 }
 
 #[test]
 fn ports_that_rest_are_in_use_and_told_of_before_none_is_left() {
-    let ear = Arc::new(Ear::default());
-    let all = Arc::new(AllPorts::new(100, ear.clone()));
-    let workers = [Ports::of(all.clone()), Ports::of(all.clone())];
+    let ear = Arc::new(ObservationLog::default());
+    let all = Arc::new(PortTotals::new(100, ear.clone()));
+    let workers = [WorkerPorts::new(all.clone()), WorkerPorts::new(all.clone())];
     let [own, set] = [[10, 0, 0, 9], [10, 0, 0, 8]].map(IpAddr::from);
     // One path each: the kernel's choice of address, and an address that was set.
     let leases = [workers[0].lease(None, to(80)), workers[1].lease(Some(set), to(80))];
     let resting = |own_ports, set_ports| {
         let by = HashMap::from([(own, own_ports), (set, set_ports)]);
-        Resting::from([(to(80), by), (to(81), HashMap::from([(own, 99)]))])
+        TimeWaitPorts::from([(to(80), by), (to(81), HashMap::from([(own, 99)]))])
     };
-    all.rest(&resting(78, 10));
+    all.set_time_wait(&resting(78, 10));
     assert_eq!(ear.take(), []);
     let second = workers[0].lease(None, to(80));
     assert_eq!(ear.take(), [(80, 20)], "two are open, the others rest");
-    all.rest(&resting(94, 10));
+    all.set_time_wait(&resting(94, 10));
     assert_eq!(ear.take(), [(96, 4)], "also without a connection that is made");
-    let used =
-        |path: Path| workers.iter().flat_map(Ports::all).find(|one| one.0 == path).unwrap().1;
-    assert_eq!(used((None, to(80))), Use { open: 2, exhausted: 0, resting: 94 });
-    assert_eq!(used((Some(set), to(80))), Use { open: 1, exhausted: 0, resting: 10 });
+    let used = |path: PortPath| {
+        workers.iter().flat_map(WorkerPorts::all).find(|one| one.0 == path).unwrap().1
+    };
+    assert_eq!(used((None, to(80))), PathUsage { open: 2, exhausted: 0, time_wait: 94 });
+    assert_eq!(used((Some(set), to(80))), PathUsage { open: 1, exhausted: 0, time_wait: 10 });
 
     // What rests is shown when nothing is open any more, and not longer.
     drop((leases, second));
-    assert_eq!(used((None, to(80))), Use { open: 0, exhausted: 0, resting: 94 });
-    all.rest(&Resting::new());
+    assert_eq!(used((None, to(80))), PathUsage { open: 0, exhausted: 0, time_wait: 94 });
+    all.set_time_wait(&TimeWaitPorts::new());
     assert_eq!(workers[0].all(), []);
     let _again = workers[0].lease(None, to(80));
-    all.rest(&resting(80, 0));
+    all.set_time_wait(&resting(80, 0));
     assert_eq!(ear.take(), [(81, 19)], "after a recovery it is told again");
 }
 
 #[test]
 fn paths_whose_ports_rest_are_kept_until_they_do_not() {
-    let all = Arc::new(AllPorts::default());
-    let ports = Ports::of(all.clone());
-    let leases: Vec<Lease> = (1..=1000).map(|port| ports.lease(None, to(port))).collect();
+    let all = Arc::new(PortTotals::default());
+    let ports = WorkerPorts::new(all.clone());
+    let leases: Vec<PortLease> = (1..=1000).map(|port| ports.lease(None, to(port))).collect();
     let own = IpAddr::from([10, 0, 0, 9]);
-    all.rest(&(1..=1000).map(|port| (to(port), HashMap::from([(own, 1)]))).collect());
+    all.set_time_wait(&(1..=1000).map(|port| (to(port), HashMap::from([(own, 1)]))).collect());
     drop(leases);
-    ports.tidy();
+    ports.forget_idle();
     assert_eq!(ports.all().len(), 1000);
-    all.rest(&Resting::new());
-    ports.tidy();
-    assert!(held(&ports.own).len() <= REMEMBERED);
-    assert!(held(&all.paths).len() <= REMEMBERED);
+    all.set_time_wait(&TimeWaitPorts::new());
+    ports.forget_idle();
+    assert!(lock(&ports.own_paths).len() <= MAX_IDLE_PATHS);
+    assert!(lock(&all.paths).len() <= MAX_IDLE_PATHS);
 }

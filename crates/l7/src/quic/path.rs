@@ -14,11 +14,11 @@ const AMPLIFICATION: u64 = 3;
 
 /// Bytes that are sent beyond that: a PATH_CHALLENGE is padded to 1,200 bytes (RFC 9000 §8.2.1), and a client whose first
 /// packets from a new address are small could otherwise never be asked. Three of them, for those that get lost.
-const BEYOND: u64 = 3_600;
+const CHALLENGE_ALLOWANCE: u64 = 3_600;
 
 /// The validated address of one connection.
 #[derive(Debug)]
-pub struct Path {
+pub struct ValidatedPath {
     validated: SocketAddr,
     /// Bytes that came from other addresses since it was validated.
     received: u64,
@@ -28,7 +28,7 @@ pub struct Path {
 
 /// Packets that the machine wants to have sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Outgoing {
+pub struct OutgoingPackets {
     /// Where to.
     pub to: SocketAddr,
     /// All of them together.
@@ -41,10 +41,10 @@ pub struct Outgoing {
     pub ordinary: bool,
 }
 
-impl Path {
+impl ValidatedPath {
     /// A connection begins; the handshake validates its address.
-    pub fn new(peer: SocketAddr) -> Path {
-        Path { validated: peer, received: 0, sent: 0 }
+    pub fn new(peer: SocketAddr) -> ValidatedPath {
+        ValidatedPath { validated: peer, received: 0, sent: 0 }
     }
 
     /// The address that is believed.
@@ -53,22 +53,22 @@ impl Path {
     }
 
     /// Bytes came for the connection.
-    pub fn came(&mut self, from: SocketAddr, bytes: usize) {
+    pub fn received_from(&mut self, from: SocketAddr, bytes: usize) {
         if from != self.validated {
             self.received = self.received.saturating_add(bytes as u64);
         }
     }
 
     /// Whether packets may be sent; they may also tell that their path is validated.
-    pub fn allows(&mut self, packets: &Outgoing) -> bool {
+    pub fn may_send(&mut self, packets: &OutgoingPackets) -> bool {
         if packets.to == self.validated {
             return true;
         }
         if packets.current && packets.ordinary && !packets.challenges {
-            *self = Path::new(packets.to);
+            *self = ValidatedPath::new(packets.to);
             return true;
         }
-        let most = self.received.saturating_mul(AMPLIFICATION).saturating_add(BEYOND);
+        let most = self.received.saturating_mul(AMPLIFICATION).saturating_add(CHALLENGE_ALLOWANCE);
         // The machine bounds what it sends at a time by what came; the last packet may go beyond.
         if self.sent >= most {
             return false;

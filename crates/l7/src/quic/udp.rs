@@ -10,54 +10,54 @@ use quinn_proto::{EcnCodepoint, Transmit};
 use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 
 use crate::rt::epoll::Epoll;
-use crate::rt::{Readiness, Rt, Source};
+use crate::rt::{Readiness, ReadinessSource, WorkerRuntime};
 
 /// Reads in a row that may fail.
 const TRIES: usize = 8;
 
 /// The socket.
-pub struct Udp {
-    rt: Rc<Rt<Epoll>>,
+pub struct QuicSocket {
+    rt: Rc<WorkerRuntime<Epoll>>,
     socket: OwnedFd,
     state: UdpSocketState,
-    source: Rc<Source>,
+    source: Rc<ReadinessSource>,
     token: u64,
 }
 
 /// What became of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum UdpSendResult {
     /// They are on their way.
     Done,
     /// There is no room: try again when the socket is writable.
-    Later,
+    WouldBlock,
     /// The kernel refused them.
     Lost,
 }
 
-impl Udp {
+impl QuicSocket {
     /// Takes over a socket for the current task.
     ///
     /// # Errors
     /// What the kernel says of its options, or of registering it.
-    pub fn new(rt: &Rc<Rt<Epoll>>, socket: OwnedFd) -> io::Result<Udp> {
+    pub fn new(rt: &Rc<WorkerRuntime<Epoll>>, socket: OwnedFd) -> io::Result<QuicSocket> {
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         let (source, token) = rt.register(&socket, Readiness::READ | Readiness::WRITE)?;
-        Ok(Udp { rt: rt.clone(), socket, state, source, token })
+        Ok(QuicSocket { rt: rt.clone(), socket, state, source, token })
     }
 
     /// Its readiness.
-    pub fn source(&self) -> &Source {
+    pub fn source(&self) -> &ReadinessSource {
         &self.source
     }
 
     /// Whether packets are never cut on their way, so that their best size can be found out.
-    pub fn keeps_whole(&self) -> bool {
+    pub fn never_fragments(&self) -> bool {
         !self.state.may_fragment()
     }
 
     /// How many packets go in one call at most.
-    pub fn at_once(&self) -> usize {
+    pub fn max_batch(&self) -> usize {
         self.state.max_gso_segments()
     }
 
@@ -85,7 +85,7 @@ impl Udp {
     }
 
     /// Sends.
-    pub fn send(&self, transmit: &Transmit, contents: &[u8]) -> Sent {
+    pub fn send(&self, transmit: &Transmit, contents: &[u8]) -> UdpSendResult {
         let out = quinn_udp::Transmit {
             destination: transmit.destination,
             ecn: transmit.ecn.and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8)),
@@ -94,19 +94,19 @@ impl Udp {
             src_ip: transmit.src_ip,
         };
         match self.state.try_send(UdpSockRef::from(&self.socket), &out) {
-            Ok(()) => Sent::Done,
+            Ok(()) => UdpSendResult::Done,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.source.clear(Readiness::WRITE);
-                Sent::Later
+                UdpSendResult::WouldBlock
             }
             // Probes of the path's size are meant to find out.
-            Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => Sent::Done,
-            Err(_) => Sent::Lost,
+            Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => UdpSendResult::Done,
+            Err(_) => UdpSendResult::Lost,
         }
     }
 }
 
-impl Drop for Udp {
+impl Drop for QuicSocket {
     fn drop(&mut self) {
         self.rt.forget(self.token);
     }

@@ -2,36 +2,36 @@
 //!
 //! By media type alone (WHATWG HTML §9.2, gRPC over HTTP/2). How long that may be, the pool says.
 
-use wire::http1::{AnswerBody, Response};
+use wire::http1::{ParsedResponseHead, ResponseBody};
 
-use crate::flow::Framing;
-use crate::incoming::Incoming;
-use crate::rt::Net;
+use crate::flow::BodyFraming;
+use crate::incoming_request::IncomingRequest;
+use crate::rt::NetDriver;
 
 /// Whether a request begins a stream of messages.
-pub(super) fn asks<N: Net>(incoming: &Incoming<N>) -> bool {
-    if matches!(incoming.body.framing, Framing::Done) {
+pub(super) fn request_streams<N: NetDriver>(incoming: &IncomingRequest<N>) -> bool {
+    if matches!(incoming.body.framing, BodyFraming::Done) {
         return false;
     }
     incoming.view().field(b"content-type").any(is_grpc)
 }
 
 /// Whether an answer is one: of a length that nobody knows yet.
-pub(super) fn answers(response: &Response) -> bool {
-    if !matches!(response.body, AnswerBody::Chunked | AnswerBody::UntilClose) {
+pub(super) fn answer_streams(response: &ParsedResponseHead) -> bool {
+    if !matches!(response.body, ResponseBody::Chunked | ResponseBody::UntilClose) {
         return false;
     }
     let mut fields = response.headers.iter();
     let of_type = |name: &str| name.len() == 12 && name.eq_ignore_ascii_case("content-type");
     let media = fields.find(|header| of_type(header.name)).map(|header| header.value);
-    media.is_some_and(|media| is_grpc(media) || begins(media, b"text/event-stream"))
+    media.is_some_and(|media| is_grpc(media) || has_prefix(media, b"text/event-stream"))
 }
 
 fn is_grpc(media: &[u8]) -> bool {
-    begins(media, b"application/grpc")
+    has_prefix(media, b"application/grpc")
 }
 
-fn begins(media: &[u8], wanted: &[u8]) -> bool {
+fn has_prefix(media: &[u8], wanted: &[u8]) -> bool {
     let media = media.trim_ascii_start();
     let start = media.get(..wanted.len());
     let ends = media.get(wanted.len()).is_none_or(|next| !next.is_ascii_alphanumeric());
@@ -56,7 +56,7 @@ mod tests {
             ("", false, false),
         ] {
             let media = media.as_bytes();
-            assert_eq!((is_grpc(media), begins(media, b"text/event-stream")), (grpc, events));
+            assert_eq!((is_grpc(media), has_prefix(media, b"text/event-stream")), (grpc, events));
         }
     }
 }

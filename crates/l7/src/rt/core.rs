@@ -15,88 +15,88 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 
-use super::net::{Net, Ready};
-use super::source::{Readiness, Source};
+use super::net_driver::{NetDriver, ReadyEvent};
+use super::source::{Readiness, ReadinessSource};
 use super::task::TaskId;
-use super::waker::{TaskWaker, Woken};
-use super::wheel::Wheel;
+use super::timer_wheel::TimerWheel;
+use super::waker::{TaskWaker, WokenTasks};
 
 struct Task {
     generation: NonZeroU32,
-    story: Option<Pin<Box<dyn Future<Output = ()>>>>,
+    future: Option<Pin<Box<dyn Future<Output = ()>>>>,
     live: bool,
     queued: bool,
     /// When to be polled at the latest.
-    deadline: Moment,
+    deadline: MonotonicTime,
     /// When its entry in the wheel comes up; `NEVER` without one.
-    armed: Moment,
+    armed: MonotonicTime,
 }
 
-struct Sources {
-    slots: Vec<(u32, Option<Rc<Source>>)>,
+struct SourceTable {
+    slots: Vec<(u32, Option<Rc<ReadinessSource>>)>,
     free: Vec<u32>,
 }
 
 /// The runtime of one worker.
-pub struct Rt<N: Net> {
+pub struct WorkerRuntime<N: NetDriver> {
     /// The world.
     pub net: N,
     tasks: RefCell<Vec<Task>>,
     free: RefCell<Vec<u32>>,
-    sources: RefCell<Sources>,
+    sources: RefCell<SourceTable>,
     ready: RefCell<VecDeque<TaskId>>,
-    wheel: RefCell<Wheel<TaskId>>,
+    wheel: RefCell<TimerWheel<TaskId>>,
     current: Cell<Option<TaskId>>,
-    wanted: Cell<Moment>,
-    now: Cell<Moment>,
+    wanted: Cell<MonotonicTime>,
+    now: Cell<MonotonicTime>,
     /// How long it has waited for something to do, since it was made.
     waited: Cell<Duration>,
-    reports: RefCell<Vec<Ready>>,
-    due: RefCell<Vec<(Moment, TaskId)>>,
-    woken: Arc<Woken>,
-    told: RefCell<Vec<TaskId>>,
+    reports: RefCell<Vec<ReadyEvent>>,
+    due: RefCell<Vec<(MonotonicTime, TaskId)>>,
+    woken: Arc<WokenTasks>,
+    woken_batch: RefCell<Vec<TaskId>>,
 }
 
-impl<N: Net> Rt<N> {
+impl<N: NetDriver> WorkerRuntime<N> {
     /// A runtime without tasks.
     pub fn new(net: N) -> Self {
         let now = net.now();
-        Rt {
+        WorkerRuntime {
             net,
             tasks: RefCell::default(),
             free: RefCell::default(),
-            sources: RefCell::new(Sources { slots: Vec::new(), free: Vec::new() }),
+            sources: RefCell::new(SourceTable { slots: Vec::new(), free: Vec::new() }),
             ready: RefCell::default(),
-            wheel: RefCell::new(Wheel::new(now)),
+            wheel: RefCell::new(TimerWheel::new(now)),
             current: Cell::new(None),
-            wanted: Cell::new(Moment::NEVER),
+            wanted: Cell::new(MonotonicTime::NEVER),
             now: Cell::new(now),
             waited: Cell::default(),
             reports: RefCell::default(),
             due: RefCell::default(),
             woken: Arc::default(),
-            told: RefCell::default(),
+            woken_batch: RefCell::default(),
         }
     }
 
     /// The time at which this turn began, or that of the last `look`.
     #[inline]
-    pub fn now(&self) -> Moment {
+    pub fn now(&self) -> MonotonicTime {
         self.now.get()
     }
 
     /// Reads the clock.
     #[inline]
-    pub fn look(&self) -> Moment {
+    pub fn update_now(&self) -> MonotonicTime {
         let now = self.net.now();
         self.now.set(now);
         now
     }
 
     /// How long it has waited for something to do, all in all.
-    pub fn waited(&self) -> Duration {
+    pub fn waited_time(&self) -> Duration {
         self.waited.get()
     }
 
@@ -106,19 +106,19 @@ impl<N: Net> Rt<N> {
         let index = self.free.borrow_mut().pop().unwrap_or_else(|| {
             tasks.push(Task {
                 generation: NonZeroU32::MIN,
-                story: None,
+                future: None,
                 live: false,
                 queued: false,
-                deadline: Moment::NEVER,
-                armed: Moment::NEVER,
+                deadline: MonotonicTime::NEVER,
+                armed: MonotonicTime::NEVER,
             });
             (tasks.len() - 1) as u32
         });
         let task = &mut tasks[index as usize];
-        task.story = Some(Box::pin(story));
+        task.future = Some(Box::pin(story));
         task.live = true;
         task.queued = true;
-        task.deadline = Moment::NEVER;
+        task.deadline = MonotonicTime::NEVER;
         let id = TaskId { index, generation: task.generation };
         self.ready.borrow_mut().push_back(id);
         id
@@ -167,7 +167,7 @@ impl<N: Net> Rt<N> {
 
     /// Asks, within a turn, for another turn at `at` at the latest.
     #[inline]
-    pub fn wake_at(&self, at: Moment) {
+    pub fn wake_at(&self, at: MonotonicTime) {
         if at < self.wanted.get() {
             self.wanted.set(at);
         }
@@ -189,7 +189,7 @@ impl<N: Net> Rt<N> {
     }
 
     /// Waits until `at`.
-    pub async fn sleep_until(&self, at: Moment) {
+    pub async fn sleep_until(&self, at: MonotonicTime) {
         std::future::poll_fn(|_| {
             if self.now() >= at {
                 return Poll::Ready(());
@@ -201,13 +201,13 @@ impl<N: Net> Rt<N> {
     }
 
     /// What stands in for a socket's readiness where there is none.
-    pub fn unregistered(&self) -> Rc<Source> {
-        Rc::new(Source::new(self.current(), 0))
+    pub fn unregistered(&self) -> Rc<ReadinessSource> {
+        Rc::new(ReadinessSource::new(self.current(), 0))
     }
 
     /// Registers a socket for the current task.
-    pub fn register(&self, sock: &N::Sock, bits: u8) -> io::Result<(Rc<Source>, u64)> {
-        let source = Rc::new(Source::new(self.current(), bits));
+    pub fn register(&self, sock: &N::Sock, bits: u8) -> io::Result<(Rc<ReadinessSource>, u64)> {
+        let source = Rc::new(ReadinessSource::new(self.current(), bits));
         let mut sources = self.sources.borrow_mut();
         let index = sources.free.pop().unwrap_or_else(|| {
             sources.slots.push((0, None));
@@ -240,13 +240,13 @@ impl<N: Net> Rt<N> {
     /// Drops every task.
     pub fn clear(&self) {
         let stories: Vec<_> =
-            self.tasks.borrow_mut().iter_mut().filter_map(|task| task.story.take()).collect();
+            self.tasks.borrow_mut().iter_mut().filter_map(|task| task.future.take()).collect();
         drop(stories);
     }
 
     /// One turn: waits at most `most`, then polls everything that is runnable. Returns whether anything was.
     pub fn turn(&self, most: Option<Duration>) -> io::Result<bool> {
-        let mut begun = Moment::NEVER;
+        let mut begun = MonotonicTime::NEVER;
         let timeout = if self.ready.borrow().is_empty() {
             begun = self.net.now();
             let next = self.wheel.borrow().until_next(begun);
@@ -259,17 +259,17 @@ impl<N: Net> Rt<N> {
         };
         let mut reports = std::mem::take(&mut *self.reports.borrow_mut());
         let waited = self.net.wait(timeout, &mut reports);
-        self.waited.set(self.waited.get() + self.look().since(begun));
+        self.waited.set(self.waited.get() + self.update_now().since(begun));
         for report in reports.drain(..) {
-            self.mark(report);
+            self.mark_ready(report);
         }
         *self.reports.borrow_mut() = reports;
         waited?;
-        self.fire();
+        self.fire_timers();
         Ok(self.run())
     }
 
-    fn mark(&self, report: Ready) {
+    fn mark_ready(&self, report: ReadyEvent) {
         let source = {
             let sources = self.sources.borrow();
             match sources.slots.get(report.token as u32 as usize) {
@@ -287,20 +287,20 @@ impl<N: Net> Rt<N> {
         }
     }
 
-    fn fire(&self) {
+    fn fire_timers(&self) {
         let mut due = std::mem::take(&mut *self.due.borrow_mut());
-        self.wheel.borrow_mut().due(self.now(), &mut due);
+        self.wheel.borrow_mut().take_due(self.now(), &mut due);
         for (came_up, id) in due.drain(..) {
             let mut tasks = self.tasks.borrow_mut();
             let Some(task) = tasks.get_mut(id.index as usize) else { continue };
             if task.generation != id.generation || !task.live || task.armed != came_up {
                 continue;
             }
-            task.armed = Moment::NEVER;
+            task.armed = MonotonicTime::NEVER;
             if task.deadline <= self.now() {
                 drop(tasks);
                 self.wake(id);
-            } else if task.deadline != Moment::NEVER {
+            } else if task.deadline != MonotonicTime::NEVER {
                 task.armed = self.wheel.borrow_mut().insert(task.deadline, id);
             }
         }
@@ -324,25 +324,25 @@ impl<N: Net> Rt<N> {
                 return;
             }
             task.queued = false;
-            task.story.take()
+            task.future.take()
         };
         let Some(mut story) = story else { return };
         self.current.set(Some(id));
-        self.wanted.set(Moment::NEVER);
+        self.wanted.set(MonotonicTime::NEVER);
         let done = story.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
-        self.hear();
+        self.wake_woken();
         if done {
             // Dropped while it is still the current task: what it owns may look.
             drop(story);
-            self.hear();
+            self.wake_woken();
             self.current.set(None);
-            self.bury(id);
+            self.remove_task(id);
             return;
         }
         self.current.set(None);
         let mut tasks = self.tasks.borrow_mut();
         let task = &mut tasks[id.index as usize];
-        task.story = Some(story);
+        task.future = Some(story);
         task.deadline = self.wanted.get();
         if task.deadline < task.armed {
             task.armed = self.wheel.borrow_mut().insert(task.deadline, id);
@@ -350,37 +350,37 @@ impl<N: Net> Rt<N> {
     }
 
     /// Wakes whom a library has woken in this turn.
-    fn hear(&self) {
-        let mut told = self.told.borrow_mut();
+    fn wake_woken(&self) {
+        let mut told = self.woken_batch.borrow_mut();
         self.woken.take(&mut told);
         for id in told.drain(..) {
             self.wake(id);
         }
     }
 
-    fn bury(&self, id: TaskId) {
+    fn remove_task(&self, id: TaskId) {
         let mut tasks = self.tasks.borrow_mut();
         let task = &mut tasks[id.index as usize];
         task.generation = task.generation.checked_add(1).unwrap_or(NonZeroU32::MIN);
         task.live = false;
         task.queued = false;
-        task.deadline = Moment::NEVER;
-        task.armed = Moment::NEVER;
+        task.deadline = MonotonicTime::NEVER;
+        task.armed = MonotonicTime::NEVER;
         self.free.borrow_mut().push(id.index);
     }
 
     /// Whether the bits of a source, or the passing of `until`, let a story go on; else arranges to be polled.
     pub fn poll_ready(
         &self,
-        source: &Source,
+        source: &ReadinessSource,
         bits: u8,
-        until: Moment,
-    ) -> Poll<Result<(), Expired>> {
+        until: MonotonicTime,
+    ) -> Poll<Result<(), DeadlineExpired>> {
         if source.has(bits | Readiness::BROKEN) {
             return Poll::Ready(Ok(()));
         }
         if self.now() >= until {
-            return Poll::Ready(Err(Expired));
+            return Poll::Ready(Err(DeadlineExpired));
         }
         self.wake_at(until);
         Poll::Pending
@@ -389,4 +389,4 @@ impl<N: Net> Rt<N> {
 
 /// A deadline passed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Expired;
+pub struct DeadlineExpired;

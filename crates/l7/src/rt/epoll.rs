@@ -8,17 +8,17 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use model::attribute::Tcp;
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
+use model::time_attribution::TcpInfoSample;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketFlags};
 use rustix::pipe::{PipeFlags, SpliceFlags};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use super::net::{Connect, Net, Ready};
+use super::net_driver::{ConnectTarget, NetDriver, ReadyEvent};
 use super::source::Readiness;
-use crate::kept::Kept;
+use crate::reserved_descriptors::ReservedDescriptors;
 use crate::socket;
 use crate::sys;
 
@@ -34,12 +34,12 @@ pub struct Epoll {
     poll: OwnedFd,
     /// The clock's nanoseconds at the moment 0.
     zero: u64,
-    kept: Kept,
+    reserved: ReservedDescriptors,
     events: RefCell<Vec<epoll::Event>>,
 }
 
 /// A pipe for splicing.
-pub struct Pipe {
+pub struct KernelPipe {
     read: OwnedFd,
     write: OwnedFd,
 }
@@ -55,10 +55,10 @@ impl Epoll {
 
     /// One over an epoll descriptor that takes none of the descriptors in `kept`; its clock counts from `origin`,
     /// which all workers share.
-    pub fn new(poll: OwnedFd, origin: Instant, kept: Kept) -> Epoll {
+    pub fn new(poll: OwnedFd, origin: Instant, kept: ReservedDescriptors) -> Epoll {
         let since = u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let zero = clock_nanos().saturating_sub(since);
-        Epoll { poll, zero, kept, events: RefCell::new(Vec::with_capacity(EVENTS)) }
+        Epoll { poll, zero, reserved: kept, events: RefCell::new(Vec::with_capacity(EVENTS)) }
     }
 }
 
@@ -69,15 +69,15 @@ fn clock_nanos() -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
-impl Net for Epoll {
+impl NetDriver for Epoll {
     type Sock = OwnedFd;
-    type Pipe = Pipe;
+    type Pipe = KernelPipe;
 
-    fn now(&self) -> Moment {
-        Moment(clock_nanos().saturating_sub(self.zero))
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime(clock_nanos().saturating_sub(self.zero))
     }
 
-    fn wait(&self, timeout: Option<Duration>, into: &mut Vec<Ready>) -> io::Result<()> {
+    fn wait(&self, timeout: Option<Duration>, into: &mut Vec<ReadyEvent>) -> io::Result<()> {
         let mut events = self.events.borrow_mut();
         let timeout = timeout.map(|t| Timespec {
             tv_sec: i64::try_from(t.as_secs()).unwrap_or(i64::MAX),
@@ -93,11 +93,10 @@ impl Net for Epoll {
             Err(Errno::INTR) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
-        into.extend(
-            events
-                .iter()
-                .map(|event| Ready { token: event.data.u64(), readiness: readiness(event.flags) }),
-        );
+        into.extend(events.iter().map(|event| ReadyEvent {
+            token: event.data.u64(),
+            readiness: readiness(event.flags),
+        }));
         Ok(())
     }
 
@@ -119,13 +118,13 @@ impl Net for Epoll {
         Ok((accepted.0, peer))
     }
 
-    fn local(&self, sock: &OwnedFd) -> Option<SocketAddr> {
+    fn local_address(&self, sock: &OwnedFd) -> Option<SocketAddr> {
         let name = rustix::net::getsockname(sock).ok()?;
         SocketAddr::try_from(name).ok()
     }
 
-    fn kept_back(&self, sock: &OwnedFd) -> bool {
-        self.kept.has(sock)
+    fn is_reserved_descriptor(&self, sock: &OwnedFd) -> bool {
+        self.reserved.contains(sock)
     }
 
     fn refuse_handshakes(&self, listener: &OwnedFd) -> io::Result<()> {
@@ -138,9 +137,9 @@ impl Net for Epoll {
         socket2::SockRef::from(listener).attach_filter(&[flags, mask, is_syn, drop, keep])
     }
 
-    fn connect(&self, how: &Connect) -> io::Result<OwnedFd> {
+    fn connect(&self, how: &ConnectTarget) -> io::Result<OwnedFd> {
         let sock = socket::outgoing(how.to, how.from, how.options)?;
-        if self.kept.has(&sock) {
+        if self.reserved.contains(&sock) {
             return Err(Errno::MFILE.into());
         }
         match rustix::net::connect(&sock, &how.to) {
@@ -165,7 +164,7 @@ impl Net for Epoll {
         Ok(rustix::net::recv(sock, into, RecvFlags::empty())?.0)
     }
 
-    fn quiet(&self, sock: &OwnedFd) -> bool {
+    fn is_quiet(&self, sock: &OwnedFd) -> bool {
         let mut one = [0u8; 1];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         matches!(rustix::net::recv(sock, &mut one, flags), Err(Errno::AGAIN))
@@ -193,34 +192,40 @@ impl Net for Epoll {
         sys::bytes_acknowledged(sock)
     }
 
-    fn port(&self, sock: &OwnedFd) -> Option<u16> {
+    fn local_port(&self, sock: &OwnedFd) -> Option<u16> {
         let own = rustix::net::getsockname(sock).ok()?;
         SocketAddr::try_from(own).ok().map(|own| own.port())
     }
 
-    fn counters(&self, sock: &OwnedFd) -> Option<Tcp> {
+    fn counters(&self, sock: &OwnedFd) -> Option<TcpInfoSample> {
         let buffer = rustix::net::sockopt::socket_send_buffer_size(sock).unwrap_or(0);
         let send_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
-        Some(Tcp { send_buffer, ..sys::counters(sock)? })
+        Some(TcpInfoSample { send_buffer, ..sys::counters(sock)? })
     }
 
-    fn pipe(&self) -> Option<Pipe> {
+    fn pipe(&self) -> Option<KernelPipe> {
         let (read, write) =
             rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).ok()?;
-        if self.kept.has(&read) || self.kept.has(&write) {
+        if self.reserved.contains(&read) || self.reserved.contains(&write) {
             return None;
         }
         // Over the user's soft limit of pipe pages the size stays at the default, which works too.
         let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
-        Some(Pipe { read, write })
+        Some(KernelPipe { read, write })
     }
 
-    fn fill(&self, sock: &OwnedFd, pipe: &Pipe, most: usize) -> io::Result<usize> {
+    fn fill(&self, sock: &OwnedFd, pipe: &KernelPipe, most: usize) -> io::Result<usize> {
         let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
         Ok(rustix::pipe::splice(sock, None, &pipe.write, None, most, flags)?)
     }
 
-    fn pour(&self, pipe: &Pipe, sock: &OwnedFd, most: usize, more: bool) -> io::Result<usize> {
+    fn pour(
+        &self,
+        pipe: &KernelPipe,
+        sock: &OwnedFd,
+        most: usize,
+        more: bool,
+    ) -> io::Result<usize> {
         let mut flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
         if more {
             flags |= SpliceFlags::MORE;

@@ -23,14 +23,14 @@ impl Readiness {
 
 /// One registered socket.
 #[derive(Debug)]
-pub struct Source {
+pub struct ReadinessSource {
     bits: Cell<u8>,
     task: Cell<Option<TaskId>>,
 }
 
-impl Source {
-    pub(super) fn new(task: Option<TaskId>, bits: u8) -> Source {
-        Source { bits: Cell::new(bits), task: Cell::new(task) }
+impl ReadinessSource {
+    pub(super) fn new(task: Option<TaskId>, bits: u8) -> ReadinessSource {
+        ReadinessSource { bits: Cell::new(bits), task: Cell::new(task) }
     }
 
     /// Whether any of these bits is set.
@@ -52,7 +52,7 @@ impl Source {
     }
 
     /// Who is polled when readiness changes; nobody for a shelved connection.
-    pub fn belong_to(&self, task: Option<TaskId>) {
+    pub fn set_task(&self, task: Option<TaskId>) {
         self.task.set(task);
     }
 

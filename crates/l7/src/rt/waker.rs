@@ -11,7 +11,7 @@ use super::task::TaskId;
 
 /// Tasks of one worker that were woken by their wakers and have not been told yet.
 #[derive(Debug, Default)]
-pub(super) struct Woken {
+pub(super) struct WokenTasks {
     any: AtomicBool,
     tasks: Mutex<Vec<TaskId>>,
 }
@@ -19,10 +19,10 @@ pub(super) struct Woken {
 /// One task's.
 pub(super) struct TaskWaker {
     pub(super) task: TaskId,
-    pub(super) woken: Arc<Woken>,
+    pub(super) woken: Arc<WokenTasks>,
 }
 
-impl Woken {
+impl WokenTasks {
     /// Moves them to `into`.
     pub(super) fn take(&self, into: &mut Vec<TaskId>) {
         if self.any.swap(false, Ordering::Acquire) {

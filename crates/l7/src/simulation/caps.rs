@@ -5,20 +5,20 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::Server as Configured;
+use model::config::ServerConfig as Configured;
 use model::id::ServiceId;
-use model::moment::Moment;
-use model::pick::Rng;
-use model::snapshot::{ServerView, Snapshot};
+use model::load_balancing::Rng;
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::{ServerView, WorkerSnapshot};
 
-use super::client::{Client, Notes, Planned, Saw};
-use super::server::{Ledger, Server};
-use super::stage::{Stage, addresses, seeds, setting};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::harness::{WorkerHarness, addresses, seeds, setting};
+use super::server::{ServerLedger, SimServer};
 
 /// A slot that became free is used within this: other workers are looked after every 10 ms.
 const SOON: Duration = Duration::from_millis(15);
 
-fn capped(servers: u16, cap: u32, queue: u32) -> Snapshot {
+fn capped(servers: u16, cap: u32, queue: u32) -> WorkerSnapshot {
     let each = |server: &mut ServerView| {
         let config = Configured::clone(&server.config);
         server.config = std::sync::Arc::new(Configured { connections: Some(cap), ..config });
@@ -26,11 +26,11 @@ fn capped(servers: u16, cap: u32, queue: u32) -> Snapshot {
     setting(&addresses(servers), |_| (), |pool| pool.limit.queue = queue, each)
 }
 
-fn serve(stage: &Stage, servers: u16) -> Rc<RefCell<Ledger>> {
-    let ledger = Rc::new(RefCell::new(Ledger::default()));
+fn serve(stage: &WorkerHarness, servers: u16) -> Rc<RefCell<ServerLedger>> {
+    let ledger = Rc::new(RefCell::new(ServerLedger::default()));
     for address in addresses(servers) {
         let ledger = ledger.clone();
-        stage.serve(address, move || Server::new(ledger.clone(), None));
+        stage.serve(address, move || SimServer::new(ledger.clone(), None));
     }
     ledger
 }
@@ -40,20 +40,21 @@ fn a_queue_is_served_in_order_and_no_slot_stays_free() {
     for seed in seeds(15) {
         let mut rng = Rng::new(seed);
         let servers = 1 + (seed % 2) as u16;
-        let stage = Stage::new(seed, 30_000, capped(servers, 1, 8));
+        let stage = WorkerHarness::new(seed, 30_000, capped(servers, 1, 8));
         let ledger = serve(&stage, servers);
-        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
         let mut arrives = Duration::ZERO;
         for n in 0..30 {
             arrives += Duration::from_millis(1 + rng.below(60));
-            let client = Client::new(notes.clone(), vec![Planned::get(n, "later")], false);
+            let client =
+                SimClient::new(notes.clone(), vec![PlannedRequest::get(n, "later")], false);
             stage.client(&door, n, arrives, client);
         }
-        let free_since = Cell::new(Moment::NEVER);
+        let free_since = Cell::new(MonotonicTime::NEVER);
         stage.pass(Duration::from_secs(20), |stage| {
             let now = stage.worker.rt.now();
             let wasted = stage.waiting() > 0 && stage.free_slots() > 0;
-            free_since.set(if wasted { free_since.get().min(now) } else { Moment::NEVER });
+            free_since.set(if wasted { free_since.get().min(now) } else { MonotonicTime::NEVER });
             let free = now.0.saturating_sub(free_since.get().0);
             assert!(free < SOON.as_nanos() as u64, "seed {seed}: a free slot and a queue");
         });
@@ -61,55 +62,59 @@ fn a_queue_is_served_in_order_and_no_slot_stays_free() {
         if servers == 1 {
             assert!(order.is_sorted(), "seed {seed}: {order:?}");
         }
-        let (full, late) = (stage.caused(Cause::QueueFull), stage.caused(Cause::QueueTimeout));
-        let refused = |saw: &Saw, cause: Cause| *saw == Saw::Answer(503, Some(cause.name().into()));
+        let (full, late) =
+            (stage.cause_count(Cause::QueueFull), stage.cause_count(Cause::QueueTimeout));
+        let refused = |saw: &ClientOutcome, cause: Cause| {
+            *saw == ClientOutcome::Answer(503, Some(cause.name().into()))
+        };
         for (planned, saw) in notes.borrow().iter() {
             let served = order.contains(&planned.id);
             let turned_away = refused(saw, Cause::QueueFull) || refused(saw, Cause::QueueTimeout);
             assert!(
-                if served { *saw == Saw::Answer(200, None) } else { turned_away },
+                if served { *saw == ClientOutcome::Answer(200, None) } else { turned_away },
                 "seed {seed}: {planned:?} {saw:?}"
             );
         }
         assert_eq!(order.len() as u64 + full + late, 30, "seed {seed}");
-        stage.leave();
+        stage.finish();
     }
 }
 
 #[test]
 fn a_connection_with_more_requests_stands_behind_those_that_wait() {
-    let stage = Stage::new(1, 30_000, capped(1, 1, 8));
+    let stage = WorkerHarness::new(1, 30_000, capped(1, 1, 8));
     let ledger = serve(&stage, 1);
-    let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
-    let many = (0..3).map(|id| Planned::get(id, "later")).collect();
-    stage.client(&door, 0, Duration::ZERO, Client::new(notes.clone(), many, true));
+    let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+    let many = (0..3).map(|id| PlannedRequest::get(id, "later")).collect();
+    stage.client(&door, 0, Duration::ZERO, SimClient::new(notes.clone(), many, true));
     for n in 1..4 {
-        let client = Client::new(notes.clone(), vec![Planned::get(n * 10, "later")], false);
+        let client =
+            SimClient::new(notes.clone(), vec![PlannedRequest::get(n * 10, "later")], false);
         stage.client(&door, n, Duration::from_millis(n), client);
     }
     stage.until(|| notes.borrow().len() == 6);
     let order: Vec<u64> = ledger.borrow().order.iter().map(|(_, _, id)| *id).collect();
     assert_eq!(order, [0, 10, 20, 30, 1, 2]);
     stage.until(|| stage.connections() == 0);
-    stage.leave();
+    stage.finish();
 }
 
 #[test]
 fn caps_hold_while_servers_misbehave_and_clients_leave() {
     for seed in seeds(15) {
         let mut rng = Rng::new(seed);
-        let stage = Stage::new(seed, 2_000, capped(3, 2, 4));
+        let stage = WorkerHarness::new(seed, 2_000, capped(3, 2, 4));
         let ledger = serve(&stage, 3);
-        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
         for n in 0..30 {
             let modes = ["later", "plain", "die", "cut", "closing", "until-close", "garbage"];
             let plan = (0..3)
-                .map(|at| Planned {
+                .map(|at| PlannedRequest {
                     leaves: (rng.below(8) == 0).then(|| rng.below(2) == 0),
-                    ..Planned::get(n * 10 + at, modes[rng.below(7) as usize])
+                    ..PlannedRequest::get(n * 10 + at, modes[rng.below(7) as usize])
                 })
                 .collect();
-            let client = Client::new(notes.clone(), plan, false);
+            let client = SimClient::new(notes.clone(), plan, false);
             stage.client(&door, n, Duration::from_micros(rng.below(500_000)), client);
         }
         stage.pass(Duration::from_secs(1), |_| ());
@@ -117,6 +122,6 @@ fn caps_hold_while_servers_misbehave_and_clients_leave() {
         assert_eq!(notes.borrow().len(), 90, "seed {seed}");
         assert!(ledger.borrow().nonsense.is_empty(), "seed {seed}: {:?}", ledger.borrow());
         assert_eq!(stage.free_slots(), 6, "seed {seed}");
-        stage.leave();
+        stage.finish();
     }
 }

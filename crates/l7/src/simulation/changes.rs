@@ -6,33 +6,33 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::Weight;
+use model::config::ServerWeight;
 use model::id::{PoolId, ServerId, ServiceId};
-use model::pick::Rng;
-use model::snapshot::{PoolView, ServerState, ServiceView, Snapshot};
+use model::load_balancing::Rng;
+use model::snapshot::{PoolView, ServerState, ServiceView, WorkerSnapshot};
 
-use super::client::{Client, Notes, Planned, Saw};
-use super::server::{Ledger, Server};
-use super::stage::{Stage, addresses, seeds};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::harness::{WorkerHarness, addresses, seeds};
+use super::server::{ServerLedger, SimServer};
 use crate::fixture;
 
 /// On the way to a server for so long at most.
 const UNDER_WAY: Duration = Duration::from_millis(20);
 
 /// One service over `pool`, and one that never changes.
-fn two(changing: &Snapshot, pool: PoolId, steady: &Snapshot) -> Snapshot {
+fn two(changing: &WorkerSnapshot, pool: PoolId, steady: &WorkerSnapshot) -> WorkerSnapshot {
     let view = &changing.services[&ServiceId(0)];
     let service = ServiceView {
         id: ServiceId(0),
         config: view.config.clone(),
         pool,
         tls: None,
-        live: view.live.clone(),
+        stats: view.stats.clone(),
         rules: None,
         affinity: None,
-        users: None,
+        slo: None,
     };
-    Snapshot {
+    WorkerSnapshot {
         generation: 1,
         version: changing.version + 1,
         services: [
@@ -45,12 +45,12 @@ fn two(changing: &Snapshot, pool: PoolId, steady: &Snapshot) -> Snapshot {
             (PoolId(1), steady.pools[&PoolId(1)].clone()),
         ]
         .into(),
-        proofs: None,
+        acme_proofs: None,
         cookie_secrets: Default::default(),
     }
 }
 
-fn steady() -> Snapshot {
+fn steady() -> WorkerSnapshot {
     let base = fixture::snapshot(&addresses(8)[6..]);
     let (service, pool) = (&base.services[&ServiceId(0)], &base.pools[&PoolId(0)]);
     let service = ServiceView {
@@ -58,10 +58,10 @@ fn steady() -> Snapshot {
         config: service.config.clone(),
         pool: PoolId(1),
         tls: None,
-        live: service.live.clone(),
+        stats: service.stats.clone(),
         rules: None,
         affinity: None,
-        users: None,
+        slo: None,
     };
     let servers = pool.servers.iter().cloned().map(|mut server| {
         server.id = ServerId(server.id.0 + 100);
@@ -71,10 +71,10 @@ fn steady() -> Snapshot {
         id: PoolId(1),
         config: pool.config.clone(),
         tls: None,
-        live: pool.live.clone(),
+        stats: pool.stats.clone(),
         servers: servers.collect(),
     };
-    Snapshot {
+    WorkerSnapshot {
         services: [(ServiceId(1), Arc::new(service))].into(),
         pools: [(PoolId(1), Arc::new(pool))].into(),
         ..base
@@ -82,7 +82,7 @@ fn steady() -> Snapshot {
 }
 
 /// Another state of the pool: each server in some state or gone, one at least up. Says which addresses take work.
-fn changed(rng: &mut Rng, all: &Snapshot, next: PoolId) -> (Snapshot, Vec<usize>) {
+fn changed(rng: &mut Rng, all: &WorkerSnapshot, next: PoolId) -> (WorkerSnapshot, Vec<usize>) {
     let pool = all.pools.values().next().unwrap();
     let addresses = addresses(6);
     let sure = rng.below(6) as usize;
@@ -93,7 +93,7 @@ fn changed(rng: &mut Rng, all: &Snapshot, next: PoolId) -> (Snapshot, Vec<usize>
         let states =
             [ServerState::Up, ServerState::Down, ServerState::Drain, ServerState::Disabled];
         server.state = states[rng.below(4) as usize];
-        server.weight = Weight::new(1 + rng.below(9) as u16).unwrap();
+        server.weight = ServerWeight::new(1 + rng.below(9) as u16).unwrap();
         // Two servers may change places, so that their addresses change.
         let place = if rng.below(4) == 0 { rng.below(6) as usize } else { at };
         server.address = Some(addresses[place]);
@@ -107,22 +107,22 @@ fn changed(rng: &mut Rng, all: &Snapshot, next: PoolId) -> (Snapshot, Vec<usize>
         }
         servers.push(server);
     }
-    let (config, live) = (pool.config.clone(), pool.live.clone());
-    let pool = PoolView { id: next, config, tls: None, live, servers };
-    let snapshot = Snapshot {
+    let (config, live) = (pool.config.clone(), pool.stats.clone());
+    let pool = PoolView { id: next, config, tls: None, stats: live, servers };
+    let snapshot = WorkerSnapshot {
         generation: all.generation,
         version: all.version + 1,
         services: all.services.clone(),
         pools: [(next, Arc::new(pool))].into(),
-        proofs: None,
+        acme_proofs: None,
         cookie_secrets: Default::default(),
     };
     (snapshot, takes)
 }
 
-fn request(rng: &mut Rng, id: u64) -> Planned {
+fn request(rng: &mut Rng, id: u64) -> PlannedRequest {
     let method = ["GET", "POST"][rng.below(2) as usize];
-    Planned {
+    PlannedRequest {
         method,
         mode: ["plain", "chunked", "later", "hints", "closing"][rng.below(5) as usize],
         size: [0, 100, 30_000][rng.below(3) as usize],
@@ -134,11 +134,11 @@ fn request(rng: &mut Rng, id: u64) -> Planned {
     }
 }
 
-fn serve(stage: &Stage) -> Rc<RefCell<Ledger>> {
-    let ledger = Rc::new(RefCell::new(Ledger::default()));
+fn serve(stage: &WorkerHarness) -> Rc<RefCell<ServerLedger>> {
+    let ledger = Rc::new(RefCell::new(ServerLedger::default()));
     for (at, to) in addresses(8).into_iter().enumerate() {
         let ledger = ledger.clone();
-        stage.serve(to, move || Server::new(ledger.clone(), None).number(at));
+        stage.serve(to, move || SimServer::new(ledger.clone(), None).number(at));
     }
     ledger
 }
@@ -149,12 +149,12 @@ fn changes_of_servers_and_pools_fail_no_exchange() {
         let mut rng = Rng::new(seed);
         let (all, steady) = (fixture::snapshot(&addresses(6)), steady());
         let first = two(&all, PoolId(0), &steady);
-        let stage = Stage::new(seed, 20_000, first);
-        let (ledger, notes) = (serve(&stage), Notes::default());
+        let stage = WorkerHarness::new(seed, 20_000, first);
+        let (ledger, notes) = (serve(&stage), ClientNotes::default());
         let doors = [stage.open(ServiceId(0)), stage.open(ServiceId(1))];
         for n in 0..16 {
             let plan = (0..5).map(|at| request(&mut rng, n * 10 + at)).collect();
-            let client = Client::new(notes.clone(), plan, false);
+            let client = SimClient::new(notes.clone(), plan, false);
             let door = &doors[n as usize % 2];
             stage.client(door, n, Duration::from_micros(rng.below(1_500_000)), client);
         }
@@ -173,16 +173,16 @@ fn changes_of_servers_and_pools_fail_no_exchange() {
             stage.install(two(&pools, next, &steady));
         }
         stage.until(|| stage.connections() == 0 && notes.borrow().len() == 80);
-        let moved = all.pools[&PoolId(0)].live.slots[0].counters.moved.get();
+        let moved = all.pools[&PoolId(0)].stats.slots[0].counters.moved.get();
         let received: u64 = ledger.borrow().received.values().map(|times| u64::from(*times)).sum();
         assert!(received <= 80 + moved, "seed {seed}: {received} received, {moved} moved");
         for (planned, saw) in notes.borrow().iter() {
-            assert_eq!(*saw, Saw::Answer(200, None), "seed {seed}: {planned:?}");
+            assert_eq!(*saw, ClientOutcome::Answer(200, None), "seed {seed}: {planned:?}");
             // One that waits for a server which is judged to be down may be given to another one.
             let times = ledger.borrow().received[&planned.id];
             assert!(times == 1 || planned.method == "GET", "seed {seed}: {planned:?}: {times}");
         }
-        stage.leave();
+        stage.finish();
     }
 }
 
@@ -193,39 +193,39 @@ fn a_removed_service_ends_what_it_does_and_the_other_notices_nothing() {
         let (all, steady) = (fixture::snapshot(&addresses(6)), steady());
         let removed = all.services[&ServiceId(0)].clone();
         let drain = removed.config.timeout.drain;
-        let stage = Stage::new(seed, 20_000, two(&all, PoolId(0), &steady));
-        let (ledger, notes) = (serve(&stage), Notes::default());
+        let stage = WorkerHarness::new(seed, 20_000, two(&all, PoolId(0), &steady));
+        let (ledger, notes) = (serve(&stage), ClientNotes::default());
         let doors = [stage.open(ServiceId(0)), stage.open(ServiceId(1))];
         for n in 0..16 {
             let mut plan: Vec<_> = (0..5).map(|at| request(&mut rng, n * 10 + at)).collect();
             if n == 0 {
                 // Neither first byte nor whole exchange are limited as tightly as the drain of this one.
                 plan.truncate(1);
-                plan[0] = Planned { mode: "drip", size: 4_000, ..plan[0].clone() };
+                plan[0] = PlannedRequest { mode: "drip", size: 4_000, ..plan[0].clone() };
             }
-            let client = Client::new(notes.clone(), plan, false);
+            let client = SimClient::new(notes.clone(), plan, false);
             let delay = Duration::from_micros(if n == 0 { 0 } else { rng.below(1_000_000) });
             stage.client(&doors[n as usize % 2], n, delay, client);
         }
         stage.pass(Duration::from_millis(300 + rng.below(500)), |_| ());
-        stage.install(Snapshot { version: 2, ..steady });
-        doors[0].wanted.set(crate::accept::Wanted::Drop);
+        stage.install(WorkerSnapshot { version: 2, ..steady });
+        doors[0].wanted.set(crate::accept::ListenerMode::Drop);
         stage.worker.rt.wake_all();
-        let open = || removed.live.open.get();
+        let open = || removed.stats.open_connections.get();
         stage.pass(drain - Duration::from_millis(100), |_| ());
         assert_eq!(open(), 1, "seed {seed}: cut early, or idle for ever");
         stage.pass(Duration::from_millis(200), |_| ());
         assert_eq!(open(), 0, "seed {seed}: open after the limit");
-        let cut = removed.live.slots[0].causes[Cause::DrainCut as usize].get();
+        let cut = removed.stats.slots[0].causes[Cause::DrainCut as usize].get();
         assert_eq!(cut, 1, "seed {seed}");
         stage.pass(Duration::from_secs(1), |_| ());
         for (planned, saw) in notes.borrow().iter() {
             let received = ledger.borrow().received.contains_key(&planned.id);
             let steady = planned.id / 10 % 2 == 1;
             let wanted = (received || steady) && planned.mode != "drip";
-            let whole = *saw == Saw::Answer(200, None);
+            let whole = *saw == ClientOutcome::Answer(200, None);
             assert_eq!(whole, wanted, "seed {seed}: {planned:?} {saw:?}");
         }
-        stage.leave();
+        stage.finish();
     }
 }

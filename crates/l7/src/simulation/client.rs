@@ -8,14 +8,16 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use wire::http1::{self, AnswerBody, Asked, Chunked, Emit, Limits, Slots};
+use wire::http1::{
+    self, ChunkedDecoder, ChunkedOutput, HeadLimits, HeaderSlots, ResponseBody, ResponseContext,
+};
 
 use super::server::body as pattern;
-use super::world::{Io, Peer, What};
+use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
 /// How a request ended for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Saw {
+pub enum ClientOutcome {
     /// A whole answer with the right body; from us if it names a cause.
     Answer(u16, Option<String>),
     /// The connection ended first.
@@ -25,12 +27,12 @@ pub enum Saw {
     /// A wrong body or a broken head.
     Wrong(String),
     /// It went away itself.
-    Left,
+    Abandoned,
 }
 
 /// A request to send.
 #[derive(Clone, Debug)]
-pub struct Planned {
+pub struct PlannedRequest {
     /// GET, HEAD, POST or PUT.
     pub method: &'static str,
     /// The server's behaviour.
@@ -49,10 +51,10 @@ pub struct Planned {
     pub leaves: Option<bool>,
 }
 
-impl Planned {
+impl PlannedRequest {
     /// A GET at once, of 300 bytes, whose client stays.
-    pub fn get(id: u64, mode: &'static str) -> Planned {
-        Planned {
+    pub fn get(id: u64, mode: &'static str) -> PlannedRequest {
+        PlannedRequest {
             method: "GET",
             mode,
             size: 300,
@@ -66,24 +68,24 @@ impl Planned {
 }
 
 /// What the clients saw, by request.
-pub type Notes = Rc<RefCell<Vec<(Planned, Saw)>>>;
+pub type ClientNotes = Rc<RefCell<Vec<(PlannedRequest, ClientOutcome)>>>;
 
 /// One client connection.
-pub struct Client {
-    notes: Notes,
-    to_send: VecDeque<Planned>,
-    waiting: VecDeque<Planned>,
+pub struct SimClient {
+    notes: ClientNotes,
+    to_send: VecDeque<PlannedRequest>,
+    waiting: VecDeque<PlannedRequest>,
     out: Vec<u8>,
     inbox: Vec<u8>,
     pipelines: bool,
     resting: bool,
-    over: bool,
+    finished: bool,
 }
 
-impl Client {
+impl SimClient {
     /// A client with a plan. `pipelines`: does not wait for answers before the next request.
-    pub fn new(notes: Notes, plan: Vec<Planned>, pipelines: bool) -> Client {
-        Client {
+    pub fn new(notes: ClientNotes, plan: Vec<PlannedRequest>, pipelines: bool) -> SimClient {
+        SimClient {
             notes,
             to_send: plan.into(),
             waiting: VecDeque::new(),
@@ -91,20 +93,20 @@ impl Client {
             inbox: Vec::new(),
             pipelines,
             resting: false,
-            over: false,
+            finished: false,
         }
     }
 
-    fn note(&mut self, planned: Planned, saw: Saw) {
+    fn note(&mut self, planned: PlannedRequest, saw: ClientOutcome) {
         self.notes.borrow_mut().push((planned, saw));
     }
 
-    fn send(&mut self, io: &mut Io, rested: bool) {
+    fn send(&mut self, io: &mut PeerIo, rested: bool) {
         while self.out.is_empty() && (self.waiting.is_empty() || self.pipelines) {
             let Some(next) = self.to_send.front() else { break };
             if !next.pause.is_zero() && !rested && !self.resting {
                 self.resting = true;
-                return io.after(next.pause);
+                return io.set_timer(next.pause);
             }
             if self.resting && !rested {
                 return;
@@ -125,22 +127,22 @@ impl Client {
         io.write(&mut self.out);
     }
 
-    fn leave(&mut self, io: &mut Io, reset: bool) {
-        self.over = true;
+    fn leave(&mut self, io: &mut PeerIo, reset: bool) {
+        self.finished = true;
         io.close(reset);
         for planned in std::mem::take(&mut self.waiting) {
-            self.note(planned, Saw::Left);
+            self.note(planned, ClientOutcome::Abandoned);
         }
         for planned in std::mem::take(&mut self.to_send) {
-            self.note(planned, Saw::Left);
+            self.note(planned, ClientOutcome::Abandoned);
         }
     }
 
     fn answers(&mut self, ended: bool) {
         while let Some(planned) = self.waiting.front().cloned() {
             match answer(&self.inbox, &planned, ended) {
-                Parsed::More => return,
-                Parsed::Saw(used, saw) => {
+                ResponseParse::More => return,
+                ResponseParse::Saw(used, saw) => {
                     self.inbox.drain(..used);
                     self.waiting.pop_front();
                     self.note(planned, saw);
@@ -149,39 +151,46 @@ impl Client {
         }
     }
 
-    fn finish(&mut self, io: &mut Io) {
-        self.over = true;
+    fn finish(&mut self, io: &mut PeerIo) {
+        self.finished = true;
         io.close(false);
         let part = !self.inbox.is_empty();
         for (at, planned) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
-            self.note(planned, if part && at == 0 { Saw::Part } else { Saw::Nothing });
+            self.note(
+                planned,
+                if part && at == 0 { ClientOutcome::Part } else { ClientOutcome::Nothing },
+            );
         }
         for planned in std::mem::take(&mut self.to_send) {
-            self.note(planned, Saw::Nothing);
+            self.note(planned, ClientOutcome::Nothing);
         }
     }
 }
 
-impl Peer for Client {
-    fn on(&mut self, what: What, io: &mut Io) {
-        if self.over {
+impl ScriptedPeer for SimClient {
+    fn on_event(&mut self, what: PeerEvent, io: &mut PeerIo) {
+        if self.finished {
             return;
         }
         self.inbox.extend(io.take());
-        let ended = matches!(what, What::End | What::Broken);
-        self.answers(what == What::End);
+        let ended = matches!(what, PeerEvent::End | PeerEvent::Broken);
+        self.answers(what == PeerEvent::End);
         if ended {
             return self.finish(io);
         }
-        self.send(io, what == What::Timer);
-        if !self.over && self.to_send.is_empty() && self.waiting.is_empty() && self.out.is_empty() {
+        self.send(io, what == PeerEvent::Timer);
+        if !self.finished
+            && self.to_send.is_empty()
+            && self.waiting.is_empty()
+            && self.out.is_empty()
+        {
             self.finish(io);
         }
     }
 }
 
-fn render(planned: &Planned, io: &mut Io) -> Vec<u8> {
-    let Planned { method, mode, size, id, upload, .. } = planned;
+fn render(planned: &PlannedRequest, io: &mut PeerIo) -> Vec<u8> {
+    let PlannedRequest { method, mode, size, id, upload, .. } = planned;
     let mut out = format!("{method} /{mode}/{size}/{id} HTTP/1.1\r\nHost: shop\r\n").into_bytes();
     let body = pattern(id + 1, *upload);
     if planned.chunked {
@@ -205,22 +214,29 @@ fn render(planned: &Planned, io: &mut Io) -> Vec<u8> {
     out
 }
 
-enum Parsed {
+enum ResponseParse {
     More,
-    Saw(usize, Saw),
+    Saw(usize, ClientOutcome),
 }
 
-fn answer(bytes: &[u8], planned: &Planned, ended: bool) -> Parsed {
-    let asked = if planned.method == "HEAD" { Asked::Head } else { Asked::Other };
+fn answer(bytes: &[u8], planned: &PlannedRequest, ended: bool) -> ResponseParse {
+    let asked =
+        if planned.method == "HEAD" { ResponseContext::Head } else { ResponseContext::Other };
     let mut from = 0;
     loop {
-        let mut slots = Slots::new();
-        let response =
-            match http1::parse_response(&bytes[from..], &Limits::default(), &mut slots, asked) {
-                Ok(Some(response)) => response,
-                Ok(None) => return Parsed::More,
-                Err(defect) => return Parsed::Saw(bytes.len(), Saw::Wrong(defect.to_string())),
-            };
+        let mut slots = HeaderSlots::new();
+        let response = match http1::parse_response(
+            &bytes[from..],
+            &HeadLimits::default(),
+            &mut slots,
+            asked,
+        ) {
+            Ok(Some(response)) => response,
+            Ok(None) => return ResponseParse::More,
+            Err(defect) => {
+                return ResponseParse::Saw(bytes.len(), ClientOutcome::Wrong(defect.to_string()));
+            }
+        };
         from += response.head_len;
         if response.status < 200 {
             continue;
@@ -232,33 +248,38 @@ fn answer(bytes: &[u8], planned: &Planned, ended: bool) -> Parsed {
             .map(|header| String::from_utf8_lossy(header.value).into_owned());
         let rest = &bytes[from..];
         let (body, used) = match response.body {
-            AnswerBody::None => (Vec::new(), 0),
-            AnswerBody::Length(n) if rest.len() as u64 >= n => {
+            ResponseBody::None => (Vec::new(), 0),
+            ResponseBody::Length(n) if rest.len() as u64 >= n => {
                 (rest[..n as usize].to_vec(), n as usize)
             }
-            AnswerBody::Length(_) => return Parsed::More,
+            ResponseBody::Length(_) => return ResponseParse::More,
             // Not worth decoding yet.
-            AnswerBody::Chunked if cause.is_none() && (rest.len() as u64) < planned.size => {
-                return Parsed::More;
+            ResponseBody::Chunked if cause.is_none() && (rest.len() as u64) < planned.size => {
+                return ResponseParse::More;
             }
-            AnswerBody::Chunked => {
+            ResponseBody::Chunked => {
                 let mut out = Vec::new();
-                match Chunked::new(Emit::Plain).feed(rest, &mut out) {
+                match ChunkedDecoder::new(ChunkedOutput::Unframed).feed(rest, &mut out) {
                     Ok(fed) if fed.finished => (out, fed.consumed),
-                    Ok(_) => return Parsed::More,
-                    Err(defect) => return Parsed::Saw(bytes.len(), Saw::Wrong(defect.to_string())),
+                    Ok(_) => return ResponseParse::More,
+                    Err(defect) => {
+                        return ResponseParse::Saw(
+                            bytes.len(),
+                            ClientOutcome::Wrong(defect.to_string()),
+                        );
+                    }
                 }
             }
-            AnswerBody::UntilClose if ended => (rest.to_vec(), rest.len()),
-            AnswerBody::UntilClose => return Parsed::More,
+            ResponseBody::UntilClose if ended => (rest.to_vec(), rest.len()),
+            ResponseBody::UntilClose => return ResponseParse::More,
         };
         let wanted = if planned.method == "HEAD" { 0 } else { planned.size };
         let right = body == pattern(planned.id, wanted);
         let saw = if right || cause.is_some() {
-            Saw::Answer(response.status, cause)
+            ClientOutcome::Answer(response.status, cause)
         } else {
-            Saw::Wrong(format!("a body of {} bytes, not that of {planned:?}", body.len()))
+            ClientOutcome::Wrong(format!("a body of {} bytes, not that of {planned:?}", body.len()))
         };
-        return Parsed::Saw(from + used, saw);
+        return ResponseParse::Saw(from + used, saw);
     }
 }

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::affinity;
-use model::config::{Config, Speak, load};
+use model::config::{Config, ServerHttp2Mode, load};
 use model::id::{PoolId, ServiceId};
-use model::rules::Ruling;
-use model::snapshot::Snapshot;
+use model::rules::ServiceRules;
+use model::snapshot::WorkerSnapshot;
 
-use super::stage::{Stage, addresses, setting};
-use super::world::{Io, Peer, What};
+use super::harness::{WorkerHarness, addresses, setting};
+use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
 /// What is between them, for requests.
 const HTTP: &str = r#"
@@ -76,21 +76,21 @@ pub fn play(bytes: &[u8]) {
     let (client, server) = rest.split_at(length.min(rest.len()));
     let bits = *bits;
     let is = move |bit: u8| bits & bit != 0;
-    let stage = Stage::new(u64::from(*seed), WINDOW, snapshot(is));
+    let stage = WorkerHarness::new(u64::from(*seed), WINDOW, snapshot(is));
     let server: Rc<[u8]> = server.into();
     for address in addresses(2) {
         let server = server.clone();
-        stage.serve(address, move || Sender::new(&server, is(SERVER_ENDS), is(SLOW)));
+        stage.serve(address, move || ByteSender::new(&server, is(SERVER_ENDS), is(SLOW)));
     }
     let door = stage.open(ServiceId(0));
-    let client = Sender::new(client, is(CLIENT_ENDS), is(SLOW));
+    let client = ByteSender::new(client, is(CLIENT_ENDS), is(SLOW));
     stage.client(&door, 1, Duration::ZERO, client);
-    let live = stage.snapshot.borrow().services[&ServiceId(0)].live.clone();
+    let live = stage.snapshot.borrow().services[&ServiceId(0)].stats.clone();
     stage.until(|| live.slots[0].counters.accepted.get() > 0 && stage.connections() == 0);
-    stage.leave();
+    stage.finish();
 }
 
-fn snapshot(is: impl Fn(u8) -> bool) -> Snapshot {
+fn snapshot(is: impl Fn(u8) -> bool) -> WorkerSnapshot {
     let text = if is(PASSES) { TCP } else { HTTP };
     let accept = "\naccept-proxy = { from = \"192.0.2.0/24\", others = \"plain\" }\n";
     let text = if is(PROXIED) {
@@ -106,34 +106,34 @@ fn snapshot(is: impl Fn(u8) -> bool) -> Snapshot {
         |pool| {
             *pool = (*config.pools["p"]).clone();
             if is(SERVERS_SPEAK_HTTP2) {
-                pool.http2.speak = Speak::Only;
+                pool.http2.speak = ServerHttp2Mode::Only;
             }
         },
         |_| {},
     );
     let view = snapshot.services.get_mut(&ServiceId(0)).and_then(Arc::get_mut).expect("a view");
-    view.rules = Ruling::new(&view.config, |_| Some(PoolId(0)), 1, None).map(Arc::new);
+    view.rules = ServiceRules::new(&view.config, |_| Some(PoolId(0)), 1, None).map(Arc::new);
     view.affinity =
-        view.config.sticky.as_ref().map(|it| Arc::new(affinity::Table::new(it.entries)));
+        view.config.sticky.as_ref().map(|it| Arc::new(affinity::AffinityTable::new(it.entries)));
     snapshot
 }
 
 /// A peer that sends its bytes, at once or piece by piece, and reads and forgets what comes.
-struct Sender {
+struct ByteSender {
     send: Vec<u8>,
     ends: bool,
     slow: bool,
     over: bool,
 }
 
-impl Sender {
-    fn new(send: &[u8], ends: bool, slow: bool) -> Sender {
-        Sender { send: send.to_vec(), ends, slow, over: false }
+impl ByteSender {
+    fn new(send: &[u8], ends: bool, slow: bool) -> ByteSender {
+        ByteSender { send: send.to_vec(), ends, slow, over: false }
     }
 }
 
-impl Peer for Sender {
-    fn on(&mut self, what: What, io: &mut Io) {
+impl ScriptedPeer for ByteSender {
+    fn on_event(&mut self, what: PeerEvent, io: &mut PeerIo) {
         if self.over {
             return;
         }
@@ -146,14 +146,14 @@ impl Peer for Sender {
         };
         io.write(&mut now);
         self.send.splice(..0, now);
-        if self.slow && !self.send.is_empty() && what != What::Data {
-            io.after(Duration::from_millis(3));
+        if self.slow && !self.send.is_empty() && what != PeerEvent::Data {
+            io.set_timer(Duration::from_millis(3));
         }
         if self.send.is_empty() && self.ends {
             self.ends = false;
             io.end();
         }
-        if matches!(what, What::End | What::Broken) {
+        if matches!(what, PeerEvent::End | PeerEvent::Broken) {
             self.over = true;
             io.close(false);
         }

@@ -9,25 +9,25 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
-use model::attribute::Tcp;
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
+use model::time_attribution::TcpInfoSample;
 
-use super::world::{Event, Peer, Reach, Spawn, World};
-use crate::rt::net::Ready;
-use crate::rt::{Connect, Net, Readiness};
+use super::world::{ConnectReaction, PeerFactory, ScriptedPeer, SimWorld, WorldEvent};
+use crate::rt::net_driver::ReadyEvent;
+use crate::rt::{ConnectTarget, NetDriver, Readiness};
 
 /// A worker's handle on the world.
 #[derive(Clone)]
-pub struct Sim(pub Rc<RefCell<World>>);
+pub struct SimNet(pub Rc<RefCell<SimWorld>>);
 
 /// A worker's socket.
-pub struct SimSock {
-    world: Rc<RefCell<World>>,
+pub struct SimSocket {
+    world: Rc<RefCell<SimWorld>>,
     /// Its number in the world.
     pub(super) id: usize,
 }
 
-impl Drop for SimSock {
+impl Drop for SimSocket {
     fn drop(&mut self) {
         let mut world = self.world.borrow_mut();
         let unread = !world.socks[self.id].inbox.is_empty() || world.socks[self.id].linger_zero;
@@ -38,48 +38,54 @@ impl Drop for SimSock {
     }
 }
 
-impl Sim {
+impl SimNet {
     /// An empty world whose receive windows are `window` bytes.
-    pub fn new(seed: u64, window: usize) -> Sim {
-        Sim(Rc::new(RefCell::new(World::new(seed, window))))
+    pub fn new(seed: u64, window: usize) -> SimNet {
+        SimNet(Rc::new(RefCell::new(SimWorld::new(seed, window))))
     }
 
     /// A listener of the worker.
-    pub fn listener(&self) -> SimSock {
+    pub fn listener(&self) -> SimSocket {
         let id = self.0.borrow_mut().sock(None);
-        SimSock { world: self.0.clone(), id }
+        SimSocket { world: self.0.clone(), id }
     }
 
     /// Lets servers live at an address.
-    pub fn serve(&self, at: SocketAddr, spawn: Spawn) {
+    pub fn serve(&self, at: SocketAddr, spawn: PeerFactory) {
         self.0.borrow_mut().servers.insert(at, spawn);
     }
 
     /// Says what happens at an address without a server.
-    pub fn reach(&self, at: SocketAddr, reach: Reach) {
+    pub fn reach(&self, at: SocketAddr, reach: ConnectReaction) {
         self.0.borrow_mut().reach.insert(at, reach);
     }
 
     /// A client that connects to the worker's listener after `delay`.
-    pub fn client(&self, listener: usize, from: SocketAddr, delay: Duration, peer: Box<dyn Peer>) {
+    pub fn client(
+        &self,
+        listener: usize,
+        from: SocketAddr,
+        delay: Duration,
+        peer: Box<dyn ScriptedPeer>,
+    ) {
         let mut world = self.0.borrow_mut();
         let (near, far) = (world.sock(None), world.sock(Some(peer)));
         world.join(near, far);
         let at = world.now + delay.as_nanos() as u64;
-        world.put(at, Event::Arrive(listener, near, from));
-        world.put(at + 1, Event::Open(far));
+        world.put(at, WorldEvent::Arrive(listener, near, from));
+        world.put(at + 1, WorldEvent::Open(far));
     }
 }
 
-impl Net for Sim {
-    type Sock = SimSock;
+impl NetDriver for SimNet {
+    type Sock = SimSocket;
     type Pipe = ();
 
-    fn now(&self) -> Moment {
-        Moment(self.0.borrow().now)
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime(self.0.borrow().now)
     }
 
-    fn wait(&self, timeout: Option<Duration>, into: &mut Vec<Ready>) -> io::Result<()> {
+    fn wait(&self, timeout: Option<Duration>, into: &mut Vec<ReadyEvent>) -> io::Result<()> {
         let mut world = self.0.borrow_mut();
         // Computing takes time too.
         world.now += 1_000;
@@ -90,11 +96,11 @@ impl Net for Sim {
         Ok(())
     }
 
-    fn adopt(&self, _: OwnedFd) -> io::Result<SimSock> {
+    fn adopt(&self, _: OwnedFd) -> io::Result<SimSocket> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn register(&self, sock: &SimSock, token: u64) -> io::Result<()> {
+    fn register(&self, sock: &SimSocket, token: u64) -> io::Result<()> {
         let mut world = self.0.borrow_mut();
         world.socks[sock.id].token = Some(token);
         let state = &world.socks[sock.id];
@@ -117,27 +123,27 @@ impl Net for Sim {
         Ok(())
     }
 
-    fn accept(&self, listener: &SimSock) -> io::Result<(SimSock, SocketAddr)> {
+    fn accept(&self, listener: &SimSocket) -> io::Result<(SimSocket, SocketAddr)> {
         let mut world = self.0.borrow_mut();
         let next = world.socks[listener.id].backlog.pop_front();
         world.called(next.is_some());
         let (id, from) = next.ok_or(io::ErrorKind::WouldBlock)?;
-        Ok((SimSock { world: self.0.clone(), id }, from))
+        Ok((SimSocket { world: self.0.clone(), id }, from))
     }
 
-    fn local(&self, _: &SimSock) -> Option<SocketAddr> {
+    fn local_address(&self, _: &SimSocket) -> Option<SocketAddr> {
         None
     }
 
-    fn kept_back(&self, _: &SimSock) -> bool {
+    fn is_reserved_descriptor(&self, _: &SimSocket) -> bool {
         false
     }
 
-    fn refuse_handshakes(&self, _: &SimSock) -> io::Result<()> {
+    fn refuse_handshakes(&self, _: &SimSocket) -> io::Result<()> {
         Ok(())
     }
 
-    fn connect(&self, how: &Connect) -> io::Result<SimSock> {
+    fn connect(&self, how: &ConnectTarget) -> io::Result<SimSocket> {
         let mut world = self.0.borrow_mut();
         world.called(false);
         if world.exhausted.contains(&(how.from, how.to)) {
@@ -153,24 +159,24 @@ impl Net for Sim {
             world.socks[near].other = far;
             world.socks[far].other = near;
             world.socks[far].open = true;
-            world.put(at, Event::Open(near));
-            world.put(at, Event::Open(far));
-            return Ok(SimSock { world: self.0.clone(), id: near });
+            world.put(at, WorldEvent::Open(near));
+            world.put(at, WorldEvent::Open(far));
+            return Ok(SimSocket { world: self.0.clone(), id: near });
         }
-        let reach = world.reach.get(&how.to).copied().unwrap_or(Reach::Refuses);
+        let reach = world.reach.get(&how.to).copied().unwrap_or(ConnectReaction::Refuses);
         let sock = &mut world.socks[near];
         sock.other = near;
-        sock.refused = reach != Reach::Silent;
+        sock.refused = reach != ConnectReaction::Silent;
         match reach {
-            Reach::Refuses => world.put(at, Event::Open(near)),
-            Reach::RefusesAtOnce => sock.error = true,
-            Reach::Breaks => sock.broken = true,
-            Reach::Silent => {}
+            ConnectReaction::Refuses => world.put(at, WorldEvent::Open(near)),
+            ConnectReaction::RefusesAtOnce => sock.error = true,
+            ConnectReaction::Breaks => sock.broken = true,
+            ConnectReaction::Silent => {}
         }
-        Ok(SimSock { world: self.0.clone(), id: near })
+        Ok(SimSocket { world: self.0.clone(), id: near })
     }
 
-    fn established(&self, sock: &SimSock) -> io::Result<()> {
+    fn established(&self, sock: &SimSocket) -> io::Result<()> {
         let mut world = self.0.borrow_mut();
         world.called(false);
         let state = &mut world.socks[sock.id];
@@ -183,45 +189,45 @@ impl Net for Sim {
         }
     }
 
-    fn read(&self, sock: &SimSock, into: &mut [u8]) -> io::Result<usize> {
+    fn read(&self, sock: &SimSocket, into: &mut [u8]) -> io::Result<usize> {
         let mut world = self.0.borrow_mut();
         let result = world.read(sock.id, into);
         world.called(result.as_ref().is_ok_and(|n| *n > 0));
         result
     }
 
-    fn quiet(&self, sock: &SimSock) -> bool {
+    fn is_quiet(&self, sock: &SimSocket) -> bool {
         let mut world = self.0.borrow_mut();
         world.called(false);
         let state = &world.socks[sock.id];
         state.inbox.is_empty() && !state.end_came && !state.broken
     }
 
-    fn write(&self, sock: &SimSock, from: &[u8], _: bool) -> io::Result<usize> {
+    fn write(&self, sock: &SimSocket, from: &[u8], _: bool) -> io::Result<usize> {
         let mut world = self.0.borrow_mut();
         let result = world.write(sock.id, from);
         world.called(result.as_ref().is_ok_and(|n| *n > 0));
         result
     }
 
-    fn end(&self, sock: &SimSock) -> io::Result<()> {
+    fn end(&self, sock: &SimSocket) -> io::Result<()> {
         self.0.borrow_mut().end(sock.id);
         Ok(())
     }
 
-    fn reset_on_drop(&self, sock: &SimSock) {
+    fn reset_on_drop(&self, sock: &SimSocket) {
         self.0.borrow_mut().socks[sock.id].linger_zero = true;
     }
 
-    fn acknowledged(&self, sock: &SimSock) -> Option<u64> {
+    fn acknowledged(&self, sock: &SimSocket) -> Option<u64> {
         Some(self.0.borrow().socks[sock.id].acknowledged)
     }
 
-    fn port(&self, _: &SimSock) -> Option<u16> {
+    fn local_port(&self, _: &SimSocket) -> Option<u16> {
         None
     }
 
-    fn counters(&self, _: &SimSock) -> Option<Tcp> {
+    fn counters(&self, _: &SimSocket) -> Option<TcpInfoSample> {
         None
     }
 
@@ -229,11 +235,11 @@ impl Net for Sim {
         None
     }
 
-    fn fill(&self, _: &SimSock, (): &(), _: usize) -> io::Result<usize> {
+    fn fill(&self, _: &SimSocket, (): &(), _: usize) -> io::Result<usize> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn pour(&self, (): &(), _: &SimSock, _: usize, _: bool) -> io::Result<usize> {
+    fn pour(&self, (): &(), _: &SimSocket, _: usize, _: bool) -> io::Result<usize> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

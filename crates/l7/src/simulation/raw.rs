@@ -2,24 +2,24 @@
 //!
 //! It understands nothing; whoever plants it knows what must come of it.
 
-use super::world::{Io, Peer, What};
+use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
 /// One side of a connection.
-pub struct Raw {
+pub struct RawPeer {
     send: Vec<u8>,
     reads: bool,
     over: bool,
 }
 
-impl Raw {
+impl RawPeer {
     /// Sends this. `reads`: takes what comes, and drops it.
-    pub fn new(send: impl Into<Vec<u8>>, reads: bool) -> Raw {
-        Raw { send: send.into(), reads, over: false }
+    pub fn new(send: impl Into<Vec<u8>>, reads: bool) -> RawPeer {
+        RawPeer { send: send.into(), reads, over: false }
     }
 }
 
-impl Peer for Raw {
-    fn on(&mut self, what: What, io: &mut Io) {
+impl ScriptedPeer for RawPeer {
+    fn on_event(&mut self, what: PeerEvent, io: &mut PeerIo) {
         if self.over {
             return;
         }
@@ -27,7 +27,7 @@ impl Peer for Raw {
             io.take();
         }
         io.write(&mut self.send);
-        if matches!(what, What::End | What::Broken) {
+        if matches!(what, PeerEvent::End | PeerEvent::Broken) {
             self.over = true;
             io.close(false);
         }

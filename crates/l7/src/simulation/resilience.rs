@@ -7,18 +7,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::{Pool, Statuses};
+use model::config::{PoolConfig, StatusRanges};
 use model::id::{PoolId, ServiceId};
-use model::live::pool::PoolCounters;
-use model::snapshot::{PoolView, ServerState, Snapshot};
+use model::snapshot::{PoolView, ServerState, WorkerSnapshot};
+use model::stats::pool::PoolCounters;
 
-use super::client::{Client, Notes, Planned, Saw};
-use super::server::{Ledger, Server};
-use super::stage::{Stage, addresses, seeds, setting};
-use super::world::{Io, Peer, What};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::harness::{WorkerHarness, addresses, seeds, setting};
+use super::server::{ServerLedger, SimServer};
+use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
-fn get(id: u64, mode: &'static str) -> Planned {
-    Planned {
+fn get(id: u64, mode: &'static str) -> PlannedRequest {
+    PlannedRequest {
         method: "GET",
         mode,
         size: 300,
@@ -30,23 +30,23 @@ fn get(id: u64, mode: &'static str) -> Planned {
     }
 }
 
-fn serve(stage: &Stage, servers: u16) -> Rc<RefCell<Ledger>> {
-    let ledger = Rc::new(RefCell::new(Ledger::default()));
+fn serve(stage: &WorkerHarness, servers: u16) -> Rc<RefCell<ServerLedger>> {
+    let ledger = Rc::new(RefCell::new(ServerLedger::default()));
     for (number, address) in addresses(servers).into_iter().enumerate() {
         let ledger = ledger.clone();
-        stage.serve(address, move || Server::new(ledger.clone(), None).number(number));
+        stage.serve(address, move || SimServer::new(ledger.clone(), None).number(number));
     }
     ledger
 }
 
-fn counted(stage: &Stage, field: fn(&PoolCounters) -> &model::live::Count) -> u64 {
+fn counted(stage: &WorkerHarness, field: fn(&PoolCounters) -> &model::stats::Count) -> u64 {
     let snapshot = stage.snapshot.borrow();
     let pools = snapshot.pools.values();
-    pools.flat_map(|pool| &pool.live.slots).map(|slot| field(&slot.counters).get()).sum()
+    pools.flat_map(|pool| &pool.stats.slots).map(|slot| field(&slot.counters).get()).sum()
 }
 
 /// What a storm came to, in requests.
-struct Storm {
+struct StormResult {
     /// Saw a good answer of a server.
     good: u64,
     /// Had all attempts that the pool allows, and none was good.
@@ -60,13 +60,18 @@ struct Storm {
 }
 
 /// With this mode of failing, clients of one request each over four seconds.
-fn storm(seed: u64, mode: &'static str, clients: u64, pool: impl FnOnce(&mut Pool)) -> Storm {
+fn storm(
+    seed: u64,
+    mode: &'static str,
+    clients: u64,
+    pool: impl FnOnce(&mut PoolConfig),
+) -> StormResult {
     // No server is asked twice for what it may have done.
-    let stage = Stage::new(seed, 30_000, setting(&addresses(10), |_| (), pool, |_| ()));
+    let stage = WorkerHarness::new(seed, 30_000, setting(&addresses(10), |_| (), pool, |_| ()));
     let ledger = serve(&stage, 10);
-    let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+    let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
     for n in 0..clients {
-        let client = Client::new(notes.clone(), vec![get(n, mode)], false);
+        let client = SimClient::new(notes.clone(), vec![get(n, mode)], false);
         stage.client(&door, n, Duration::from_micros(n * 4_000_000 / clients), client);
     }
     stage.until(|| notes.borrow().len() as u64 == clients && stage.connections() == 0);
@@ -75,7 +80,7 @@ fn storm(seed: u64, mode: &'static str, clients: u64, pool: impl FnOnce(&mut Poo
     let most = u32::from(stage.snapshot.borrow().pools[&PoolId(0)].config.retries) + 1;
     let (mut good, mut spent) = (0, 0);
     for (planned, saw) in notes.borrow().iter() {
-        let Saw::Answer(status, cause) = saw else {
+        let ClientOutcome::Answer(status, cause) = saw else {
             panic!("seed {seed}: {planned:?} saw {saw:?}")
         };
         match (status, cause.as_deref()) {
@@ -92,21 +97,22 @@ fn storm(seed: u64, mode: &'static str, clients: u64, pool: impl FnOnce(&mut Poo
     assert_eq!(good + spent + refused, clients, "seed {seed}: good, spent, refused");
     assert_eq!(counted(&stage, |c| &c.requests), clients, "seed {seed}");
     assert_eq!(
-        stage.caused(Cause::RetryBudget),
+        stage.cause_count(Cause::RetryBudget),
         refused,
         "seed {seed}: each refusal ends a request"
     );
     let offered = ledger.borrow().received.values().map(|times| u64::from(*times)).sum();
-    stage.leave();
-    Storm { good, spent, refused, offered, retries }
+    stage.finish();
+    StormResult { good, spent, refused, offered, retries }
 }
 
 #[test]
 fn what_fails_half_of_the_time_gets_no_more_than_the_budget_and_serves_what_that_can_give() {
     let (mut answered, mut offered, mut asked) = (0, 0, 0);
     for seed in seeds(12) {
-        let budget = |pool: &mut Pool| (pool.retry.budget, pool.retry.at_least) = (Some(20), 0);
-        let Storm { good, offered: got, retries, .. } = storm(seed, "half", 400, budget);
+        let budget =
+            |pool: &mut PoolConfig| (pool.retry.budget, pool.retry.at_least) = (Some(20), 0);
+        let StormResult { good, offered: got, retries, .. } = storm(seed, "half", 400, budget);
         assert!(retries * 100 <= 400 * 20, "seed {seed}: {retries} further attempts");
         assert!(got <= 400 + retries, "seed {seed}: {got} requests reached servers");
         (answered, offered, asked) = (answered + good, offered + got, asked + 400);
@@ -118,8 +124,8 @@ fn what_fails_half_of_the_time_gets_no_more_than_the_budget_and_serves_what_that
 #[test]
 fn without_a_budget_every_request_has_its_attempts() {
     for seed in seeds(4) {
-        let none = |pool: &mut Pool| (pool.retry.budget, pool.retries) = (None, 9);
-        let Storm { spent, refused, offered, .. } = storm(seed, "half", 200, none);
+        let none = |pool: &mut PoolConfig| (pool.retry.budget, pool.retries) = (None, 9);
+        let StormResult { spent, refused, offered, .. } = storm(seed, "half", 200, none);
         assert_eq!(refused, 0, "seed {seed}");
         // One in 1,024 fails ten times.
         assert!(spent <= 4 && offered > 300, "seed {seed}: {spent} failed, {offered} offered");
@@ -129,7 +135,7 @@ fn without_a_budget_every_request_has_its_attempts() {
 #[test]
 fn a_few_requests_have_the_floor() {
     for seed in seeds(4) {
-        let Storm { spent, refused, .. } = storm(seed, "half", 20, |pool| pool.retries = 9);
+        let StormResult { spent, refused, .. } = storm(seed, "half", 20, |pool| pool.retries = 9);
         assert!(refused == 0 && spent <= 2, "seed {seed}: {refused} refused, {spent} failed");
     }
 }
@@ -137,13 +143,13 @@ fn a_few_requests_have_the_floor() {
 #[test]
 fn answers_of_a_wanted_status_are_asked_for_again_and_passed_on_in_the_end() {
     for seed in seeds(6) {
-        let again = |pool: &mut Pool| {
-            (pool.retry.on, pool.retries) = (Statuses(vec![(503, 503)]), 9);
+        let again = |pool: &mut PoolConfig| {
+            (pool.retry.on, pool.retries) = (StatusRanges(vec![(503, 503)]), 9);
         };
-        let Storm { spent, refused, .. } = storm(seed, "busy-half", 60, again);
+        let StormResult { spent, refused, .. } = storm(seed, "busy-half", 60, again);
         assert!(refused == 0 && spent <= 3, "seed {seed}: {refused} refused, {spent} failed");
         let all = storm(seed, "busy", 20, |pool| {
-            (pool.retry.on, pool.retries) = (Statuses(vec![(503, 503)]), 2);
+            (pool.retry.on, pool.retries) = (StatusRanges(vec![(503, 503)]), 2);
         });
         assert_eq!((all.good, all.offered, all.retries), (0, 60, 40), "seed {seed}");
     }
@@ -155,21 +161,24 @@ fn what_a_silent_server_took_is_not_given_to_another() {
         for (servers, asked, offered, waited) in
             [(1, false, 1, 20), (3, false, 1, 20), (1, true, 1, 20)]
         {
-            let wish = |pool: &mut Pool| pool.retry.wishes.on_timeout = asked;
-            let stage =
-                Stage::new(seed, 30_000, setting(&addresses(servers), |_| (), wish, |_| ()));
+            let wish = |pool: &mut PoolConfig| pool.retry.wishes.on_timeout = asked;
+            let stage = WorkerHarness::new(
+                seed,
+                30_000,
+                setting(&addresses(servers), |_| (), wish, |_| ()),
+            );
             let ledger = serve(&stage, servers);
-            let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
-            let begun = stage.worker.rt.look();
-            let client = Client::new(notes.clone(), vec![get(1, "silent")], false);
+            let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+            let begun = stage.worker.rt.update_now();
+            let client = SimClient::new(notes.clone(), vec![get(1, "silent")], false);
             stage.client(&door, 1, Duration::ZERO, client);
             stage.until(|| notes.borrow().len() == 1);
-            let took = stage.worker.rt.look().since(begun);
+            let took = stage.worker.rt.update_now().since(begun);
             let cause = Some("first-byte-timeout".to_owned());
-            assert_eq!(notes.borrow()[0].1, Saw::Answer(504, cause), "seed {seed}");
+            assert_eq!(notes.borrow()[0].1, ClientOutcome::Answer(504, cause), "seed {seed}");
             assert_eq!(ledger.borrow().received[&1], offered, "seed {seed}: {servers}, {asked}");
             assert_eq!(took.as_secs(), waited, "seed {seed}: {servers}, {asked}");
-            stage.leave();
+            stage.finish();
         }
     }
 }
@@ -178,27 +187,27 @@ fn what_a_silent_server_took_is_not_given_to_another() {
 fn all_attempts_together_have_one_deadline() {
     for seed in seeds(6) {
         // Three silent servers, 20 s each, and 30 s for all.
-        let wish = |pool: &mut Pool| {
+        let wish = |pool: &mut PoolConfig| {
             pool.retry.wishes.on_timeout = true;
             pool.timeout.attempts = Duration::from_secs(30);
         };
-        let stage = Stage::new(seed, 30_000, setting(&addresses(3), |_| (), wish, |_| ()));
+        let stage = WorkerHarness::new(seed, 30_000, setting(&addresses(3), |_| (), wish, |_| ()));
         let ledger = serve(&stage, 3);
-        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
-        let begun = stage.worker.rt.look();
+        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let begun = stage.worker.rt.update_now();
         stage.client(
             &door,
             1,
             Duration::ZERO,
-            Client::new(notes.clone(), vec![get(1, "silent")], false),
+            SimClient::new(notes.clone(), vec![get(1, "silent")], false),
         );
         stage.until(|| notes.borrow().len() == 1);
-        assert_eq!(stage.worker.rt.look().since(begun).as_secs(), 30, "seed {seed}");
+        assert_eq!(stage.worker.rt.update_now().since(begun).as_secs(), 30, "seed {seed}");
         let cause = Some("first-byte-timeout".to_owned());
-        assert_eq!(notes.borrow()[0].1, Saw::Answer(504, cause), "seed {seed}");
+        assert_eq!(notes.borrow()[0].1, ClientOutcome::Answer(504, cause), "seed {seed}");
         let order = &ledger.borrow().order;
         assert!(order.len() == 2 && order[0].1 != order[1].1, "seed {seed}: {order:?}");
-        stage.leave();
+        stage.finish();
     }
 }
 
@@ -206,15 +215,15 @@ fn all_attempts_together_have_one_deadline() {
 fn no_server_is_asked_twice_for_what_it_may_have_done() {
     for seed in seeds(10) {
         // A kept connection that its server has closed says nothing of the server.
-        let many = |pool: &mut Pool| {
+        let many = |pool: &mut PoolConfig| {
             (pool.retries, pool.retry.budget, pool.limit.idle) = (9, None, 0);
         };
-        let stage = Stage::new(seed, 30_000, setting(&addresses(3), |_| (), many, |_| ()));
+        let stage = WorkerHarness::new(seed, 30_000, setting(&addresses(3), |_| (), many, |_| ()));
         let ledger = serve(&stage, 3);
-        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
         for n in 0..12 {
             let mode = ["die", "garbage", "half"][(n % 3) as usize];
-            let client = Client::new(notes.clone(), vec![get(n, mode)], false);
+            let client = SimClient::new(notes.clone(), vec![get(n, mode)], false);
             stage.client(&door, n, Duration::from_millis(n), client);
         }
         stage.until(|| notes.borrow().len() == 12 && stage.connections() == 0);
@@ -226,55 +235,56 @@ fn no_server_is_asked_twice_for_what_it_may_have_done() {
         assert_eq!(pairs.len(), asked, "seed {seed}: {:?}", ledger.borrow().order);
         let garbage = pairs.iter().filter(|(id, _)| id % 3 == 1).count();
         assert_eq!(garbage, 4, "seed {seed}: a malformed answer ends it");
-        stage.leave();
+        stage.finish();
     }
 }
 
 /// Takes requests and says nothing.
-struct Mute;
+struct SilentServer;
 
-impl Peer for Mute {
-    fn on(&mut self, what: What, io: &mut Io) {
+impl ScriptedPeer for SilentServer {
+    fn on_event(&mut self, what: PeerEvent, io: &mut PeerIo) {
         io.take();
-        if matches!(what, What::End | What::Broken) {
+        if matches!(what, PeerEvent::End | PeerEvent::Broken) {
             io.close(false);
         }
     }
 }
 
 /// The same with its first server in this state.
-fn first_is(snapshot: &Snapshot, state: ServerState) -> Snapshot {
+fn first_is(snapshot: &WorkerSnapshot, state: ServerState) -> WorkerSnapshot {
     let pool = &snapshot.pools[&PoolId(0)];
     let mut servers = pool.servers.clone();
     servers[0].state = state;
-    let (config, live) = (pool.config.clone(), pool.live.clone());
-    let pool = PoolView { id: pool.id, config, tls: None, live, servers };
+    let (config, live) = (pool.config.clone(), pool.stats.clone());
+    let pool = PoolView { id: pool.id, config, tls: None, stats: live, servers };
     let pools = [(PoolId(0), Arc::new(pool))].into();
-    Snapshot { version: snapshot.version + 1, pools, ..snapshot.clone() }
+    WorkerSnapshot { version: snapshot.version + 1, pools, ..snapshot.clone() }
 }
 
 #[test]
 fn requests_leave_a_server_that_is_judged_to_be_down_while_they_wait_for_it() {
     for seed in seeds(8) {
-        let stage = Stage::new(seed, 30_000, setting(&addresses(2), |_| (), |_| (), |_| ()));
+        let stage =
+            WorkerHarness::new(seed, 30_000, setting(&addresses(2), |_| (), |_| (), |_| ()));
         let ledger = serve(&stage, 2);
-        stage.serve(addresses(1)[0], || Mute);
-        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+        stage.serve(addresses(1)[0], || SilentServer);
+        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
         for n in 0..16 {
             // Every fourth is not idempotent: it waits on, as it may have been done.
             let method = if n % 4 == 3 { "POST" } else { "GET" };
-            let plan = vec![Planned { method, ..get(n, "plain") }];
+            let plan = vec![PlannedRequest { method, ..get(n, "plain") }];
             stage.client(
                 &door,
                 n,
                 Duration::from_millis(n),
-                Client::new(notes.clone(), plan, false),
+                SimClient::new(notes.clone(), plan, false),
             );
         }
         stage.pass(Duration::from_secs(2), |_| ());
         let waiting = 16 - notes.borrow().len();
         assert!(waiting > 0, "seed {seed}: nobody waits for the server that says nothing");
-        let posts = |notes: &Notes| {
+        let posts = |notes: &ClientNotes| {
             notes.borrow().iter().filter(|(planned, _)| planned.method == "POST").count()
         };
         let waiting_posts = 4 - posts(&notes);
@@ -285,26 +295,26 @@ fn requests_leave_a_server_that_is_judged_to_be_down_while_they_wait_for_it() {
         assert_eq!(counted(&stage, |c| &c.moved), moved as u64, "seed {seed}");
         assert_eq!(notes.borrow().len(), 16 - waiting_posts, "seed {seed}");
         assert!(
-            notes.borrow().iter().all(|(_, saw)| *saw == Saw::Answer(200, None)),
+            notes.borrow().iter().all(|(_, saw)| *saw == ClientOutcome::Answer(200, None)),
             "seed {seed}: {notes:?}"
         );
         assert!(ledger.borrow().order.iter().all(|(_, number, _)| *number == 1), "seed {seed}");
         stage.until(|| stage.connections() == 0);
-        assert_eq!(stage.caused(Cause::FirstByteTimeout), waiting_posts as u64, "seed {seed}");
-        stage.leave();
+        assert_eq!(stage.cause_count(Cause::FirstByteTimeout), waiting_posts as u64, "seed {seed}");
+        stage.finish();
     }
 }
 
 #[test]
 fn where_nothing_else_is_up_they_wait_on() {
-    let stage = Stage::new(1, 30_000, setting(&addresses(1), |_| (), |_| (), |_| ()));
-    stage.serve(addresses(1)[0], || Mute);
-    let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+    let stage = WorkerHarness::new(1, 30_000, setting(&addresses(1), |_| (), |_| (), |_| ()));
+    stage.serve(addresses(1)[0], || SilentServer);
+    let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
     stage.client(
         &door,
         1,
         Duration::ZERO,
-        Client::new(notes.clone(), vec![get(1, "plain")], false),
+        SimClient::new(notes.clone(), vec![get(1, "plain")], false),
     );
     stage.pass(Duration::from_secs(1), |_| ());
     let down = first_is(&stage.snapshot.borrow(), ServerState::Down);
@@ -312,5 +322,5 @@ fn where_nothing_else_is_up_they_wait_on() {
     stage.pass(Duration::from_secs(1), |_| ());
     assert_eq!((notes.borrow().len(), counted(&stage, |c| &c.moved)), (0, 0));
     stage.until(|| stage.connections() == 0);
-    stage.leave();
+    stage.finish();
 }

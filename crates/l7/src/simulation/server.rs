@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use wire::http1::{self, BodyKind, Chunked, Emit, Limits, Slots};
+use wire::http1::{self, BodyKind, ChunkedDecoder, ChunkedOutput, HeadLimits, HeaderSlots};
 
-use super::world::{Io, Peer, What};
+use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
 /// What servers received, by the id of the request.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct ServerLedger {
     /// How often each request was received whole.
     pub received: HashMap<u64, u32>,
     /// Requests in the order in which they were received: when, by the server of which number, which.
@@ -25,11 +25,11 @@ pub struct Ledger {
 }
 
 /// One connection to a server.
-pub struct Server {
-    ledger: Rc<RefCell<Ledger>>,
+pub struct SimServer {
+    ledger: Rc<RefCell<ServerLedger>>,
     inbox: Vec<u8>,
     out: Vec<u8>,
-    then: Then,
+    then: AfterAnswer,
     /// Closes a connection that was idle for this long.
     idle: Option<Duration>,
     number: usize,
@@ -48,7 +48,7 @@ const DRIP: Duration = Duration::from_millis(500);
 
 /// What follows once everything is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
+enum AfterAnswer {
     Stay,
     Close,
     Reset,
@@ -64,14 +64,14 @@ pub fn body(id: u64, size: u64) -> Vec<u8> {
     (0..size).map(|at| pattern(id, at)).collect()
 }
 
-impl Server {
+impl SimServer {
     /// A fresh connection.
-    pub fn new(ledger: Rc<RefCell<Ledger>>, idle: Option<Duration>) -> Server {
-        Server {
+    pub fn new(ledger: Rc<RefCell<ServerLedger>>, idle: Option<Duration>) -> SimServer {
+        SimServer {
             ledger,
             inbox: Vec::new(),
             out: Vec::new(),
-            then: Then::Stay,
+            then: AfterAnswer::Stay,
             idle,
             number: 0,
             waits: 0,
@@ -83,12 +83,12 @@ impl Server {
     }
 
     /// One of several servers.
-    pub fn number(self, number: usize) -> Server {
-        Server { number, ..self }
+    pub fn number(self, number: usize) -> SimServer {
+        SimServer { number, ..self }
     }
 
-    fn requests(&mut self, io: &mut Io) {
-        while self.then == Then::Stay {
+    fn requests(&mut self, io: &mut PeerIo) {
+        while self.then == AfterAnswer::Stay {
             let bytes = std::mem::take(&mut self.inbox);
             match self.request(&bytes, io) {
                 Some(used) => self.inbox = bytes[used..].to_vec(),
@@ -101,9 +101,9 @@ impl Server {
     }
 
     /// Reads one request and prepares its answer; `None`: it is not whole yet.
-    fn request(&mut self, bytes: &[u8], io: &mut Io) -> Option<usize> {
-        let limits = Limits::default();
-        let mut slots = Slots::new();
+    fn request(&mut self, bytes: &[u8], io: &mut PeerIo) -> Option<usize> {
+        let limits = HeadLimits::default();
+        let mut slots = HeaderSlots::new();
         let request = match http1::parse_request(bytes, &limits, &mut slots) {
             Ok(Some(request)) => request,
             Ok(None) => return None,
@@ -112,7 +112,7 @@ impl Server {
                     .borrow_mut()
                     .nonsense
                     .push(format!("{defect}: {}", bytes.escape_ascii()));
-                self.then = Then::Reset;
+                self.then = AfterAnswer::Reset;
                 return None;
             }
         };
@@ -127,7 +127,7 @@ impl Server {
             BodyKind::Chunked if !rest.ends_with(b"\r\n\r\n") => return None,
             BodyKind::Chunked => {
                 let mut out = Vec::new();
-                let fed = Chunked::new(Emit::Plain).feed(rest, &mut out).ok()?;
+                let fed = ChunkedDecoder::new(ChunkedOutput::Unframed).feed(rest, &mut out).ok()?;
                 if !fed.finished {
                     return None;
                 }
@@ -151,7 +151,7 @@ impl Server {
         Some(used)
     }
 
-    fn answer(&mut self, mode: &str, size: u64, id: u64, head_only: bool, io: &mut Io) {
+    fn answer(&mut self, mode: &str, size: u64, id: u64, head_only: bool, io: &mut PeerIo) {
         let body = body(id, size);
         // Fails every other time, as chance has it.
         let fails = mode == "busy" || (mode.ends_with("half") && io.below(2) == 0);
@@ -161,52 +161,55 @@ impl Server {
         };
         match mode {
             "half" if fails => {
-                self.then = if id.is_multiple_of(2) { Then::Close } else { Then::Reset };
+                self.then =
+                    if id.is_multiple_of(2) { AfterAnswer::Close } else { AfterAnswer::Reset };
                 return;
             }
             "chunked" => return self.chunked(&body, head_only, io),
             "until-close" => {
                 self.out.extend(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
-                self.then = Then::Close;
+                self.then = AfterAnswer::Close;
             }
             "hints" => self.out.extend(
                 [&b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"[..], &plain("")].concat(),
             ),
             "closing" => {
                 self.out.extend(plain("Connection: close\r\n"));
-                self.then = Then::Close;
+                self.then = AfterAnswer::Close;
             }
             "silent-close" => {
                 self.out.extend(plain(""));
-                self.then = Then::Close;
+                self.then = AfterAnswer::Close;
             }
             "cut" => {
                 let short = size / 2;
                 self.out.extend(plain(""));
                 self.out.extend(&body[..short as usize]);
-                self.then = if id.is_multiple_of(2) { Then::Close } else { Then::Reset };
+                self.then =
+                    if id.is_multiple_of(2) { AfterAnswer::Close } else { AfterAnswer::Reset };
                 return;
             }
             "die" => {
-                self.then = if id.is_multiple_of(2) { Then::Close } else { Then::Reset };
+                self.then =
+                    if id.is_multiple_of(2) { AfterAnswer::Close } else { AfterAnswer::Reset };
                 return;
             }
             "garbage" => {
                 self.out.extend(b"SSH-2.0-OpenSSH\r\n\r\n");
-                self.then = Then::Close;
+                self.then = AfterAnswer::Close;
                 return;
             }
             "silent" => return,
             "later" => {
                 let delay = Duration::from_millis(20 + io.below(200));
                 self.waits = io.now() + delay.as_nanos() as u64;
-                io.after(delay);
+                io.set_timer(delay);
                 self.out.extend(plain(""));
             }
             "drip" => {
                 self.out.extend(plain(""));
                 self.drips = body;
-                return io.after(DRIP);
+                return io.set_timer(DRIP);
             }
             "stall" => {
                 self.out.extend(plain(""));
@@ -219,7 +222,7 @@ impl Server {
         }
     }
 
-    fn chunked(&mut self, body: &[u8], head_only: bool, io: &mut Io) {
+    fn chunked(&mut self, body: &[u8], head_only: bool, io: &mut PeerIo) {
         self.out.extend(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
         if head_only {
             return;
@@ -236,20 +239,20 @@ impl Server {
     }
 }
 
-impl Peer for Server {
-    fn on(&mut self, what: What, io: &mut Io) {
+impl ScriptedPeer for SimServer {
+    fn on_event(&mut self, what: PeerEvent, io: &mut PeerIo) {
         if self.closed {
             return;
         }
         match what {
-            What::Timer => self.looks = false,
+            PeerEvent::Timer => self.looks = false,
             _ => self.last = io.now(),
         }
         self.inbox.extend(io.take());
         self.requests(io);
-        if what == What::Timer && !self.drips.is_empty() {
+        if what == PeerEvent::Timer && !self.drips.is_empty() {
             self.out.push(self.drips.remove(0));
-            io.after(DRIP);
+            io.set_timer(DRIP);
         }
         if io.now() >= self.waits {
             io.write(&mut self.out);
@@ -259,14 +262,14 @@ impl Peer for Server {
                 && self.inbox.is_empty()
                 && self.out.is_empty()
         });
-        let over = matches!(what, What::End | What::Broken) && self.out.is_empty();
-        if over || idle.is_some() || (self.out.is_empty() && self.then != Then::Stay) {
+        let over = matches!(what, PeerEvent::End | PeerEvent::Broken) && self.out.is_empty();
+        if over || idle.is_some() || (self.out.is_empty() && self.then != AfterAnswer::Stay) {
             self.closed = true;
-            io.close(self.then == Then::Reset || what == What::Broken);
+            io.close(self.then == AfterAnswer::Reset || what == PeerEvent::Broken);
         } else if let Some(idle) = self.idle
             && !std::mem::replace(&mut self.looks, true)
         {
-            io.after(idle - Duration::from_nanos(io.now() - self.last).min(idle / 2));
+            io.set_timer(idle - Duration::from_nanos(io.now() - self.last).min(idle / 2));
         }
     }
 }

@@ -7,30 +7,30 @@ use std::time::Duration;
 use model::cause::Cause;
 use model::id::ServiceId;
 
-use super::raw::Raw;
-use super::server::{Ledger, Server};
-use super::stage::{Stage, addresses, setting};
-use super::world::Reach;
+use super::harness::{WorkerHarness, addresses, setting};
+use super::raw::RawPeer;
+use super::server::{ServerLedger, SimServer};
+use super::world::ConnectReaction;
 
 /// What is behind the server's address.
 #[derive(Clone, Copy, Debug)]
-enum Behind {
+enum UpstreamBehaviour {
     /// A server that does as it is asked.
     Server,
     /// One that accepts and reads nothing.
-    Deaf,
+    NotReading,
     /// Nobody: handshakes are not answered.
-    Nobody,
+    NoListener,
 }
 
-struct Row {
+struct SlowCase {
     name: &'static str,
     request: String,
     reads: bool,
-    behind: Behind,
+    behind: UpstreamBehaviour,
     whole: Option<Duration>,
     cause: Cause,
-    after: Duration,
+    idle_after: Duration,
 }
 
 fn get(mode: &str) -> String {
@@ -42,21 +42,21 @@ fn put(length: usize, sent: usize) -> String {
     head + &"x".repeat(sent)
 }
 
-fn rows() -> Vec<Row> {
-    let row = |name, request: String, behind, cause, seconds| Row {
+fn rows() -> Vec<SlowCase> {
+    let row = |name, request: String, behind, cause, seconds| SlowCase {
         name,
         request,
         reads: true,
         behind,
         whole: None,
         cause,
-        after: Duration::from_secs(seconds),
+        idle_after: Duration::from_secs(seconds),
     };
     let two = Some(Duration::from_secs(2));
     let half = "GET / HTTP/1.1\r\nHost".to_string();
-    use Behind::{Deaf, Nobody, Server};
+    use UpstreamBehaviour::{NoListener, NotReading, Server};
     vec![
-        Row {
+        SlowCase {
             reads: false,
             ..row("client reads nothing", get("plain"), Server, Cause::ClientReadTimeout, 10)
         },
@@ -64,15 +64,21 @@ fn rows() -> Vec<Row> {
         row("server never answers", get("silent"), Server, Cause::FirstByteTimeout, 20),
         row("client stops in the body", put(1000, 10), Server, Cause::ClientBodyTimeout, 10),
         row("client stops in the head", half, Server, Cause::ClientHeaderTimeout, 10),
-        row("server reads nothing", put(200_000, 200_000), Deaf, Cause::ServerWriteTimeout, 10),
-        row("no handshake", get("plain"), Nobody, Cause::ConnectTimeout, 3),
-        Row {
+        row(
+            "server reads nothing",
+            put(200_000, 200_000),
+            NotReading,
+            Cause::ServerWriteTimeout,
+            10,
+        ),
+        row("no handshake", get("plain"), NoListener, Cause::ConnectTimeout, 3),
+        SlowCase {
             whole: two,
             ..row("whole, no answer", get("silent"), Server, Cause::WholeTimeout, 2)
         },
-        Row {
+        SlowCase {
             whole: two,
-            ..row("whole, no handshake", get("plain"), Nobody, Cause::WholeTimeout, 2)
+            ..row("whole, no handshake", get("plain"), NoListener, Cause::WholeTimeout, 2)
         },
     ]
 }
@@ -87,23 +93,23 @@ fn peers_that_stop_end_with_their_cause_in_their_time() {
             |pool| pool.retries = 0,
             |_| (),
         );
-        let stage = Stage::new(1, 4096, snapshot);
-        let ledger = Rc::new(RefCell::new(Ledger::default()));
+        let stage = WorkerHarness::new(1, 4096, snapshot);
+        let ledger = Rc::new(RefCell::new(ServerLedger::default()));
         match row.behind {
-            Behind::Server => {
-                stage.serve(address[0], move || Server::new(ledger.clone(), None));
+            UpstreamBehaviour::Server => {
+                stage.serve(address[0], move || SimServer::new(ledger.clone(), None));
             }
-            Behind::Deaf => stage.serve(address[0], || Raw::new("", false)),
-            Behind::Nobody => stage.sim.reach(address[0], Reach::Silent),
+            UpstreamBehaviour::NotReading => stage.serve(address[0], || RawPeer::new("", false)),
+            UpstreamBehaviour::NoListener => stage.sim.reach(address[0], ConnectReaction::Silent),
         }
         let door = stage.open(ServiceId(0));
-        stage.client(&door, 1, Duration::ZERO, Raw::new(row.request, row.reads));
-        stage.pass(row.after - Duration::from_millis(10), |_| ());
+        stage.client(&door, 1, Duration::ZERO, RawPeer::new(row.request, row.reads));
+        stage.pass(row.idle_after - Duration::from_millis(10), |_| ());
         assert_eq!(stage.causes(), [], "{}: too early", row.name);
         stage.pass(Duration::from_millis(200), |_| ());
         assert_eq!(stage.causes(), [row.cause], "{}", row.name);
         stage.until(|| stage.connections() == 0);
-        stage.leave();
+        stage.finish();
     }
 }
 
@@ -126,17 +132,17 @@ fn streams_of_events_and_messages_may_pause() {
             |pool| (pool.retries, pool.timeout.stream) = (0, Duration::from_secs(40)),
             |_| (),
         );
-        let stage = Stage::new(1, 4096, snapshot);
+        let stage = WorkerHarness::new(1, 4096, snapshot);
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Type: {media}\r\n{chunked}");
-        stage.serve(address[0], move || Raw::new(answer.clone(), true));
+        stage.serve(address[0], move || RawPeer::new(answer.clone(), true));
         let door = stage.open(ServiceId(0));
-        stage.client(&door, 1, Duration::ZERO, Raw::new(request.clone(), true));
+        stage.client(&door, 1, Duration::ZERO, RawPeer::new(request.clone(), true));
         let after = Duration::from_secs(seconds);
         stage.pass(after - Duration::from_millis(10), |_| ());
         assert_eq!(stage.causes(), [], "{media}: too early");
         stage.pass(Duration::from_millis(200), |_| ());
         assert_eq!(stage.causes().len(), 1, "{media}");
         stage.until(|| stage.connections() == 0);
-        stage.leave();
+        stage.finish();
     }
 }

@@ -3,32 +3,33 @@
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::Forward;
+use model::config::ForwardingMode;
 use model::id::ServiceId;
-use model::pick::Rng;
+use model::load_balancing::Rng;
 
-use super::stage::{Stage, addresses, seeds, setting};
-use super::talk::{Book, End, Plan, Talker, Told};
-use super::world::Reach;
+use super::harness::{WorkerHarness, addresses, seeds, setting};
+use super::tunnel_peer::{TunnelEnd, TunnelPeer, TunnelPlan, TunnelPlans, TunnelRecord};
+use super::world::ConnectReaction;
 
-fn plan(rng: &mut Rng) -> Plan {
+fn plan(rng: &mut Rng) -> TunnelPlan {
     let mut size = || [0, 1, 900, 40_000, 150_000][rng.below(5) as usize];
     let sends = [size(), size()];
     let mut end = |sends: u64| match rng.below(8) {
-        0..4 => End::Own,
-        4 | 5 => End::After,
-        6 => End::Reset(rng.below(sends + 1) as usize),
-        _ => End::Never,
+        0..4 => TunnelEnd::Own,
+        4 | 5 => TunnelEnd::After,
+        6 => TunnelEnd::Reset(rng.below(sends + 1) as usize),
+        _ => TunnelEnd::Never,
     };
-    Plan { ends: [end(sends[0]), end(sends[1])], sends, reads: [true; 2] }
+    TunnelPlan { ends: [end(sends[0]), end(sends[1])], sends, reads: [true; 2] }
 }
 
 /// What must have come of a plan whose sides both read.
-fn judge(seed: u64, id: u64, plan: &Plan, told: &[Told; 2]) {
+fn check_records(seed: u64, id: u64, plan: &TunnelPlan, told: &[TunnelRecord; 2]) {
     let said = format!("seed {seed}: tunnel {id}, {plan:?}: {told:?}");
-    let resets = plan.ends.iter().any(|end| matches!(end, End::Reset(_)));
-    let orderly = plan.ends.contains(&End::Own) && !resets && !plan.ends.contains(&End::Never);
-    let unheard = told[0].reset && told[1] == Told::default();
+    let resets = plan.ends.iter().any(|end| matches!(end, TunnelEnd::Reset(_)));
+    let orderly =
+        plan.ends.contains(&TunnelEnd::Own) && !resets && !plan.ends.contains(&TunnelEnd::Never);
+    let unheard = told[0].reset && told[1] == TunnelRecord::default();
     for (side, told) in told.iter().enumerate() {
         if unheard && side == 1 {
             continue;
@@ -46,45 +47,51 @@ fn judge(seed: u64, id: u64, plan: &Plan, told: &[Told; 2]) {
 fn tunnels(seed: u64, upgrade: bool) {
     let mut rng = Rng::new(seed);
     let addresses = addresses(3);
-    let forward = if upgrade { Forward::Http } else { Forward::Tcp };
+    let forward = if upgrade { ForwardingMode::Http } else { ForwardingMode::Tcp };
     let snapshot = setting(&addresses, |service| service.forward = forward, |_| (), |_| ());
-    let stage = Stage::new(seed, 512 + rng.below(60_000) as usize, snapshot);
-    let book = Book::default();
-    let dead = [Reach::Refuses, Reach::RefusesAtOnce, Reach::Breaks, Reach::Silent];
+    let stage = WorkerHarness::new(seed, 512 + rng.below(60_000) as usize, snapshot);
+    let book = TunnelPlans::default();
+    let dead = [
+        ConnectReaction::Refuses,
+        ConnectReaction::RefusesAtOnce,
+        ConnectReaction::Breaks,
+        ConnectReaction::Silent,
+    ];
     let dead = dead.get(seed as usize % 5);
     dead.into_iter().for_each(|reach| stage.sim.reach(addresses[0], *reach));
     for address in addresses.iter().skip(usize::from(dead.is_some())) {
         let book = book.clone();
-        stage.serve(*address, move || Talker::server(book.clone(), upgrade));
+        stage.serve(*address, move || TunnelPeer::server(book.clone(), upgrade));
     }
     let door = stage.open(ServiceId(0));
     for id in 0..10 {
-        book.borrow_mut().insert(id, (plan(&mut rng), [Told::default(); 2]));
+        book.borrow_mut().insert(id, (plan(&mut rng), [TunnelRecord::default(); 2]));
         let delay = Duration::from_micros(rng.below(1_000_000));
-        stage.client(&door, id, delay, Talker::client(book.clone(), upgrade, id));
+        stage.client(&door, id, delay, TunnelPeer::client(book.clone(), upgrade, id));
     }
     stage.pass(Duration::from_secs(2), |_| ());
     stage.until(|| stage.connections() == 0);
     // Resets and ends are still on their way to the peers.
     stage.pass(Duration::from_secs(1), |_| ());
     for (id, (plan, told)) in book.borrow().iter() {
-        judge(seed, *id, plan, told);
+        check_records(seed, *id, plan, told);
     }
     let book = book.borrow();
     let resets = |side: usize| book.values().filter(|(_, told)| told[side].reset).count() as u64;
-    let idle = |plan: &Plan| {
+    let idle = |plan: &TunnelPlan| {
         let [client, server] = plan.ends;
-        let resets = matches!(client, End::Reset(_)) || matches!(server, End::Reset(_));
-        !resets && (!plan.ends.contains(&End::Own) || plan.ends.contains(&End::Never))
+        let resets = matches!(client, TunnelEnd::Reset(_)) || matches!(server, TunnelEnd::Reset(_));
+        !resets && (!plan.ends.contains(&TunnelEnd::Own) || plan.ends.contains(&TunnelEnd::Never))
     };
     let idle = book.values().filter(|(plan, _)| idle(plan)).count() as u64;
-    assert_eq!(stage.caused(Cause::TunnelIdle), idle, "seed {seed}: {book:?}");
-    let (client, server) = (stage.caused(Cause::ClientReset), stage.caused(Cause::ServerReset));
+    assert_eq!(stage.cause_count(Cause::TunnelIdle), idle, "seed {seed}: {book:?}");
+    let (client, server) =
+        (stage.cause_count(Cause::ClientReset), stage.cause_count(Cause::ServerReset));
     assert!(client <= resets(0) && server <= resets(1), "seed {seed}: {client} {server} {book:?}");
     let either = book.values().filter(|(_, told)| told[0].reset || told[1].reset).count() as u64;
     assert_eq!(client + server, either, "seed {seed}: {book:?}");
     drop(book);
-    stage.leave();
+    stage.finish();
 }
 
 #[test]
@@ -102,19 +109,20 @@ fn upgraded_connections_carry_all_bytes_and_every_way_to_end() {
 fn a_reset_ends_a_tunnel_whose_other_side_does_not_read() {
     for (resetting, cause) in [(0, Cause::ClientReset), (1, Cause::ServerReset)] {
         let addresses = addresses(1);
-        let tcp = |service: &mut model::config::Service| service.forward = Forward::Tcp;
-        let stage = Stage::new(1, 4096, setting(&addresses, tcp, |_| (), |_| ()));
-        let book = Book::default();
-        let mut plan = Plan { sends: [0; 2], ends: [End::Never; 2], reads: [true; 2] };
-        (plan.sends[resetting], plan.ends[resetting]) = (200_000, End::Reset(6_000));
+        let tcp =
+            |service: &mut model::config::ServiceConfig| service.forward = ForwardingMode::Tcp;
+        let stage = WorkerHarness::new(1, 4096, setting(&addresses, tcp, |_| (), |_| ()));
+        let book = TunnelPlans::default();
+        let mut plan = TunnelPlan { sends: [0; 2], ends: [TunnelEnd::Never; 2], reads: [true; 2] };
+        (plan.sends[resetting], plan.ends[resetting]) = (200_000, TunnelEnd::Reset(6_000));
         plan.reads[1 - resetting] = false;
-        book.borrow_mut().insert(7, (plan, [Told::default(); 2]));
+        book.borrow_mut().insert(7, (plan, [TunnelRecord::default(); 2]));
         let servers = book.clone();
-        stage.serve(addresses[0], move || Talker::server(servers.clone(), false));
+        stage.serve(addresses[0], move || TunnelPeer::server(servers.clone(), false));
         let door = stage.open(ServiceId(0));
-        stage.client(&door, 7, Duration::ZERO, Talker::client(book.clone(), false, 7));
+        stage.client(&door, 7, Duration::ZERO, TunnelPeer::client(book.clone(), false, 7));
         stage.pass(Duration::from_secs(3), |_| ());
-        assert_eq!((stage.caused(cause), stage.connections()), (1, 0), "{:?}", book.borrow());
-        stage.leave();
+        assert_eq!((stage.cause_count(cause), stage.connections()), (1, 0), "{:?}", book.borrow());
+        stage.finish();
     }
 }

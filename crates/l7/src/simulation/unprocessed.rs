@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use model::config::{Offer, Pool, Speak};
+use model::config::{ClientHttp2Mode, PoolConfig, ServerHttp2Mode};
 use model::id::ServiceId;
 
-use super::client::{Client, Notes, Planned, Saw};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::server::body;
-use super::stage::{Stage, addresses, seeds, setting};
-use super::streams::Streams;
-use super::world::{Io, Peer, What};
+use super::stream_client::StreamClient;
+use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
 /// Frame types, flags and codes of RFC 9113.
 const DATA: u8 = 0;
@@ -32,11 +32,11 @@ const PREFACE: usize = 24;
 const STATUS_200: u8 = 0x88;
 
 /// What servers have processed: the bodies of whole requests.
-type Processed = Rc<RefCell<Vec<Vec<u8>>>>;
+type ProcessedBodies = Rc<RefCell<Vec<Vec<u8>>>>;
 
 /// What a server does with a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum StreamFate {
     Served,
     /// Refused once so many bytes of its body have come, or its end.
     Refused(usize),
@@ -44,20 +44,20 @@ enum Fate {
     Excluded(usize),
 }
 
-struct Got {
+struct ReceivedStream {
     body: Vec<u8>,
-    fate: Fate,
+    fate: StreamFate,
 }
 
 /// One connection to a server.
-struct Refusing {
-    processed: Processed,
+struct RefusingServer {
+    processed: ProcessedBodies,
     /// Streams that may still be refused over all connections.
     refusals: Rc<Cell<u32>>,
     inbox: Vec<u8>,
     out: Vec<u8>,
     greeted: bool,
-    streams: BTreeMap<u32, Got>,
+    streams: BTreeMap<u32, ReceivedStream>,
     /// The last stream that is processed, once a GOAWAY was sent.
     last: Option<u32>,
     over: bool,
@@ -70,9 +70,9 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-impl Refusing {
-    fn new(processed: Processed, refusals: Rc<Cell<u32>>) -> Refusing {
-        Refusing {
+impl RefusingServer {
+    fn new(processed: ProcessedBodies, refusals: Rc<Cell<u32>>) -> RefusingServer {
+        RefusingServer {
             processed,
             refusals,
             inbox: Vec::new(),
@@ -84,7 +84,7 @@ impl Refusing {
         }
     }
 
-    fn frames(&mut self, io: &mut Io) {
+    fn frames(&mut self, io: &mut PeerIo) {
         if !self.greeted && self.inbox.len() >= PREFACE {
             self.greeted = true;
             self.inbox.drain(..PREFACE);
@@ -102,7 +102,7 @@ impl Refusing {
         }
     }
 
-    fn came(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8], io: &mut Io) {
+    fn came(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8], io: &mut PeerIo) {
         match kind {
             SETTINGS if flags & ACK == 0 => frame(SETTINGS, ACK, 0, &[], &mut self.out),
             PING if flags & ACK == 0 => frame(PING, ACK, 0, payload, &mut self.out),
@@ -110,7 +110,7 @@ impl Refusing {
             HEADERS if self.last.is_some_and(|last| stream > last) => {}
             HEADERS => {
                 let fate = self.fate(io);
-                self.streams.insert(stream, Got { body: Vec::new(), fate });
+                self.streams.insert(stream, ReceivedStream { body: Vec::new(), fate });
                 self.look(stream, flags & END_STREAM != 0, io);
             }
             DATA => {
@@ -127,37 +127,37 @@ impl Refusing {
         }
     }
 
-    fn fate(&mut self, io: &mut Io) -> Fate {
+    fn fate(&mut self, io: &mut PeerIo) -> StreamFate {
         let left = self.refusals.get();
         if left == 0 || io.below(2) == 0 {
-            return Fate::Served;
+            return StreamFate::Served;
         }
         self.refusals.set(left - 1);
         // At once, somewhere in the body, or at its end.
         let after = [0, io.below(70_000) as usize, usize::MAX][io.below(3) as usize];
         match io.below(3) {
-            0 if self.last.is_none() => Fate::Excluded(after),
-            _ => Fate::Refused(after),
+            0 if self.last.is_none() => StreamFate::Excluded(after),
+            _ => StreamFate::Refused(after),
         }
     }
 
     /// Does with a stream what is to be done at this moment.
-    fn look(&mut self, stream: u32, ended: bool, io: &mut Io) {
+    fn look(&mut self, stream: u32, ended: bool, io: &mut PeerIo) {
         let Some(got) = self.streams.get(&stream) else { return };
         let now = |after: usize| ended || got.body.len() >= after;
         match got.fate {
-            Fate::Served if ended => {
+            StreamFate::Served if ended => {
                 if let Some(got) = self.streams.remove(&stream) {
                     self.processed.borrow_mut().push(got.body);
                 }
                 frame(HEADERS, END_HEADERS | END_STREAM, stream, &[STATUS_200], &mut self.out);
             }
-            Fate::Refused(after) if now(after) => {
+            StreamFate::Refused(after) if now(after) => {
                 self.streams.remove(&stream);
                 let code = REFUSED_STREAM.to_be_bytes();
                 frame(RST_STREAM, 0, stream, &code, &mut self.out);
             }
-            Fate::Excluded(after) if now(after) => {
+            StreamFate::Excluded(after) if now(after) => {
                 let last = stream.saturating_sub(2);
                 self.streams.retain(|stream, _| *stream <= last);
                 self.last = Some(self.last.map_or(last, |before| before.min(last)));
@@ -166,7 +166,7 @@ impl Refusing {
                 // It ends a moment later, or when its peer does.
                 if io.below(2) == 0 {
                     let delay = Duration::from_micros(io.below(2000));
-                    io.after(delay);
+                    io.set_timer(delay);
                 }
             }
             _ => {}
@@ -174,8 +174,8 @@ impl Refusing {
     }
 }
 
-impl Peer for Refusing {
-    fn on(&mut self, what: What, io: &mut Io) {
+impl ScriptedPeer for RefusingServer {
+    fn on_event(&mut self, what: PeerEvent, io: &mut PeerIo) {
         if self.over {
             return;
         }
@@ -183,59 +183,66 @@ impl Peer for Refusing {
         self.frames(io);
         io.write(&mut self.out);
         let parts = self.last.is_some() && self.streams.is_empty() && self.out.is_empty();
-        if matches!(what, What::End | What::Broken) || (what == What::Timer && parts) {
+        if matches!(what, PeerEvent::End | PeerEvent::Broken) || (what == PeerEvent::Timer && parts)
+        {
             self.over = true;
-            io.close(what == What::Broken);
+            io.close(what == PeerEvent::Broken);
         }
     }
 }
 
-fn pool(pool: &mut Pool) {
-    (pool.http2.speak, pool.retries, pool.retry.budget) = (Speak::Only, 20, None);
+fn pool(pool: &mut PoolConfig) {
+    (pool.http2.speak, pool.retries, pool.retry.budget) = (ServerHttp2Mode::Only, 20, None);
 }
 
 /// Requests with bodies of every kind, one after the other.
-fn plan(seed: u64, client: u64, count: u64) -> Vec<Planned> {
+fn plan(seed: u64, client: u64, count: u64) -> Vec<PlannedRequest> {
     let sizes = [0, 1, 700, 5_000, 40_000, 60_000];
     let planned = |n: u64| {
         let id = client * 100 + n;
         let upload = sizes[((seed + id) % 6) as usize];
         let chunked = upload > 0 && (seed + n).is_multiple_of(3);
-        Planned { method: "POST", size: 0, upload, chunked, ..Planned::get(id, "plain") }
+        PlannedRequest {
+            method: "POST",
+            size: 0,
+            upload,
+            chunked,
+            ..PlannedRequest::get(id, "plain")
+        }
     };
     (0..count).map(planned).collect()
 }
 
 fn run(seed: u64, of_http2: bool) {
-    let served = |service: &mut model::config::Service| {
-        service.http2.offer = if of_http2 { Offer::Always } else { Offer::Off };
+    let served = |service: &mut model::config::ServiceConfig| {
+        service.http2.offer = if of_http2 { ClientHttp2Mode::Always } else { ClientHttp2Mode::Off };
     };
-    let stage = Stage::new(seed, 30_000, setting(&addresses(2), served, pool, |_| ()));
-    let (processed, refusals) = (Processed::default(), Rc::new(Cell::new(12)));
+    let stage = WorkerHarness::new(seed, 30_000, setting(&addresses(2), served, pool, |_| ()));
+    let (processed, refusals) = (ProcessedBodies::default(), Rc::new(Cell::new(12)));
     for address in addresses(2) {
         let (processed, refusals) = (processed.clone(), refusals.clone());
-        stage.serve(address, move || Refusing::new(processed.clone(), refusals.clone()));
+        stage.serve(address, move || RefusingServer::new(processed.clone(), refusals.clone()));
     }
-    let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+    let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
     let mut wanted = Vec::new();
     for client in 0..4 {
         let plan = plan(seed, client, 6);
         wanted.extend(plan.iter().map(|one| body(one.id + 1, one.upload)));
         let delay = Duration::from_millis(client);
         match of_http2 {
-            true => stage.client(&door, client, delay, Streams::new(notes.clone(), plan)),
-            false => stage.client(&door, client, delay, Client::new(notes.clone(), plan, false)),
+            true => stage.client(&door, client, delay, StreamClient::new(notes.clone(), plan)),
+            false => stage.client(&door, client, delay, SimClient::new(notes.clone(), plan, false)),
         }
     }
     stage.until(|| notes.borrow().len() == wanted.len() && stage.connections() == 0);
     for (planned, saw) in notes.borrow().iter() {
-        assert_eq!(*saw, Saw::Answer(200, None), "seed {seed}: {planned:?}");
+        assert_eq!(*saw, ClientOutcome::Answer(200, None), "seed {seed}: {planned:?}");
     }
     let mut processed = processed.borrow().clone();
     processed.sort();
     wanted.sort();
     assert!(processed == wanted, "seed {seed}: {} processed", processed.len());
-    stage.leave();
+    stage.finish();
 }
 
 #[test]

@@ -8,14 +8,14 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use model::pick::Rng;
+use model::load_balancing::Rng;
 
 use crate::rt::Readiness;
-use crate::rt::net::Ready;
+use crate::rt::net_driver::ReadyEvent;
 
 /// What can happen to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum PeerEvent {
     /// Its connection is established.
     Open,
     /// Bytes are there.
@@ -31,22 +31,22 @@ pub enum What {
 }
 
 /// A scripted peer.
-pub trait Peer {
+pub trait ScriptedPeer {
     /// Something happened.
-    fn on(&mut self, what: What, io: &mut Io);
+    fn on_event(&mut self, what: PeerEvent, io: &mut PeerIo);
 }
 
 /// Makes the peer behind a server's address for each connection.
-pub type Spawn = Box<dyn FnMut() -> Option<Box<dyn Peer>>>;
+pub type PeerFactory = Box<dyn FnMut() -> Option<Box<dyn ScriptedPeer>>>;
 
 /// The handle that a peer acts through.
-pub struct Io<'a> {
-    world: &'a mut World,
+pub struct PeerIo<'a> {
+    world: &'a mut SimWorld,
     sock: usize,
 }
 
 #[derive(Default)]
-pub(super) struct Sock {
+pub(super) struct WorldSocket {
     pub(super) other: usize,
     pub(super) inbox: VecDeque<u8>,
     window: usize,
@@ -62,7 +62,7 @@ pub(super) struct Sock {
     blocked: bool,
     pub(super) linger_zero: bool,
     pub(super) token: Option<u64>,
-    peer: Option<Box<dyn Peer>>,
+    peer: Option<Box<dyn ScriptedPeer>>,
     pub(super) acknowledged: u64,
     busy_until: u64,
     pub(super) backlog: VecDeque<(usize, SocketAddr)>,
@@ -70,7 +70,7 @@ pub(super) struct Sock {
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
+pub(super) enum WorldEvent {
     Deliver(usize, Vec<u8>),
     End(usize),
     Break(usize),
@@ -81,18 +81,18 @@ pub(super) enum Event {
 }
 
 /// The world's state.
-pub struct World {
+pub struct SimWorld {
     /// Virtual nanoseconds.
     pub now: u64,
     /// The source of chance.
     pub rng: Rng,
     sequence: u64,
-    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
-    pub(super) socks: Vec<Sock>,
-    pub(super) ready: Vec<Ready>,
-    pub(super) servers: HashMap<SocketAddr, Spawn>,
+    events: BinaryHeap<Reverse<(u64, u64, WorldEvent)>>,
+    pub(super) socks: Vec<WorldSocket>,
+    pub(super) ready: Vec<ReadyEvent>,
+    pub(super) servers: HashMap<SocketAddr, PeerFactory>,
     /// What happens at addresses without a server; `Refuses` unless said here.
-    pub(super) reach: HashMap<SocketAddr, Reach>,
+    pub(super) reach: HashMap<SocketAddr, ConnectReaction>,
     /// Paths on which no source port is left.
     pub(super) exhausted: HashSet<(Option<IpAddr>, SocketAddr)>,
     /// Calls of the worker since anything came of one.
@@ -104,7 +104,7 @@ pub struct World {
 
 /// What becomes of a connection that no server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum ConnectReaction {
     /// Refused a moment later; the error can be read once.
     Refuses,
     /// Refused before anybody has looked.
@@ -121,10 +121,10 @@ const IDLE_CALLS: u32 = 20_000;
 /// Turns without a result that no honest worker asks for.
 const IDLE_TURNS: u32 = 5_000;
 
-impl World {
+impl SimWorld {
     /// A world in which nothing has happened; receive windows are `window` bytes.
-    pub(super) fn new(seed: u64, window: usize) -> World {
-        World {
+    pub(super) fn new(seed: u64, window: usize) -> SimWorld {
+        SimWorld {
             now: 1_000_000_000,
             rng: Rng::new(seed),
             sequence: 0,
@@ -154,9 +154,9 @@ impl World {
         assert!(self.idle_turns < IDLE_TURNS, "turns without end, at {}", self.now);
     }
 
-    pub(super) fn sock(&mut self, peer: Option<Box<dyn Peer>>) -> usize {
+    pub(super) fn sock(&mut self, peer: Option<Box<dyn ScriptedPeer>>) -> usize {
         let window = self.window;
-        self.socks.push(Sock { window, peer, ..Sock::default() });
+        self.socks.push(WorldSocket { window, peer, ..WorldSocket::default() });
         self.socks.len() - 1
     }
 
@@ -167,13 +167,13 @@ impl World {
         }
     }
 
-    pub(super) fn put(&mut self, at: u64, event: Event) {
+    pub(super) fn put(&mut self, at: u64, event: WorldEvent) {
         self.sequence += 1;
         self.events.push(Reverse((at, self.sequence, event)));
     }
 
     /// In order with what this side has sent before.
-    fn send(&mut self, from: usize, event: Event) {
+    fn send(&mut self, from: usize, event: WorldEvent) {
         let latency = 20_000 + self.rng.below(200_000);
         let at = (self.now + latency).max(self.socks[from].busy_until);
         self.socks[from].busy_until = at;
@@ -182,67 +182,67 @@ impl World {
 
     pub(super) fn report(&mut self, id: usize, bits: u8) {
         if let Some(token) = self.socks[id].token {
-            self.ready.push(Ready { token, readiness: Readiness(bits) });
+            self.ready.push(ReadyEvent { token, readiness: Readiness(bits) });
         }
     }
 
-    fn tell(&mut self, id: usize, what: What) {
+    fn notify(&mut self, id: usize, what: PeerEvent) {
         if let Some(mut peer) = self.socks[id].peer.take() {
-            peer.on(what, &mut Io { world: self, sock: id });
+            peer.on_event(what, &mut PeerIo { world: self, sock: id });
             if !self.socks[id].closed {
                 self.socks[id].peer = Some(peer);
             }
         }
     }
 
-    fn happen(&mut self, event: Event) {
+    fn handle_event(&mut self, event: WorldEvent) {
         match event {
-            Event::Deliver(to, bytes) => {
+            WorldEvent::Deliver(to, bytes) => {
                 let from = self.socks[to].other;
                 self.socks[to].in_flight -= bytes.len();
                 if self.socks[to].closed {
-                    return self.send(to, Event::Break(from));
+                    return self.send(to, WorldEvent::Break(from));
                 }
                 if !self.socks[to].broken {
                     self.socks[from].acknowledged += bytes.len() as u64;
                     self.socks[to].inbox.extend(bytes);
                     self.report(to, Readiness::READ);
-                    self.tell(to, What::Data);
+                    self.notify(to, PeerEvent::Data);
                 }
             }
-            Event::End(to) => {
+            WorldEvent::End(to) => {
                 self.socks[to].end_came = true;
                 self.report(to, Readiness::READ | Readiness::END);
-                self.tell(to, What::End);
+                self.notify(to, PeerEvent::End);
             }
-            Event::Break(to) => {
+            WorldEvent::Break(to) => {
                 if !self.socks[to].broken {
                     self.socks[to].broken = true;
                     self.socks[to].inbox.clear();
                     self.report(to, Readiness::READ | Readiness::WRITE | Readiness::BROKEN);
-                    self.tell(to, What::Broken);
+                    self.notify(to, PeerEvent::Broken);
                 }
             }
-            Event::Open(id) => {
+            WorldEvent::Open(id) => {
                 self.socks[id].open |= !self.socks[id].refused;
                 let refused = self.socks[id].refused;
                 self.socks[id].error = refused;
                 let bits = if refused { Readiness::READ | Readiness::BROKEN } else { 0 };
                 self.report(id, Readiness::WRITE | bits);
-                self.tell(id, What::Open);
+                self.notify(id, PeerEvent::Open);
             }
-            Event::Arrive(listener, sock, _) if self.socks[listener].closed => {
+            WorldEvent::Arrive(listener, sock, _) if self.socks[listener].closed => {
                 self.close(sock, true);
             }
-            Event::Arrive(listener, sock, from) => {
+            WorldEvent::Arrive(listener, sock, from) => {
                 self.socks[listener].backlog.push_back((sock, from));
                 self.report(listener, Readiness::READ);
             }
-            Event::Room(id) => {
+            WorldEvent::Room(id) => {
                 self.report(id, Readiness::WRITE);
-                self.tell(id, What::Room);
+                self.notify(id, PeerEvent::Room);
             }
-            Event::Timer(id) => self.tell(id, What::Timer),
+            WorldEvent::Timer(id) => self.notify(id, PeerEvent::Timer),
         }
     }
 
@@ -269,7 +269,7 @@ impl World {
         let mut rest = &bytes[..most];
         while !rest.is_empty() {
             let piece = 1 + self.rng.below(1448.min(rest.len() as u64)) as usize;
-            self.send(id, Event::Deliver(other, rest[..piece].to_vec()));
+            self.send(id, WorldEvent::Deliver(other, rest[..piece].to_vec()));
             rest = &rest[piece..];
         }
         Ok(most)
@@ -289,7 +289,7 @@ impl World {
         if n > 0 {
             let other = sock.other;
             if std::mem::take(&mut self.socks[other].blocked) {
-                self.send(id, Event::Room(other));
+                self.send(id, WorldEvent::Room(other));
             }
             return Ok(n);
         }
@@ -299,7 +299,7 @@ impl World {
     pub(super) fn end(&mut self, id: usize) {
         if !std::mem::replace(&mut self.socks[id].end_sent, true) && !self.socks[id].broken {
             let other = self.socks[id].other;
-            self.send(id, Event::End(other));
+            self.send(id, WorldEvent::End(other));
         }
     }
 
@@ -313,7 +313,7 @@ impl World {
             return;
         }
         if reset && !self.socks[id].broken {
-            self.send(id, Event::Break(other));
+            self.send(id, WorldEvent::Break(other));
         } else {
             self.end(id);
         }
@@ -327,7 +327,7 @@ impl World {
                     if let Some(Reverse((at, _, event))) = self.events.pop() {
                         self.now = self.now.max(at);
                         self.idle_turns = 0;
-                        self.happen(event);
+                        self.handle_event(event);
                     }
                 }
                 _ if until < u64::MAX => {
@@ -341,7 +341,7 @@ impl World {
     }
 }
 
-impl Io<'_> {
+impl PeerIo<'_> {
     /// Virtual time.
     pub fn now(&self) -> u64 {
         self.world.now
@@ -373,9 +373,9 @@ impl Io<'_> {
     }
 
     /// Asks for a turn later.
-    pub fn after(&mut self, delay: Duration) {
+    pub fn set_timer(&mut self, delay: Duration) {
         let at = self.world.now + delay.as_nanos() as u64;
-        self.world.put(at, Event::Timer(self.sock));
+        self.world.put(at, WorldEvent::Timer(self.sock));
     }
 
     /// Sends the end; reading goes on.

@@ -12,12 +12,12 @@ use super::*;
 const ANY: &str = "127.0.0.1:0";
 
 fn open(options: &SocketOptions) -> OwnedFd {
-    listeners(ANY.parse().unwrap(), options, 1, Claim::Alone).unwrap().remove(0)
+    listeners(ANY.parse().unwrap(), options, 1, AddressClaim::Alone).unwrap().remove(0)
 }
 
 /// A connection accepted from the listener, and its client.
 fn accepted(listener: &OwnedFd) -> (TcpStream, TcpStream) {
-    let address = listening_at(listener.as_fd()).unwrap();
+    let address = listening_address(listener.as_fd()).unwrap();
     let client = TcpStream::connect(address).unwrap();
     let listener = TcpListener::from(listener.try_clone().unwrap());
     // Connected clients wait in the queue already: nothing to wait for.
@@ -88,7 +88,7 @@ fn settings_can_be_taken_back_while_listening() {
     let socket = open(&all);
     let fresh = open(&none);
     assert!(!needs_reopening(&all, &none));
-    alter(socket.as_fd(), &none).unwrap();
+    change_options(socket.as_fd(), &none).unwrap();
     for name in
         [libc::TCP_USER_TIMEOUT, libc::TCP_MAXSEG, libc::TCP_DEFER_ACCEPT, libc::TCP_NODELAY]
     {
@@ -117,22 +117,23 @@ fn what_an_open_listener_cannot_lose_asks_for_another_one() {
 
 #[test]
 fn a_group_shares_one_port_and_each_socket_takes_connections() {
-    let group = listeners("[::1]:0".parse().unwrap(), &SocketOptions::default(), 3, Claim::Alone);
+    let group =
+        listeners("[::1]:0".parse().unwrap(), &SocketOptions::default(), 3, AddressClaim::Alone);
     let group = group.unwrap();
-    let address = listening_at(group[0].as_fd()).unwrap();
-    assert!(group.iter().all(|socket| listening_at(socket.as_fd()) == Some(address)));
+    let address = listening_address(group[0].as_fd()).unwrap();
+    assert!(group.iter().all(|socket| listening_address(socket.as_fd()) == Some(address)));
     assert_ne!(address.port(), 0);
 }
 
 #[test]
 fn a_taken_port_names_who_has_it_even_where_sharing_would_work() {
     let first = open(&SocketOptions::default());
-    let address = listening_at(first.as_fd()).unwrap();
-    let error = listeners(address, &SocketOptions::default(), 1, Claim::Alone).unwrap_err();
+    let address = listening_address(first.as_fd()).unwrap();
+    let error = listeners(address, &SocketOptions::default(), 1, AddressClaim::Alone).unwrap_err();
     let ListenError::Taken { holders, .. } = &error else { panic!("{error}") };
     assert!(holders.iter().any(|holder| holder.pid == std::process::id()), "{error}");
     assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
-    listeners(address, &SocketOptions::default(), 1, Claim::Shared).unwrap();
+    listeners(address, &SocketOptions::default(), 1, AddressClaim::Shared).unwrap();
 }
 
 #[test]
@@ -165,11 +166,11 @@ fn an_adopted_socket_is_ours() {
     let address = foreign.local_addr().unwrap();
     let options = SocketOptions { mss: Some(777), ..SocketOptions::default() };
     let ours = adopt(foreign.into(), &options).unwrap();
-    assert_eq!(listening_at(ours.as_fd()), Some(address));
+    assert_eq!(listening_address(ours.as_fd()), Some(address));
     assert_eq!(number_of(&ours, libc::TCP_MAXSEG), 777);
     assert!(sockopt::tcp_nodelay(&ours).unwrap());
-    assert!(fits(ours.as_fd(), &options));
-    assert!(!fits(ours.as_fd(), &SocketOptions { mptcp: true, ..options }));
+    assert!(has_fixed_options(ours.as_fd(), &options));
+    assert!(!has_fixed_options(ours.as_fd(), &SocketOptions { mptcp: true, ..options }));
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn outgoing_sockets_are_bound_but_choose_their_port_late() {
     let options = SocketOptions { mss: Some(800), ..SocketOptions::default() };
     let socket = outgoing(to, Some(from), &options).unwrap();
     assert_eq!(sys::option(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT).unwrap(), 1);
-    assert_eq!(local(socket.as_fd()).unwrap(), SocketAddr::new(from, 0));
+    assert_eq!(local_address(socket.as_fd()).unwrap(), SocketAddr::new(from, 0));
     assert!(rustix::fs::fcntl_getfl(&socket).unwrap().contains(rustix::fs::OFlags::NONBLOCK));
     assert!(sockopt::tcp_nodelay(&socket).unwrap());
     let connect = SockRef::from(&socket).connect(&to.into());
@@ -203,12 +204,12 @@ fn fast_open_towards_servers_is_set_only_when_not_zero() {
 #[test]
 fn a_rehearsal_finds_what_connections_would_meet() {
     let plain = SocketOptions::default();
-    rehearse(None, &plain).unwrap();
-    rehearse(Some("127.0.0.3".parse().unwrap()), &plain).unwrap();
-    let away = rehearse(Some("192.0.2.77".parse().unwrap()), &plain).unwrap_err().to_string();
+    check_outgoing(None, &plain).unwrap();
+    check_outgoing(Some("127.0.0.3".parse().unwrap()), &plain).unwrap();
+    let away = check_outgoing(Some("192.0.2.77".parse().unwrap()), &plain).unwrap_err().to_string();
     assert!(away.contains("192.0.2.77"), "{away}");
     let odd = SocketOptions { congestion: Some("nosuch".to_owned()), ..plain };
-    assert!(rehearse(None, &odd).unwrap_err().to_string().contains("congestion"));
+    assert!(check_outgoing(None, &odd).unwrap_err().to_string().contains("congestion"));
 }
 
 #[test]
@@ -228,7 +229,7 @@ fn multipath_is_had_or_says_how_to_have_it() {
     let options = SocketOptions { mptcp: true, ..SocketOptions::default() };
     match listener(ANY.parse().unwrap(), &options) {
         Ok(socket) => {
-            assert!(fits(socket.as_fd(), &options));
+            assert!(has_fixed_options(socket.as_fd(), &options));
             assert!(socket.as_raw_fd() > 2);
             accepted(&socket);
         }

@@ -12,23 +12,23 @@ use rustls::sign::CertifiedKey;
 use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::key_purpose::KeyPurposes;
 use super::policy;
-use super::purpose::KeyPurposes;
 
 /// Certificates of one chain.
-const CHAIN: usize = 16;
+const MAX_CHAIN: usize = 16;
 
 /// A certificate with its key.
 #[derive(Clone)]
-pub struct Identity {
+pub struct TlsIdentity {
     /// What is told of it.
-    pub facts: Facts,
+    pub facts: CertificateFacts,
     pub(super) key: Arc<CertifiedKey>,
 }
 
 /// What is told of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct CertificateFacts {
     /// The names that it proves, in lower case; `*.` begins a wildcard.
     pub names: Vec<String>,
     /// From when on it is good, seconds since 1970.
@@ -69,7 +69,7 @@ pub enum IdentityError {
     Key(String),
 }
 
-impl Identity {
+impl TlsIdentity {
     /// Reads PEM: the chain, its own certificate first; the key, which may stand in either text.
     ///
     /// # Errors
@@ -78,8 +78,8 @@ impl Identity {
         chain: &[u8],
         key: Option<&[u8]>,
         ocsp: Option<Vec<u8>>,
-    ) -> Result<Identity, IdentityError> {
-        let chain_der = certificates_up_to(chain, CHAIN)?;
+    ) -> Result<TlsIdentity, IdentityError> {
+        let chain_der = certificates_up_to(chain, MAX_CHAIN)?;
         let own = chain_der.first().ok_or(IdentityError::NoCertificate)?;
         let key_der = match key {
             Some(text) => PrivateKeyDer::from_pem_slice(text),
@@ -101,25 +101,25 @@ impl Identity {
         };
         facts.stapled = ocsp.is_some();
         key.ocsp = ocsp;
-        Ok(Identity { facts, key: Arc::new(key) })
+        Ok(TlsIdentity { facts, key: Arc::new(key) })
     }
 }
 
-impl Identity {
+impl TlsIdentity {
     /// A certificate of our own making for authorities (RFC 8737), whose key is known to be its own: the library that
     /// compares the two does not read certificates with its critical extension. DER.
     ///
     /// # Errors
     /// As `read`.
-    pub fn proof(
+    pub fn from_challenge(
         certificate: CertificateDer<'static>,
         key: PrivateKeyDer<'static>,
-    ) -> Result<Identity, IdentityError> {
+    ) -> Result<TlsIdentity, IdentityError> {
         let facts = facts(&certificate)?;
         let provider = policy::provider(model::config::TlsPolicy::Intermediate);
         let key = provider.key_provider.load_private_key(key);
         let key = key.map_err(|error| IdentityError::Key(explain(&error)))?;
-        Ok(Identity { facts, key: Arc::new(CertifiedKey::new(vec![certificate], key)) })
+        Ok(TlsIdentity { facts, key: Arc::new(CertifiedKey::new(vec![certificate], key)) })
     }
 
     /// The chain with its key, for a listener that is not a service's.
@@ -128,12 +128,12 @@ impl Identity {
     }
 
     /// Whether the other one is the same certificate with the same OCSP response.
-    pub fn same(&self, other: &Identity) -> bool {
+    pub fn is_same(&self, other: &TlsIdentity) -> bool {
         self.key.cert == other.key.cert && self.key.ocsp == other.key.ocsp
     }
 }
 
-impl fmt::Debug for Identity {
+impl fmt::Debug for TlsIdentity {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "Identity({:?})", self.facts)
     }
@@ -162,16 +162,16 @@ fn explain(error: &rustls::Error) -> String {
     }
 }
 
-fn facts(der: &CertificateDer<'_>) -> Result<Facts, IdentityError> {
+fn facts(der: &CertificateDer<'_>) -> Result<CertificateFacts, IdentityError> {
     let (_, certificate) = X509Certificate::from_der(der)
         .map_err(|error| IdentityError::Certificate(error.to_string()))?;
-    Ok(Facts {
+    Ok(CertificateFacts {
         names: names(&certificate),
         not_before: certificate.validity().not_before.timestamp(),
         not_after: certificate.validity().not_after.timestamp(),
         kind: "other",
         stapled: false,
-        purposes: KeyPurposes::of(&certificate),
+        purposes: KeyPurposes::from_certificate(&certificate),
     })
 }
 

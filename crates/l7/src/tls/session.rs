@@ -13,98 +13,101 @@ use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
 use rustls::{ClientConfig, CommonState, Error, HandshakeKind, ServerConfig};
 
-use self::write::{WriteAny, to_used};
-use super::aside::{self, Aside};
+use self::write::{TrafficWriter, to_used};
+use super::handshake_observation::{self, HandshakeObservation};
 
 /// Ciphertext that one record has at most (RFC 8446 §5.2), with its header.
-pub const RECORD: usize = 5 + 16 * 1024 + 256;
+pub const MAX_RECORD_BYTES: usize = 5 + 16 * 1024 + 256;
 
 /// Bytes of a handshake message that is not whole yet; a chain of certificates may be long.
 const UNFINISHED: usize = 48 * 1024;
 
 /// Plaintext sealed at a time.
-pub const SEAL: usize = 64 * 1024;
+pub const MAX_PLAINTEXT: usize = 64 * 1024;
 
 /// Room for `SEAL` bytes of plaintext as records, with what waited before them.
-pub const SEALED: usize = SEAL + 8 * 1024;
+pub const SEALED_BYTES: usize = MAX_PLAINTEXT + 8 * 1024;
 
 /// One connection's TLS.
-pub struct Session {
-    machine: Machine,
+pub struct TlsSession {
+    machine: TlsMachine,
     /// The beginning of a record or of a handshake message.
     partial: Vec<u8>,
     /// Plaintext that did not fit, from `plain_at` on.
     plain: Vec<u8>,
     plain_at: usize,
     /// Ciphertext to be sent, from `out_at` on.
-    out: Vec<u8>,
-    out_at: usize,
+    unsent: Vec<u8>,
+    unsent_at: usize,
     /// Plaintext that the tail of `out` stands for, of which whoever wrote it does not know yet that it is sent.
-    owed: usize,
+    unreported_plain: usize,
     peer_closed: bool,
     closing: bool,
     failed: Option<Error>,
-    first: Option<u8>,
-    seen: Aside,
+    first_byte: Option<u8>,
+    observation: HandshakeObservation,
 }
 
-enum Machine {
+enum TlsMachine {
     Server(Box<UnbufferedServerConnection>),
     Client(Box<UnbufferedClientConnection>),
 }
 
-impl Machine {
+impl TlsMachine {
     fn common(&self) -> &CommonState {
         match self {
-            Machine::Server(it) => it,
-            Machine::Client(it) => it,
+            TlsMachine::Server(it) => it,
+            TlsMachine::Client(it) => it,
         }
     }
 }
 
 /// What a step of the machine asks for.
-enum Next {
-    Again,
+enum SessionStep {
+    Continue,
     Stop,
     Failed(Error),
 }
 
-impl Session {
+impl TlsSession {
     /// Towards a client.
     ///
     /// # Errors
     /// What the configuration says.
-    pub fn server(config: &Arc<ServerConfig>) -> Result<Session, Error> {
+    pub fn server(config: &Arc<ServerConfig>) -> Result<TlsSession, Error> {
         let machine = UnbufferedServerConnection::new(config.clone())?;
-        Ok(Session::new(Machine::Server(Box::new(machine))))
+        Ok(TlsSession::new(TlsMachine::Server(Box::new(machine))))
     }
 
     /// Towards a server that must prove `name`.
     ///
     /// # Errors
     /// What the configuration says.
-    pub fn client(config: &Arc<ClientConfig>, name: ServerName<'static>) -> Result<Session, Error> {
+    pub fn client(
+        config: &Arc<ClientConfig>,
+        name: ServerName<'static>,
+    ) -> Result<TlsSession, Error> {
         let machine = UnbufferedClientConnection::new(config.clone(), name)?;
-        let mut session = Session::new(Machine::Client(Box::new(machine)));
+        let mut session = TlsSession::new(TlsMachine::Client(Box::new(machine)));
         // The first flight is ours.
         session.feed(&mut [], &mut []);
         Ok(session)
     }
 
-    fn new(machine: Machine) -> Session {
-        Session {
+    fn new(machine: TlsMachine) -> TlsSession {
+        TlsSession {
             machine,
             partial: Vec::new(),
             plain: Vec::new(),
             plain_at: 0,
-            out: Vec::new(),
-            out_at: 0,
-            owed: 0,
+            unsent: Vec::new(),
+            unsent_at: 0,
+            unreported_plain: 0,
             peer_closed: false,
             closing: false,
             failed: None,
-            first: None,
-            seen: Aside::default(),
+            first_byte: None,
+            observation: HandshakeObservation::default(),
         }
     }
 
@@ -115,7 +118,7 @@ impl Session {
 
     /// Whether the peer is a client.
     pub fn towards_client(&self) -> bool {
-        matches!(self.machine, Machine::Server(_))
+        matches!(self.machine, TlsMachine::Server(_))
     }
 
     /// Whether the handshake is over.
@@ -134,13 +137,13 @@ impl Session {
     }
 
     /// What its handshake has shown of the client.
-    pub fn seen(&self) -> &Aside {
-        &self.seen
+    pub fn observation(&self) -> &HandshakeObservation {
+        &self.observation
     }
 
     /// The first byte that came; `None`: none did.
     pub fn first_byte(&self) -> Option<u8> {
-        self.first
+        self.first_byte
     }
 
     /// Whether the peer has said that it sends no more.
@@ -154,7 +157,7 @@ impl Session {
     }
 
     /// Whether something waits to be told to the reader: plaintext, the end or a failure.
-    pub fn tells(&self) -> bool {
+    pub fn has_reader_event(&self) -> bool {
         self.has_plain() || self.peer_closed || self.failed.is_some()
     }
 
@@ -169,35 +172,39 @@ impl Session {
     /// Takes in what came, after what `begin` has given; returns how much plaintext was put into `into`. What does not
     /// fit waits for `take_plain`.
     pub fn feed(&mut self, came: &mut [u8], into: &mut [u8]) -> usize {
-        if self.first.is_none() {
-            self.first = came.first().copied();
+        if self.first_byte.is_none() {
+            self.first_byte = came.first().copied();
         }
         let shaking = self.towards_client() && !self.established();
         if shaking {
-            aside::begin(&self.seen);
+            handshake_observation::begin_step(&self.observation);
         }
-        let Session { machine, plain, out, peer_closed, failed, .. } = self;
-        let mut outcome = Outcome { plain, out, peer_closed, into, given: 0 };
+        let TlsSession { machine, plain, unsent: out, peer_closed, failed, .. } = self;
+        let mut outcome = StepOutput { plain, out, peer_closed, into, bytes_given: 0 };
         let mut at = 0;
         loop {
             let (discard, next) = match machine {
-                Machine::Server(it) => step(it.process_tls_records(&mut came[at..]), &mut outcome),
-                Machine::Client(it) => step(it.process_tls_records(&mut came[at..]), &mut outcome),
+                TlsMachine::Server(it) => {
+                    step(it.process_tls_records(&mut came[at..]), &mut outcome)
+                }
+                TlsMachine::Client(it) => {
+                    step(it.process_tls_records(&mut came[at..]), &mut outcome)
+                }
             };
             at += discard;
             match next {
-                Next::Again => {}
-                Next::Stop => break,
-                Next::Failed(error) => *failed = Some(error),
+                SessionStep::Continue => {}
+                SessionStep::Stop => break,
+                SessionStep::Failed(error) => *failed = Some(error),
             }
             // After a failure nothing more is read; the alert that tells the peer is still to be had.
             if failed.is_some() && !machine.common().wants_write() {
                 break;
             }
         }
-        let given = outcome.given;
+        let given = outcome.bytes_given;
         if shaking {
-            self.seen = aside::end();
+            self.observation = handshake_observation::end_step();
         }
         let rest = came.get(at..).unwrap_or_default();
         if rest.is_empty() || self.failed.is_some() {
@@ -267,60 +274,60 @@ impl Session {
 
     /// Ciphertext that is to be sent.
     pub fn unsent(&self) -> &[u8] {
-        &self.out[self.out_at..]
+        &self.unsent[self.unsent_at..]
     }
 
     /// So much of it was.
     pub fn sent(&mut self, n: usize) {
-        self.out_at += n;
-        if self.out_at >= self.out.len() {
-            (self.out, self.out_at) = (Vec::new(), 0);
+        self.unsent_at += n;
+        if self.unsent_at >= self.unsent.len() {
+            (self.unsent, self.unsent_at) = (Vec::new(), 0);
         }
     }
 
     /// Keeps ciphertext that the socket did not take; it stands for `plain` bytes that are not told to be written yet.
-    pub fn keep(&mut self, cipher: &[u8], plain: usize) {
-        self.out.extend_from_slice(cipher);
-        self.owed += plain;
+    pub fn keep_unsent(&mut self, cipher: &[u8], plain: usize) {
+        self.unsent.extend_from_slice(cipher);
+        self.unreported_plain += plain;
     }
 
     /// Plaintext that was sent and not told yet.
-    pub fn settle_debt(&mut self) -> usize {
-        std::mem::take(&mut self.owed)
+    pub fn take_unreported_plain(&mut self) -> usize {
+        std::mem::take(&mut self.unreported_plain)
     }
 
     /// Bytes kept for others.
-    pub fn held(&self) -> usize {
-        self.partial.len() + self.plain.len() + self.out.len()
+    pub fn buffered_bytes(&self) -> usize {
+        self.partial.len() + self.plain.len() + self.unsent.len()
     }
 
     /// Brings the machine to where it writes, and lets `with` write; `out` holds what goes first.
     fn write(
         &mut self,
-        with: impl FnOnce(WriteAny<'_>, &mut Vec<u8>) -> Result<(), Error>,
+        with: impl FnOnce(TrafficWriter<'_>, &mut Vec<u8>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let Session { machine, plain, out, partial, peer_closed, .. } = self;
-        let mut outcome = Outcome { plain, out, peer_closed, into: &mut [], given: 0 };
+        let TlsSession { machine, plain, unsent: out, partial, peer_closed, .. } = self;
+        let mut outcome = StepOutput { plain, out, peer_closed, into: &mut [], bytes_given: 0 };
         loop {
             // What waits is no whole record, so it stays as it is.
             let next = match machine {
-                Machine::Server(it) => match it.process_tls_records(partial).state {
+                TlsMachine::Server(it) => match it.process_tls_records(partial).state {
                     Ok(ConnectionState::WriteTraffic(traffic)) => {
-                        return with(WriteAny::Server(traffic), outcome.out);
+                        return with(TrafficWriter::Server(traffic), outcome.out);
                     }
-                    state => one(state, &mut outcome),
+                    state => run_one_step(state, &mut outcome),
                 },
-                Machine::Client(it) => match it.process_tls_records(partial).state {
+                TlsMachine::Client(it) => match it.process_tls_records(partial).state {
                     Ok(ConnectionState::WriteTraffic(traffic)) => {
-                        return with(WriteAny::Client(traffic), outcome.out);
+                        return with(TrafficWriter::Client(traffic), outcome.out);
                     }
-                    state => one(state, &mut outcome),
+                    state => run_one_step(state, &mut outcome),
                 },
             };
             match next {
-                Next::Again => {}
-                Next::Stop => return Err(Error::HandshakeNotComplete),
-                Next::Failed(error) => return Err(error),
+                SessionStep::Continue => {}
+                SessionStep::Stop => return Err(Error::HandshakeNotComplete),
+                SessionStep::Failed(error) => return Err(error),
             }
         }
     }
@@ -333,43 +340,46 @@ const NO_ROOM: &str = "no room for what is to be sent first";
 const ALERT: usize = 64;
 
 /// Where steps of the machine put what they give.
-struct Outcome<'a> {
+struct StepOutput<'a> {
     plain: &'a mut Vec<u8>,
     out: &'a mut Vec<u8>,
     peer_closed: &'a mut bool,
     into: &'a mut [u8],
-    given: usize,
+    bytes_given: usize,
 }
 
-impl Outcome<'_> {
+impl StepOutput<'_> {
     fn plaintext(&mut self, bytes: &[u8]) {
-        let room = &mut self.into[self.given..];
+        let room = &mut self.into[self.bytes_given..];
         // In order: nothing goes past what waits already.
         let fits = if self.plain.is_empty() { bytes.len().min(room.len()) } else { 0 };
         room[..fits].copy_from_slice(&bytes[..fits]);
-        self.given += fits;
+        self.bytes_given += fits;
         self.plain.extend_from_slice(&bytes[fits..]);
     }
 }
 
-fn step<Data>(status: UnbufferedStatus<'_, '_, Data>, outcome: &mut Outcome<'_>) -> (usize, Next) {
+fn step<Data>(
+    status: UnbufferedStatus<'_, '_, Data>,
+    outcome: &mut StepOutput<'_>,
+) -> (usize, SessionStep) {
     let discard = status.discard;
-    (discard, one(status.state, outcome))
+    (discard, run_one_step(status.state, outcome))
 }
 
-fn one<Data>(
+fn run_one_step<Data>(
     state: Result<ConnectionState<'_, '_, Data>, Error>,
-    outcome: &mut Outcome<'_>,
-) -> Next {
+    outcome: &mut StepOutput<'_>,
+) -> SessionStep {
     match state {
         Ok(ConnectionState::ReadTraffic(mut traffic)) => {
             while let Some(record) = traffic.next_record() {
                 match record {
                     Ok(record) => outcome.plaintext(record.payload),
-                    Err(error) => return Next::Failed(error),
+                    Err(error) => return SessionStep::Failed(error),
                 }
             }
-            Next::Again
+            SessionStep::Continue
         }
         Ok(ConnectionState::EncodeTlsData(mut data)) => {
             let at = outcome.out.len();
@@ -377,24 +387,24 @@ fn one<Data>(
             loop {
                 outcome.out.resize(at + room, 0);
                 match data.encode(&mut outcome.out[at..]) {
-                    Ok(_) => return Next::Again,
+                    Ok(_) => return SessionStep::Continue,
                     Err(EncodeError::InsufficientSize(wanted)) if room == 0 => {
                         room = wanted.required_size;
                     }
-                    Err(error) => return Next::Failed(Error::General(error.to_string())),
+                    Err(error) => return SessionStep::Failed(Error::General(error.to_string())),
                 }
             }
         }
         Ok(ConnectionState::TransmitTlsData(transmit)) => {
             // It goes out in order with everything else.
             transmit.done();
-            Next::Again
+            SessionStep::Continue
         }
         Ok(ConnectionState::PeerClosed) => {
             *outcome.peer_closed = true;
-            Next::Again
+            SessionStep::Continue
         }
-        Ok(_) => Next::Stop,
-        Err(error) => Next::Failed(error),
+        Ok(_) => SessionStep::Stop,
+        Err(error) => SessionStep::Failed(error),
     }
 }

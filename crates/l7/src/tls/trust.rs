@@ -12,17 +12,17 @@ use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use super::authorities::roots;
 use super::identity::IdentityError;
-use super::revoked::RevocationLists;
+use super::revocation::RevocationLists;
 
 /// Who is trusted.
 #[derive(Clone, Copy, Debug)]
-pub enum Trust<'a> {
+pub enum TrustAnchors<'a> {
     /// The authorities of this PEM text.
     Text(&'a [u8]),
     /// Those that this machine trusts, as DER.
     System(&'a [Vec<u8>]),
     /// Everybody: any certificate will do whose key the server has.
-    Anybody,
+    Anyone,
 }
 
 /// Why nobody can be trusted.
@@ -41,14 +41,14 @@ pub enum TrustError {
 /// # Errors
 /// See `TrustError`.
 pub fn verifier(
-    trust: Trust<'_>,
+    trust: TrustAnchors<'_>,
     revoked: &RevocationLists,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, TrustError> {
     let roots = match trust {
-        Trust::Text(text) => roots(text).map_err(TrustError::Authorities)?,
-        Trust::System(all) => system(all)?,
-        Trust::Anybody => return Ok(Arc::new(Anybody(provider))),
+        TrustAnchors::Text(text) => roots(text).map_err(TrustError::Authorities)?,
+        TrustAnchors::System(all) => system(all)?,
+        TrustAnchors::Anyone => return Ok(Arc::new(AnyServerVerifier(provider))),
     };
     let mut builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
     if !revoked.is_empty() {
@@ -76,9 +76,9 @@ fn system(all: &[Vec<u8>]) -> Result<RootCertStore, TrustError> {
 
 /// Takes any certificate; the handshake's signatures are still checked.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AnyServerVerifier(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyServerVerifier {
     fn verify_server_cert(
         &self,
         _certificate: &CertificateDer<'_>,

@@ -7,25 +7,25 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::task::Poll;
 
-use model::breaker::Bound;
 use model::cause::Cause;
-use model::config::{Host, SendProxy, Speak};
-use model::moment::Moment;
+use model::circuit_breaker::BreakerResource;
+use model::config::{SendProxyVersion, ServerHost, ServerHttp2Mode};
+use model::monotonic_time::MonotonicTime;
 use model::snapshot::PoolView;
-use wire::proxy::{self, Ends, Version};
+use wire::proxy_protocol::{self, ProxiedAddresses, ProxyVersion};
 
-use crate::back;
-use crate::breaking;
-use crate::caller::Caller;
-use crate::connected::Upstream;
-use crate::local::{LocalPool, LocalServer};
-use crate::patience::Patience;
-use crate::rt::{Connect, Expired, Net, Readiness, Rt};
-use crate::stream::Stream;
+use crate::circuit_breaker;
+use crate::client_peer::ClientPeer;
+use crate::deadline::ExchangeDeadline;
+use crate::rt::{ConnectTarget, DeadlineExpired, NetDriver, Readiness, WorkerRuntime};
+use crate::stream::ProxyStream;
+use crate::upstream_connection::UpstreamConnection;
+use crate::upstream_tls;
 use crate::worker::Worker;
+use crate::worker_state::{LocalPool, LocalServer};
 
 /// Towards whom, for whom, and how long it may take.
-pub struct Way<'a, N: Net> {
+pub struct ConnectPlan<'a, N: NetDriver> {
     /// The server's pool.
     pub pool: &'a LocalPool<N>,
     /// What the snapshot says of that.
@@ -33,94 +33,105 @@ pub struct Way<'a, N: Net> {
     /// The server.
     pub server: &'a LocalServer<N>,
     /// The client.
-    pub caller: &'a Caller,
+    pub client_peer: &'a ClientPeer,
     /// What may end the waiting.
-    pub patience: &'a Patience<'a, N>,
+    pub deadline: &'a ExchangeDeadline<'a, N>,
     /// The connection's own time.
-    pub until: Moment,
+    pub until: MonotonicTime,
     /// What is to be spoken.
-    pub speak: Speak,
+    pub speak: ServerHttp2Mode,
 }
 
 /// Connects.
 ///
 /// # Errors
 /// The cause, and the reason for people.
-pub async fn connect<N: Net>(
+pub async fn connect<N: NetDriver>(
     worker: &Rc<Worker<N>>,
-    way: Way<'_, N>,
-) -> Result<Upstream<N>, (Cause, String)> {
-    let Way { pool, view, server, caller, patience, until, speak } = way;
+    way: ConnectPlan<'_, N>,
+) -> Result<UpstreamConnection<N>, (Cause, String)> {
+    let ConnectPlan { pool, view, server, client_peer: caller, deadline: patience, until, speak } =
+        way;
     let (address, live) = {
         let server = server.view.borrow();
-        (server.address, server.live.clone())
+        (server.address, server.stats.clone())
     };
     let Some(to) = address else {
         return Err((Cause::NoServer, unresolved(&server.view.borrow().config.address.host)));
     };
-    let permit = breaking::connection(worker, pool, view)
-        .ok_or_else(|| (Cause::CircuitOpen, format!("connect to {to}: {}", full(view))))?;
+    let permit = circuit_breaker::admit_connection(worker, pool, view).ok_or_else(|| {
+        (Cause::CircuitOpen, format!("connect to {to}: {}", is_port_range_full(view)))
+    })?;
     let (sock, from) = begin(worker, pool, view, to, caller.peer.ip())
         .map_err(|error| (connect_cause(&error), format!("connect to {to}: {error}")))?;
     let port = worker.ports.lease(from, to);
-    let stream = Stream::new(&worker.rt, sock, true).map_err(|error| {
+    let stream = ProxyStream::new(&worker.rt, sock, true).map_err(|error| {
         (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
     })?;
-    let mut connection = Upstream::new(stream, to, live, (port, permit));
+    let mut connection = UpstreamConnection::new(stream, to, live, (port, permit));
     let failed = |error: io::Error| (connect_cause(&error), format!("connect to {to}: {error}"));
     // On a short path the handshake is over by now, well or not. Asking takes the socket's error away, so that each
     // answer counts.
     loop {
         match connection.stream.established() {
             Ok(()) => {
-                let said = announce(view, &mut connection, caller, patience.until(until)).await;
+                let said = send_proxy_header(
+                    view,
+                    &mut connection,
+                    caller,
+                    patience.earliest_until(until),
+                )
+                .await;
                 said.map_err(|error| match error {
                     None => (Cause::ConnectTimeout, format!("connect to {to}: no room in time")),
                     Some(error) => failed(error),
                 })?;
                 let times = (patience, until);
-                return back::open(worker, view, server, connection, times, speak).await;
+                return upstream_tls::connect_tls(worker, view, server, connection, times, speak)
+                    .await;
             }
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(error)),
-            Err(_) if connection.stream.broken() => {
+            Err(_) if connection.stream.is_broken() => {
                 return Err(failed(io::ErrorKind::ConnectionReset.into()));
             }
             Err(_) => connection.stream.source().clear(Readiness::WRITE),
         }
-        let writable = |rt: &Rt<N>| match patience.is_alone() {
-            true => Poll::Ready(Err(Expired)),
-            false => {
-                rt.poll_ready(connection.stream.source(), Readiness::WRITE, patience.until(until))
-            }
+        let writable = |rt: &WorkerRuntime<N>| match patience.is_client_gone() {
+            true => Poll::Ready(Err(DeadlineExpired)),
+            false => rt.poll_ready(
+                connection.stream.source(),
+                Readiness::WRITE,
+                patience.earliest_until(until),
+            ),
         };
-        if let Err(Expired) = connection.stream.until(writable).await {
-            let cause = patience.over(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
+        if let Err(DeadlineExpired) = connection.stream.poll_until(writable).await {
+            let cause = patience.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
             return Err((cause, format!("connect to {to}: no answer in time")));
         }
     }
 }
 
 /// Says in whose name the connection is, where the pool's servers are to be told.
-async fn announce<N: Net>(
+async fn send_proxy_header<N: NetDriver>(
     view: &PoolView,
-    connection: &mut Upstream<N>,
-    caller: &Caller,
-    until: Moment,
+    connection: &mut UpstreamConnection<N>,
+    caller: &ClientPeer,
+    until: MonotonicTime,
 ) -> Result<(), Option<io::Error>> {
     let version = match view.config.send_proxy {
         None => return Ok(()),
-        Some(SendProxy::V1) => Version::One,
-        Some(SendProxy::V2) => Version::Two,
+        Some(SendProxyVersion::V1) => ProxyVersion::V1,
+        Some(SendProxyVersion::V2) => ProxyVersion::V2,
     };
     let mut header = Vec::new();
-    let ends = Ends { source: caller.peer, destination: caller.local };
-    proxy::write(version, Some(ends), &mut header);
-    connection.announced = header.len() as u64;
+    let ends = ProxiedAddresses { source: caller.peer, destination: caller.local };
+    proxy_protocol::write_header(version, Some(ends), &mut header);
+    connection.preamble_bytes = header.len() as u64;
     connection.stream.write_all(&header, until).await
 }
 
 /// Begins a connection from the next source address that has a port left.
-fn begin<N: Net>(
+fn begin<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,
     view: &PoolView,
@@ -132,7 +143,7 @@ fn begin<N: Net>(
         return worker
             .rt
             .net
-            .connect(&Connect { to, from: Some(client), options })
+            .connect(&ConnectTarget { to, from: Some(client), options })
             .map(|s| (s, Some(client)));
     }
     let sources = &view.config.source;
@@ -144,7 +155,7 @@ fn begin<N: Net>(
         if from.is_ipv4() != to.is_ipv4() {
             continue;
         }
-        match worker.rt.net.connect(&Connect { to, from: Some(from), options }) {
+        match worker.rt.net.connect(&ConnectTarget { to, from: Some(from), options }) {
             Ok(sock) => return Ok((sock, Some(from))),
             Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
                 worker.ports.exhausted(Some(from), to);
@@ -156,25 +167,25 @@ fn begin<N: Net>(
     if let Some(error) = last {
         return Err(error);
     }
-    let result = worker.rt.net.connect(&Connect { to, from: None, options });
+    let result = worker.rt.net.connect(&ConnectTarget { to, from: None, options });
     if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AddrNotAvailable) {
         worker.ports.exhausted(None, to);
     }
     result.map(|sock| (sock, None))
 }
 
-fn full(view: &PoolView) -> String {
-    let in_use = view.live.breakers.of(Bound::Connections).in_use();
+fn is_port_range_full(view: &PoolView) -> String {
+    let in_use = view.stats.breakers.get(BreakerResource::Connections).in_use();
     format!(
         "pool {} has {in_use} connections, as many as its breaker lets through",
         view.config.name
     )
 }
 
-fn unresolved(host: &Host) -> String {
+fn unresolved(host: &ServerHost) -> String {
     match host {
-        Host::Ip(ip) => format!("{ip} has no address"),
-        Host::Name(name) => format!("{name} does not resolve"),
+        ServerHost::Ip(ip) => format!("{ip} has no address"),
+        ServerHost::Name(name) => format!("{name} does not resolve"),
     }
 }
 

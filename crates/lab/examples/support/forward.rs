@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use lab::poller::Poller;
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, Shutdown, SocketFlags, SocketType, accept_with, bind, connect, listen, shutdown,
@@ -60,7 +60,7 @@ pub fn serve<S>(
     let (mut pairs, mut free, mut serial) = (Vec::<Option<Pair<S>>>::new(), Vec::new(), 0u32);
     let mut ready = Vec::new();
     loop {
-        poller.wait(Moment::NEVER, &mut ready)?;
+        poller.wait(MonotonicTime::NEVER, &mut ready)?;
         for event in &ready {
             if event.token == LISTENER {
                 while let Ok(client) = accept_with(&listener, FLAGS) {

@@ -23,15 +23,15 @@ const FLOW: (u32, u32) = (40, 16);
 
 /// The program, loaded.
 #[derive(Debug)]
-pub struct Katran {
+pub struct KatranProgram {
     program: OwnedFd,
     _object: Object,
     _flows: Vec<MapHandle>,
 }
 
-impl Katran {
+impl KatranProgram {
     /// Loads and fills it.
-    pub fn load(object: &Path) -> Result<Katran, Box<dyn Error>> {
+    pub fn load(object: &Path) -> Result<KatranProgram, Box<dyn Error>> {
         let object = ObjectBuilder::default().open_file(object)?.load()?;
         let set = |map: &str, key: &[u8], value: &[u8]| -> Result<(), Box<dyn Error>> {
             let found = object.maps().find(|one| one.name() == map);
@@ -71,7 +71,7 @@ impl Katran {
         let program = object.progs_mut().find(|one| one.name() == "balancer_ingress");
         let program = program.ok_or("the object has no program balancer_ingress")?;
         let program = program.as_fd().try_clone_to_owned()?;
-        Ok(Katran { program, _object: object, _flows: flows })
+        Ok(KatranProgram { program, _object: object, _flows: flows })
     }
 
     /// Its program.

@@ -6,13 +6,13 @@ use std::error::Error;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use bpf::Home;
+use bpf::PinDirectory;
 use l4::abi::{self, Address, Pool, Server, Service, Share, Share4, Vip, Vip4, Way};
-use l4::insight::Watcher;
-use l4::{Plane, Sizes};
+use l4::flow_samples::FlowSampler;
+use l4::{PacketDatapath, TableSizes};
 use lab::net::BpfFs;
 
-use super::vary::{SERVICE, Sent};
+use super::vary::{ExpectedPacket, SERVICE};
 
 /// Servers of `mac` and `tunnel`; `nat` has one, so that a share is filled.
 const SERVERS: u32 = 100;
@@ -21,7 +21,7 @@ const BACK: [u8; 4] = [10, 10, 0, 250];
 
 /// A forwarding method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum ForwardMethod {
     /// Another link address.
     Mac,
     /// IP in IP, as Katran does.
@@ -30,44 +30,44 @@ pub enum Method {
     Nat,
 }
 
-impl Method {
+impl ForwardMethod {
     /// As in the configuration.
     pub fn name(self) -> &'static str {
         match self {
-            Method::Mac => "mac",
-            Method::Tunnel => "tunnel",
-            Method::Nat => "nat",
+            ForwardMethod::Mac => "mac",
+            ForwardMethod::Tunnel => "tunnel",
+            ForwardMethod::Nat => "nat",
         }
     }
 
     /// What it must do to a packet.
-    pub fn sent(self) -> Sent {
+    pub fn sent(self) -> ExpectedPacket {
         match self {
-            Method::Mac => Sent::Relinked,
-            Method::Tunnel => Sent::Wrapped,
-            Method::Nat => Sent::Translated,
+            ForwardMethod::Mac => ExpectedPacket::Relinked,
+            ForwardMethod::Tunnel => ExpectedPacket::Wrapped,
+            ForwardMethod::Nat => ExpectedPacket::Translated,
         }
     }
 }
 
 /// The plane.
-pub struct Ours {
+pub struct SteelyardPlane {
     /// How it forwards.
-    pub method: Method,
-    plane: Plane,
+    pub method: ForwardMethod,
+    plane: PacketDatapath,
     program: OwnedFd,
     _pins: BpfFs,
 }
 
-impl Ours {
+impl SteelyardPlane {
     /// Opens and fills one.
-    pub fn new(method: Method) -> Result<Ours, Box<dyn Error>> {
+    pub fn new(method: ForwardMethod) -> Result<SteelyardPlane, Box<dyn Error>> {
         let pins = BpfFs::mount()?;
-        let home = Home::open(&pins.path().join("plane"))?;
-        let sizes = Sizes { flows: 4 << 20, records: 1 << 17, ..Sizes::default() };
-        let plane = Plane::open(&home, &sizes, false)?;
+        let home = PinDirectory::open(&pins.path().join("plane"))?;
+        let sizes = TableSizes { flows: 4 << 20, records: 1 << 17, ..TableSizes::default() };
+        let plane = PacketDatapath::open(&home, &sizes, false)?;
         let program = plane.program()?.as_fd().try_clone_to_owned()?;
-        let ours = Ours { method, plane, program, _pins: pins };
+        let ours = SteelyardPlane { method, plane, program, _pins: pins };
         ours.fill()?;
         Ok(ours)
     }
@@ -79,13 +79,14 @@ impl Ours {
 
     /// Lets one connection in `sample` be watched; `None`: none.
     pub fn watch(&self, sample: Option<u32>) -> Result<(), Box<dyn Error>> {
-        let watcher = Watcher::new(&self.plane)?;
-        l4::insight::switch(&self.plane, &watcher, sample)?;
+        let watcher = FlowSampler::new(&self.plane)?;
+        l4::flow_samples::set_sampling(&self.plane, &watcher, sample)?;
         Ok(())
     }
 
     fn fill(&self) -> Result<(), Box<dyn Error>> {
-        let (plane, number) = (&self.plane, if self.method == Method::Nat { 1 } else { SERVERS });
+        let (plane, number) =
+            (&self.plane, if self.method == ForwardMethod::Nat { 1 } else { SERVERS });
         for server in 0..number {
             let ip = Ipv4Addr::new(10, 10, 0, 1 + server as u8);
             let to = [2, 0, 0, 1, 0, server as u8];
@@ -99,7 +100,7 @@ impl Ours {
                 wrap: abi::Wrap::Ipip as u8,
                 ..Server::default()
             };
-            if self.method == Method::Nat {
+            if self.method == ForwardMethod::Nat {
                 entry.port = 8080;
                 entry.share_count = 1;
                 self.share(ip, entry.port)?;
@@ -110,9 +111,9 @@ impl Ours {
         let pool = Pool { length: number, mask4: 32, mask6: 128, ..Pool::default() };
         plane.pools.set(&0, &pool)?;
         let method = match self.method {
-            Method::Mac => abi::Method::Mac,
-            Method::Tunnel => abi::Method::Tunnel,
-            Method::Nat => abi::Method::Nat,
+            ForwardMethod::Mac => abi::Method::Mac,
+            ForwardMethod::Tunnel => abi::Method::Tunnel,
+            ForwardMethod::Nat => abi::Method::Nat,
         };
         let service = Service {
             method: method as u32,

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use lab::net::{Checksums, End, Namespace, lay};
+use lab::net::{ChecksumMode, NetworkNamespace, VethEnd, create_veth};
 use libbpf_rs::{
     MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, TC_INGRESS, TcHookBuilder, Xdp,
     XdpFlags,
@@ -29,7 +29,7 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/flood.bpf.o"));
 
 /// Where packets are taken away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drain {
+pub enum DrainPoint {
     /// In the driver: for what leaves from there.
     Driver,
     /// At the first hook of the stack: for what the stack forwards.
@@ -37,37 +37,37 @@ pub enum Drain {
 }
 
 /// The way.
-pub struct Path {
-    source: Namespace,
+pub struct PacketPath {
+    source: NetworkNamespace,
     /// Who forwards; none: source and sink are one cable.
-    pub balancer: Option<Namespace>,
-    sink: Namespace,
+    pub balancer: Option<NetworkNamespace>,
+    sink: NetworkNamespace,
     object: Object,
 }
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub struct PathRun {
     /// Nanoseconds of the processor for each packet that arrived.
     pub each_ns: f64,
     /// Part of the packets that arrived.
     pub arrived: f64,
 }
 
-impl Path {
+impl PacketPath {
     /// Lays one.
-    pub fn new(balanced: bool, drain: Drain) -> Result<Path, Box<dyn Error>> {
-        let source = Namespace::new("source")?;
-        let sink = Namespace::new("sink")?;
-        let end = |namespace, link| End { namespace, link };
-        let laid = |a, b| lay(a, b, 1500, Checksums::Computed);
-        let balancer = if balanced { Some(Namespace::new("balancer")?) } else { None };
+    pub fn new(balanced: bool, drain: DrainPoint) -> Result<PacketPath, Box<dyn Error>> {
+        let source = NetworkNamespace::new("source")?;
+        let sink = NetworkNamespace::new("sink")?;
+        let end = |namespace, link| VethEnd { namespace, link };
+        let laid = |a, b| create_veth(a, b, 1500, ChecksumMode::Computed);
+        let balancer = if balanced { Some(NetworkNamespace::new("balancer")?) } else { None };
         match &balancer {
             None => laid(end(&source, "eth0"), end(&sink, "eth0"))?,
             Some(balancer) => {
                 laid(end(&source, "eth0"), end(balancer, "front"))?;
                 laid(end(&sink, "eth0"), end(balancer, "eth0"))?;
-                balancer.set(&[("net/ipv4/ip_forward", "1")])?;
+                balancer.write_sysctls(&[("net/ipv4/ip_forward", "1")])?;
                 balancer
                     .ip("addr add 203.0.113.1/24 dev front\naddr add 10.10.0.2/24 dev eth0\n\
                      addr add 10.10.0.3/24 dev eth0\naddr add 198.51.100.10/32 dev lo\n")?;
@@ -76,21 +76,22 @@ impl Path {
         source.ip("addr add 203.0.113.2/24 dev eth0\n")?;
         sink.ip("addr add 10.10.0.11/24 dev eth0\n")?;
         let object = ObjectBuilder::default().open_memory(OBJECT)?.load()?;
-        let path = Path { source, balancer, sink, object };
-        path.plan()?;
-        path.drain(drain)?;
+        let path = PacketPath { source, balancer, sink, object };
+        path.fill_plan()?;
+        path.attach_drain(drain)?;
         Ok(path)
     }
 
     /// Sends packets of so many flows on one processor, and waits for them.
-    pub fn run(&self, flows: u32, packets: u32, cpu: usize) -> Result<Run, Box<dyn Error>> {
+    pub fn run(&self, flows: u32, packets: u32, cpu: usize) -> Result<PathRun, Box<dyn Error>> {
         let mut plan = self.read("floods", 16 + LENGTH)?;
         plan[..4].copy_from_slice(&flows.to_ne_bytes());
         self.write("floods", &plan)?;
         let before = self.arrived()?;
-        let spent = self.source.within(|| self.send(packets, cpu).map_err(|e| e.to_string()))??;
+        let spent =
+            self.source.run_inside(|| self.send(packets, cpu).map_err(|e| e.to_string()))??;
         let arrived = (self.arrived()? - before) as f64;
-        Ok(Run {
+        Ok(PathRun {
             each_ns: spent.as_nanos() as f64 / arrived,
             arrived: arrived / f64::from(packets),
         })
@@ -120,7 +121,7 @@ impl Path {
         Ok(spent)
     }
 
-    fn plan(&self) -> Result<(), Box<dyn Error>> {
+    fn fill_plan(&self) -> Result<(), Box<dyn Error>> {
         let near = match &self.balancer {
             Some(balancer) => link(balancer, "front")?,
             None => link(&self.sink, "eth0")?,
@@ -137,22 +138,22 @@ impl Path {
         self.write("floods", &plan.concat())
     }
 
-    fn drain(&self, drain: Drain) -> Result<(), Box<dyn Error>> {
+    fn attach_drain(&self, drain: DrainPoint) -> Result<(), Box<dyn Error>> {
         let (index, _) = link(&self.sink, "eth0")?;
         let index = i32::try_from(index)?;
-        let name = if drain == Drain::Driver { "drain" } else { "drain_tc" };
+        let name = if drain == DrainPoint::Driver { "drain" } else { "drain_tc" };
         let program = self.object.progs_mut().find(|one| one.name() == name);
         let program = program.ok_or(format!("no program {name}"))?;
         let fd = program.as_fd();
         let attach = || match drain {
-            Drain::Driver => Xdp::new(fd).attach(index, XdpFlags::DRV_MODE),
-            Drain::Stack => {
+            DrainPoint::Driver => Xdp::new(fd).attach(index, XdpFlags::DRV_MODE),
+            DrainPoint::Stack => {
                 let mut hook =
                     TcHookBuilder::new(fd).ifindex(index).handle(1).priority(1).hook(TC_INGRESS);
                 hook.create().and_then(|mut hook| hook.attach()).map(drop)
             }
         };
-        Ok(self.sink.within(|| attach().map_err(|error| error.to_string()))??)
+        Ok(self.sink.run_inside(|| attach().map_err(|error| error.to_string()))??)
     }
 
     fn arrived(&self) -> Result<u64, Box<dyn Error>> {
@@ -190,7 +191,7 @@ fn ip_header() -> [u8; 20] {
 }
 
 /// Number and link address of an interface.
-fn link(namespace: &Namespace, name: &str) -> Result<(u32, [u8; 6]), Box<dyn Error>> {
+fn link(namespace: &NetworkNamespace, name: &str) -> Result<(u32, [u8; 6]), Box<dyn Error>> {
     let said = namespace.ip(&format!("link show {name}\n"))?;
     let bad = || format!("`ip link show {name}` says: {said}");
     let index = said.split(':').next().and_then(|word| word.trim().parse().ok()).ok_or_else(bad)?;

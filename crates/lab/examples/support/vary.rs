@@ -21,7 +21,7 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vary.bpf.o"));
 
 /// What a program must do to a packet: figures of one that does less would be worth nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum ExpectedPacket {
     /// Only link addresses changed.
     Relinked,
     /// The packet came out wrapped in an IPv4 header of 20 bytes.
@@ -32,31 +32,31 @@ pub enum Sent {
 
 /// What is driven.
 #[derive(Debug)]
-pub struct Aim<'a> {
+pub struct DriverTarget<'a> {
     /// The program.
     pub program: BorrowedFd<'a>,
     /// Whether it takes packets of several pieces.
     pub frags: bool,
     /// What it must do.
-    pub sent: Sent,
+    pub expected: ExpectedPacket,
 }
 
 /// The driver.
 #[derive(Debug)]
-pub struct Vary {
+pub struct PacketDriver {
     object: Object,
     frags: bool,
 }
 
-impl Vary {
+impl PacketDriver {
     /// Loads it.
-    pub fn new() -> Result<Vary, Box<dyn Error>> {
+    pub fn new() -> Result<PacketDriver, Box<dyn Error>> {
         let object = ObjectBuilder::default().open_memory(OBJECT)?.load()?;
-        Ok(Vary { object, frags: false })
+        Ok(PacketDriver { object, frags: false })
     }
 
     /// Aims at a program.
-    pub fn aim(&mut self, aim: &Aim) -> Result<(), Box<dyn Error>> {
+    pub fn aim(&mut self, aim: &DriverTarget) -> Result<(), Box<dyn Error>> {
         self.frags = aim.frags;
         let fd = aim.program.as_raw_fd().to_ne_bytes();
         self.update(if aim.frags { "frags" } else { "plain" }, &fd)
@@ -98,7 +98,7 @@ impl Vary {
     }
 
     /// Fails unless a packet comes out as it must.
-    pub fn acts(&self, sent: Sent) -> Result<(), Box<dyn Error>> {
+    pub fn check_output(&self, sent: ExpectedPacket) -> Result<(), Box<dyn Error>> {
         let before = packet(SYN);
         self.run(&before, 1, true, 1)?;
         let mut out = [0; 2 * LENGTH];
@@ -114,9 +114,15 @@ impl Vary {
         let service = Some(SERVICE.to_vec());
         let moved = after.get(..6) != before.get(..6);
         let right = match sent {
-            Sent::Relinked => after.len() == LENGTH && address(&after, 30) == service && moved,
-            Sent::Wrapped => after.len() == LENGTH + 20 && address(&after, 50) == service && moved,
-            Sent::Translated => after.len() == LENGTH && address(&after, 30) != service && moved,
+            ExpectedPacket::Relinked => {
+                after.len() == LENGTH && address(&after, 30) == service && moved
+            }
+            ExpectedPacket::Wrapped => {
+                after.len() == LENGTH + 20 && address(&after, 50) == service && moved
+            }
+            ExpectedPacket::Translated => {
+                after.len() == LENGTH && address(&after, 30) != service && moved
+            }
         };
         if right { Ok(()) } else { Err(format!("it does not do this: {sent:?}").into()) }
     }

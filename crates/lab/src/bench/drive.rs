@@ -8,27 +8,27 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::fleet::lead::{Fleet, LeadError, lead};
-use crate::load::{Load, Plan, Report, StartError};
-use crate::machine::beside::{Beside, between};
-use crate::machine::processors::Share;
-use crate::machine::read::{counters, texts};
+use crate::fleet::leader::{Fleet, FleetError, run_fleet};
+use crate::load::{LoadPlan, LoadReport, LoadRun, LoadStartError};
+use crate::machine::activity::{MachineActivity, activity_between};
+use crate::machine::processors::ProcessorShare;
+use crate::machine::procfs::{read_proc_snapshot, read_processor_counters};
 use crate::poller::now;
-use crate::result::{Note, Part, Second};
+use crate::result::{AgentPart, ResultNote, SecondSample};
 
 /// What one run came to.
 #[derive(Clone, Debug)]
-pub struct Driven {
+pub struct DriveOutcome {
     /// Its figures.
-    pub report: Report,
+    pub report: LoadReport,
     /// Second by second.
-    pub series: Vec<Second>,
+    pub series: Vec<SecondSample>,
     /// What each processor did meanwhile.
-    pub processors: Vec<Share>,
+    pub processors: Vec<ProcessorShare>,
     /// How busy each was in each second of the series.
     pub busy: Vec<Vec<f64>>,
     /// What else this machine did.
-    pub beside: Beside,
+    pub machine_activity: MachineActivity,
     /// Share of a processor that each thread of the generator used over the run, 0 to 1.
     pub threads_busy: Vec<f64>,
     /// The largest such share of any thread in any second.
@@ -36,9 +36,9 @@ pub struct Driven {
     /// Whether it was stopped from outside.
     pub stopped: bool,
     /// What each machine did, where several made the load.
-    pub parts: Vec<Part>,
+    pub parts: Vec<AgentPart>,
     /// What those machines must have known; of this machine the caller judges.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ResultNote>,
 }
 
 /// Why a run could not start.
@@ -46,38 +46,38 @@ pub struct Driven {
 pub enum DriveError {
     /// Here.
     #[error(transparent)]
-    Here(#[from] StartError),
+    Local(#[from] LoadStartError),
     /// Elsewhere.
     #[error(transparent)]
-    Elsewhere(#[from] LeadError),
+    Fleet(#[from] FleetError),
 }
 
 /// Runs a plan with other machines.
 pub fn drive_fleet(
-    plan: &Plan,
+    plan: &LoadPlan,
     fleet: &Fleet,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(&Second),
-) -> Result<Driven, DriveError> {
-    let (before, earlier, began) = (counters(), texts(), now());
-    let (mut series, mut last) = (Vec::new(), None::<Report>);
-    let led = lead(plan, fleet, stop, &mut |report| {
+    told: &mut dyn FnMut(&SecondSample),
+) -> Result<DriveOutcome, DriveError> {
+    let (before, earlier, began) = (read_processor_counters(), read_proc_snapshot(), now());
+    let (mut series, mut last) = (Vec::new(), None::<LoadReport>);
+    let led = run_fleet(plan, fleet, stop, &mut |report| {
         let span = last.as_ref().map_or_else(|| report.clone(), |last| report.since(last));
-        let second = second(&span, report.seconds, 0.0);
+        let second = sample_second(&span, report.seconds, 0.0);
         told(&second);
         series.push(second);
         last = Some(report.clone());
     })?;
     if series.is_empty() {
-        series.push(second(&led.report, led.report.seconds, 0.0));
+        series.push(sample_second(&led.report, led.report.seconds, 0.0));
     }
     let seconds = now().since(began).as_secs_f64();
-    Ok(Driven {
+    Ok(DriveOutcome {
         report: led.report,
         series,
-        processors: counters().since(&before, seconds),
+        processors: read_processor_counters().since(&before, seconds),
         busy: Vec::new(),
-        beside: between(&earlier, &texts(), seconds),
+        machine_activity: activity_between(&earlier, &read_proc_snapshot(), seconds),
         threads_busy: Vec::new(),
         busiest: 0.0,
         stopped: led.stopped,
@@ -87,15 +87,15 @@ pub fn drive_fleet(
 }
 
 /// Runs a plan. `stop` ends it early; `told` hears of every second.
-pub fn drive(
-    plan: Plan,
+pub fn drive_load(
+    plan: LoadPlan,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(&Second),
-) -> Result<Driven, StartError> {
-    let (before, earlier) = (counters(), texts());
+    told: &mut dyn FnMut(&SecondSample),
+) -> Result<DriveOutcome, LoadStartError> {
+    let (before, earlier) = (read_processor_counters(), read_proc_snapshot());
     let began = now();
     let (mut last_counters, mut busy_series) = (before.clone(), Vec::new());
-    let load = Load::start(plan)?;
+    let load = LoadRun::start(plan)?;
     let stopper = load.stopper();
     let mut last = load.report();
     let mut last_cpu = load.cpu();
@@ -110,12 +110,13 @@ pub fn drive(
             next = now() + SECOND;
             let report = load.report();
             let cpu = load.cpu();
-            let most = busy(&cpu, &last_cpu, report.seconds - last.seconds).fold(0.0, f64::max);
+            let most =
+                busy_shares(&cpu, &last_cpu, report.seconds - last.seconds).fold(0.0, f64::max);
             busiest = f64::max(busiest, most);
-            let second = second(&report.since(&last), report.seconds, most);
-            let counters = counters();
+            let second = sample_second(&report.since(&last), report.seconds, most);
+            let counters = read_processor_counters();
             let shares = counters.since(&last_counters, report.seconds - last.seconds);
-            busy_series.push(shares.iter().map(Share::busy).collect());
+            busy_series.push(shares.iter().map(ProcessorShare::busy).collect());
             told(&second);
             series.push(second);
             (last, last_cpu, last_counters) = (report, cpu, counters);
@@ -126,27 +127,27 @@ pub fn drive(
     let report = load.wait();
     let tail = report.since(&last);
     if tail.seconds > SHORTEST_TAIL || series.is_empty() {
-        let most = busy(&cpu, &last_cpu, tail.seconds).fold(0.0, f64::max);
-        series.push(second(&tail, report.seconds, most));
-        let shares = counters().since(&last_counters, tail.seconds);
-        busy_series.push(shares.iter().map(Share::busy).collect());
+        let most = busy_shares(&cpu, &last_cpu, tail.seconds).fold(0.0, f64::max);
+        series.push(sample_second(&tail, report.seconds, most));
+        let shares = read_processor_counters().since(&last_counters, tail.seconds);
+        busy_series.push(shares.iter().map(ProcessorShare::busy).collect());
     }
     let none = vec![Duration::ZERO; cpu.len()];
-    let threads_busy: Vec<f64> = busy(&cpu, &none, report.seconds).collect();
+    let threads_busy: Vec<f64> = busy_shares(&cpu, &none, report.seconds).collect();
     if series.len() < 2 {
         busiest = threads_busy.iter().copied().fold(busiest, f64::max);
     }
     let seconds = now().since(began).as_secs_f64();
-    let processors = counters().since(&before, seconds);
-    let beside = between(&earlier, &texts(), seconds);
+    let processors = read_processor_counters().since(&before, seconds);
+    let beside = activity_between(&earlier, &read_proc_snapshot(), seconds);
     let busy = busy_series;
     let (parts, notes) = (Vec::new(), Vec::new());
-    Ok(Driven {
+    Ok(DriveOutcome {
         report,
         series,
         processors,
         busy,
-        beside,
+        machine_activity: beside,
         threads_busy,
         busiest,
         stopped,
@@ -155,9 +156,9 @@ pub fn drive(
     })
 }
 
-fn second(span: &Report, at: f64, busiest: f64) -> Second {
+fn sample_second(span: &LoadReport, at: f64, busiest: f64) -> SecondSample {
     let per_second = |count: f64| if span.seconds > 0.0 { count / span.seconds } else { 0.0 };
-    Second {
+    SecondSample {
         at,
         rate: span.answered_per_second,
         failed: per_second(span.failed as f64),
@@ -169,7 +170,7 @@ fn second(span: &Report, at: f64, busiest: f64) -> Second {
     }
 }
 
-fn busy<'a>(
+fn busy_shares<'a>(
     now: &'a [Duration],
     then: &'a [Duration],
     seconds: f64,

@@ -6,19 +6,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::drive::{DriveError, Driven, drive, drive_fleet};
-use crate::fleet::lead::Fleet;
-use crate::load::{Fail, Pace, Plan, Report};
-use crate::machine::facts::{Facts, forecast, named};
-use crate::machine::processors::skew;
-use crate::result::{BenchResult, Better, Metric, Note, Run, Second, Weight};
-use crate::seek::{Found, Objective, Seek, SeekEnd, Terms, Verdict};
+use super::drive::{DriveError, DriveOutcome, drive_fleet, drive_load};
+use crate::fleet::leader::Fleet;
+use crate::load::{Fail, LoadModel, LoadPlan, LoadReport};
+use crate::machine::facts::{MachineFacts, forecast_limits, generator_limits};
+use crate::machine::processors::describe_skew;
+use crate::rate_search::{
+    LatencyObjective, RateSearch, SearchEnd, SearchLimits, SearchResult, TrialOutcome,
+};
+use crate::result::{
+    BenchMetric, BenchResult, BenchRun, MetricDirection, NoteSeverity, ResultNote, SecondSample,
+};
 
 /// An order.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct HttpBenchmark {
     /// The load; its pace is of the first test.
-    pub plan: Plan,
+    pub plan: LoadPlan,
     /// Open loop: the rates, each a test; empty: the plan's own pace.
     pub rates: Vec<f64>,
     /// How often each test is repeated; repeats of all tests take turns.
@@ -29,59 +33,64 @@ pub struct Order {
     pub fleet: Option<Fleet>,
 }
 
-impl Order {
+impl HttpBenchmark {
     fn drive(
         &self,
-        plan: Plan,
+        plan: LoadPlan,
         stop: &Arc<AtomicBool>,
-        told: &mut dyn FnMut(&Second),
-    ) -> Result<Driven, DriveError> {
+        told: &mut dyn FnMut(&SecondSample),
+    ) -> Result<DriveOutcome, DriveError> {
         match &self.fleet {
             Some(fleet) => drive_fleet(&plan, fleet, stop, told),
-            None => Ok(drive(plan, stop, told)?),
+            None => Ok(drive_load(plan, stop, told)?),
         }
     }
 
     /// What limited whoever made the load.
-    fn limits(&self, driven: &Driven, plan: &Plan, facts: &Facts) -> Vec<Note> {
+    fn client_limits(
+        &self,
+        driven: &DriveOutcome,
+        plan: &LoadPlan,
+        facts: &MachineFacts,
+    ) -> Vec<ResultNote> {
         match &self.fleet {
             Some(_) => driven.notes.clone(),
-            None => named(facts, plan, &driven.report, driven.busiest),
+            None => generator_limits(facts, plan, &driven.report, driven.busiest),
         }
     }
 }
 
 /// What a listener hears.
 #[derive(Clone, Debug)]
-pub enum Told<'a> {
+pub enum BenchEvent<'a> {
     /// A run begins.
-    Begins {
+    TestStarted {
         /// Its test.
         test: &'a str,
         /// Which repeat, from 1, and of how many.
         repeat: (u32, u32),
     },
     /// A second of it.
-    Second(&'a Second),
+    SecondElapsed(&'a SecondSample),
     /// What this machine will run out of.
-    Foretold(&'a Note),
+    LimitForecast(&'a ResultNote),
 }
 
 /// Carries out an order. `stop` ends it; what was measured until then is kept and marked.
 ///
 /// # Errors
 /// The first run could not be started; nothing was measured. That a later one could not becomes a note.
-pub fn run(
-    order: &Order,
-    facts: &Facts,
+pub fn run_benchmark(
+    order: &HttpBenchmark,
+    facts: &MachineFacts,
     result: &mut BenchResult,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(Told<'_>),
+    told: &mut dyn FnMut(BenchEvent<'_>),
 ) -> Result<(), DriveError> {
-    let tests = tests(order);
+    let tests = planned_tests(order);
     // Agents look at themselves.
     for (_, plan) in tests.iter().filter(|_| order.fleet.is_none()) {
-        foretell(facts, plan, result, told);
+        report_forecast(facts, plan, result, told);
     }
     warm_up(order, &tests, stop, told)?;
     for repeat in 1..=order.repeats {
@@ -89,20 +98,21 @@ pub fn run(
             if stop.load(Ordering::Relaxed) {
                 let text =
                     format!("stopped before repeat {repeat} of {} of `{test}`", order.repeats);
-                result.note(Weight::Partial, text);
+                result.add_note(NoteSeverity::Partial, text);
                 return Ok(());
             }
-            told(Told::Begins { test, repeat: (repeat, order.repeats) });
-            let driven = order.drive(plan.clone(), stop, &mut |second| told(Told::Second(second)));
+            told(BenchEvent::TestStarted { test, repeat: (repeat, order.repeats) });
+            let driven = order
+                .drive(plan.clone(), stop, &mut |second| told(BenchEvent::SecondElapsed(second)));
             let driven = match driven {
                 Err(error) if !result.runs.is_empty() => {
                     let text = format!("`{test}`, repeat {repeat} could not start: {error}");
-                    result.note(Weight::Partial, text);
+                    result.add_note(NoteSeverity::Partial, text);
                     return Ok(());
                 }
                 driven => driven?,
             };
-            let run = judged(order, &driven, (plan, facts), (test, repeat), result);
+            let run = assess_run(order, &driven, (plan, facts), (test, repeat), result);
             result.runs.push(run);
         }
     }
@@ -110,58 +120,63 @@ pub fn run(
 }
 
 /// What this machine will run out of is said before it does.
-fn foretell(facts: &Facts, plan: &Plan, result: &mut BenchResult, told: &mut dyn FnMut(Told<'_>)) {
-    for note in forecast(facts, plan) {
-        told(Told::Foretold(&note));
-        result.note(note.weight, note.text);
+fn report_forecast(
+    facts: &MachineFacts,
+    plan: &LoadPlan,
+    result: &mut BenchResult,
+    told: &mut dyn FnMut(BenchEvent<'_>),
+) {
+    for note in forecast_limits(facts, plan) {
+        told(BenchEvent::LimitForecast(&note));
+        result.add_note(note.weight, note.text);
     }
 }
 
-fn tests(order: &Order) -> Vec<(String, Plan)> {
+fn planned_tests(order: &HttpBenchmark) -> Vec<(String, LoadPlan)> {
     let connections = order.plan.connections();
     if order.rates.is_empty() {
         return vec![(format!("{connections} connections"), order.plan.clone())];
     }
     let test = |rate: &f64| {
-        let pace = Pace::Open { per_second: *rate, connections };
-        (format!("{rate} requests/s"), Plan { pace, ..order.plan.clone() })
+        let pace = LoadModel::Open { per_second: *rate, connections };
+        (format!("{rate} requests/s"), LoadPlan { pace, ..order.plan.clone() })
     };
     order.rates.iter().map(test).collect()
 }
 
 fn warm_up(
-    order: &Order,
-    tests: &[(String, Plan)],
+    order: &HttpBenchmark,
+    tests: &[(String, LoadPlan)],
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(Told<'_>),
+    told: &mut dyn FnMut(BenchEvent<'_>),
 ) -> Result<(), DriveError> {
     let Some((_, plan)) = tests.first().filter(|_| !order.warm_up.is_zero()) else { return Ok(()) };
-    told(Told::Begins { test: "warm-up, not counted", repeat: (1, 1) });
-    let plan = Plan { time: Some(order.warm_up), requests: None, ..plan.clone() };
-    order.drive(plan, stop, &mut |second| told(Told::Second(second))).map(drop)
+    told(BenchEvent::TestStarted { test: "warm-up, not counted", repeat: (1, 1) });
+    let plan = LoadPlan { time: Some(order.warm_up), requests: None, ..plan.clone() };
+    order.drive(plan, stop, &mut |second| told(BenchEvent::SecondElapsed(second))).map(drop)
 }
 
 /// A run as the result keeps it; what must be known of it becomes a note.
-fn judged(
-    order: &Order,
-    driven: &Driven,
-    (plan, facts): (&Plan, &Facts),
+fn assess_run(
+    order: &HttpBenchmark,
+    driven: &DriveOutcome,
+    (plan, facts): (&LoadPlan, &MachineFacts),
     (test, repeat): (&str, u32),
     result: &mut BenchResult,
-) -> Run {
+) -> BenchRun {
     let report = &driven.report;
-    for note in order.limits(driven, plan, facts) {
-        result.note(note.weight, format!("`{test}`: {}", note.text));
+    for note in order.client_limits(driven, plan, facts) {
+        result.add_note(note.weight, format!("`{test}`: {}", note.text));
     }
-    if let Some(text) = skew(&driven.processors) {
-        result.note_first("receive softirqs", Weight::Hint, text);
+    if let Some(text) = describe_skew(&driven.processors) {
+        result.add_note_once("receive softirqs", NoteSeverity::Hint, text);
     }
     let mut complete = driven.parts.iter().all(|part| part.complete);
-    for (grave, text) in shortfalls(driven, plan) {
+    for (grave, text) in find_shortfalls(driven, plan) {
         complete &= !grave;
-        result.note(Weight::Partial, format!("`{test}`, repeat {repeat}: {text}"));
+        result.add_note(NoteSeverity::Partial, format!("`{test}`, repeat {repeat}: {text}"));
     }
-    Run {
+    BenchRun {
         test: test.to_owned(),
         repeat,
         complete,
@@ -171,14 +186,14 @@ fn judged(
         histogram: report.histogram(),
         processors: driven.processors.clone(),
         busy: driven.busy.clone(),
-        beside: Some(driven.beside.clone()),
+        beside: Some(driven.machine_activity.clone()),
         threads_busy: driven.threads_busy.clone(),
         parts: driven.parts.clone(),
     }
 }
 
 /// What is missing of a run, and whether its figures then mean something else.
-fn shortfalls(driven: &Driven, plan: &Plan) -> Vec<(bool, String)> {
+fn find_shortfalls(driven: &DriveOutcome, plan: &LoadPlan) -> Vec<(bool, String)> {
     let report = &driven.report;
     let mut out = Vec::new();
     if driven.stopped {
@@ -207,7 +222,7 @@ fn shortfalls(driven: &Driven, plan: &Plan) -> Vec<(bool, String)> {
             format!("{} requests were under way at the end and are not counted", report.in_flight);
         out.push((false, text));
     }
-    if let Pace::Open { per_second, .. } = plan.pace
+    if let LoadModel::Open { per_second, .. } = plan.pace
         && !driven.stopped
         && falls_short(report, per_second)
     {
@@ -225,51 +240,53 @@ fn shortfalls(driven: &Driven, plan: &Plan) -> Vec<(bool, String)> {
 
 /// Whether the target did not keep up with an open loop. A slow answer alone is no sign of that: what tells is that starts found
 /// no connection free, or that requests ran out of time.
-fn falls_short(report: &Report, per_second: f64) -> bool {
+fn falls_short(report: &LoadReport, per_second: f64) -> bool {
     let late = report.count(Fail::NotSent) + report.count(Fail::Timeout) > 0;
     let waited = report.unsent_at_end as f64 > report.requests as f64 * (1.0 - REACHED);
     waited || (late && report.answered_per_second < per_second * REACHED)
 }
 
-fn metrics(report: &Report) -> Vec<Metric> {
+fn metrics(report: &LoadReport) -> Vec<BenchMetric> {
     let mut out = Vec::new();
-    let mut add =
-        |name: &str, unit: &str, better, value| out.push(Metric::new(name, unit, better, value));
-    add("requests", "1", Better::Neither, report.requests as f64);
-    add("answered", "1", Better::Neither, report.answered as f64);
-    add("failed", "1", Better::Less, report.failed as f64);
-    add("answered-on-kept", "1", Better::Neither, report.answered_on_reused as f64);
-    add("time", "s", Better::Neither, report.seconds);
-    add("rate", "requests/s", Better::More, report.answered_per_second);
-    add("received", "bit/s", Better::More, report.received_per_second);
-    add("sent", "bit/s", Better::Neither, report.sent_per_second);
-    add("received-bytes", "B", Better::Neither, report.bytes_in as f64);
-    add("body-bytes", "B", Better::Neither, report.bytes_body as f64);
-    add("sent-bytes", "B", Better::Neither, report.bytes_out as f64);
-    add("connections", "1", Better::Neither, report.connects as f64);
+    let mut add = |name: &str, unit: &str, better, value| {
+        out.push(BenchMetric::new(name, unit, better, value))
+    };
+    add("requests", "1", MetricDirection::Neither, report.requests as f64);
+    add("answered", "1", MetricDirection::Neither, report.answered as f64);
+    add("failed", "1", MetricDirection::Less, report.failed as f64);
+    add("answered-on-kept", "1", MetricDirection::Neither, report.answered_on_reused as f64);
+    add("time", "s", MetricDirection::Neither, report.seconds);
+    add("rate", "requests/s", MetricDirection::More, report.answered_per_second);
+    add("received", "bit/s", MetricDirection::More, report.received_per_second);
+    add("sent", "bit/s", MetricDirection::Neither, report.sent_per_second);
+    add("received-bytes", "B", MetricDirection::Neither, report.bytes_in as f64);
+    add("body-bytes", "B", MetricDirection::Neither, report.bytes_body as f64);
+    add("sent-bytes", "B", MetricDirection::Neither, report.bytes_out as f64);
+    add("connections", "1", MetricDirection::Neither, report.connects as f64);
     let latency = &report.latency;
-    add("latency-mean", "ms", Better::Less, latency.mean_us / 1e3);
-    add("latency-sd", "ms", Better::Neither, latency.sd_us / 1e3);
-    add("latency-min", "ms", Better::Neither, latency.min_us / 1e3);
+    add("latency-mean", "ms", MetricDirection::Less, latency.mean_us / 1e3);
+    add("latency-sd", "ms", MetricDirection::Neither, latency.sd_us / 1e3);
+    add("latency-min", "ms", MetricDirection::Neither, latency.min_us / 1e3);
     for (name, quantile) in PERCENTILES {
         let value = if report.answered > 0 { report.latency_us(quantile) } else { 0.0 };
-        add(&format!("latency-{name}"), "ms", Better::Less, value / 1e3);
+        add(&format!("latency-{name}"), "ms", MetricDirection::Less, value / 1e3);
     }
     for (name, part) in
         [("connect", &report.connect), ("waiting", &report.waiting), ("service", &report.service)]
     {
-        add(&format!("{name}-count"), "1", Better::Neither, part.count as f64);
-        add(&format!("{name}-min"), "ms", Better::Neither, part.min_us / 1e3);
-        add(&format!("{name}-mean"), "ms", Better::Neither, part.mean_us / 1e3);
-        add(&format!("{name}-sd"), "ms", Better::Neither, part.sd_us / 1e3);
-        add(&format!("{name}-p50"), "ms", Better::Neither, part.p50_us / 1e3);
-        add(&format!("{name}-p99"), "ms", Better::Neither, part.p99_us / 1e3);
-        add(&format!("{name}-max"), "ms", Better::Neither, part.max_us / 1e3);
+        add(&format!("{name}-count"), "1", MetricDirection::Neither, part.count as f64);
+        add(&format!("{name}-min"), "ms", MetricDirection::Neither, part.min_us / 1e3);
+        add(&format!("{name}-mean"), "ms", MetricDirection::Neither, part.mean_us / 1e3);
+        add(&format!("{name}-sd"), "ms", MetricDirection::Neither, part.sd_us / 1e3);
+        add(&format!("{name}-p50"), "ms", MetricDirection::Neither, part.p50_us / 1e3);
+        add(&format!("{name}-p99"), "ms", MetricDirection::Neither, part.p99_us / 1e3);
+        add(&format!("{name}-max"), "ms", MetricDirection::Neither, part.max_us / 1e3);
     }
-    add("start-lag-p99", "ms", Better::Neither, report.lag.p99_us / 1e3);
+    add("start-lag-p99", "ms", MetricDirection::Neither, report.lag.p99_us / 1e3);
     let statuses = report.statuses.iter().enumerate().skip(1);
-    statuses
-        .for_each(|(class, n)| add(&format!("status-{class}xx"), "1", Better::Neither, *n as f64));
+    statuses.for_each(|(class, n)| {
+        add(&format!("status-{class}xx"), "1", MetricDirection::Neither, *n as f64)
+    });
     out
 }
 
@@ -277,77 +294,83 @@ fn metrics(report: &Report) -> Vec<Metric> {
 ///
 /// # Errors
 /// The first trial could not be started.
-pub fn seek(
-    order: &Order,
-    (objective, terms): (Objective, Terms),
-    facts: &Facts,
+pub fn search_rate(
+    order: &HttpBenchmark,
+    (objective, terms): (LatencyObjective, SearchLimits),
+    facts: &MachineFacts,
     result: &mut BenchResult,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(Told<'_>),
-) -> Result<Option<Found>, DriveError> {
-    let mut seek = Seek::new(terms);
-    let first = Order { rates: vec![terms.from], ..order.clone() };
+    told: &mut dyn FnMut(BenchEvent<'_>),
+) -> Result<Option<SearchResult>, DriveError> {
+    let mut seek = RateSearch::new(terms);
+    let first = HttpBenchmark { rates: vec![terms.from], ..order.clone() };
     if order.fleet.is_none() {
-        tests(&first).iter().for_each(|(_, plan)| foretell(facts, plan, result, told));
+        planned_tests(&first)
+            .iter()
+            .for_each(|(_, plan)| report_forecast(facts, plan, result, told));
     }
-    warm_up(&first, &tests(&first), stop, told)?;
+    warm_up(&first, &planned_tests(&first), stop, told)?;
     let (mut trial, mut answered, mut causes) = (0, 0, Vec::new());
-    while let Some(rate) = seek.next() {
+    while let Some(rate) = seek.next_rate() {
         trial += 1;
-        let pace = Pace::Open { per_second: rate, connections: order.plan.connections() };
-        let plan = Plan { pace, ..order.plan.clone() };
+        let pace = LoadModel::Open { per_second: rate, connections: order.plan.connections() };
+        let plan = LoadPlan { pace, ..order.plan.clone() };
         let test = format!("trial at {rate:.0} requests/s");
-        told(Told::Begins { test: &test, repeat: (trial, 0) });
-        let driven = order.drive(plan.clone(), stop, &mut |second| told(Told::Second(second)));
+        told(BenchEvent::TestStarted { test: &test, repeat: (trial, 0) });
+        let driven =
+            order.drive(plan.clone(), stop, &mut |second| told(BenchEvent::SecondElapsed(second)));
         let driven = match driven {
             Err(error) if !result.runs.is_empty() => {
                 let text = format!("{test} could not start: {error}; the search is not over");
-                result.note(Weight::Partial, text);
+                result.add_note(NoteSeverity::Partial, text);
                 return Ok(None);
             }
             driven => driven?,
         };
-        let limits = order.limits(&driven, &plan, facts);
-        let verdict = verdict(
+        let limits = order.client_limits(&driven, &plan, facts);
+        let verdict = assess_trial(
             &objective,
             &driven.report,
-            limits.iter().any(|note| note.weight != Weight::Hint),
+            limits.iter().any(|note| note.weight != NoteSeverity::Hint),
         );
         // Trials that miss are what a search is made of: what they lack is no fault of the result.
         let mut aside = BenchResult::new("", Default::default());
-        let run = judged(order, &driven, (&plan, facts), (&test, trial), &mut aside);
+        let run = assess_run(order, &driven, (&plan, facts), (&test, trial), &mut aside);
         answered += driven.report.answered;
         causes = driven.report.failed_by_cause.keys().copied().collect();
         result.runs.push(run);
-        if verdict == Verdict::ClientLimit {
+        if verdict == TrialOutcome::ClientLimit {
             limits
                 .into_iter()
-                .for_each(|note| result.note(note.weight, format!("`{test}`: {}", note.text)));
+                .for_each(|note| result.add_note(note.weight, format!("`{test}`: {}", note.text)));
         }
         if driven.stopped {
-            result.note(Weight::Partial, format!("stopped in {test}: the search is not over"));
+            result.add_note(
+                NoteSeverity::Partial,
+                format!("stopped in {test}: the search is not over"),
+            );
             return Ok(None);
         }
-        seek.tried(verdict);
+        seek.record_trial(verdict);
     }
-    let found = seek.found();
+    let found = seek.result();
     if answered == 0 {
         let text = format!("nothing was answered at any rate: {}", causes.join(", "));
-        result.note(Weight::Partial, text);
-    } else if found.is_some_and(|found| found.end == SeekEnd::Wavers) {
+        result.add_note(NoteSeverity::Partial, text);
+    } else if found.is_some_and(|found| found.end == SearchEnd::Wavers) {
         let text =
             "trials contradict each other, so no rate is confirmed: search again, with a longer -d";
-        result.note(Weight::Partial, text.to_owned());
+        result.add_note(NoteSeverity::Partial, text.to_owned());
     }
     result.search = found;
     Ok(found)
 }
 
-fn verdict(objective: &Objective, report: &Report, limited: bool) -> Verdict {
+fn assess_trial(objective: &LatencyObjective, report: &LoadReport, limited: bool) -> TrialOutcome {
     // Failed requests are slow ones; those under way at the end were not fast either.
     let slow = report.slower_than(objective.within_us) + report.failed + report.in_flight;
-    match objective.judge(slow, report.requests) {
-        Verdict::Misses if limited => Verdict::ClientLimit,
+    match objective.assess_trial(slow, report.requests) {
+        TrialOutcome::Misses if limited => TrialOutcome::ClientLimit,
         verdict => verdict,
     }
 }

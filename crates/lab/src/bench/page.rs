@@ -4,17 +4,17 @@
 
 use std::fmt::Write;
 
-use trace::render::axis::{amount, seconds, ticks};
+use trace::render::axis::{format_bytes, format_seconds, ticks};
 use trace::render::svg::{Svg, escaped};
 
-use super::heat::{grids, maps};
-use super::surface::surfaces;
-use crate::machine::beside::Beside;
-use crate::machine::processors::Share;
-use crate::result::{BenchResult, Run, Weight};
+use super::heatmap::{collect_grids, render_heatmaps};
+use super::surface::render_surfaces;
+use crate::machine::activity::MachineActivity;
+use crate::machine::processors::ProcessorShare;
+use crate::result::{BenchResult, BenchRun, NoteSeverity};
 
 /// Draws it.
-pub fn page(result: &BenchResult) -> String {
+pub fn render_page(result: &BenchResult) -> String {
     let mut page = String::new();
     let provenance = &result.provenance;
     let title = escaped(&format!("steelyard bench {}", result.kind));
@@ -32,18 +32,18 @@ pub fn page(result: &BenchResult) -> String {
     }
     for note in &result.notes {
         let class = match note.weight {
-            Weight::Hint => "hint",
-            Weight::Warning => "warning",
-            Weight::ClientLimit => "limit",
-            Weight::Partial => "partial",
+            NoteSeverity::Hint => "hint",
+            NoteSeverity::Warning => "warning",
+            NoteSeverity::ClientLimit => "limit",
+            NoteSeverity::Partial => "partial",
         };
         let _ = writeln!(page, "<p class=\"note {class}\">{}</p>", escaped(&note.text));
     }
-    let grids = grids(&result.runs);
-    page.push_str(&maps(&grids));
-    page.push_str(&surfaces(&grids));
+    let grids = collect_grids(&result.runs);
+    page.push_str(&render_heatmaps(&grids));
+    page.push_str(&render_surfaces(&grids));
     for run in result.runs.iter().take(MOST_RUNS) {
-        draw(&mut page, run);
+        draw_run(&mut page, run);
     }
     if result.runs.len() > MOST_RUNS {
         let _ = writeln!(
@@ -62,17 +62,17 @@ pub fn page(result: &BenchResult) -> String {
     page
 }
 
-fn draw(page: &mut String, run: &Run) {
+fn draw_run(page: &mut String, run: &BenchRun) {
     let partial = if run.complete { "" } else { " <small class=\"partial\">partial</small>" };
     let _ = writeln!(page, "<h2>{}, repeat {}{partial}</h2>", escaped(&run.test), run.repeat);
     if run.series.len() > 1 {
         let span = run.series.last().map_or(1.0, |second| second.at);
-        let rate = |of: fn(&crate::result::Second) -> f64| -> Vec<(f64, f64)> {
+        let rate = |of: fn(&crate::result::SecondSample) -> f64| -> Vec<(f64, f64)> {
             run.series.iter().map(|second| (second.at, of(second))).collect()
         };
         let lines = [("rate", rate(|s| s.rate)), ("failed", rate(|s| s.failed))];
-        plot(page, "Answered and failed a second", span, &lines, amount, seconds);
-        let micro = |of: fn(&crate::result::Second) -> f64| -> Vec<(f64, f64)> {
+        draw_plot(page, "Answered and failed a second", span, &lines, format_bytes, format_seconds);
+        let micro = |of: fn(&crate::result::SecondSample) -> f64| -> Vec<(f64, f64)> {
             run.series.iter().map(|second| (second.at, of(second) / 1e6)).collect()
         };
         let lines = [
@@ -80,9 +80,16 @@ fn draw(page: &mut String, run: &Run) {
             ("p99", micro(|s| s.p99_us)),
             ("p50", micro(|s| s.p50_us)),
         ];
-        plot(page, "Latency by the second: half, 99 %, longest", span, &lines, seconds, seconds);
+        draw_plot(
+            page,
+            "Latency by the second: half, 99 %, longest",
+            span,
+            &lines,
+            format_seconds,
+            format_seconds,
+        );
     }
-    busy(page, run);
+    draw_processor_load(page, run);
     let nines = nines(&run.histogram);
     if nines.len() > 1 {
         let span = nines.last().map_or(1.0, |(x, _)| *x);
@@ -91,12 +98,12 @@ fn draw(page: &mut String, run: &Run) {
             n => format!("{:.*} %", (n as usize).saturating_sub(2), 100.0 - 10_f64.powf(2.0 - n)),
         };
         let title = "Latency by percentile, from the intended start";
-        plot(page, title, span, &[("p99", nines)], seconds, words);
+        draw_plot(page, title, span, &[("p99", nines)], format_seconds, words);
     }
-    processors(page, &run.processors);
+    draw_processors(page, &run.processors);
     page.push_str("<table>\n<tr><th>figure</th><th>value</th><th>unit</th></tr>\n");
     if let Some(beside) = &run.beside {
-        aside(page, beside);
+        draw_machine_activity(page, beside);
     }
     for metric in &run.metrics {
         let _ = writeln!(
@@ -118,7 +125,7 @@ fn draw(page: &mut String, run: &Run) {
 }
 
 /// Each processor over time.
-fn busy(page: &mut String, run: &Run) {
+fn draw_processor_load(page: &mut String, run: &BenchRun) {
     let many = run.busy.iter().map(Vec::len).min().unwrap_or(0).min(run.processors.len());
     if run.busy.len() < 2 || run.busy.len() != run.series.len() || many == 0 {
         return;
@@ -130,7 +137,7 @@ fn busy(page: &mut String, run: &Run) {
         (0..many.min(MOST_LINES)).map(|at| (COLOURS[at % COLOURS.len()], over(at))).collect();
     let span = run.series.last().map_or(1.0, |second| second.at);
     let share = |part: f64| format!("{:.0} %", part * 100.0);
-    plot(page, "Processors, not idle, by the second", span, &lines, share, seconds);
+    draw_plot(page, "Processors, not idle, by the second", span, &lines, share, format_seconds);
 }
 
 /// Each latency against the nines of its percentile: 1 is 90 %, 2 is 99 %.
@@ -145,7 +152,7 @@ fn nines(histogram: &[(f64, u64)]) -> Vec<(f64, f64)> {
     points.collect()
 }
 
-fn plot(
+fn draw_plot(
     page: &mut String,
     title: &str,
     span: f64,
@@ -156,12 +163,14 @@ fn plot(
     let most =
         lines.iter().flat_map(|(_, points)| points).fold(0.0, |most, (_, y)| f64::max(most, *y));
     let most = if most > 0.0 { most * 1.05 } else { 1.0 };
-    let (x, y) =
-        (|at: f64| LEFT + at / span * INSIDE, |value: f64| TOP + HEIGHT * (1.0 - value / most));
+    let (x, y) = (
+        |at: f64| MARGIN_LEFT + at / span * INSIDE,
+        |value: f64| TOP + HEIGHT * (1.0 - value / most),
+    );
     let mut svg = Svg::default();
     for mark in ticks(most, 4.0) {
-        svg.line("grid", (LEFT, y(mark)), (LEFT + INSIDE, y(mark)));
-        svg.text("small", "end", (LEFT - 6.0, y(mark) + 4.0), &values(mark));
+        svg.line("grid", (MARGIN_LEFT, y(mark)), (MARGIN_LEFT + INSIDE, y(mark)));
+        svg.text("small", "end", (MARGIN_LEFT - 6.0, y(mark) + 4.0), &values(mark));
     }
     for mark in ticks(span, 8.0) {
         svg.text("small", "middle", (x(mark), TOP + HEIGHT + 16.0), &along(mark));
@@ -180,7 +189,7 @@ fn plot(
     );
 }
 
-fn processors(page: &mut String, shares: &[Share]) {
+fn draw_processors(page: &mut String, shares: &[ProcessorShare]) {
     if shares.is_empty() {
         return;
     }
@@ -201,7 +210,7 @@ fn processors(page: &mut String, shares: &[Share]) {
     page.push_str("</table>\n");
 }
 
-fn aside(page: &mut String, beside: &Beside) {
+fn draw_machine_activity(page: &mut String, beside: &MachineActivity) {
     let mut row = |name: &str, value: f64, unit: &str| {
         let name = escaped(name);
         let _ = writeln!(page, "<tr><td>{name}</td><td>{}</td><td>{unit}</td></tr>", figure(value));
@@ -235,8 +244,8 @@ fn figure(value: f64) -> String {
 
 const STYLE: &str = include_str!("page.css");
 const WIDTH: f64 = 1_000.0;
-const LEFT: f64 = 80.0;
-const INSIDE: f64 = WIDTH - LEFT - 20.0;
+const MARGIN_LEFT: f64 = 80.0;
+const INSIDE: f64 = WIDTH - MARGIN_LEFT - 20.0;
 const TOP: f64 = 10.0;
 const HEIGHT: f64 = 160.0;
 /// Runs that are drawn.
@@ -251,19 +260,29 @@ const MOST_PROCESSORS: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Provenance, Second};
+    use crate::result::{ResultProvenance, SecondSample};
 
     #[test]
     fn a_page_is_whole_escaped_and_alone() {
-        let mut result = BenchResult::new("http", Provenance::default());
+        let mut result = BenchResult::new("http", ResultProvenance::default());
         result.provenance.command = vec!["bench".to_owned(), "<script>".to_owned()];
-        result.note(Weight::Partial, "died & gone".to_owned());
-        let second =
-            |at| Second { at, rate: 10.0, p99_us: 500.0, max_us: 900.0, ..Second::default() };
+        result.add_note(NoteSeverity::Partial, "died & gone".to_owned());
+        let second = |at| SecondSample {
+            at,
+            rate: 10.0,
+            p99_us: 500.0,
+            max_us: 900.0,
+            ..SecondSample::default()
+        };
         let histogram = vec![(100.0, 90), (200.0, 9), (900.0, 1)];
         let series = vec![second(1.0), second(2.0)];
-        result.runs.push(Run { test: "t".to_owned(), series, histogram, ..Run::default() });
-        let page = page(&result);
+        result.runs.push(BenchRun {
+            test: "t".to_owned(),
+            series,
+            histogram,
+            ..BenchRun::default()
+        });
+        let page = render_page(&result);
         assert!(page.contains("&lt;script&gt;") && !page.contains("<script>"));
         assert!(page.contains("died &amp; gone") && page.contains("This result is partial"));
         assert_eq!(page.matches("<svg").count(), 3);

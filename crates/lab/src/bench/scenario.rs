@@ -10,7 +10,7 @@ use model::config::unit::Time;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::load::{Expect, Mix, MixError, Shot};
+use crate::load::{MixError, RequestMix, RequestTemplate, ResponseExpectation};
 
 /// Why a text is no scenario.
 #[derive(Debug, Error)]
@@ -80,15 +80,15 @@ fn get() -> String {
 }
 
 /// Reads a scenario; `host`: what `Host` says unless a request says otherwise.
-pub fn read(text: &str, host: &str) -> Result<Mix, ScenarioError> {
+pub fn parse_scenario(text: &str, host: &str) -> Result<RequestMix, ScenarioError> {
     let raw: RawScenario = toml::from_str(text)?;
-    let shots = raw.request.into_iter().map(|request| shot(request, host));
-    let mix = Mix { shots: shots.collect::<Result<_, _>>()? };
+    let shots = raw.request.into_iter().map(|request| build_request(request, host));
+    let mix = RequestMix { shots: shots.collect::<Result<_, _>>()? };
     mix.check()?;
     Ok(mix)
 }
 
-fn shot(raw: RawRequest, host: &str) -> Result<Shot, ScenarioError> {
+fn build_request(raw: RawRequest, host: &str) -> Result<RequestTemplate, ScenarioError> {
     let name = raw.name.unwrap_or_else(|| format!("{} {}", raw.method, raw.path));
     let body = match (raw.body, raw.body_bytes) {
         (Some(_), Some(_)) => return Err(ScenarioError::Bodies(name)),
@@ -111,7 +111,7 @@ fn shot(raw: RawRequest, host: &str) -> Result<Shot, ScenarioError> {
     let own = fields.iter().position(|(name, _)| name.eq_ignore_ascii_case("host"));
     let host = own.map_or_else(|| host.to_owned(), |at| fields.remove(at).1);
     let text = raw.expect.text.map(|text| Arc::from(text.as_bytes()));
-    Ok(Shot {
+    Ok(RequestTemplate {
         name,
         weight: raw.weight,
         method: raw.method,
@@ -120,7 +120,7 @@ fn shot(raw: RawRequest, host: &str) -> Result<Shot, ScenarioError> {
         fields,
         body: body.into(),
         think,
-        expect: Expect { status: raw.expect.status, bytes: raw.expect.bytes, text },
+        expect: ResponseExpectation { status: raw.expect.status, bytes: raw.expect.bytes, text },
     })
 }
 
@@ -133,7 +133,7 @@ mod tests {
         let text = "[[request]]\npath = \"/\"\nweight = 7\n\n[[request]]\nname = \"buy\"\nmethod = \"POST\"\npath = \"/cart\"\n\
                     headers = { Accept = \"*/*\", Host = \"buy.example\" }\nbody = \"a=1\"\nthink = \"250ms\"\n\
                     expect = { status = 201, bytes = 3, text = \"ok\" }\n";
-        let mix = read(text, "shop.example").unwrap();
+        let mix = parse_scenario(text, "shop.example").unwrap();
         assert_eq!((mix.shots[0].weight, mix.shots[0].name.as_str()), (7, "GET /"));
         let buy = &mix.shots[1];
         assert_eq!((buy.host.as_str(), buy.think), ("buy.example", Duration::from_millis(250)));
@@ -148,7 +148,9 @@ mod tests {
     #[test]
     fn mistakes_name_their_place() {
         let wrong = |text: &str| {
-            read(&format!("[[request]]\npath = \"/\"\n{text}"), "h").unwrap_err().to_string()
+            parse_scenario(&format!("[[request]]\npath = \"/\"\n{text}"), "h")
+                .unwrap_err()
+                .to_string()
         };
         for (text, part) in [
             ("wait = 3", "unknown field"),
@@ -162,6 +164,6 @@ mod tests {
         ] {
             assert!(wrong(text).contains(part), "{text}: {}", wrong(text));
         }
-        assert!(read("", "h").is_err());
+        assert!(parse_scenario("", "h").is_err());
     }
 }

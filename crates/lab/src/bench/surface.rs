@@ -6,10 +6,10 @@ use std::fmt::Write;
 
 use trace::render::svg::{Svg, escaped};
 
-use super::heat::Grid;
+use super::heatmap::ThroughputGrid;
 
 /// A drawing for each grid that has an extent in both directions, and what turns them.
-pub fn surfaces(grids: &[Grid<'_>]) -> String {
+pub fn render_surfaces(grids: &[ThroughputGrid<'_>]) -> String {
     let mut out = String::new();
     for grid in grids.iter().filter(|grid| grid.buffers.len() > 1 && grid.messages.len() > 1) {
         let _ = writeln!(
@@ -18,8 +18,8 @@ pub fn surfaces(grids: &[Grid<'_>]) -> String {
              <g class=\"surface\">{}</g></svg><small>{}: throughput over buffers (to the left) and messages (to the right); \
              drag to turn{}</small></div>",
             escaped(&numbers(grid)),
-            drawn(grid, TURN, TILT),
-            escaped(grid.way),
+            draw_surface(grid, TURN, TILT),
+            escaped(grid.direction),
             if grid.rows.iter().flatten().all(Option::is_some) { "" } else { GAPS },
         );
     }
@@ -30,13 +30,13 @@ pub fn surfaces(grids: &[Grid<'_>]) -> String {
 }
 
 /// Heights of the points from 0 to 1, rows by `;`; nothing where nothing was measured.
-fn numbers(grid: &Grid<'_>) -> String {
+fn numbers(grid: &ThroughputGrid<'_>) -> String {
     let point = |height: &Option<f64>| height.map_or_else(String::new, |z| format!("{z:.4}"));
     let row = |row: Vec<Option<f64>>| row.iter().map(point).collect::<Vec<_>>().join(",");
     heights(grid).into_iter().map(row).collect::<Vec<_>>().join(";")
 }
 
-fn heights(grid: &Grid<'_>) -> Vec<Vec<Option<f64>>> {
+fn heights(grid: &ThroughputGrid<'_>) -> Vec<Vec<Option<f64>>> {
     let most = grid.rows.iter().flatten().flatten().copied().fold(0.0, f64::max).max(1.0);
     let row =
         |row: &Vec<Option<f64>>| row.iter().map(|cell| cell.map(|bits| bits / most)).collect();
@@ -44,20 +44,20 @@ fn heights(grid: &Grid<'_>) -> Vec<Vec<Option<f64>>> {
 }
 
 /// Where a point of the unit cube is seen, and how far away it is.
-fn seen((x, y, z): (f64, f64, f64), turn: f64, tilt: f64) -> ((f64, f64), f64) {
+fn project_point((x, y, z): (f64, f64, f64), turn: f64, tilt: f64) -> ((f64, f64), f64) {
     let (x, y) = (x - 0.5, y - 0.5);
     let (across, depth) = (x * turn.cos() - y * turn.sin(), x * turn.sin() + y * turn.cos());
     let up = z * TALL * tilt.cos() - depth * tilt.sin();
     ((WIDTH / 2.0 + across * SCALE, HEIGHT * 0.66 - up * SCALE), depth)
 }
 
-fn drawn(grid: &Grid<'_>, turn: f64, tilt: f64) -> String {
+fn draw_surface(grid: &ThroughputGrid<'_>, turn: f64, tilt: f64) -> String {
     let heights = heights(grid);
     let (rows, columns) = (grid.buffers.len(), grid.messages.len());
     let point = |row: usize, column: usize| {
         let height = heights[row][column]?;
         let at = (column as f64 / (columns - 1) as f64, row as f64 / (rows - 1) as f64, height);
-        Some((seen(at, turn, tilt), height))
+        Some((project_point(at, turn, tilt), height))
     };
     let mut faces = Vec::new();
     for row in 0..rows - 1 {
@@ -80,7 +80,7 @@ fn drawn(grid: &Grid<'_>, turn: f64, tilt: f64) -> String {
     }
     let mut label = |row: usize, column: usize, text: &str| {
         let at = (column as f64 / (columns - 1) as f64, row as f64 / (rows - 1) as f64, 0.0);
-        let ((x, y), _) = seen(at, turn, tilt);
+        let ((x, y), _) = project_point(at, turn, tilt);
         svg.text("small", "middle", (x, y + 16.0), text);
     };
     for (row, buffer) in grid.buffers.iter().enumerate() {
@@ -113,18 +113,18 @@ const TILT: f64 = 0.5;
 mod tests {
     use super::*;
 
-    fn grid(rows: Vec<Vec<f64>>) -> Grid<'static> {
+    fn grid(rows: Vec<Vec<f64>>) -> ThroughputGrid<'static> {
         let buffers = ["32 KiB", "<b>", "auto"][..rows.len()].to_vec();
         let messages = ["64 B", "1448 B"][..rows[0].len()].to_vec();
         let rows = rows.into_iter().map(|row| row.into_iter().map(Some).collect()).collect();
-        Grid { way: "tcp to", buffers, messages, rows }
+        ThroughputGrid { direction: "tcp to", buffers, messages, rows }
     }
 
     #[test]
     fn a_surface_has_a_hole_where_nothing_was_measured() {
         let mut grid = grid(vec![vec![1e6, 2e6], vec![2e6, 4e6], vec![1e6, 8e6]]);
         grid.rows[2][0] = None;
-        let out = surfaces(&[grid]);
+        let out = render_surfaces(&[grid]);
         assert_eq!(out.matches("<polygon").count(), 1, "{out}");
         assert!(out.contains("data-grid=\"0.1250,0.2500;0.2500,0.5000;,1.0000\""), "{out}");
         assert!(out.contains(GAPS));
@@ -132,19 +132,19 @@ mod tests {
 
     #[test]
     fn a_surface_has_a_face_between_every_four_points() {
-        let out = surfaces(&[grid(vec![vec![1e6, 2e6], vec![2e6, 4e6], vec![1e6, 8e6]])]);
+        let out = render_surfaces(&[grid(vec![vec![1e6, 2e6], vec![2e6, 4e6], vec![1e6, 8e6]])]);
         assert_eq!((out.matches("<polygon").count(), out.matches("<script>").count()), (2, 1));
         assert!(out.contains("data-grid=\"0.1250,0.2500;0.2500,0.5000;0.1250,1.0000\""), "{out}");
         assert!(out.contains("&lt;b&gt;") && !out.contains("<b>") && !out.contains(GAPS));
         for word in ["src=", "href=", "@import", "url("] {
             assert!(!out.contains(word), "`{word}`");
         }
-        assert_eq!(surfaces(&[grid(vec![vec![1e6, 2e6]])]), "", "a line is no surface");
+        assert_eq!(render_surfaces(&[grid(vec![vec![1e6, 2e6]])]), "", "a line is no surface");
     }
 
     #[test]
     fn what_is_higher_is_seen_higher_and_what_is_behind_is_farther() {
-        let at = |point| seen(point, TURN, TILT);
+        let at = |point| project_point(point, TURN, TILT);
         assert!(at((0.5, 0.5, 1.0)).0.1 < at((0.5, 0.5, 0.0)).0.1);
         assert!(at((1.0, 1.0, 0.0)).1 > at((0.0, 0.0, 0.0)).1);
         assert_eq!(

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// A target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct TargetUrl {
     /// Whether TLS is spoken.
     pub secure: bool,
     /// The host without brackets: a name or an address.
@@ -19,7 +19,7 @@ pub struct Target {
 
 /// Why a text is no target.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum TargetError {
+pub enum TargetUrlError {
     /// Neither http nor https.
     #[error(
         "`{0}` has no scheme that can be asked; expected http://HOST[:PORT][/PATH] or https://…"
@@ -36,27 +36,27 @@ pub enum TargetError {
     Credentials,
 }
 
-impl std::str::FromStr for Target {
-    type Err = TargetError;
+impl std::str::FromStr for TargetUrl {
+    type Err = TargetUrlError;
 
-    fn from_str(text: &str) -> Result<Target, TargetError> {
+    fn from_str(text: &str) -> Result<TargetUrl, TargetUrlError> {
         let (secure, rest) = if let Some(rest) = text.strip_prefix("http://") {
             (false, rest)
         } else if let Some(rest) = text.strip_prefix("https://") {
             (true, rest)
         } else {
-            return Err(TargetError::Scheme(text.to_owned()));
+            return Err(TargetUrlError::Scheme(text.to_owned()));
         };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, tail) = rest.split_at(end);
         if authority.contains('@') {
-            return Err(TargetError::Credentials);
+            return Err(TargetUrlError::Credentials);
         }
         let tail = tail.split('#').next().unwrap_or_default();
         let path = if tail.starts_with('/') { tail.to_owned() } else { format!("/{tail}") };
-        let (host, port) = split(authority);
+        let (host, port) = split_port(authority);
         if host.is_empty() {
-            return Err(TargetError::Host(text.to_owned()));
+            return Err(TargetUrlError::Host(text.to_owned()));
         }
         let port = match port {
             None => {
@@ -68,16 +68,16 @@ impl std::str::FromStr for Target {
             }
             Some(digits) => match digits.parse() {
                 Ok(port) if port > 0 => port,
-                _ => return Err(TargetError::Port(digits.to_owned())),
+                _ => return Err(TargetUrlError::Port(digits.to_owned())),
             },
         };
         let (host, authority) = (host.to_owned(), authority.to_owned());
-        Ok(Target { secure, host, port, path, authority })
+        Ok(TargetUrl { secure, host, port, path, authority })
     }
 }
 
 /// Host without brackets, and what stands behind the last colon.
-fn split(authority: &str) -> (&str, Option<&str>) {
+fn split_port(authority: &str) -> (&str, Option<&str>) {
     if let Some(rest) = authority.strip_prefix('[') {
         let (host, tail) = rest.split_once(']').unwrap_or((rest, ""));
         return (host, tail.strip_prefix(':'));
@@ -100,18 +100,18 @@ mod tests {
             ("http://127.0.0.1:8080?x=1", (false, "127.0.0.1", 8080, "/?x=1")),
         ];
         for (text, (secure, host, port, path)) in rows {
-            let found: Target = text.parse().unwrap();
+            let found: TargetUrl = text.parse().unwrap();
             assert_eq!(
                 (found.secure, found.host.as_str(), found.port, found.path.as_str()),
                 (secure, host, port, path)
             );
         }
-        let wrong = |text: &str| text.parse::<Target>().unwrap_err();
-        assert!(matches!(wrong("ftp://x"), TargetError::Scheme(_)));
-        assert!(matches!(wrong("x"), TargetError::Scheme(_)));
-        assert!(matches!(wrong("http:///x"), TargetError::Host(_)));
-        assert!(matches!(wrong("http://h:0"), TargetError::Port(_)));
-        assert!(matches!(wrong("http://h:99999"), TargetError::Port(_)));
-        assert_eq!(wrong("http://u:p@h"), TargetError::Credentials);
+        let wrong = |text: &str| text.parse::<TargetUrl>().unwrap_err();
+        assert!(matches!(wrong("ftp://x"), TargetUrlError::Scheme(_)));
+        assert!(matches!(wrong("x"), TargetUrlError::Scheme(_)));
+        assert!(matches!(wrong("http:///x"), TargetUrlError::Host(_)));
+        assert!(matches!(wrong("http://h:0"), TargetUrlError::Port(_)));
+        assert!(matches!(wrong("http://h:99999"), TargetUrlError::Port(_)));
+        assert_eq!(wrong("http://u:p@h"), TargetUrlError::Credentials);
     }
 }

@@ -1,14 +1,14 @@
 //! Planted regressions are found, and a thing does not differ from itself.
 
 use super::*;
-use crate::result::{Provenance, Run};
+use crate::result::{BenchRun, ResultProvenance};
 
-const RULE: Rule = Rule { alpha: 0.01, threshold_percent: 0.0 };
+const RULE: SignificanceRule = SignificanceRule { alpha: 0.01, threshold_percent: 0.0 };
 
 /// Normal noise from a seed: SplitMix64 and the sum of twelve even draws.
-struct Noise(u64);
+struct NormalNoise(u64);
 
-impl Noise {
+impl NormalNoise {
     fn even(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -22,30 +22,30 @@ impl Noise {
     }
 }
 
-fn result(better: Better, values: &[f64]) -> BenchResult {
-    let mut result = BenchResult::new("http", Provenance::default());
+fn result(better: MetricDirection, values: &[f64]) -> BenchResult {
+    let mut result = BenchResult::new("http", ResultProvenance::default());
     for (at, value) in values.iter().enumerate() {
-        let metrics = vec![Metric::new("rate", "requests/s", better, *value)];
+        let metrics = vec![BenchMetric::new("rate", "requests/s", better, *value)];
         let repeat = at as u32 + 1;
         let test = "t".to_owned();
-        result.runs.push(Run { test, repeat, complete: true, metrics, ..Run::default() });
+        result.runs.push(BenchRun { test, repeat, complete: true, metrics, ..BenchRun::default() });
     }
     result
 }
 
 /// Ten pairs under noise of 1 %; the second of each is changed.
-fn pairs(noise: &mut Noise, change: f64) -> (BenchResult, BenchResult) {
+fn pairs(noise: &mut NormalNoise, change: f64) -> (BenchResult, BenchResult) {
     let (mut left, mut right) = (Vec::new(), Vec::new());
     for _ in 0..10 {
         left.push(1_000.0 * (1.0 + 0.01 * noise.normal()));
         right.push(1_000.0 * change * (1.0 + 0.01 * noise.normal()));
     }
-    (result(Better::More, &left), result(Better::More, &right))
+    (result(MetricDirection::More, &left), result(MetricDirection::More, &right))
 }
 
 #[test]
 fn planted_regressions_of_three_per_cent_are_found() {
-    let mut noise = Noise(1);
+    let mut noise = NormalNoise(1);
     let found = (0..300)
         .filter(|_| {
             let (left, right) = pairs(&mut noise, 0.97);
@@ -57,11 +57,11 @@ fn planted_regressions_of_three_per_cent_are_found() {
 
 #[test]
 fn a_thing_seldom_differs_from_itself() {
-    let mut noise = Noise(2);
+    let mut noise = NormalNoise(2);
     let cried = (0..1_000)
         .filter(|_| {
             let (left, right) = pairs(&mut noise, 1.0);
-            compare(&left, &right, RULE).rows[0].status != Status::Unproven
+            compare(&left, &right, RULE).rows[0].status != ComparisonStatus::Unproven
         })
         .count();
     assert!(cried <= 20, "{cried} of 1,000 false alarms at alpha 0.01");
@@ -69,10 +69,13 @@ fn a_thing_seldom_differs_from_itself() {
 
 /// What the command judges: three figures at each of two rates, ten interleaved pairs. In a run its figures waver together
 /// by half of their noise, which is 1 %. `change` is what becomes of the first of them.
-fn whole(noise: &mut Noise, change: f64) -> (BenchResult, BenchResult) {
-    let figures =
-        [("rate", Better::More), ("latency-p50", Better::Less), ("latency-p99", Better::Less)];
-    let mut sides = [1.0, change].map(|_| result(Better::More, &[]));
+fn whole(noise: &mut NormalNoise, change: f64) -> (BenchResult, BenchResult) {
+    let figures = [
+        ("rate", MetricDirection::More),
+        ("latency-p50", MetricDirection::Less),
+        ("latency-p99", MetricDirection::Less),
+    ];
+    let mut sides = [1.0, change].map(|_| result(MetricDirection::More, &[]));
     for repeat in 1..=10 {
         for (side, change) in sides.iter_mut().zip([1.0, change]) {
             for step in 1..=2 {
@@ -81,10 +84,16 @@ fn whole(noise: &mut Noise, change: f64) -> (BenchResult, BenchResult) {
                     let first = step == 1 && name == "rate";
                     let wavers = (shared + noise.normal()) / 2_f64.sqrt();
                     let value = 1_000.0 * if first { change } else { 1.0 } * (1.0 + 0.01 * wavers);
-                    Metric::new(name, "unit", better, value)
+                    BenchMetric::new(name, "unit", better, value)
                 });
                 let (test, metrics) = (format!("{step} requests/s"), metrics.into());
-                side.runs.push(Run { test, repeat, complete: true, metrics, ..Run::default() });
+                side.runs.push(BenchRun {
+                    test,
+                    repeat,
+                    complete: true,
+                    metrics,
+                    ..BenchRun::default()
+                });
             }
         }
     }
@@ -94,13 +103,13 @@ fn whole(noise: &mut Noise, change: f64) -> (BenchResult, BenchResult) {
 
 #[test]
 fn the_whole_command_seldom_finds_a_thing_different_from_itself() {
-    let mut noise = Noise(4);
+    let mut noise = NormalNoise(4);
     let (mut cried, mut would) = (0, 0);
     for _ in 0..1_000 {
         let (left, right) = whole(&mut noise, 1.0);
         let found = compare_together(&left, &right, RULE);
         assert_eq!(found.rows.len(), 6);
-        cried += u32::from(found.rows.iter().any(|row| row.status != Status::Unproven));
+        cried += u32::from(found.rows.iter().any(|row| row.status != ComparisonStatus::Unproven));
         would += u32::from(found.rows.iter().any(|row| row.p <= RULE.alpha));
     }
     println!(
@@ -112,11 +121,11 @@ fn the_whole_command_seldom_finds_a_thing_different_from_itself() {
 
 #[test]
 fn the_whole_command_finds_planted_regressions_of_three_per_cent_in_one_row() {
-    let mut noise = Noise(5);
+    let mut noise = NormalNoise(5);
     let found = (0..300)
         .filter(|_| {
             let (left, right) = whole(&mut noise, 0.97);
-            compare_together(&left, &right, RULE).rows[0].status == Status::Worse
+            compare_together(&left, &right, RULE).rows[0].status == ComparisonStatus::Worse
         })
         .count();
     println!("of 300 regressions of 3 % in one of six rows {found} are found");
@@ -126,34 +135,40 @@ fn the_whole_command_finds_planted_regressions_of_three_per_cent_in_one_row() {
 #[test]
 fn rows_that_are_judged_together_need_more_runs_each() {
     let of = |values: &[f64]| {
-        let mut all = result(Better::More, values);
-        let more = |run: &Run| Run { test: "u".to_owned(), ..run.clone() };
-        let other: Vec<Run> = all.runs.iter().map(more).collect();
+        let mut all = result(MetricDirection::More, values);
+        let more = |run: &BenchRun| BenchRun { test: "u".to_owned(), ..run.clone() };
+        let other: Vec<BenchRun> = all.runs.iter().map(more).collect();
         all.runs.extend(other);
         all
     };
     // Five runs of each side can come to 0.0079 at least: enough for one row, and for none of two.
     let (low, high) = ([1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]);
     let found = compare_together(&of(&low), &of(&high), RULE);
-    assert!(found.rows.iter().all(|row| row.status == Status::TooFewRuns), "{found:?}");
+    assert!(found.rows.iter().all(|row| row.status == ComparisonStatus::TooFewRuns), "{found:?}");
     assert!(found.warnings[0].contains("needs 6 runs"), "{:?}", found.warnings);
     let alone = compare(&of(&low), &of(&high), RULE);
-    assert!(alone.rows.iter().all(|row| row.status == Status::Better), "{alone:?}");
+    assert!(alone.rows.iter().all(|row| row.status == ComparisonStatus::Better), "{alone:?}");
     // What a test with too few runs says does not count against the others.
-    let mut left = result(Better::More, &low);
-    let mut right = result(Better::More, &high);
+    let mut left = result(MetricDirection::More, &low);
+    let mut right = result(MetricDirection::More, &high);
     for side in [&mut left, &mut right] {
         let (test, metrics) = ("few".to_owned(), side.runs[0].metrics.clone());
-        side.runs.push(Run { test, repeat: 1, complete: true, metrics, ..Run::default() });
+        side.runs.push(BenchRun {
+            test,
+            repeat: 1,
+            complete: true,
+            metrics,
+            ..BenchRun::default()
+        });
     }
     let found = compare_together(&left, &right, RULE);
-    let statuses: Vec<Status> = found.rows.iter().map(|row| row.status).collect();
-    assert_eq!(statuses, [Status::Better, Status::TooFewRuns]);
+    let statuses: Vec<ComparisonStatus> = found.rows.iter().map(|row| row.status).collect();
+    assert_eq!(statuses, [ComparisonStatus::Better, ComparisonStatus::TooFewRuns]);
 }
 
 #[test]
 fn intervals_hold_the_planted_difference() {
-    let mut noise = Noise(3);
+    let mut noise = NormalNoise(3);
     let held = (0..300)
         .filter(|_| {
             let (left, right) = pairs(&mut noise, 0.97);
@@ -166,9 +181,10 @@ fn intervals_hold_the_planted_difference() {
 
 #[test]
 fn three_runs_prove_nothing() {
-    let (left, right) = (result(Better::More, &[100.0; 3]), result(Better::More, &[50.0; 3]));
+    let (left, right) =
+        (result(MetricDirection::More, &[100.0; 3]), result(MetricDirection::More, &[50.0; 3]));
     let found = compare(&left, &right, RULE);
-    assert_eq!(found.rows[0].status, Status::TooFewRuns);
+    assert_eq!(found.rows[0].status, ComparisonStatus::TooFewRuns);
     assert!(!found.worse && found.warnings[0].contains("needs 5 runs"), "{:?}", found.warnings);
 }
 
@@ -177,13 +193,13 @@ fn what_is_better_is_the_metrics_matter() {
     let up: Vec<f64> = (0..6).map(|n| 200.0 + f64::from(n)).collect();
     let low: Vec<f64> = (0..6).map(|n| 100.0 + f64::from(n)).collect();
     for (better, status) in [
-        (Better::More, Status::Better),
-        (Better::Less, Status::Worse),
-        (Better::Neither, Status::Differs),
+        (MetricDirection::More, ComparisonStatus::Better),
+        (MetricDirection::Less, ComparisonStatus::Worse),
+        (MetricDirection::Neither, ComparisonStatus::Differs),
     ] {
         let found = compare(&result(better, &low), &result(better, &up), RULE);
         assert_eq!(found.rows[0].status, status);
-        assert_eq!(found.worse, status == Status::Worse);
+        assert_eq!(found.worse, status == ComparisonStatus::Worse);
         assert_eq!(found.rows[0].effect, 1.0);
     }
 }
@@ -192,17 +208,17 @@ fn what_is_better_is_the_metrics_matter() {
 fn a_threshold_asks_for_more_than_a_difference() {
     let low: Vec<f64> = (0..8).map(|n| 100.0 + f64::from(n) / 10.0).collect();
     let up: Vec<f64> = low.iter().map(|value| value * 1.02).collect();
-    let (low, up) = (result(Better::Less, &low), result(Better::Less, &up));
+    let (low, up) = (result(MetricDirection::Less, &low), result(MetricDirection::Less, &up));
     assert!(compare(&low, &up, RULE).worse);
-    assert!(!compare(&low, &up, Rule { threshold_percent: 5.0, ..RULE }).worse);
+    assert!(!compare(&low, &up, SignificanceRule { threshold_percent: 5.0, ..RULE }).worse);
 }
 
 #[test]
 fn partial_runs_do_not_count_and_differences_are_named() {
-    let left = result(Better::More, &[1.0, 2.0, 3.0]);
-    let mut right = result(Better::More, &[1.0, 2.0, 9.0]);
+    let left = result(MetricDirection::More, &[1.0, 2.0, 3.0]);
+    let mut right = result(MetricDirection::More, &[1.0, 2.0, 9.0]);
     right.runs[2].complete = false;
-    right.note(crate::result::Weight::Partial, "stopped".to_owned());
+    right.add_note(crate::result::NoteSeverity::Partial, "stopped".to_owned());
     right.provenance.kernel = "other".to_owned();
     let found = compare(&left, &right, RULE);
     assert_eq!(found.rows[0].runs, (3, 2));
@@ -215,10 +231,10 @@ fn partial_runs_do_not_count_and_differences_are_named() {
 
 #[test]
 fn each_difference_in_how_they_were_made_is_named_with_both_values() {
-    let left = result(Better::More, &[1.0, 2.0, 3.0]);
-    type Plant = fn(&mut Provenance, &str);
+    let left = result(MetricDirection::More, &[1.0, 2.0, 3.0]);
+    type Plant = fn(&mut ResultProvenance, &str);
     let set = |name: &'static str| {
-        move |of: &mut Provenance, value: &str| {
+        move |of: &mut ResultProvenance, value: &str| {
             drop(of.settings.insert(name.to_owned(), value.to_owned()))
         }
     };
@@ -232,13 +248,16 @@ fn each_difference_in_how_they_were_made_is_named_with_both_values() {
             of.sysctls.insert("net.ipv4.tcp_sack".to_owned(), value.to_owned());
         }),
     ];
-    let check = |what: &str, plant: &dyn Fn(&mut Provenance, &str)| {
+    let check = |what: &str, plant: &dyn Fn(&mut ResultProvenance, &str)| {
         let (mut base, mut other) = (left.clone(), left.clone());
         plant(&mut base.provenance, "this");
         plant(&mut other.provenance, "that");
         let found = compare(&base, &other, RULE);
         let (baseline, result) = (Some("this".to_owned()), Some("that".to_owned()));
-        assert_eq!(found.differences, [Difference { what: what.to_owned(), baseline, result }]);
+        assert_eq!(
+            found.differences,
+            [SetupDifference { what: what.to_owned(), baseline, result }]
+        );
         let told = format!("{what} differs: this and that");
         assert!(found.warnings.contains(&told), "{:?}", found.warnings);
         assert_eq!(compare(&base, &base, RULE).differences, []);
@@ -261,10 +280,11 @@ fn each_difference_in_how_they_were_made_is_named_with_both_values() {
 
 #[test]
 fn a_baseline_of_zero_has_no_per_cent() {
-    let (left, right) = (result(Better::Less, &[0.0; 6]), result(Better::Less, &[5.0; 6]));
+    let (left, right) =
+        (result(MetricDirection::Less, &[0.0; 6]), result(MetricDirection::Less, &[5.0; 6]));
     let found = compare(&left, &right, RULE);
     assert_eq!(found.rows[0].difference_percent, None);
-    assert_eq!(found.rows[0].status, Status::Worse);
+    assert_eq!(found.rows[0].status, ComparisonStatus::Worse);
 }
 
 #[test]
@@ -273,19 +293,21 @@ fn a_baseline_of_nothing_has_a_direction() {
         (0..all).map(|at| if at < many { 5.0 } else { 0.0 }).collect()
     };
     let status = |left: &[f64], right: &[f64], threshold_percent: f64| {
-        let rule = Rule { threshold_percent, ..RULE };
-        compare(&result(Better::Less, left), &result(Better::Less, right), rule).rows[0].status
+        let rule = SignificanceRule { threshold_percent, ..RULE };
+        compare(&result(MetricDirection::Less, left), &result(MetricDirection::Less, right), rule)
+            .rows[0]
+            .status
     };
     assert_eq!(
         status(&some(0, 10), &some(10, 10), 2.0),
-        Status::Worse,
+        ComparisonStatus::Worse,
         "of 0 any loss is more than 2 %"
     );
     assert_eq!(
         status(&some(7, 16), &some(0, 16), 0.0),
-        Status::Better,
+        ComparisonStatus::Better,
         "fewer runs lose something"
     );
-    assert_eq!(status(&some(0, 16), &some(7, 16), 0.0), Status::Worse);
-    assert_eq!(status(&some(0, 10), &some(0, 10), 0.0), Status::Unproven);
+    assert_eq!(status(&some(0, 16), &some(7, 16), 0.0), ComparisonStatus::Worse);
+    assert_eq!(status(&some(0, 10), &some(0, 10), 0.0), ComparisonStatus::Unproven);
 }

@@ -8,24 +8,27 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::channel::{Certified, Channel, ChannelError, Token};
-use super::talk::{Done, Figures, PATIENCE, TELL_EVERY, ToAgent, ToLeader, VERSION};
-use crate::load::{Load, Plan};
-use crate::machine::facts::{Facts, forecast, named};
-use crate::machine::read::counters;
+use super::channel::{ChannelAcceptor, ChannelError, FleetChannel, FleetToken};
+use super::protocol::{
+    AgentMessage, AgentProgress, AgentSummary, LeaderMessage, MESSAGE_TIMEOUT, PROGRESS_INTERVAL,
+    VERSION,
+};
+use crate::load::{LoadPlan, LoadRun};
+use crate::machine::facts::{MachineFacts, forecast_limits, generator_limits};
+use crate::machine::procfs::read_processor_counters;
 
 /// Serves leaders until `stop`; `told` hears of what becomes of each.
 ///
 /// # Errors
 /// No certificate could be made, or the listener is none.
-pub fn serve(
+pub fn serve_leaders(
     listener: &TcpListener,
-    token: &Token,
-    facts: &Facts,
+    token: &FleetToken,
+    facts: &MachineFacts,
     stop: &AtomicBool,
     told: &(dyn Fn(SocketAddr, &str) + Sync),
 ) -> Result<(), ChannelError> {
-    let certified = Certified::new()?;
+    let certified = ChannelAcceptor::new()?;
     listener.set_nonblocking(true)?;
     let (busy, open) = (Mutex::new(()), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -45,7 +48,7 @@ pub fn serve(
             open.fetch_add(1, Ordering::Relaxed);
             let (certified, busy, open) = (&certified, &busy, &open);
             scope.spawn(move || {
-                match one(socket, certified, token, (facts, busy), stop) {
+                match serve_leader(socket, certified, token, (facts, busy), stop) {
                     Ok(answered) => told(from, &format!("done: {answered} answered")),
                     Err(error) => told(from, &format!("ended: {error}")),
                 }
@@ -57,28 +60,29 @@ pub fn serve(
 }
 
 /// Talks with one leader; how many requests were answered.
-fn one(
+fn serve_leader(
     socket: TcpStream,
-    certified: &Certified,
-    token: &Token,
-    (facts, busy): (&Facts, &Mutex<()>),
+    certified: &ChannelAcceptor,
+    token: &FleetToken,
+    (facts, busy): (&MachineFacts, &Mutex<()>),
     stop: &AtomicBool,
 ) -> Result<u64, ChannelError> {
     socket.set_nonblocking(false)?;
-    let mut channel = Channel::accept(socket, certified, token)?;
-    let ToAgent::Order { version, plan } = channel.expect(PATIENCE)? else {
-        channel.say(&ToLeader::Refused("an order is expected first".to_owned()))?;
+    let mut channel = FleetChannel::accept(socket, certified, token)?;
+    let LeaderMessage::Order { version, plan } = channel.expect_message(MESSAGE_TIMEOUT)? else {
+        channel.send_message(&AgentMessage::Refused("an order is expected first".to_owned()))?;
         return Ok(0);
     };
     // Loads that overlap would each be the other's limit.
     let Ok(_alone) = busy.try_lock() else {
-        channel.say(&ToLeader::Refused("it makes load for somebody else".to_owned()))?;
+        channel
+            .send_message(&AgentMessage::Refused("it makes load for somebody else".to_owned()))?;
         return Ok(0);
     };
     let mut plan = *plan;
     let from = plan.sources.len();
     // Each agent takes those of the addresses that are its own.
-    plan.sources.retain(|address| is_ours(*address));
+    plan.sources.retain(|address| is_local_address(*address));
     let refused = match plan.check() {
         _ if version != VERSION => Some(format!("it speaks version {VERSION}, not {version}")),
         _ if from > 0 && plan.sources.is_empty() => Some(format!(
@@ -88,49 +92,50 @@ fn one(
         Ok(()) => None,
     };
     if let Some(text) = refused {
-        channel.say(&ToLeader::Refused(text))?;
+        channel.send_message(&AgentMessage::Refused(text))?;
         return Ok(0);
     }
     let about =
         format!("{}, {}, {} × {}", facts.host, facts.kernel, facts.processors, facts.processor);
-    channel.say(&ToLeader::Ready { notes: forecast(facts, &plan), about })?;
-    match channel.expect(PATIENCE + PATIENCE)? {
-        ToAgent::Go => load(&mut channel, plan, facts, stop),
-        ToAgent::Stop | ToAgent::Order { .. } => Ok(0),
+    channel.send_message(&AgentMessage::Ready { notes: forecast_limits(facts, &plan), about })?;
+    match channel.expect_message(MESSAGE_TIMEOUT + MESSAGE_TIMEOUT)? {
+        LeaderMessage::Go => run_load(&mut channel, plan, facts, stop),
+        LeaderMessage::Stop | LeaderMessage::Order { .. } => Ok(0),
     }
 }
 
 /// Whether connections can come from this address here.
-fn is_ours(address: IpAddr) -> bool {
+fn is_local_address(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
 
-fn load(
-    channel: &mut Channel,
-    plan: Plan,
-    facts: &Facts,
+fn run_load(
+    channel: &mut FleetChannel,
+    plan: LoadPlan,
+    facts: &MachineFacts,
     stop: &AtomicBool,
 ) -> Result<u64, ChannelError> {
-    let before = counters();
-    let load = match Load::start(plan.clone()) {
+    let before = read_processor_counters();
+    let load = match LoadRun::start(plan.clone()) {
         Ok(load) => load,
         Err(error) => {
-            channel.say(&ToLeader::Refused(error.to_string()))?;
+            channel.send_message(&AgentMessage::Refused(error.to_string()))?;
             return Ok(0);
         }
     };
-    let (mut tell, mut busiest) = (Instant::now() + TELL_EVERY, 0.0_f64);
+    let (mut tell, mut busiest) = (Instant::now() + PROGRESS_INTERVAL, 0.0_f64);
     let (mut last, mut last_cpu) = (0.0, load.cpu());
     while !load.is_finished() {
         // Whoever leads and vanishes ends the load: it is dropped.
-        if matches!(channel.hear(LOOK_EVERY)?, Some(ToAgent::Stop)) || stop.load(Ordering::Relaxed)
+        if matches!(channel.receive_message(LOOK_EVERY)?, Some(LeaderMessage::Stop))
+            || stop.load(Ordering::Relaxed)
         {
             load.stopper().stop();
         }
         if Instant::now() < tell {
             continue;
         }
-        tell = Instant::now() + TELL_EVERY;
+        tell = Instant::now() + PROGRESS_INTERVAL;
         let report = load.report();
         if report.seconds - last >= 1.0 {
             let cpu = load.cpu();
@@ -139,21 +144,26 @@ fn load(
             busiest = busiest.max(most / (report.seconds - last));
             (last, last_cpu) = (report.seconds, cpu);
         }
-        let figures = Figures { seconds: report.seconds, counts: report.counts() };
-        channel.say(&ToLeader::Figures(figures))?;
+        let figures = AgentProgress { seconds: report.seconds, counts: report.counts() };
+        channel.send_message(&AgentMessage::Figures(figures))?;
     }
     let cpu = load.cpu();
     let report = load.wait();
     let seconds = report.seconds.max(1e-9);
     let threads_busy: Vec<f64> = cpu.iter().map(|spent| spent.as_secs_f64() / seconds).collect();
-    let done = Done {
-        figures: Figures { seconds: report.seconds, counts: report.counts() },
+    let done = AgentSummary {
+        figures: AgentProgress { seconds: report.seconds, counts: report.counts() },
         broken_threads: report.broken_threads,
-        notes: named(facts, &plan, &report, threads_busy.iter().copied().fold(busiest, f64::max)),
-        processors: counters().since(&before, seconds),
+        notes: generator_limits(
+            facts,
+            &plan,
+            &report,
+            threads_busy.iter().copied().fold(busiest, f64::max),
+        ),
+        processors: read_processor_counters().since(&before, seconds),
         threads_busy,
     };
-    channel.say(&ToLeader::Done(done))?;
+    channel.send_message(&AgentMessage::Done(done))?;
     Ok(report.answered)
 }
 

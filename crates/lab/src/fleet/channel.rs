@@ -16,18 +16,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::load::{Secure, SecureError};
+use crate::load::{TargetTls, TargetTlsError};
 
 /// What both sides know.
 #[derive(Clone)]
-pub struct Token(hmac::Key);
+pub struct FleetToken(hmac::Key);
 
 /// Why a text is no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "a token has at least {LEAST_TOKEN} characters; make one with: head -c 32 /dev/urandom | base64"
 )]
-pub struct TokenError;
+pub struct FleetTokenError;
 
 /// Why a channel is none, or no longer.
 #[derive(Debug, Error)]
@@ -40,163 +40,175 @@ pub enum ChannelError {
     Tls(#[from] rustls::Error),
     /// TLS could not be set up.
     #[error(transparent)]
-    Secure(#[from] SecureError),
+    Secure(#[from] TargetTlsError),
     /// No certificate for the moment.
     #[error("no certificate could be made: {0}")]
     Certificate(#[from] rcgen::Error),
     /// The other side has ended it.
     #[error("the other side has ended the connection")]
-    Ended,
+    Closed,
     /// Nothing came in time.
     #[error("the other side said nothing for {0:?}")]
-    Silent(Duration),
+    TimedOut(Duration),
     /// The other side does not know the token.
     #[error("the other side does not know the token: use the same file on both")]
-    Stranger,
+    Unauthenticated,
     /// More than a line may have.
-    #[error("a line of more than {MOST_LINE} bytes")]
-    Long,
+    #[error("a line of more than {MAX_MESSAGE_BYTES} bytes")]
+    MessageTooLong,
     /// Not what is said here.
     #[error("not understood: {0}; use the same version of this program on both sides")]
-    Words(#[from] serde_json::Error),
+    MalformedMessage(#[from] serde_json::Error),
 }
 
 /// A channel whose other side has proven that it knows the token.
 #[derive(Debug)]
-pub struct Channel {
+pub struct FleetChannel {
     socket: TcpStream,
     tls: Connection,
-    held: Vec<u8>,
+    received: Vec<u8>,
 }
 
 /// What serves sessions.
 #[derive(Clone, Debug)]
-pub struct Certified(Arc<ServerConfig>);
+pub struct ChannelAcceptor(Arc<ServerConfig>);
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for FleetToken {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Token")
     }
 }
 
-impl Token {
+impl FleetToken {
     /// From a file's text; spaces around it do not count.
-    pub fn new(text: &str) -> Result<Token, TokenError> {
+    pub fn new(text: &str) -> Result<FleetToken, FleetTokenError> {
         let text = text.trim();
         if text.len() < LEAST_TOKEN {
-            return Err(TokenError);
+            return Err(FleetTokenError);
         }
-        Ok(Token(hmac::Key::new(hmac::HMAC_SHA256, text.as_bytes())))
+        Ok(FleetToken(hmac::Key::new(hmac::HMAC_SHA256, text.as_bytes())))
     }
 }
 
-impl Certified {
+impl ChannelAcceptor {
     /// With a certificate for the moment.
-    pub fn new() -> Result<Certified, ChannelError> {
+    pub fn new() -> Result<ChannelAcceptor, ChannelError> {
         let made = rcgen::generate_simple_self_signed(vec![NAME.to_owned()])?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
         let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_protocol_versions(&[&rustls::version::TLS13])?
             .with_no_client_auth()
             .with_single_cert(vec![made.cert.der().clone()], key)?;
-        Ok(Certified(Arc::new(config)))
+        Ok(ChannelAcceptor(Arc::new(config)))
     }
 }
 
-impl Channel {
+impl FleetChannel {
     /// The leader's side.
-    pub fn connect(to: SocketAddr, token: &Token) -> Result<Channel, ChannelError> {
+    pub fn connect(to: SocketAddr, token: &FleetToken) -> Result<FleetChannel, ChannelError> {
         let socket = TcpStream::connect_timeout(&to, CONNECTING)?;
-        let secure = Secure::unverified(NAME, &[])?;
-        let mut channel = Channel::over(socket, Connection::Client(secure.connection()?))?;
+        let secure = TargetTls::unverified(NAME, &[])?;
+        let mut channel =
+            FleetChannel::start_session(socket, Connection::Client(secure.connection()?))?;
         let deadline = Instant::now() + PROVING;
-        channel.shake(deadline)?;
+        channel.complete_handshake(deadline)?;
         channel.write(&channel.proof(token, LEADER)?)?;
-        channel.verify(token, AGENT, deadline)?;
+        channel.verify_peer(token, AGENT, deadline)?;
         Ok(channel)
     }
 
     /// The agent's side: a stranger learns nothing but that a token is wanted.
     pub fn accept(
         socket: TcpStream,
-        certified: &Certified,
-        token: &Token,
-    ) -> Result<Channel, ChannelError> {
+        certified: &ChannelAcceptor,
+        token: &FleetToken,
+    ) -> Result<FleetChannel, ChannelError> {
         let tls = Connection::Server(ServerConnection::new(certified.0.clone())?);
-        let mut channel = Channel::over(socket, tls)?;
+        let mut channel = FleetChannel::start_session(socket, tls)?;
         let deadline = Instant::now() + PROVING;
-        channel.shake(deadline)?;
-        channel.verify(token, LEADER, deadline)?;
+        channel.complete_handshake(deadline)?;
+        channel.verify_peer(token, LEADER, deadline)?;
         channel.write(&channel.proof(token, AGENT)?)?;
         Ok(channel)
     }
 
     /// Says something.
-    pub fn say(&mut self, what: &impl Serialize) -> Result<(), ChannelError> {
+    pub fn send_message(&mut self, what: &impl Serialize) -> Result<(), ChannelError> {
         let mut line = serde_json::to_vec(what)?;
         line.push(b'\n');
         self.write(&line)
     }
 
     /// What the other side says within `wait`; `None`: nothing whole yet.
-    pub fn hear<T: DeserializeOwned>(&mut self, wait: Duration) -> Result<Option<T>, ChannelError> {
+    pub fn receive_message<T: DeserializeOwned>(
+        &mut self,
+        wait: Duration,
+    ) -> Result<Option<T>, ChannelError> {
         let deadline = Instant::now() + wait;
         loop {
-            if let Some(end) = self.held.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.held.drain(..=end).collect();
+            if let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.received.drain(..=end).collect();
                 return Ok(Some(serde_json::from_slice(&line)?));
             }
-            if self.held.len() > MOST_LINE {
-                return Err(ChannelError::Long);
+            if self.received.len() > MAX_MESSAGE_BYTES {
+                return Err(ChannelError::MessageTooLong);
             }
-            if !self.pump(deadline)? {
+            if !self.read_available(deadline)? {
                 return Ok(None);
             }
         }
     }
 
     /// The same, but silence is an error.
-    pub fn expect<T: DeserializeOwned>(&mut self, wait: Duration) -> Result<T, ChannelError> {
-        self.hear(wait)?.ok_or(ChannelError::Silent(wait))
+    pub fn expect_message<T: DeserializeOwned>(
+        &mut self,
+        wait: Duration,
+    ) -> Result<T, ChannelError> {
+        self.receive_message(wait)?.ok_or(ChannelError::TimedOut(wait))
     }
 
-    fn over(socket: TcpStream, mut tls: Connection) -> Result<Channel, ChannelError> {
+    fn start_session(socket: TcpStream, mut tls: Connection) -> Result<FleetChannel, ChannelError> {
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(WRITING))?;
         tls.set_buffer_limit(None);
-        Ok(Channel { socket, tls, held: Vec::new() })
+        Ok(FleetChannel { socket, tls, received: Vec::new() })
     }
 
-    fn shake(&mut self, deadline: Instant) -> Result<(), ChannelError> {
+    fn complete_handshake(&mut self, deadline: Instant) -> Result<(), ChannelError> {
         while self.tls.is_handshaking() {
-            if !self.pump(deadline)? {
-                return Err(ChannelError::Silent(PROVING));
+            if !self.read_available(deadline)? {
+                return Err(ChannelError::TimedOut(PROVING));
             }
         }
         self.flush()
     }
 
-    fn proof(&self, token: &Token, who: &[u8]) -> Result<Vec<u8>, ChannelError> {
-        let material = self.material(who)?;
+    fn proof(&self, token: &FleetToken, who: &[u8]) -> Result<Vec<u8>, ChannelError> {
+        let material = self.export_keying_material(who)?;
         Ok(hmac::sign(&token.0, &material).as_ref().to_vec())
     }
 
-    fn verify(&mut self, token: &Token, who: &[u8], deadline: Instant) -> Result<(), ChannelError> {
-        while self.held.len() < PROOF {
-            match self.pump(deadline) {
+    fn verify_peer(
+        &mut self,
+        token: &FleetToken,
+        who: &[u8],
+        deadline: Instant,
+    ) -> Result<(), ChannelError> {
+        while self.received.len() < PROOF {
+            match self.read_available(deadline) {
                 Ok(true) => {}
-                Ok(false) => return Err(ChannelError::Silent(PROVING)),
+                Ok(false) => return Err(ChannelError::TimedOut(PROVING)),
                 // An agent that does not believe us just ends.
-                Err(ChannelError::Ended) => return Err(ChannelError::Stranger),
+                Err(ChannelError::Closed) => return Err(ChannelError::Unauthenticated),
                 Err(error) => return Err(error),
             }
         }
-        let proof: Vec<u8> = self.held.drain(..PROOF).collect();
-        let material = self.material(who)?;
-        hmac::verify(&token.0, &material, &proof).map_err(|_| ChannelError::Stranger)
+        let proof: Vec<u8> = self.received.drain(..PROOF).collect();
+        let material = self.export_keying_material(who)?;
+        hmac::verify(&token.0, &material, &proof).map_err(|_| ChannelError::Unauthenticated)
     }
 
-    fn material(&self, who: &[u8]) -> Result<[u8; PROOF], ChannelError> {
+    fn export_keying_material(&self, who: &[u8]) -> Result<[u8; PROOF], ChannelError> {
         Ok(self.tls.export_keying_material([0; PROOF], EXPORTED, Some(who))?)
     }
 
@@ -213,7 +225,7 @@ impl Channel {
     }
 
     /// Takes what comes; `false`: nothing did until then.
-    fn pump(&mut self, deadline: Instant) -> Result<bool, ChannelError> {
+    fn read_available(&mut self, deadline: Instant) -> Result<bool, ChannelError> {
         self.flush()?;
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -221,9 +233,9 @@ impl Channel {
         }
         self.socket.set_read_timeout(Some(left))?;
         match self.tls.read_tls(&mut self.socket) {
-            Ok(0) => return Err(ChannelError::Ended),
+            Ok(0) => return Err(ChannelError::Closed),
             Ok(_) => {}
-            Err(error) if waits(&error) => return Ok(false),
+            Err(error) if would_block(&error) => return Ok(false),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
             Err(error) => return Err(error.into()),
         }
@@ -231,20 +243,20 @@ impl Channel {
         // An alert tells the other side why.
         self.flush()?;
         let coming = state?.plaintext_bytes_to_read();
-        let from = self.held.len();
-        self.held.resize(from + coming, 0);
-        self.tls.reader().read_exact(&mut self.held[from..])?;
+        let from = self.received.len();
+        self.received.resize(from + coming, 0);
+        self.tls.reader().read_exact(&mut self.received[from..])?;
         Ok(true)
     }
 }
 
-fn waits(error: &io::Error) -> bool {
+fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 const LEAST_TOKEN: usize = 16;
 /// Counts of a long run take some tens of kilobytes, a scenario's bodies a few megabytes.
-const MOST_LINE: usize = 64 << 20;
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// Bytes of a proof, and of what is proven.
 const PROOF: usize = 32;
 const NAME: &str = "steelyard-agent";
@@ -261,41 +273,41 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    type Side = Result<Channel, ChannelError>;
+    type ChannelSide = Result<FleetChannel, ChannelError>;
 
-    fn both(ours: &str, theirs: &str) -> (Side, Side) {
+    fn both(ours: &str, theirs: &str) -> (ChannelSide, ChannelSide) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let to = listener.local_addr().unwrap();
-        let token = Token::new(theirs).unwrap();
+        let token = FleetToken::new(theirs).unwrap();
         let agent = std::thread::spawn(move || {
             let (socket, _) = listener.accept().unwrap();
-            Channel::accept(socket, &Certified::new().unwrap(), &token)
+            FleetChannel::accept(socket, &ChannelAcceptor::new().unwrap(), &token)
         });
-        (Channel::connect(to, &Token::new(ours).unwrap()), agent.join().unwrap())
+        (FleetChannel::connect(to, &FleetToken::new(ours).unwrap()), agent.join().unwrap())
     }
 
-    const KNOWN: &str = "0123456789abcdef";
+    const EXPORTER_LABEL: &str = "0123456789abcdef";
 
     #[test]
     fn who_knows_the_token_is_heard() {
-        let (leader, agent) = both(KNOWN, " 0123456789abcdef\n");
+        let (leader, agent) = both(EXPORTER_LABEL, " 0123456789abcdef\n");
         let (mut leader, mut agent) = (leader.unwrap(), agent.unwrap());
         let long = "x".repeat(300_000);
         let told = long.clone();
-        let sender = std::thread::spawn(move || leader.say(&told).map(|()| leader));
-        assert_eq!(agent.expect::<String>(Duration::from_secs(20)).unwrap(), long);
+        let sender = std::thread::spawn(move || leader.send_message(&told).map(|()| leader));
+        assert_eq!(agent.expect_message::<String>(Duration::from_secs(20)).unwrap(), long);
         let mut leader = sender.join().unwrap().unwrap();
-        assert!(leader.hear::<String>(Duration::from_millis(1)).unwrap().is_none());
+        assert!(leader.receive_message::<String>(Duration::from_millis(1)).unwrap().is_none());
         drop(agent);
-        assert!(leader.hear::<String>(Duration::from_secs(20)).is_err());
+        assert!(leader.receive_message::<String>(Duration::from_secs(20)).is_err());
     }
 
     #[test]
     fn strangers_are_told_apart_on_both_sides() {
-        let (leader, agent) = both(KNOWN, "another-token-of-16");
-        assert!(matches!(agent, Err(ChannelError::Stranger)), "{agent:?}");
+        let (leader, agent) = both(EXPORTER_LABEL, "another-token-of-16");
+        assert!(matches!(agent, Err(ChannelError::Unauthenticated)), "{agent:?}");
         assert!(leader.is_err());
-        assert_eq!(Token::new("short").map(|_| ()), Err(TokenError));
+        assert_eq!(FleetToken::new("short").map(|_| ()), Err(FleetTokenError));
     }
 
     #[test]
@@ -304,8 +316,8 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
         let (socket, _) = listener.accept().unwrap();
-        let token = Token::new(KNOWN).unwrap();
-        let heard = Channel::accept(socket, &Certified::new().unwrap(), &token);
+        let token = FleetToken::new(EXPORTER_LABEL).unwrap();
+        let heard = FleetChannel::accept(socket, &ChannelAcceptor::new().unwrap(), &token);
         assert!(matches!(heard, Err(ChannelError::Tls(_))), "{heard:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 /// What the shell is to do with a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum SocketAction {
     /// Open a new one and report `connected` or `connect_failed`.
     Connect(usize),
     /// Send what is pending.

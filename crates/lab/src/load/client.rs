@@ -3,14 +3,14 @@
 //! Holds the request that is being sent and frames its answer; with HTTP/2 several, one of each stream. Without, the only
 //! stream is number 0. It keeps no time and never repeats a request.
 
-use super::answer::{Progress, Reader};
 use super::fail::Fail;
-use super::http2::Http2;
-use super::mix::Shot;
+use super::http2::Http2Client;
+use super::request_mix::RequestTemplate;
+use super::response::{ResponseProgress, ResponseReader};
 
 /// How a peer ended a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum PeerClose {
     /// In order.
     Closed,
     /// With a reset, or an error of the connection.
@@ -19,123 +19,123 @@ pub enum End {
 
 /// A connection's state.
 #[derive(Debug)]
-pub struct Client {
+pub struct LoadClient {
     out: Vec<u8>,
     written: usize,
-    reading: Reading,
+    reading: ClientProtocol,
     busy: bool,
-    which: usize,
+    request_kind: usize,
 }
 
 #[derive(Debug)]
-enum Reading {
-    Http(Box<Reader>),
-    Http2(Box<Http2>),
+enum ClientProtocol {
+    Http(Box<ResponseReader>),
+    Http2(Box<Http2Client>),
     Echo { matched: usize },
 }
 
-impl Client {
+impl LoadClient {
     /// For HTTP.
-    pub fn http() -> Client {
-        Client::with(Reading::Http(Box::new(Reader::new())))
+    pub fn http() -> LoadClient {
+        LoadClient::with(ClientProtocol::Http(Box::new(ResponseReader::new())))
     }
 
     /// For HTTP/2 with so many requests at a time.
-    pub fn http2(secure: bool, streams: usize) -> Client {
-        Client::with(Reading::Http2(Box::new(Http2::new(secure, streams))))
+    pub fn http2(secure: bool, streams: usize) -> LoadClient {
+        LoadClient::with(ClientProtocol::Http2(Box::new(Http2Client::new(secure, streams))))
     }
 
     /// For echoed messages.
-    pub fn echo() -> Client {
-        Client::with(Reading::Echo { matched: 0 })
+    pub fn echo() -> LoadClient {
+        LoadClient::with(ClientProtocol::Echo { matched: 0 })
     }
 
-    fn with(reading: Reading) -> Client {
-        Client { out: Vec::new(), written: 0, reading, busy: false, which: 0 }
+    fn with(reading: ClientProtocol) -> LoadClient {
+        LoadClient { out: Vec::new(), written: 0, reading, busy: false, request_kind: 0 }
     }
 
     /// The connection is a new one.
-    pub fn renewed(&mut self) {
-        if let Reading::Http2(http2) = &mut self.reading {
-            http2.renewed();
+    pub fn reset_for_connection(&mut self) {
+        if let ClientProtocol::Http2(http2) = &mut self.reading {
+            http2.start_connection();
         }
     }
 
     /// The connection is there no more.
-    pub fn closed(&mut self) {
-        if let Reading::Http2(http2) = &mut self.reading {
-            http2.closed();
+    pub fn on_closed(&mut self) {
+        if let ClientProtocol::Http2(http2) = &mut self.reading {
+            http2.on_closed();
         }
     }
 
     /// Begins a request; `write` appends its bytes and says which of the mix it is.
-    pub fn ask(
+    pub fn send_request(
         &mut self,
         stream: usize,
-        shots: &[Shot],
+        shots: &[RequestTemplate],
         write: impl FnOnce(&mut Vec<u8>) -> usize,
     ) {
         self.out.clear();
-        self.which = write(&mut self.out);
+        self.request_kind = write(&mut self.out);
         self.written = 0;
         self.busy = true;
         match &mut self.reading {
-            Reading::Http(reader) => {
-                let shot = shots.get(self.which);
+            ClientProtocol::Http(reader) => {
+                let shot = shots.get(self.request_kind);
                 let text = shot.and_then(|shot| shot.expect.text.as_ref());
-                reader.expect_next(shot.is_some_and(Shot::is_head), text);
+                reader.expect_next(shot.is_some_and(RequestTemplate::is_head), text);
             }
-            Reading::Http2(http2) => {
+            ClientProtocol::Http2(http2) => {
                 self.out.clear();
-                if let Some(shot) = shots.get(self.which) {
-                    http2.ask(stream, self.which, shot);
+                if let Some(shot) = shots.get(self.request_kind) {
+                    http2.send_request(stream, self.request_kind, shot);
                 }
             }
-            Reading::Echo { matched } => *matched = 0,
+            ClientProtocol::Echo { matched } => *matched = 0,
         }
     }
 
     /// The last request once more, on the next connection.
-    pub fn ask_again(&mut self, stream: usize, shots: &[Shot]) {
-        if let Reading::Http2(http2) = &mut self.reading {
-            let which = http2.which(stream);
+    pub fn resend_request(&mut self, stream: usize, shots: &[RequestTemplate]) {
+        if let ClientProtocol::Http2(http2) = &mut self.reading {
+            let which = http2.request_kind(stream);
             if let Some(shot) = shots.get(which) {
-                http2.ask(stream, which, shot);
+                http2.send_request(stream, which, shot);
             }
         }
     }
 
     /// Which of the mix was asked last.
-    pub fn which(&self, stream: usize) -> usize {
+    pub fn request_kind(&self, stream: usize) -> usize {
         match &self.reading {
-            Reading::Http2(http2) => http2.which(stream),
-            Reading::Http(_) | Reading::Echo { .. } => self.which,
+            ClientProtocol::Http2(http2) => http2.request_kind(stream),
+            ClientProtocol::Http(_) | ClientProtocol::Echo { .. } => self.request_kind,
         }
     }
 
     /// Whether the whole request was sent.
     pub fn is_sent(&self, stream: usize) -> bool {
         match &self.reading {
-            Reading::Http2(http2) => http2.is_sent(stream),
-            Reading::Http(_) | Reading::Echo { .. } => self.written == self.out.len(),
+            ClientProtocol::Http2(http2) => http2.is_sent(stream),
+            ClientProtocol::Http(_) | ClientProtocol::Echo { .. } => self.written == self.out.len(),
         }
     }
 
     /// Whether a byte of the current answer has come.
-    pub fn began(&self, stream: usize) -> bool {
+    pub fn has_begun(&self, stream: usize) -> bool {
         match &self.reading {
-            Reading::Http(reader) => reader.began(),
-            Reading::Http2(http2) => http2.began(stream),
-            Reading::Echo { matched } => *matched > 0,
+            ClientProtocol::Http(reader) => reader.has_begun(),
+            ClientProtocol::Http2(http2) => http2.has_begun(stream),
+            ClientProtocol::Echo { matched } => *matched > 0,
         }
     }
 
     /// Bytes of the last answer's body, and whether it held the text that was expected.
     pub fn body(&self, stream: usize) -> (u64, bool) {
         match &self.reading {
-            Reading::Http(reader) => (reader.body_bytes(), reader.found_text()),
-            Reading::Http2(http2) => http2.body(stream),
-            Reading::Echo { matched } => (*matched as u64, true),
+            ClientProtocol::Http(reader) => (reader.body_bytes(), reader.found_text()),
+            ClientProtocol::Http2(http2) => http2.body(stream),
+            ClientProtocol::Echo { matched } => (*matched as u64, true),
         }
     }
 
@@ -143,116 +143,116 @@ impl Client {
     pub fn pending(&self) -> &[u8] {
         match &self.reading {
             // Answers to settings and pings go out whether or not something is asked.
-            Reading::Http2(http2) => http2.pending(),
+            ClientProtocol::Http2(http2) => http2.pending(),
             _ if self.busy => &self.out[self.written..],
-            Reading::Http(_) | Reading::Echo { .. } => &[],
+            ClientProtocol::Http(_) | ClientProtocol::Echo { .. } => &[],
         }
     }
 
     /// So many of the pending bytes were sent.
-    pub fn wrote(&mut self, bytes: usize) {
-        if let Reading::Http2(http2) = &mut self.reading {
-            return http2.wrote(bytes);
+    pub fn on_written(&mut self, bytes: usize) {
+        if let ClientProtocol::Http2(http2) = &mut self.reading {
+            return http2.on_written(bytes);
         }
         self.written = (self.written + bytes).min(self.out.len());
     }
 
     /// Bytes came; what they led to is added by stream.
-    pub fn received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, Progress)>) {
+    pub fn on_received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, ResponseProgress)>) {
         let progress = match &mut self.reading {
-            Reading::Http2(http2) => {
-                return http2.received(bytes, settled);
+            ClientProtocol::Http2(http2) => {
+                return http2.on_received(bytes, settled);
             }
-            _ if !self.busy => Progress::Failed(Fail::WrongAnswer),
-            Reading::Http(reader) => reader.feed(bytes),
-            Reading::Echo { matched } => echoed(&self.out, matched, bytes),
+            _ if !self.busy => ResponseProgress::Failed(Fail::WrongAnswer),
+            ClientProtocol::Http(reader) => reader.feed(bytes),
+            ClientProtocol::Echo { matched } => match_echo(&self.out, matched, bytes),
         };
-        settled.push((0, self.settle(progress)));
+        settled.push((0, self.finish_progress(progress)));
     }
 
     /// Bytes came while nothing was asked: whether the connection can be trusted all the same.
-    pub fn idle(&mut self, bytes: &[u8]) -> bool {
+    pub fn on_idle_bytes(&mut self, bytes: &[u8]) -> bool {
         match &mut self.reading {
-            Reading::Http2(http2) => http2.idle(bytes),
-            Reading::Http(_) | Reading::Echo { .. } => false,
+            ClientProtocol::Http2(http2) => http2.on_idle_bytes(bytes),
+            ClientProtocol::Http(_) | ClientProtocol::Echo { .. } => false,
         }
     }
 
     /// The peer ended the connection: what that is for the request. `None`: it was not on this connection, so it has not
     /// failed.
-    pub fn ended(&mut self, stream: usize, end: End) -> Option<Progress> {
+    pub fn on_peer_end(&mut self, stream: usize, end: PeerClose) -> Option<ResponseProgress> {
         let is_under_way = match &self.reading {
-            Reading::Http2(http2) => http2.is_under_way(stream),
-            Reading::Http(_) | Reading::Echo { .. } => self.busy,
+            ClientProtocol::Http2(http2) => http2.is_in_flight(stream),
+            ClientProtocol::Http(_) | ClientProtocol::Echo { .. } => self.busy,
         };
         if !is_under_way {
             return None;
         }
-        if end == End::Closed
-            && let Reading::Http(reader) = &self.reading
+        if end == PeerClose::Closed
+            && let ClientProtocol::Http(reader) = &self.reading
             && let Some(whole) = reader.end_completes()
         {
-            return Some(self.settle(whole));
+            return Some(self.finish_progress(whole));
         }
-        let began = self.began(stream);
-        Some(self.settle(Progress::Failed(match (end, began) {
-            (End::Closed, false) => Fail::ClosedBeforeAnswer,
-            (End::Closed, true) => Fail::ClosedMidAnswer,
-            (End::Reset, false) => Fail::ResetBeforeAnswer,
-            (End::Reset, true) => Fail::ResetMidAnswer,
+        let began = self.has_begun(stream);
+        Some(self.finish_progress(ResponseProgress::Failed(match (end, began) {
+            (PeerClose::Closed, false) => Fail::ClosedBeforeAnswer,
+            (PeerClose::Closed, true) => Fail::ClosedMidAnswer,
+            (PeerClose::Reset, false) => Fail::ResetBeforeAnswer,
+            (PeerClose::Reset, true) => Fail::ResetMidAnswer,
         })))
     }
 
     /// The request is given up. Whether the connection can go on without it.
-    pub fn abandon(&mut self, stream: usize) -> bool {
+    pub fn abandon_request(&mut self, stream: usize) -> bool {
         self.busy = false;
         match &mut self.reading {
-            Reading::Http2(http2) => {
-                http2.abandon(stream);
+            ClientProtocol::Http2(http2) => {
+                http2.abandon_stream(stream);
                 true
             }
-            Reading::Http(_) | Reading::Echo { .. } => false,
+            ClientProtocol::Http(_) | ClientProtocol::Echo { .. } => false,
         }
     }
 
     /// Nothing more is asked on this connection: it is not trusted.
-    pub fn leave(&mut self) {
-        if let Reading::Http2(http2) = &mut self.reading {
-            http2.leave();
+    pub fn stop_reusing(&mut self) {
+        if let ClientProtocol::Http2(http2) = &mut self.reading {
+            http2.stop_reusing();
         }
     }
 
     /// Whether the connection of HTTP/2 has nothing more to do: what waits needs another one.
-    pub fn is_over(&self) -> bool {
-        matches!(&self.reading, Reading::Http2(http2) if http2.is_over())
+    pub fn is_finished(&self) -> bool {
+        matches!(&self.reading, ClientProtocol::Http2(http2) if http2.is_finished())
     }
 
-    fn settle(&mut self, progress: Progress) -> Progress {
+    fn finish_progress(&mut self, progress: ResponseProgress) -> ResponseProgress {
         match progress {
-            Progress::More => progress,
-            Progress::Failed(_) | Progress::Unprocessed => {
+            ResponseProgress::NeedMore => progress,
+            ResponseProgress::Failed(_) | ResponseProgress::Unprocessed => {
                 self.busy = false;
                 progress
             }
-            Progress::Whole { status, reusable } => {
+            ResponseProgress::Complete { status, reusable } => {
                 self.busy = false;
                 // An answer that overtook its request leaves the connection in an unknown state.
-                Progress::Whole { status, reusable: reusable && self.is_sent(0) }
+                ResponseProgress::Complete { status, reusable: reusable && self.is_sent(0) }
             }
         }
     }
 }
 
-fn echoed(sent: &[u8], matched: &mut usize, bytes: &[u8]) -> Progress {
+fn match_echo(sent: &[u8], matched: &mut usize, bytes: &[u8]) -> ResponseProgress {
     let expected = &sent[*matched..];
     if bytes.len() > expected.len() || bytes != &expected[..bytes.len()] {
-        return Progress::Failed(Fail::WrongAnswer);
+        return ResponseProgress::Failed(Fail::WrongAnswer);
     }
     *matched += bytes.len();
     if *matched == sent.len() {
-        Progress::Whole { status: 0, reusable: true }
+        ResponseProgress::Complete { status: 0, reusable: true }
     } else {
-        Progress::More
+        ResponseProgress::NeedMore
     }
 }
 
@@ -260,64 +260,71 @@ fn echoed(sent: &[u8], matched: &mut usize, bytes: &[u8]) -> Progress {
 mod tests {
     use super::*;
 
-    fn asked(mut client: Client) -> Client {
-        client.ask(0, &[], |out| {
+    fn asked(mut client: LoadClient) -> LoadClient {
+        client.send_request(0, &[], |out| {
             out.extend_from_slice(b"12345678");
             0
         });
-        client.wrote(8);
+        client.on_written(8);
         client
     }
 
-    fn received(client: &mut Client, bytes: &[u8]) -> Progress {
+    fn received(client: &mut LoadClient, bytes: &[u8]) -> ResponseProgress {
         let mut settled = Vec::new();
-        client.received(bytes, &mut settled);
+        client.on_received(bytes, &mut settled);
         let [(0, progress)] = settled[..] else { panic!("{settled:?}") };
         progress
     }
 
     #[test]
     fn ends_by_cause() {
-        let rows: &[(&[u8], End, Fail)] = &[
-            (b"", End::Closed, Fail::ClosedBeforeAnswer),
-            (b"", End::Reset, Fail::ResetBeforeAnswer),
-            (b"HTTP/1.1 2", End::Closed, Fail::ClosedMidAnswer),
-            (b"HTTP/1.1 200 OK\r\n\r\nuntil close", End::Reset, Fail::ResetMidAnswer),
+        let rows: &[(&[u8], PeerClose, Fail)] = &[
+            (b"", PeerClose::Closed, Fail::ClosedBeforeAnswer),
+            (b"", PeerClose::Reset, Fail::ResetBeforeAnswer),
+            (b"HTTP/1.1 2", PeerClose::Closed, Fail::ClosedMidAnswer),
+            (b"HTTP/1.1 200 OK\r\n\r\nuntil close", PeerClose::Reset, Fail::ResetMidAnswer),
         ];
         for (bytes, end, fail) in rows {
-            let mut client = asked(Client::http());
-            assert_eq!(received(&mut client, bytes), Progress::More);
-            assert_eq!(client.ended(0, *end), Some(Progress::Failed(*fail)));
-            assert_eq!(client.ended(0, *end), None, "counted once");
+            let mut client = asked(LoadClient::http());
+            assert_eq!(received(&mut client, bytes), ResponseProgress::NeedMore);
+            assert_eq!(client.on_peer_end(0, *end), Some(ResponseProgress::Failed(*fail)));
+            assert_eq!(client.on_peer_end(0, *end), None, "counted once");
         }
-        assert_eq!(Client::http().ended(0, End::Reset), None, "an idle connection fails nothing");
+        assert_eq!(
+            LoadClient::http().on_peer_end(0, PeerClose::Reset),
+            None,
+            "an idle connection fails nothing"
+        );
     }
 
     #[test]
     fn an_echo_must_be_exact() {
-        let mut client = asked(Client::echo());
-        assert_eq!(received(&mut client, b"1234"), Progress::More);
-        assert_eq!(received(&mut client, b"5678"), Progress::Whole { status: 0, reusable: true });
+        let mut client = asked(LoadClient::echo());
+        assert_eq!(received(&mut client, b"1234"), ResponseProgress::NeedMore);
+        assert_eq!(
+            received(&mut client, b"5678"),
+            ResponseProgress::Complete { status: 0, reusable: true }
+        );
         assert_eq!(
             received(&mut client, b"x"),
-            Progress::Failed(Fail::WrongAnswer),
+            ResponseProgress::Failed(Fail::WrongAnswer),
             "nothing was asked"
         );
         for wrong in [&b"1235"[..], b"123456789"] {
-            let mut client = asked(Client::echo());
-            assert_eq!(received(&mut client, wrong), Progress::Failed(Fail::WrongAnswer));
+            let mut client = asked(LoadClient::echo());
+            assert_eq!(received(&mut client, wrong), ResponseProgress::Failed(Fail::WrongAnswer));
         }
     }
 
     #[test]
     fn an_early_answer_ends_the_connection() {
-        let mut client = Client::http();
-        client.ask(0, &[], |out| {
+        let mut client = LoadClient::http();
+        client.send_request(0, &[], |out| {
             out.extend_from_slice(b"POST");
             0
         });
-        client.wrote(2);
+        client.on_written(2);
         let early = received(&mut client, b"HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n");
-        assert_eq!(early, Progress::Whole { status: 413, reusable: false });
+        assert_eq!(early, ResponseProgress::Complete { status: 413, reusable: false });
     }
 }

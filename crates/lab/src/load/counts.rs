@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::fail::Fail;
-use super::tally::{Standing, Tally};
+use super::tally::{LoadEndCounts, LoadTally};
 
 /// A tally in words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct TallyRecord {
     requests: u64,
     answered: u64,
     failed: Vec<u64>,
@@ -22,7 +22,7 @@ pub struct Counts {
     bytes_in: u64,
     bytes_body: u64,
     bytes_out: u64,
-    at_end: Option<Standing>,
+    at_end: Option<LoadEndCounts>,
     connects: u64,
     idle_ended: u64,
     never_ended: u64,
@@ -32,7 +32,7 @@ pub struct Counts {
 
 /// Why counts are none.
 #[derive(Debug, Error)]
-pub enum CountsError {
+pub enum TallyRecordError {
     /// Of another version of this program.
     #[error("counts of {0} causes of failure; this program knows {known}", known = Fail::COUNT)]
     Causes(usize),
@@ -52,14 +52,14 @@ pub enum CountsError {
     Histogram(#[from] CreationError),
 }
 
-impl Counts {
+impl TallyRecord {
     /// Of a tally.
-    pub(super) fn of(tally: &Tally) -> Counts {
+    pub(super) fn of(tally: &LoadTally) -> TallyRecord {
         let pairs = |histogram: &Histogram<u64>| {
             let recorded = histogram.iter_recorded();
             recorded.map(|entry| (entry.value_iterated_to(), entry.count_at_value())).collect()
         };
-        Counts {
+        TallyRecord {
             requests: tally.requests,
             answered: tally.answered,
             failed: tally.failed.to_vec(),
@@ -79,14 +79,14 @@ impl Counts {
     }
 
     /// As a tally again.
-    pub(super) fn tally(&self) -> Result<Tally, CountsError> {
-        let mut tally = Tally::new()?;
+    pub(super) fn to_tally(&self) -> Result<LoadTally, TallyRecordError> {
+        let mut tally = LoadTally::new()?;
         tally.failed = <[u64; Fail::COUNT]>::try_from(self.failed.as_slice())
-            .map_err(|_| CountsError::Causes(self.failed.len()))?;
+            .map_err(|_| TallyRecordError::Causes(self.failed.len()))?;
         let parts = [self.answered, self.in_flight].into_iter().chain(tally.failed);
         let parts = parts.fold(0, u64::saturating_add);
         if parts != self.requests {
-            return Err(CountsError::Sum { requests: self.requests, parts });
+            return Err(TallyRecordError::Sum { requests: self.requests, parts });
         }
         (tally.requests, tally.answered) = (self.requests, self.answered);
         (tally.failed_on_reused, tally.in_flight) = (self.failed_on_reused, self.in_flight);
@@ -97,7 +97,7 @@ impl Counts {
         (tally.idle_ended, tally.never_ended) = (self.idle_ended, self.never_ended);
         for (histogram, pairs) in tally.histograms_mut().into_iter().zip(&self.histograms) {
             for (nanos, many) in pairs {
-                histogram.record_n(*nanos, *many).map_err(|_| CountsError::Time(*nanos))?;
+                histogram.record_n(*nanos, *many).map_err(|_| TallyRecordError::Time(*nanos))?;
             }
         }
         Ok(tally)
@@ -117,16 +117,21 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::tally::Times;
+    use crate::load::tally::ResponseTimes;
     use proptest::prelude::*;
     use std::time::Duration;
 
-    fn tally(times: &[u64]) -> Tally {
-        let mut tally = Tally::new().unwrap();
+    fn tally(times: &[u64]) -> LoadTally {
+        let mut tally = LoadTally::new().unwrap();
         for nanos in times {
             let time = Duration::from_nanos(*nanos);
             tally.requests += 1;
-            tally.answer(200, None, Times { latency: time, service: time, waiting: time }, false);
+            tally.record_response(
+                200,
+                None,
+                ResponseTimes { latency: time, service: time, waiting: time },
+                false,
+            );
         }
         tally
     }
@@ -138,11 +143,11 @@ mod tests {
             ours in prop::collection::vec(1_u64..200_000_000_000, 0..60),
             theirs in prop::collection::vec(1_u64..200_000_000_000, 1..60),
         ) {
-            let mut merged = Counts::of(&tally(&ours)).tally().unwrap();
-            let words = serde_json::to_string(&Counts::of(&tally(&theirs))).unwrap();
-            merged.merge(&serde_json::from_str::<Counts>(&words).unwrap().tally().unwrap());
+            let mut merged = TallyRecord::of(&tally(&ours)).to_tally().unwrap();
+            let words = serde_json::to_string(&TallyRecord::of(&tally(&theirs))).unwrap();
+            merged.merge(&serde_json::from_str::<TallyRecord>(&words).unwrap().to_tally().unwrap());
             let all = tally(&[ours, theirs].concat());
-            prop_assert_eq!(Counts::of(&merged), Counts::of(&all));
+            prop_assert_eq!(TallyRecord::of(&merged), TallyRecord::of(&all));
             for quantile in [0.0, 0.5, 0.9, 0.99, 0.999, 1.0] {
                 prop_assert_eq!(
                     merged.latency.value_at_quantile(quantile),
@@ -154,14 +159,14 @@ mod tests {
 
     #[test]
     fn words_that_do_not_add_up_are_refused() {
-        let good = Counts::of(&tally(&[5_000]));
-        assert!(good.tally().is_ok());
-        let sum = Counts { requests: 7, ..good.clone() };
-        assert!(matches!(sum.tally(), Err(CountsError::Sum { requests: 7, parts: 1 })));
-        let causes = Counts { failed: vec![0; 3], ..good.clone() };
-        assert!(matches!(causes.tally(), Err(CountsError::Causes(3))));
+        let good = TallyRecord::of(&tally(&[5_000]));
+        assert!(good.to_tally().is_ok());
+        let sum = TallyRecord { requests: 7, ..good.clone() };
+        assert!(matches!(sum.to_tally(), Err(TallyRecordError::Sum { requests: 7, parts: 1 })));
+        let causes = TallyRecord { failed: vec![0; 3], ..good.clone() };
+        assert!(matches!(causes.to_tally(), Err(TallyRecordError::Causes(3))));
         let mut time = good;
         time.histograms[0] = vec![(u64::MAX, 1)];
-        assert!(matches!(time.tally(), Err(CountsError::Time(u64::MAX))));
+        assert!(matches!(time.to_tally(), Err(TallyRecordError::Time(u64::MAX))));
     }
 }

@@ -7,11 +7,11 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 
 use super::fail::Fail;
-use super::plan::{Plan, Reading};
+use super::plan::{LoadPlan, ReadSpeed};
 use crate::sys::choose_port_late;
 
 /// A connection begun, the `number`-th of its thread; `true`: and established.
-pub fn dial(plan: &Plan, number: usize) -> Result<(OwnedFd, bool), Errno> {
+pub fn start_connect(plan: &LoadPlan, number: usize) -> Result<(OwnedFd, bool), Errno> {
     let target = plan.target;
     let family = if target.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -20,7 +20,7 @@ pub fn dial(plan: &Plan, number: usize) -> Result<(OwnedFd, bool), Errno> {
     if !plan.datagrams {
         sockopt::set_tcp_nodelay(&fd, true)?;
     }
-    if matches!(plan.reading, Reading::Slow { .. }) {
+    if matches!(plan.reading, ReadSpeed::Slow { .. }) {
         sockopt::set_socket_recv_buffer_size(&fd, 1)?;
     }
     if !plan.sources.is_empty() {
@@ -37,7 +37,7 @@ pub fn dial(plan: &Plan, number: usize) -> Result<(OwnedFd, bool), Errno> {
 }
 
 /// What an error of establishing a connection means.
-pub fn connect_fail(error: Errno) -> Fail {
+pub fn classify_connect_error(error: Errno) -> Fail {
     match error {
         Errno::CONNREFUSED => Fail::Refused,
         Errno::TIMEDOUT => Fail::ConnectTimeout,

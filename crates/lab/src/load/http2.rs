@@ -14,63 +14,63 @@ use h2::client::{Builder, Connection, SendRequest};
 use http::{Method, Request, Uri};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::answer::Progress;
 use super::fail::Fail;
-use super::mix::Shot;
+use super::request_mix::RequestTemplate;
+use super::response::ResponseProgress;
 
-use stream::Stream;
+use stream::Http2ClientStream;
 
 mod stream;
 
 /// A connection's state.
 #[derive(Debug)]
-pub struct Http2 {
-    open: Option<Open>,
-    streams: Vec<Stream>,
+pub struct Http2Client {
+    session: Option<Http2Session>,
+    streams: Vec<Http2ClientStream>,
     secure: bool,
     /// Nothing more is asked on this connection.
-    leaving: bool,
+    draining: bool,
     out: Vec<u8>,
     written: usize,
 }
 
 #[derive(Debug)]
-struct Open {
-    wire: Wire,
-    connection: Connection<Wire, Bytes>,
+struct Http2Session {
+    wire: MemoryPipe,
+    connection: Connection<MemoryPipe, Bytes>,
     send: SendRequest<Bytes>,
 }
 
 /// Bytes of both directions, shared with the library.
 #[derive(Clone, Debug, Default)]
-struct Wire(Arc<Mutex<Held>>);
+struct MemoryPipe(Arc<Mutex<PipeBuffers>>);
 
 #[derive(Debug, Default)]
-struct Held {
-    came: VecDeque<u8>,
+struct PipeBuffers {
+    received: VecDeque<u8>,
     to_send: Vec<u8>,
 }
 
-impl Http2 {
+impl Http2Client {
     /// Before its first connection, for so many requests at a time; `secure`: over TLS.
-    pub fn new(secure: bool, streams: usize) -> Http2 {
-        let streams = (0..streams).map(|_| Stream::default()).collect();
-        Http2 { open: None, streams, secure, leaving: false, out: Vec::new(), written: 0 }
+    pub fn new(secure: bool, streams: usize) -> Http2Client {
+        let streams = (0..streams).map(|_| Http2ClientStream::default()).collect();
+        Http2Client { session: None, streams, secure, draining: false, out: Vec::new(), written: 0 }
     }
 
     /// Asks, as number `which` of the mix; on a connection that is not there yet, or takes no more requests, `renewed`
     /// follows.
-    pub fn ask(&mut self, stream: usize, which: usize, shot: &Shot) {
-        self.streams[stream].ask(which, request(shot, self.secure), shot);
-        if self.open.is_some() {
-            self.begin(stream);
+    pub fn send_request(&mut self, stream: usize, which: usize, shot: &RequestTemplate) {
+        self.streams[stream].queue_request(which, build_request(shot, self.secure), shot);
+        if self.session.is_some() {
+            self.begin_stream(stream);
         }
     }
 
     /// The connection is a new one: what waits is asked on it.
-    pub fn renewed(&mut self) {
-        self.closed();
-        let wire = Wire::default();
+    pub fn start_connection(&mut self) {
+        self.on_closed();
+        let wire = MemoryPipe::default();
         let mut builder = Builder::new();
         let at_a_time = u32::try_from(self.streams.len()).unwrap_or(u32::MAX).min(MOST_WINDOWS);
         builder
@@ -80,53 +80,53 @@ impl Http2 {
         let mut handshake = Box::pin(builder.handshake::<_, Bytes>(wire.clone()));
         // In memory nothing is waited for.
         if let Poll::Ready(Ok((send, connection))) = handshake.as_mut().poll(&mut context()) {
-            self.open = Some(Open { wire, connection, send });
+            self.session = Some(Http2Session { wire, connection, send });
         }
         for stream in 0..self.streams.len() {
-            self.begin(stream);
+            self.begin_stream(stream);
         }
-        if !self.poll() {
-            self.open = None;
+        if !self.poll_connection() {
+            self.session = None;
         }
     }
 
     /// The connection is there no more: what is asked next, or waits, waits for another.
-    pub fn closed(&mut self) {
-        self.streams.iter_mut().for_each(Stream::cancel);
-        (self.open, self.leaving) = (None, false);
+    pub fn on_closed(&mut self) {
+        self.streams.iter_mut().for_each(Http2ClientStream::cancel);
+        (self.session, self.draining) = (None, false);
         self.out.clear();
         self.written = 0;
     }
 
     /// Nothing more is asked on this connection: it is not trusted.
-    pub fn leave(&mut self) {
-        self.leaving = true;
+    pub fn stop_reusing(&mut self) {
+        self.draining = true;
     }
 
     /// Whether the connection has nothing more to do: what waits needs another one.
-    pub fn is_over(&self) -> bool {
-        let gone = self.open.is_none() || self.leaving;
-        gone && !self.streams.iter().any(Stream::is_under_way)
+    pub fn is_finished(&self) -> bool {
+        let gone = self.session.is_none() || self.draining;
+        gone && !self.streams.iter().any(Http2ClientStream::is_in_flight)
     }
 
     /// Whether the request is on this connection.
-    pub fn is_under_way(&self, stream: usize) -> bool {
-        self.streams[stream].is_under_way()
+    pub fn is_in_flight(&self, stream: usize) -> bool {
+        self.streams[stream].is_in_flight()
     }
 
     /// Whether the whole request was sent.
     pub fn is_sent(&self, stream: usize) -> bool {
-        self.pending().is_empty() && self.streams[stream].is_handed_over()
+        self.pending().is_empty() && self.streams[stream].is_fully_sent()
     }
 
     /// Whether a byte of the current answer has come.
-    pub fn began(&self, stream: usize) -> bool {
-        self.streams[stream].began()
+    pub fn has_begun(&self, stream: usize) -> bool {
+        self.streams[stream].has_begun()
     }
 
     /// Which of the mix was asked last.
-    pub fn which(&self, stream: usize) -> usize {
-        self.streams[stream].which()
+    pub fn request_kind(&self, stream: usize) -> usize {
+        self.streams[stream].request_kind()
     }
 
     /// Bytes of the answer's body, and whether it held the text that was expected.
@@ -135,10 +135,10 @@ impl Http2 {
     }
 
     /// The request is given up, the others go on.
-    pub fn abandon(&mut self, stream: usize) {
-        self.streams[stream].forget();
-        if self.open.is_some() && !self.poll() {
-            self.leaving = true;
+    pub fn abandon_stream(&mut self, stream: usize) {
+        self.streams[stream].reset();
+        if self.session.is_some() && !self.poll_connection() {
+            self.draining = true;
         }
     }
 
@@ -148,7 +148,7 @@ impl Http2 {
     }
 
     /// So much of it was sent.
-    pub fn wrote(&mut self, bytes: usize) {
+    pub fn on_written(&mut self, bytes: usize) {
         self.written = (self.written + bytes).min(self.out.len());
         if self.written == self.out.len() {
             self.out.clear();
@@ -157,59 +157,59 @@ impl Http2 {
     }
 
     /// Bytes came; what they led to is added by stream.
-    pub fn received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, Progress)>) {
-        if let Some(open) = &self.open {
-            open.wire.held().came.extend(bytes);
+    pub fn on_received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, ResponseProgress)>) {
+        if let Some(open) = &self.session {
+            open.wire.buffers().received.extend(bytes);
         }
-        while self.poll() {
-            if !self.exchange(settled) {
+        while self.poll_connection() {
+            if !self.drive_streams(settled) {
                 return;
             }
         }
-        self.exchange(settled);
+        self.drive_streams(settled);
         // The connection can carry no more, and what is left on it will not be answered.
-        self.open = None;
+        self.session = None;
         for (number, stream) in self.streams.iter_mut().enumerate() {
-            if stream.is_under_way() {
-                stream.forget();
-                settled.push((number, Progress::Failed(Fail::BadAnswer)));
+            if stream.is_in_flight() {
+                stream.reset();
+                settled.push((number, ResponseProgress::Failed(Fail::BadAnswer)));
             }
         }
     }
 
     /// Bytes came while nothing was asked: settings, pings, or the peer's farewell. Whether the connection can go on.
-    pub fn idle(&mut self, bytes: &[u8]) -> bool {
-        self.received(bytes, &mut Vec::new());
-        !self.is_over()
+    pub fn on_idle_bytes(&mut self, bytes: &[u8]) -> bool {
+        self.on_received(bytes, &mut Vec::new());
+        !self.is_finished()
     }
 
-    fn begin(&mut self, stream: usize) {
-        let (Some(open), false) = (&mut self.open, self.leaving) else { return };
+    fn begin_stream(&mut self, stream: usize) {
+        let (Some(open), false) = (&mut self.session, self.draining) else { return };
         // A handle of its own: how many streams the peer allows is the library's to wait for.
         let mut send = open.send.clone();
         if let Poll::Ready(Err(_)) = send.poll_ready(&mut context()) {
-            self.leaving = true;
+            self.draining = true;
             return;
         }
-        self.streams[stream].begin(&mut send);
+        self.streams[stream].send_queued(&mut send);
         // The head goes out first, and what goes out makes room for more of the body.
-        let mut alive = self.poll();
+        let mut alive = self.poll_connection();
         while alive && self.streams[stream].send_body() {
-            alive = self.poll();
+            alive = self.poll_connection();
         }
-        self.leaving |= !alive;
+        self.draining |= !alive;
     }
 
     /// Lets every stream go on that the library has news for; whether there was one.
-    fn exchange(&mut self, settled: &mut Vec<(usize, Progress)>) -> bool {
+    fn drive_streams(&mut self, settled: &mut Vec<(usize, ResponseProgress)>) -> bool {
         let mut any = false;
         for (number, stream) in self.streams.iter_mut().enumerate() {
-            if stream.is_called() {
+            if stream.is_woken() {
                 any = true;
-                match stream.exchange() {
-                    Progress::More => {}
+                match stream.drive() {
+                    ResponseProgress::NeedMore => {}
                     progress => {
-                        self.leaving |= progress == Progress::Unprocessed;
+                        self.draining |= progress == ResponseProgress::Unprocessed;
                         settled.push((number, progress));
                     }
                 }
@@ -219,15 +219,15 @@ impl Http2 {
     }
 
     /// Lets the library work on what came, and takes what it wants to send. Whether the connection can carry more.
-    fn poll(&mut self) -> bool {
-        let Some(open) = &mut self.open else { return false };
+    fn poll_connection(&mut self) -> bool {
+        let Some(open) = &mut self.session else { return false };
         let alive = Pin::new(&mut open.connection).poll(&mut context()).is_pending();
-        self.out.append(&mut open.wire.held().to_send);
+        self.out.append(&mut open.wire.buffers().to_send);
         alive
     }
 }
 
-fn request(shot: &Shot, secure: bool) -> Request<()> {
+fn build_request(shot: &RequestTemplate, secure: bool) -> Request<()> {
     let scheme = if secure { "https" } else { "http" };
     let uri = Uri::builder().scheme(scheme).authority(&*shot.host).path_and_query(&*shot.target);
     let method = Method::from_bytes(shot.method.as_bytes()).unwrap_or(Method::GET);
@@ -246,37 +246,37 @@ fn context() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }
 
-impl Wire {
-    fn held(&self) -> MutexGuard<'_, Held> {
+impl MemoryPipe {
+    fn buffers(&self) -> MutexGuard<'_, PipeBuffers> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for MemoryPipe {
     fn poll_read(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut held = self.held();
-        if held.came.is_empty() {
+        let mut held = self.buffers();
+        if held.received.is_empty() {
             return Poll::Pending;
         }
-        let (first, _) = held.came.as_slices();
+        let (first, _) = held.received.as_slices();
         let many = first.len().min(into.remaining());
         into.put_slice(&first[..many]);
-        held.came.drain(..many);
+        held.received.drain(..many);
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for MemoryPipe {
     fn poll_write(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.held().to_send.extend_from_slice(bytes);
+        self.buffers().to_send.extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 

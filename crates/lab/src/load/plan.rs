@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::fail::Fail;
-use super::mix::{Mix, Shot};
-use super::secure::Secure;
+use super::request_mix::{RequestMix, RequestTemplate};
+use super::tls::TargetTls;
 
 /// Load to make.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Plan {
+pub struct LoadPlan {
     /// Where connections go.
     pub target: SocketAddr,
     /// What is spoken.
-    pub protocol: Protocol,
+    pub protocol: LoadProtocol,
     /// How fast.
-    pub pace: Pace,
+    pub pace: LoadModel,
     /// Whether connections serve more than one request.
-    pub persist: Persist,
+    pub persist: ConnectionReuse,
     /// Threads that share the connections (closed loop) or the rate (open loop).
     pub threads: usize,
     /// Stop asking after this time; `None`: until another limit or `Stopper::stop`.
@@ -34,11 +34,11 @@ pub struct Plan {
     /// After the last request was sent, how long answers are waited for.
     pub grace: Duration,
     /// How answers are read.
-    pub reading: Reading,
+    pub reading: ReadSpeed,
     /// Addresses that connections come from, in turn; empty: the kernel chooses.
     pub sources: Vec<IpAddr>,
     /// TLS; `None`: plain.
-    pub secure: Option<Secure>,
+    pub secure: Option<TargetTls>,
     /// HTTP/2; over TLS it must be chosen (ALPN), without it is known.
     pub http2: bool,
     /// Requests at a time on each connection; more than one with HTTP/2 alone.
@@ -49,11 +49,11 @@ pub struct Plan {
 
 /// What is spoken.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Protocol {
+pub enum LoadProtocol {
     /// HTTP/1.1.
     Http(HttpPlan),
     /// HTTP/1.1 requests of several kinds, by weight.
-    Mix(Mix),
+    Mix(RequestMix),
     /// Messages of so many bytes that must come back unchanged; between 8 bytes and 1 MiB.
     Echo {
         /// Bytes of each message.
@@ -61,20 +61,25 @@ pub enum Protocol {
     },
 }
 
-impl Protocol {
+impl LoadProtocol {
     /// The kinds of requests of a mix; none of what is no mix.
-    pub fn shots(&self) -> &[Shot] {
+    pub fn request_templates(&self) -> &[RequestTemplate] {
         match self {
-            Protocol::Mix(mix) => &mix.shots,
-            Protocol::Http(_) | Protocol::Echo { .. } => &[],
+            LoadProtocol::Mix(mix) => &mix.shots,
+            LoadProtocol::Http(_) | LoadProtocol::Echo { .. } => &[],
         }
     }
 
     /// What is wrong with a whole answer to request `which` of the mix: its status, bytes of its body, and whether the
     /// text was found in it.
-    pub fn judge(&self, which: usize, status: u16, (bytes, found): (u64, bool)) -> Option<Fail> {
-        match self.shots().get(which) {
-            Some(shot) => shot.expect.judge(status, bytes, found),
+    pub fn check_response(
+        &self,
+        which: usize,
+        status: u16,
+        (bytes, found): (u64, bool),
+    ) -> Option<Fail> {
+        match self.request_templates().get(which) {
+            Some(shot) => shot.expect.check_response(status, bytes, found),
             None => (status >= 500).then_some(Fail::ServerError),
         }
     }
@@ -114,7 +119,7 @@ impl HttpPlan {
 
 /// How fast to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Pace {
+pub enum LoadModel {
     /// Each connection asks again as soon as it was answered, after a pause.
     Closed {
         /// Connections over all threads.
@@ -133,18 +138,18 @@ pub enum Pace {
 
 /// Whether connections serve more than one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Persist {
+pub enum ConnectionReuse {
     /// As many as the peer allows.
     KeepAlive,
     /// One: HTTP requests say `Connection: close`, and whoever is first closes.
     PerRequest,
     /// One, and it is certain who ends it.
-    ClosedBy(Closer),
+    ClosedBy(ClosingSide),
 }
 
 /// Who ends a connection after its one request, and keeps it in TIME_WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Closer {
+pub enum ClosingSide {
     /// The client, as soon as the answer is whole; the server is not told before.
     Client,
     /// The server: the request says `Connection: close`, and its end is waited for.
@@ -153,21 +158,21 @@ pub enum Closer {
     Reset,
 }
 
-impl Persist {
+impl ConnectionReuse {
     /// Whether a connection serves one request only.
     pub fn is_single(self) -> bool {
-        self != Persist::KeepAlive
+        self != ConnectionReuse::KeepAlive
     }
 
     /// Whether requests say `Connection: close`.
     pub fn says_close(self) -> bool {
-        matches!(self, Persist::PerRequest | Persist::ClosedBy(Closer::Server))
+        matches!(self, ConnectionReuse::PerRequest | ConnectionReuse::ClosedBy(ClosingSide::Server))
     }
 }
 
 /// How answers are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reading {
+pub enum ReadSpeed {
     /// As fast as they come.
     Fast,
     /// At most `bytes` every `pause`, with the smallest receive buffer the kernel grants; 0 bytes: never.
@@ -181,7 +186,7 @@ pub enum Reading {
 
 /// Why a plan cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum PlanError {
+pub enum LoadPlanError {
     /// No thread, or more than 256.
     #[error("threads must be between 1 and 256")]
     Threads,
@@ -221,7 +226,7 @@ pub enum PlanError {
     Post,
     /// Requests of a mix that are none, or break the grammar.
     #[error(transparent)]
-    Mix(#[from] super::mix::MixError),
+    Mix(#[from] super::request_mix::MixError),
     /// A source address of another family than the target's.
     #[error("source address {0} cannot reach {1}: they are of different families")]
     Source(IpAddr, SocketAddr),
@@ -230,20 +235,20 @@ pub enum PlanError {
     Timeout,
 }
 
-impl Plan {
+impl LoadPlan {
     /// Closed loop over `connections` keep-alive connections, one thread, until stopped; time limits of 10 s.
-    pub fn new(target: SocketAddr, protocol: Protocol, connections: usize) -> Plan {
-        Plan {
+    pub fn new(target: SocketAddr, protocol: LoadProtocol, connections: usize) -> LoadPlan {
+        LoadPlan {
             target,
             protocol,
-            pace: Pace::Closed { connections, think: Duration::ZERO },
-            persist: Persist::KeepAlive,
+            pace: LoadModel::Closed { connections, think: Duration::ZERO },
+            persist: ConnectionReuse::KeepAlive,
             threads: 1,
             time: None,
             requests: None,
             timeout: Duration::from_secs(10),
             grace: Duration::from_secs(10),
-            reading: Reading::Fast,
+            reading: ReadSpeed::Fast,
             sources: Vec::new(),
             secure: None,
             http2: false,
@@ -253,66 +258,69 @@ impl Plan {
     }
 
     /// Whether it can be carried out.
-    pub fn check(&self) -> Result<(), PlanError> {
+    pub fn check(&self) -> Result<(), LoadPlanError> {
         if !(1..=256).contains(&self.threads) {
-            return Err(PlanError::Threads);
+            return Err(LoadPlanError::Threads);
         }
         if !(self.threads..=1_000_000).contains(&self.connections()) {
-            return Err(PlanError::Connections);
+            return Err(LoadPlanError::Connections);
         }
-        if let Pace::Open { per_second, .. } = self.pace
+        if let LoadModel::Open { per_second, .. } = self.pace
             && !(per_second > 0.0 && per_second <= 1e7)
         {
-            return Err(PlanError::Rate);
+            return Err(LoadPlanError::Rate);
         }
         if self.timeout.is_zero() {
-            return Err(PlanError::Timeout);
+            return Err(LoadPlanError::Timeout);
         }
         if let Some(ip) = self.sources.iter().find(|ip| ip.is_ipv4() != self.target.is_ipv4()) {
-            return Err(PlanError::Source(*ip, self.target));
+            return Err(LoadPlanError::Source(*ip, self.target));
         }
         if self.datagrams && !self.fits_datagrams() {
-            return Err(PlanError::Datagrams);
+            return Err(LoadPlanError::Datagrams);
         }
-        let is_mix = matches!(self.protocol, Protocol::Mix(_));
+        let is_mix = matches!(self.protocol, LoadProtocol::Mix(_));
         if self.http2 && (self.datagrams || !is_mix || self.persist.says_close()) {
-            return Err(PlanError::Http2);
+            return Err(LoadPlanError::Http2);
         }
-        let shared = self.http2 && self.persist == Persist::KeepAlive;
+        let shared = self.http2 && self.persist == ConnectionReuse::KeepAlive;
         if !(1..=MOST_STREAMS).contains(&self.streams) || (self.streams > 1 && !shared) {
-            return Err(PlanError::Streams);
+            return Err(LoadPlanError::Streams);
         }
         match &self.protocol {
-            Protocol::Mix(mix) => Ok(mix.check()?),
-            Protocol::Echo { bytes } if !(8..=MAX_BODY).contains(bytes) => {
-                Err(PlanError::EchoBytes)
+            LoadProtocol::Mix(mix) => Ok(mix.check()?),
+            LoadProtocol::Echo { bytes } if !(8..=MAX_BODY).contains(bytes) => {
+                Err(LoadPlanError::EchoBytes)
             }
-            Protocol::Echo { .. } => Ok(()),
-            Protocol::Http(http) => check_http(http),
+            LoadProtocol::Echo { .. } => Ok(()),
+            LoadProtocol::Http(http) => check_http(http),
         }
     }
 
     fn fits_datagrams(&self) -> bool {
-        let fits = matches!(self.protocol, Protocol::Echo { bytes } if bytes <= MOST_DATAGRAM);
-        fits && self.secure.is_none() && self.persist != Persist::ClosedBy(Closer::Reset)
+        let fits = matches!(self.protocol, LoadProtocol::Echo { bytes } if bytes <= MOST_DATAGRAM);
+        fits && self.secure.is_none()
+            && self.persist != ConnectionReuse::ClosedBy(ClosingSide::Reset)
     }
 
     /// Connections over all threads at most.
     pub fn connections(&self) -> usize {
         match self.pace {
-            Pace::Closed { connections, .. } | Pace::Open { connections, .. } => connections,
+            LoadModel::Closed { connections, .. } | LoadModel::Open { connections, .. } => {
+                connections
+            }
         }
     }
 }
 
-fn check_http(http: &HttpPlan) -> Result<(), PlanError> {
+fn check_http(http: &HttpPlan) -> Result<(), LoadPlanError> {
     let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
     let target = |text: &str| text.starts_with('/') && text.len() <= 4_096 && plain(text);
     if !target(&http.target) || !target(&http.post_target) || !plain(&http.host) {
-        return Err(PlanError::Target);
+        return Err(LoadPlanError::Target);
     }
     if http.post_percent > 100 || !(24..=MAX_BODY).contains(&http.post_bytes) {
-        return Err(PlanError::Post);
+        return Err(LoadPlanError::Post);
     }
     Ok(())
 }
@@ -328,40 +336,46 @@ mod tests {
 
     #[test]
     fn each_mistake_has_its_error() {
-        let get = Protocol::Http(HttpPlan::get("x", "/"));
-        let plan = Plan::new(SocketAddr::from(([127, 0, 0, 1], 1)), get, 4);
+        let get = LoadProtocol::Http(HttpPlan::get("x", "/"));
+        let plan = LoadPlan::new(SocketAddr::from(([127, 0, 0, 1], 1)), get, 4);
         assert_eq!(plan.check(), Ok(()));
-        let with = |change: &dyn Fn(&mut Plan)| {
+        let with = |change: &dyn Fn(&mut LoadPlan)| {
             let mut changed = plan.clone();
             change(&mut changed);
             changed.check()
         };
-        assert_eq!(with(&|p| p.threads = 0), Err(PlanError::Threads));
-        assert_eq!(with(&|p| p.threads = 5), Err(PlanError::Connections));
-        let open = |per_second| Pace::Open { per_second, connections: 4 };
-        assert_eq!(with(&|p| p.pace = open(0.0)), Err(PlanError::Rate));
-        assert_eq!(with(&|p| p.pace = open(f64::NAN)), Err(PlanError::Rate));
-        assert_eq!(with(&|p| p.timeout = Duration::ZERO), Err(PlanError::Timeout));
-        assert_eq!(with(&|p| p.streams = 0), Err(PlanError::Streams));
-        assert_eq!(with(&|p| p.streams = 2), Err(PlanError::Streams), "HTTP/1.1");
-        assert_eq!(with(&|p| p.protocol = Protocol::Echo { bytes: 7 }), Err(PlanError::EchoBytes));
+        assert_eq!(with(&|p| p.threads = 0), Err(LoadPlanError::Threads));
+        assert_eq!(with(&|p| p.threads = 5), Err(LoadPlanError::Connections));
+        let open = |per_second| LoadModel::Open { per_second, connections: 4 };
+        assert_eq!(with(&|p| p.pace = open(0.0)), Err(LoadPlanError::Rate));
+        assert_eq!(with(&|p| p.pace = open(f64::NAN)), Err(LoadPlanError::Rate));
+        assert_eq!(with(&|p| p.timeout = Duration::ZERO), Err(LoadPlanError::Timeout));
+        assert_eq!(with(&|p| p.streams = 0), Err(LoadPlanError::Streams));
+        assert_eq!(with(&|p| p.streams = 2), Err(LoadPlanError::Streams), "HTTP/1.1");
+        assert_eq!(
+            with(&|p| p.protocol = LoadProtocol::Echo { bytes: 7 }),
+            Err(LoadPlanError::EchoBytes)
+        );
         let echo = |bytes, persist| {
             with(&move |p| {
-                p.protocol = Protocol::Echo { bytes };
+                p.protocol = LoadProtocol::Echo { bytes };
                 (p.datagrams, p.persist) = (true, persist);
             })
         };
-        assert_eq!(echo(65_507, Persist::KeepAlive), Ok(()));
-        assert_eq!(echo(65_508, Persist::KeepAlive), Err(PlanError::Datagrams));
-        assert_eq!(echo(8, Persist::ClosedBy(Closer::Reset)), Err(PlanError::Datagrams));
-        assert_eq!(with(&|p| p.datagrams = true), Err(PlanError::Datagrams), "HTTP");
+        assert_eq!(echo(65_507, ConnectionReuse::KeepAlive), Ok(()));
+        assert_eq!(echo(65_508, ConnectionReuse::KeepAlive), Err(LoadPlanError::Datagrams));
+        assert_eq!(
+            echo(8, ConnectionReuse::ClosedBy(ClosingSide::Reset)),
+            Err(LoadPlanError::Datagrams)
+        );
+        assert_eq!(with(&|p| p.datagrams = true), Err(LoadPlanError::Datagrams), "HTTP");
         let http = |target: &str, post_bytes| {
             let mut http = HttpPlan::get("x", target);
             http.post_bytes = post_bytes;
-            Protocol::Http(http)
+            LoadProtocol::Http(http)
         };
-        assert_eq!(with(&|p| p.protocol = http("/a b", 64)), Err(PlanError::Target));
-        assert_eq!(with(&|p| p.protocol = http("a", 64)), Err(PlanError::Target));
-        assert_eq!(with(&|p| p.protocol = http("/", 23)), Err(PlanError::Post));
+        assert_eq!(with(&|p| p.protocol = http("/a b", 64)), Err(LoadPlanError::Target));
+        assert_eq!(with(&|p| p.protocol = http("a", 64)), Err(LoadPlanError::Target));
+        assert_eq!(with(&|p| p.protocol = http("/", 23)), Err(LoadPlanError::Post));
     }
 }

@@ -8,13 +8,13 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::counts::{Counts, CountsError};
+use super::counts::{TallyRecord, TallyRecordError};
 use super::fail::Fail;
-use super::tally::Tally;
+use super::tally::LoadTally;
 
 /// What happened so far: `requests = answered + failed + in_flight`, always.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct LoadReport {
     /// Seconds since the start, or of the span.
     pub seconds: f64,
     /// Of those, the seconds in which requests began; rates are of them.
@@ -42,15 +42,15 @@ pub struct Report {
     /// Open loop: starts that still waited for a connection when the last one was due.
     pub unsent_at_end: u64,
     /// Time from the intended start to the whole answer, of answered requests.
-    pub latency: Latency,
+    pub latency: LatencySummary,
     /// Time from when a request could be sent to its whole answer: blind to waiting for a connection.
-    pub service: Latency,
+    pub service: LatencySummary,
     /// Time to establish a connection, TLS included; of connections that were opened.
-    pub connect: Latency,
+    pub connect: LatencySummary,
     /// Time from when a request was sent to the first byte of its answer.
-    pub waiting: Latency,
+    pub waiting: LatencySummary,
     /// Open loop: by how much this program noticed starts too late.
-    pub lag: Latency,
+    pub lag: LatencySummary,
     /// Whole answers by hundreds of the status; index 0: echoes.
     pub statuses: [u64; 6],
     /// Bytes received.
@@ -68,12 +68,12 @@ pub struct Report {
     /// Threads of the generator that broke down: figures are incomplete unless this is 0.
     pub broken_threads: usize,
     #[serde(skip)]
-    tally: Tally,
+    tally: LoadTally,
 }
 
 /// Percentiles in microseconds; all 0 when nothing was answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Latency {
+pub struct LatencySummary {
     /// How many were measured.
     pub count: u64,
     /// The shortest.
@@ -94,9 +94,9 @@ pub struct Latency {
     pub max_us: f64,
 }
 
-impl Report {
+impl LoadReport {
     /// Of a tally after `span`.
-    pub(super) fn new(tally: Tally, span: Duration, broken_threads: usize) -> Report {
+    pub(super) fn new(tally: LoadTally, span: Duration, broken_threads: usize) -> LoadReport {
         let seconds = span.as_secs_f64();
         let whole = (seconds, tally.answered, tally.bytes_in, tally.bytes_out);
         let (asked_seconds, answered, bytes_in, bytes_out) = match tally.at_end {
@@ -107,7 +107,7 @@ impl Report {
         };
         let each = |n: u64| if asked_seconds > 0.0 { n as f64 / asked_seconds } else { 0.0 };
         let causes = Fail::ALL.iter().map(|fail| (fail.name(), tally.failed[*fail as usize]));
-        Report {
+        LoadReport {
             seconds,
             asked_seconds,
             requests: tally.requests,
@@ -121,11 +121,11 @@ impl Report {
             received_per_second: each(bytes_in) * 8.0,
             sent_per_second: each(bytes_out) * 8.0,
             unsent_at_end: tally.at_end.map_or(0, |end| end.unsent),
-            latency: Latency::of(&tally.latency),
-            service: Latency::of(&tally.service),
-            connect: Latency::of(&tally.connect),
-            waiting: Latency::of(&tally.waiting),
-            lag: Latency::of(&tally.lag),
+            latency: LatencySummary::of(&tally.latency),
+            service: LatencySummary::of(&tally.service),
+            connect: LatencySummary::of(&tally.connect),
+            waiting: LatencySummary::of(&tally.waiting),
+            lag: LatencySummary::of(&tally.lag),
             statuses: tally.statuses,
             bytes_in: tally.bytes_in,
             bytes_body: tally.bytes_body,
@@ -139,30 +139,30 @@ impl Report {
     }
 
     /// Its counts, to be told to another machine.
-    pub fn counts(&self) -> Counts {
-        Counts::of(&self.tally)
+    pub fn counts(&self) -> TallyRecord {
+        TallyRecord::of(&self.tally)
     }
 
     /// Of what several machines counted during `span`.
     ///
     /// # Errors
     /// Counts of one of them are none.
-    pub fn of_all<'a>(
-        all: impl IntoIterator<Item = &'a Counts>,
+    pub fn merge_counts<'a>(
+        all: impl IntoIterator<Item = &'a TallyRecord>,
         span: Duration,
         broken_threads: usize,
-    ) -> Result<Report, CountsError> {
-        let mut sum = Tally::new()?;
+    ) -> Result<LoadReport, TallyRecordError> {
+        let mut sum = LoadTally::new()?;
         for counts in all {
-            sum.merge(&counts.tally()?);
+            sum.merge(&counts.to_tally()?);
         }
-        Ok(Report::new(sum, span, broken_threads))
+        Ok(LoadReport::new(sum, span, broken_threads))
     }
 
     /// What happened between `earlier`, a report of the same run, and this one.
-    pub fn since(&self, earlier: &Report) -> Report {
+    pub fn since(&self, earlier: &LoadReport) -> LoadReport {
         let span = Duration::from_secs_f64((self.seconds - earlier.seconds).max(0.0));
-        Report::new(self.tally.since(&earlier.tally), span, self.broken_threads)
+        LoadReport::new(self.tally.since(&earlier.tally), span, self.broken_threads)
     }
 
     /// Latency of answered requests: upper ends of times in microseconds, and how many were there.
@@ -190,13 +190,13 @@ impl Report {
     }
 }
 
-impl Latency {
-    fn of(histogram: &Histogram<u64>) -> Latency {
+impl LatencySummary {
+    fn of(histogram: &Histogram<u64>) -> LatencySummary {
         if histogram.is_empty() {
-            return Latency::default();
+            return LatencySummary::default();
         }
         let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
-        Latency {
+        LatencySummary {
             count: histogram.len(),
             min_us: histogram.min() as f64 / 1e3,
             mean_us: histogram.mean() / 1e3,

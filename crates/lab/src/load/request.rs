@@ -2,19 +2,19 @@
 //!
 //! It sends nothing and keeps nothing of a request once written.
 
-use super::mix::Turns;
-use super::plan::{HttpPlan, Persist, Protocol};
+use super::plan::{ConnectionReuse, HttpPlan, LoadProtocol};
+use super::request_mix::WeightedRotation;
 
 /// Writes the requests of one thread.
 #[derive(Debug)]
-pub struct Requests {
-    kind: Kind,
+pub struct RequestWriter {
+    kind: RequestSource,
     next: u64,
     stride: u64,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum RequestSource {
     Http {
         get: Vec<u8>,
         post: Vec<u8>,
@@ -24,23 +24,28 @@ enum Kind {
     },
     Mix {
         wholes: Vec<Vec<u8>>,
-        turns: Turns,
+        turns: WeightedRotation,
     },
     Echo {
         bytes: usize,
     },
 }
 
-impl Requests {
+impl RequestWriter {
     /// For thread `thread` of `threads`.
-    pub fn new(protocol: &Protocol, persist: Persist, thread: u64, threads: u64) -> Requests {
+    pub fn new(
+        protocol: &LoadProtocol,
+        persist: ConnectionReuse,
+        thread: u64,
+        threads: u64,
+    ) -> RequestWriter {
         let kind = match protocol {
-            Protocol::Echo { bytes } => Kind::Echo { bytes: *bytes },
-            Protocol::Mix(mix) => Kind::Mix {
+            LoadProtocol::Echo { bytes } => RequestSource::Echo { bytes: *bytes },
+            LoadProtocol::Mix(mix) => RequestSource::Mix {
                 wholes: mix.shots.iter().map(|shot| shot.http1(persist.says_close())).collect(),
-                turns: Turns::new(mix.shots.iter().map(|shot| shot.weight)),
+                turns: WeightedRotation::new(mix.shots.iter().map(|shot| shot.weight)),
             },
-            Protocol::Http(http) => Kind::Http {
+            LoadProtocol::Http(http) => RequestSource::Http {
                 get: head("GET", &http.target, http, persist, None),
                 post: head("POST", &http.post_target, http, persist, Some(http.post_bytes)),
                 post_percent: u64::from(http.post_percent),
@@ -48,7 +53,7 @@ impl Requests {
                 first_id: http.first_id,
             },
         };
-        Requests { kind, next: thread, stride: threads }
+        RequestWriter { kind, next: thread, stride: threads }
     }
 
     /// Appends the next request and returns which one of the mix it is; 0 without a mix.
@@ -56,16 +61,16 @@ impl Requests {
         let number = self.next;
         self.next += self.stride;
         match &self.kind {
-            Kind::Mix { wholes, turns } => {
-                let which = turns.at(number);
+            RequestSource::Mix { wholes, turns } => {
+                let which = turns.pick(number);
                 out.extend_from_slice(&wholes[which]);
                 return which;
             }
-            Kind::Echo { bytes } => {
+            RequestSource::Echo { bytes } => {
                 out.extend_from_slice(&number.to_be_bytes());
                 out.resize(*bytes, b'.');
             }
-            Kind::Http { get, post, post_percent, post_bytes, first_id } => {
+            RequestSource::Http { get, post, post_percent, post_bytes, first_id } => {
                 // 37 is prime to 100: every hundred requests hold exactly the share, evenly spread.
                 let is_post = number.wrapping_mul(37) % 100 < *post_percent;
                 out.extend_from_slice(if is_post { post } else { get });
@@ -92,7 +97,7 @@ fn head(
     method: &str,
     target: &str,
     http: &HttpPlan,
-    persist: Persist,
+    persist: ConnectionReuse,
     body: Option<usize>,
 ) -> Vec<u8> {
     let mut head = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n", http.host);
@@ -114,7 +119,8 @@ mod tests {
         let mut plan = HttpPlan::get("h", "/x");
         plan.post_percent = 30;
         plan.first_id = Some(0xa0);
-        let mut requests = Requests::new(&Protocol::Http(plan), Persist::PerRequest, 0, 1);
+        let mut requests =
+            RequestWriter::new(&LoadProtocol::Http(plan), ConnectionReuse::PerRequest, 0, 1);
         let texts: Vec<String> = (0..100)
             .map(|_| {
                 let mut out = Vec::new();
@@ -134,7 +140,8 @@ mod tests {
 
     #[test]
     fn echoes_are_numbered() {
-        let mut requests = Requests::new(&Protocol::Echo { bytes: 12 }, Persist::KeepAlive, 1, 2);
+        let mut requests =
+            RequestWriter::new(&LoadProtocol::Echo { bytes: 12 }, ConnectionReuse::KeepAlive, 1, 2);
         let mut out = Vec::new();
         requests.write(&mut out);
         assert_eq!(out, b"\0\0\0\0\0\0\0\x01....");

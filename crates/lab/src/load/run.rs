@@ -7,23 +7,23 @@ use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 use rustix::io::Errno;
 use thiserror::Error;
 
-use super::engine::Engine;
-use super::plan::{Plan, PlanError};
-use super::report::Report;
-use super::tally::Tally;
-use super::thread::{Shared, Thread};
-use crate::poller::{Poller, Waker, now};
+use super::engine::LoadEngine;
+use super::plan::{LoadPlan, LoadPlanError};
+use super::report::LoadReport;
+use super::tally::LoadTally;
+use super::thread::{LoadThread, ThreadProgress};
+use crate::poller::{Poller, PollerWaker, now};
 
 /// Why a run could not start.
 #[derive(Debug, Error)]
-pub enum StartError {
+pub enum LoadStartError {
     /// The plan cannot be carried out.
     #[error("the load cannot be made as planned")]
-    Plan(#[from] PlanError),
+    Plan(#[from] LoadPlanError),
     /// No histogram could be made.
     #[error("no histogram could be made")]
     Histogram(#[from] hdrhistogram::CreationError),
@@ -37,54 +37,55 @@ pub enum StartError {
 
 /// A run under way. Dropping it stops it without waiting for answers.
 #[derive(Debug)]
-pub struct Load {
+pub struct LoadRun {
     threads: Vec<JoinHandle<Result<(), Errno>>>,
-    shared: Vec<Arc<Shared>>,
+    shared: Vec<Arc<ThreadProgress>>,
     stopper: Stopper,
-    started: Moment,
-    over: Arc<AtomicU64>,
-    none: Tally,
+    started: MonotonicTime,
+    finished: Arc<AtomicU64>,
+    none: LoadTally,
 }
 
 /// Ends a run from anywhere, a signal handler's thread for instance.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     stop: Arc<AtomicBool>,
-    wakers: Vec<Waker>,
+    wakers: Vec<PollerWaker>,
 }
 
 impl Stopper {
     /// No request begins any more; what is in flight has the plan's grace time.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.wakers.iter().for_each(Waker::wake);
+        self.wakers.iter().for_each(PollerWaker::wake);
     }
 }
 
-impl Load {
+impl LoadRun {
     /// Starts it.
-    pub fn start(plan: Plan) -> Result<Load, StartError> {
+    pub fn start(plan: LoadPlan) -> Result<LoadRun, LoadStartError> {
         plan.check()?;
         let plan = Arc::new(plan);
-        let none = Tally::new()?;
+        let none = LoadTally::new()?;
         let pollers: Vec<Poller> =
             (0..plan.threads).map(|_| Poller::new()).collect::<Result<_, _>>()?;
         let stop = Arc::new(AtomicBool::new(false));
         let wakers = pollers.iter().map(Poller::waker).collect();
-        let mut load = Load {
+        let mut load = LoadRun {
             threads: Vec::new(),
             shared: Vec::new(),
             stopper: Stopper { stop: stop.clone(), wakers },
             started: now(),
-            over: Arc::new(AtomicU64::new(0)),
+            finished: Arc::new(AtomicU64::new(0)),
             none,
         };
         for (number, poller) in pollers.into_iter().enumerate() {
             let tally = std::sync::Mutex::new(load.none.clone());
-            let shared = Arc::new(Shared { tally, cpu_nanos: 0.into(), stop: stop.clone() });
-            let engine = Engine::new(plan.clone(), number, load.started, load.none.clone());
-            let thread = Thread::new(plan.clone(), engine, poller, shared.clone());
-            let over = load.over.clone();
+            let shared =
+                Arc::new(ThreadProgress { tally, cpu_nanos: 0.into(), stop: stop.clone() });
+            let engine = LoadEngine::new(plan.clone(), number, load.started, load.none.clone());
+            let thread = LoadThread::new(plan.clone(), engine, poller, shared.clone());
+            let over = load.finished.clone();
             let run = move || {
                 let outcome = thread.run();
                 over.fetch_max(now().0, Ordering::Relaxed);
@@ -108,10 +109,13 @@ impl Load {
     }
 
     /// The figures as of at most a tenth of a second ago.
-    pub fn report(&self) -> Report {
-        let end =
-            if self.is_finished() { Moment(self.over.load(Ordering::Relaxed)) } else { now() };
-        self.figures(end, 0)
+    pub fn report(&self) -> LoadReport {
+        let end = if self.is_finished() {
+            MonotonicTime(self.finished.load(Ordering::Relaxed))
+        } else {
+            now()
+        };
+        self.build_report(end, 0)
     }
 
     /// Processor time that each thread has used, as of at most a tenth of a second ago.
@@ -121,23 +125,23 @@ impl Load {
     }
 
     /// Waits for the end.
-    pub fn wait(mut self) -> Report {
+    pub fn wait(mut self) -> LoadReport {
         let threads = std::mem::take(&mut self.threads);
         let joined = threads.into_iter().map(JoinHandle::join);
         let broken = joined.filter(|outcome| !matches!(outcome, Ok(Ok(())))).count();
-        self.figures(Moment(self.over.load(Ordering::Relaxed)), broken)
+        self.build_report(MonotonicTime(self.finished.load(Ordering::Relaxed)), broken)
     }
 
-    fn figures(&self, end: Moment, broken: usize) -> Report {
+    fn build_report(&self, end: MonotonicTime, broken: usize) -> LoadReport {
         let mut sum = self.none.clone();
         for shared in &self.shared {
             sum.merge(&shared.tally.lock().unwrap_or_else(PoisonError::into_inner));
         }
-        Report::new(sum, end.since(self.started), broken)
+        LoadReport::new(sum, end.since(self.started), broken)
     }
 }
 
-impl Drop for Load {
+impl Drop for LoadRun {
     fn drop(&mut self) {
         self.stopper.stop();
     }

@@ -2,31 +2,31 @@
 //!
 //! Request `i` of the whole run starts at `start + i / rate`; a thread owns every n-th. It neither waits nor sends.
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 
 /// One thread's share of the starts.
 #[derive(Clone, Debug)]
-pub struct Schedule {
-    start: Moment,
+pub struct StartSchedule {
+    start: MonotonicTime,
     per_second: f64,
     next: u64,
     stride: u64,
 }
 
-impl Schedule {
+impl StartSchedule {
     /// The share of thread `thread` of `threads`.
-    pub fn new(start: Moment, per_second: f64, thread: u64, threads: u64) -> Schedule {
-        Schedule { start, per_second, next: thread, stride: threads }
+    pub fn new(start: MonotonicTime, per_second: f64, thread: u64, threads: u64) -> StartSchedule {
+        StartSchedule { start, per_second, next: thread, stride: threads }
     }
 
     /// The next intended start.
-    pub fn next(&self) -> Moment {
+    pub fn next(&self) -> MonotonicTime {
         let nanos = self.next as f64 * 1e9 / self.per_second;
-        Moment(self.start.0.saturating_add(nanos as u64))
+        MonotonicTime(self.start.0.saturating_add(nanos as u64))
     }
 
     /// Takes the next start if it is due.
-    pub fn take(&mut self, now: Moment) -> Option<Moment> {
+    pub fn take_due(&mut self, now: MonotonicTime) -> Option<MonotonicTime> {
         let at = self.next();
         (at <= now).then(|| {
             self.next += self.stride;
@@ -36,7 +36,7 @@ impl Schedule {
 }
 
 /// What thread `thread` of `threads` gets of `all`.
-pub fn share(all: u64, thread: usize, threads: usize) -> u64 {
+pub fn share_for_thread(all: u64, thread: usize, threads: usize) -> u64 {
     let (thread, threads) = (thread as u64, threads as u64);
     all / threads + u64::from(thread < all % threads)
 }
@@ -47,12 +47,12 @@ mod tests {
 
     #[test]
     fn shares_interleave_and_never_drift() {
-        let start = Moment(1_000);
-        let mut shares: Vec<_> = (0..3).map(|t| Schedule::new(start, 3_000.0, t, 3)).collect();
-        let last = Moment(start.0 + 1_000_000_000);
+        let start = MonotonicTime(1_000);
+        let mut shares: Vec<_> = (0..3).map(|t| StartSchedule::new(start, 3_000.0, t, 3)).collect();
+        let last = MonotonicTime(start.0 + 1_000_000_000);
         let mut all: Vec<_> = shares
             .iter_mut()
-            .flat_map(|share| std::iter::from_fn(|| share.take(last)).collect::<Vec<_>>())
+            .flat_map(|share| std::iter::from_fn(|| share.take_due(last)).collect::<Vec<_>>())
             .collect();
         all.sort();
         assert_eq!(all.len(), 3_001);

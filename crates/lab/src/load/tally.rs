@@ -12,7 +12,7 @@ use super::fail::Fail;
 
 /// How long an answer took.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Times {
+pub struct ResponseTimes {
     /// From the intended start.
     pub latency: Duration,
     /// From when it could be sent.
@@ -23,7 +23,7 @@ pub struct Times {
 
 /// How it stood when the last request had begun: what comes later answers what was asked before, in no time of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct LoadEndCounts {
     /// Nanoseconds since the start; 0: the number of requests was the limit, and the last answer is the end.
     pub nanos: u64,
     /// Answered until then.
@@ -38,7 +38,7 @@ pub struct Standing {
 
 /// Counts since the start.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct LoadTally {
     /// Requests whose intended start has come.
     pub requests: u64,
     /// Of those, answered whole with a status below 500.
@@ -60,7 +60,7 @@ pub struct Tally {
     /// Bytes sent.
     pub bytes_out: u64,
     /// How it stood when no request was to begin any more; `None`: some are.
-    pub at_end: Option<Standing>,
+    pub at_end: Option<LoadEndCounts>,
     /// Connections tried.
     pub connects: u64,
     /// Connections that the peer ended while nothing was asked on them.
@@ -79,10 +79,10 @@ pub struct Tally {
     pub lag: Histogram<u64>,
 }
 
-impl Tally {
+impl LoadTally {
     /// Nothing counted.
-    pub fn new() -> Result<Tally, CreationError> {
-        Ok(Tally {
+    pub fn new() -> Result<LoadTally, CreationError> {
+        Ok(LoadTally {
             requests: 0,
             answered: 0,
             failed: [0; Fail::COUNT],
@@ -106,46 +106,57 @@ impl Tally {
     }
 
     /// A whole answer; `wrong`: not what was expected.
-    pub fn answer(&mut self, status: u16, wrong: Option<Fail>, times: Times, reused: bool) {
+    pub fn record_response(
+        &mut self,
+        status: u16,
+        wrong: Option<Fail>,
+        times: ResponseTimes,
+        reused: bool,
+    ) {
         self.statuses[usize::from(status / 100).min(5)] += 1;
         match wrong {
-            Some(fail) => self.fail(fail, reused),
+            Some(fail) => self.record_failure(fail, reused),
             None => {
                 self.answered += 1;
                 self.answered_on_reused += u64::from(reused);
-                self.latency.saturating_record(nanos(times.latency));
-                self.service.saturating_record(nanos(times.service));
-                self.waiting.saturating_record(nanos(times.waiting));
+                self.latency.saturating_record(duration_nanos(times.latency));
+                self.service.saturating_record(duration_nanos(times.service));
+                self.waiting.saturating_record(duration_nanos(times.waiting));
             }
         }
     }
 
     /// A failure.
-    pub fn fail(&mut self, fail: Fail, reused: bool) {
+    pub fn record_failure(&mut self, fail: Fail, reused: bool) {
         self.failed[fail as usize] += 1;
         self.failed_on_reused += u64::from(reused);
     }
 
     /// No request is to begin any more, so many nanoseconds after the start (0: the last has begun); what is told later counts
     /// no more for it.
-    pub fn end(&mut self, nanos: u64, unsent: u64) {
+    pub fn record_end(&mut self, nanos: u64, unsent: u64) {
         if self.at_end.is_none() {
-            self.at_end = Some(Standing { nanos, unsent, ..self.standing() });
+            self.at_end = Some(LoadEndCounts { nanos, unsent, ..self.end_counts() });
         }
     }
 
     /// How it stands, or stood at the end.
-    fn standing(&self) -> Standing {
-        let Tally { answered, bytes_in, bytes_out, .. } = *self;
-        self.at_end.unwrap_or(Standing { answered, bytes_in, bytes_out, ..Standing::default() })
+    fn end_counts(&self) -> LoadEndCounts {
+        let LoadTally { answered, bytes_in, bytes_out, .. } = *self;
+        self.at_end.unwrap_or(LoadEndCounts {
+            answered,
+            bytes_in,
+            bytes_out,
+            ..LoadEndCounts::default()
+        })
     }
 
     /// Adds another thread's counts.
-    pub fn merge(&mut self, other: &Tally) {
+    pub fn merge(&mut self, other: &LoadTally) {
         if self.at_end.is_some() || other.at_end.is_some() {
             // Whoever was lost before the end has told all that it will.
-            let (ours, theirs) = (self.standing(), other.standing());
-            self.at_end = Some(Standing {
+            let (ours, theirs) = (self.end_counts(), other.end_counts());
+            self.at_end = Some(LoadEndCounts {
                 nanos: ours.nanos.max(theirs.nanos),
                 answered: ours.answered + theirs.answered,
                 bytes_in: ours.bytes_in + theirs.bytes_in,
@@ -173,7 +184,7 @@ impl Tally {
     }
 
     /// What was counted after `earlier`, which must be an earlier state of the same tally. What is in flight stays.
-    pub fn since(&self, earlier: &Tally) -> Tally {
+    pub fn since(&self, earlier: &LoadTally) -> LoadTally {
         let mut span = self.clone();
         span.at_end = None;
         span.answered_on_reused -= earlier.answered_on_reused;
@@ -206,7 +217,7 @@ impl Tally {
 }
 
 /// As histograms count.
-pub fn nanos(span: Duration) -> u64 {
+pub fn duration_nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -8,26 +8,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::action::Action;
-use super::client::End;
-use super::dial::{connect_fail, dial};
-use super::engine::Engine;
+use super::action::SocketAction;
+use super::client::PeerClose;
+use super::dial::{classify_connect_error, start_connect};
+use super::engine::LoadEngine;
 use super::fail::Fail;
-use super::plan::{Closer, Pace, Persist, Plan};
-use super::secure::Session;
-use super::tally::{Tally, nanos};
-use crate::poller::{Poller, Ready, now};
+use super::plan::{ClosingSide, ConnectionReuse, LoadModel, LoadPlan};
+use super::tally::{LoadTally, duration_nanos};
+use super::tls::TargetTlsSession;
+use crate::poller::{Poller, SocketReadiness, now};
 
 /// What a thread shares with those who watch it.
 #[derive(Debug)]
-pub struct Shared {
+pub struct ThreadProgress {
     /// The counts as of at most a tenth of a second ago.
-    pub tally: Mutex<Tally>,
+    pub tally: Mutex<LoadTally>,
     /// Nanoseconds of processor time that the thread has used, without those in which it only looked whether something was due.
     pub cpu_nanos: AtomicU64,
     /// No request is to begin any more.
@@ -36,52 +36,68 @@ pub struct Shared {
 
 /// One load thread.
 #[derive(Debug)]
-pub struct Thread {
-    plan: Arc<Plan>,
-    engine: Engine,
+pub struct LoadThread {
+    plan: Arc<LoadPlan>,
+    engine: LoadEngine,
     poller: Poller,
-    sockets: Vec<Socket>,
+    sockets: Vec<LoadSocket>,
     /// Open loop: sockets with something to send, by slot and serial, and since when.
-    outgoing: VecDeque<(usize, u32, Moment)>,
+    outgoing: VecDeque<(usize, u32, MonotonicTime)>,
     /// Nanoseconds spent on looking whether something was due.
-    looked: u64,
+    last_poll: u64,
     /// Connections begun, for taking source addresses in turn.
-    dialled: usize,
-    shared: Arc<Shared>,
+    connects: usize,
+    shared: Arc<ThreadProgress>,
     scratch: Box<[u8]>,
-    plain: Vec<u8>,
+    plaintext: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
-struct Socket {
+struct LoadSocket {
     fd: Option<OwnedFd>,
-    tls: Option<Session>,
+    tls: Option<TargetTlsSession>,
     /// Counts the sockets of this slot; part of the token, so that events of a closed one are recognised.
     serial: u32,
 }
 
-impl Thread {
+impl LoadThread {
     /// Ready to run.
-    pub fn new(plan: Arc<Plan>, engine: Engine, poller: Poller, shared: Arc<Shared>) -> Thread {
-        let sockets = (0..plan.connections()).map(|_| Socket::default()).collect();
+    pub fn new(
+        plan: Arc<LoadPlan>,
+        engine: LoadEngine,
+        poller: Poller,
+        shared: Arc<ThreadProgress>,
+    ) -> LoadThread {
+        let sockets = (0..plan.connections()).map(|_| LoadSocket::default()).collect();
         let (scratch, plain) = (vec![0; SCRATCH].into(), Vec::new());
         let outgoing = VecDeque::new();
         let (looked, dialled) = (0, 0);
-        Thread { plan, engine, poller, sockets, outgoing, looked, dialled, shared, scratch, plain }
+        LoadThread {
+            plan,
+            engine,
+            poller,
+            sockets,
+            outgoing,
+            last_poll: looked,
+            connects: dialled,
+            shared,
+            scratch,
+            plaintext: plain,
+        }
     }
 
     /// Runs until the engine has finished.
     pub fn run(mut self) -> Result<(), Errno> {
-        let mut ready: Vec<Ready> = Vec::new();
-        let mut publish_at = Moment(0);
-        let open = matches!(self.plan.pace, Pace::Open { .. });
+        let mut ready: Vec<SocketReadiness> = Vec::new();
+        let mut publish_at = MonotonicTime(0);
+        let open = matches!(self.plan.pace, LoadModel::Open { .. });
         loop {
             let time = now();
             if self.shared.stop.load(Ordering::Relaxed) {
                 self.engine.stop(time);
             }
-            self.engine.tick(time);
-            let acted = self.act();
+            self.engine.run_due(time);
+            let acted = self.run_actions();
             if time >= publish_at {
                 self.publish();
                 publish_at = time + PUBLISH_EVERY;
@@ -90,21 +106,21 @@ impl Thread {
                 self.publish();
                 return Ok(());
             }
-            let due = self.engine.next_due().min(publish_at);
+            let due = self.engine.next_deadline().min(publish_at);
             let until = match self.outgoing.is_empty() {
-                true if open => Moment(due.0.saturating_sub(SPIN)),
+                true if open => MonotonicTime(due.0.saturating_sub(SPIN)),
                 true => due,
                 false => time,
             };
             self.poller.wait(until, &mut ready)?;
             if until <= time && due > time && !acted && ready.is_empty() {
-                self.looked += nanos(now().since(time)).min(SPIN);
+                self.last_poll += duration_nanos(now().since(time)).min(SPIN);
             }
             for event in &ready {
-                self.handle(*event);
+                self.handle_event(*event);
                 // An open loop reads all answers before it sends, so that none waits for the requests of others.
                 if !open {
-                    self.act();
+                    self.run_actions();
                 }
             }
         }
@@ -114,18 +130,18 @@ impl Thread {
         let time = clock_gettime(ClockId::ThreadCPUTime);
         let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
         let used = seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0);
-        self.shared.cpu_nanos.store(used.saturating_sub(self.looked), Ordering::Relaxed);
+        self.shared.cpu_nanos.store(used.saturating_sub(self.last_poll), Ordering::Relaxed);
         let mut shared = self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner);
         shared.clone_from(self.engine.tally());
     }
 
     /// Carries out what the engine says; whether that was anything. An open loop sends only so much at a time, and looks for
     /// answers again.
-    fn act(&mut self) -> bool {
+    fn run_actions(&mut self) -> bool {
         let (mut left, mut acted) = (AT_ONCE, false);
         loop {
-            while let Some(action) = self.engine.action() {
-                self.carry_out(action);
+            while let Some(action) = self.engine.next_action() {
+                self.perform_action(action);
                 acted = true;
             }
             if left == 0 || !self.send_next() {
@@ -135,23 +151,23 @@ impl Thread {
         }
     }
 
-    fn carry_out(&mut self, action: Action) {
-        if let Action::Flush(slot) = action {
+    fn perform_action(&mut self, action: SocketAction) {
+        if let SocketAction::Flush(slot) = action {
             match self.plan.pace {
-                Pace::Open { .. } => {
+                LoadModel::Open { .. } => {
                     self.outgoing.push_back((slot, self.sockets[slot].serial, now()));
                 }
-                Pace::Closed { .. } => self.flush(slot),
+                LoadModel::Closed { .. } => self.flush(slot),
             }
             return;
         }
         // What was to be sent before it goes before it.
         while self.send_next() {}
         match action {
-            Action::Connect(slot) => self.connect(slot),
-            Action::Flush(_) => {}
-            Action::Read(slot) => self.read(slot, true),
-            Action::Close(slot) => self.close(slot),
+            SocketAction::Connect(slot) => self.connect(slot),
+            SocketAction::Flush(_) => {}
+            SocketAction::Read(slot) => self.read(slot, true),
+            SocketAction::Close(slot) => self.close(slot),
         }
     }
 
@@ -159,7 +175,7 @@ impl Thread {
     fn send_next(&mut self) -> bool {
         let Some((slot, serial, since)) = self.outgoing.pop_front() else { return false };
         if self.sockets[slot].serial == serial {
-            self.engine.held_up(now().since(since));
+            self.engine.record_send_delay(now().since(since));
             self.flush(slot);
         }
         true
@@ -169,14 +185,14 @@ impl Thread {
         let socket = &mut self.sockets[slot];
         socket.tls = None;
         if let Some(fd) = socket.fd.take()
-            && self.plan.persist == Persist::ClosedBy(Closer::Reset)
+            && self.plan.persist == ConnectionReuse::ClosedBy(ClosingSide::Reset)
         {
             // A lingering time of nothing makes the close a reset; a socket that refuses is closed in order.
             let _ = sockopt::set_socket_linger(&fd, Some(Duration::ZERO));
         }
     }
 
-    fn handle(&mut self, event: Ready) {
+    fn handle_event(&mut self, event: SocketReadiness) {
         let slot = (event.token & u64::from(u32::MAX)) as usize;
         let socket = &self.sockets[slot];
         let Some(fd) = socket.fd.as_ref() else { return };
@@ -188,8 +204,14 @@ impl Thread {
                 return;
             }
             match sockopt::socket_error(fd).and_then(|error| error) {
-                Ok(()) => self.established(slot),
-                Err(error) => return self.engine.connect_failed(slot, connect_fail(error), now()),
+                Ok(()) => self.on_established(slot),
+                Err(error) => {
+                    return self.engine.on_connect_failed(
+                        slot,
+                        classify_connect_error(error),
+                        now(),
+                    );
+                }
             }
         } else if event.writable {
             self.flush(slot);
@@ -203,30 +225,30 @@ impl Thread {
         let socket = &mut self.sockets[slot];
         socket.serial = socket.serial.wrapping_add(1);
         let token = u64::from(socket.serial) << 32 | slot as u64;
-        self.dialled += 1;
-        match dial(&self.plan, self.dialled) {
+        self.connects += 1;
+        match start_connect(&self.plan, self.connects) {
             Ok((fd, established)) => {
                 let added = self.poller.add(&fd, token);
                 socket.fd = Some(fd);
                 match added {
-                    Ok(()) if established => self.established(slot),
+                    Ok(()) if established => self.on_established(slot),
                     Ok(()) => {}
-                    Err(_) => self.engine.connect_failed(slot, Fail::NoResource, now()),
+                    Err(_) => self.engine.on_connect_failed(slot, Fail::NoResource, now()),
                 }
             }
-            Err(error) => self.engine.connect_failed(slot, connect_fail(error), now()),
+            Err(error) => self.engine.on_connect_failed(slot, classify_connect_error(error), now()),
         }
     }
 
     /// The connection of TCP is there: requests can go, or TLS begins.
-    fn established(&mut self, slot: usize) {
-        let Some(secure) = &self.plan.secure else { return self.engine.connected(slot, now()) };
+    fn on_established(&mut self, slot: usize) {
+        let Some(secure) = &self.plan.secure else { return self.engine.on_connected(slot, now()) };
         match secure.session() {
             Ok(session) => {
                 self.sockets[slot].tls = Some(session);
                 self.flush(slot);
             }
-            Err(_) => self.engine.connect_failed(slot, Fail::Tls, now()),
+            Err(_) => self.engine.on_connect_failed(slot, Fail::Tls, now()),
         }
     }
 
@@ -240,12 +262,16 @@ impl Thread {
                 return;
             }
             match send(fd, pending, SendFlags::NOSIGNAL) {
-                Ok(sent) => self.engine.wrote(slot, sent, now()),
+                Ok(sent) => self.engine.on_written(slot, sent, now()),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
                 // A socket of datagrams tells an error once, and nothing can be read behind it.
                 Err(error) if self.plan.datagrams => {
-                    return self.engine.connect_failed(slot, connect_fail(error), now());
+                    return self.engine.on_connect_failed(
+                        slot,
+                        classify_connect_error(error),
+                        now(),
+                    );
                 }
                 // An answer may have come before the end: reading finds it, then the end.
                 Err(_) => return self.read(slot, true),
@@ -255,7 +281,7 @@ impl Thread {
 
     fn flush_tls(&mut self, slot: usize) {
         loop {
-            let Socket { fd: Some(fd), tls: Some(tls), .. } = &mut self.sockets[slot] else {
+            let LoadSocket { fd: Some(fd), tls: Some(tls), .. } = &mut self.sockets[slot] else {
                 return;
             };
             let records = match tls.pending() {
@@ -263,7 +289,7 @@ impl Thread {
                     let pending = self.engine.pending(slot);
                     match tls.write(pending) {
                         Ok(0) | Err(_) => return,
-                        Ok(taken) => self.engine.wrote(slot, taken, now()),
+                        Ok(taken) => self.engine.on_written(slot, taken, now()),
                     }
                     continue;
                 }
@@ -271,7 +297,7 @@ impl Thread {
                 Err(_) => return self.fail_tls(slot),
             };
             match send(fd, records, SendFlags::NOSIGNAL) {
-                Ok(sent) => tls.wrote(sent),
+                Ok(sent) => tls.on_written(sent),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
                 Err(_) => return self.read(slot, true),
@@ -282,7 +308,7 @@ impl Thread {
     fn fail_tls(&mut self, slot: usize) {
         // What is still read of this socket is nobody's: the slot may be asked anew before it is closed.
         self.sockets[slot].tls = None;
-        self.engine.connect_failed(slot, Fail::Tls, now());
+        self.engine.on_connect_failed(slot, Fail::Tls, now());
     }
 
     /// Reads until the kernel has no more; `to_the_end`: also past a read that did not fill the buffer.
@@ -293,17 +319,19 @@ impl Thread {
         while let Some(fd) = self.sockets[slot].fd.as_ref()
             && self.sockets[slot].serial == serial
         {
-            let handshaking = self.sockets[slot].tls.as_ref().is_some_and(Session::is_handshaking);
-            let most = if handshaking { SCRATCH } else { self.engine.readable(slot, SCRATCH) };
+            let handshaking =
+                self.sockets[slot].tls.as_ref().is_some_and(TargetTlsSession::is_handshaking);
+            let most =
+                if handshaking { SCRATCH } else { self.engine.readable_bytes(slot, SCRATCH) };
             if most == 0 {
                 return;
             }
             match recv(fd, &mut self.scratch[..most], RecvFlags::empty()) {
                 // The socket is closed once this is over: until then its end would be read again and again.
                 Ok((0, _)) if handshaking => return self.fail_tls(slot),
-                Ok((0, _)) => self.engine.ended(slot, End::Closed, now()),
+                Ok((0, _)) => self.engine.on_peer_end(slot, PeerClose::Closed, now()),
                 Ok((bytes, _)) => {
-                    self.came(slot, bytes);
+                    self.on_received(slot, bytes);
                     if bytes < most && !to_the_end {
                         return;
                     }
@@ -312,35 +340,35 @@ impl Thread {
                 Err(Errno::AGAIN) => return,
                 Err(_) if handshaking => return self.fail_tls(slot),
                 Err(error) if self.plan.datagrams => {
-                    self.engine.connect_failed(slot, connect_fail(error), now());
+                    self.engine.on_connect_failed(slot, classify_connect_error(error), now());
                 }
-                Err(_) => self.engine.ended(slot, End::Reset, now()),
+                Err(_) => self.engine.on_peer_end(slot, PeerClose::Reset, now()),
             }
         }
     }
 
     /// So many bytes are in the scratch buffer.
-    fn came(&mut self, slot: usize, bytes: usize) {
+    fn on_received(&mut self, slot: usize, bytes: usize) {
         let Some(tls) = &mut self.sockets[slot].tls else {
-            return self.engine.received(slot, &self.scratch[..bytes], now());
+            return self.engine.on_received(slot, &self.scratch[..bytes], now());
         };
         let handshaking = tls.is_handshaking();
-        self.plain.clear();
-        if tls.read(&self.scratch[..bytes], &mut self.plain).is_err() {
+        self.plaintext.clear();
+        if tls.read(&self.scratch[..bytes], &mut self.plaintext).is_err() {
             return self.fail_tls(slot);
         }
         let established = handshaking && !tls.is_handshaking();
         if established && self.plan.http2 && tls.protocol() != Some(b"h2") {
-            return self.engine.connect_failed(slot, Fail::NoHttp2, now());
+            return self.engine.on_connect_failed(slot, Fail::NoHttp2, now());
         }
         if established {
-            self.engine.connected(slot, now());
+            self.engine.on_connected(slot, now());
         }
         if handshaking {
             self.flush_tls(slot);
         }
-        if !self.plain.is_empty() {
-            self.engine.received(slot, &self.plain, now());
+        if !self.plaintext.is_empty() {
+            self.engine.on_received(slot, &self.plaintext, now());
         }
     }
 }

@@ -5,15 +5,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use model::capacity::ports::{LINUX_TIME_WAIT, TimeWait, is_loopback, of_range, sustained};
+use model::capacity::ports::{
+    LINUX_TIME_WAIT, TimeWaitPolicy, is_loopback, ports_in_range, sustained_rate,
+};
 use serde::Serialize;
 
-use crate::load::{Closer, Fail, Pace, Persist, Plan, Report};
-use crate::result::{Note, Weight};
+use crate::load::{ClosingSide, ConnectionReuse, Fail, LoadModel, LoadPlan, LoadReport};
+use crate::result::{NoteSeverity, ResultNote};
 
 /// This machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Facts {
+pub struct MachineFacts {
     /// The host's name.
     pub host: String,
     /// Kernel and machine.
@@ -38,11 +40,11 @@ pub struct Facts {
     pub sysctls: BTreeMap<String, String>,
 }
 
-impl Facts {
+impl MachineFacts {
     /// How long ports rest of connections that are closed from here.
-    pub fn ports_rest(&self) -> TimeWait {
+    pub fn time_wait_period(&self) -> TimeWaitPolicy {
         let number = |name: &str| self.sysctls.get(name)?.parse().ok();
-        TimeWait::of(
+        TimeWaitPolicy::from_sysctls(
             number("net.ipv4.tcp_tw_reuse"),
             number("net.ipv4.tcp_timestamps"),
             number("net.ipv4.tcp_tw_reuse_delay"),
@@ -51,7 +53,7 @@ impl Facts {
 }
 
 /// What a plan will run out of here.
-pub fn forecast(facts: &Facts, plan: &Plan) -> Vec<Note> {
+pub fn forecast_limits(facts: &MachineFacts, plan: &LoadPlan) -> Vec<ResultNote> {
     let mut notes = Vec::new();
     let connections = plan.connections() as u64;
     let free = facts.descriptors.saturating_sub(facts.open + SPARE);
@@ -62,7 +64,7 @@ pub fn forecast(facts: &Facts, plan: &Plan) -> Vec<Note> {
             Fail::NoResource.name(),
             connections + facts.open + SPARE
         );
-        notes.push(Note { weight: Weight::ClientLimit, text });
+        notes.push(ResultNote { weight: NoteSeverity::ClientLimit, text });
     }
     let (ports, sources) = (port_count(facts), plan.sources.len().max(1) as u32);
     if connections > u64::from(ports) * u64::from(sources) {
@@ -70,35 +72,43 @@ pub fn forecast(facts: &Facts, plan: &Plan) -> Vec<Note> {
             "{connections} connections to one address need as many ports, and {sources} source addresses have {ports} \
              each: give more with --from, or widen net.ipv4.ip_local_port_range"
         );
-        notes.push(Note { weight: Weight::ClientLimit, text });
+        notes.push(ResultNote { weight: NoteSeverity::ClientLimit, text });
     }
     notes.extend(ports_over_time(facts, plan, ports, sources));
     if plan.threads > facts.processors as usize {
         let text = format!("{} threads share {} processors", plan.threads, facts.processors);
-        notes.push(Note { weight: Weight::Hint, text });
+        notes.push(ResultNote { weight: NoteSeverity::Hint, text });
     }
     notes
 }
 
 /// Whether ports that rest will run out, where this side closes connections.
-fn ports_over_time(facts: &Facts, plan: &Plan, ports: u32, sources: u32) -> Option<Note> {
-    let ours = matches!(plan.persist, Persist::PerRequest | Persist::ClosedBy(Closer::Client));
+fn ports_over_time(
+    facts: &MachineFacts,
+    plan: &LoadPlan,
+    ports: u32,
+    sources: u32,
+) -> Option<ResultNote> {
+    let ours = matches!(
+        plan.persist,
+        ConnectionReuse::PerRequest | ConnectionReuse::ClosedBy(ClosingSide::Client)
+    );
     if !ours {
         return None;
     }
-    let rest = facts.ports_rest().rest(is_loopback(plan.target.ip()));
-    let rate = sustained(ports, sources, Duration::ZERO, rest).0;
+    let rest = facts.time_wait_period().port_rest_time(is_loopback(plan.target.ip()));
+    let rate = sustained_rate(ports, sources, Duration::ZERO, rest).0;
     let stock = u64::from(ports) * u64::from(sources);
     let wanted = match (plan.pace, plan.requests) {
-        (Pace::Open { per_second, .. }, None) => {
+        (LoadModel::Open { per_second, .. }, None) => {
             let time = plan.time.unwrap_or(Duration::MAX).min(rest);
             per_second * time.as_secs_f64()
         }
-        (Pace::Open { per_second, .. }, Some(requests)) => {
+        (LoadModel::Open { per_second, .. }, Some(requests)) => {
             (requests as f64).min(per_second * rest.as_secs_f64())
         }
-        (Pace::Closed { .. }, Some(requests)) => requests as f64,
-        (Pace::Closed { .. }, None) => f64::INFINITY,
+        (LoadModel::Closed { .. }, Some(requests)) => requests as f64,
+        (LoadModel::Closed { .. }, None) => f64::INFINITY,
     };
     // What rests already counts where it rests whole: which of it leads to this target is not known.
     let resting = if rest < LINUX_TIME_WAIT { 0 } else { facts.time_wait };
@@ -109,15 +119,21 @@ fn ports_over_time(facts: &Facts, plan: &Plan, ports: u32, sources: u32) -> Opti
          --close server, more addresses with --from, or a wider net.ipv4.ip_local_port_range",
         rest.as_secs_f64()
     );
-    (!enough).then_some(Note { weight: Weight::Hint, text })
+    (!enough).then_some(ResultNote { weight: NoteSeverity::Hint, text })
 }
 
 /// What stopped the generator during a run, so that its figures are a lower bound of what the target can do.
 ///
 /// `busiest`: the largest share of a processor that one of its threads used in any second, 0 to 1.
-pub fn named(facts: &Facts, plan: &Plan, report: &Report, busiest: f64) -> Vec<Note> {
+pub fn generator_limits(
+    facts: &MachineFacts,
+    plan: &LoadPlan,
+    report: &LoadReport,
+    busiest: f64,
+) -> Vec<ResultNote> {
     let mut notes = Vec::new();
-    let mut limit = |text: String| notes.push(Note { weight: Weight::ClientLimit, text });
+    let mut limit =
+        |text: String| notes.push(ResultNote { weight: NoteSeverity::ClientLimit, text });
     let starved = report.count(Fail::NoResource);
     if starved > 0 {
         limit(format!(
@@ -135,7 +151,9 @@ pub fn named(facts: &Facts, plan: &Plan, report: &Report, busiest: f64) -> Vec<N
         ));
     }
     let late = report.lag.p99_us;
-    if matches!(plan.pace, Pace::Open { .. }) && late > LATE_US.max(report.latency.p50_us) {
+    if matches!(plan.pace, LoadModel::Open { .. })
+        && late > LATE_START_US.max(report.latency.p50_us)
+    {
         limit(format!(
             "one in a hundred requests started {:.1} ms late or later because this program was not run in time: latencies \
              hold that wait; lower the rate, or leave the generator a processor of its own",
@@ -148,8 +166,8 @@ pub fn named(facts: &Facts, plan: &Plan, report: &Report, busiest: f64) -> Vec<N
     notes
 }
 
-fn port_count(facts: &Facts) -> u32 {
-    of_range(facts.ports.0, facts.ports.1)
+fn port_count(facts: &MachineFacts) -> u32 {
+    ports_in_range(facts.ports.0, facts.ports.1)
 }
 
 /// Descriptors that a run needs beside its connections.
@@ -157,32 +175,41 @@ const SPARE: u64 = 32;
 /// A thread that used more of a processor had no time left.
 pub const SATURATED: f64 = 0.92;
 /// Starts that are noticed later than this, and later than the usual answer, distort latencies.
-const LATE_US: f64 = 1_000.0;
+const LATE_START_US: f64 = 1_000.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{HttpPlan, Protocol};
+    use crate::load::{HttpPlan, LoadProtocol};
     use std::net::SocketAddr;
 
-    fn facts() -> Facts {
-        Facts { processors: 2, descriptors: 1_024, ports: (32_768, 60_999), ..Facts::default() }
+    fn facts() -> MachineFacts {
+        MachineFacts {
+            processors: 2,
+            descriptors: 1_024,
+            ports: (32_768, 60_999),
+            ..MachineFacts::default()
+        }
     }
 
-    fn plan(connections: usize) -> Plan {
+    fn plan(connections: usize) -> LoadPlan {
         let target = SocketAddr::from(([127, 0, 0, 1], 80));
-        Plan::new(target, Protocol::Http(HttpPlan::get("h", "/")), connections)
+        LoadPlan::new(target, LoadProtocol::Http(HttpPlan::get("h", "/")), connections)
     }
 
-    fn words(facts: &Facts, plan: &Plan) -> String {
-        forecast(facts, plan).into_iter().map(|note| note.text).collect::<Vec<_>>().join("\n")
+    fn words(facts: &MachineFacts, plan: &LoadPlan) -> String {
+        forecast_limits(facts, plan)
+            .into_iter()
+            .map(|note| note.text)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     #[test]
     fn descriptors_and_ports_are_foretold() {
         assert_eq!(words(&facts(), &plan(100)), "");
         assert!(words(&facts(), &plan(1_000)).contains("ulimit -n 1032"));
-        let rich = Facts { descriptors: 1 << 20, ..facts() };
+        let rich = MachineFacts { descriptors: 1 << 20, ..facts() };
         assert_eq!(words(&rich, &plan(28_232)), "");
         assert!(words(&rich, &plan(28_233)).contains("--from"));
         let mut two = plan(28_233);
@@ -193,7 +220,7 @@ mod tests {
     #[test]
     fn the_rate_of_connections_is_foretold() {
         let mut many = plan(10);
-        many.persist = Persist::ClosedBy(Closer::Client);
+        many.persist = ConnectionReuse::ClosedBy(ClosingSide::Client);
         many.requests = Some(28_000);
         assert_eq!(words(&facts(), &many), "");
         many.requests = Some(30_000);
@@ -202,10 +229,10 @@ mod tests {
             "{}",
             words(&facts(), &many)
         );
-        many.persist = Persist::ClosedBy(Closer::Reset);
+        many.persist = ConnectionReuse::ClosedBy(ClosingSide::Reset);
         assert_eq!(words(&facts(), &many), "", "a reset leaves no TIME_WAIT");
-        let busy = Facts { time_wait: 20_000, ..facts() };
-        many.persist = Persist::ClosedBy(Closer::Client);
+        let busy = MachineFacts { time_wait: 20_000, ..facts() };
+        many.persist = ConnectionReuse::ClosedBy(ClosingSide::Client);
         many.requests = Some(10_000);
         assert!(words(&busy, &many).contains("TIME_WAIT"));
     }
@@ -217,13 +244,13 @@ mod tests {
                 [("tcp_tw_reuse", reuse), ("tcp_timestamps", "1"), ("tcp_tw_reuse_delay", "1000")];
             let named =
                 |(name, value): (&str, &str)| (format!("net.ipv4.{name}"), value.to_owned());
-            Facts { sysctls: settings.map(named).into(), time_wait: 20_000, ..facts() }
+            MachineFacts { sysctls: settings.map(named).into(), time_wait: 20_000, ..facts() }
         };
         let rate = |target: [u8; 4], reuse, per_second| {
             let mut many = plan(10);
             many.target = SocketAddr::from((target, 80));
-            many.persist = Persist::ClosedBy(Closer::Client);
-            many.pace = Pace::Open { per_second, connections: 10 };
+            many.persist = ConnectionReuse::ClosedBy(ClosingSide::Client);
+            many.pace = LoadModel::Open { per_second, connections: 10 };
             many.time = Some(Duration::from_secs(600));
             words(&of(reuse), &many)
         };

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// Counters of every processor, in the order of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    each: Vec<Ticks>,
+pub struct ProcessorCounters {
+    each: Vec<ProcessorTicks>,
 }
 
 /// One processor's time since the start, in the kernel's ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Ticks {
+struct ProcessorTicks {
     number: u32,
     user: u64,
     system: u64,
@@ -25,7 +25,7 @@ struct Ticks {
 
 /// What a processor did during a span; shares from 0 to 1, which come to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Share {
+pub struct ProcessorShare {
     /// Its number.
     pub number: u32,
     /// Programs.
@@ -44,17 +44,17 @@ pub struct Share {
     pub net_rx: f64,
 }
 
-impl Share {
+impl ProcessorShare {
     /// Not idle.
     pub fn busy(&self) -> f64 {
         (1.0 - self.idle).clamp(0.0, 1.0)
     }
 }
 
-impl Counters {
+impl ProcessorCounters {
     /// From the two files' text. Lines of another form are passed over: kernels add some.
-    pub fn read(stat: &str, softirqs: &str) -> Counters {
-        let mut each: Vec<Ticks> = stat.lines().filter_map(processor).collect();
+    pub fn read(stat: &str, softirqs: &str) -> ProcessorCounters {
+        let mut each: Vec<ProcessorTicks> = stat.lines().filter_map(processor).collect();
         // The heading names the processors that are there; a row has a column for each.
         let numbers: Vec<u32> = softirqs
             .lines()
@@ -70,11 +70,11 @@ impl Counters {
                 ticks.net_rx = count.parse().unwrap_or(0);
             }
         }
-        Counters { each }
+        ProcessorCounters { each }
     }
 
     /// What each did between `earlier` and now, `seconds` later; processors that came or went meanwhile are absent.
-    pub fn since(&self, earlier: &Counters, seconds: f64) -> Vec<Share> {
+    pub fn since(&self, earlier: &ProcessorCounters, seconds: f64) -> Vec<ProcessorShare> {
         let pairs = self.each.iter().filter_map(|now| {
             Some((now, earlier.each.iter().find(|then| then.number == now.number)?))
         });
@@ -83,7 +83,7 @@ impl Counters {
 }
 
 /// `cpu0 user nice system idle iowait irq softirq steal …`.
-fn processor(line: &str) -> Option<Ticks> {
+fn processor(line: &str) -> Option<ProcessorTicks> {
     let mut words = line.split_whitespace();
     let number = words.next()?.strip_prefix("cpu")?.parse().ok()?;
     let mut next = || words.next().and_then(|word| word.parse::<u64>().ok());
@@ -91,12 +91,12 @@ fn processor(line: &str) -> Option<Ticks> {
     let idle = next()? + next()?;
     let (irq, softirq) = (next()?, next()?);
     let steal = next().unwrap_or(0);
-    Some(Ticks { number, user: user + nice, system, irq, softirq, steal, idle, net_rx: 0 })
+    Some(ProcessorTicks { number, user: user + nice, system, irq, softirq, steal, idle, net_rx: 0 })
 }
 
-fn share(now: &Ticks, then: &Ticks, seconds: f64) -> Option<Share> {
-    let spent = |of: fn(&Ticks) -> u64| of(now).saturating_sub(of(then)) as f64;
-    let parts: [fn(&Ticks) -> u64; 6] =
+fn share(now: &ProcessorTicks, then: &ProcessorTicks, seconds: f64) -> Option<ProcessorShare> {
+    let spent = |of: fn(&ProcessorTicks) -> u64| of(now).saturating_sub(of(then)) as f64;
+    let parts: [fn(&ProcessorTicks) -> u64; 6] =
         [|t| t.user, |t| t.system, |t| t.irq, |t| t.softirq, |t| t.steal, |t| t.idle];
     let all: f64 = parts.iter().map(|part| spent(*part)).sum();
     if all <= 0.0 || seconds <= 0.0 {
@@ -104,11 +104,11 @@ fn share(now: &Ticks, then: &Ticks, seconds: f64) -> Option<Share> {
     }
     let [user, system, irq, softirq, steal, idle] = parts.map(|part| spent(part) / all);
     let net_rx = spent(|t| t.net_rx) / seconds;
-    Some(Share { number: now.number, user, system, irq, softirq, steal, idle, net_rx })
+    Some(ProcessorShare { number: now.number, user, system, irq, softirq, steal, idle, net_rx })
 }
 
 /// What is uneven among processors, in words with what evens it out; `None`: nothing worth a word.
-pub fn skew(shares: &[Share]) -> Option<String> {
+pub fn describe_skew(shares: &[ProcessorShare]) -> Option<String> {
     let all: f64 = shares.iter().map(|share| share.net_rx).sum();
     let most = shares.iter().max_by(|a, b| a.net_rx.total_cmp(&b.net_rx))?;
     let even = 1.0 / shares.len() as f64;
@@ -123,12 +123,12 @@ pub fn skew(shares: &[Share]) -> Option<String> {
         part * 100.0,
         all,
         most.busy() * 100.0,
-        others(shares, most) * 100.0,
+        mean_of_others(shares, most) * 100.0,
     ))
 }
 
-fn others(shares: &[Share], most: &Share) -> f64 {
-    let busy = shares.iter().filter(|share| share.number != most.number).map(Share::busy);
+fn mean_of_others(shares: &[ProcessorShare], most: &ProcessorShare) -> f64 {
+    let busy = shares.iter().filter(|share| share.number != most.number).map(ProcessorShare::busy);
     busy.sum::<f64>() / (shares.len() - 1).max(1) as f64
 }
 
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     const BEFORE: &str = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 50 800 10 0 40 0 0 0\ncpu1 100 0 50 850 0 0 0 0 0 0\nintr 5\n";
-    const AFTER: &str = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 120 0 60 800 10 0 110 0 0 0\ncpu1 110 0 55 935 0 0 0 0 0 0\nintr 9\n";
+    const USER_SPACE: &str = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 120 0 60 800 10 0 110 0 0 0\ncpu1 110 0 55 935 0 0 0 0 0 0\nintr 9\n";
 
     fn softirqs(first: u64, second: u64) -> String {
         format!(
@@ -150,28 +150,32 @@ mod tests {
 
     #[test]
     fn shares_and_skew() {
-        let before = Counters::read(BEFORE, &softirqs(1_000, 1_000));
-        let after = Counters::read(AFTER, &softirqs(10_900, 1_100));
+        let before = ProcessorCounters::read(BEFORE, &softirqs(1_000, 1_000));
+        let after = ProcessorCounters::read(USER_SPACE, &softirqs(10_900, 1_100));
         let shares = after.since(&before, 1.0);
         assert_eq!(shares.len(), 2);
         assert_eq!((shares[0].user, shares[0].system, shares[0].softirq), (0.2, 0.1, 0.7));
         assert_eq!((shares[0].busy(), shares[0].net_rx, shares[1].net_rx), (1.0, 9_900.0, 100.0));
         assert!((shares[1].idle - 0.85).abs() < 1e-9);
-        let words = skew(&shares).unwrap();
+        let words = describe_skew(&shares).unwrap();
         assert!(
             words.contains("processor 0 took 99 %") && words.contains("doctor cores"),
             "{words}"
         );
-        let even = after.since(&Counters::read(BEFORE, &softirqs(6_900, 0)), 1.0);
-        assert_eq!(skew(&even), None, "78 and 22");
-        assert_eq!(skew(&shares[..1]), None, "one alone is not uneven");
+        let even = after.since(&ProcessorCounters::read(BEFORE, &softirqs(6_900, 0)), 1.0);
+        assert_eq!(describe_skew(&even), None, "78 and 22");
+        assert_eq!(describe_skew(&shares[..1]), None, "one alone is not uneven");
     }
 
     #[test]
     fn other_texts_are_no_processors() {
         for text in ["", "cpu0\ncpux 1 2 3 4 5 6 7\n", "cpu0 1 2", "\0\0"] {
-            assert_eq!(Counters::read(text, text), Counters::default(), "{text:?}");
+            assert_eq!(
+                ProcessorCounters::read(text, text),
+                ProcessorCounters::default(),
+                "{text:?}"
+            );
         }
-        assert!(Counters::default().since(&Counters::default(), 1.0).is_empty());
+        assert!(ProcessorCounters::default().since(&ProcessorCounters::default(), 1.0).is_empty());
     }
 }

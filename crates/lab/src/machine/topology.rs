@@ -6,34 +6,34 @@ use std::fs;
 use std::path::Path;
 
 /// By part: `processors`, and each interface by its name.
-pub fn topology() -> BTreeMap<String, String> {
-    below(Path::new("/sys"))
+pub fn read_topology() -> BTreeMap<String, String> {
+    read_topology_from(Path::new("/sys"))
 }
 
-fn below(sys: &Path) -> BTreeMap<String, String> {
+fn read_topology_from(sys: &Path) -> BTreeMap<String, String> {
     let mut out = BTreeMap::new();
-    out.extend(processors(sys).map(|text| ("processors".to_owned(), text)));
-    for name in names(&sys.join("class/net")) {
-        let text = interface(&sys.join("class/net").join(&name));
+    out.extend(describe_processors(sys).map(|text| ("processors".to_owned(), text)));
+    for name in list_names(&sys.join("class/net")) {
+        let text = describe_interface(&sys.join("class/net").join(&name));
         out.insert(format!("interface {name}"), text);
     }
     out
 }
 
-fn processors(sys: &Path) -> Option<String> {
+fn describe_processors(sys: &Path) -> Option<String> {
     let numbered = |folder: &str, prefix: &str| -> Vec<String> {
         let is_one = |name: &String| {
             let number = name.strip_prefix(prefix);
             number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
         };
-        names(&sys.join(folder)).into_iter().filter(is_one).collect()
+        list_names(&sys.join(folder)).into_iter().filter(is_one).collect()
     };
     let (mut sockets, mut cores, mut threads) = (BTreeSet::new(), BTreeSet::new(), 0);
     for name in numbered("devices/system/cpu", "cpu") {
         let place = sys.join("devices/system/cpu").join(name).join("topology");
         // A processor that is off has no place.
-        let Some(socket) = word(&place.join("physical_package_id")) else { continue };
-        let core = word(&place.join("core_id")).unwrap_or_default();
+        let Some(socket) = read_word(&place.join("physical_package_id")) else { continue };
+        let core = read_word(&place.join("core_id")).unwrap_or_default();
         threads += 1;
         cores.insert((socket.clone(), core));
         sockets.insert(socket);
@@ -44,27 +44,27 @@ fn processors(sys: &Path) -> Option<String> {
         .then(|| format!("nodes {nodes}, sockets {sockets}, cores {cores}, threads {threads}"))
 }
 
-fn interface(place: &Path) -> String {
+fn describe_interface(place: &Path) -> String {
     let driver = fs::read_link(place.join("device/driver")).ok();
     let driver =
         driver.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    let queues = names(&place.join("queues"));
+    let queues = list_names(&place.join("queues"));
     let receive = queues.iter().filter(|name| name.starts_with("rx-")).count();
     // Links without a rate say -1, or nothing.
     let rate =
-        word(&place.join("speed")).filter(|rate| rate.parse().is_ok_and(|rate: i64| rate > 0));
+        read_word(&place.join("speed")).filter(|rate| rate.parse().is_ok_and(|rate: i64| rate > 0));
     let parts = [
         driver.or_else(|| Some("no device".to_owned())),
-        word(&place.join("operstate")),
+        read_word(&place.join("operstate")),
         rate.map(|rate| format!("{rate} Mbit/s")),
-        word(&place.join("mtu")).map(|bytes| format!("mtu {bytes}")),
+        read_word(&place.join("mtu")).map(|bytes| format!("mtu {bytes}")),
         Some(format!("receive queues {receive}, send queues {}", queues.len() - receive)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Names in a folder, in order.
-fn names(folder: &Path) -> Vec<String> {
+fn list_names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -73,7 +73,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// A file's only word.
-fn word(file: &Path) -> Option<String> {
+fn read_word(file: &Path) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_processors_and_a_loopback() {
-        let found = topology();
+        let found = read_topology();
         assert!(found["processors"].contains("threads "), "{found:?}");
         assert!(found["interface lo"].starts_with("no device, "), "{found:?}");
         assert!(found["interface lo"].contains("mtu "), "{found:?}");
@@ -93,6 +93,6 @@ mod tests {
 
     #[test]
     fn where_nothing_can_be_read_nothing_is_said() {
-        assert_eq!(below(Path::new("/proc/self/fdinfo")), BTreeMap::new());
+        assert_eq!(read_topology_from(Path::new("/proc/self/fdinfo")), BTreeMap::new());
     }
 }

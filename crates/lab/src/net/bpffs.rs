@@ -10,8 +10,8 @@ use files::TemporaryDir;
 use rustix::mount::{UnmountFlags, unmount as detach};
 use thiserror::Error;
 
-use super::name::fresh;
-use super::tool::{ToolError, find, said};
+use super::namespace_name::unique_name;
+use super::tool::{ToolError, find, run_command};
 
 /// Why there is none.
 #[derive(Debug, Error)]
@@ -33,10 +33,10 @@ pub struct BpfFs {
 impl BpfFs {
     /// A new one, empty.
     pub fn mount() -> Result<BpfFs, BpfFsError> {
-        let dir = TemporaryDir::named(&fresh("bpf")).map_err(BpfFsError::Dir)?;
+        let dir = TemporaryDir::with_prefix(&unique_name("bpf")).map_err(BpfFsError::Dir)?;
         let fs = BpfFs { dir };
         let mut mount = Command::new(find("mount"));
-        said(mount.args(["-t", "bpf", "bpf"]).arg(fs.path()))?;
+        run_command(mount.args(["-t", "bpf", "bpf"]).arg(fs.path()))?;
         Ok(fs)
     }
 

@@ -14,8 +14,8 @@ use rustix::io::Errno;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use thiserror::Error;
 
-use super::name::fresh;
-use super::tool::{ToolError, fed, find, said};
+use super::namespace_name::unique_name;
+use super::tool::{ToolError, find, run_command, run_with_input};
 
 /// Where iproute2 keeps named namespaces.
 pub(super) const PLACE: &str = "/run/netns";
@@ -62,19 +62,19 @@ pub enum NamespaceError {
 
 /// A namespace; gone with its links when dropped.
 #[derive(Debug)]
-pub struct Namespace {
+pub struct NetworkNamespace {
     name: String,
 }
 
-impl Namespace {
+impl NetworkNamespace {
     /// A new one in which only the loopback is up.
-    pub fn new(role: &str) -> Result<Namespace, NamespaceError> {
+    pub fn new(role: &str) -> Result<NetworkNamespace, NamespaceError> {
         if !rustix::process::geteuid().is_root() {
             return Err(NamespaceError::NotRoot);
         }
-        let name = fresh(role);
-        said(Command::new(find("ip")).args(["netns", "add", &name]))?;
-        let namespace = Namespace { name };
+        let name = unique_name(role);
+        run_command(Command::new(find("ip")).args(["netns", "add", &name]))?;
+        let namespace = NetworkNamespace { name };
         namespace.ip("link set lo up\n")?;
         Ok(namespace)
     }
@@ -100,11 +100,11 @@ impl Namespace {
 
     /// Runs lines of `ip` inside, such as `addr add 10.0.0.1/24 dev eth0`.
     pub fn ip(&self, lines: &str) -> Result<String, ToolError> {
-        fed(Command::new(find("ip")).args(["-n", &self.name, "-batch", "-"]), lines)
+        run_with_input(Command::new(find("ip")).args(["-n", &self.name, "-batch", "-"]), lines)
     }
 
     /// Runs this on a thread inside: it, and everything that it starts, sees no other network.
-    pub fn within<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
+    pub fn run_inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
         let opened = File::open(self.file());
         let place =
             opened.map_err(|source| NamespaceError::Open { name: self.name.clone(), source })?;
@@ -118,8 +118,8 @@ impl Namespace {
     }
 
     /// Writes settings below /proc/sys, such as `net/ipv4/ip_forward`.
-    pub fn set(&self, settings: &[(&str, &str)]) -> Result<(), NamespaceError> {
-        self.within(|| {
+    pub fn write_sysctls(&self, settings: &[(&str, &str)]) -> Result<(), NamespaceError> {
+        self.run_inside(|| {
             settings.iter().try_for_each(|(key, value)| {
                 std::fs::write(format!("/proc/sys/{key}"), value).map_err(|source| {
                     let (key, value) = ((*key).to_owned(), (*value).to_owned());
@@ -130,8 +130,8 @@ impl Namespace {
     }
 }
 
-impl Drop for Namespace {
+impl Drop for NetworkNamespace {
     fn drop(&mut self) {
-        let _ = said(Command::new(find("ip")).args(["netns", "del", &self.name]));
+        let _ = run_command(Command::new(find("ip")).args(["netns", "del", &self.name]));
     }
 }

@@ -9,17 +9,17 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::process::Command;
 
-use files::make::is_private_dir;
-use files::temporary::temporary_place;
+use files::create::is_private_dir;
+use files::temporary::temporary_root;
 
 use super::bpffs::unmount;
-use super::name::is_orphan;
 use super::namespace::PLACE;
-use super::tool::{find, said};
+use super::namespace_name::is_orphan;
+use super::tool::{find, run_command};
 
 /// What was removed, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepReport {
     /// Namespaces.
     pub namespaces: Vec<String>,
     /// Directories in the temporary place, of bpf file systems and of studies.
@@ -30,17 +30,17 @@ pub struct Swept {
 const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// Removes the leavings of dead runs; what cannot be removed stays and is not named.
-pub fn sweep() -> Swept {
-    let mut swept = Swept::default();
-    for name in orphans(Path::new(PLACE)) {
-        if said(Command::new(find("ip")).args(["netns", "del", &name])).is_ok() {
+pub fn sweep_orphans() -> SweepReport {
+    let mut swept = SweepReport::default();
+    for name in find_orphans(Path::new(PLACE)) {
+        if run_command(Command::new(find("ip")).args(["netns", "del", &name])).is_ok() {
             swept.namespaces.push(name);
         }
     }
-    let Ok(temporary) = temporary_place() else { return swept };
-    for name in orphans(&temporary) {
+    let Ok(temporary) = temporary_root() else { return swept };
+    for name in find_orphans(&temporary) {
         let dir = temporary.join(&name);
-        if holds_bpf(&fs::read_to_string(MOUNTS).unwrap_or_default(), &dir) {
+        if is_bpf_mount(&fs::read_to_string(MOUNTS).unwrap_or_default(), &dir) {
             unmount(&dir);
         }
         // What is still mounted is root's and open, so it is none; what stays is found again next time.
@@ -53,7 +53,7 @@ pub fn sweep() -> Swept {
 
 /// Whether a bpf file system is mounted exactly here, and nothing else (proc(5), mountinfo, fields 5 and 9). Only root
 /// can mount one, and the kernel names the place itself, so that no symbolic link stands for it.
-fn holds_bpf(mounts: &str, dir: &Path) -> bool {
+fn is_bpf_mount(mounts: &str, dir: &Path) -> bool {
     let kind = |line: &str| {
         let (before, after) = line.split_once(" - ")?;
         let here = before.split(' ').nth(4).is_some_and(|at| unescaped(at) == dir.as_os_str());
@@ -84,7 +84,7 @@ fn unescaped(text: &str) -> OsString {
     OsString::from_vec(out)
 }
 
-fn orphans(dir: &Path) -> Vec<String> {
+fn find_orphans(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| is_orphan(name)).collect()
@@ -101,10 +101,10 @@ mod tests {
         let below = "38 25 0:33 / /tmp/sylab-9-1-0-bpf/in rw - bpf bpf rw";
         let spaced = "39 25 0:34 / /tmp/a\\040b rw - bpf bpf rw";
         let place = Path::new("/tmp/sylab-9-1-0-bpf");
-        assert!(holds_bpf(bpf, place));
+        assert!(is_bpf_mount(bpf, place));
         for other in ["", disk, below, "nonsense", &format!("{bpf}\n{disk}")] {
-            assert!(!holds_bpf(other, place), "{other}");
+            assert!(!is_bpf_mount(other, place), "{other}");
         }
-        assert!(holds_bpf(spaced, Path::new("/tmp/a b")));
+        assert!(is_bpf_mount(spaced, Path::new("/tmp/a b")));
     }
 }

@@ -44,13 +44,13 @@ pub fn find(program: &str) -> PathBuf {
 }
 
 /// Runs a command to its end and returns its standard output.
-pub fn said(command: &mut Command) -> Result<String, ToolError> {
-    fed(command, "")
+pub fn run_command(command: &mut Command) -> Result<String, ToolError> {
+    run_with_input(command, "")
 }
 
 /// The same with this on its standard input.
-pub(super) fn fed(command: &mut Command, input: &str) -> Result<String, ToolError> {
-    let name = words(command);
+pub(super) fn run_with_input(command: &mut Command, input: &str) -> Result<String, ToolError> {
+    let name = command_text(command);
     let broken = |source| ToolError::Start { command: name.clone(), source };
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(broken)?;
@@ -72,7 +72,7 @@ pub(super) fn fed(command: &mut Command, input: &str) -> Result<String, ToolErro
     Err(ToolError::Failed { command: name, said })
 }
 
-fn words(command: &Command) -> String {
+fn command_text(command: &Command) -> String {
     let mut text = command.get_program().to_string_lossy().into_owned();
     for argument in command.get_args() {
         text.push(' ');
@@ -88,12 +88,12 @@ mod tests {
     #[test]
     fn a_failure_names_the_command_and_what_it_said() {
         let mut missing = Command::new("/nonexistent/ip");
-        assert!(said(&mut missing).unwrap_err().to_string().contains("/nonexistent/ip"));
+        assert!(run_command(&mut missing).unwrap_err().to_string().contains("/nonexistent/ip"));
         let mut failing = Command::new(find("sh"));
         failing.args(["-c", "cat >/dev/null; echo no such link >&2; exit 1"]);
-        let error = fed(&mut failing, "link set x up\n").unwrap_err().to_string();
+        let error = run_with_input(&mut failing, "link set x up\n").unwrap_err().to_string();
         assert!(error.contains("no such link; of: link set x up"), "{error}");
         let mut good = Command::new(find("cat"));
-        assert_eq!(fed(&mut good, "all").unwrap(), "all");
+        assert_eq!(run_with_input(&mut good, "all").unwrap(), "all");
     }
 }

@@ -2,29 +2,29 @@
 //!
 //! A closed set of two; it adds nothing of its own.
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 
-use super::echo::Echo;
-use super::http::{Ending, Http};
-use super::site::Site;
+use super::content::OriginContent;
+use super::echo::EchoConnection;
+use super::http::{CloseMode, HttpOriginConnection};
 
 /// A connection without its socket.
 #[derive(Debug)]
-pub enum Connection {
+pub enum OriginConnection {
     /// HTTP/1.
-    Http(Box<Http>),
+    Http(Box<HttpOriginConnection>),
     /// Every byte back.
-    Echo(Echo),
+    Echo(EchoConnection),
 }
 
-impl Connection {
+impl OriginConnection {
     /// Bytes came, or (with none) what had to be waited for is there.
-    pub fn received(&mut self, bytes: &[u8], site: &mut Site, now: Moment) {
+    pub fn on_received(&mut self, bytes: &[u8], site: &mut OriginContent, now: MonotonicTime) {
         match self {
-            Connection::Http(http) => http.received(bytes, site, now),
-            Connection::Echo(echo) => {
+            OriginConnection::Http(http) => http.on_received(bytes, site, now),
+            OriginConnection::Echo(echo) => {
                 site.requests += 1;
-                echo.received(bytes);
+                echo.on_received(bytes);
             }
         }
     }
@@ -32,32 +32,32 @@ impl Connection {
     /// What is to be sent: bytes, then so many of the filler.
     pub fn output(&self) -> (&[u8], u64) {
         match self {
-            Connection::Http(http) => http.output(),
-            Connection::Echo(echo) => (echo.output(), 0),
+            OriginConnection::Http(http) => http.output(),
+            OriginConnection::Echo(echo) => (echo.output(), 0),
         }
     }
 
     /// So many of them were sent.
-    pub fn wrote(&mut self, bytes: usize) {
+    pub fn on_written(&mut self, bytes: usize) {
         match self {
-            Connection::Http(http) => http.wrote(bytes),
-            Connection::Echo(echo) => echo.wrote(bytes),
+            OriginConnection::Http(http) => http.on_written(bytes),
+            OriginConnection::Echo(echo) => echo.on_written(bytes),
         }
     }
 
     /// How it is to end now.
-    pub fn ending(&self) -> Option<Ending> {
+    pub fn ending(&self) -> Option<CloseMode> {
         match self {
-            Connection::Http(http) => http.ending(),
-            Connection::Echo(echo) => echo.ended().then_some(Ending::Close),
+            OriginConnection::Http(http) => http.ending(),
+            OriginConnection::Echo(echo) => echo.ended().then_some(CloseMode::Close),
         }
     }
 
     /// The peer has ended; `true`: something is still to be sent first.
-    pub fn peer_ended(&mut self) -> bool {
+    pub fn on_peer_end(&mut self) -> bool {
         match self {
-            Connection::Http(_) => false,
-            Connection::Echo(echo) => {
+            OriginConnection::Http(_) => false,
+            OriginConnection::Echo(echo) => {
                 echo.end();
                 !echo.output().is_empty()
             }
@@ -67,32 +67,32 @@ impl Connection {
     /// Whether more may be read.
     pub fn wants_more(&self) -> bool {
         match self {
-            Connection::Http(_) => true,
-            Connection::Echo(echo) => echo.wants_more(),
+            OriginConnection::Http(_) => true,
+            OriginConnection::Echo(echo) => echo.wants_more(),
         }
     }
 
     /// Whether input is left that waited for output to be sent.
     pub fn has_input(&self) -> bool {
         match self {
-            Connection::Http(http) => http.has_input(),
-            Connection::Echo(_) => false,
+            OriginConnection::Http(http) => http.has_input(),
+            OriginConnection::Echo(_) => false,
         }
     }
 
     /// When `received` is to be called although nothing came.
-    pub fn wake_at(&self) -> Option<Moment> {
+    pub fn wake_at(&self) -> Option<MonotonicTime> {
         match self {
-            Connection::Http(http) => http.wake_at(),
-            Connection::Echo(_) => None,
+            OriginConnection::Http(http) => http.wake_at(),
+            OriginConnection::Echo(_) => None,
         }
     }
 
     /// Whether nothing is under way.
     pub fn is_idle(&self) -> bool {
         match self {
-            Connection::Http(http) => http.is_idle(),
-            Connection::Echo(echo) => echo.output().is_empty(),
+            OriginConnection::Http(http) => http.is_idle(),
+            OriginConnection::Echo(echo) => echo.output().is_empty(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What an origin counts.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct OriginCounters {
     pub(super) accepted: AtomicU64,
     pub(super) open: AtomicU64,
     pub(super) requests: AtomicU64,
@@ -15,7 +15,7 @@ pub struct Counts {
 
 /// Counts as of now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct OriginCounts {
     /// Connections accepted.
     pub accepted: u64,
     /// Connections open now.
@@ -26,11 +26,11 @@ pub struct Figures {
     pub accept_failed: u64,
 }
 
-impl Counts {
+impl OriginCounters {
     /// As of now.
-    pub fn read(&self) -> Figures {
+    pub fn read(&self) -> OriginCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Figures {
+        OriginCounts {
             accepted: read(&self.accepted),
             open: read(&self.open),
             requests: read(&self.requests),

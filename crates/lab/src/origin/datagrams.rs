@@ -11,14 +11,14 @@ use std::time::Duration;
 
 /// An end that echoes datagrams; dropping it ends it.
 #[derive(Debug)]
-pub struct Datagrams {
-    counts: Arc<Counts>,
+pub struct DatagramEcho {
+    counts: Arc<DatagramEchoCounters>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What it has counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DatagramFigures {
+pub struct DatagramEchoCounts {
     /// Sent back whole.
     pub echoed: u64,
     /// Not: from a port below 1,024 or our own, or the kernel refused.
@@ -26,34 +26,34 @@ pub struct DatagramFigures {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct DatagramEchoCounters {
     stop: AtomicBool,
     echoed: AtomicU64,
     unanswered: AtomicU64,
 }
 
-impl Datagrams {
+impl DatagramEcho {
     /// Starts it.
-    pub fn start(listen: SocketAddr) -> io::Result<Datagrams> {
+    pub fn start(listen: SocketAddr) -> io::Result<DatagramEcho> {
         let socket = UdpSocket::bind(listen)?;
         socket.set_read_timeout(Some(LOOK_EVERY))?;
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(DatagramEchoCounters::default());
         let shared = counts.clone();
-        let run = move || echo(&socket, listen.port(), &shared);
+        let run = move || echo_datagrams(&socket, listen.port(), &shared);
         let thread = std::thread::Builder::new().name("datagrams".to_owned()).spawn(run)?;
-        Ok(Datagrams { counts, thread: Some(thread) })
+        Ok(DatagramEcho { counts, thread: Some(thread) })
     }
 
     /// What it has counted so far.
-    pub fn figures(&self) -> DatagramFigures {
-        DatagramFigures {
+    pub fn figures(&self) -> DatagramEchoCounts {
+        DatagramEchoCounts {
             echoed: self.counts.echoed.load(Ordering::Relaxed),
             unanswered: self.counts.unanswered.load(Ordering::Relaxed),
         }
     }
 }
 
-impl Drop for Datagrams {
+impl Drop for DatagramEcho {
     fn drop(&mut self) {
         self.counts.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -62,7 +62,7 @@ impl Drop for Datagrams {
     }
 }
 
-fn echo(socket: &UdpSocket, own: u16, counts: &Counts) {
+fn echo_datagrams(socket: &UdpSocket, own: u16, counts: &DatagramEchoCounters) {
     let mut buffer = vec![0; LARGEST];
     while !counts.stop.load(Ordering::Relaxed) {
         // An error tells of a datagram sent earlier, or that none came: neither ends the service.
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn datagrams_come_back_and_echoes_get_none() {
         let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let end = Datagrams::start(free).unwrap();
+        let end = DatagramEcho::start(free).unwrap();
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let same = SocketAddr::from(([127, 0, 0, 2], free.port()));
@@ -97,6 +97,6 @@ mod tests {
         let mut buffer = [0; 16];
         let (bytes, _) = client.recv_from(&mut buffer).unwrap();
         assert_eq!(&buffer[..bytes], b"hello");
-        assert_eq!(end.figures(), DatagramFigures { echoed: 1, unanswered: 1 });
+        assert_eq!(end.figures(), DatagramEchoCounts { echoed: 1, unanswered: 1 });
     }
 }

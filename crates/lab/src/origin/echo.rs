@@ -4,15 +4,15 @@
 
 /// What is still to be sent back.
 #[derive(Debug, Default)]
-pub struct Echo {
+pub struct EchoConnection {
     out: Vec<u8>,
     written: usize,
     ended: bool,
 }
 
-impl Echo {
+impl EchoConnection {
     /// Bytes came.
-    pub fn received(&mut self, bytes: &[u8]) {
+    pub fn on_received(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
 
@@ -32,7 +32,7 @@ impl Echo {
     }
 
     /// So many bytes were sent.
-    pub fn wrote(&mut self, bytes: usize) {
+    pub fn on_written(&mut self, bytes: usize) {
         self.written += bytes;
         if self.written >= self.out.len() {
             self.out.clear();
@@ -42,8 +42,8 @@ impl Echo {
 
     /// Whether more may be read.
     pub fn wants_more(&self) -> bool {
-        !self.ended && self.out.len() < HELD
+        !self.ended && self.out.len() < MAX_BUFFERED
     }
 }
 
-const HELD: usize = 1 << 20;
+const MAX_BUFFERED: usize = 1 << 20;

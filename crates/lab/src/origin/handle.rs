@@ -12,16 +12,16 @@ use rustix::io::Errno;
 use rustix::net::getsockname;
 use thiserror::Error;
 
-use super::counts::{Counts, Figures};
-use super::options::Options;
-use super::shell::{Order, Shell, listen};
-use super::site::Fault;
-use crate::poller::{Poller, Waker};
-use crate::port::bound;
+use super::content::OriginFault;
+use super::counts::{OriginCounters, OriginCounts};
+use super::event_loop::{OriginCommand, OriginThread, start_listening};
+use super::options::OriginOptions;
+use crate::poller::{Poller, PollerWaker};
+use crate::port::bind_socket;
 
 /// Why an origin could not start.
 #[derive(Debug, Error)]
-pub enum StartError {
+pub enum OriginStartError {
     /// The address is taken or not ours.
     #[error("cannot listen on {address}")]
     Listen {
@@ -44,7 +44,7 @@ pub enum StartError {
 
 /// Why an order was not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum OrderError {
+pub enum OriginCommandError {
     /// The origin's thread has ended.
     #[error("the origin has stopped")]
     Stopped,
@@ -55,33 +55,33 @@ pub enum OrderError {
 
 /// A running origin; dropping it closes everything.
 #[derive(Debug)]
-pub struct Origin {
+pub struct TestOrigin {
     address: SocketAddr,
-    orders: SyncSender<Order>,
-    waker: Waker,
-    counts: Arc<Counts>,
+    orders: SyncSender<OriginCommand>,
+    waker: PollerWaker,
+    counts: Arc<OriginCounters>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Origin {
+impl TestOrigin {
     /// Starts it.
-    pub fn start(options: Options) -> Result<Origin, StartError> {
+    pub fn start(options: OriginOptions) -> Result<TestOrigin, OriginStartError> {
         if options.name.len() > 64 || !options.name.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(StartError::Name);
+            return Err(OriginStartError::Name);
         }
-        let failed = |source| StartError::Listen { address: options.listen, source };
-        let listener = bound(options.listen, false).map_err(failed)?;
-        listen(&listener).map_err(failed)?;
+        let failed = |source| OriginStartError::Listen { address: options.listen, source };
+        let listener = bind_socket(options.listen, false).map_err(failed)?;
+        start_listening(&listener).map_err(failed)?;
         let address = getsockname(&listener)?;
         let address = SocketAddr::try_from(address).map_err(failed)?;
         let poller = Poller::new()?;
         let waker = poller.waker();
         let (orders, inbox) = sync_channel(ORDERS);
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(OriginCounters::default());
         let name = format!("origin-{}", options.name);
-        let shell = Shell::new(options, address, listener, poller, inbox, counts.clone())?;
+        let shell = OriginThread::new(options, address, listener, poller, inbox, counts.clone())?;
         let thread = std::thread::Builder::new().name(name).spawn(move || shell.run())?;
-        Ok(Origin { address, orders, waker, counts, thread: Some(thread) })
+        Ok(TestOrigin { address, orders, waker, counts, thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -90,49 +90,52 @@ impl Origin {
     }
 
     /// What it has counted so far.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> OriginCounts {
         self.counts.read()
     }
 
     /// Stops listening and resets every connection, as when a process is killed. The port stays reserved.
-    pub fn kill(&self) -> Result<(), OrderError> {
-        self.order(|done| Order::Kill { done })
+    pub fn kill(&self) -> Result<(), OriginCommandError> {
+        self.send_command(|done| OriginCommand::Kill { done })
     }
 
     /// Listens again on the same port.
-    pub fn revive(&self) -> Result<(), OrderError> {
-        self.order(|done| Order::Revive { done })
+    pub fn revive(&self) -> Result<(), OriginCommandError> {
+        self.send_command(|done| OriginCommand::Revive { done })
     }
 
     /// Stops or resumes doing anything; the kernel goes on accepting connections and bytes.
-    pub fn hang(&self, hang: bool) -> Result<(), OrderError> {
-        self.order(|done| Order::Hang { hang, done })
+    pub fn set_hung(&self, hang: bool) -> Result<(), OriginCommandError> {
+        self.send_command(|done| OriginCommand::Hang { hang, done })
     }
 
     /// Answers from now on with this fault, or again without. An echoing origin has none.
-    pub fn fault(&self, fault: Option<Fault>) -> Result<(), OrderError> {
-        self.order(|done| Order::Fault { fault, done })
+    pub fn set_fault(&self, fault: Option<OriginFault>) -> Result<(), OriginCommandError> {
+        self.send_command(|done| OriginCommand::Fault { fault, done })
     }
 
     /// Closes idle connections after this time from now on.
-    pub fn idle_close(&self, after: Option<Duration>) -> Result<(), OrderError> {
-        self.order(|done| Order::IdleClose { after, done })
+    pub fn set_idle_close(&self, after: Option<Duration>) -> Result<(), OriginCommandError> {
+        self.send_command(|done| OriginCommand::IdleClose { after, done })
     }
 
-    fn order(
+    fn send_command(
         &self,
-        order: impl FnOnce(SyncSender<Result<(), Errno>>) -> Order,
-    ) -> Result<(), OrderError> {
+        order: impl FnOnce(SyncSender<Result<(), Errno>>) -> OriginCommand,
+    ) -> Result<(), OriginCommandError> {
         let (done, outcome) = sync_channel(1);
-        self.orders.send(order(done)).map_err(|_| OrderError::Stopped)?;
+        self.orders.send(order(done)).map_err(|_| OriginCommandError::Stopped)?;
         self.waker.wake();
-        outcome.recv().map_err(|_| OrderError::Stopped)?.map_err(OrderError::Refused)
+        outcome
+            .recv()
+            .map_err(|_| OriginCommandError::Stopped)?
+            .map_err(OriginCommandError::Refused)
     }
 }
 
-impl Drop for Origin {
+impl Drop for TestOrigin {
     fn drop(&mut self) {
-        if self.orders.send(Order::Stop).is_ok() {
+        if self.orders.send(OriginCommand::Stop).is_ok() {
             self.waker.wake();
         }
         if let Some(thread) = self.thread.take() {

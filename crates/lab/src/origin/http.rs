@@ -5,17 +5,19 @@
 
 use std::time::Duration;
 
-use model::moment::Moment;
-use wire::http1::{BodyKind, Chunked, Emit, Slots, Version, parse_request};
+use model::monotonic_time::MonotonicTime;
+use wire::http1::{
+    BodyKind, ChunkedDecoder, ChunkedOutput, HeaderSlots, HttpVersion, parse_request,
+};
 
-use super::ask::Ask;
-use super::route::Route;
-use super::site::{FILLER, Fault, Framing, INLINE, Site};
-use super::websocket::{self, Frames};
+use super::content::{FILLER, INLINE, OriginContent, OriginFault, ResponseFraming};
+use super::request::OriginRequest;
+use super::route::OriginRoute;
+use super::websocket::{self, FramesOutcome};
 
 /// How a connection is to end once its output is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CloseMode {
     /// In order.
     Close,
     /// With a reset.
@@ -24,7 +26,7 @@ pub enum Ending {
 
 /// One connection.
 #[derive(Debug)]
-pub struct Http {
+pub struct HttpOriginConnection {
     input: Vec<u8>,
     out: Vec<u8>,
     written: usize,
@@ -32,52 +34,52 @@ pub struct Http {
     fill: u64,
     /// Body bytes still to be sent in chunks.
     chunks: Option<u64>,
-    state: State,
-    ending: Option<Ending>,
+    state: HttpOriginState,
+    ending: Option<CloseMode>,
 }
 
 #[derive(Debug)]
-enum State {
+enum HttpOriginState {
     Head,
-    Body { ask: Ask, left: Left },
-    Waiting { until: Moment, ask: Ask },
+    Body { ask: OriginRequest, left: RemainingBody },
+    Waiting { until: MonotonicTime, ask: OriginRequest },
     WebSocket,
 }
 
 #[derive(Debug)]
-enum Left {
+enum RemainingBody {
     Length(u64),
-    Chunked(Chunked),
+    Chunked(ChunkedDecoder),
 }
 
-impl Http {
+impl HttpOriginConnection {
     /// A new connection.
-    pub fn new() -> Http {
-        Http {
+    pub fn new() -> HttpOriginConnection {
+        HttpOriginConnection {
             input: Vec::new(),
             out: Vec::new(),
             written: 0,
             fill: 0,
             chunks: None,
-            state: State::Head,
+            state: HttpOriginState::Head,
             ending: None,
         }
     }
 
     /// Bytes came, or (with none) what had to be waited for is there.
-    pub fn received(&mut self, bytes: &[u8], site: &mut Site, now: Moment) {
+    pub fn on_received(&mut self, bytes: &[u8], site: &mut OriginContent, now: MonotonicTime) {
         if self.input.is_empty() {
-            let used = self.work(bytes, site, now);
+            let used = self.process_input(bytes, site, now);
             self.input.extend_from_slice(&bytes[used..]);
         } else {
             let mut input = std::mem::take(&mut self.input);
             input.extend_from_slice(bytes);
-            let used = self.work(&input, site, now);
+            let used = self.process_input(&input, site, now);
             input.drain(..used);
             self.input = input;
         }
-        if self.input.len() > HELD {
-            self.ending = Some(Ending::Close);
+        if self.input.len() > MAX_BUFFERED {
+            self.ending = Some(CloseMode::Close);
         }
     }
 
@@ -87,7 +89,7 @@ impl Http {
     }
 
     /// So many of them were sent.
-    pub fn wrote(&mut self, bytes: usize) {
+    pub fn on_written(&mut self, bytes: usize) {
         let from_out = bytes.min(self.out.len() - self.written);
         self.written += from_out;
         self.fill -= ((bytes - from_out) as u64).min(self.fill);
@@ -99,22 +101,24 @@ impl Http {
     }
 
     /// How it ends, once there is nothing to be sent.
-    pub fn ending(&self) -> Option<Ending> {
+    pub fn ending(&self) -> Option<CloseMode> {
         let (bytes, fill) = self.output();
         if bytes.is_empty() && fill == 0 { self.ending } else { None }
     }
 
     /// When `received` is to be called although nothing came.
-    pub fn wake_at(&self) -> Option<Moment> {
+    pub fn wake_at(&self) -> Option<MonotonicTime> {
         match &self.state {
-            State::Waiting { until, .. } if *until != Moment::NEVER => Some(*until),
+            HttpOriginState::Waiting { until, .. } if *until != MonotonicTime::NEVER => {
+                Some(*until)
+            }
             _ => None,
         }
     }
 
     /// Whether it is between two requests, with nothing to send.
     pub fn is_idle(&self) -> bool {
-        matches!(self.state, State::Head)
+        matches!(self.state, HttpOriginState::Head)
             && self.input.is_empty()
             && self.out.is_empty()
             && self.fill == 0
@@ -126,34 +130,41 @@ impl Http {
     }
 
     /// Does what can be done; how many bytes of input that used.
-    fn work(&mut self, bytes: &[u8], site: &mut Site, now: Moment) -> usize {
+    fn process_input(
+        &mut self,
+        bytes: &[u8],
+        site: &mut OriginContent,
+        now: MonotonicTime,
+    ) -> usize {
         let mut used = 0;
         while self.ending.is_none() && self.fill == 0 && self.chunks.is_none() {
             let rest = &bytes[used..];
-            match std::mem::replace(&mut self.state, State::Head) {
-                State::Head => match self.head(rest, site, now) {
+            match std::mem::replace(&mut self.state, HttpOriginState::Head) {
+                HttpOriginState::Head => match self.read_head(rest, site, now) {
                     0 => break,
                     head => used += head,
                 },
-                State::Body { ask, left } => {
-                    let (taken, finished) = self.body(rest, ask, left, site, now);
+                HttpOriginState::Body { ask, left } => {
+                    let (taken, finished) = self.read_body(rest, ask, left, site, now);
                     used += taken;
                     if !finished {
                         break;
                     }
                 }
-                State::Waiting { until, ask } if until <= now => self.answer(&ask, site),
-                waiting @ State::Waiting { .. } => {
+                HttpOriginState::Waiting { until, ask } if until <= now => {
+                    self.send_answer(&ask, site)
+                }
+                waiting @ HttpOriginState::Waiting { .. } => {
                     self.state = waiting;
                     break;
                 }
-                State::WebSocket => {
-                    self.state = State::WebSocket;
-                    match websocket::echo(rest, &mut self.out) {
-                        Frames::Used(taken) => used += taken,
-                        Frames::Close => {
+                HttpOriginState::WebSocket => {
+                    self.state = HttpOriginState::WebSocket;
+                    match websocket::echo_frames(rest, &mut self.out) {
+                        FramesOutcome::Consumed(taken) => used += taken,
+                        FramesOutcome::Close => {
                             used = bytes.len();
-                            self.ending = Some(Ending::Close);
+                            self.ending = Some(CloseMode::Close);
                         }
                     }
                     break;
@@ -164,176 +175,228 @@ impl Http {
     }
 
     /// A request's head; how many bytes it took.
-    fn head(&mut self, bytes: &[u8], site: &mut Site, now: Moment) -> usize {
+    fn read_head(&mut self, bytes: &[u8], site: &mut OriginContent, now: MonotonicTime) -> usize {
         if bytes.is_empty() {
             return 0;
         }
-        let mut slots = Slots::new();
+        let mut slots = HeaderSlots::new();
         let request = match parse_request(bytes, &site.limits, &mut slots) {
             Ok(Some(request)) => request,
             Ok(None) => return 0,
             Err(defect) => {
-                site.head(
+                site.write_head(
                     &mut self.out,
                     defect.status(),
-                    Framing::Length(0),
+                    ResponseFraming::Length(0),
                     &["Connection: close"],
                 );
-                self.ending = Some(Ending::Close);
+                self.ending = Some(CloseMode::Close);
                 return bytes.len();
             }
         };
-        let ask = Ask::of(&request);
+        let ask = OriginRequest::from_request(&request);
         let left = match request.body {
             BodyKind::None | BodyKind::Length(0) => {
-                self.arrived(ask, site, now);
+                self.on_request_complete(ask, site, now);
                 return request.head_len;
             }
-            BodyKind::Length(bytes) => Left::Length(bytes),
-            BodyKind::Chunked => Left::Chunked(Chunked::new(Emit::Plain)),
+            BodyKind::Length(bytes) => RemainingBody::Length(bytes),
+            BodyKind::Chunked => {
+                RemainingBody::Chunked(ChunkedDecoder::new(ChunkedOutput::Unframed))
+            }
         };
         if request.expect_continue {
             self.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
-        self.state = State::Body { ask, left };
+        self.state = HttpOriginState::Body { ask, left };
         request.head_len
     }
 
     /// A request's body; how many bytes were taken, and whether that was all.
-    fn body(
+    fn read_body(
         &mut self,
         bytes: &[u8],
-        mut ask: Ask,
-        mut left: Left,
-        site: &mut Site,
-        now: Moment,
+        mut ask: OriginRequest,
+        mut left: RemainingBody,
+        site: &mut OriginContent,
+        now: MonotonicTime,
     ) -> (usize, bool) {
         let (taken, finished) = match &mut left {
-            Left::Length(left) => {
+            RemainingBody::Length(left) => {
                 let taken = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
                 ask.body.extend_from_slice(&bytes[..taken]);
                 *left -= taken as u64;
                 (taken, *left == 0)
             }
-            Left::Chunked(chunked) => match chunked.feed(bytes, &mut ask.body) {
+            RemainingBody::Chunked(chunked) => match chunked.feed(bytes, &mut ask.body) {
                 Ok(fed) => (fed.consumed, fed.finished),
                 Err(defect) => {
                     let close = &["Connection: close"];
-                    site.head(&mut self.out, defect.status(), Framing::Length(0), close);
-                    self.ending = Some(Ending::Close);
+                    site.write_head(
+                        &mut self.out,
+                        defect.status(),
+                        ResponseFraming::Length(0),
+                        close,
+                    );
+                    self.ending = Some(CloseMode::Close);
                     return (bytes.len(), true);
                 }
             },
         };
         if ask.body.len() > KEPT {
-            site.head(&mut self.out, 413, Framing::Length(0), &["Connection: close"]);
-            self.ending = Some(Ending::Close);
+            site.write_head(&mut self.out, 413, ResponseFraming::Length(0), &["Connection: close"]);
+            self.ending = Some(CloseMode::Close);
             return (bytes.len(), true);
         }
         if finished {
-            self.arrived(ask, site, now);
+            self.on_request_complete(ask, site, now);
         } else {
-            self.state = State::Body { ask, left };
+            self.state = HttpOriginState::Body { ask, left };
         }
         (taken, finished)
     }
 
     /// A request is whole.
-    fn arrived(&mut self, ask: Ask, site: &mut Site, now: Moment) {
+    fn on_request_complete(
+        &mut self,
+        ask: OriginRequest,
+        site: &mut OriginContent,
+        now: MonotonicTime,
+    ) {
         site.requests += 1;
         if let Some(id) = ask.identifier() {
-            site.seen.record(id, ask.is_post);
+            site.request_log.record_request(id, ask.is_post);
         }
-        if site.fault == Some(Fault::Silence) {
-            self.state = State::Waiting { until: Moment::NEVER, ask };
-        } else if let Route::Delay(ms) = ask.route {
-            self.state = State::Waiting { until: now + Duration::from_millis(ms), ask };
+        if site.fault == Some(OriginFault::Silence) {
+            self.state = HttpOriginState::Waiting { until: MonotonicTime::NEVER, ask };
+        } else if let OriginRoute::Delay(ms) = ask.route {
+            self.state = HttpOriginState::Waiting { until: now + Duration::from_millis(ms), ask };
         } else {
-            self.answer(&ask, site);
+            self.send_answer(&ask, site);
         }
     }
 
-    fn answer(&mut self, ask: &Ask, site: &Site) {
+    fn send_answer(&mut self, ask: &OriginRequest, site: &OriginContent) {
         if let Some(fault) = site.fault {
-            return self.misbehave(fault, ask, site);
+            return self.apply_fault(fault, ask, site);
         }
-        let is_usual = ask.persist && !ask.is_head && ask.version == Version::Http11;
+        let is_usual = ask.persist && !ask.is_head && ask.version == HttpVersion::Http11;
         match ask.route {
-            Route::Root if is_usual && !site.root.is_empty() => {
+            OriginRoute::Root if is_usual && !site.root.is_empty() => {
                 self.out.extend_from_slice(&site.root);
             }
-            Route::Root => self.send(ask, site, 200, Payload::Filler(site.body)),
-            Route::Health => self.send(ask, site, 200, Payload::Bytes(b"ok\n")),
-            Route::Bytes(bytes) => self.send(ask, site, 200, Payload::Filler(bytes)),
-            Route::Delay(_) => self.send(ask, site, 200, Payload::Bytes(b"late\n")),
-            Route::Status(status) => self.send(ask, site, status, Payload::Bytes(b"")),
-            Route::Echo => self.send(ask, site, 200, Payload::Bytes(&ask.body)),
-            Route::Chunked(bytes) if ask.version == Version::Http11 => {
-                self.finish_head(ask, site, 200, Framing::Chunked);
+            OriginRoute::Root => {
+                self.send_response(ask, site, 200, ResponsePayload::Filler(site.body))
+            }
+            OriginRoute::Health => {
+                self.send_response(ask, site, 200, ResponsePayload::Bytes(b"ok\n"))
+            }
+            OriginRoute::Bytes(bytes) => {
+                self.send_response(ask, site, 200, ResponsePayload::Filler(bytes))
+            }
+            OriginRoute::Delay(_) => {
+                self.send_response(ask, site, 200, ResponsePayload::Bytes(b"late\n"))
+            }
+            OriginRoute::Status(status) => {
+                self.send_response(ask, site, status, ResponsePayload::Bytes(b""))
+            }
+            OriginRoute::Echo => {
+                self.send_response(ask, site, 200, ResponsePayload::Bytes(&ask.body))
+            }
+            OriginRoute::Chunked(bytes) if ask.version == HttpVersion::Http11 => {
+                self.finish_head(ask, site, 200, ResponseFraming::Chunked);
                 if !ask.is_head {
                     self.chunks = Some(bytes);
                 }
             }
-            Route::Chunked(bytes) => self.send(ask, site, 200, Payload::Filler(bytes)),
-            Route::WebSocket => match &ask.accept {
+            OriginRoute::Chunked(bytes) => {
+                self.send_response(ask, site, 200, ResponsePayload::Filler(bytes))
+            }
+            OriginRoute::WebSocket => match &ask.accept {
                 Some(accept) => {
                     let accept = format!("Sec-WebSocket-Accept: {accept}");
                     let fields = ["Upgrade: websocket", "Connection: Upgrade", &accept];
-                    site.head(&mut self.out, 101, Framing::Nothing, &fields);
-                    self.state = State::WebSocket;
+                    site.write_head(&mut self.out, 101, ResponseFraming::Nothing, &fields);
+                    self.state = HttpOriginState::WebSocket;
                 }
-                None => {
-                    self.send(ask, site, 400, Payload::Bytes(b"a WebSocket handshake is needed\n"))
-                }
+                None => self.send_response(
+                    ask,
+                    site,
+                    400,
+                    ResponsePayload::Bytes(b"a WebSocket handshake is needed\n"),
+                ),
             },
-            Route::Unknown => self.send(ask, site, 404, Payload::Bytes(b"no such page\n")),
+            OriginRoute::Unknown => {
+                self.send_response(ask, site, 404, ResponsePayload::Bytes(b"no such page\n"))
+            }
         }
     }
 
-    fn send(&mut self, ask: &Ask, site: &Site, status: u16, payload: Payload<'_>) {
+    fn send_response(
+        &mut self,
+        ask: &OriginRequest,
+        site: &OriginContent,
+        status: u16,
+        payload: ResponsePayload<'_>,
+    ) {
         let bytes = match payload {
-            Payload::Bytes(bytes) => bytes.len() as u64,
-            Payload::Filler(bytes) => bytes,
+            ResponsePayload::Bytes(bytes) => bytes.len() as u64,
+            ResponsePayload::Filler(bytes) => bytes,
         };
-        let framing =
-            if matches!(status, 204 | 304) { Framing::Nothing } else { Framing::Length(bytes) };
+        let framing = if matches!(status, 204 | 304) {
+            ResponseFraming::Nothing
+        } else {
+            ResponseFraming::Length(bytes)
+        };
         self.finish_head(ask, site, status, framing);
         match payload {
             _ if ask.is_head => {}
-            Payload::Bytes(bytes) => self.out.extend_from_slice(bytes),
-            Payload::Filler(bytes) if bytes <= INLINE => {
+            ResponsePayload::Bytes(bytes) => self.out.extend_from_slice(bytes),
+            ResponsePayload::Filler(bytes) if bytes <= INLINE => {
                 self.out.resize(self.out.len() + bytes as usize, FILLER);
             }
-            Payload::Filler(bytes) => self.fill = bytes,
+            ResponsePayload::Filler(bytes) => self.fill = bytes,
         }
     }
 
-    fn finish_head(&mut self, ask: &Ask, site: &Site, status: u16, framing: Framing) {
+    fn finish_head(
+        &mut self,
+        ask: &OriginRequest,
+        site: &OriginContent,
+        status: u16,
+        framing: ResponseFraming,
+    ) {
         let fields: &[&str] = match (ask.persist, ask.version) {
-            (true, Version::Http11) => &[],
-            (true, Version::Http10) => &["Connection: keep-alive"],
+            (true, HttpVersion::Http11) => &[],
+            (true, HttpVersion::Http10) => &["Connection: keep-alive"],
             (false, _) => &["Connection: close"],
         };
-        site.head(&mut self.out, status, framing, fields);
+        site.write_head(&mut self.out, status, framing, fields);
         if !ask.persist {
-            self.ending = Some(Ending::Close);
+            self.ending = Some(CloseMode::Close);
         }
     }
 
-    fn misbehave(&mut self, fault: Fault, ask: &Ask, site: &Site) {
+    fn apply_fault(&mut self, fault: OriginFault, ask: &OriginRequest, site: &OriginContent) {
         let ending = match fault {
-            Fault::Status(status) => return self.send(ask, site, status, Payload::Bytes(b"")),
-            Fault::Silence => return,
-            Fault::Garbage => {
-                self.out.extend_from_slice(b"\x16\x03this is not HTTP\r\n\r\n");
-                Ending::Close
+            OriginFault::Status(status) => {
+                return self.send_response(ask, site, status, ResponsePayload::Bytes(b""));
             }
-            Fault::CloseBeforeAnswer => Ending::Close,
-            Fault::ResetBeforeAnswer => Ending::Reset,
-            Fault::CloseMidAnswer | Fault::ResetMidAnswer => {
-                site.head(&mut self.out, 200, Framing::Length(100), &[]);
+            OriginFault::Silence => return,
+            OriginFault::Garbage => {
+                self.out.extend_from_slice(b"\x16\x03this is not HTTP\r\n\r\n");
+                CloseMode::Close
+            }
+            OriginFault::CloseBeforeAnswer => CloseMode::Close,
+            OriginFault::ResetBeforeAnswer => CloseMode::Reset,
+            OriginFault::CloseMidAnswer | OriginFault::ResetMidAnswer => {
+                site.write_head(&mut self.out, 200, ResponseFraming::Length(100), &[]);
                 self.out.extend_from_slice(b"only these");
-                if fault == Fault::CloseMidAnswer { Ending::Close } else { Ending::Reset }
+                if fault == OriginFault::CloseMidAnswer {
+                    CloseMode::Close
+                } else {
+                    CloseMode::Reset
+                }
             }
         };
         self.ending = Some(ending);
@@ -349,7 +412,7 @@ impl Http {
     }
 }
 
-enum Payload<'a> {
+enum ResponsePayload<'a> {
     Bytes(&'a [u8]),
     Filler(u64),
 }
@@ -357,7 +420,7 @@ enum Payload<'a> {
 /// Request bodies are kept up to this, to be sent back.
 const KEPT: usize = 4 << 20;
 /// Input that waits for output to be sent; a connection that sends more is closed.
-const HELD: usize = 1 << 20;
+const MAX_BUFFERED: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -6,26 +6,26 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::seen::Seen;
+use super::request_log::RequestIdLog;
 
 /// An origin to start.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct OriginOptions {
     /// Where to listen; port 0 lets the kernel choose.
     pub listen: SocketAddr,
     /// What to serve.
-    pub kind: Kind,
+    pub kind: OriginKind,
     /// Its name, in the `x-origin` field of every answer. Visible ASCII.
     pub name: String,
     /// Close connections on which nothing happened for so long.
     pub idle_close: Option<Duration>,
     /// Where identified requests are recorded; give several origins the same to see duplicates among them.
-    pub seen: Arc<Seen>,
+    pub request_log: Arc<RequestIdLog>,
 }
 
 /// What an origin serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OriginKind {
     /// HTTP; `body` is the size of the answer to `/`, at most 1 GiB.
     Http {
         /// Bytes.
@@ -35,15 +35,15 @@ pub enum Kind {
     Echo,
 }
 
-impl Options {
+impl OriginOptions {
     /// On a loopback port of the kernel's choice.
-    pub fn new(name: &str, kind: Kind) -> Options {
-        Options {
+    pub fn new(name: &str, kind: OriginKind) -> OriginOptions {
+        OriginOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             kind,
             name: name.to_owned(),
             idle_close: None,
-            seen: Arc::new(Seen::default()),
+            request_log: Arc::new(RequestIdLog::default()),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
+pub enum OriginRoute {
     /// `/`: the origin's own body.
     Root,
     /// `/healthz`: `ok`.
@@ -25,28 +25,28 @@ pub enum Route {
     Unknown,
 }
 
-impl Route {
+impl OriginRoute {
     /// Of a target in origin form; a query is ignored.
-    pub fn of(target: &str) -> Route {
+    pub fn from_target(target: &str) -> OriginRoute {
         let path = target.split('?').next().unwrap_or(target);
         match path {
-            "/" => return Route::Root,
-            "/healthz" => return Route::Health,
-            "/echo" => return Route::Echo,
-            "/ws" => return Route::WebSocket,
+            "/" => return OriginRoute::Root,
+            "/healthz" => return OriginRoute::Health,
+            "/echo" => return OriginRoute::Echo,
+            "/ws" => return OriginRoute::WebSocket,
             _ => {}
         }
         let number = |prefix: &str| path.strip_prefix(prefix)?.parse::<u64>().ok();
         if let Some(bytes) = number("/bytes/").filter(|bytes| *bytes <= MOST_BYTES) {
-            Route::Bytes(bytes)
+            OriginRoute::Bytes(bytes)
         } else if let Some(bytes) = number("/chunked/").filter(|bytes| *bytes <= MOST_BYTES) {
-            Route::Chunked(bytes)
+            OriginRoute::Chunked(bytes)
         } else if let Some(delay) = number("/delay/").filter(|delay| *delay <= MOST_DELAY_MS) {
-            Route::Delay(delay)
+            OriginRoute::Delay(delay)
         } else {
             match number("/status/").and_then(|status| u16::try_from(status).ok()) {
-                Some(status @ 200..=599) => Route::Status(status),
-                _ => Route::Unknown,
+                Some(status @ 200..=599) => OriginRoute::Status(status),
+                _ => OriginRoute::Unknown,
             }
         }
     }
@@ -62,21 +62,21 @@ mod tests {
     #[test]
     fn targets() {
         let rows = [
-            ("/", Route::Root),
-            ("/?x=1", Route::Root),
-            ("/bytes/425984", Route::Bytes(425_984)),
-            ("/bytes/-1", Route::Unknown),
-            ("/bytes/99999999999999", Route::Unknown),
-            ("/chunked/0", Route::Chunked(0)),
-            ("/delay/15?a", Route::Delay(15)),
-            ("/status/503", Route::Status(503)),
-            ("/status/101", Route::Unknown),
-            ("/ws", Route::WebSocket),
-            ("/none", Route::Unknown),
-            ("*", Route::Unknown),
+            ("/", OriginRoute::Root),
+            ("/?x=1", OriginRoute::Root),
+            ("/bytes/425984", OriginRoute::Bytes(425_984)),
+            ("/bytes/-1", OriginRoute::Unknown),
+            ("/bytes/99999999999999", OriginRoute::Unknown),
+            ("/chunked/0", OriginRoute::Chunked(0)),
+            ("/delay/15?a", OriginRoute::Delay(15)),
+            ("/status/503", OriginRoute::Status(503)),
+            ("/status/101", OriginRoute::Unknown),
+            ("/ws", OriginRoute::WebSocket),
+            ("/none", OriginRoute::Unknown),
+            ("*", OriginRoute::Unknown),
         ];
         for (target, route) in rows {
-            assert_eq!(Route::of(target), route, "{target}");
+            assert_eq!(OriginRoute::from_target(target), route, "{target}");
         }
     }
 }

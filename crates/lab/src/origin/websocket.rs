@@ -9,38 +9,38 @@ pub fn accept_key(key: &str) -> String {
 
 /// What frames led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frames {
+pub enum FramesOutcome {
     /// So many bytes were used; the rest is an incomplete frame.
-    Used(usize),
+    Consumed(usize),
     /// The peer closed, or broke the protocol: after the output, close.
     Close,
 }
 
 /// Answers every whole frame in `input`: data unmasked and sent back, a ping with a pong, a close with a close.
-pub fn echo(input: &[u8], out: &mut Vec<u8>) -> Frames {
+pub fn echo_frames(input: &[u8], out: &mut Vec<u8>) -> FramesOutcome {
     let mut used = 0;
     loop {
-        match frame(&input[used..]) {
-            None => return Frames::Used(used),
-            Some(Err(Broken)) => {
+        match parse_frame(&input[used..]) {
+            None => return FramesOutcome::Consumed(used),
+            Some(Err(BrokenFrame)) => {
                 out.extend_from_slice(&[0x88, 2, 0x03, 0xea]);
-                return Frames::Close;
+                return FramesOutcome::Close;
             }
             Some(Ok(frame)) => {
                 used += frame.length;
                 let reply = if frame.opcode == PING { PONG } else { frame.opcode };
                 if frame.opcode != PONG {
-                    emit(frame.fin | reply, frame.mask, frame.payload, out);
+                    write_frame(frame.fin | reply, frame.mask, frame.payload, out);
                 }
                 if frame.opcode == CLOSE {
-                    return Frames::Close;
+                    return FramesOutcome::Close;
                 }
             }
         }
     }
 }
 
-struct Frame<'a> {
+struct WebSocketFrame<'a> {
     fin: u8,
     opcode: u8,
     mask: [u8; 4],
@@ -49,12 +49,12 @@ struct Frame<'a> {
 }
 
 /// A frame that is not masked, or too long to keep.
-struct Broken;
+struct BrokenFrame;
 
-fn frame(bytes: &[u8]) -> Option<Result<Frame<'_>, Broken>> {
+fn parse_frame(bytes: &[u8]) -> Option<Result<WebSocketFrame<'_>, BrokenFrame>> {
     let (first, second) = (*bytes.first()?, *bytes.get(1)?);
     if second & 0x80 == 0 || first & 0x70 != 0 {
-        return Some(Err(Broken));
+        return Some(Err(BrokenFrame));
     }
     let (long, head) = match second & 0x7f {
         126 => (u64::from(u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?)), 4),
@@ -62,15 +62,15 @@ fn frame(bytes: &[u8]) -> Option<Result<Frame<'_>, Broken>> {
         short => (u64::from(short), 2),
     };
     let Some(long) = usize::try_from(long).ok().filter(|long| *long <= MOST) else {
-        return Some(Err(Broken));
+        return Some(Err(BrokenFrame));
     };
     let mask = bytes.get(head..head + 4)?.try_into().ok()?;
     let payload = bytes.get(head + 4..head + 4 + long)?;
     let length = head + 4 + long;
-    Some(Ok(Frame { fin: first & 0x80, opcode: first & 0x0f, mask, payload, length }))
+    Some(Ok(WebSocketFrame { fin: first & 0x80, opcode: first & 0x0f, mask, payload, length }))
 }
 
-fn emit(first: u8, mask: [u8; 4], payload: &[u8], out: &mut Vec<u8>) {
+fn write_frame(first: u8, mask: [u8; 4], payload: &[u8], out: &mut Vec<u8>) {
     out.push(first);
     match payload.len() {
         short @ 0..126 => out.push(short as u8),
@@ -180,8 +180,13 @@ mod tests {
         expected.extend([7 ^ 9; 200]);
         for split in 0..=input.len() {
             let mut out = Vec::new();
-            let Frames::Used(used) = echo(&input[..split], &mut out) else { panic!() };
-            assert_eq!(echo(&input[used..], &mut out), Frames::Used(input.len() - used));
+            let FramesOutcome::Consumed(used) = echo_frames(&input[..split], &mut out) else {
+                panic!()
+            };
+            assert_eq!(
+                echo_frames(&input[used..], &mut out),
+                FramesOutcome::Consumed(input.len() - used)
+            );
             assert_eq!(out, expected);
         }
     }
@@ -190,7 +195,7 @@ mod tests {
     fn close_and_unmasked_frames_end_it() {
         for input in [&[0x88, 0x80, 0, 0, 0, 0][..], &[0x81, 0x01, b'a']] {
             let mut out = Vec::new();
-            assert_eq!(echo(input, &mut out), Frames::Close);
+            assert_eq!(echo_frames(input, &mut out), FramesOutcome::Close);
             assert_eq!(out[0], 0x88);
         }
     }

@@ -2,7 +2,7 @@
 //! would be (Holm 1979). Nothing is assumed of how the tests hang together.
 
 /// The corrected p of each test: at or below alpha, it is proven while all together are wrong with alpha at most.
-pub fn holm(ps: &[f64]) -> Vec<f64> {
+pub fn holm_correction(ps: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ps.len()).collect();
     order.sort_by(|a, b| ps[*a].total_cmp(&ps[*b]));
     let mut corrected = vec![1.0; ps.len()];
@@ -28,7 +28,7 @@ mod tests {
             (&[0.5, 0.9, 0.001], &[1.0, 1.0, 0.003]),
         ];
         for (ps, expected) in rows {
-            let found = holm(ps);
+            let found = holm_correction(ps);
             let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12);
             assert!(near && found.len() == expected.len(), "{ps:?}: {found:?}");
         }

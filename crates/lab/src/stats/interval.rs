@@ -12,7 +12,7 @@ pub fn mean_width_percent(values: &[f64], confidence: f64) -> Option<f64> {
         return None;
     }
     let n = values.len() as f64;
-    let point = normal::student_point(0.5 + confidence / 2.0, n - 1.0);
+    let point = normal::student_quantile(0.5 + confidence / 2.0, n - 1.0);
     Some(point * deviation(values) / n.sqrt() / mean.abs() * 100.0)
 }
 
@@ -40,7 +40,7 @@ pub fn share(part: u64, all: u64, confidence: f64) -> (f64, f64) {
         return (0.0, 1.0);
     }
     let (n, p) = (all as f64, part as f64 / all as f64);
-    let z = normal::point(0.5 + confidence / 2.0);
+    let z = normal::quantile(0.5 + confidence / 2.0);
     let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
     let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
     ((middle - half).max(0.0), (middle + half).min(1.0))

@@ -1,7 +1,7 @@
 //! The normal distribution and Student's: areas and the points that cut them.
 
 /// The area below `z` under the standard normal curve; right to 1e-7 (Abramowitz and Stegun 7.1.26).
-pub fn area_below(z: f64) -> f64 {
+pub fn cumulative(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
     let series = [0.254_829_592, -0.284_496_736, 1.421_413_741, -1.453_152_027, 1.061_405_429];
@@ -11,22 +11,22 @@ pub fn area_below(z: f64) -> f64 {
 }
 
 /// The point with this area below it; areas of 0 and 1 give the ends that are looked at, ±9.
-pub fn point(area: f64) -> f64 {
-    cut(area, 9.0, area_below)
+pub fn quantile(area: f64) -> f64 {
+    bisect(area, 9.0, cumulative)
 }
 
 /// The point of Student's distribution with this area below it.
-pub fn student_point(area: f64, freedom: f64) -> f64 {
-    cut(area, 1e4, |t| student_below(t, freedom))
+pub fn student_quantile(area: f64, freedom: f64) -> f64 {
+    bisect(area, 1e4, |t| student_cumulative(t, freedom))
 }
 
 /// The area below `t` under Student's curve with `freedom` degrees of freedom.
-pub fn student_below(t: f64, freedom: f64) -> f64 {
+pub fn student_cumulative(t: f64, freedom: f64) -> f64 {
     let tail = beta_share(freedom / (freedom + t * t), freedom / 2.0, 0.5) / 2.0;
     if t < 0.0 { tail } else { 1.0 - tail }
 }
 
-fn cut(area: f64, end: f64, below: impl Fn(f64) -> f64) -> f64 {
+fn bisect(area: f64, end: f64, below: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (-end, end);
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
@@ -86,7 +86,7 @@ mod tests {
         for (area, expected) in
             [(0.975, 1.959_964), (0.995, 2.575_829), (0.5, 0.0), (0.025, -1.959_964)]
         {
-            assert!((point(area) - expected).abs() < 1e-4, "{area}: {}", point(area));
+            assert!((quantile(area) - expected).abs() < 1e-4, "{area}: {}", quantile(area));
         }
         // Student's table: 95 % and 99 %, both sides.
         for (area, freedom, expected) in [
@@ -96,7 +96,7 @@ mod tests {
             (0.995, 2.0, 9.925),
             (0.975, 100.0, 1.984),
         ] {
-            let found = student_point(area, freedom);
+            let found = student_quantile(area, freedom);
             assert!((found - expected).abs() < 2e-3, "{area} {freedom}: {found}");
         }
     }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_studys_comparison_in_its_own_terms() {
         // Welch's t of 21.3 with 3.73 degrees of freedom, and 8.77 with 2.66: p of about 5e-5 and 0.005.
-        let p = |t: f64, freedom| 2.0 * (1.0 - student_below(t, freedom));
+        let p = |t: f64, freedom| 2.0 * (1.0 - student_cumulative(t, freedom));
         assert!((3e-5..8e-5).contains(&p(21.3, 3.73)), "{}", p(21.3, 3.73));
         assert!((0.004..0.006).contains(&p(8.77, 2.66)), "{}", p(8.77, 2.66));
     }

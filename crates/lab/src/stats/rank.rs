@@ -8,7 +8,7 @@ use super::sample::{median, sorted};
 
 /// What two samples say.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdict {
+pub struct RankTestResult {
     /// How probable a difference at least this clear would be if both came from the same source; two-sided.
     pub p: f64,
     /// The probability that a value of the second exceeds one of the first, less that of the opposite: −1 to 1
@@ -21,18 +21,26 @@ pub struct Verdict {
 }
 
 /// Compares a second sample with a first; neither is empty. `alpha`: the interval's error probability.
-pub fn compare(first: &[f64], second: &[f64], alpha: f64) -> Verdict {
+pub fn compare(first: &[f64], second: &[f64], alpha: f64) -> RankTestResult {
     let (n, m) = (first.len(), second.len());
     let ranks = doubled_midranks(first, second);
     let sum: u64 = ranks[n..].iter().sum();
     let wins = (sum as f64 / 2.0) - (m * (m + 1)) as f64 / 2.0;
-    let p =
-        if n + m <= MOST_EXACT { exact(&ranks, m, sum) } else { approximate(&ranks, n, m, wins) };
+    let p = if n + m <= MOST_EXACT {
+        exact_p(&ranks, m, sum)
+    } else {
+        approximate_p(&ranks, n, m, wins)
+    };
     let mut shifts: Vec<f64> = Vec::with_capacity(n * m);
     second.iter().for_each(|b| shifts.extend(first.iter().map(|a| b - a)));
     let shifts = sorted(&shifts);
     let interval = trimmed(n, m, alpha).map(|cut| (shifts[cut], shifts[shifts.len() - 1 - cut]));
-    Verdict { p, effect: 2.0 * wins / (n * m) as f64 - 1.0, shift: median(&shifts), interval }
+    RankTestResult {
+        p,
+        effect: 2.0 * wins / (n * m) as f64 - 1.0,
+        shift: median(&shifts),
+        interval,
+    }
 }
 
 /// The smallest p that samples of these sizes can give: below it nothing can be proven.
@@ -62,8 +70,8 @@ fn doubled_midranks(first: &[f64], second: &[f64]) -> Vec<u64> {
 }
 
 /// Of all ways to choose `m` of the ranks, the share whose sum is as far from the middle as `sum`.
-fn exact(ranks: &[u64], m: usize, sum: u64) -> f64 {
-    let ways = ways(ranks, m);
+fn exact_p(ranks: &[u64], m: usize, sum: u64) -> f64 {
+    let ways = count_subset_sums(ranks, m);
     let middle = m as f64 * (ranks.len() + 1) as f64;
     let far = (sum as f64 - middle).abs() - 1e-9;
     let total: f64 = ways.iter().sum();
@@ -72,7 +80,7 @@ fn exact(ranks: &[u64], m: usize, sum: u64) -> f64 {
 }
 
 /// How many ways to choose `m` of the values come to each sum.
-fn ways(values: &[u64], m: usize) -> Vec<f64> {
+fn count_subset_sums(values: &[u64], m: usize) -> Vec<f64> {
     let most: u64 = values.iter().sum();
     let mut table = vec![vec![0.0; most as usize + 1]; m + 1];
     table[0][0] = 1.0;
@@ -89,7 +97,7 @@ fn ways(values: &[u64], m: usize) -> Vec<f64> {
     table.swap_remove(m)
 }
 
-fn approximate(ranks: &[u64], n: usize, m: usize, wins: f64) -> f64 {
+fn approximate_p(ranks: &[u64], n: usize, m: usize, wins: f64) -> f64 {
     let all = (n + m) as f64;
     let sorted = {
         let mut ranks = ranks.to_vec();
@@ -104,18 +112,18 @@ fn approximate(ranks: &[u64], n: usize, m: usize, wins: f64) -> f64 {
         return 1.0;
     }
     let z = ((wins - product / 2.0).abs() - 0.5).max(0.0) / variance.sqrt();
-    (2.0 * normal::area_below(-z)).min(1.0)
+    (2.0 * normal::cumulative(-z)).min(1.0)
 }
 
 /// How many of the sorted differences lie outside the interval at each end.
 fn trimmed(n: usize, m: usize, alpha: f64) -> Option<usize> {
     if n + m > MOST_EXACT {
         let (product, all) = ((n * m) as f64, (n + m) as f64);
-        let width = normal::point(1.0 - alpha / 2.0) * (product * (all + 1.0) / 12.0).sqrt();
+        let width = normal::quantile(1.0 - alpha / 2.0) * (product * (all + 1.0) / 12.0).sqrt();
         return Some((product / 2.0 - width).max(0.0) as usize);
     }
     let ranks: Vec<u64> = (1..=(n + m) as u64).collect();
-    let ways = ways(&ranks, m);
+    let ways = count_subset_sums(&ranks, m);
     let total: f64 = ways.iter().sum();
     let least = m * (m + 1) / 2;
     let mut below = 0.0;
@@ -152,7 +160,7 @@ mod tests {
         // Critical values of U for n = m = 10: 23 at 5 %, 16 at 1 %, both sides (Mann and Whitney's table).
         let at = |low: usize| {
             let ranks: Vec<u64> = (1..=20).collect();
-            let ways = ways(&ranks, 10);
+            let ways = count_subset_sums(&ranks, 10);
             2.0 * ways[55..=55 + low].iter().sum::<f64>() / ways.iter().sum::<f64>()
         };
         assert!(at(23) <= 0.05 && at(24) > 0.05 && at(16) <= 0.01 && at(17) > 0.01);
@@ -174,7 +182,7 @@ mod tests {
         let exactly = compare(&first, &second, 0.05).p;
         let ranks = doubled_midranks(&first, &second);
         let wins = ranks[30..].iter().sum::<u64>() as f64 / 2.0 - 465.0;
-        let roughly = approximate(&ranks, 30, 30, wins);
+        let roughly = approximate_p(&ranks, 30, 30, wins);
         assert!((exactly - roughly).abs() < 0.005, "{exactly} {roughly}");
     }
 

@@ -10,26 +10,28 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use super::ask::{Answer, Ask, Carrier, LINE, Seen, Way};
-use super::datagrams;
-use super::flow::{self, Cut, GRACE};
+use super::request::{
+    MAX_LINE, StreamDirection, StreamReply, StreamReport, StreamRequest, StreamTransport,
+};
 use super::socket;
+use super::tcp::{self, GRACE, InterruptedRun};
+use super::udp;
 
 /// Both ends of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct StreamRun {
     /// What was sent.
-    pub sent: Seen,
+    pub sent: StreamReport,
     /// What was received.
-    pub received: Seen,
+    pub received: StreamReport,
 }
 
 /// Why a run gave no figures.
 #[derive(Debug, Error)]
-pub enum RunError {
+pub enum StreamRunError {
     /// Nobody serves there.
     #[error("{0} cannot be reached: {1}; start `steelyard bench serve --stream` there")]
-    Reach(SocketAddr, #[source] io::Error),
+    Unreachable(SocketAddr, #[source] io::Error),
     /// The other end says no.
     #[error("the serving end refuses: {0}")]
     Refused(String),
@@ -38,102 +40,108 @@ pub enum RunError {
     Answer(#[from] serde_json::Error),
     /// A connection or the run broke off.
     #[error("the run broke off: {0}")]
-    Broke(#[from] io::Error),
+    ConnectionLost(#[from] io::Error),
     /// It broke off after something had passed.
     #[error("after {} bytes: {source}", .seen.bytes)]
-    Cut {
+    Interrupted {
         /// What this end had seen.
-        seen: Box<Seen>,
+        seen: Box<StreamReport>,
         /// Why.
         #[source]
-        source: Box<RunError>,
+        source: Box<StreamRunError>,
     },
 }
 
-impl From<Cut> for RunError {
-    fn from(cut: Cut) -> RunError {
-        RunError::Broke(cut.source).after(cut.seen)
+impl From<InterruptedRun> for StreamRunError {
+    fn from(cut: InterruptedRun) -> StreamRunError {
+        StreamRunError::ConnectionLost(cut.source).with_report(cut.partial_report)
     }
 }
 
-impl RunError {
+impl StreamRunError {
     /// With what this end had seen, if anything.
-    fn after(self, seen: Seen) -> RunError {
+    fn with_report(self, seen: StreamReport) -> StreamRunError {
         if seen.bytes == 0 {
             return self;
         }
-        RunError::Cut { seen: Box::new(seen), source: Box::new(self) }
+        StreamRunError::Interrupted { seen: Box::new(seen), source: Box::new(self) }
     }
 }
 
 /// Carries out one run against the end that serves at `to`.
-pub fn run(to: SocketAddr, ask: &Ask) -> Result<Run, RunError> {
+pub fn run_stream(to: SocketAddr, ask: &StreamRequest) -> Result<StreamRun, StreamRunError> {
     let control = TcpStream::connect_timeout(&to, CONNECT_WITHIN);
-    let control = control.map_err(|error| RunError::Reach(to, error))?;
+    let control = control.map_err(|error| StreamRunError::Unreachable(to, error))?;
     control.set_read_timeout(Some(ask.time() + GRACE + CONNECT_WITHIN))?;
     control.set_write_timeout(Some(CONNECT_WITHIN))?;
     let mut lines = BufReader::new(&control);
-    say(&control, &serde_json::to_string(ask)?)?;
-    let (port, token) = match hear(&mut lines)? {
-        Answer::Ready { port, token } => (port, token),
-        Answer::Refused(why) => return Err(RunError::Refused(why)),
+    send_line(&control, &serde_json::to_string(ask)?)?;
+    let (port, token) = match read_reply(&mut lines)? {
+        StreamReply::Ready { port, token } => (port, token),
+        StreamReply::Refused(why) => return Err(StreamRunError::Refused(why)),
     };
     let data = SocketAddr::new(to.ip(), port);
     let mine = match ask.carrier {
-        Carrier::Tcp => {
+        StreamTransport::Tcp => {
             let stream = socket::connection(data, ask.buffer)?;
             match ask.way {
-                Way::To => flow::send(&stream, ask)?,
-                Way::From => flow::receive(&stream, ask)?,
+                StreamDirection::To => tcp::send(&stream, ask)?,
+                StreamDirection::From => tcp::receive(&stream, ask)?,
             }
         }
-        Carrier::Udp => {
+        StreamTransport::Udp => {
             let socket = socket::datagrams(control.local_addr()?.ip(), ask.buffer)?;
             socket.connect(data)?;
             match ask.way {
-                Way::To => {
-                    let sent = datagrams::send(&socket, ask, token)?;
-                    say(&control, "{}").map_err(|error| RunError::Broke(error).after(sent))?;
+                StreamDirection::To => {
+                    let sent = udp::send(&socket, ask, token)?;
+                    send_line(&control, "{}")
+                        .map_err(|error| StreamRunError::ConnectionLost(error).with_report(sent))?;
                     sent
                 }
-                Way::From => return from(&socket, ask, token, &mut lines),
+                StreamDirection::From => {
+                    return receive_from_server(&socket, ask, token, &mut lines);
+                }
             }
         }
     };
-    let theirs: Seen = hear(&mut lines).map_err(|error| error.after(mine))?;
+    let theirs: StreamReport = read_reply(&mut lines).map_err(|error| error.with_report(mine))?;
     Ok(match ask.way {
-        Way::To => Run { sent: mine, received: theirs },
-        Way::From => Run { sent: theirs, received: mine },
+        StreamDirection::To => StreamRun { sent: mine, received: theirs },
+        StreamDirection::From => StreamRun { sent: theirs, received: mine },
     })
 }
 
 /// Receives datagrams until the other end says what it sent.
-fn from(
+fn receive_from_server(
     socket: &std::net::UdpSocket,
-    ask: &Ask,
+    ask: &StreamRequest,
     token: u64,
     lines: &mut BufReader<&TcpStream>,
-) -> Result<Run, RunError> {
+) -> Result<StreamRun, StreamRunError> {
     let over = AtomicBool::new(false);
-    datagrams::say_hello(socket, token)?;
+    udp::send_hello(socket, token)?;
     std::thread::scope(|scope| {
-        let receiver = scope.spawn(|| datagrams::receive(socket, ask, token, &over));
-        let sent = hear(lines);
+        let receiver = scope.spawn(|| udp::receive(socket, ask, token, &over));
+        let sent = read_reply(lines);
         over.store(true, std::sync::atomic::Ordering::Release);
         let received =
             receiver.join().map_err(|_| io::Error::other("the receiver broke down"))??;
-        Ok(Run { sent: sent.map_err(|error: RunError| error.after(received))?, received })
+        Ok(StreamRun {
+            sent: sent.map_err(|error: StreamRunError| error.with_report(received))?,
+            received,
+        })
     })
 }
 
-fn say(mut control: &TcpStream, line: &str) -> io::Result<()> {
+fn send_line(mut control: &TcpStream, line: &str) -> io::Result<()> {
     control.write_all(format!("{line}\n").as_bytes())
 }
 
-fn hear<T: DeserializeOwned>(lines: &mut BufReader<&TcpStream>) -> Result<T, RunError> {
+fn read_reply<T: DeserializeOwned>(lines: &mut BufReader<&TcpStream>) -> Result<T, StreamRunError> {
     let mut line = String::new();
-    if lines.take(LINE).read_line(&mut line)? == 0 {
-        return Err(RunError::Broke(io::ErrorKind::UnexpectedEof.into()));
+    if lines.take(MAX_LINE).read_line(&mut line)? == 0 {
+        return Err(StreamRunError::ConnectionLost(io::ErrorKind::UnexpectedEof.into()));
     }
     Ok(serde_json::from_str(&line)?)
 }

@@ -9,7 +9,7 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, connect, listen, socket_with, sockopt,
 };
 
-use super::ask::Seen;
+use super::request::StreamReport;
 use crate::sys::{retransmitted, segment_size};
 
 /// A listener on a port that the kernel chooses.
@@ -35,7 +35,7 @@ pub fn datagrams(ip: IpAddr, buffer: Option<u32>) -> io::Result<UdpSocket> {
 }
 
 /// What the kernel made of it.
-pub fn read_back(socket: impl AsFd, seen: &mut Seen) {
+pub fn read_socket_state(socket: impl AsFd, seen: &mut StreamReport) {
     let socket = socket.as_fd();
     seen.send_buffer = sockopt::socket_send_buffer_size(socket).unwrap_or(0) as u64;
     seen.receive_buffer = sockopt::socket_recv_buffer_size(socket).unwrap_or(0) as u64;

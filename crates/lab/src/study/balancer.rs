@@ -13,7 +13,7 @@ use files::TemporaryDir;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::net::{Namespace, find};
+use crate::net::{NetworkNamespace, find};
 
 /// Why there is no balancer.
 #[derive(Debug, Error)]
@@ -45,33 +45,33 @@ const LOOK: Duration = Duration::from_millis(30);
 
 /// A running balancer; killed when dropped.
 #[derive(Debug)]
-pub struct Balancer {
+pub struct StudyBalancer {
     program: PathBuf,
     dir: TemporaryDir,
     child: Child,
-    wanted: Wanted,
+    conditions: ReadyConditions,
 }
 
 /// What of a configuration takes effect a while after it is in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Wanted {
+struct ReadyConditions {
     /// Packets are forwarded.
     packets: bool,
-    bundles: Vec<Bundle>,
+    bundles: Vec<ExpectedBundle>,
 }
 
 /// A bundle of links.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Bundle {
+struct ExpectedBundle {
     name: String,
     policy: String,
     /// Packets of shorter links are held.
     equalised: bool,
 }
 
-impl Wanted {
+impl ReadyConditions {
     /// Of a configuration; what is none wants nothing.
-    fn of(text: &str) -> Wanted {
+    fn of(text: &str) -> ReadyConditions {
         let table: toml::Table = toml::from_str(text).unwrap_or_default();
         let each = |key: &str| {
             let found = table.get(key).and_then(toml::Value::as_table).cloned();
@@ -85,28 +85,28 @@ impl Wanted {
             let policy =
                 value.get("policy").and_then(toml::Value::as_str).unwrap_or("hash").to_owned();
             let wished = value.get("equalise").and_then(toml::Value::as_bool).unwrap_or(true);
-            Bundle { equalised: wished && policy == "round-robin", name, policy }
+            ExpectedBundle { equalised: wished && policy == "round-robin", name, policy }
         };
-        Wanted {
+        ReadyConditions {
             packets: each("service").values().any(by_packets),
             bundles: each("link").into_iter().map(bundle).collect(),
         }
     }
 }
 
-impl Balancer {
+impl StudyBalancer {
     /// Starts one in a namespace; `body`: its configuration without `[global]`; `environment`: variables for it.
     pub fn start(
-        namespace: &Namespace,
+        namespace: &NetworkNamespace,
         program: &Path,
         body: &str,
         environment: &[(String, String)],
-    ) -> Result<Balancer, BalancerError> {
+    ) -> Result<StudyBalancer, BalancerError> {
         let io = |what| move |source| BalancerError::Io { what, source };
-        let dir = TemporaryDir::named(&crate::net::fresh("study"));
+        let dir = TemporaryDir::with_prefix(&crate::net::unique_name("study"));
         let dir = dir.map_err(io("cannot make a directory"))?;
-        let text = whole(dir.path(), body);
-        let wanted = Wanted::of(&text);
+        let text = full_configuration(dir.path(), body);
+        let wanted = ReadyConditions::of(&text);
         let file = dir.write("steelyard.toml", text);
         let file = file.map_err(io("cannot write a configuration"))?;
         let log = dir.create("log").map_err(io("cannot write a log"))?;
@@ -121,8 +121,9 @@ impl Balancer {
         // Ctrl-C is for the study, which ends it.
         command.process_group(0);
         let child = command.spawn().map_err(io("cannot start the balancer"))?;
-        let mut balancer = Balancer { program: program.to_owned(), dir, child, wanted };
-        balancer.ready()?;
+        let mut balancer =
+            StudyBalancer { program: program.to_owned(), dir, child, conditions: wanted };
+        balancer.wait_ready()?;
         Ok(balancer)
     }
 
@@ -130,9 +131,9 @@ impl Balancer {
     pub fn apply(&mut self, body: &str) -> Result<(), BalancerError> {
         let io = |what| move |source| BalancerError::Io { what, source };
         let file = self.dir.path().join("next.toml");
-        let text = whole(self.dir.path(), body);
-        self.wanted = Wanted::of(&text);
-        files::make::write(&file, text, 0o600).map_err(io("cannot write a configuration"))?;
+        let text = full_configuration(self.dir.path(), body);
+        self.conditions = ReadyConditions::of(&text);
+        files::create::write(&file, text, 0o600).map_err(io("cannot write a configuration"))?;
         let mut command = Command::new(&self.program);
         command.arg("apply").arg(&file).arg("--socket").arg(self.dir.path().join("sock"));
         let said = command.stdin(Stdio::null()).output().map_err(io("cannot run apply"))?;
@@ -140,7 +141,7 @@ impl Balancer {
             let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
             return Err(BalancerError::Refused(why));
         }
-        self.ready()
+        self.wait_ready()
     }
 
     /// Its process.
@@ -152,7 +153,7 @@ impl Balancer {
     ///
     /// # Errors
     /// It has ended: what was measured of it meanwhile is no measurement of it.
-    pub fn still_runs(&mut self) -> Result<(), BalancerError> {
+    pub fn check_running(&mut self) -> Result<(), BalancerError> {
         match self.child.try_wait() {
             Ok(Some(_)) => Err(BalancerError::Ended(self.log())),
             _ => Ok(()),
@@ -167,13 +168,13 @@ impl Balancer {
         serde_json::from_slice(&said.stdout).ok().filter(|_| said.status.success())
     }
 
-    fn ready(&mut self) -> Result<(), BalancerError> {
+    fn wait_ready(&mut self) -> Result<(), BalancerError> {
         let begun = Instant::now();
         loop {
-            self.still_runs()?;
+            self.check_running()?;
             let why = match self.status() {
                 None => "it does not answer".to_owned(),
-                Some(status) => match waits_for(&status, &self.wanted) {
+                Some(status) => match unmet_condition(&status, &self.conditions) {
                     None => return Ok(()),
                     Some(why) => why,
                 },
@@ -193,7 +194,7 @@ impl Balancer {
 }
 
 /// A configuration with what every balancer of a study has.
-fn whole(dir: &Path, body: &str) -> String {
+fn full_configuration(dir: &Path, body: &str) -> String {
     let at = dir.display();
     format!(
         "[global]\naccess-log = \"off\"\nhistory = \"off\"\n\
@@ -204,7 +205,7 @@ fn whole(dir: &Path, body: &str) -> String {
 /// Lines of its log that errors tell.
 const LOG_LINES: usize = 5;
 
-impl Drop for Balancer {
+impl Drop for StudyBalancer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -215,7 +216,7 @@ impl Drop for Balancer {
 const LEAST_SKEW_US: u64 = 1_000;
 
 /// Why a bundle does not do as configured yet; `None`: it does.
-fn bundled(status: &Value, wanted: &Bundle) -> Option<String> {
+fn bundle_mismatch(status: &Value, wanted: &ExpectedBundle) -> Option<String> {
     let mut found = status["links"].as_array().into_iter().flatten();
     let Some(bundle) = found.find(|bundle| bundle["name"] == *wanted.name) else {
         return Some(format!("the bundle {} is not there", wanted.name));
@@ -236,14 +237,14 @@ fn bundled(status: &Value, wanted: &Bundle) -> Option<String> {
 }
 
 /// What a balancer of this status still waits for; `None`: nothing.
-fn waits_for(status: &Value, wanted: &Wanted) -> Option<String> {
+fn unmet_condition(status: &Value, wanted: &ReadyConditions) -> Option<String> {
     let each = |value: &Value| value.as_array().cloned().unwrap_or_default();
     for pool in each(&status["pools"]) {
         if let Some(server) = each(&pool["servers"]).iter().find(|server| server["state"] != "up") {
             return Some(format!("{} is {}", server["name"], server["state"]));
         }
     }
-    if let Some(why) = wanted.bundles.iter().find_map(|bundle| bundled(status, bundle)) {
+    if let Some(why) = wanted.bundles.iter().find_map(|bundle| bundle_mismatch(status, bundle)) {
         return Some(why);
     }
     let packets = &status["packets"];
@@ -270,32 +271,36 @@ mod tests {
     #[test]
     fn a_balancer_is_ready_when_nothing_is_missing() {
         let up = json!({"generation": 1, "pools": [{"servers": [{"name": "a", "state": "up"}]}]});
-        assert_eq!(waits_for(&up, &Wanted::default()), None);
+        assert_eq!(unmet_condition(&up, &ReadyConditions::default()), None);
         let mut down = up.clone();
         down["pools"][0]["servers"][0]["state"] = "unknown".into();
-        assert!(waits_for(&down, &Wanted::default()).unwrap().contains("unknown"));
+        assert!(unmet_condition(&down, &ReadyConditions::default()).unwrap().contains("unknown"));
         let mut packets = up.clone();
         packets["packets"] =
             json!({"generation": 1, "interfaces": [{"name": "eth0", "mode": "generic"}]});
-        assert_eq!(waits_for(&packets, &Wanted::default()), None);
+        assert_eq!(unmet_condition(&packets, &ReadyConditions::default()), None);
         packets["packets"]["neighbours"] = json!([{"address": "10.0.0.1", "state": "trying"}]);
-        assert!(waits_for(&packets, &Wanted::default()).unwrap().contains("10.0.0.1"));
+        assert!(
+            unmet_condition(&packets, &ReadyConditions::default()).unwrap().contains("10.0.0.1")
+        );
         packets["packets"]["generation"] = 0.into();
-        assert!(waits_for(&packets, &Wanted::default()).unwrap().contains("changed"));
-        let naive = Wanted::of("[link.up]\npolicy = \"round-robin\"\nequalise = false\n");
-        let equal = Wanted::of("[link.up]\npolicy = \"round-robin\"\n");
+        assert!(
+            unmet_condition(&packets, &ReadyConditions::default()).unwrap().contains("changed")
+        );
+        let naive = ReadyConditions::of("[link.up]\npolicy = \"round-robin\"\nequalise = false\n");
+        let equal = ReadyConditions::of("[link.up]\npolicy = \"round-robin\"\n");
         let bundle = |held: u64| {
             let links = json!([{"round-trip-us": 4_000, "held-us": held}, {"round-trip-us": 21_000, "held-us": 0}]);
             let up = json!({"name": "up", "state": "up", "policy": "round-robin", "skew-us": 8_500, "links": links});
             json!({"links": [up]})
         };
-        assert!(waits_for(&up, &naive).unwrap().contains("not there"));
-        assert_eq!(waits_for(&bundle(0), &naive), None);
-        assert!(waits_for(&bundle(0), &equal).unwrap().contains("0 of 8500"));
-        assert_eq!(waits_for(&bundle(8_400), &equal), None);
-        let hash = Wanted::of("[link.up]\n");
-        assert!(waits_for(&bundle(0), &hash).unwrap().contains("round-robin"));
-        let nat = Wanted::of("[service.shop]\nforward = \"nat\"\n");
-        assert!(waits_for(&up, &nat).unwrap().contains("packet plane"));
+        assert!(unmet_condition(&up, &naive).unwrap().contains("not there"));
+        assert_eq!(unmet_condition(&bundle(0), &naive), None);
+        assert!(unmet_condition(&bundle(0), &equal).unwrap().contains("0 of 8500"));
+        assert_eq!(unmet_condition(&bundle(8_400), &equal), None);
+        let hash = ReadyConditions::of("[link.up]\n");
+        assert!(unmet_condition(&bundle(0), &hash).unwrap().contains("round-robin"));
+        let nat = ReadyConditions::of("[service.shop]\nforward = \"nat\"\n");
+        assert!(unmet_condition(&up, &nat).unwrap().contains("packet plane"));
     }
 }

@@ -4,55 +4,55 @@
 //! Source: "Zen Load Balancer Performance Tests Part 1", ab against one web server behind a balancer.
 
 mod allocator;
-mod judge;
+mod analysis;
 mod measure;
 
-pub use self::judge::ASKS;
-use self::judge::report;
-use self::measure::Measured;
-use super::parameter::{Kind, Parameters, Spec};
-use super::report::Report;
-use super::stage::{Stage, StudyError, conclude};
-use crate::result::Weight;
+pub use self::analysis::QUESTION;
+use self::analysis::build_report;
+use self::measure::FarmMeasurements;
+use super::context::{StudyContext, StudyError, finish_study};
+use super::parameter::{ParameterKind, ParameterSpec, Parameters};
+use super::report::StudyReport;
+use crate::result::NoteSeverity;
 
 /// Its parameters.
-pub const SPECS: &[Spec] = &[
-    Spec {
+pub const SPECS: &[ParameterSpec] = &[
+    ParameterSpec {
         name: "page",
         meaning: "bytes of the page",
-        kind: Kind::Size,
+        kind: ParameterKind::Size,
         full: "425984B",
         quick: "425984B",
         source: "425984B",
     },
-    Spec {
+    ParameterSpec {
         name: "connections",
         meaning: "at a time",
-        kind: Kind::Numbers,
+        kind: ParameterKind::Numbers,
         full: "10,50,100",
         quick: "10,50,100",
         source: "10,50,100",
     },
-    Spec {
+    ParameterSpec {
         name: "requests",
         meaning: "of each run, each on a connection of its own",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "10000",
         quick: "100",
         source: "10000",
     },
-    Spec {
+    ParameterSpec {
         name: "repeats",
         meaning: "runs of each case, in turns; medians are compared",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "5",
         quick: "3",
         source: "5",
     },
-    Spec {
+    ParameterSpec {
         name: "servers",
         meaning: "behind the balancer",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "1",
         quick: "1",
         source: "1",
@@ -60,12 +60,12 @@ pub const SPECS: &[Spec] = &[
 ];
 
 /// Carries it out.
-pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
-    let mut measured = Measured::default();
-    let ended = measure::all(stage, parameters, &mut measured);
-    let Measured { cases, missing } = measured;
+pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
+    let mut measured = FarmMeasurements::default();
+    let ended = measure::measure_all(stage, parameters, &mut measured);
+    let FarmMeasurements { cases, unavailable: missing } = measured;
     let runs = cases.iter().map(|case| case.runs.len()).sum();
-    let mut report = conclude(ended, (runs, "runs"), || report(parameters, &cases))?;
-    missing.into_iter().for_each(|why| report.note(Weight::Partial, why));
+    let mut report = finish_study(ended, (runs, "runs"), || build_report(parameters, &cases))?;
+    missing.into_iter().for_each(|why| report.note(NoteSeverity::Partial, why));
     Ok(report)
 }

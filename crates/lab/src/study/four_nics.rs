@@ -3,62 +3,62 @@
 //!
 //! Source: "Load Balancing Your Web Server", a web server whose throughput rose by 13 % when its interfaces were evenly used.
 
-mod judge;
+mod analysis;
+mod dns_lookup;
 mod measure;
-mod resolve;
 
-pub use self::judge::ASKS;
-use self::judge::{Sides, report};
-use super::parameter::{Kind, Parameters, Spec};
-use super::report::Report;
-use super::stage::{Stage, StudyError, conclude};
+pub use self::analysis::QUESTION;
+use self::analysis::{NicRuns, build_report};
+use super::context::{StudyContext, StudyError, finish_study};
+use super::parameter::{ParameterKind, ParameterSpec, Parameters};
+use super::report::StudyReport;
 
 /// Its parameters.
-pub const SPECS: &[Spec] = &[
-    Spec {
+pub const SPECS: &[ParameterSpec] = &[
+    ParameterSpec {
         name: "interfaces",
         meaning: "of the server, each with an address, at most 16",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "4",
         quick: "4",
         source: "4",
     },
-    Spec {
+    ParameterSpec {
         name: "clients",
         meaning: "each uses one address",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "4",
         quick: "4",
         source: "4",
     },
-    Spec {
+    ParameterSpec {
         name: "connections",
         meaning: "of each client, kept",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "16",
         quick: "8",
         source: "",
     },
-    Spec {
+    ParameterSpec {
         name: "processors",
         meaning: "that take all interfaces' packets before they are spread",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "1",
         quick: "1",
         source: "1",
     },
-    Spec {
+    ParameterSpec {
         name: "span",
         meaning: "how long each run is",
-        kind: Kind::Time,
+        kind: ParameterKind::Time,
         full: "10s",
         quick: "1s",
         source: "",
     },
-    Spec {
+    ParameterSpec {
         name: "repeats",
         meaning: "runs of each side, in turns",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "10",
         quick: "5",
         source: "",
@@ -66,9 +66,9 @@ pub const SPECS: &[Spec] = &[
 ];
 
 /// Carries it out.
-pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
-    let mut sides = Sides::default();
-    let ended = measure::all(stage, parameters, &mut sides);
+pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
+    let mut sides = NicRuns::default();
+    let ended = measure::measure_all(stage, parameters, &mut sides);
     let runs = sides.before.len() + sides.after.len();
-    conclude(ended, (runs, "runs"), || report(parameters, &sides))
+    finish_study(ended, (runs, "runs"), || build_report(parameters, &sides))
 }

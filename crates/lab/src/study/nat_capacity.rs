@@ -3,98 +3,98 @@
 //!
 //! Source: "Performance study for Load Balancer" with NAT forwarding, its Table 1 and its formulas.
 
-mod judge;
+mod analysis;
 mod measure;
-mod row;
-mod turns;
+mod measurements;
+mod method_runs;
 
 use std::time::Duration;
 
-pub use self::judge::ASKS;
-use self::judge::report;
-use self::row::{Measured, Way};
-use super::parameter::{Kind, Parameters, Spec};
-use super::report::Report;
-use super::stage::{Stage, StudyError, conclude};
+pub use self::analysis::QUESTION;
+use self::analysis::build_report;
+use self::measurements::{CapacityMeasurements, ForwardingMethod};
+use super::context::{StudyContext, StudyError, finish_study};
+use super::parameter::{ParameterKind, ParameterSpec, Parameters};
+use super::report::StudyReport;
 
 /// Its parameters.
-pub const SPECS: &[Spec] = &[
-    Spec {
+pub const SPECS: &[ParameterSpec] = &[
+    ParameterSpec {
         name: "ports",
         meaning: "of each return address towards the server, about; the plane rounds, and the table says how",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "64510",
         quick: "600",
         source: "64510",
     },
-    Spec {
+    ParameterSpec {
         name: "addresses",
         meaning: "return addresses of the rows, at most 4",
-        kind: Kind::Numbers,
+        kind: ParameterKind::Numbers,
         full: "1,1,2",
         quick: "1,1,2",
         source: "1,1,2",
     },
-    Spec {
+    ParameterSpec {
         name: "closing",
         meaning: "how long a port rests after its connection, of the same rows (`fin-timeout`)",
-        kind: Kind::Times,
+        kind: ParameterKind::Times,
         full: "15s,30s,15s",
         quick: "1s,2s,1s",
         source: "15s,30s,15s",
     },
-    Spec {
+    ParameterSpec {
         name: "offered",
         meaning: "connections that are tried, per cent of what the ports allow",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "125",
         quick: "125",
         source: "",
     },
-    Spec {
+    ParameterSpec {
         name: "periods",
         meaning: "closing times over which connections are counted, after the first",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "3",
         quick: "5",
         source: "",
     },
-    Spec {
+    ParameterSpec {
         name: "answer",
         meaning: "bytes of each answer's body",
-        kind: Kind::Size,
+        kind: ParameterKind::Size,
         full: "1KiB",
         quick: "1KiB",
         source: "1KiB",
     },
-    Spec {
+    ParameterSpec {
         name: "rules",
         meaning: "rules on content that every request is held against before the last takes it",
-        kind: Kind::Numbers,
+        kind: ParameterKind::Numbers,
         full: "1,100",
         quick: "1,100",
         source: "",
     },
-    Spec {
+    ParameterSpec {
         name: "span",
         meaning: "how long a forwarding method is under load in each of its turns",
-        kind: Kind::Time,
+        kind: ParameterKind::Time,
         full: "10s",
         quick: "500ms",
         source: "",
     },
-    Spec {
+    ParameterSpec {
         name: "rounds",
         meaning: "turns of each forwarding method; medians are compared",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "5",
         quick: "3",
         source: "",
     },
-    Spec {
+    ParameterSpec {
         name: "connections",
         meaning: "at a time, for the comparison of methods",
-        kind: Kind::Number,
+        kind: ParameterKind::Number,
         full: "64",
         quick: "16",
         source: "",
@@ -105,25 +105,27 @@ pub const SPECS: &[Spec] = &[
 const ADDRESSES: u32 = crate::net::RETURNS as u32;
 
 /// Carries it out.
-pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
-    let mut measured = Measured::default();
-    let ended = all(stage, parameters, &mut measured);
-    let turns: usize = measured.methods.iter().map(|method| method.turns.len()).sum();
-    conclude(ended, (measured.rows.len() + turns, "runs"), || report(parameters, &measured))
+pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
+    let mut measured = CapacityMeasurements::default();
+    let ended = measure_all(stage, parameters, &mut measured);
+    let turns: usize = measured.methods.iter().map(|method| method.runs.len()).sum();
+    finish_study(ended, (measured.rows.len() + turns, "runs"), || {
+        build_report(parameters, &measured)
+    })
 }
 
 /// Everything; false: stopped before its end.
-fn all(
-    stage: &Stage<'_>,
+fn measure_all(
+    stage: &StudyContext<'_>,
     parameters: &Parameters,
-    measured: &mut Measured,
+    measured: &mut CapacityMeasurements,
 ) -> Result<bool, StudyError> {
-    for (addresses, closing) in pairs(parameters)? {
-        if stage.stops() {
+    for (addresses, closing) in row_parameters(parameters)? {
+        if stage.is_stopped() {
             return Ok(false);
         }
-        let row = measure::row(stage, parameters, addresses, closing)?;
-        if stage.stops() {
+        let row = measure::measure_row(stage, parameters, addresses, closing)?;
+        if stage.is_stopped() {
             // It ended before its time.
             return Ok(false);
         }
@@ -131,14 +133,19 @@ fn all(
             "{addresses} return addresses, {closing:?}: {:.1} of {:.1} a second",
             row.rate, row.allowed
         );
-        (stage.told)(&told);
+        (stage.log)(&told);
         measured.rows.push(row);
     }
-    turns::all(stage, parameters, &ways(parameters), &mut measured.methods)
+    method_runs::measure_methods(
+        stage,
+        parameters,
+        &forwarding_methods(parameters),
+        &mut measured.methods,
+    )
 }
 
 /// Return addresses and closing time of each row.
-fn pairs(parameters: &Parameters) -> Result<Vec<(u32, Duration)>, StudyError> {
+fn row_parameters(parameters: &Parameters) -> Result<Vec<(u32, Duration)>, StudyError> {
     let (addresses, closing) = (parameters.numbers("addresses"), parameters.times("closing"));
     let text = if addresses.len() != closing.len() {
         format!(
@@ -156,7 +163,7 @@ fn pairs(parameters: &Parameters) -> Result<Vec<(u32, Duration)>, StudyError> {
     Err(StudyError::Nothing(text))
 }
 
-fn ways(parameters: &Parameters) -> Vec<Way> {
-    let rules = parameters.numbers("rules").into_iter().map(Way::Content);
-    [Way::Mac, Way::Nat].into_iter().chain(rules).collect()
+fn forwarding_methods(parameters: &Parameters) -> Vec<ForwardingMethod> {
+    let rules = parameters.numbers("rules").into_iter().map(ForwardingMethod::Content);
+    [ForwardingMethod::Mac, ForwardingMethod::Nat].into_iter().chain(rules).collect()
 }

@@ -4,14 +4,17 @@
 
 use std::fmt::Write;
 
-use trace::render::axis::{amount, seconds, ticks};
+use trace::render::axis::{format_bytes, format_seconds, ticks};
 use trace::render::svg::{Svg, escaped};
 
-use super::report::{Beside, Cell, Drawn, Plot, Report, Section, Table, Verdict};
-use crate::result::Weight;
+use super::report::{
+    ClaimResult, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison, StudyReport,
+    TableCell,
+};
+use crate::result::NoteSeverity;
 
 /// Draws it.
-pub fn page(report: &Report) -> String {
+pub fn render_page(report: &StudyReport) -> String {
     let mut out = String::new();
     let provenance = &report.provenance;
     let title = escaped(&format!("steelyard study {}", report.study));
@@ -34,17 +37,17 @@ pub fn page(report: &Report) -> String {
     }
     for note in &report.notes {
         let class = match note.weight {
-            Weight::Hint => "hint",
-            Weight::Warning => "warning",
-            Weight::ClientLimit => "limit",
-            Weight::Partial => "partial",
+            NoteSeverity::Hint => "hint",
+            NoteSeverity::Warning => "warning",
+            NoteSeverity::ClientLimit => "limit",
+            NoteSeverity::Partial => "partial",
         };
         let _ = writeln!(out, "<p class=\"note {class}\">{}</p>", escaped(&note.text));
     }
-    verdicts(&mut out, &report.verdicts);
-    beside(&mut out, &report.beside);
-    report.sections.iter().for_each(|section| draw(&mut out, section));
-    parameters(&mut out, report);
+    draw_claims(&mut out, &report.verdicts);
+    draw_source_comparison(&mut out, &report.beside);
+    report.sections.iter().for_each(|section| draw_section(&mut out, section));
+    draw_parameters(&mut out, report);
     out.push_str("<h2>This machine</h2>\n<table>\n");
     for (name, value) in provenance.topology.iter().chain(&provenance.sysctls) {
         let _ = writeln!(out, "<tr><td>{}</td><td>{}</td></tr>", escaped(name), escaped(value));
@@ -53,9 +56,9 @@ pub fn page(report: &Report) -> String {
     out
 }
 
-fn verdicts(out: &mut String, verdicts: &[Verdict]) {
+fn draw_claims(out: &mut String, verdicts: &[ClaimResult]) {
     out.push_str("<h2>What the figures say</h2>\n");
-    for Verdict { claim, holds, because } in verdicts {
+    for ClaimResult { claim, holds, because } in verdicts {
         let (class, word) = match holds {
             Some(true) => ("yes", "yes"),
             Some(false) => ("no", "no"),
@@ -70,7 +73,7 @@ fn verdicts(out: &mut String, verdicts: &[Verdict]) {
     }
 }
 
-fn beside(out: &mut String, rows: &[Beside]) {
+fn draw_source_comparison(out: &mut String, rows: &[SourceComparison]) {
     if rows.is_empty() {
         return;
     }
@@ -91,12 +94,12 @@ fn beside(out: &mut String, rows: &[Beside]) {
     out.push_str("</table>\n");
 }
 
-fn draw(out: &mut String, section: &Section) {
+fn draw_section(out: &mut String, section: &ReportSection) {
     let _ = writeln!(out, "<h2>{}</h2>", escaped(&section.title));
     for text in &section.text {
         let _ = writeln!(out, "<p>{}</p>", escaped(text));
     }
-    if let Some(Table { columns, rows }) = &section.table {
+    if let Some(ReportTable { columns, rows }) = &section.table {
         out.push_str("<table>\n<tr>");
         for column in columns {
             let _ = write!(out, "<th>{}</th>", escaped(column));
@@ -106,9 +109,9 @@ fn draw(out: &mut String, section: &Section) {
             out.push_str("<tr>");
             for cell in row {
                 let text = match cell {
-                    Cell::Text(text) => escaped(text),
-                    Cell::Figure(figure) => number(*figure),
-                    Cell::Nothing => "–".to_owned(),
+                    TableCell::Text(text) => escaped(text),
+                    TableCell::Figure(figure) => number(*figure),
+                    TableCell::Nothing => "–".to_owned(),
                 };
                 let _ = write!(out, "<td>{text}</td>");
             }
@@ -116,13 +119,13 @@ fn draw(out: &mut String, section: &Section) {
         }
         out.push_str("</table>\n");
     }
-    section.plots.iter().for_each(|plot| plotted(out, plot));
+    section.plots.iter().for_each(|plot| draw_plot(out, plot));
 }
 
-fn plotted(out: &mut String, plot: &Plot) {
+fn draw_plot(out: &mut String, plot: &ReportPlot) {
     let (svg, height) = match &plot.drawn {
-        Drawn::Bars { bars } => self::bars(bars, &plot.unit),
-        Drawn::Lines { lines } => self::lines(lines, &plot.unit),
+        PlotShape::Bars { bars } => self::bars(bars, &plot.unit),
+        PlotShape::Lines { lines } => self::lines(lines, &plot.unit),
     };
     let _ = writeln!(
         out,
@@ -138,8 +141,11 @@ fn bars(bars: &[(String, f64)], unit: &str) -> (Svg, f64) {
     for (at, (name, value)) in bars.iter().enumerate() {
         let y = at as f64 * BAR;
         let width = if most > 0.0 { value / most * (INSIDE - 140.0) } else { 0.0 };
-        let words =
-            if unit == "s" { seconds(*value) } else { format!("{} {unit}", amount(*value)) };
+        let words = if unit == "s" {
+            format_seconds(*value)
+        } else {
+            format!("{} {unit}", format_bytes(*value))
+        };
         svg.text("small", "end", (NAMES - 8.0, y + 15.0), name);
         svg.rect("bar", (NAMES, y + 3.0), (width.max(0.5), BAR - 6.0), &format!("{name}: {words}"));
         svg.text("small", "start", (NAMES + width + 6.0, y + 15.0), &words);
@@ -157,10 +163,15 @@ fn lines(lines: &[(String, Vec<(f64, f64)>)], unit: &str) -> (Svg, f64) {
     let mut svg = Svg::default();
     for mark in ticks(most, 4.0) {
         svg.line("grid", (NAMES, y(mark)), (NAMES + INSIDE, y(mark)));
-        svg.text("small", "end", (NAMES - 6.0, y(mark) + 4.0), &format!("{} {unit}", amount(mark)));
+        svg.text(
+            "small",
+            "end",
+            (NAMES - 6.0, y(mark) + 4.0),
+            &format!("{} {unit}", format_bytes(mark)),
+        );
     }
     for mark in ticks(span, 8.0) {
-        svg.text("small", "middle", (x(mark), TOP + HEIGHT + 16.0), &seconds(mark));
+        svg.text("small", "middle", (x(mark), TOP + HEIGHT + 16.0), &format_seconds(mark));
     }
     for (at, (name, points)) in lines.iter().enumerate() {
         let class = format!("line c{}", at % COLOURS);
@@ -174,7 +185,7 @@ fn lines(lines: &[(String, Vec<(f64, f64)>)], unit: &str) -> (Svg, f64) {
     (svg, TOP + HEIGHT + 34.0 + lines.len() as f64 * 16.0)
 }
 
-fn parameters(out: &mut String, report: &Report) {
+fn draw_parameters(out: &mut String, report: &StudyReport) {
     out.push_str("<h2>Parameters</h2>\n<table class=\"words\">\n<tr><th>parameter</th><th>here</th><th>study</th><th>meaning</th></tr>\n");
     for told in &report.parameters {
         let class = if told.differs { " class=\"differs\"" } else { "" };
@@ -219,11 +230,12 @@ mod tests {
 
     #[test]
     fn a_page_holds_what_the_report_does_and_needs_nothing() {
-        let mut report = Report::new("x", "Is it <so>?", "a study", &Parameters::new(&[], true));
-        report.note(Weight::Partial, "died & gone".to_owned());
-        report.verdicts.push(Verdict::new("it is", true, "7 > 5".to_owned()));
-        report.verdicts.push(Verdict::new("it was", None, "nobody looked".to_owned()));
-        report.beside.push(Beside {
+        let mut report =
+            StudyReport::new("x", "Is it <so>?", "a study", &Parameters::new(&[], true));
+        report.note(NoteSeverity::Partial, "died & gone".to_owned());
+        report.verdicts.push(ClaimResult::new("it is", true, "7 > 5".to_owned()));
+        report.verdicts.push(ClaimResult::new("it was", None, "nobody looked".to_owned()));
+        report.beside.push(SourceComparison {
             what: "rate".to_owned(),
             unit: "1/s",
             source: Some(4_000.0),
@@ -231,20 +243,22 @@ mod tests {
             ours: Some(123.456),
             differs: "ports".to_owned(),
         });
-        let table = Table {
+        let table = ReportTable {
             columns: vec!["a".to_owned(), "b".to_owned()],
             rows: vec![vec!["<b>".into(), 0.5.into()], vec![f64::NAN.into(), Some(7.0).into()]],
         };
-        let bars = Drawn::Bars { bars: vec![("one".to_owned(), 3.0), ("none".to_owned(), 0.0)] };
-        let lines = Drawn::Lines { lines: vec![("cpu".to_owned(), vec![(0.0, 1.0), (2.0, 0.0)])] };
-        let plot = |drawn| Plot { title: "p".to_owned(), unit: "s".to_owned(), drawn };
-        report.sections.push(Section {
+        let bars =
+            PlotShape::Bars { bars: vec![("one".to_owned(), 3.0), ("none".to_owned(), 0.0)] };
+        let lines =
+            PlotShape::Lines { lines: vec![("cpu".to_owned(), vec![(0.0, 1.0), (2.0, 0.0)])] };
+        let plot = |drawn| ReportPlot { title: "p".to_owned(), unit: "s".to_owned(), drawn };
+        report.sections.push(ReportSection {
             title: "t".to_owned(),
             text: Vec::new(),
             table: Some(table),
             plots: vec![plot(bars), plot(lines)],
         });
-        let page = page(&report);
+        let page = render_page(&report);
         for word in [
             "Is it &lt;so&gt;?",
             "died &amp; gone",

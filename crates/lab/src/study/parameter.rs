@@ -5,14 +5,14 @@
 
 use std::time::Duration;
 
-use model::config::suggest::nearest;
-use model::config::unit::{Rate, Size, Time};
+use model::config::suggestion::nearest_match;
+use model::config::unit::{BitsPerSecond, ByteSize, Time};
 use serde::Serialize;
 use thiserror::Error;
 
 /// What a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParameterKind {
     /// A time.
     Time,
     /// Times, by commas.
@@ -31,13 +31,13 @@ pub enum Kind {
 
 /// A parameter of a study.
 #[derive(Clone, Copy, Debug)]
-pub struct Spec {
+pub struct ParameterSpec {
     /// Its name.
     pub name: &'static str,
     /// What it is.
     pub meaning: &'static str,
     /// What it may be.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// Its value in a whole run.
     pub full: &'static str,
     /// Its value in a quick run.
@@ -49,7 +49,7 @@ pub struct Spec {
 /// Parameters with their values.
 #[derive(Clone, Debug)]
 pub struct Parameters {
-    specs: &'static [Spec],
+    specs: &'static [ParameterSpec],
     values: Vec<String>,
     quick: bool,
 }
@@ -57,7 +57,7 @@ pub struct Parameters {
 /// A parameter as reports tell it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Told {
+pub struct ParameterReport {
     /// Its name.
     pub name: String,
     /// What it is.
@@ -72,7 +72,7 @@ pub struct Told {
 
 /// Why a parameter could not be set.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SetError {
+pub enum ParameterError {
     /// No `=`.
     #[error("`{0}` is no setting; expected NAME=VALUE, such as {1}")]
     Form(String, String),
@@ -84,31 +84,35 @@ pub enum SetError {
     Value(&'static str, String, &'static str),
 }
 
-impl Kind {
+impl ParameterKind {
     fn expected(self) -> &'static str {
         match self {
-            Kind::Time => "a time above 0, such as 65ms",
-            Kind::Times => "times above 0, by commas, such as 15s,30s",
-            Kind::Size => "a size above 0, such as 3KiB",
-            Kind::Buffers => "sizes from 4KiB to 64MiB or auto, by commas, such as 32KiB,auto",
-            Kind::Rate => "a rate, such as 200Mbit/s",
-            Kind::Number => "a whole number from 1 to 10000000",
-            Kind::Numbers => "whole numbers from 1 to 10000000, by commas, such as 10,50,100",
+            ParameterKind::Time => "a time above 0, such as 65ms",
+            ParameterKind::Times => "times above 0, by commas, such as 15s,30s",
+            ParameterKind::Size => "a size above 0, such as 3KiB",
+            ParameterKind::Buffers => {
+                "sizes from 4KiB to 64MiB or auto, by commas, such as 32KiB,auto"
+            }
+            ParameterKind::Rate => "a rate, such as 200Mbit/s",
+            ParameterKind::Number => "a whole number from 1 to 10000000",
+            ParameterKind::Numbers => {
+                "whole numbers from 1 to 10000000, by commas, such as 10,50,100"
+            }
         }
     }
 
-    fn takes(self, text: &str) -> bool {
+    fn accepts(self, text: &str) -> bool {
         let each = |fits: fn(&str) -> bool| text.split(',').all(fits);
         match self {
-            Kind::Time => time(text).is_some(),
-            Kind::Times => each(|part| time(part).is_some()),
-            Kind::Size => size(text).is_some(),
-            Kind::Buffers => each(|part| {
+            ParameterKind::Time => time(text).is_some(),
+            ParameterKind::Times => each(|part| time(part).is_some()),
+            ParameterKind::Size => size(text).is_some(),
+            ParameterKind::Buffers => each(|part| {
                 part == "auto" || size(part).is_some_and(|n| (4 << 10..=64 << 20).contains(&n))
             }),
-            Kind::Rate => rate(text).is_some(),
-            Kind::Number => number(text).is_some(),
-            Kind::Numbers => each(|part| number(part).is_some()),
+            ParameterKind::Rate => rate(text).is_some(),
+            ParameterKind::Number => number(text).is_some(),
+            ParameterKind::Numbers => each(|part| number(part).is_some()),
         }
     }
 }
@@ -118,11 +122,11 @@ fn time(text: &str) -> Option<Duration> {
 }
 
 fn size(text: &str) -> Option<u64> {
-    text.parse::<Size>().ok().map(|size| size.0).filter(|size| *size > 0)
+    text.parse::<ByteSize>().ok().map(|size| size.0).filter(|size| *size > 0)
 }
 
 fn rate(text: &str) -> Option<u64> {
-    text.parse::<Rate>().ok().map(|rate| rate.0).filter(|rate| *rate > 0)
+    text.parse::<BitsPerSecond>().ok().map(|rate| rate.0).filter(|rate| *rate > 0)
 }
 
 fn number(text: &str) -> Option<u32> {
@@ -131,8 +135,8 @@ fn number(text: &str) -> Option<u32> {
 
 impl Parameters {
     /// With their defaults.
-    pub fn new(specs: &'static [Spec], quick: bool) -> Parameters {
-        let value = |spec: &Spec| if quick { spec.quick } else { spec.full };
+    pub fn new(specs: &'static [ParameterSpec], quick: bool) -> Parameters {
+        let value = |spec: &ParameterSpec| if quick { spec.quick } else { spec.full };
         Parameters {
             specs,
             values: specs.iter().map(|spec| value(spec).to_owned()).collect(),
@@ -146,34 +150,35 @@ impl Parameters {
     }
 
     /// Sets one: `NAME=VALUE`.
-    pub fn set(&mut self, setting: &str) -> Result<(), SetError> {
+    pub fn set(&mut self, setting: &str) -> Result<(), ParameterError> {
         let example = || {
             self.specs
                 .first()
                 .map_or_else(String::new, |spec| format!("{}={}", spec.name, spec.full))
         };
-        let (name, value) =
-            setting.split_once('=').ok_or_else(|| SetError::Form(setting.to_owned(), example()))?;
+        let (name, value) = setting
+            .split_once('=')
+            .ok_or_else(|| ParameterError::Form(setting.to_owned(), example()))?;
         let names = || self.specs.iter().map(|spec| spec.name);
         let Some(at) = names().position(|known| known == name) else {
-            let meant = match nearest(name, names()) {
+            let meant = match nearest_match(name, names()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
             };
-            return Err(SetError::Unknown(name.to_owned(), meant));
+            return Err(ParameterError::Unknown(name.to_owned(), meant));
         };
         let spec = self.specs[at];
-        if !spec.kind.takes(value) {
-            return Err(SetError::Value(spec.name, value.to_owned(), spec.kind.expected()));
+        if !spec.kind.accepts(value) {
+            return Err(ParameterError::Value(spec.name, value.to_owned(), spec.kind.expected()));
         }
         value.clone_into(&mut self.values[at]);
         Ok(())
     }
 
     /// As reports tell them.
-    pub fn told(&self) -> Vec<Told> {
+    pub fn to_report(&self) -> Vec<ParameterReport> {
         let pairs = self.specs.iter().zip(&self.values);
-        let told = pairs.map(|(spec, value)| Told {
+        let told = pairs.map(|(spec, value)| ParameterReport {
             name: spec.name.to_owned(),
             meaning: spec.meaning.to_owned(),
             here: value.clone(),
@@ -229,27 +234,27 @@ impl Parameters {
 mod tests {
     use super::*;
 
-    const SPECS: &[Spec] = &[
-        Spec {
+    const SPECS: &[ParameterSpec] = &[
+        ParameterSpec {
             name: "delay",
             meaning: "one way",
-            kind: Kind::Time,
+            kind: ParameterKind::Time,
             full: "65ms",
             quick: "5ms",
             source: "65ms",
         },
-        Spec {
+        ParameterSpec {
             name: "buffers",
             meaning: "sent from",
-            kind: Kind::Buffers,
+            kind: ParameterKind::Buffers,
             full: "32KiB,auto",
             quick: "auto",
             source: "",
         },
-        Spec {
+        ParameterSpec {
             name: "clients",
             meaning: "at a time",
-            kind: Kind::Numbers,
+            kind: ParameterKind::Numbers,
             full: "10,50",
             quick: "10",
             source: "10",
@@ -267,7 +272,7 @@ mod tests {
             (quick.time("delay"), quick.numbers("clients")),
             (Duration::from_millis(20), vec![3, 7])
         );
-        let told = quick.told();
+        let told = quick.to_report();
         assert!(told[0].differs && !told[1].differs && told[0].here == "20ms");
         for (setting, says) in [
             ("delay", "expected NAME=VALUE, such as delay=65ms"),
@@ -287,7 +292,7 @@ mod tests {
     #[test]
     fn what_every_study_sets_is_of_its_kind() {
         for spec in SPECS {
-            assert!(spec.kind.takes(spec.full) && spec.kind.takes(spec.quick), "{}", spec.name);
+            assert!(spec.kind.accepts(spec.full) && spec.kind.accepts(spec.quick), "{}", spec.name);
         }
     }
 }

@@ -4,8 +4,8 @@
 
 use serde::Serialize;
 
-use super::parameter::{Parameters, Told};
-use crate::result::{Note, Provenance, Weight};
+use super::parameter::{ParameterReport, Parameters};
+use crate::result::{NoteSeverity, ResultNote, ResultProvenance};
 
 /// What such a file says it is.
 pub const FORMAT: &str = "steelyard-study";
@@ -15,7 +15,7 @@ pub const VERSION: u32 = 1;
 /// A study's outcome.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Report {
+pub struct StudyReport {
     /// `FORMAT`.
     pub format: &'static str,
     /// `VERSION`.
@@ -31,23 +31,23 @@ pub struct Report {
     /// Whether everything that was planned was measured.
     pub complete: bool,
     /// What it was carried out with.
-    pub parameters: Vec<Told>,
+    pub parameters: Vec<ParameterReport>,
     /// Where the figures come from.
-    pub provenance: Provenance,
+    pub provenance: ResultProvenance,
     /// What follows from the figures.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<ClaimResult>,
     /// The source study's figures beside ours.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<SourceComparison>,
     /// Tables and plots.
-    pub sections: Vec<Section>,
+    pub sections: Vec<ReportSection>,
     /// What must be known to read it.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ResultNote>,
 }
 
 /// Something that the figures say or do not say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Verdict {
+pub struct ClaimResult {
     /// What is claimed.
     pub claim: String,
     /// Whether the figures bear it out; absent: they cannot tell.
@@ -59,7 +59,7 @@ pub struct Verdict {
 /// A figure of the source study and ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Beside {
+pub struct SourceComparison {
     /// What.
     pub what: String,
     /// Its unit.
@@ -77,31 +77,31 @@ pub struct Beside {
 /// A part of the report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Section {
+pub struct ReportSection {
     /// Its heading.
     pub title: String,
     /// What is said before.
     pub text: Vec<String>,
     /// Its table.
-    pub table: Option<Table>,
+    pub table: Option<ReportTable>,
     /// Its plots.
-    pub plots: Vec<Plot>,
+    pub plots: Vec<ReportPlot>,
 }
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Table {
+pub struct ReportTable {
     /// Headings, units with them.
     pub columns: Vec<String>,
     /// Rows, as long as there are headings.
-    pub rows: Vec<Vec<Cell>>,
+    pub rows: Vec<Vec<TableCell>>,
 }
 
 /// A place of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Cell {
+pub enum TableCell {
     /// Words.
     Text(String),
     /// A figure.
@@ -113,20 +113,20 @@ pub enum Cell {
 /// A plot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Plot {
+pub struct ReportPlot {
     /// What it shows.
     pub title: String,
     /// Unit of its values.
     pub unit: String,
     /// How it is drawn.
     #[serde(flatten)]
-    pub drawn: Drawn,
+    pub drawn: PlotShape,
 }
 
 /// How a plot is drawn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "drawn")]
-pub enum Drawn {
+pub enum PlotShape {
     /// A bar for each name.
     Bars {
         /// Names and values.
@@ -139,10 +139,10 @@ pub enum Drawn {
     },
 }
 
-impl Report {
+impl StudyReport {
     /// One without figures.
-    pub fn new(study: &str, title: &str, source: &str, parameters: &Parameters) -> Report {
-        Report {
+    pub fn new(study: &str, title: &str, source: &str, parameters: &Parameters) -> StudyReport {
+        StudyReport {
             format: FORMAT,
             version: VERSION,
             study: study.to_owned(),
@@ -150,8 +150,8 @@ impl Report {
             source: source.to_owned(),
             quick: parameters.is_quick(),
             complete: true,
-            parameters: parameters.told(),
-            provenance: Provenance::default(),
+            parameters: parameters.to_report(),
+            provenance: ResultProvenance::default(),
             verdicts: Vec::new(),
             beside: Vec::new(),
             sections: Vec::new(),
@@ -160,39 +160,39 @@ impl Report {
     }
 
     /// Adds a note; one of `Partial` marks the whole.
-    pub fn note(&mut self, weight: Weight, text: String) {
-        self.complete &= weight != Weight::Partial;
-        self.notes.push(Note { weight, text });
+    pub fn note(&mut self, weight: NoteSeverity, text: String) {
+        self.complete &= weight != NoteSeverity::Partial;
+        self.notes.push(ResultNote { weight, text });
     }
 }
 
-impl Verdict {
+impl ClaimResult {
     /// A claim that figures bear out or not.
-    pub fn new(claim: &str, holds: impl Into<Option<bool>>, because: String) -> Verdict {
-        Verdict { claim: claim.to_owned(), holds: holds.into(), because }
+    pub fn new(claim: &str, holds: impl Into<Option<bool>>, because: String) -> ClaimResult {
+        ClaimResult { claim: claim.to_owned(), holds: holds.into(), because }
     }
 }
 
-impl From<&str> for Cell {
-    fn from(text: &str) -> Cell {
-        Cell::Text(text.to_owned())
+impl From<&str> for TableCell {
+    fn from(text: &str) -> TableCell {
+        TableCell::Text(text.to_owned())
     }
 }
 
-impl From<String> for Cell {
-    fn from(text: String) -> Cell {
-        Cell::Text(text)
+impl From<String> for TableCell {
+    fn from(text: String) -> TableCell {
+        TableCell::Text(text)
     }
 }
 
-impl From<f64> for Cell {
-    fn from(figure: f64) -> Cell {
-        if figure.is_finite() { Cell::Figure(figure) } else { Cell::Nothing }
+impl From<f64> for TableCell {
+    fn from(figure: f64) -> TableCell {
+        if figure.is_finite() { TableCell::Figure(figure) } else { TableCell::Nothing }
     }
 }
 
-impl From<Option<f64>> for Cell {
-    fn from(figure: Option<f64>) -> Cell {
-        figure.map_or(Cell::Nothing, Cell::from)
+impl From<Option<f64>> for TableCell {
+    fn from(figure: Option<f64>) -> TableCell {
+        figure.map_or(TableCell::Nothing, TableCell::from)
     }
 }

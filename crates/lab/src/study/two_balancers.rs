@@ -3,81 +3,81 @@
 //!
 //! Source: "A Tale of Two Load Balancers", the measurement of a SOAP transaction between North America and Germany.
 
-mod beside;
+mod analysis;
 mod case;
 mod exchange;
-mod judge;
-mod seen;
+mod source_comparison;
+mod transaction_trace;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use self::case::{Case, name as name_of};
-use self::exchange::{Transaction, ask, serve};
-pub use self::judge::ASKS;
-use self::judge::report;
-use self::seen::seen;
-use super::balancer::Balancer;
-use super::parameter::{Kind, Parameters, Spec};
-use super::report::Report;
-use super::stage::{Stage, StudyError, conclude};
-use crate::line::{Course, Fault, Line, SERVER, Shape, Tap};
+pub use self::analysis::QUESTION;
+use self::analysis::build_report;
+use self::case::{TransactionCase, case_name as name_of};
+use self::exchange::{TransactionSpec, run_transaction, serve_transactions};
+use self::transaction_trace::read_trace;
+use super::balancer::StudyBalancer;
+use super::context::{StudyContext, StudyError, finish_study};
+use super::parameter::{ParameterKind, ParameterSpec, Parameters};
+use super::report::StudyReport;
+use crate::link_emulation::{EmulatedLink, LinkFault, LinkSettings, LinkShape, LinkTap, SERVER};
 
 /// Its parameters.
-pub const SPECS: &[Spec] = &[
-    Spec {
+pub const SPECS: &[ParameterSpec] = &[
+    ParameterSpec {
         name: "delay",
         meaning: "one way between client and balancer; the round trip is twice that",
-        kind: Kind::Time,
+        kind: ParameterKind::Time,
         full: "65ms",
         quick: "65ms",
         source: "65ms",
     },
-    Spec {
+    ParameterSpec {
         name: "rate",
         meaning: "of the path",
-        kind: Kind::Rate,
+        kind: ParameterKind::Rate,
         full: "100Mbit/s",
         quick: "100Mbit/s",
         source: "",
     },
-    Spec {
+    ParameterSpec {
         name: "request",
         meaning: "bytes of the request's body",
-        kind: Kind::Size,
+        kind: ParameterKind::Size,
         full: "3KiB",
         quick: "3KiB",
         source: "3KiB",
     },
-    Spec {
+    ParameterSpec {
         name: "answer",
         meaning: "bytes of the answer's body",
-        kind: Kind::Size,
+        kind: ParameterKind::Size,
         full: "1500kB",
         quick: "1500kB",
         source: "1500kB",
     },
-    Spec {
+    ParameterSpec {
         name: "think",
         meaning: "how long the server works",
-        kind: Kind::Time,
+        kind: ParameterKind::Time,
         full: "8s",
         quick: "200ms",
         source: "8s",
     },
-    Spec {
+    ParameterSpec {
         name: "buffers",
         meaning: "the balancer's send buffers towards clients, one case each; the broken balancer has the first",
-        kind: Kind::Buffers,
+        kind: ParameterKind::Buffers,
         full: "32KiB,262143B,auto",
         quick: "32KiB,262143B,auto",
         source: "32KiB,262143B,auto",
     },
-    Spec {
+    ParameterSpec {
         name: "receive-memory",
         meaning: "what the balancer's kernel gives a connection to receive into; its window is about half of it",
-        kind: Kind::Size,
+        kind: ParameterKind::Size,
         full: "64KiB",
         quick: "64KiB",
         source: "64KiB",
@@ -87,30 +87,30 @@ pub const SPECS: &[Spec] = &[
 /// Where the balancer listens.
 const PORT: u16 = 8_080;
 /// How long a transaction may take.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Carries it out.
-pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
+pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
     let mut cases = Vec::new();
-    let ended = all(stage, parameters, &mut cases);
-    conclude(ended, (cases.len(), "cases"), || report(parameters, &cases))
+    let ended = measure_all(stage, parameters, &mut cases);
+    finish_study(ended, (cases.len(), "cases"), || build_report(parameters, &cases))
 }
 
 /// Everything; false: stopped before its end.
-fn all(
-    stage: &Stage<'_>,
+fn measure_all(
+    stage: &StudyContext<'_>,
     parameters: &Parameters,
-    cases: &mut Vec<Case>,
+    cases: &mut Vec<TransactionCase>,
 ) -> Result<bool, StudyError> {
     let buffers = parameters.buffers("buffers");
     let first = buffers.first().copied().flatten();
     let plain = buffers.iter().map(|buffer| (*buffer, false));
     for (buffer, broken) in plain.chain([(first, true)]) {
-        if stage.stops() {
+        if stage.is_stopped() {
             return Ok(false);
         }
-        let (case, capture) = one(stage, parameters, buffer, broken)?;
-        (stage.told)(&format!("{}: {:.2} s", case.name, case.seen.total));
+        let (case, capture) = measure_case(stage, parameters, buffer, broken)?;
+        (stage.log)(&format!("{}: {:.2} s", case.name, case.trace.total));
         let name = format!("two-balancers {}", case.name);
         // It counts as measured also where its packets cannot be kept.
         cases.push(case);
@@ -120,41 +120,47 @@ fn all(
 }
 
 /// A transaction through one balancer, with the packets of it.
-fn one(
-    stage: &Stage<'_>,
+fn measure_case(
+    stage: &StudyContext<'_>,
     parameters: &Parameters,
     buffer: Option<u64>,
     broken: bool,
-) -> Result<(Case, Vec<u8>), StudyError> {
+) -> Result<(TransactionCase, Vec<u8>), StudyError> {
     let name = name_of(buffer, broken);
-    let shape = Shape {
+    let shape = LinkShape {
         delay: parameters.time("delay"),
         bits_per_second: parameters.rate("rate"),
         queue_bytes: QUEUE,
-        ..Shape::default()
+        ..LinkShape::default()
     };
-    let fault = if broken { Fault::WindowScale } else { Fault::None };
-    let back = Shape { fault, ..shape.clone() };
-    let tap = Tap::default();
-    let line = Line::lay(Course { tap: Some(tap.clone()), ..Course::new([shape, back]) })?;
+    let fault = if broken { LinkFault::WindowScale } else { LinkFault::None };
+    let back = LinkShape { fault, ..shape.clone() };
+    let tap = LinkTap::default();
+    let line = EmulatedLink::open_with(LinkSettings {
+        tap: Some(tap.clone()),
+        ..LinkSettings::new([shape, back])
+    })?;
     // The client has room for all of it, and the balancer's window is the study's.
     let memory = parameters.size("receive-memory");
-    line.client.set(&[("net/ipv4/tcp_rmem", "4096 262144 16777216")])?;
-    line.server.set(&[("net/ipv4/tcp_rmem", &format!("4096 {memory} {}", memory.max(6 << 20)))])?;
-    let transaction = Transaction {
+    line.client.write_sysctls(&[("net/ipv4/tcp_rmem", "4096 262144 16777216")])?;
+    line.server.write_sysctls(&[(
+        "net/ipv4/tcp_rmem",
+        &format!("4096 {memory} {}", memory.max(6 << 20)),
+    )])?;
+    let transaction = TransactionSpec {
         request: parameters.size("request"),
         answer: parameters.size("answer"),
         think: parameters.time("think"),
-        patience: PATIENCE,
+        timeout: TRANSACTION_TIMEOUT,
     };
-    let bound = line.server.within(|| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
+    let bound = line.server.run_inside(|| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
     let (listener, stop) = (bound?, AtomicBool::new(false));
     let body = configuration(buffer, listener.local_addr()?);
     let to = SocketAddr::new(SERVER, PORT);
     let asked = std::thread::scope(|scope| {
-        let served = scope.spawn(|| serve(&listener, transaction, &stop));
-        let asked = Balancer::start(&line.server, stage.program, &body, &[]).map(|balancer| {
-            let asked = line.client.within(|| ask(to, transaction));
+        let served = scope.spawn(|| serve_transactions(&listener, transaction, &stop));
+        let asked = StudyBalancer::start(&line.server, stage.program, &body, &[]).map(|balancer| {
+            let asked = line.client.run_inside(|| run_transaction(to, transaction));
             drop(balancer);
             asked
         });
@@ -164,9 +170,9 @@ fn one(
         asked
     });
     let took = asked???;
-    let capture = tap.take(&name);
-    let seen = seen(&name, capture.as_slice())?;
-    Ok((Case { name, buffer, broken, took: took.as_secs_f64(), seen }, capture))
+    let capture = tap.take_capture(&name);
+    let seen = read_trace(&name, capture.as_slice())?;
+    Ok((TransactionCase { name, buffer, broken, took: took.as_secs_f64(), trace: seen }, capture))
 }
 
 /// Bytes that wait before the path.

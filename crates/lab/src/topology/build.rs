@@ -2,16 +2,16 @@
 
 use thiserror::Error;
 
-use super::plan::{Cord, Kind, Node, Plan};
-use crate::line::{Course, LineError, Wire};
+use super::plan::{NodeKind, TopologyLink, TopologyNode, TopologyPlan};
+use crate::link_emulation::{EmulatedLinkError, ForwarderHandle, LinkSettings};
 use crate::net::{
-    Checksums, End as CableEnd, FORWARDING, HOST, LinkError, Namespace, NamespaceError, ToolError,
-    lay,
+    ChecksumMode, FORWARDING, HOST, NamespaceError, NetworkNamespace, ToolError,
+    VethEnd as CableEnd, VethError, create_veth,
 };
 
 /// Why it could not be made.
 #[derive(Debug, Error)]
-pub enum BuildError {
+pub enum TopologyBuildError {
     /// A namespace or a setting in it.
     #[error("{node}")]
     Node {
@@ -37,7 +37,7 @@ pub enum BuildError {
         number: usize,
         /// Why.
         #[source]
-        source: LinkError,
+        source: VethError,
     },
     /// A link whose packets meet something.
     #[error("link {number}")]
@@ -46,37 +46,37 @@ pub enum BuildError {
         number: usize,
         /// Why.
         #[source]
-        source: LineError,
+        source: EmulatedLinkError,
     },
 }
 
 /// A network that stands; gone when dropped.
 #[derive(Debug)]
-pub struct Standing {
+pub struct RunningTopology {
     // Before what they are laid through, which goes after them.
-    _wires: Vec<Wire>,
+    _wires: Vec<ForwarderHandle>,
     /// Nodes, as in the plan.
-    pub nodes: Vec<Namespace>,
-    _between: Option<Namespace>,
+    pub nodes: Vec<NetworkNamespace>,
+    _between: Option<NetworkNamespace>,
 }
 
 /// The device of a bridge, in its namespace.
 const BRIDGE: &str = "bridge";
 
 /// Builds it.
-pub fn build(plan: &Plan) -> Result<Standing, BuildError> {
-    let nodes = plan.nodes.iter().map(node).collect::<Result<Vec<_>, _>>()?;
-    let shaped = plan.cords.iter().any(|cord| !cord.is_plain());
-    let between = shaped.then(|| Namespace::new("lines")).transpose();
+pub fn build_topology(plan: &TopologyPlan) -> Result<RunningTopology, TopologyBuildError> {
+    let nodes = plan.nodes.iter().map(create_node).collect::<Result<Vec<_>, _>>()?;
+    let shaped = plan.links.iter().any(|cord| !cord.is_plain());
+    let between = shaped.then(|| NetworkNamespace::new("lines")).transpose();
     let between =
-        between.map_err(|source| BuildError::Node { node: "lines".to_owned(), source })?;
-    let mut standing = Standing { _wires: Vec::new(), nodes, _between: between };
-    for (number, cord) in (1..).zip(&plan.cords) {
-        if let Some(wire) = connect(&standing, cord, number)? {
+        between.map_err(|source| TopologyBuildError::Node { node: "lines".to_owned(), source })?;
+    let mut standing = RunningTopology { _wires: Vec::new(), nodes, _between: between };
+    for (number, cord) in (1..).zip(&plan.links) {
+        if let Some(wire) = connect_nodes(&standing, cord, number)? {
             standing._wires.push(wire);
         }
         for end in &cord.ends {
-            let is_bridge = plan.nodes[end.node].kind == Kind::Bridge;
+            let is_bridge = plan.nodes[end.node].kind == NodeKind::Bridge;
             let mut lines = String::new();
             for net in &end.addresses {
                 let nodad = if net.address.is_ipv6() { " nodad" } else { "" };
@@ -85,7 +85,7 @@ pub fn build(plan: &Plan) -> Result<Standing, BuildError> {
             if is_bridge {
                 lines += &format!("link set {} master {BRIDGE}\n", end.interface);
             }
-            address(plan, &standing, end.node, &lines)?;
+            assign_addresses(plan, &standing, end.node, &lines)?;
         }
     }
     for (number, node) in plan.nodes.iter().enumerate() {
@@ -97,49 +97,61 @@ pub fn build(plan: &Plan) -> Result<Standing, BuildError> {
         for (to, via) in &node.routes {
             lines += &format!("route add {to} via {via}\n");
         }
-        address(plan, &standing, number, &lines)?;
+        assign_addresses(plan, &standing, number, &lines)?;
     }
     Ok(standing)
 }
 
-fn address(plan: &Plan, standing: &Standing, number: usize, lines: &str) -> Result<(), BuildError> {
+fn assign_addresses(
+    plan: &TopologyPlan,
+    standing: &RunningTopology,
+    number: usize,
+    lines: &str,
+) -> Result<(), TopologyBuildError> {
     if lines.is_empty() {
         return Ok(());
     }
     let done = standing.nodes[number].ip(lines);
-    done.map(drop)
-        .map_err(|source| BuildError::Tool { node: plan.nodes[number].name.clone(), source })
+    done.map(drop).map_err(|source| TopologyBuildError::Tool {
+        node: plan.nodes[number].name.clone(),
+        source,
+    })
 }
 
-fn node(node: &Node) -> Result<Namespace, BuildError> {
-    let failed = |source| BuildError::Node { node: node.name.clone(), source };
-    let namespace = Namespace::new(&node.name).map_err(failed)?;
-    namespace.set(&HOST).map_err(failed)?;
-    if node.kind == Kind::Router {
-        namespace.set(&FORWARDING).map_err(failed)?;
+fn create_node(node: &TopologyNode) -> Result<NetworkNamespace, TopologyBuildError> {
+    let failed = |source| TopologyBuildError::Node { node: node.name.clone(), source };
+    let namespace = NetworkNamespace::new(&node.name).map_err(failed)?;
+    namespace.write_sysctls(&HOST).map_err(failed)?;
+    if node.kind == NodeKind::Router {
+        namespace.write_sysctls(&FORWARDING).map_err(failed)?;
     }
-    if node.kind == Kind::Bridge {
+    if node.kind == NodeKind::Bridge {
         let lines =
             format!("link add {BRIDGE} type bridge forward_delay 0\nlink set {BRIDGE} up\n");
         let made = namespace.ip(&lines);
-        made.map_err(|source| BuildError::Tool { node: node.name.clone(), source })?;
+        made.map_err(|source| TopologyBuildError::Tool { node: node.name.clone(), source })?;
     }
     let settings: Vec<(&str, &str)> =
         node.settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    namespace.set(&settings).map_err(failed)?;
+    namespace.write_sysctls(&settings).map_err(failed)?;
     Ok(namespace)
 }
 
-fn connect(standing: &Standing, cord: &Cord, number: usize) -> Result<Option<Wire>, BuildError> {
+fn connect_nodes(
+    standing: &RunningTopology,
+    cord: &TopologyLink,
+    number: usize,
+) -> Result<Option<ForwarderHandle>, TopologyBuildError> {
     let [first, second] = &cord.ends;
     let hosts = [first, second].map(|end| (&standing.nodes[end.node], end.interface.as_str()));
     let Some(between) = standing._between.as_ref().filter(|_| !cord.is_plain()) else {
         let [a, b] = hosts.map(|(namespace, link)| CableEnd { namespace, link });
-        let laid = lay(a, b, cord.mtu, Checksums::Offloaded);
-        return laid.map(|()| None).map_err(|source| BuildError::Cable { number, source });
+        let laid = create_veth(a, b, cord.mtu, ChecksumMode::Offloaded);
+        return laid.map(|()| None).map_err(|source| TopologyBuildError::Cable { number, source });
     };
     let names = [format!("a{number}"), format!("b{number}")];
-    let course = Course { mtu: cord.mtu, ..Course::new(cord.shapes.clone()) };
-    let wire = Wire::lay(hosts, between, names.each_ref().map(String::as_str), course);
-    wire.map(Some).map_err(|source| BuildError::Line { number, source })
+    let course = LinkSettings { mtu: cord.mtu, ..LinkSettings::new(cord.shapes.clone()) };
+    let wire =
+        ForwarderHandle::connect(hosts, between, names.each_ref().map(String::as_str), course);
+    wire.map(Some).map_err(|source| TopologyBuildError::Line { number, source })
 }

@@ -3,24 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use model::config::suggest::nearest;
+use model::config::suggestion::nearest_match;
 use thiserror::Error;
 use toml::{Table, Value};
 
-use super::link::{self, Written};
-use super::net::Net;
-use super::plan::{Cord, End, Kind, Node, Plan};
-use super::section::{Mistakes, Section};
+use super::link::{self, LinkDefinition};
+use super::net::InterfaceAddress;
+use super::plan::{NodeKind, TopologyLink, TopologyLinkEnd, TopologyNode, TopologyPlan};
+use super::section::{FileSection, Mistakes};
 
 /// Why a file is no network.
 #[derive(Debug, Error)]
-pub enum FileError {
+pub enum TopologyFileError {
     /// It is not TOML.
     #[error("{0}")]
     Form(#[from] toml::de::Error),
     /// What it says cannot be.
     #[error("{}", .0.0.join("\n"))]
-    Wrong(Mistakes),
+    Mistakes(Mistakes),
 }
 
 /// Nodes of a network at most.
@@ -29,20 +29,24 @@ const NODES: usize = 64;
 const LINKS: usize = 256;
 
 /// Reads a network; `name`: what it is called unless it says so itself.
-pub fn read(text: &str, name: &str) -> Result<Plan, FileError> {
+pub fn parse_topology(text: &str, name: &str) -> Result<TopologyPlan, TopologyFileError> {
     let table: Table = toml::from_str(text)?;
     let mut wrong = Mistakes::default();
-    let mut top = Section::of("", Value::Table(table), &mut wrong);
+    let mut top = FileSection::from_value("", Value::Table(table), &mut wrong);
     let name = top.text("name", &mut wrong).unwrap_or_else(|| name.to_owned());
     if !is_name(&name) {
         wrong.add("name", format!("found `{name}`, expected {NAME}"));
     }
     let mut nodes = Vec::new();
-    for (key, kind) in [("host", Kind::Host), ("router", Kind::Router), ("bridge", Kind::Bridge)] {
+    for (key, kind) in
+        [("host", NodeKind::Host), ("router", NodeKind::Router), ("bridge", NodeKind::Bridge)]
+    {
         if let Some(value) = top.take(key) {
-            let mut names = Section::of(key, value, &mut wrong);
-            let found =
-                names.rest().into_iter().map(|(name, value)| node(name, kind, value, &mut wrong));
+            let mut names = FileSection::from_value(key, value, &mut wrong);
+            let found = names
+                .remaining()
+                .into_iter()
+                .map(|(name, value)| parse_node(name, kind, value, &mut wrong));
             nodes.extend(found.collect::<Vec<_>>());
         }
     }
@@ -54,8 +58,8 @@ pub fn read(text: &str, name: &str) -> Result<Plan, FileError> {
             Vec::new()
         }
     };
-    top.end(&mut wrong);
-    if !nodes.iter().any(|node| node.kind == Kind::Host) {
+    top.reject_unknown(&mut wrong);
+    if !nodes.iter().any(|node| node.kind == NodeKind::Host) {
         wrong.add("the file", "no host; write [host.NAME] for each");
     }
     for (count, most, what) in [(nodes.len(), NODES, "nodes"), (links.len(), LINKS, "links")] {
@@ -65,18 +69,18 @@ pub fn read(text: &str, name: &str) -> Result<Plan, FileError> {
     }
     let mut seen = BTreeSet::new();
     for node in nodes.iter().filter(|node| !seen.insert(&node.name)) {
-        wrong.add(&place(node), "another node has this name");
+        wrong.add(&node_place(node), "another node has this name");
     }
-    let mut plan = Plan { name, nodes, cords: Vec::new() };
+    let mut plan = TopologyPlan { name, nodes, links: Vec::new() };
     for (number, value) in (1..).zip(links) {
         let place = format!("link {number}");
-        let written = link::read(&place, value, &mut wrong);
-        if let Some(cord) = cord(&place, written, &plan, &mut wrong) {
-            plan.cords.push(cord);
+        let written = link::parse_link(&place, value, &mut wrong);
+        if let Some(cord) = parse_link(&place, written, &plan, &mut wrong) {
+            plan.links.push(cord);
         }
     }
-    check(&plan, &mut wrong);
-    if wrong.0.is_empty() { Ok(plan) } else { Err(FileError::Wrong(wrong)) }
+    check_links(&plan, &mut wrong);
+    if wrong.0.is_empty() { Ok(plan) } else { Err(TopologyFileError::Mistakes(wrong)) }
 }
 
 const NAME: &str = "a name of letters, digits and `-`, at most 24 characters";
@@ -86,37 +90,40 @@ fn is_name(name: &str) -> bool {
     plain && (1..=24).contains(&name.len()) && !name.starts_with('-')
 }
 
-fn place(node: &Node) -> String {
-    format!("{} {}", node.kind.word(), node.name)
+fn node_place(node: &TopologyNode) -> String {
+    format!("{} {}", node.kind.keyword(), node.name)
 }
 
-fn node(name: String, kind: Kind, value: Value, wrong: &mut Mistakes) -> Node {
-    let at = format!("{} {name}", kind.word());
+fn parse_node(name: String, kind: NodeKind, value: Value, wrong: &mut Mistakes) -> TopologyNode {
+    let at = format!("{} {name}", kind.keyword());
     if !is_name(&name) {
         wrong.add(&at, format!("expected {NAME}"));
     }
-    let mut section = Section::of(&at, value, wrong);
+    let mut section = FileSection::from_value(&at, value, wrong);
     let mut node =
-        Node { name, kind, gateways: Vec::new(), routes: Vec::new(), settings: Vec::new() };
-    if kind == Kind::Bridge {
-        section.end(wrong);
+        TopologyNode { name, kind, gateways: Vec::new(), routes: Vec::new(), settings: Vec::new() };
+    if kind == NodeKind::Bridge {
+        section.reject_unknown(wrong);
         return node;
     }
     for text in section.texts("gateway", wrong) {
         match text.parse::<IpAddr>() {
             Ok(found) if node.gateways.iter().any(|other| other.is_ipv4() == found.is_ipv4()) => {
-                wrong.add(&section.at("gateway"), format!("`{found}` is the second of its family"));
+                wrong.add(
+                    &section.key_path("gateway"),
+                    format!("`{found}` is the second of its family"),
+                );
             }
             Ok(found) => node.gateways.push(found),
             Err(_) => {
                 let text = format!("found `{text}`, expected an address such as 10.0.1.1");
-                wrong.add(&section.at("gateway"), text);
+                wrong.add(&section.key_path("gateway"), text);
             }
         }
     }
-    let at = section.at("routes");
-    for (to, via) in named(&mut section, "routes", wrong) {
-        match (to.parse::<Net>(), via.parse::<IpAddr>()) {
+    let at = section.key_path("routes");
+    for (to, via) in parse_named_texts(&mut section, "routes", wrong) {
+        match (to.parse::<InterfaceAddress>(), via.parse::<IpAddr>()) {
             (Ok(to), Ok(via)) if to.address.is_ipv4() == via.is_ipv4() => {
                 node.routes.push((to, via))
             }
@@ -126,8 +133,8 @@ fn node(name: String, kind: Kind, value: Value, wrong: &mut Mistakes) -> Node {
             }
         }
     }
-    let at = section.at("set");
-    for (key, value) in named(&mut section, "set", wrong) {
+    let at = section.key_path("set");
+    for (key, value) in parse_named_texts(&mut section, "set", wrong) {
         // Only a namespace's own settings: others are the machine's.
         let own =
             key.starts_with("net/") && !key.split('/').any(|part| part == ".." || part.is_empty());
@@ -140,17 +147,21 @@ fn node(name: String, kind: Kind, value: Value, wrong: &mut Mistakes) -> Node {
             wrong.add(&at, text);
         }
     }
-    section.end(wrong);
+    section.reject_unknown(wrong);
     node
 }
 
 /// A table of texts by names.
-fn named(section: &mut Section, key: &'static str, wrong: &mut Mistakes) -> Vec<(String, String)> {
-    let at = section.at(key);
+fn parse_named_texts(
+    section: &mut FileSection,
+    key: &'static str,
+    wrong: &mut Mistakes,
+) -> Vec<(String, String)> {
+    let at = section.key_path(key);
     let Some(value) = section.take(key) else { return Vec::new() };
-    let mut table = Section::of(&at, value, wrong);
+    let mut table = FileSection::from_value(&at, value, wrong);
     let mut found = Vec::new();
-    for (name, value) in table.rest() {
+    for (name, value) in table.remaining() {
         match value {
             Value::String(text) => found.push((name, text)),
             Value::Integer(number) => found.push((name, number.to_string())),
@@ -160,20 +171,25 @@ fn named(section: &mut Section, key: &'static str, wrong: &mut Mistakes) -> Vec<
     found
 }
 
-fn cord(at: &str, written: Written, plan: &Plan, wrong: &mut Mistakes) -> Option<Cord> {
+fn parse_link(
+    at: &str,
+    written: LinkDefinition,
+    plan: &TopologyPlan,
+    wrong: &mut Mistakes,
+) -> Option<TopologyLink> {
     let mut ends = Vec::new();
     for ((name, interface), addresses) in written.ends.into_iter().zip(written.addresses) {
         let Some(node) = plan.nodes.iter().position(|node| node.name == name) else {
             let known = plan.nodes.iter().map(|node| node.name.as_str());
-            let meant = match nearest(&name, known.clone()) {
+            let meant = match nearest_match(&name, known.clone()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there are: {}", known.collect::<Vec<_>>().join(", ")),
             };
             wrong.add(at, format!("no node is called `{name}`; {meant}"));
             continue;
         };
-        let earlier = plan.cords.iter().flat_map(|cord| &cord.ends).chain(&ends);
-        let taken: Vec<&End> = earlier.filter(|end| end.node == node).collect();
+        let earlier = plan.links.iter().flat_map(|cord| &cord.ends).chain(&ends);
+        let taken: Vec<&TopologyLinkEnd> = earlier.filter(|end| end.node == node).collect();
         let free = || {
             (0..).map(|n| format!("eth{n}")).find(|n| taken.iter().all(|end| end.interface != *n))
         };
@@ -194,23 +210,23 @@ fn cord(at: &str, written: Written, plan: &Plan, wrong: &mut Mistakes) -> Option
                 ),
             );
         }
-        if plan.nodes[node].kind == Kind::Bridge && !addresses.is_empty() {
+        if plan.nodes[node].kind == NodeKind::Bridge && !addresses.is_empty() {
             wrong.add(at, format!("{name} is a bridge and has no address; give [] for its end"));
         }
-        ends.push(End { node, interface, addresses });
+        ends.push(TopologyLinkEnd { node, interface, addresses });
     }
-    let ends: [End; 2] = ends.try_into().ok()?;
+    let ends: [TopologyLinkEnd; 2] = ends.try_into().ok()?;
     if ends[0].node == ends[1].node {
         wrong.add(at, "both ends are the same node");
     }
-    strangers(at, &ends, wrong);
-    Some(Cord { ends, mtu: written.mtu, shapes: written.shapes })
+    check_common_network(at, &ends, wrong);
+    Some(TopologyLink { ends, mtu: written.mtu, shapes: written.shapes })
 }
 
 /// Both ends have addresses of a family, and no network in common.
-fn strangers(at: &str, ends: &[End; 2], wrong: &mut Mistakes) {
+fn check_common_network(at: &str, ends: &[TopologyLinkEnd; 2], wrong: &mut Mistakes) {
     for v4 in [true, false] {
-        let of = |end: &End| -> Vec<Net> {
+        let of = |end: &TopologyLinkEnd| -> Vec<InterfaceAddress> {
             end.addresses.iter().copied().filter(|net| net.address.is_ipv4() == v4).collect()
         };
         let (first, second) = (of(&ends[0]), of(&ends[1]));
@@ -226,9 +242,9 @@ fn strangers(at: &str, ends: &[End; 2], wrong: &mut Mistakes) {
 }
 
 /// What concerns several links.
-fn check(plan: &Plan, wrong: &mut Mistakes) {
+fn check_links(plan: &TopologyPlan, wrong: &mut Mistakes) {
     let mut owners: BTreeMap<IpAddr, &str> = BTreeMap::new();
-    for end in plan.cords.iter().flat_map(|cord| &cord.ends) {
+    for end in plan.links.iter().flat_map(|cord| &cord.ends) {
         let name = plan.nodes[end.node].name.as_str();
         for net in &end.addresses {
             if let Some(owner) = owners.insert(net.address, name) {
@@ -237,17 +253,17 @@ fn check(plan: &Plan, wrong: &mut Mistakes) {
         }
     }
     for (number, node) in plan.nodes.iter().enumerate() {
-        let ends = plan.cords.iter().flat_map(|cord| &cord.ends).filter(|end| end.node == number);
-        let nets: Vec<Net> = ends.flat_map(|end| end.addresses.clone()).collect();
+        let ends = plan.links.iter().flat_map(|cord| &cord.ends).filter(|end| end.node == number);
+        let nets: Vec<InterfaceAddress> = ends.flat_map(|end| end.addresses.clone()).collect();
         let hops = node.gateways.iter().chain(node.routes.iter().map(|(_, via)| via));
         for hop in hops.filter(|hop| !nets.iter().any(|net| net.holds(**hop))) {
-            let has = nets.iter().map(Net::to_string).collect::<Vec<_>>().join(", ");
+            let has = nets.iter().map(InterfaceAddress::to_string).collect::<Vec<_>>().join(", ");
             let has = if has.is_empty() { "no address".to_owned() } else { has };
             let text = format!("{hop} is on none of its networks; it has {has}");
-            wrong.add(&place(node), text);
+            wrong.add(&node_place(node), text);
         }
-        if plan.cords.iter().flat_map(|cord| &cord.ends).all(|end| end.node != number) {
-            wrong.add(&place(node), "no link leads to it");
+        if plan.links.iter().flat_map(|cord| &cord.ends).all(|end| end.node != number) {
+            wrong.add(&node_place(node), "no link leads to it");
         }
     }
 }

@@ -2,60 +2,60 @@
 
 use std::time::Duration;
 
-use model::config::unit::{Rate, Share, Size, Time};
+use model::config::unit::{BitsPerSecond, ByteSize, Percentage, Time};
 use toml::Value;
 
-use super::net::Net;
-use super::section::{Mistakes, Section, texts};
-use crate::line::{Fault, Shape};
+use super::net::InterfaceAddress;
+use super::section::{FileSection, Mistakes, texts};
+use crate::link_emulation::{LinkFault, LinkShape};
 
 /// A link as it was written; nodes are not known here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct LinkDefinition {
     /// Node and interface of each end.
     pub ends: Vec<(String, Option<String>)>,
     /// Addresses of each end.
-    pub addresses: [Vec<Net>; 2],
+    pub addresses: [Vec<InterfaceAddress>; 2],
     /// The largest packet, bytes.
     pub mtu: u32,
     /// What packets of each end meet.
-    pub shapes: [Shape; 2],
+    pub shapes: [LinkShape; 2],
 }
 
 /// The longest delay: more would not fit into what is under way.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Reads a link.
-pub fn read(place: &str, value: Value, wrong: &mut Mistakes) -> Written {
-    let mut section = Section::of(place, value, wrong);
+pub fn parse_link(place: &str, value: Value, wrong: &mut Mistakes) -> LinkDefinition {
+    let mut section = FileSection::from_value(place, value, wrong);
     let ends = section.texts("ends", wrong);
     if ends.len() != 2 {
         let text = format!(
             "found {}, expected two: ends = [\"client\", \"edge\"], or with interfaces [\"client:eth0\", \"edge:lan\"]",
             ends.len()
         );
-        wrong.add(&section.at("ends"), text);
+        wrong.add(&section.key_path("ends"), text);
     }
     let ends = ends.into_iter().map(|text| match text.split_once(':') {
         Some((node, interface)) => (node.to_owned(), Some(interface.to_owned())),
         None => (text, None),
     });
     let ends = ends.take(2).collect();
-    let addresses = addresses(&mut section, wrong);
+    let addresses = parse_addresses(&mut section, wrong);
     let mtu = section.number("mtu", (1_280, 65_535), wrong).unwrap_or(1_500);
-    let mut both = Shape::default();
-    shape(&mut section, &mut both, wrong);
+    let mut both = LinkShape::default();
+    parse_shape(&mut section, &mut both, wrong);
     let mut shapes = [both.clone(), both];
     for (key, shape_of) in ["there", "back"].into_iter().zip(&mut shapes) {
-        let place = section.at(key);
+        let place = section.key_path(key);
         if let Some(value) = section.take(key) {
-            let mut direction = Section::of(&place, value, wrong);
-            shape(&mut direction, shape_of, wrong);
-            direction.end(wrong);
+            let mut direction = FileSection::from_value(&place, value, wrong);
+            parse_shape(&mut direction, shape_of, wrong);
+            direction.reject_unknown(wrong);
         }
     }
     for (shape, way) in shapes.iter_mut().zip(["there", "back"]) {
-        if shape.reorder_ppm > 0 && shape.late.is_zero() {
+        if shape.reorder_ppm > 0 && shape.reorder_delay.is_zero() {
             wrong.add(
                 place,
                 format!(
@@ -64,15 +64,15 @@ pub fn read(place: &str, value: Value, wrong: &mut Mistakes) -> Written {
             );
         }
         if shape.reorder_ppm == 0 {
-            shape.late = Duration::ZERO;
+            shape.reorder_delay = Duration::ZERO;
         }
     }
-    section.end(wrong);
-    Written { ends, addresses, mtu, shapes }
+    section.reject_unknown(wrong);
+    LinkDefinition { ends, addresses, mtu, shapes }
 }
 
-fn addresses(section: &mut Section, wrong: &mut Mistakes) -> [Vec<Net>; 2] {
-    let place = section.at("addresses");
+fn parse_addresses(section: &mut FileSection, wrong: &mut Mistakes) -> [Vec<InterfaceAddress>; 2] {
+    let place = section.key_path("addresses");
     let mut found = [Vec::new(), Vec::new()];
     let values = match section.take("addresses") {
         None => return found,
@@ -99,24 +99,26 @@ fn addresses(section: &mut Section, wrong: &mut Mistakes) -> [Vec<Net>; 2] {
 }
 
 /// Reads what packets meet, over what is there.
-fn shape(section: &mut Section, shape: &mut Shape, wrong: &mut Mistakes) {
-    for (key, time) in [("delay", &mut shape.delay), ("reorder-by", &mut shape.late)] {
+fn parse_shape(section: &mut FileSection, shape: &mut LinkShape, wrong: &mut Mistakes) {
+    for (key, time) in [("delay", &mut shape.delay), ("reorder-by", &mut shape.reorder_delay)] {
         let expected = "a time up to 10s, such as \"65ms\"";
         match section.parsed::<Time>(key, expected, wrong) {
             Some(Time(found)) if found <= LONGEST => *time = found,
             Some(found) => {
-                wrong.add(&section.at(key), format!("found `{found}`, expected {expected}"));
+                wrong.add(&section.key_path(key), format!("found `{found}`, expected {expected}"));
             }
             None => {}
         }
     }
-    if let Some(rate) = section.parsed::<Rate>("rate", "a rate, such as \"200Mbit/s\"", wrong) {
+    if let Some(rate) =
+        section.parsed::<BitsPerSecond>("rate", "a rate, such as \"200Mbit/s\"", wrong)
+    {
         shape.bits_per_second = rate.0;
     }
-    if let Some(size) = section.parsed::<Size>("queue", "a size, such as \"256KiB\"", wrong) {
+    if let Some(size) = section.parsed::<ByteSize>("queue", "a size, such as \"256KiB\"", wrong) {
         shape.queue_bytes = size.0;
         if shape.bits_per_second == 0 {
-            wrong.add(&section.at("queue"), "nothing waits where no rate is set: add rate");
+            wrong.add(&section.key_path("queue"), "nothing waits where no rate is set: add rate");
         }
     }
     for (key, ppm) in [
@@ -125,20 +127,20 @@ fn shape(section: &mut Section, shape: &mut Shape, wrong: &mut Mistakes) {
         ("duplicate", &mut shape.duplicate_ppm),
     ] {
         let expected = "a share up to 100%, such as \"0.1%\"";
-        match section.parsed::<Share>(key, expected, wrong).map(|share| (share, share.0)) {
-            Some((_, found)) if found <= Share::WHOLE => *ppm = found as u32,
+        match section.parsed::<Percentage>(key, expected, wrong).map(|share| (share, share.0)) {
+            Some((_, found)) if found <= Percentage::WHOLE => *ppm = found as u32,
             Some((found, _)) => {
-                wrong.add(&section.at(key), format!("found `{found}`, expected {expected}"));
+                wrong.add(&section.key_path(key), format!("found `{found}`, expected {expected}"));
             }
             None => {}
         }
     }
     let hole = section.number("black-hole", (576, 65_535), wrong);
-    let place = section.at("fault");
+    let place = section.key_path("fault");
     match (section.text("fault", wrong).as_deref(), hole) {
         (None, None) => {}
-        (None, Some(bytes)) => shape.fault = Fault::BlackHole(bytes),
-        (Some("window-scale"), None) => shape.fault = Fault::WindowScale,
+        (None, Some(bytes)) => shape.fault = LinkFault::BlackHole(bytes),
+        (Some("window-scale"), None) => shape.fault = LinkFault::WindowScale,
         (Some("window-scale"), Some(_)) => {
             wrong.add(&place, "one fault a direction: black-hole is one")
         }

@@ -6,14 +6,14 @@ use std::str::FromStr;
 
 /// An address on a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Net {
+pub struct InterfaceAddress {
     /// The address.
     pub address: IpAddr,
     /// Bits of the network.
     pub length: u8,
 }
 
-impl Net {
+impl InterfaceAddress {
     /// Whether an address is on this network.
     pub fn holds(&self, address: IpAddr) -> bool {
         match (bits(self.address), bits(address)) {
@@ -34,18 +34,18 @@ fn bits(address: IpAddr) -> (u128, u8) {
     }
 }
 
-impl FromStr for Net {
+impl FromStr for InterfaceAddress {
     type Err = ();
 
-    fn from_str(text: &str) -> Result<Net, ()> {
+    fn from_str(text: &str) -> Result<InterfaceAddress, ()> {
         let (address, length) = text.split_once('/').ok_or(())?;
         let address: IpAddr = address.parse().map_err(drop)?;
         let length: u8 = length.parse().map_err(drop)?;
-        if length <= bits(address).1 { Ok(Net { address, length }) } else { Err(()) }
+        if length <= bits(address).1 { Ok(InterfaceAddress { address, length }) } else { Err(()) }
     }
 }
 
-impl fmt::Display for Net {
+impl fmt::Display for InterfaceAddress {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{}/{}", self.address, self.length)
     }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn networks_hold_their_own() {
-        let net = |text: &str| text.parse::<Net>();
+        let net = |text: &str| text.parse::<InterfaceAddress>();
         let holds = |of: &str, address: &str| net(of).unwrap().holds(address.parse().unwrap());
         assert!(holds("10.0.1.2/24", "10.0.1.255") && !holds("10.0.1.2/24", "10.0.2.1"));
         assert!(holds("0.0.0.0/0", "203.0.113.9") && !holds("0.0.0.0/0", "::1"));

@@ -4,24 +4,24 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use super::net::Net;
-use crate::line::{Fault, Shape};
+use super::net::InterfaceAddress;
+use crate::link_emulation::{LinkFault, LinkShape};
 
 /// A network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct TopologyPlan {
     /// What it is called.
     pub name: String,
     /// Who is in it, in the order of their names by kind.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TopologyNode>,
     /// What connects them.
-    pub cords: Vec<Cord>,
+    pub links: Vec<TopologyLink>,
 }
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum NodeKind {
     /// Programs run on it.
     Host,
     /// It forwards packets, too.
@@ -32,91 +32,94 @@ pub enum Kind {
 
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct TopologyNode {
     /// Its name.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Where it sends what is on none of its networks: one of each family at most.
     pub gateways: Vec<IpAddr>,
     /// What it sends elsewhere, and through whom.
-    pub routes: Vec<(Net, IpAddr)>,
+    pub routes: Vec<(InterfaceAddress, IpAddr)>,
     /// Kernel settings below /proc/sys, by their paths.
     pub settings: Vec<(String, String)>,
 }
 
 /// A link between two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cord {
+pub struct TopologyLink {
     /// Both ends.
-    pub ends: [End; 2],
+    pub ends: [TopologyLinkEnd; 2],
     /// The largest packet, bytes.
     pub mtu: u32,
     /// What packets of the first and of the second end meet.
-    pub shapes: [Shape; 2],
+    pub shapes: [LinkShape; 2],
 }
 
 /// An end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct TopologyLinkEnd {
     /// Which node, by its place in the plan.
     pub node: usize,
     /// The interface there.
     pub interface: String,
     /// Its addresses.
-    pub addresses: Vec<Net>,
+    pub addresses: Vec<InterfaceAddress>,
 }
 
-impl Kind {
+impl NodeKind {
     /// As files say it.
-    pub fn word(self) -> &'static str {
+    pub fn keyword(self) -> &'static str {
         match self {
-            Kind::Host => "host",
-            Kind::Router => "router",
-            Kind::Bridge => "bridge",
+            NodeKind::Host => "host",
+            NodeKind::Router => "router",
+            NodeKind::Bridge => "bridge",
         }
     }
 }
 
-impl Cord {
+impl TopologyLink {
     /// Whether nothing happens to packets: such a link is the kernel's alone.
     pub fn is_plain(&self) -> bool {
-        self.shapes.iter().all(|shape| *shape == Shape::default())
+        self.shapes.iter().all(|shape| *shape == LinkShape::default())
     }
 }
 
-impl Plan {
+impl TopologyPlan {
     /// A link in words: `client:eth0 — edge:eth0, 65ms, 200Mbit/s`.
-    pub fn told(&self, cord: &Cord) -> String {
-        let end = |end: &End| format!("{}:{}", self.nodes[end.node].name, end.interface);
+    pub fn describe_link(&self, cord: &TopologyLink) -> String {
+        let end =
+            |end: &TopologyLinkEnd| format!("{}:{}", self.nodes[end.node].name, end.interface);
         let [first, second] = &cord.ends;
-        let [there, back] = cord.shapes.each_ref().map(meets);
+        let [there, back] = cord.shapes.each_ref().map(describe_shape);
         let words = match (there == back, there.is_empty() && back.is_empty()) {
             (_, true) => String::new(),
             (true, _) => format!(", {there}"),
-            (false, _) => format!(", there {}, back {}", or_plain(&there), or_plain(&back)),
+            (false, _) => {
+                format!(", there {}, back {}", text_or_plain(&there), text_or_plain(&back))
+            }
         };
         format!("{} — {}{words}", end(first), end(second))
     }
 }
 
-fn or_plain(words: &str) -> &str {
+fn text_or_plain(words: &str) -> &str {
     if words.is_empty() { "plain" } else { words }
 }
 
 /// What packets meet, in words.
-fn meets(shape: &Shape) -> String {
-    use model::config::unit::{Rate, Share, Size, Time};
+fn describe_shape(shape: &LinkShape) -> String {
+    use model::config::unit::{BitsPerSecond, ByteSize, Percentage, Time};
     let mut words = Vec::new();
-    let share = |ppm: u32| Share(u64::from(ppm));
+    let share = |ppm: u32| Percentage(u64::from(ppm));
     if !shape.delay.is_zero() {
         words.push(Time(shape.delay).to_string());
     }
     if shape.bits_per_second > 0 {
-        words.push(Rate(shape.bits_per_second).to_string());
+        words.push(BitsPerSecond(shape.bits_per_second).to_string());
     }
     if shape.queue_bytes > 0 {
-        words.push(format!("queue {}", Size(shape.queue_bytes)));
+        words.push(format!("queue {}", ByteSize(shape.queue_bytes)));
     }
     for (ppm, what) in [
         (shape.loss_ppm, "lost"),
@@ -128,9 +131,9 @@ fn meets(shape: &Shape) -> String {
         }
     }
     match shape.fault {
-        Fault::None => {}
-        Fault::WindowScale => words.push("window scale broken".to_owned()),
-        Fault::BlackHole(bytes) => words.push(format!("more than {bytes} B vanish")),
+        LinkFault::None => {}
+        LinkFault::WindowScale => words.push("window scale broken".to_owned()),
+        LinkFault::BlackHole(bytes) => words.push(format!("more than {bytes} B vanish")),
     }
     words.join(", ")
 }

@@ -4,18 +4,18 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use files::make::{create, make_dir};
+use files::create::{create, make_dir};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::build::Standing;
-use super::plan::{Kind, Plan};
-use crate::net::{Keeper, sweep};
+use super::build::RunningTopology;
+use super::plan::{NodeKind, TopologyPlan};
+use crate::net::{OwnerProcess, sweep_orphans};
 
 /// A network that stands or stood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Record {
+pub struct TopologyRecord {
     /// What it is called.
     pub name: String,
     /// The file that it was read from.
@@ -25,7 +25,7 @@ pub struct Record {
     /// When that process began, in the kernel's ticks: its number may come again.
     pub process_began: u64,
     /// Who is in it.
-    pub nodes: Vec<Place>,
+    pub nodes: Vec<RecordedNode>,
     /// Its links, in words.
     pub links: Vec<String>,
 }
@@ -33,7 +33,7 @@ pub struct Record {
 /// A node of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Place {
+pub struct RecordedNode {
     /// Its name.
     pub name: String,
     /// `host`, `router` or `bridge`.
@@ -46,7 +46,7 @@ pub struct Place {
 
 /// Why a record could not be kept or read.
 #[derive(Debug, Error)]
-pub enum RecordError {
+pub enum TopologyRecordError {
     /// The network is up.
     #[error(
         "the network `{name}` is up already, kept by process {process}; `steelyard lab down {name}` ends it, --name takes another name"
@@ -72,59 +72,63 @@ pub enum RecordError {
 
 /// Where records lie.
 #[derive(Clone, Debug)]
-pub struct Records {
+pub struct TopologyRecords {
     dir: PathBuf,
 }
 
 /// Where they lie unless told otherwise.
 pub const DIR: &str = "/run/steelyard-lab";
 
-impl Record {
+impl TopologyRecord {
     /// Of a network that this process keeps.
-    pub fn of(plan: &Plan, standing: &Standing, file: &Path) -> Record {
-        let Keeper { process, began } = Keeper::this();
+    pub fn from_topology(
+        plan: &TopologyPlan,
+        standing: &RunningTopology,
+        file: &Path,
+    ) -> TopologyRecord {
+        let OwnerProcess { process, began } = OwnerProcess::current();
         let addresses = |number: usize| {
             let ends =
-                plan.cords.iter().flat_map(|cord| &cord.ends).filter(move |end| end.node == number);
+                plan.links.iter().flat_map(|cord| &cord.ends).filter(move |end| end.node == number);
             ends.flat_map(|end| end.addresses.iter().map(ToString::to_string)).collect()
         };
         let nodes = plan.nodes.iter().zip(&standing.nodes).enumerate();
-        let nodes = nodes.map(|(number, (node, namespace))| Place {
+        let nodes = nodes.map(|(number, (node, namespace))| RecordedNode {
             name: node.name.clone(),
-            kind: node.kind.word().to_owned(),
+            kind: node.kind.keyword().to_owned(),
             namespace: namespace.name().to_owned(),
             addresses: addresses(number),
         });
-        Record {
+        TopologyRecord {
             name: plan.name.clone(),
             file: file.to_owned(),
             process,
             process_began: began,
             nodes: nodes.collect(),
-            links: plan.cords.iter().map(|cord| plan.told(cord)).collect(),
+            links: plan.links.iter().map(|cord| plan.describe_link(cord)).collect(),
         }
     }
 
     /// Who keeps it, or kept it.
-    pub fn keeper(&self) -> Keeper {
-        Keeper { process: self.process, began: self.process_began }
+    pub fn owner(&self) -> OwnerProcess {
+        OwnerProcess { process: self.process, began: self.process_began }
     }
 
     /// Whether its keeper lives.
-    pub fn lives(&self) -> bool {
-        self.keeper().lives()
+    pub fn is_running(&self) -> bool {
+        self.owner().is_alive()
     }
 
     /// A node where programs run.
-    pub fn host(&self, name: &str) -> Option<&Place> {
-        self.nodes.iter().find(|node| node.name == name && node.kind != Kind::Bridge.word())
+    pub fn host(&self, name: &str) -> Option<&RecordedNode> {
+        self.nodes.iter().find(|node| node.name == name && node.kind != NodeKind::Bridge.keyword())
     }
 }
 
-impl Records {
+impl TopologyRecords {
     /// Those in a directory.
-    pub fn new(dir: &Path) -> Records {
-        Records { dir: dir.to_owned() }
+    pub fn new(dir: &Path) -> TopologyRecords {
+        TopologyRecords { dir: dir.to_owned() }
     }
 
     /// A keeper's log.
@@ -137,24 +141,24 @@ impl Records {
     }
 
     /// Makes the directory; removes what a dead keeper of this name left. Of a living one: an error.
-    pub fn prepare(&self, name: &str) -> Result<(), RecordError> {
+    pub fn reserve_name(&self, name: &str) -> Result<(), TopologyRecordError> {
         let made = make_dir(&self.dir, 0o755);
-        made.map_err(|source| RecordError::File {
+        made.map_err(|source| TopologyRecordError::File {
             what: "cannot make",
             path: self.dir.clone(),
             source,
         })?;
         match self.all()?.into_iter().find(|record| record.name == name) {
-            Some(record) if record.lives() => {
-                Err(RecordError::Up { name: name.to_owned(), process: record.process })
+            Some(record) if record.is_running() => {
+                Err(TopologyRecordError::Up { name: name.to_owned(), process: record.process })
             }
-            Some(_) => self.remove(name),
+            Some(_) => self.remove_record(name),
             None => Ok(()),
         }
     }
 
     /// Writes a record; the name is taken by it.
-    pub fn keep(&self, record: &Record) -> Result<(), RecordError> {
+    pub fn write_record(&self, record: &TopologyRecord) -> Result<(), TopologyRecordError> {
         let path = self.path(&record.name);
         let text = serde_json::to_string_pretty(record).map_err(io::Error::other);
         // Under another name until it is whole; a link takes no name that is taken.
@@ -172,18 +176,18 @@ impl Records {
                 let others = self.all().unwrap_or_default();
                 let other = others.into_iter().find(|other| other.name == record.name);
                 let process = other.map_or(0, |other| other.process);
-                RecordError::Up { name: record.name.clone(), process }
+                TopologyRecordError::Up { name: record.name.clone(), process }
             }
-            _ => RecordError::File { what: "cannot write", path, source },
+            _ => TopologyRecordError::File { what: "cannot write", path, source },
         })
     }
 
     /// Removes a record; one that is not there is no error.
-    pub fn remove(&self, name: &str) -> Result<(), RecordError> {
+    pub fn remove_record(&self, name: &str) -> Result<(), TopologyRecordError> {
         let path = self.path(name);
         match fs::remove_file(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(RecordError::File { what: "cannot remove", path, source })
+                Err(TopologyRecordError::File { what: "cannot remove", path, source })
             }
             _ => {
                 // A log that cannot be removed says nothing wrong.
@@ -194,12 +198,12 @@ impl Records {
     }
 
     /// All of them, by name; what is no record is passed over.
-    pub fn all(&self) -> Result<Vec<Record>, RecordError> {
+    pub fn all(&self) -> Result<Vec<TopologyRecord>, TopologyRecordError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => {
-                return Err(RecordError::File {
+                return Err(TopologyRecordError::File {
                     what: "cannot read",
                     path: self.dir.clone(),
                     source,
@@ -209,18 +213,19 @@ impl Records {
         let paths = entries.flatten().map(|entry| entry.path());
         let records = paths.filter(|path| path.extension().is_some_and(|end| end == "json"));
         let texts = records.filter_map(|path| fs::read_to_string(path).ok());
-        let mut found: Vec<Record> =
+        let mut found: Vec<TopologyRecord> =
             texts.filter_map(|text| serde_json::from_str(&text).ok()).collect();
         found.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(found)
     }
 
     /// Removes what dead keepers left: their records, and every namespace of a dead run. Names of the networks.
-    pub fn sweep(&self) -> Result<Vec<String>, RecordError> {
-        let dead: Vec<Record> = self.all()?.into_iter().filter(|record| !record.lives()).collect();
-        sweep();
+    pub fn sweep_dead(&self) -> Result<Vec<String>, TopologyRecordError> {
+        let dead: Vec<TopologyRecord> =
+            self.all()?.into_iter().filter(|record| !record.is_running()).collect();
+        sweep_orphans();
         for record in &dead {
-            self.remove(&record.name)?;
+            self.remove_record(&record.name)?;
         }
         Ok(dead.into_iter().map(|record| record.name).collect())
     }
@@ -230,13 +235,13 @@ impl Records {
 mod tests {
     use super::*;
 
-    fn record(name: &str, keeper: Keeper) -> Record {
-        Record {
+    fn record(name: &str, keeper: OwnerProcess) -> TopologyRecord {
+        TopologyRecord {
             name: name.to_owned(),
             file: "wan.toml".into(),
             process: keeper.process,
             process_began: keeper.began,
-            nodes: vec![Place {
+            nodes: vec![RecordedNode {
                 name: "client".to_owned(),
                 kind: "host".to_owned(),
                 namespace: "sylab-1-1-0-client".to_owned(),
@@ -250,27 +255,27 @@ mod tests {
     fn a_name_is_taken_while_its_keeper_lives() {
         let room = files::TemporaryDir::new("records").unwrap();
         let dir = room.path().join("records");
-        let records = Records::new(&dir);
+        let records = TopologyRecords::new(&dir);
         assert_eq!(records.all().unwrap(), Vec::new(), "no directory");
-        records.prepare("wan").unwrap();
-        let dead = Keeper { process: 4_194_305, began: 1 };
-        records.keep(&record("wan", dead)).unwrap();
-        assert!(!records.all().unwrap()[0].lives());
-        let living = record("wan", Keeper::this());
+        records.reserve_name("wan").unwrap();
+        let dead = OwnerProcess { process: 4_194_305, began: 1 };
+        records.write_record(&record("wan", dead)).unwrap();
+        assert!(!records.all().unwrap()[0].is_running());
+        let living = record("wan", OwnerProcess::current());
         assert!(
-            matches!(records.keep(&living), Err(RecordError::Up { .. })),
+            matches!(records.write_record(&living), Err(TopologyRecordError::Up { .. })),
             "taken, even by the dead"
         );
-        records.prepare("wan").unwrap();
-        records.keep(&living).unwrap();
+        records.reserve_name("wan").unwrap();
+        records.write_record(&living).unwrap();
         assert_eq!(records.all().unwrap(), std::slice::from_ref(&living));
-        assert!(matches!(records.prepare("wan"), Err(RecordError::Up { .. })));
+        assert!(matches!(records.reserve_name("wan"), Err(TopologyRecordError::Up { .. })));
         assert!(living.host("client").is_some() && living.host("server").is_none());
         fs::write(dir.join("other.json"), "{").unwrap();
-        records.keep(&record("lan", dead)).unwrap();
-        assert_eq!(records.sweep().unwrap(), ["lan"]);
+        records.write_record(&record("lan", dead)).unwrap();
+        assert_eq!(records.sweep_dead().unwrap(), ["lan"]);
         assert_eq!(records.all().unwrap(), [living]);
-        records.remove("wan").unwrap();
-        records.remove("wan").unwrap();
+        records.remove_record("wan").unwrap();
+        records.remove_record("wan").unwrap();
     }
 }

@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use model::config::suggest::nearest;
+use model::config::suggestion::nearest_match;
 use toml::{Table, Value};
 
 /// Mistakes in the order found, each with its place.
@@ -27,15 +27,15 @@ impl Mistakes {
 
 /// A table that is being read.
 #[derive(Debug)]
-pub struct Section {
+pub struct FileSection {
     place: String,
     table: Table,
     known: Vec<&'static str>,
 }
 
-impl Section {
+impl FileSection {
     /// Of a value that must be a table.
-    pub fn of(place: &str, value: Value, wrong: &mut Mistakes) -> Section {
+    pub fn from_value(place: &str, value: Value, wrong: &mut Mistakes) -> FileSection {
         let table = match value {
             Value::Table(table) => table,
             other => {
@@ -43,11 +43,11 @@ impl Section {
                 Table::new()
             }
         };
-        Section { place: place.to_owned(), table, known: Vec::new() }
+        FileSection { place: place.to_owned(), table, known: Vec::new() }
     }
 
     /// Where a key stands.
-    pub fn at(&self, key: &str) -> String {
+    pub fn key_path(&self, key: &str) -> String {
         if self.place.is_empty() { key.to_owned() } else { format!("{}, {key}", self.place) }
     }
 
@@ -58,13 +58,13 @@ impl Section {
     }
 
     /// Every other key with its value: for tables whose keys are names.
-    pub fn rest(&mut self) -> Vec<(String, Value)> {
+    pub fn remaining(&mut self) -> Vec<(String, Value)> {
         std::mem::take(&mut self.table).into_iter().collect()
     }
 
     /// A text.
     pub fn text(&mut self, key: &'static str, wrong: &mut Mistakes) -> Option<String> {
-        let place = self.at(key);
+        let place = self.key_path(key);
         match self.take(key)? {
             Value::String(text) => Some(text),
             other => {
@@ -84,7 +84,7 @@ impl Section {
         let text = self.text(key, wrong)?;
         let parsed = text.parse().ok();
         if parsed.is_none() {
-            wrong.add(&self.at(key), format!("found `{text}`, expected {expected}"));
+            wrong.add(&self.key_path(key), format!("found `{text}`, expected {expected}"));
         }
         parsed
     }
@@ -96,7 +96,7 @@ impl Section {
         (least, most): (u32, u32),
         wrong: &mut Mistakes,
     ) -> Option<u32> {
-        let place = self.at(key);
+        let place = self.key_path(key);
         let value = self.take(key)?;
         let fits = value.as_integer().and_then(|number| u32::try_from(number).ok());
         let fits = fits.filter(|number| (least..=most).contains(number));
@@ -110,14 +110,14 @@ impl Section {
 
     /// One text or a list of them.
     pub fn texts(&mut self, key: &'static str, wrong: &mut Mistakes) -> Vec<String> {
-        let place = self.at(key);
+        let place = self.key_path(key);
         self.take(key).map_or_else(Vec::new, |value| texts(&place, value, wrong))
     }
 
     /// Whatever was not asked for is unknown.
-    pub fn end(self, wrong: &mut Mistakes) {
+    pub fn reject_unknown(self, wrong: &mut Mistakes) {
         for key in self.table.keys() {
-            let meant = match nearest(key, self.known.iter().copied()) {
+            let meant = match nearest_match(key, self.known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", self.known.join(", ")),
             };

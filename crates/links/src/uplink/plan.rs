@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::mark::Marks;
-use super::wheel::{Candidate, chosen};
+use super::packet_mark::MarkBits;
+use super::uplink_wheel::{UplinkCandidate, select_uplinks};
 
 /// Kinds of rules, each at a priority of its own.
 pub const RULES: u32 = 5;
@@ -22,20 +22,20 @@ const MAIN: u32 = 254;
 
 /// Where ours stand in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ground {
+pub struct RoutingBase {
     /// The marks.
-    pub marks: Marks,
+    pub marks: MarkBits,
     /// The table of all; the uplinks' follow.
-    pub table: u32,
+    pub first_table: u32,
     /// The first rule's priority.
-    pub rule: u32,
+    pub first_priority: u32,
 }
 
 /// An uplink in one family, as it stands now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Path {
+pub struct UplinkGateway {
     /// As the wheel sees it; without a gateway it does not stand.
-    pub candidate: Candidate,
+    pub candidate: UplinkCandidate,
     /// Where it begins.
     pub ifindex: u32,
     /// Its next hop.
@@ -46,7 +46,7 @@ pub struct Path {
 
 /// What a rule asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Selector {
+pub enum RuleSelector {
     /// A mark, of which these bits count.
     Mark {
         /// The bits.
@@ -70,7 +70,7 @@ pub struct Rule {
     /// Its place among all rules.
     pub priority: u32,
     /// Which packets.
-    pub selector: Selector,
+    pub selector: RuleSelector,
     /// Where they are led.
     pub table: u32,
 }
@@ -96,69 +96,69 @@ pub struct Route {
 }
 
 /// Family (IPv6) and number of a table.
-pub type Place = (bool, u32);
+pub type TableKey = (bool, u32);
 
 /// All that is to stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct RoutingPlan {
     /// Rules, sorted.
     pub rules: Vec<Rule>,
     /// Routes by their tables.
-    pub routes: BTreeMap<Place, Route>,
+    pub routes: BTreeMap<TableKey, Route>,
 }
 
 /// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum RoutingStep {
     /// A table has this route from now on.
-    Route(Place, Route),
+    Route(TableKey, Route),
     /// A rule comes.
     Add(Rule),
     /// A rule goes.
     Remove(Rule),
     /// A table has no route any more.
-    Clear(Place),
+    Clear(TableKey),
 }
 
-impl Plan {
+impl RoutingPlan {
     /// What these paths need. `paths`: by family.
-    pub fn of(ground: Ground, paths: &[Path]) -> Plan {
-        let mut plan = Plan::default();
+    pub fn from_paths(ground: RoutingBase, paths: &[UplinkGateway]) -> RoutingPlan {
+        let mut plan = RoutingPlan::default();
         for v6 in [false, true] {
-            let of = |path: &&Path| path.gateway.is_ipv6() == v6;
-            let paths: Vec<&Path> = paths.iter().filter(of).collect();
+            let of = |path: &&UplinkGateway| path.gateway.is_ipv6() == v6;
+            let paths: Vec<&UplinkGateway> = paths.iter().filter(of).collect();
             if !paths.is_empty() {
-                plan.family(ground, v6, &paths);
+                plan.add_family(ground, v6, &paths);
             }
         }
         plan.rules.sort_unstable();
         plan
     }
 
-    fn family(&mut self, ground: Ground, v6: bool, paths: &[&Path]) {
-        let Ground { marks, table, rule } = ground;
+    fn add_family(&mut self, ground: RoutingBase, v6: bool, paths: &[&UplinkGateway]) {
+        let RoutingBase { marks, first_table: table, first_priority: rule } = ground;
         let mut add = |kind: u32, selector, table| {
             self.rules.push(Rule { v6, priority: rule + kind, selector, table });
         };
-        add(1, Selector::Nearer, MAIN);
-        add(4, Selector::Any, table);
+        add(1, RuleSelector::Nearer, MAIN);
+        add(4, RuleSelector::Any, table);
         for path in paths {
             let number = path.candidate.number;
             let own = table + u32::from(number);
-            let marked = |value| Selector::Mark { value, mask: marks.mask() };
-            add(0, marked(marks.strict(number)), own);
-            add(2, Selector::From(path.source), own);
-            add(3, marked(marks.of(number)), own);
+            let marked = |value| RuleSelector::Mark { value, mask: marks.mask() };
+            add(0, marked(marks.strict_mark_for(number)), own);
+            add(2, RuleSelector::From(path.source), own);
+            add(3, marked(marks.mark_for(number)), own);
             let hop = Hop { ifindex: path.ifindex, gateway: path.gateway, weight: 1 };
             // Without a way its packets go nowhere, rather than by another uplink with an address of this one.
-            let route = match path.candidate.stands {
+            let route = match path.candidate.is_usable {
                 true => Route { hops: vec![hop], source: Some(path.source) },
                 false => Route { hops: Vec::new(), source: None },
             };
             self.routes.insert((v6, own), route);
         }
-        let candidates: Vec<Candidate> = paths.iter().map(|path| path.candidate).collect();
-        let hops: Vec<Hop> = chosen(&candidates)
+        let candidates: Vec<UplinkCandidate> = paths.iter().map(|path| path.candidate).collect();
+        let hops: Vec<Hop> = select_uplinks(&candidates)
             .0
             .iter()
             .filter_map(|one| {
@@ -178,24 +178,24 @@ impl Plan {
     }
 
     /// From what is there to what is to be, in an order in which no packet finds a rule without its table.
-    pub fn steps(&self, there: &Plan) -> Vec<Step> {
+    pub fn steps_from(&self, there: &RoutingPlan) -> Vec<RoutingStep> {
         let mut steps = Vec::new();
         for (place, route) in &self.routes {
             if there.routes.get(place) != Some(route) {
-                steps.push(Step::Route(*place, route.clone()));
+                steps.push(RoutingStep::Route(*place, route.clone()));
             }
         }
         let missing = self.rules.iter().filter(|rule| !there.rules.contains(rule));
-        steps.extend(missing.map(|rule| Step::Add(*rule)));
+        steps.extend(missing.map(|rule| RoutingStep::Add(*rule)));
         let needless = there.rules.iter().filter(|rule| !self.rules.contains(rule));
-        steps.extend(needless.map(|rule| Step::Remove(*rule)));
+        steps.extend(needless.map(|rule| RoutingStep::Remove(*rule)));
         let empty = there.routes.keys().filter(|place| !self.routes.contains_key(place));
-        steps.extend(empty.map(|place| Step::Clear(*place)));
+        steps.extend(empty.map(|place| RoutingStep::Clear(*place)));
         steps
     }
 
     /// What stood and is wanted still, and is not there any more.
-    pub fn lost(&self, stood: &Plan, there: &Plan) -> usize {
+    pub fn count_missing(&self, stood: &RoutingPlan, there: &RoutingPlan) -> usize {
         let rules = stood.rules.iter().filter(|rule| self.rules.contains(rule));
         let rules = rules.filter(|rule| !there.rules.contains(rule)).count();
         let places = stood.routes.keys().filter(|place| self.routes.contains_key(place));
@@ -203,12 +203,12 @@ impl Plan {
     }
 
     /// What is there after a step.
-    pub fn take(&mut self, step: &Step) {
+    pub fn apply_step(&mut self, step: &RoutingStep) {
         match step {
-            Step::Route(place, route) => drop(self.routes.insert(*place, route.clone())),
-            Step::Add(rule) => self.rules.push(*rule),
-            Step::Remove(rule) => self.rules.retain(|one| one != rule),
-            Step::Clear(place) => drop(self.routes.remove(place)),
+            RoutingStep::Route(place, route) => drop(self.routes.insert(*place, route.clone())),
+            RoutingStep::Add(rule) => self.rules.push(*rule),
+            RoutingStep::Remove(rule) => self.rules.retain(|one| one != rule),
+            RoutingStep::Clear(place) => drop(self.routes.remove(place)),
         }
     }
 }
@@ -219,43 +219,47 @@ mod tests {
 
     use super::*;
 
-    const GROUND: Ground = Ground { marks: Marks { bit: 24 }, table: 7_800, rule: 30_000 };
+    const TEST_BASE: RoutingBase =
+        RoutingBase { marks: MarkBits { bit: 24 }, first_table: 7_800, first_priority: 30_000 };
 
-    fn path(number: u8, up: bool, weight: u16, priority: u8, v6: bool) -> Path {
+    fn path(number: u8, up: bool, weight: u16, priority: u8, v6: bool) -> UplinkGateway {
         let ip = |last: u8| -> IpAddr {
             let text =
                 if v6 { format!("fd00:{number}::{last}") } else { format!("10.0.{number}.{last}") };
             text.parse().unwrap()
         };
-        let candidate = Candidate { number, up, stands: true, weight, priority };
-        Path { candidate, ifindex: u32::from(number), gateway: ip(1), source: ip(2) }
+        let candidate = UplinkCandidate { number, up, is_usable: true, weight, priority };
+        UplinkGateway { candidate, ifindex: u32::from(number), gateway: ip(1), source: ip(2) }
     }
 
     #[test]
     fn two_uplinks() {
         let (a, b) = (path(1, true, 3, 1, false), path(2, true, 1, 1, false));
-        let plan = Plan::of(GROUND, &[a, b]);
+        let plan = RoutingPlan::from_paths(TEST_BASE, &[a, b]);
         assert_eq!(plan.rules.len(), 8);
         assert_eq!(plan.routes[&(false, 7_801)].source, Some(a.source));
         let all = &plan.routes[&(false, 7_800)];
         assert_eq!(all.hops.iter().map(|hop| hop.weight).collect::<Vec<_>>(), [3, 1]);
         assert_eq!(all.source, None);
-        let down = Path { candidate: Candidate { up: false, ..a.candidate }, ..a };
-        let left = Plan::of(GROUND, &[down, b]);
+        let down = UplinkGateway { candidate: UplinkCandidate { up: false, ..a.candidate }, ..a };
+        let left = RoutingPlan::from_paths(TEST_BASE, &[down, b]);
         // What is down keeps its own table: connections stay, and questions go through it.
         assert_eq!(left.rules, plan.rules);
         assert_eq!(left.routes[&(false, 7_800)].source, Some(b.source));
-        let steps = left.steps(&plan);
-        assert!(matches!(&steps[..], [Step::Route((false, 7_800), _)]), "{steps:?}");
-        assert_eq!(Plan::default().steps(&plan).len(), 8 + 3);
+        let steps = left.steps_from(&plan);
+        assert!(matches!(&steps[..], [RoutingStep::Route((false, 7_800), _)]), "{steps:?}");
+        assert_eq!(RoutingPlan::default().steps_from(&plan).len(), 8 + 3);
     }
 
-    fn paths() -> impl Strategy<Value = Vec<Path>> {
+    fn paths() -> impl Strategy<Value = Vec<UplinkGateway>> {
         let one = (any::<bool>(), 0..=256_u16, 1..4_u8, any::<bool>(), any::<bool>());
         prop::collection::vec(one, 0..=8).prop_map(|all| {
             let made = |((up, weight, priority, v6, stands), number): (_, u8)| {
                 let path = path(number, up, weight, priority, v6);
-                Path { candidate: Candidate { stands, ..path.candidate }, ..path }
+                UplinkGateway {
+                    candidate: UplinkCandidate { is_usable: stands, ..path.candidate },
+                    ..path
+                }
             };
             all.into_iter().zip(1..).map(made).collect()
         })
@@ -264,42 +268,43 @@ mod tests {
     #[test]
     fn what_another_program_removed_is_told_from_what_is_to_change() {
         let (a, b) = (path(1, true, 1, 1, false), path(2, true, 1, 1, false));
-        let (both, one) = (Plan::of(GROUND, &[a, b]), Plan::of(GROUND, &[a]));
-        assert_eq!(both.lost(&both, &both), 0);
-        assert_eq!(one.lost(&both, &one), 0, "what is not wanted any more is no loss");
-        assert_eq!(both.lost(&one, &one), 0, "what did not stand yet is none");
+        let (both, one) =
+            (RoutingPlan::from_paths(TEST_BASE, &[a, b]), RoutingPlan::from_paths(TEST_BASE, &[a]));
+        assert_eq!(both.count_missing(&both, &both), 0);
+        assert_eq!(one.count_missing(&both, &one), 0, "what is not wanted any more is no loss");
+        assert_eq!(both.count_missing(&one, &one), 0, "what did not stand yet is none");
         let mut there = both.clone();
         there.rules.remove(0);
         there.routes.remove(&(false, 7_801));
-        assert_eq!(both.lost(&both, &there), 2);
+        assert_eq!(both.count_missing(&both, &there), 2);
     }
 
     proptest! {
         #[test]
         fn steps_lead_there_and_no_rule_waits_for_its_table(before in paths(), after in paths()) {
-            let (mut there, to) = (Plan::of(GROUND, &before), Plan::of(GROUND, &after));
-            for step in to.steps(&there) {
+            let (mut there, to) = (RoutingPlan::from_paths(TEST_BASE, &before), RoutingPlan::from_paths(TEST_BASE, &after));
+            for step in to.steps_from(&there) {
                 match &step {
-                    Step::Clear(place) => prop_assert!(
-                        !there.rules.iter().any(|rule| (rule.v6, rule.table) == *place && rule.priority != GROUND.rule + 4)
+                    RoutingStep::Clear(place) => prop_assert!(
+                        !there.rules.iter().any(|rule| (rule.v6, rule.table) == *place && rule.priority != TEST_BASE.first_priority + 4)
                     ),
-                    Step::Add(rule) if rule.priority != GROUND.rule + 4 && rule.table != MAIN => {
+                    RoutingStep::Add(rule) if rule.priority != TEST_BASE.first_priority + 4 && rule.table != MAIN => {
                         prop_assert!(there.routes.contains_key(&(rule.v6, rule.table)));
                     }
                     _ => {}
                 }
-                there.take(&step);
+                there.apply_step(&step);
             }
             there.rules.sort_unstable();
             prop_assert_eq!(&there, &to);
-            prop_assert!(to.steps(&there).is_empty());
+            prop_assert!(to.steps_from(&there).is_empty());
             prop_assert!(to.rules.iter().all(|rule| (30_000..30_000 + RULES).contains(&rule.priority)));
             prop_assert!(to.routes.keys().all(|(_, table)| (7_800..=7_808).contains(table)));
-            for path in after.iter().filter(|path| path.candidate.stands) {
+            for path in after.iter().filter(|path| path.candidate.is_usable) {
                 // A connection that is there finds its uplink, whatever became of weights and verdicts.
-                let place = (path.gateway.is_ipv6(), GROUND.table + u32::from(path.candidate.number));
+                let place = (path.gateway.is_ipv6(), TEST_BASE.first_table + u32::from(path.candidate.number));
                 prop_assert_eq!(to.routes[&place].hops[0].gateway, path.gateway);
-                prop_assert!(to.rules.iter().any(|rule| rule.selector == Selector::From(path.source)));
+                prop_assert!(to.rules.iter().any(|rule| rule.selector == RuleSelector::From(path.source)));
             }
         }
     }

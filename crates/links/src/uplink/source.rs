@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
-use model::config::Prefix;
+use model::config::IpPrefix;
 use thiserror::Error;
 
 /// An address of an interface, with its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Own {
+pub struct InterfaceNetwork {
     /// The interface.
     pub ifindex: u32,
     /// The address.
@@ -20,7 +20,7 @@ pub struct Own {
 
 /// Why there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NoSource {
+pub enum SourceError {
     /// The gateway cannot be reached from the interface.
     #[error(
         "gateway {gateway} is in no network of {interface}, which has {has}: correct `via`, or give the interface an address there"
@@ -55,37 +55,43 @@ pub enum NoSource {
 ///
 /// # Errors
 /// There is none, or the gateway cannot be reached.
-pub fn source(
+pub fn select_source(
     gateway: IpAddr,
     (interface, ifindex): (&str, u32),
     wanted: Option<IpAddr>,
-    all: &[Own],
-) -> Result<IpAddr, NoSource> {
+    all: &[InterfaceNetwork],
+) -> Result<IpAddr, SourceError> {
     let here = || {
-        let family = move |own: &&Own| own.ip.is_ipv6() == gateway.is_ipv6();
+        let family = move |own: &&InterfaceNetwork| own.ip.is_ipv6() == gateway.is_ipv6();
         all.iter().filter(move |own| own.ifindex == ifindex).filter(family)
     };
     let interface = || interface.to_owned();
-    let near = |own: &&Own| {
-        let network = Prefix::new(own.peer, own.bits);
+    let near = |own: &&InterfaceNetwork| {
+        let network = IpPrefix::new(own.peer, own.bits);
         network.is_some_and(|network| network.contains(gateway)) && own.ip != gateway
     };
     if !here().any(|own| near(&own)) {
         let has: Vec<String> = here().map(|own| format!("{}/{}", own.ip, own.bits)).collect();
         let has =
             if has.is_empty() { "no address of its family".to_owned() } else { has.join(", ") };
-        return Err(NoSource::NotInNetwork { gateway, interface: interface(), has });
+        return Err(SourceError::NotInNetwork { gateway, interface: interface(), has });
     }
     if let Some(source_address) = wanted {
         let ours = all.iter().any(|own| own.ip == source_address);
-        return if ours { Ok(source_address) } else { Err(NoSource::NotOurs { source_address }) };
+        return if ours {
+            Ok(source_address)
+        } else {
+            Err(SourceError::NotOurs { source_address })
+        };
     }
-    let known = |own: &&Own| !link_local(own.ip);
+    let known = |own: &&InterfaceNetwork| !is_link_local(own.ip);
     let found = here().filter(known).find(near).or_else(|| here().find(known));
-    found.map(|own| own.ip).ok_or_else(|| NoSource::OnlyLocal { gateway, interface: interface() })
+    found
+        .map(|own| own.ip)
+        .ok_or_else(|| SourceError::OnlyLocal { gateway, interface: interface() })
 }
 
-fn link_local(ip: IpAddr) -> bool {
+fn is_link_local(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unicast_link_local(),
@@ -102,7 +108,8 @@ mod tests {
 
     #[test]
     fn rows() {
-        let own = |ifindex, at: &str, bits| Own { ifindex, ip: ip(at), peer: ip(at), bits };
+        let own =
+            |ifindex, at: &str, bits| InterfaceNetwork { ifindex, ip: ip(at), peer: ip(at), bits };
         let all = [
             own(1, "10.1.0.5", 24),
             own(1, "192.0.2.10", 24),
@@ -112,7 +119,7 @@ mod tests {
             own(3, "fe80::7", 64),
         ];
         let of = |gateway, ifindex, wanted: Option<&str>| {
-            source(ip(gateway), ("eth", ifindex), wanted.map(ip), &all)
+            select_source(ip(gateway), ("eth", ifindex), wanted.map(ip), &all)
         };
         assert_eq!(of("192.0.2.1", 1, None), Ok(ip("192.0.2.10")));
         assert_eq!(of("192.0.2.1", 1, Some("203.0.113.1")), Ok(ip("203.0.113.1")));
@@ -122,14 +129,14 @@ mod tests {
         assert!(far.contains("10.1.0.5/24, 192.0.2.10/24"), "{far}");
         let none = of("192.0.2.1", 3, None).unwrap_err().to_string();
         assert!(none.contains("no address of its family"), "{none}");
-        let line = [Own { peer: ip("10.9.0.1"), ..own(4, "10.9.0.2", 32) }];
-        let found = source(ip("10.9.0.1"), ("ppp0", 4), None, &line);
+        let line = [InterfaceNetwork { peer: ip("10.9.0.1"), ..own(4, "10.9.0.2", 32) }];
+        let found = select_source(ip("10.9.0.1"), ("ppp0", 4), None, &line);
         assert_eq!(found, Ok(ip("10.9.0.2")), "the other end of a line");
-        assert!(matches!(of("fe80::1", 3, None), Err(NoSource::OnlyLocal { .. })));
-        assert!(matches!(of("192.0.2.1", 1, Some("9.9.9.9")), Err(NoSource::NotOurs { .. })));
+        assert!(matches!(of("fe80::1", 3, None), Err(SourceError::OnlyLocal { .. })));
+        assert!(matches!(of("192.0.2.1", 1, Some("9.9.9.9")), Err(SourceError::NotOurs { .. })));
         let itself = of("192.0.2.10", 1, None);
         assert!(
-            matches!(itself, Err(NoSource::NotInNetwork { .. })),
+            matches!(itself, Err(SourceError::NotInNetwork { .. })),
             "its own address is no gateway"
         );
     }

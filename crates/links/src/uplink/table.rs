@@ -2,56 +2,56 @@
 
 use bpf::Value;
 
-use super::mark::{Marks, UPLINKS};
-use super::wheel::TURNS;
+use super::packet_mark::{MarkBits, UPLINKS};
+use super::uplink_wheel::TURNS;
 
 /// Interfaces that are told to the program.
 const INTERFACES: usize = UPLINKS as usize;
 
 /// What the programs go by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct UplinkSettings {
     /// The network namespace whose sockets are marked.
-    pub home: u64,
+    pub network_namespace: u64,
     /// Which bits marks have; `None`: nothing is marked.
-    pub marks: Option<Marks>,
+    pub marks: Option<MarkBits>,
     /// Numbers of uplinks that are up, a bit each, for IPv4 and IPv6.
     pub alive: [u32; 2],
     /// Whether connections that are forwarded end with their uplink, for its address is theirs.
-    pub stays: [bool; 2],
+    pub pins_source: [bool; 2],
     /// Where uplinks begin; 0: nowhere.
     pub interfaces: [u32; INTERFACES],
 }
 
-impl Value for Settings {
+impl Value for UplinkSettings {
     const SIZE: usize = 32 + 4 * INTERFACES;
 
     fn write(&self, out: &mut [u8]) {
-        self.home.write(out);
+        self.network_namespace.write(out);
         let marks = self.marks;
         marks.map_or(0, |marks| u32::from(marks.bit)).write(&mut out[8..]);
-        marks.map_or(0, Marks::mask).write(&mut out[12..]);
+        marks.map_or(0, MarkBits::mask).write(&mut out[12..]);
         self.alive[0].write(&mut out[16..]);
         self.alive[1].write(&mut out[20..]);
-        u32::from(self.stays[0]).write(&mut out[24..]);
-        u32::from(self.stays[1]).write(&mut out[28..]);
+        u32::from(self.pins_source[0]).write(&mut out[24..]);
+        u32::from(self.pins_source[1]).write(&mut out[28..]);
         for (to, one) in out[32..].chunks_exact_mut(4).zip(self.interfaces) {
             one.write(to);
         }
     }
 
-    fn read(bytes: &[u8]) -> Settings {
+    fn read(bytes: &[u8]) -> UplinkSettings {
         let word = |at: usize| u32::read(&bytes[at..]);
         let bit = u8::try_from(word(8)).unwrap_or(u8::MAX);
         let mut interfaces = [0; INTERFACES];
         for (one, from) in interfaces.iter_mut().zip(bytes[32..].chunks_exact(4)) {
             *one = u32::read(from);
         }
-        Settings {
-            home: u64::read(bytes),
-            marks: (word(12) != 0).then_some(Marks { bit }),
+        UplinkSettings {
+            network_namespace: u64::read(bytes),
+            marks: (word(12) != 0).then_some(MarkBits { bit }),
             alive: [word(16), word(20)],
-            stays: [word(24) != 0, word(28) != 0],
+            pins_source: [word(24) != 0, word(28) != 0],
             interfaces,
         }
     }
@@ -59,19 +59,19 @@ impl Value for Settings {
 
 /// A wheel's turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turns(pub [u8; TURNS]);
+pub struct WheelTurns(pub [u8; TURNS]);
 
-impl Value for Turns {
+impl Value for WheelTurns {
     const SIZE: usize = TURNS;
 
     fn write(&self, out: &mut [u8]) {
         out[..TURNS].copy_from_slice(&self.0);
     }
 
-    fn read(bytes: &[u8]) -> Turns {
+    fn read(bytes: &[u8]) -> WheelTurns {
         let mut turns = [0; TURNS];
         turns.copy_from_slice(&bytes[..TURNS]);
-        Turns(turns)
+        WheelTurns(turns)
     }
 }
 
@@ -81,18 +81,18 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let settings = Settings {
-            home: 7,
-            marks: Some(Marks { bit: 24 }),
+        let settings = UplinkSettings {
+            network_namespace: 7,
+            marks: Some(MarkBits { bit: 24 }),
             alive: [2, 4],
-            stays: [true, false],
+            pins_source: [true, false],
             interfaces: [9, 8, 7, 6, 5, 4, 3, 2],
         };
-        assert_eq!((Settings::SIZE, settings.bytes().len()), (64, 64));
-        assert_eq!(Settings::read(&settings.bytes()), settings);
-        let none = Settings { marks: None, ..settings };
-        assert_eq!(Settings::read(&none.bytes()), none);
-        let turns = Turns(std::array::from_fn(|at| at as u8));
-        assert_eq!(Turns::read(&turns.bytes()), turns);
+        assert_eq!((UplinkSettings::SIZE, settings.bytes().len()), (64, 64));
+        assert_eq!(UplinkSettings::read(&settings.bytes()), settings);
+        let none = UplinkSettings { marks: None, ..settings };
+        assert_eq!(UplinkSettings::read(&none.bytes()), none);
+        let turns = WheelTurns(std::array::from_fn(|at| at as u8));
+        assert_eq!(WheelTurns::read(&turns.bytes()), turns);
     }
 }

@@ -27,7 +27,7 @@ const REGISTER: u32 = 1;
 
 /// Connections with this mark that leave by this interface have this source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Translation {
+pub struct SourceTranslation {
     /// The mark.
     pub mark: u32,
     /// Which of its bits count.
@@ -40,13 +40,14 @@ pub struct Translation {
 
 /// One change that has these and no others stand in a family; without any the table goes. The kernel answers each message
 /// but the first and the last.
-pub fn change(v6: bool, all: &[Translation]) -> Vec<Vec<u8>> {
+pub fn nft_transaction(v6: bool, all: &[SourceTranslation]) -> Vec<Vec<u8>> {
     let mut bodies = vec![
         // Made first, so that it can be removed whether it was there or not.
         (NEW_TABLE, CREATE, vec![text(1, TABLE)]),
         (REMOVE_TABLE, 0, vec![text(1, TABLE)]),
     ];
-    let all: Vec<&Translation> = all.iter().filter(|one| one.source.is_ipv6() == v6).collect();
+    let all: Vec<&SourceTranslation> =
+        all.iter().filter(|one| one.source.is_ipv6() == v6).collect();
     if !all.is_empty() {
         bodies.push((NEW_TABLE, CREATE, vec![text(1, TABLE)]));
         let hook = nested(4, &[word(1, POST_ROUTING), word(2, SOURCES)]);
@@ -57,7 +58,7 @@ pub fn change(v6: bool, all: &[Translation]) -> Vec<Vec<u8>> {
         ));
     }
     for one in all {
-        let rule = vec![text(1, TABLE), text(2, CHAIN), nested(4, &expressions(one))];
+        let rule = vec![text(1, TABLE), text(2, CHAIN), nested(4, &rule_expressions(one))];
         bodies.push((NEW_RULE, CREATE | APPEND, rule));
     }
     let family = if v6 { 10 } else { 2 };
@@ -70,7 +71,7 @@ pub fn change(v6: bool, all: &[Translation]) -> Vec<Vec<u8>> {
     out
 }
 
-fn expressions(one: &Translation) -> [Vec<u8>; 7] {
+fn rule_expressions(one: &SourceTranslation) -> [Vec<u8>; 7] {
     let (source, family) = match one.source {
         IpAddr::V4(v4) => (v4.octets().to_vec(), 2),
         IpAddr::V6(v6) => (v6.octets().to_vec(), 10),
@@ -113,33 +114,33 @@ fn data(kind: u16, value: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netlink::{Answer, answers, attributes};
+    use crate::netlink::{NetlinkReply, parse_attributes, parse_replies};
 
     #[test]
     fn a_change_is_whole_and_names_what_it_is_about() {
-        let one = |source: &str| Translation {
+        let one = |source: &str| SourceTranslation {
             mark: 0x0100_0000,
             mask: 0x1f00_0000,
             ifindex: 7,
             source: source.parse().unwrap(),
         };
         let all = [one("192.0.2.10"), one("fd00::1"), one("192.0.3.10")];
-        let bytes = change(false, &all);
-        let kinds: Vec<u16> = answers(&bytes.concat())
+        let bytes = nft_transaction(false, &all);
+        let kinds: Vec<u16> = parse_replies(&bytes.concat())
             .into_iter()
             .map(|answer| match answer {
-                Answer::Told(kind, _) => kind,
+                NetlinkReply::Payload(kind, _) => kind,
                 other => panic!("{other:?}"),
             })
             .collect();
         assert_eq!(kinds, [0x10, 0xa00, 0xa02, 0xa00, 0xa03, 0xa06, 0xa06, 0x11]);
         let rule = &bytes[5][20..];
-        let names = attributes(rule);
+        let names = parse_attributes(rule);
         assert_eq!(names[0], (1, &b"steelyard-uplinks\0"[..]));
-        let list = attributes(names[2].1);
-        let name = |at: usize| attributes(list[at].1)[0].1.to_vec();
+        let list = parse_attributes(names[2].1);
+        let name = |at: usize| parse_attributes(list[at].1)[0].1.to_vec();
         assert_eq!((list.len(), name(0), name(6)), (7, b"meta\0".to_vec(), b"nat\0".to_vec()));
-        assert_eq!(change(true, &all).len(), 7, "one rule of IPv6");
-        assert_eq!(change(false, &[]).len(), 4, "made, and removed");
+        assert_eq!(nft_transaction(true, &all).len(), 7, "one rule of IPv6");
+        assert_eq!(nft_transaction(false, &[]).len(), 4, "made, and removed");
     }
 }

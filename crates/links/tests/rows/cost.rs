@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use bpf::load::Running;
-use links::choose::Packet;
+use bpf::load::ProgramHandle;
+use links::link_selection::PacketKey;
 use model::config::LinkPolicy::{Failover, Flowlet, Hash, RoundRobin};
 
-use super::world::{World, frame};
+use super::world::{BundleTestbed, frame};
 
 #[test]
 #[allow(clippy::print_stdout, reason = "figures are what it is for")]
 fn nanoseconds_a_packet() {
     let long = std::env::var_os("STEELYARD_LONG").is_some();
-    let Some(world) = World::new() else { return };
-    let packet = Packet {
+    let Some(world) = BundleTestbed::new() else { return };
+    let packet = PacketKey {
         source: [10, 0, 0, 1].into(),
         destination: [10, 0, 0, 2].into(),
         protocol: 6,
@@ -23,8 +23,8 @@ fn nanoseconds_a_packet() {
     let frame = frame(&packet, 1_400);
     let repeat = if long { 2_000_000 } else { 1_000 };
     let plain = world.plain();
-    let least = |program: &Running<'_>| {
-        let rounds = (0..5).map(|_| program.trial_leaving(&frame, repeat).unwrap().time);
+    let least = |program: &ProgramHandle<'_>| {
+        let rounds = (0..5).map(|_| program.test_run_egress(&frame, repeat).unwrap().time);
         rounds.min().unwrap().as_nanos()
     };
     let floor = least(&plain.program("plain").unwrap());

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may fail")]
 
-mod chosen;
 mod cost;
-mod refused;
+mod rejected;
+mod selected;
 mod study;
 mod world;

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use links::choose::Packet;
+use links::link_selection::PacketKey;
 use model::config::LinkPolicy::RoundRobin;
 
-use super::world::{World, frame};
+use super::world::{BundleTestbed, frame};
 
 /// Bytes of IP payload of each fragment of a UDP datagram with so many bytes, where links take packets of `mtu`.
 fn fragments(datagram: usize, mtu: usize) -> Vec<usize> {
@@ -41,7 +41,7 @@ fn shares(datagram: usize, mut next: impl FnMut(usize) -> usize) -> [u64; 2] {
 
 #[test]
 fn round_robin_by_frame_starves_a_link_and_ours_does_not() {
-    let Some(world) = World::new() else { return };
+    let Some(world) = BundleTestbed::new() else { return };
     let (mut frames, mut number) = (0, 1_u32);
     let rows = [
         (8_972, vec![8_980], [500, 500]),
@@ -60,7 +60,7 @@ fn round_robin_by_frame_starves_a_link_and_ours_does_not() {
         world.bundle(RoundRobin, Duration::ZERO, &[1, 1]);
         let ours = shares(datagram, |of| {
             let whole = cut.len() == 1;
-            let packet = Packet {
+            let packet = PacketKey {
                 source: [10, 0, 0, 1].into(),
                 destination: [10, 0, 0, 2].into(),
                 protocol: 17,

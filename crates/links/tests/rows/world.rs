@@ -3,14 +3,14 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use bpf::home::mount_at;
-use bpf::load::{Program, load};
-use bpf::{Home, Loaded};
+use bpf::load::{ProgramSpec, load};
+use bpf::pin_directory::mount_at;
+use bpf::{LoadedObject, PinDirectory};
 use files::TemporaryDir;
-use links::choose::Packet;
-use links::plane::{Counts, Ends, Plane};
-use links::schedule::{Schedule, Turn};
-use links::table::{Entry, Member};
+use links::datapath::{BundleCounters, BundleDatapath, BundleDevice};
+use links::link_selection::PacketKey;
+use links::schedule::{LinkSchedule, ScheduledLink};
+use links::table::{BundleEntry, BundleMember};
 use model::config::LinkPolicy;
 use tests::skip::skip;
 
@@ -22,31 +22,31 @@ pub const DROP: u32 = 2;
 pub const NEXT: u32 = u32::MAX;
 
 /// The loopback's number in every namespace, and one that is no interface's.
-const ENDS: Ends = Ends { device: 1, other: 4_000_000 };
+const ENDS: BundleDevice = BundleDevice { device: 1, peer_device: 4_000_000 };
 
-pub struct World {
-    pub plane: Plane,
-    home: Home,
-    _place: Place,
+pub struct BundleTestbed {
+    pub plane: BundleDatapath,
+    home: PinDirectory,
+    _bpf_fs: BundleBpfFs,
 }
 
-impl World {
+impl BundleTestbed {
     /// None where the test may not load programs.
-    pub fn new() -> Option<World> {
+    pub fn new() -> Option<BundleTestbed> {
         let place = TemporaryDir::new("links").unwrap();
         if let Err(error) = mount_at(place.path()) {
             skip(&format!("loading programs needs root: {error}"));
             return None;
         }
-        let place = Place(place);
-        let home = Home::open(&place.0.path().join("home")).unwrap();
-        let plane = Plane::open(&home).unwrap_or_else(|error| panic!("{error:?}"));
-        plane.prepare(ENDS).unwrap();
-        Some(World { plane, home, _place: place })
+        let place = BundleBpfFs(place);
+        let home = PinDirectory::open(&place.0.path().join("home")).unwrap();
+        let plane = BundleDatapath::open(&home).unwrap_or_else(|error| panic!("{error:?}"));
+        plane.assign_slots(ENDS).unwrap();
+        Some(BundleTestbed { plane, home, _bpf_fs: place })
     }
 
     /// Puts a bundle in force; its links' capacities, 0 for a dead one.
-    pub fn bundle(&self, policy: LinkPolicy, gap: Duration, capacities: &[u64]) -> Schedule {
+    pub fn bundle(&self, policy: LinkPolicy, gap: Duration, capacities: &[u64]) -> LinkSchedule {
         self.entry(policy, gap, capacities, |_| ())
     }
 
@@ -55,36 +55,36 @@ impl World {
         policy: LinkPolicy,
         gap: Duration,
         capacities: &[u64],
-        change: impl Fn(&mut Member),
-    ) -> Schedule {
-        let turn = |capacity: &u64| Turn { alive: *capacity > 0, capacity: *capacity };
-        let turns: Vec<Turn> = capacities.iter().map(turn).collect();
-        let schedule = Schedule::of(policy, &turns);
-        let member = |turn: &Turn| {
-            let mut member = Member {
+        change: impl Fn(&mut BundleMember),
+    ) -> LinkSchedule {
+        let turn = |capacity: &u64| ScheduledLink { alive: *capacity > 0, capacity: *capacity };
+        let turns: Vec<ScheduledLink> = capacities.iter().map(turn).collect();
+        let schedule = LinkSchedule::from_policy(policy, &turns);
+        let member = |turn: &ScheduledLink| {
+            let mut member = BundleMember {
                 ifindex: 1,
                 alive: turn.alive,
-                held: false,
+                holds_packets: false,
                 v4: Some([10, 0, 0, 1].into()),
                 v6: Some("fd00::1".parse().unwrap()),
             };
             change(&mut member);
             member
         };
-        let entry = Entry {
+        let entry = BundleEntry {
             policy,
             slots: schedule.slots().to_vec(),
             gap: u64::try_from(gap.as_nanos()).unwrap(),
             members: turns.iter().map(member).collect(),
         };
-        self.plane.set(ENDS, &entry).unwrap();
-        assert_eq!(self.plane.get(ENDS).unwrap(), Some(entry));
+        self.plane.set_bundle(ENDS, &entry).unwrap();
+        assert_eq!(self.plane.get_bundle(ENDS).unwrap(), Some(entry));
         schedule
     }
 
     /// A program that only redirects.
-    pub fn plain(&self) -> Loaded {
-        let program = Program {
+    pub fn plain(&self) -> LoadedObject {
+        let program = ProgramSpec {
             tenant: "plain",
             object: include_bytes!(concat!(env!("OUT_DIR"), "/plain.bpf.o")),
             version: 1,
@@ -96,28 +96,32 @@ impl World {
         load(&self.home, &program).unwrap()
     }
 
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> BundleCounters {
         self.plane.counts(ENDS).unwrap()
     }
 
     /// Packets may be given to be held until then, or not any more.
     pub fn lease(&self, until: u64) {
-        self.plane.lease(ENDS).unwrap().renew(model::moment::Moment(until)).unwrap();
+        self.plane
+            .hold_lease(ENDS)
+            .unwrap()
+            .renew(model::monotonic_time::MonotonicTime(until))
+            .unwrap();
     }
 
     /// Sends a frame; the verdict, what came out, and the link that it was given to.
     pub fn send(&self, frame: &[u8]) -> (u32, Vec<u8>, Option<u8>) {
         let before = self.counts();
-        let trial = self.plane.program().unwrap().trial_leaving(frame, 1).unwrap();
+        let trial = self.plane.program().unwrap().test_run_egress(frame, 1).unwrap();
         let after = self.counts();
         let moved = |number: &usize| after.links[*number].packets > before.links[*number].packets;
         let link = (0..after.links.len()).find(moved);
-        (trial.verdict, trial.packet, link.map(|link| link as u8))
+        (trial.return_code, trial.packet, link.map(|link| link as u8))
     }
 }
 
 /// The frame of a packet, with so many bytes behind its ports.
-pub fn frame(packet: &Packet, more: usize) -> Vec<u8> {
+pub fn frame(packet: &PacketKey, more: usize) -> Vec<u8> {
     let (kind, mut ip) = match (packet.source, packet.destination) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
             let number = packet.fragment.unwrap_or(0) as u16;
@@ -161,9 +165,9 @@ pub fn frame(packet: &Packet, more: usize) -> Vec<u8> {
 }
 
 /// A private BPF file system; gone with the test, whether it passes or panics.
-struct Place(TemporaryDir);
+struct BundleBpfFs(TemporaryDir);
 
-impl Drop for Place {
+impl Drop for BundleBpfFs {
     fn drop(&mut self) {
         let _ = rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH);
     }

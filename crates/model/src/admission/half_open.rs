@@ -2,41 +2,41 @@
 
 use std::collections::VecDeque;
 
-use super::places::Place;
+use super::slab::ConnectionHandle;
 
 /// Places of connections that went on, which an order may hold besides.
-const PASSED_OVER: usize = 16;
+const MAX_STALE_ENTRIES: usize = 16;
 
 /// Half-open connections of a service, in the order in which they came. Those that went on are passed over.
 #[derive(Debug, Default)]
-pub(super) struct HalfOpen {
+pub(super) struct HalfOpenConnections {
     pub(super) silent: u32,
-    pub(super) silent_order: VecDeque<Place>,
+    pub(super) silent_order: VecDeque<ConnectionHandle>,
     /// Handshakes under way.
-    pub(super) shaking: u32,
+    pub(super) handshakes: u32,
     /// Those whose clients have not answered.
-    pub(super) hello_order: VecDeque<Place>,
+    pub(super) hello_order: VecDeque<ConnectionHandle>,
     /// The others.
-    pub(super) shaking_order: VecDeque<Place>,
+    pub(super) handshake_order: VecDeque<ConnectionHandle>,
 }
 
 /// Appends; those that went on are dropped before they outnumber the others.
-pub(super) fn remember(
-    order: &mut VecDeque<Place>,
+pub(super) fn push_half_open(
+    order: &mut VecDeque<ConnectionHandle>,
     standing: u32,
-    place: Place,
-    still: impl Fn(Place) -> bool,
+    place: ConnectionHandle,
+    still: impl Fn(ConnectionHandle) -> bool,
 ) {
-    if order.len() > 2 * standing as usize + PASSED_OVER {
+    if order.len() > 2 * standing as usize + MAX_STALE_ENTRIES {
         order.retain(|place| still(*place));
     }
     order.push_back(place);
 }
 
-pub(super) fn first_of(
-    order: &mut VecDeque<Place>,
-    still: impl Fn(Place) -> bool,
-) -> Option<Place> {
+pub(super) fn oldest_half_open(
+    order: &mut VecDeque<ConnectionHandle>,
+    still: impl Fn(ConnectionHandle) -> bool,
+) -> Option<ConnectionHandle> {
     while let Some(place) = order.front().copied() {
         if still(place) {
             return Some(place);

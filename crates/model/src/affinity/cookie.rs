@@ -11,50 +11,50 @@ use siphasher::sip::SipHasher24;
 use siphasher::sip128::{Hasher128, SipHasher24 as SipHasher128};
 
 /// Bytes of a word.
-pub const WORD: usize = 22;
+pub const TOKEN_LEN: usize = 22;
 
 /// Bytes of it that tell its pool.
-const TAG: usize = 6;
+const TAG_LEN: usize = 6;
 
 /// Words of one cookie at most: the oldest goes first.
-pub const MOST: usize = 8;
+pub const MAX_VALUE_LEN: usize = 8;
 
 /// Between words.
-const BETWEEN: u8 = b'.';
+const SEPARATOR: u8 = b'.';
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// A word: 22 letters.
-pub type Word = [u8; WORD];
+pub type CookieToken = [u8; TOKEN_LEN];
 
 /// What words are made with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Secret([u8; 16]);
+pub struct AffinitySecret([u8; 16]);
 
-impl Secret {
+impl AffinitySecret {
     /// From bytes that nobody else knows.
-    pub fn new(bytes: [u8; 16]) -> Secret {
-        Secret(bytes)
+    pub fn new(bytes: [u8; 16]) -> AffinitySecret {
+        AffinitySecret(bytes)
     }
 
     /// The word of a server in a pool, or in what services share.
-    pub fn word(&self, pool: &str, server: &str) -> Word {
-        let mut word = [0; WORD];
-        word[..TAG].copy_from_slice(&self.tag(pool));
+    pub fn token(&self, pool: &str, server: &str) -> CookieToken {
+        let mut word = [0; TOKEN_LEN];
+        word[..TAG_LEN].copy_from_slice(&self.pool_tag(pool));
         let mut hasher = self.hasher(b's');
         hasher.write(&(pool.len() as u64).to_be_bytes());
         hasher.write(pool.as_bytes());
         hasher.write(server.as_bytes());
-        write(hasher.finish128().as_u128(), &mut word[TAG..]);
+        encode_letters(hasher.finish128().as_u128(), &mut word[TAG_LEN..]);
         word
     }
 
     /// What the words of a pool begin with.
-    fn tag(&self, pool: &str) -> [u8; TAG] {
-        let mut tag = [0; TAG];
+    fn pool_tag(&self, pool: &str) -> [u8; TAG_LEN] {
+        let mut tag = [0; TAG_LEN];
         let mut hasher = self.hasher(b'p');
         hasher.write(pool.as_bytes());
-        write(hasher.finish128().as_u128(), &mut tag);
+        encode_letters(hasher.finish128().as_u128(), &mut tag);
         tag
     }
 
@@ -65,7 +65,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for AffinitySecret {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str("Secret")
     }
@@ -73,67 +73,75 @@ impl fmt::Debug for Secret {
 
 /// The secrets in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Secrets {
+pub struct AffinitySecrets {
     /// New words are made with it.
-    pub current: Secret,
+    pub current: AffinitySecret,
     /// Words made with it are still understood.
-    pub previous: Option<Secret>,
+    pub previous: Option<AffinitySecret>,
 }
 
-impl Default for Secrets {
+impl Default for AffinitySecrets {
     /// One that nobody else has and that nobody will have again.
-    fn default() -> Secrets {
+    fn default() -> AffinitySecrets {
         let half = || RandomState::new().build_hasher().finish().to_be_bytes();
         let (mut bytes, halves) = ([0; 16], [half(), half()]);
         bytes[..8].copy_from_slice(&halves[0]);
         bytes[8..].copy_from_slice(&halves[1]);
-        Secrets { current: Secret(bytes), previous: None }
+        AffinitySecrets { current: AffinitySecret(bytes), previous: None }
     }
 }
 
 /// With what a word was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Made {
+pub enum CookieKeyAge {
     /// The secret in force.
-    Now,
+    Current,
     /// The one before.
-    Before,
+    Previous,
     /// None, but the key of older installations, which everybody knows. Understood for one release.
     Unkeyed,
 }
 
-impl Secrets {
+impl AffinitySecrets {
     /// The words of a server, the one for new cookies first.
-    pub fn words(&self, pool: &str, server: &str) -> impl Iterator<Item = (Word, Made)> {
-        let before = self.previous.map(|secret| (secret.word(pool, server), Made::Before));
-        let now = (self.current.word(pool, server), Made::Now);
-        [now].into_iter().chain(before).chain([(unkeyed(pool, server), Made::Unkeyed)])
+    pub fn tokens(
+        &self,
+        pool: &str,
+        server: &str,
+    ) -> impl Iterator<Item = (CookieToken, CookieKeyAge)> {
+        let before =
+            self.previous.map(|secret| (secret.token(pool, server), CookieKeyAge::Previous));
+        let now = (self.current.token(pool, server), CookieKeyAge::Current);
+        [now]
+            .into_iter()
+            .chain(before)
+            .chain([(unkeyed_token(pool, server), CookieKeyAge::Unkeyed)])
     }
 
     /// Whether a word is of this pool: of any server, here or not.
-    pub fn are_of(&self, pool: &str, word: &Word) -> bool {
+    pub fn is_token_of_pool(&self, pool: &str, word: &CookieToken) -> bool {
         let secrets = [Some(self.current), self.previous];
-        secrets.into_iter().flatten().any(|secret| word.starts_with(&secret.tag(pool)))
+        secrets.into_iter().flatten().any(|secret| word.starts_with(&secret.pool_tag(pool)))
     }
 }
 
 /// The words of a cookie's value; what is none is left out.
-pub fn words(value: &[u8]) -> impl Iterator<Item = Word> {
-    let parts = value.split(|byte| *byte == BETWEEN);
-    let words = parts.filter_map(|part| Word::try_from(part).ok());
+pub fn parse_tokens(value: &[u8]) -> impl Iterator<Item = CookieToken> {
+    let parts = value.split(|byte| *byte == SEPARATOR);
+    let words = parts.filter_map(|part| CookieToken::try_from(part).ok());
     words.filter(|word| word.iter().all(|byte| LETTERS.contains(byte)))
 }
 
 /// The value of a cookie that has this word, and before it those of other pools.
-pub fn value(others: impl Iterator<Item = Word>, word: Word) -> Vec<u8> {
-    let others: Vec<Word> = others.filter(|other| *other != word).collect();
-    let kept = others.iter().skip(others.len().saturating_sub(MOST - 1));
+pub fn cookie_value(others: impl Iterator<Item = CookieToken>, word: CookieToken) -> Vec<u8> {
+    let others: Vec<CookieToken> = others.filter(|other| *other != word).collect();
+    let kept = others.iter().skip(others.len().saturating_sub(MAX_VALUE_LEN - 1));
     let all: Vec<&[u8]> = kept.chain([&word]).map(|word| &word[..]).collect();
-    all.join(&BETWEEN)
+    all.join(&SEPARATOR)
 }
 
 /// A word under the key of older installations, which everybody knows.
-fn unkeyed(pool: &str, server: &str) -> Word {
+fn unkeyed_token(pool: &str, server: &str) -> CookieToken {
     let half = |tag: u8| {
         let mut hasher = SipHasher24::new_with_key(b"steelyard-cookie");
         for text in [pool, "/", server] {
@@ -142,13 +150,13 @@ fn unkeyed(pool: &str, server: &str) -> Word {
         hasher.write(&[tag]);
         u128::from(hasher.finish())
     };
-    let mut word = [0; WORD];
-    write(half(0) << 64 | half(1), &mut word);
+    let mut word = [0; TOKEN_LEN];
+    encode_letters(half(0) << 64 | half(1), &mut word);
     word
 }
 
 /// As many letters as there is room for.
-fn write(mut number: u128, out: &mut [u8]) {
+fn encode_letters(mut number: u128, out: &mut [u8]) {
     for letter in out {
         *letter = LETTERS[(number & 63) as usize];
         number >>= 6;
@@ -161,8 +169,8 @@ mod tests {
 
     use super::*;
 
-    fn secret(byte: u8) -> Secret {
-        Secret::new([byte; 16])
+    fn secret(byte: u8) -> AffinitySecret {
+        AffinitySecret::new([byte; 16])
     }
 
     #[test]
@@ -171,53 +179,56 @@ mod tests {
         for byte in 0..4 {
             for pool in ["web", "api", "w"] {
                 for server in ["a", "b", "10.0.0.1-80", "eba"] {
-                    assert!(seen.insert(secret(byte).word(pool, server)), "{pool} {server}");
+                    assert!(seen.insert(secret(byte).token(pool, server)), "{pool} {server}");
                 }
             }
         }
         assert!(seen.iter().flatten().all(|byte| LETTERS.contains(byte)));
         // Part of the contract: members with the same secret agree on it.
-        assert_eq!(&secret(7).word("web", "a"), b"_hE6X0VfZlbj2J4OQ72ZIk");
-        assert_ne!(Secrets::default(), Secrets::default());
-        assert!(!format!("{:?}", Secrets::default()).contains(|c: char| c.is_ascii_digit()));
+        assert_eq!(&secret(7).token("web", "a"), b"_hE6X0VfZlbj2J4OQ72ZIk");
+        assert_ne!(AffinitySecrets::default(), AffinitySecrets::default());
+        assert!(
+            !format!("{:?}", AffinitySecrets::default()).contains(|c: char| c.is_ascii_digit())
+        );
     }
 
     #[test]
     fn words_of_the_secret_before_and_without_a_secret_are_understood() {
-        let secrets = Secrets { current: secret(2), previous: Some(secret(1)) };
-        let words: Vec<_> = secrets.words("web", "a").collect();
+        let secrets = AffinitySecrets { current: secret(2), previous: Some(secret(1)) };
+        let words: Vec<_> = secrets.tokens("web", "a").collect();
         assert_eq!(
             words.iter().map(|(_, made)| *made).collect::<Vec<_>>(),
-            [Made::Now, Made::Before, Made::Unkeyed]
+            [CookieKeyAge::Current, CookieKeyAge::Previous, CookieKeyAge::Unkeyed]
         );
-        assert_eq!(words[1].0, secret(1).word("web", "a"));
+        assert_eq!(words[1].0, secret(1).token("web", "a"));
         // As clients have it from older installations.
         assert_eq!(&words[2].0, b"xTPaBdqq1hmsrUPySMRQ-D");
         for (word, made) in &words {
-            assert_eq!(secrets.are_of("web", word), *made != Made::Unkeyed);
-            assert!(!secrets.are_of("api", word));
+            assert_eq!(secrets.is_token_of_pool("web", word), *made != CookieKeyAge::Unkeyed);
+            assert!(!secrets.is_token_of_pool("api", word));
         }
-        assert!(secrets.are_of("web", &secret(1).word("web", "gone")));
-        assert!(!secrets.are_of("web", &secret(3).word("web", "a")), "somebody else's");
+        assert!(secrets.is_token_of_pool("web", &secret(1).token("web", "gone")));
+        assert!(!secrets.is_token_of_pool("web", &secret(3).token("web", "a")), "somebody else's");
     }
 
     #[test]
     fn a_cookie_keeps_the_words_of_other_pools_and_stays_small() {
-        let of = |pool: usize| secret(1).word(&format!("p{pool}"), "a");
+        let of = |pool: usize| secret(1).token(&format!("p{pool}"), "a");
         let mut cookie = Vec::new();
         for pool in 0..20 {
-            let own = Secrets { current: secret(1), previous: None };
+            let own = AffinitySecrets { current: secret(1), previous: None };
             let name = format!("p{pool}");
-            let others = words(&cookie).filter(|word| !own.are_of(&name, word));
-            cookie = value(others, of(pool));
-            let kept: Vec<Word> = words(&cookie).collect();
-            let expected: Vec<Word> = (pool.saturating_sub(MOST - 1)..=pool).map(of).collect();
+            let others = parse_tokens(&cookie).filter(|word| !own.is_token_of_pool(&name, word));
+            cookie = cookie_value(others, of(pool));
+            let kept: Vec<CookieToken> = parse_tokens(&cookie).collect();
+            let expected: Vec<CookieToken> =
+                (pool.saturating_sub(MAX_VALUE_LEN - 1)..=pool).map(of).collect();
             assert_eq!(kept, expected);
         }
         assert!(cookie.len() < 200);
         // What is no word of anybody goes back to nobody.
         let odd = [&b"x\r\nSet-Cookie: a=b."[..], &of(1), b".AAAAAAAAAAAAAAAAAAAAA;"].concat();
-        assert_eq!(value(words(&odd), of(2)), [&of(1)[..], b".", &of(2)].concat());
-        assert_eq!(value([of(2)].into_iter(), of(2)), of(2));
+        assert_eq!(cookie_value(parse_tokens(&odd), of(2)), [&of(1)[..], b".", &of(2)].concat());
+        assert_eq!(cookie_value([of(2)].into_iter(), of(2)), of(2));
     }
 }

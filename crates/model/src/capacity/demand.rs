@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::ports::TimeWait;
-use super::quantity::{BitRate, Bytes};
+use super::ports::TimeWaitPolicy;
+use super::quantity::{BitRate, ByteCount};
 use super::wire::Duplex;
 
 /// What clients do.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Demand {
+pub struct TrafficDemand {
     /// Bytes of a request, head included.
-    pub request: Bytes,
+    pub request: ByteCount,
     /// Bytes of an answer, head included.
-    pub response: Bytes,
+    pub response: ByteCount,
     /// Requests of a client's connection; at least 1.
     pub per_connection: f64,
     /// Requests of a connection between the balancer and a server; at least 1. 1: none is kept.
@@ -26,12 +26,12 @@ pub struct Demand {
     pub round_trip: Option<Duration>,
 }
 
-impl Default for Demand {
+impl Default for TrafficDemand {
     /// What is usual where nothing is known: small requests, answers of 8 KiB, one request a connection.
-    fn default() -> Demand {
-        Demand {
-            request: Bytes(400.0),
-            response: Bytes(8.0 * 1024.0),
+    fn default() -> TrafficDemand {
+        TrafficDemand {
+            request: ByteCount(400.0),
+            response: ByteCount(8.0 * 1024.0),
             per_connection: 1.0,
             per_server_connection: 100.0,
             life: Duration::from_secs(1),
@@ -43,7 +43,7 @@ impl Default for Demand {
 /// What carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Machine {
+pub struct MachineCapacity {
     /// Processors that this process may use.
     pub processors: u32,
     /// Descriptors that it may open.
@@ -51,23 +51,23 @@ pub struct Machine {
     /// Ports that the kernel gives connections towards servers, for each address.
     pub ports: u32,
     /// How long a port rests after a connection that was closed from here.
-    pub time_wait: TimeWait,
+    pub time_wait: TimeWaitPolicy,
     /// Rate of the link; `None`: not stated.
     pub link: Option<BitRate>,
     /// Whether its directions share it.
     pub duplex: Duplex,
     /// The largest receive buffer that the kernel grows a connection to.
-    pub receive_buffer: Bytes,
+    pub receive_buffer: ByteCount,
     /// The largest send buffer, likewise.
-    pub send_buffer: Bytes,
+    pub send_buffer: ByteCount,
     /// What the balancer's work costs here; `None`: not measured.
-    pub cost: Option<Cost>,
+    pub cost: Option<ProcessingCost>,
 }
 
 /// Processor time of a proxied exchange, as measured on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Cost {
+pub struct ProcessingCost {
     /// Microseconds of a request with a small answer on a connection that is there.
     pub request_us: f64,
     /// Microseconds of opening a client's connection, and of its end that the client begins, besides.
@@ -76,9 +76,9 @@ pub struct Cost {
     pub kibibyte_us: f64,
 }
 
-impl Cost {
+impl ProcessingCost {
     /// Microseconds of processor time for an exchange.
-    pub fn of(self, demand: &Demand) -> f64 {
+    pub fn exchange_us(self, demand: &TrafficDemand) -> f64 {
         let opening = self.connection_us / demand.per_connection;
         self.request_us + opening + self.kibibyte_us * demand.response.kibibytes()
     }

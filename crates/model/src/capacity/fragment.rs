@@ -8,7 +8,7 @@ const IP_HEAD: u32 = 20;
 const UDP_HEAD: u32 = 8;
 
 /// Bytes that each fragment carries behind its IP head, of a UDP message of so many bytes; `mtu` at least 28.
-pub fn of_udp(message: u32, mtu: u32) -> Vec<u32> {
+pub fn udp_fragments(message: u32, mtu: u32) -> Vec<u32> {
     let mut left = message.saturating_add(UDP_HEAD);
     let room = mtu.saturating_sub(IP_HEAD).max(8);
     let each = room / 8 * 8;
@@ -23,8 +23,8 @@ pub fn of_udp(message: u32, mtu: u32) -> Vec<u32> {
 
 /// The share of all bytes that each of `links` carries of a stream of such messages, IP heads included, when packets
 /// take turns.
-pub fn shares(message: u32, mtu: u32, links: usize) -> Vec<f64> {
-    let fragments = of_udp(message, mtu);
+pub fn link_shares(message: u32, mtu: u32, links: usize) -> Vec<f64> {
+    let fragments = udp_fragments(message, mtu);
     let mut bytes = vec![0_u64; links.max(1)];
     // After so many messages the turns are where they began.
     let turns = (0..links.max(1)).flat_map(|_| &fragments).enumerate();
@@ -39,10 +39,10 @@ mod tests {
 
     #[test]
     fn fragments_are_aligned() {
-        assert_eq!(of_udp(8_972, 9_000), [8_980], "it fits exactly");
-        assert_eq!(of_udp(8_984, 9_000), [8_976, 16], "not 8980 and 4");
-        assert_eq!(of_udp(20_000, 9_000), [8_976, 8_976, 2_056]);
-        assert_eq!(of_udp(0, 9_000), [8]);
+        assert_eq!(udp_fragments(8_972, 9_000), [8_980], "it fits exactly");
+        assert_eq!(udp_fragments(8_984, 9_000), [8_976, 16], "not 8980 and 4");
+        assert_eq!(udp_fragments(20_000, 9_000), [8_976, 8_976, 2_056]);
+        assert_eq!(udp_fragments(0, 9_000), [8]);
     }
 
     #[test]
@@ -50,7 +50,7 @@ mod tests {
         for (message, first, second) in
             [(8_984, 99.6, 0.4), (10_000, 89.5, 10.5), (20_000, 50.0, 50.0), (30_000, 59.8, 40.2)]
         {
-            let found = shares(message, 9_000, 2);
+            let found = link_shares(message, 9_000, 2);
             let near = |found: f64, expected: f64| (found * 100.0 - expected).abs() < 0.05;
             assert!(near(found[0], first) && near(found[1], second), "{message}: {found:?}");
         }

@@ -5,36 +5,38 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::moment::Moment;
+use crate::monotonic_time::MonotonicTime;
 
 /// What was seen of one limit's use.
 #[derive(Clone, Debug, Default)]
-pub struct Trend {
-    seen: VecDeque<(Moment, u64)>,
+pub struct UsageTrend {
+    samples: VecDeque<(MonotonicTime, u64)>,
 }
 
-impl Trend {
+impl UsageTrend {
     /// So much is in use now. Moments do not go backwards.
-    pub fn add(&mut self, now: Moment, used: u64) {
-        self.seen.push_back((now, used));
-        while self.seen.len() > MOST || self.seen.front().is_some_and(|(at, _)| is_old(*at, now)) {
-            self.seen.pop_front();
+    pub fn add(&mut self, now: MonotonicTime, used: u64) {
+        self.samples.push_back((now, used));
+        while self.samples.len() > MOST
+            || self.samples.front().is_some_and(|(at, _)| is_old(*at, now))
+        {
+            self.samples.pop_front();
         }
     }
 
     /// When `limit` will be met if it goes on like this; `None`: not to be foretold, or later than in a year.
-    pub fn exhausted_in(&self, limit: u64) -> Option<Duration> {
-        let (first, _) = *self.seen.front()?;
-        let (_, last) = *self.seen.back()?;
+    pub fn time_to_exhaustion(&self, limit: u64) -> Option<Duration> {
+        let (first, _) = *self.samples.front()?;
+        let (_, last) = *self.samples.back()?;
         if last >= limit {
             return Some(Duration::ZERO);
         }
-        if self.seen.len() < FEWEST {
+        if self.samples.len() < FEWEST {
             return None;
         }
         let points =
-            self.seen.iter().map(|(at, used)| (at.since(first).as_secs_f64(), *used as f64));
-        let many = self.seen.len() as f64;
+            self.samples.iter().map(|(at, used)| (at.since(first).as_secs_f64(), *used as f64));
+        let many = self.samples.len() as f64;
         let (times, uses) = points.clone().fold((0.0, 0.0), |(t, u), (x, y)| (t + x, u + y));
         let (middle, mean) = (times / many, uses / many);
         let (mut along, mut across, mut total) = (0.0, 0.0, 0.0);
@@ -54,7 +56,7 @@ impl Trend {
     }
 }
 
-fn is_old(at: Moment, now: Moment) -> bool {
+fn is_old(at: MonotonicTime, now: MonotonicTime) -> bool {
     now.since(at) > WINDOW
 }
 
@@ -73,32 +75,32 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(uses: &[u64]) -> Trend {
-        let mut trend = Trend::default();
+    fn of(uses: &[u64]) -> UsageTrend {
+        let mut trend = UsageTrend::default();
         let seconds = uses.iter().enumerate();
-        seconds.for_each(|(at, used)| trend.add(Moment(at as u64 * 2_000_000_000), *used));
+        seconds.for_each(|(at, used)| trend.add(MonotonicTime(at as u64 * 2_000_000_000), *used));
         trend
     }
 
     #[test]
     fn what_grows_ends_and_what_does_not_does_not() {
         let growing = of(&[100, 110, 120, 130, 140]);
-        assert_eq!(growing.exhausted_in(640), Some(Duration::from_secs(100)));
-        assert_eq!(growing.exhausted_in(140), Some(Duration::ZERO));
-        assert_eq!(growing.exhausted_in(u64::MAX), None, "not within a year");
-        assert_eq!(of(&[100, 110, 120, 130]).exhausted_in(640), None, "too few");
-        assert_eq!(of(&[140, 130, 120, 110, 100]).exhausted_in(640), None);
-        assert_eq!(of(&[100; 20]).exhausted_in(640), None);
-        assert_eq!(of(&[100, 180, 90, 170, 100, 175]).exhausted_in(640), None, "it wavers");
-        assert_eq!(Trend::default().exhausted_in(0), None, "nothing was seen");
+        assert_eq!(growing.time_to_exhaustion(640), Some(Duration::from_secs(100)));
+        assert_eq!(growing.time_to_exhaustion(140), Some(Duration::ZERO));
+        assert_eq!(growing.time_to_exhaustion(u64::MAX), None, "not within a year");
+        assert_eq!(of(&[100, 110, 120, 130]).time_to_exhaustion(640), None, "too few");
+        assert_eq!(of(&[140, 130, 120, 110, 100]).time_to_exhaustion(640), None);
+        assert_eq!(of(&[100; 20]).time_to_exhaustion(640), None);
+        assert_eq!(of(&[100, 180, 90, 170, 100, 175]).time_to_exhaustion(640), None, "it wavers");
+        assert_eq!(UsageTrend::default().time_to_exhaustion(0), None, "nothing was seen");
     }
 
     #[test]
     fn what_was_long_ago_does_not_count() {
         let mut trend = of(&[0, 100, 200, 300, 400, 500]);
-        let later = |at: u64| Moment((1_000 + at) * 1_000_000_000);
+        let later = |at: u64| MonotonicTime((1_000 + at) * 1_000_000_000);
         (0..10).for_each(|at| trend.add(later(at), 500));
-        assert_eq!(trend.exhausted_in(1_000), None);
+        assert_eq!(trend.time_to_exhaustion(1_000), None);
     }
 
     proptest! {
@@ -110,13 +112,13 @@ mod tests {
         ) {
             let uses: Vec<u64> = (0..).zip(&noise).map(|(at, n)| at * step + n * step / 100).collect();
             let last = *uses.last().unwrap();
-            let found = of(&uses).exhausted_in(last + step * 50).unwrap().as_secs_f64();
+            let found = of(&uses).time_to_exhaustion(last + step * 50).unwrap().as_secs_f64();
             prop_assert!((90.0..110.0).contains(&found), "{}", found);
         }
 
         #[test]
         fn any_uses_have_an_answer(uses in prop::collection::vec(any::<u64>(), 0..200), limit in any::<u64>()) {
-            let _ = of(&uses).exhausted_in(limit);
+            let _ = of(&uses).time_to_exhaustion(limit);
         }
     }
 }

@@ -20,9 +20,9 @@ pub const LINUX_TIME_WAIT: Duration = Duration::from_secs(60);
 /// What the kernel does with ports of connections that were closed from here and are in TIME_WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct TimeWait {
+pub struct TimeWaitPolicy {
     /// Where a new connection may take the port of one.
-    pub reuse: Reuse,
+    pub reuse: TimeWaitReuse,
     /// Connections have time stamps (RFC 7323), without which none may.
     pub timestamps: bool,
     /// How long a port rests before.
@@ -32,7 +32,7 @@ pub struct TimeWait {
 /// `net.ipv4.tcp_tw_reuse`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reuse {
+pub enum TimeWaitReuse {
     /// 0: nowhere.
     Never,
     /// 1: everywhere.
@@ -41,21 +41,28 @@ pub enum Reuse {
     Loopback,
 }
 
-impl TimeWait {
+impl TimeWaitPolicy {
     /// No port is taken before its time is over.
-    pub const WHOLE: TimeWait =
-        TimeWait { reuse: Reuse::Never, timestamps: true, delay: Duration::from_secs(1) };
+    pub const WHOLE: TimeWaitPolicy = TimeWaitPolicy {
+        reuse: TimeWaitReuse::Never,
+        timestamps: true,
+        delay: Duration::from_secs(1),
+    };
 
     /// By the kernel's settings `tcp_tw_reuse`, `tcp_timestamps` and `tcp_tw_reuse_delay` (milliseconds; younger than the
     /// others, and a second before it was there). What cannot be read, or is not known here, lets no port be taken.
-    pub fn of(reuse: Option<u64>, timestamps: Option<u64>, delay: Option<u64>) -> TimeWait {
+    pub fn from_sysctls(
+        reuse: Option<u64>,
+        timestamps: Option<u64>,
+        delay: Option<u64>,
+    ) -> TimeWaitPolicy {
         let reuse = match reuse {
-            Some(1) => Reuse::Everywhere,
-            Some(2) => Reuse::Loopback,
-            _ => Reuse::Never,
+            Some(1) => TimeWaitReuse::Everywhere,
+            Some(2) => TimeWaitReuse::Loopback,
+            _ => TimeWaitReuse::Never,
         };
         let timestamps = timestamps.is_some_and(|on| on > 0);
-        TimeWait {
+        TimeWaitPolicy {
             reuse,
             timestamps,
             delay: delay.map_or(Self::WHOLE.delay, Duration::from_millis),
@@ -64,11 +71,11 @@ impl TimeWait {
 
     /// How long a port rests after a connection that was closed from here, before the next one to the same address and port
     /// may have it. That the other side has time stamps too is taken for granted.
-    pub fn rest(self, to_loopback: bool) -> Duration {
+    pub fn port_rest_time(self, to_loopback: bool) -> Duration {
         let taken = match self.reuse {
-            Reuse::Never => false,
-            Reuse::Everywhere => true,
-            Reuse::Loopback => to_loopback,
+            TimeWaitReuse::Never => false,
+            TimeWaitReuse::Everywhere => true,
+            TimeWaitReuse::Loopback => to_loopback,
         };
         if taken && self.timestamps { self.delay.min(LINUX_TIME_WAIT) } else { LINUX_TIME_WAIT }
     }
@@ -83,13 +90,13 @@ pub fn is_loopback(ip: IpAddr) -> bool {
 /// Connections a second that can be sustained over `sources` addresses with `ports` each towards one server's port.
 ///
 /// `life`: how long a connection lasts, `rest`: how long its port rests afterwards; together not zero.
-pub fn sustained(ports: u32, sources: u32, life: Duration, rest: Duration) -> PerSecond {
+pub fn sustained_rate(ports: u32, sources: u32, life: Duration, rest: Duration) -> PerSecond {
     let held = (life + rest).as_secs_f64();
     PerSecond(f64::from(ports) * f64::from(sources) / held)
 }
 
 /// Ports of an inclusive range; none of one that is reversed.
-pub fn of_range(first: u16, last: u16) -> u32 {
+pub fn ports_in_range(first: u16, last: u16) -> u32 {
     (u32::from(last) + 1).saturating_sub(u32::from(first))
 }
 
@@ -98,7 +105,7 @@ mod tests {
     use super::*;
 
     fn rest(seconds: u64, ports: u32, sources: u32) -> f64 {
-        sustained(ports, sources, Duration::ZERO, Duration::from_secs(seconds)).0
+        sustained_rate(ports, sources, Duration::ZERO, Duration::from_secs(seconds)).0
     }
 
     #[test]
@@ -125,13 +132,13 @@ mod tests {
     #[test]
     fn ranges_of_systems() {
         // 1,024 to 65,000 are 63,977 ports; the study counted one less.
-        assert_eq!(of_range(1_024, 65_000), 63_977);
+        assert_eq!(ports_in_range(1_024, 65_000), 63_977);
         assert!((rest(60, 63_976, 1) - 1066.27).abs() < 0.005);
         assert!((rest(30, 63_976, 1) - 2132.53).abs() < 0.005);
-        assert!((rest(60, of_range(32_768, 60_999), 1) - 470.5).abs() < 0.05);
-        assert!((rest(60, of_range(5_000, 65_535), 1) - 1008.9).abs() < 0.05);
-        assert!((rest(240, of_range(1_025, 5_000), 1) - 16.6).abs() < 0.05);
-        assert_eq!((of_range(0, u16::MAX), of_range(2, 1)), (65_536, 0));
+        assert!((rest(60, ports_in_range(32_768, 60_999), 1) - 470.5).abs() < 0.05);
+        assert!((rest(60, ports_in_range(5_000, 65_535), 1) - 1008.9).abs() < 0.05);
+        assert!((rest(240, ports_in_range(1_025, 5_000), 1) - 16.6).abs() < 0.05);
+        assert_eq!((ports_in_range(0, u16::MAX), ports_in_range(2, 1)), (65_536, 0));
     }
 
     #[test]
@@ -152,8 +159,12 @@ mod tests {
             ((Some(1), Some(1), Some(90_000)), minute, minute),
         ];
         for ((reuse, timestamps, delay), near, far) in rows {
-            let found = TimeWait::of(reuse, timestamps, delay);
-            assert_eq!((found.rest(true), found.rest(false)), (near, far), "{found:?}");
+            let found = TimeWaitPolicy::from_sysctls(reuse, timestamps, delay);
+            assert_eq!(
+                (found.port_rest_time(true), found.port_rest_time(false)),
+                (near, far),
+                "{found:?}"
+            );
         }
         for (text, near) in
             [("127.0.0.9", true), ("::1", true), ("::ffff:127.0.0.1", true), ("10.0.0.1", false)]
@@ -164,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_connections_life_holds_its_port_too() {
-        let found = sustained(60, 1, Duration::from_secs(20), Duration::from_secs(40));
+        let found = sustained_rate(60, 1, Duration::from_secs(20), Duration::from_secs(40));
         assert_eq!(found, PerSecond(1.0));
     }
 }

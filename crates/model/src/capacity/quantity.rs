@@ -14,7 +14,7 @@ pub struct BitRate(pub f64);
 /// Bytes.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
-pub struct Bytes(pub f64);
+pub struct ByteCount(pub f64);
 
 /// Events a second: connections, requests or updates, as the place says.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
@@ -28,19 +28,19 @@ impl BitRate {
     }
 
     /// So many bytes in this time.
-    pub fn of(bytes: Bytes, time: Duration) -> BitRate {
+    pub fn from_transfer(bytes: ByteCount, time: Duration) -> BitRate {
         BitRate(bytes.0 * BITS / time.as_secs_f64())
     }
 
     /// What it moves in this time.
-    pub fn during(self, time: Duration) -> Bytes {
-        Bytes(self.0 * time.as_secs_f64() / BITS)
+    pub fn bytes_during(self, time: Duration) -> ByteCount {
+        ByteCount(self.0 * time.as_secs_f64() / BITS)
     }
 }
 
-impl Bytes {
+impl ByteCount {
     /// So many of them each time, so often.
-    pub fn at(self, rate: PerSecond) -> BitRate {
+    pub fn rate_at(self, rate: PerSecond) -> BitRate {
         BitRate(self.0 * BITS * rate.0)
     }
 
@@ -60,8 +60,8 @@ mod tests {
     /// A download test of 10,000 requests for 416 KiB, as ab reported it: all its figures follow from two.
     #[test]
     fn a_report_of_ab_follows_from_its_totals() {
-        assert_eq!(Bytes(13.0 * 32_768.0), Bytes(425_984.0));
-        assert_eq!(Bytes(425_984.0).kibibytes(), 416.0);
+        assert_eq!(ByteCount(13.0 * 32_768.0), ByteCount(425_984.0));
+        assert_eq!(ByteCount(425_984.0).kibibytes(), 416.0);
         let near = |found: f64, printed: f64| (found / printed - 1.0).abs() < 1e-4;
         for (seconds, connections, rate, each_ms) in [
             (112.649, 10.0, 88.77, 112.649),
@@ -74,15 +74,16 @@ mod tests {
             assert!(near(seconds * connections / 10_000.0 * 1e3, each_ms), "{seconds}");
         }
         // 36,952.8 KiB/s are 302.7 Mbit/s; 264.25 pages a second are 901 with their heads.
-        let rate = BitRate::of(Bytes(36_952.8 * 1024.0), Duration::from_secs(1));
+        let rate = BitRate::from_transfer(ByteCount(36_952.8 * 1024.0), Duration::from_secs(1));
         assert!((rate.megabits() - 302.7).abs() < 0.05);
-        assert!((Bytes(425_984.0).at(PerSecond(264.25)).megabits() - 900.5).abs() < 0.1);
+        assert!((ByteCount(425_984.0).rate_at(PerSecond(264.25)).megabits() - 900.5).abs() < 0.1);
     }
 
     #[test]
     fn transfers() {
-        let of =
-            |seconds: f64| BitRate::of(Bytes(1.5e6), Duration::from_secs_f64(seconds)).megabits();
+        let of = |seconds: f64| {
+            BitRate::from_transfer(ByteCount(1.5e6), Duration::from_secs_f64(seconds)).megabits()
+        };
         for (seconds, megabits) in [(1.7, 7.06), (1.6, 7.5), (7.7, 1.56), (8.0, 1.5)] {
             assert!((of(seconds) - megabits).abs() < 0.005, "{seconds}: {}", of(seconds));
         }

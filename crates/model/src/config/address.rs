@@ -10,7 +10,7 @@ use serde::Serialize;
 #[serde(rename_all = "kebab-case")]
 pub struct ServerAddress {
     /// Address or name.
-    pub host: Host,
+    pub host: ServerHost,
     /// TCP port.
     pub port: u16,
 }
@@ -18,7 +18,7 @@ pub struct ServerAddress {
 /// An address, or a name that control work resolves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Host {
+pub enum ServerHost {
     /// An address.
     Ip(IpAddr),
     /// A DNS name.
@@ -29,8 +29,8 @@ impl fmt::Display for ServerAddress {
     /// As written in the file: `10.0.0.11:8080`, `[2001:db8::11]:8080`, `name.example:8080`.
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
-            Host::Ip(ip) => write!(to, "{}", SocketAddr::new(*ip, self.port)),
-            Host::Name(name) => write!(to, "{name}:{}", self.port),
+            ServerHost::Ip(ip) => write!(to, "{}", SocketAddr::new(*ip, self.port)),
+            ServerHost::Name(name) => write!(to, "{name}:{}", self.port),
         }
     }
 }

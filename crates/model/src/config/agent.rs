@@ -9,7 +9,7 @@ use serde::Serialize;
 /// An agent beside each server of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Agent {
+pub struct AgentConfig {
     /// What is asked.
     pub kind: AgentKind,
     /// The agent's port on the server's address; `None`: the server's own port.

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// How a server is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Balance {
+pub enum BalancePolicy {
     /// Smooth weighted round-robin (default for `tcp`).
     RoundRobin,
     /// Power of two choices over exchanges in flight, by weight (default for `http`).
@@ -48,35 +48,35 @@ pub enum Balance {
     },
 }
 
-impl Balance {
+impl BalancePolicy {
     /// As in the file.
     pub const fn name(self) -> &'static str {
         match self {
-            Balance::RoundRobin => "round-robin",
-            Balance::LeastRequest => "least-request",
-            Balance::LeastConnections => "least-connections",
-            Balance::LeastBandwidth => "least-bandwidth",
-            Balance::Fastest => "fastest",
-            Balance::LeastLoaded => "least-loaded",
-            Balance::PeakEwma => "peak-ewma",
-            Balance::Prequal => "prequal",
-            Balance::Random => "random",
-            Balance::Maglev { .. } => "maglev",
-            Balance::BoundedHash { .. } => "bounded-hash",
-            Balance::Source { .. } => "source",
+            BalancePolicy::RoundRobin => "round-robin",
+            BalancePolicy::LeastRequest => "least-request",
+            BalancePolicy::LeastConnections => "least-connections",
+            BalancePolicy::LeastBandwidth => "least-bandwidth",
+            BalancePolicy::Fastest => "fastest",
+            BalancePolicy::LeastLoaded => "least-loaded",
+            BalancePolicy::PeakEwma => "peak-ewma",
+            BalancePolicy::Prequal => "prequal",
+            BalancePolicy::Random => "random",
+            BalancePolicy::Maglev { .. } => "maglev",
+            BalancePolicy::BoundedHash { .. } => "bounded-hash",
+            BalancePolicy::Source { .. } => "source",
         }
     }
 
     /// Whether it looks at how long servers take to answer.
-    pub const fn wants_times(self) -> bool {
-        matches!(self, Balance::Fastest | Balance::PeakEwma | Balance::Prequal)
+    pub const fn uses_latency(self) -> bool {
+        matches!(self, BalancePolicy::Fastest | BalancePolicy::PeakEwma | BalancePolicy::Prequal)
     }
 }
 
 /// What `maglev` and `bounded-hash` hash. Where a request lacks it, the client's address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum HashOn {
+pub enum HashKey {
     /// The client's address.
     #[default]
     Address,
@@ -114,7 +114,7 @@ impl Priority {
     }
 
     /// For people: `priority 2`, `backup`, `last resort`.
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         match self {
             Priority::BACKUP => "backup".to_owned(),
             Priority::LAST_RESORT => "last resort".to_owned(),
@@ -132,7 +132,7 @@ impl Default for Priority {
 /// What the judge makes weights of, and how fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Judge {
+pub struct WeightControllerConfig {
     /// Say of exchanges in flight, percent; default 50.
     pub active: u8,
     /// Say of exchanges begun in the last interval, percent; default 50.

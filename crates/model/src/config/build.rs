@@ -3,20 +3,20 @@
 mod balance;
 mod buffer;
 mod capture;
-mod compress;
+mod compression;
+mod dns;
 mod heartbeat;
 mod http2;
 mod http3;
-mod inner;
+mod inner_table;
 mod link;
 mod mptcp;
-mod names;
 mod objective;
-mod operate;
+mod operations;
 mod packets;
 mod probe;
-mod proxy;
-mod reserved;
+mod proxy_protocol;
+mod reserved_fields;
 mod resilience;
 mod rules;
 mod tls;
@@ -28,190 +28,198 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::address::{Host, ServerAddress};
-use super::checked::{
-    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Global, Initial, LenientAnswers,
-    Limits, Pool, PoolLimits, PoolTimeouts, Server, Service, ServiceTimeouts, Weight,
-};
-use super::forward::Forward;
-use super::forwarded::{Fanout, Forwarded};
+use super::address::{ServerAddress, ServerHost};
+use super::forwarded_headers::{ForwardedHeaderAction, ForwardedHeaders};
+use super::forwarding_mode::ForwardingMode;
 use super::network_set::NetworkSet;
-use super::operate::Control;
-use super::path::{PathCase, PathNormalization};
-use super::reserved::Reserved;
-use super::resolve::Effective;
-use super::section::Section;
-use super::sight::Metrics;
+use super::objects::{
+    AccessLogConfig, AccessLogFormat, AccessLogTarget, AdminState, AllDownPolicy, Config,
+    GlobalConfig, InitialState, LenientAnswers, PoolConfig, PoolLimits, PoolTimeouts, ServerConfig,
+    ServerWeight, ServiceConfig, ServiceLimits, ServiceTimeouts,
+};
+use super::operations::ControlConfig;
+use super::path_normalization::{PathCase, PathNormalization};
+use super::reserved_fields::ReservedFields;
+use super::resolve::EffectiveSettings;
+use super::section::ConfigSection;
 use super::socket::{KeepAlive, PathHint, SocketOptions};
-use inner::inner;
-use reserved::reserve;
+use super::telemetry::MetricsConfig;
+use inner_table::read_inner_table;
+use reserved_fields::fill_reserved_fields;
 
 /// Build what `verify` has approved.
-pub fn build(effective: &Effective) -> Config {
+pub fn build_config(effective: &EffectiveSettings) -> Config {
     let shared: BTreeSet<IpAddr> =
         effective.vrrp.iter().flat_map(|group| group.addresses("addresses")).copied().collect();
     let services = effective.services.iter().map(|section| {
-        let mut service = service(section);
+        let mut service = build_service(section);
         service.socket.shared = service.listen.iter().any(|at| shared.contains(&at.ip()));
         (section.name.clone(), Arc::new(service))
     });
     let pools =
-        effective.pools.iter().map(|section| (section.name.clone(), Arc::new(pool(section))));
-    let groups =
-        effective.vrrp.iter().map(|section| (section.name.clone(), Arc::new(vrrp::vrrp(section))));
+        effective.pools.iter().map(|section| (section.name.clone(), Arc::new(build_pool(section))));
+    let groups = effective
+        .vrrp
+        .iter()
+        .map(|section| (section.name.clone(), Arc::new(vrrp::build_vrrp(section))));
     let heartbeats = effective
         .heartbeats
         .iter()
-        .map(|section| (section.name.clone(), Arc::new(heartbeat::heartbeat(section))));
+        .map(|section| (section.name.clone(), Arc::new(heartbeat::build_heartbeat(section))));
     let captures = effective
         .captures
         .iter()
-        .map(|section| (section.name.clone(), Arc::new(capture::capture(section))));
+        .map(|section| (section.name.clone(), Arc::new(capture::build_capture(section))));
     let bundles = effective
         .links
         .iter()
-        .map(|section| (section.name.clone(), Arc::new(link::bundle(section))));
+        .map(|section| (section.name.clone(), Arc::new(link::build_bundle(section))));
     let uplinks = effective
         .uplinks
         .iter()
-        .map(|section| (section.name.clone(), Arc::new(uplink::uplink(section))));
+        .map(|section| (section.name.clone(), Arc::new(uplink::build_uplink(section))));
     let zones =
-        effective.zones.iter().map(names::zone).map(|zone| (zone.name.clone(), Arc::new(zone)));
-    let hosts = effective.hosts.iter().map(|section| {
-        let named = names::named(section, &effective.zones);
+        effective.zones.iter().map(dns::build_zone).map(|zone| (zone.name.clone(), Arc::new(zone)));
+    let hosts = effective.dns_names.iter().map(|section| {
+        let named = dns::build_name(section, &effective.zones);
         (named.name.clone(), Arc::new(named))
     });
     let mut config = Config {
-        global: global(&effective.global),
-        packets: packets::packets(&effective.packets),
+        global: build_global(&effective.global),
+        packets: packets::build_packet_plane(&effective.packets),
         services: services.collect::<BTreeMap<_, _>>(),
         pools: pools.collect::<BTreeMap<_, _>>(),
         vrrp: groups.collect::<BTreeMap<_, _>>(),
         heartbeats: heartbeats.collect::<BTreeMap<_, _>>(),
         captures: captures.collect::<BTreeMap<_, _>>(),
         links: bundles.collect::<BTreeMap<_, _>>(),
-        mptcp: mptcp::mptcp(&effective.mptcp),
-        outward: uplink::all(&effective.outward),
+        mptcp: mptcp::build_mptcp(&effective.mptcp),
+        outward: uplink::build_uplinks(&effective.uplinks_common),
         uplinks: uplinks.collect::<BTreeMap<_, _>>(),
-        name_server: names::server(&effective.names),
+        name_server: dns::build_name_server(&effective.name_server),
         zones: zones.collect::<BTreeMap<_, _>>(),
         names: hosts.collect::<BTreeMap<_, _>>(),
     };
-    reserve(&mut config);
+    fill_reserved_fields(&mut config);
     config
 }
 
-fn global(section: &Section) -> Global {
-    let path = |section: &Section, key: &str| PathBuf::from(section.text(key).unwrap_or_default());
+fn build_global(section: &ConfigSection) -> GlobalConfig {
+    let path =
+        |section: &ConfigSection, key: &str| PathBuf::from(section.text(key).unwrap_or_default());
     let metrics = section.table("metrics").and_then(|metrics| metrics.sockets("listen").first());
-    Global {
+    GlobalConfig {
         workers: section.count("workers"),
         connections: section.count("connections"),
-        access_log: inner(section, "access-log", |log| AccessLog {
+        access_log: read_inner_table(section, "access-log", |log| AccessLogConfig {
             all: log.flag("all"),
             format: match log.text("format") {
-                Some("common") => AccessFormat::Common,
-                _ => AccessFormat::Json,
+                Some("common") => AccessLogFormat::Common,
+                _ => AccessLogFormat::Json,
             },
             target: match log.text("target") {
-                Some("off") => AccessTarget::Off,
-                Some("stdout") => AccessTarget::Stdout,
-                Some("stderr") | None => AccessTarget::Stderr,
-                Some(file) => AccessTarget::File(PathBuf::from(file)),
+                Some("off") => AccessLogTarget::Off,
+                Some("stdout") => AccessLogTarget::Stdout,
+                Some("stderr") | None => AccessLogTarget::Stderr,
+                Some(file) => AccessLogTarget::File(PathBuf::from(file)),
             },
         }),
-        control: inner(section, "control", |control| Control {
+        control: read_inner_table(section, "control", |control| ControlConfig {
             socket: path(control, "socket"),
-            mode: control.number("mode"),
+            mode: control.count_or_zero("mode"),
             state: path(control, "state"),
-            write_back: operate::write_back(control),
+            write_back: operations::build_write_back(control),
             allow_programs: control.flag("allow-programs"),
-            audit: control.number("audit"),
-            generations: control.number("generations"),
-            remote: operate::remote(control),
+            audit: control.count_or_zero("audit"),
+            generations: control.count_or_zero("generations"),
+            remote: operations::build_remote_api(control),
         }),
-        metrics: metrics.map(|listen| Metrics { listen: *listen }),
-        telemetry: section.table("telemetry").and_then(operate::telemetry),
-        drain: section.span("drain"),
+        metrics: metrics.map(|listen| MetricsConfig { listen: *listen }),
+        telemetry: section.table("telemetry").and_then(operations::build_telemetry),
+        drain: section.time_or_zero("drain"),
         sample: section.count("sample"),
         sticky_secret_file: section.text("sticky-secret-file").map(PathBuf::from),
-        certificate_warning: section.span("certificate-warning"),
-        hooks: section.list("hook").iter().map(operate::hook).collect(),
-        history: section.table("history").map(operate::history),
+        certificate_warning: section.time_or_zero("certificate-warning"),
+        hooks: section.list("hook").iter().map(operations::build_hook).collect(),
+        history: section.table("history").map(operations::build_history_retention),
     }
 }
 
-fn service(section: &Section) -> Service {
+fn build_service(section: &ConfigSection) -> ServiceConfig {
     let forward = match section.text("forward") {
-        Some("tcp") => Forward::Tcp,
-        Some("mac") => Forward::Mac,
-        Some("tunnel") => Forward::Tunnel,
-        Some("nat") => Forward::Nat,
-        _ => Forward::Http,
+        Some("tcp") => ForwardingMode::Tcp,
+        Some("mac") => ForwardingMode::Mac,
+        Some("tunnel") => ForwardingMode::Tunnel,
+        Some("nat") => ForwardingMode::Nat,
+        _ => ForwardingMode::Http,
     };
-    Service {
+    ServiceConfig {
         name: section.name.clone(),
-        listen: if forward.packets() { Vec::new() } else { section.sockets("listen").to_vec() },
-        forward,
-        pool: section.text("pool").unwrap_or_default().to_owned(),
-        timeout: inner(section, "timeout", |timeout| ServiceTimeouts {
-            header: timeout.span("header"),
-            idle: timeout.span("idle"),
-            between_bytes: timeout.span("between-bytes"),
-            whole: timeout.time("whole"),
-            drain: timeout.span("drain"),
-            tunnel: timeout.span("tunnel"),
-        }),
-        limit: inner(section, "limit", |limit| Limits {
-            connections: limit.count("connections"),
-            connections_per_client: limit.count("connections-per-client"),
-            header_bytes: limit.number("header-bytes"),
-            header_count: limit.number("header-count"),
-            target_bytes: limit.number("target-bytes"),
-            connection_bytes: limit.number("connection-bytes"),
-        }),
-        socket: inner(section, "socket", socket),
-        trust: NetworkSet::new(section.prefixes("trust")),
-        forwarded: inner(section, "forwarded", |forwarded| Forwarded {
-            x_forwarded: fanout(forwarded.text("x-forwarded")),
-            forwarded: fanout(forwarded.text("forwarded")),
-            via: forwarded.flag("via"),
-        }),
-        packets: forward.packets().then(|| packets::service(section)),
-        tls: section.table("tls").map(tls::service),
-        rules: if forward.packets() {
+        listen: if forward.forwards_packets() {
             Vec::new()
         } else {
-            section.list("rule").iter().map(rules::rule).collect()
+            section.sockets("listen").to_vec()
         },
-        path_normalization: PathNormalization::of(section.text("path-normalization")),
-        path_case: PathCase::of(section.text("path-case")),
+        forward,
+        pool: section.text("pool").unwrap_or_default().to_owned(),
+        timeout: read_inner_table(section, "timeout", |timeout| ServiceTimeouts {
+            header: timeout.time_or_zero("header"),
+            idle: timeout.time_or_zero("idle"),
+            between_bytes: timeout.time_or_zero("between-bytes"),
+            whole: timeout.time("whole"),
+            drain: timeout.time_or_zero("drain"),
+            tunnel: timeout.time_or_zero("tunnel"),
+        }),
+        limit: read_inner_table(section, "limit", |limit| ServiceLimits {
+            connections: limit.count("connections"),
+            connections_per_client: limit.count("connections-per-client"),
+            header_bytes: limit.count_or_zero("header-bytes"),
+            header_count: limit.count_or_zero("header-count"),
+            target_bytes: limit.count_or_zero("target-bytes"),
+            connection_bytes: limit.count_or_zero("connection-bytes"),
+        }),
+        socket: read_inner_table(section, "socket", build_socket_options),
+        trust: NetworkSet::new(section.prefixes("trust")),
+        forwarded: read_inner_table(section, "forwarded", |forwarded| ForwardedHeaders {
+            x_forwarded: forwarded_header_action(forwarded.text("x-forwarded")),
+            forwarded: forwarded_header_action(forwarded.text("forwarded")),
+            via: forwarded.flag("via"),
+        }),
+        packets: forward.forwards_packets().then(|| packets::build_packet_service(section)),
+        tls: section.table("tls").map(tls::build_service_tls),
+        rules: if forward.forwards_packets() {
+            Vec::new()
+        } else {
+            section.list("rule").iter().map(rules::build_rule).collect()
+        },
+        path_normalization: PathNormalization::from_keyword(section.text("path-normalization")),
+        path_case: PathCase::from_keyword(section.text("path-case")),
         sticky: section
             .table("sticky")
-            .filter(|_| !forward.packets())
-            .map(|sticky| rules::affinity(sticky, section.table("tls").is_some())),
-        http2: inner(section, "http2", http2::service),
-        http3: inner(section, "http3", http3::service),
-        accept_proxy: section.table("accept-proxy").map(proxy::accept),
-        buffer: inner(section, "buffer", buffer::buffer),
-        compress: section.table("compress").map(compress::compress),
-        priority: inner(section, "priority", resilience::precedence),
-        objective: section.table("objective").map(objective::objective),
-        reserved: Reserved::default(),
+            .filter(|_| !forward.forwards_packets())
+            .map(|sticky| rules::build_affinity(sticky, section.table("tls").is_some())),
+        http2: read_inner_table(section, "http2", http2::build_client_http2),
+        http3: read_inner_table(section, "http3", http3::build_client_http3),
+        accept_proxy: section.table("accept-proxy").map(proxy_protocol::build_accept_proxy),
+        buffer: read_inner_table(section, "buffer", buffer::build_buffer),
+        compress: section.table("compress").map(compression::build_compression),
+        priority: read_inner_table(section, "priority", resilience::build_request_priority),
+        objective: section.table("objective").map(objective::build_objective),
+        reserved: ReservedFields::default(),
     }
 }
 
-fn fanout(word: Option<&str>) -> Fanout {
+fn forwarded_header_action(word: Option<&str>) -> ForwardedHeaderAction {
     match word {
-        Some("append") => Fanout::Append,
-        Some("replace") => Fanout::Replace,
-        Some("remove") => Fanout::Remove,
-        _ => Fanout::Keep,
+        Some("append") => ForwardedHeaderAction::Append,
+        Some("replace") => ForwardedHeaderAction::Replace,
+        Some("remove") => ForwardedHeaderAction::Remove,
+        _ => ForwardedHeaderAction::Keep,
     }
 }
 
-fn lenient(section: &Section) -> LenientAnswers {
-    let has = |word| section.words("lenient-answers").contains(&word);
+fn build_lenient_answers(section: &ConfigSection) -> LenientAnswers {
+    let has = |word| section.keywords("lenient-answers").contains(&word);
     LenientAnswers {
         repeated_length: has("repeated-length"),
         bare_lf: has("bare-lf"),
@@ -219,87 +227,91 @@ fn lenient(section: &Section) -> LenientAnswers {
     }
 }
 
-fn pool(section: &Section) -> Pool {
-    let probe = section.table("probe").map(probe::probe);
-    let servers = section.list("servers").iter().map(|section| Arc::new(server(section)));
-    Pool {
+fn build_pool(section: &ConfigSection) -> PoolConfig {
+    let probe = section.table("probe").map(probe::build_probe);
+    let servers = section.list("servers").iter().map(|section| Arc::new(build_server(section)));
+    PoolConfig {
         name: section.name.clone(),
-        balance: inner(section, "balance", balance::balance),
-        hash_on: balance::hash_on(section),
-        judge: balance::judge(section),
+        balance: read_inner_table(section, "balance", balance::build_balance),
+        hash_on: balance::build_hash_key(section),
+        judge: balance::build_weight_controller(section),
         slow_start: section.time("slow-start"),
         spill_over: section.count("spill-over"),
-        locality: balance::locality(section),
+        locality: balance::build_locality(section),
         initial: match section.text("initial") {
-            Some("unknown") => Initial::Unknown,
-            Some("down") => Initial::Down,
-            _ => Initial::Up,
+            Some("unknown") => InitialState::Unknown,
+            Some("down") => InitialState::Down,
+            _ => InitialState::Up,
         },
         all_down: if section.text("all-down") == Some("spread") {
-            AllDown::Spread
+            AllDownPolicy::Spread
         } else {
-            AllDown::Refuse
+            AllDownPolicy::Refuse
         },
         servers: servers.collect(),
-        discovery: section.table("servers-from").map(operate::discovery),
+        discovery: section.table("servers-from").map(operations::build_discovery),
         probe,
-        agent: section.table("agent").map(probe::agent),
-        timeout: inner(section, "timeout", |timeout| PoolTimeouts {
-            connect: timeout.span("connect"),
-            first_byte: timeout.span("first-byte"),
-            stream: timeout.span("stream"),
-            attempts: resilience::attempts(section, timeout),
-            between_bytes: timeout.span("between-bytes"),
-            queue: timeout.span("queue"),
-            idle: timeout.span("idle"),
+        agent: section.table("agent").map(probe::build_agent),
+        timeout: read_inner_table(section, "timeout", |timeout| PoolTimeouts {
+            connect: timeout.time_or_zero("connect"),
+            first_byte: timeout.time_or_zero("first-byte"),
+            stream: timeout.time_or_zero("stream"),
+            attempts: resilience::attempts_timeout(section, timeout),
+            between_bytes: timeout.time_or_zero("between-bytes"),
+            queue: timeout.time_or_zero("queue"),
+            idle: timeout.time_or_zero("idle"),
         }),
-        limit: inner(section, "limit", |limit| PoolLimits {
-            idle: limit.number("idle"),
-            queue: limit.number("queue"),
-            header_bytes: limit.number("header-bytes"),
-            header_count: limit.number("header-count"),
+        limit: read_inner_table(section, "limit", |limit| PoolLimits {
+            idle: limit.count_or_zero("idle"),
+            queue: limit.count_or_zero("queue"),
+            header_bytes: limit.count_or_zero("header-bytes"),
+            header_count: limit.count_or_zero("header-count"),
         }),
         source: section.addresses("source").to_vec(),
-        source_client: section.unset("source"),
-        socket: inner(section, "socket", socket),
-        retries: section.number("retries"),
-        retry: inner(section, "retry", resilience::retry),
-        eject: section.table("eject").map(resilience::eject),
-        breaker: inner(section, "breaker", resilience::breaker),
-        shed: section.table("shed").map(resilience::shed),
-        hedge: section.table("hedge").map(resilience::hedge),
-        tls: section.table("tls").map(tls::pool),
-        http2: inner(section, "http2", http2::pool),
-        send_proxy: proxy::send(section),
-        lenient_answers: lenient(section),
+        source_client: section.is_unset("source"),
+        socket: read_inner_table(section, "socket", build_socket_options),
+        retries: section.count_or_zero("retries"),
+        retry: read_inner_table(section, "retry", resilience::build_retry),
+        eject: section.table("eject").map(resilience::build_outlier_detection),
+        breaker: read_inner_table(section, "breaker", resilience::build_circuit_breaker),
+        shed: section.table("shed").map(resilience::build_load_shedding),
+        hedge: section.table("hedge").map(resilience::build_hedging),
+        tls: section.table("tls").map(tls::build_pool_tls),
+        http2: read_inner_table(section, "http2", http2::build_server_http2),
+        send_proxy: proxy_protocol::build_send_proxy(section),
+        lenient_answers: build_lenient_answers(section),
     }
 }
 
 /// A server in force.
-pub fn server(section: &Section) -> Server {
-    let nowhere = || ServerAddress { host: Host::Name(String::new()), port: 0 };
-    Server {
+pub fn build_server(section: &ConfigSection) -> ServerConfig {
+    let nowhere = || ServerAddress { host: ServerHost::Name(String::new()), port: 0 };
+    ServerConfig {
         name: section.text("name").unwrap_or_default().to_owned(),
-        address: section.server("address").cloned().unwrap_or_else(nowhere),
-        weight: section.count("weight").and_then(Weight::new).unwrap_or(Weight::ONE),
-        priority: balance::priority(section),
-        locality: balance::locality(section),
+        address: section.server_address("address").cloned().unwrap_or_else(nowhere),
+        weight: section.count("weight").and_then(ServerWeight::new).unwrap_or(ServerWeight::ONE),
+        priority: balance::build_priority(section),
+        locality: balance::build_locality(section),
         admin: match section.text("state") {
-            Some("drain") => Admin::Drain,
-            Some("disabled") => Admin::Disabled,
-            _ => Admin::Enabled,
+            Some("drain") => AdminState::Drain,
+            Some("disabled") => AdminState::Disabled,
+            _ => AdminState::Enabled,
         },
-        schedule: section.list("schedule").iter().filter_map(operate::scheduled).collect(),
-        probe: section.table("probe").map(probe::probe),
+        schedule: section
+            .list("schedule")
+            .iter()
+            .filter_map(operations::build_schedule_rule)
+            .collect(),
+        probe: section.table("probe").map(probe::build_probe),
         connections: section.count("connections"),
     }
 }
 
-fn socket(section: &Section) -> SocketOptions {
+fn build_socket_options(section: &ConfigSection) -> SocketOptions {
     let keep_alive = section.table("keep-alive").map(|keep| KeepAlive {
-        idle: keep.span("idle"),
-        interval: keep.span("interval"),
-        count: keep.number("count"),
+        idle: keep.time_or_zero("idle"),
+        interval: keep.time_or_zero("interval"),
+        count: keep.count_or_zero("count"),
     });
     let path = section.table("path");
     SocketOptions {
@@ -320,8 +332,8 @@ fn socket(section: &Section) -> SocketOptions {
         send_buffer: section.count("send-buffer"),
         receive_buffer: section.count("receive-buffer"),
         path: path.map(|path| PathHint {
-            rate: path.number("rate"),
-            round_trip: path.span("round-trip"),
+            rate: path.count_or_zero("rate"),
+            round_trip: path.time_or_zero("round-trip"),
         }),
     }
 }

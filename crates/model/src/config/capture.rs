@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::packets::Prefix;
+use super::packets::IpPrefix;
 use crate::limit::Limit;
 
 /// A rule, and what is captured when it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Capture {
+pub struct CaptureConfig {
     /// Its name, kebab-case.
     pub name: String,
     /// Of this service; `None`: of every proxied one.
@@ -20,7 +20,7 @@ pub struct Capture {
     /// An exchange most of whose time is one of these.
     pub cause: Vec<Limit>,
     /// Clients that it is about; none: all.
-    pub from: Vec<Prefix>,
+    pub from: Vec<IpPrefix>,
     /// More than so many percent of a service's exchanges fail.
     pub errors: Option<u8>,
     /// Bytes kept of a packet with which a head of HTTP/1 begins, beyond its TCP header.

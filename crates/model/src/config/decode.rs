@@ -4,221 +4,241 @@
 //! what holds where nothing is written is `resolve`'s.
 
 pub mod address;
-mod form;
-mod lists;
+mod list_keys;
 mod name;
 pub mod packets;
 mod punycode;
 pub mod scalar;
+mod text_format;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::finding::{Sink, Trouble};
-use super::schema::{Form, Key, Kind, Short, Table};
-use super::section::{Origin, Section, Slot};
-use super::source::Place;
-use super::suggest::nearest;
-use super::value::Value;
+use super::finding::{FindingCollector, FindingDetails};
+use super::schema::{KeySchema, TableSchema, TableShorthand, TextFormat, ValueKind};
+use super::section::{ConfigSection, SettingContent, SettingOrigin};
+use super::source_text::SourceSpan;
+use super::suggestion::nearest_match;
+use super::value::ConfigValue;
 
 /// Walks one file.
 #[derive(Debug)]
-pub struct Decoder<'d, 's, 't> {
-    sink: &'d mut Sink<'s, 't>,
-    path: Path,
+pub struct ConfigDecoder<'d, 's, 't> {
+    sink: &'d mut FindingCollector<'s, 't>,
+    path: KeyPath,
     /// Elements read so far of each kind of list.
-    elements: Vec<(&'static Table, usize)>,
+    elements: Vec<(&'static TableSchema, usize)>,
 }
 
 /// Where the walk is, as text.
 #[derive(Debug, Default)]
-struct Path {
+struct KeyPath {
     text: String,
-    marks: Vec<usize>,
+    segment_starts: Vec<usize>,
 }
 
-type Node<'i> = Spanned<DeValue<'i>>;
+type TomlNode<'i> = Spanned<DeValue<'i>>;
 
-impl<'d, 's, 't> Decoder<'d, 's, 't> {
+impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
     /// Report into `sink`.
-    pub fn new(sink: &'d mut Sink<'s, 't>) -> Self {
-        Decoder { sink, path: Path::default(), elements: Vec::new() }
+    pub fn new(sink: &'d mut FindingCollector<'s, 't>) -> Self {
+        ConfigDecoder { sink, path: KeyPath::default(), elements: Vec::new() }
     }
 
     /// Read a table: unknown keys, refused keys and wrong values are reported, the rest is kept.
-    pub fn table(&mut self, table: &'static Table, node: &DeTable<'_>, place: Place) -> Section {
-        let mut section = Section::new(table, place);
+    pub fn decode_table(
+        &mut self,
+        table: &'static TableSchema,
+        node: &DeTable<'_>,
+        place: SourceSpan,
+    ) -> ConfigSection {
+        let mut section = ConfigSection::new(table, place);
         for (name, value) in node.iter() {
             self.path.push(name.get_ref());
             match table.find(name.get_ref()) {
-                None => self.unknown(table, name.get_ref(), name.span().into()),
-                Some((_, Key { kind: Kind::Refused(reason), .. })) => {
+                None => self.report_unknown_key(table, name.get_ref(), name.span().into()),
+                Some((_, KeySchema { kind: ValueKind::Refused(reason), .. })) => {
                     let message = format!("`{}` cannot be set here: {reason}", name.get_ref());
-                    self.error(
+                    self.report_error(
                         name.span().into(),
-                        Trouble::new(message).found(name.get_ref().to_string()),
+                        FindingDetails::new(message).with_found(name.get_ref().to_string()),
                     );
                 }
                 Some((at, key)) => {
                     let place = if value.get_ref().is_table() { name.span() } else { value.span() };
-                    let slot = self.slot(key, value).unwrap_or(Slot::Broken);
-                    section.put(at, slot, Origin::Written(place.into()));
+                    let slot = self.decode_slot(key, value).unwrap_or(SettingContent::Invalid);
+                    section.set_slot(at, slot, SettingOrigin::Written(place.into()));
                 }
             }
             self.path.pop();
         }
-        self.choices(table, &section);
+        self.check_exclusive_keys(table, &section);
         section
     }
 
-    fn slot(&mut self, key: &'static Key, node: &Node<'_>) -> Option<Slot> {
+    fn decode_slot(
+        &mut self,
+        key: &'static KeySchema,
+        node: &TomlNode<'_>,
+    ) -> Option<SettingContent> {
         if node.span().is_empty() {
             // The parser's stand-in for what it could not read, and has reported.
             return None;
         }
         match &key.kind {
-            Kind::Table { table, short, unset } => self.table_or_short(table, *short, *unset, node),
-            Kind::List { table, short, most } => self.list(table, *short, *most, node),
-            Kind::Named { table, form, most } => self.named(key, table, (*form, *most), node),
-            kind => self.scalar(kind, node).map(Slot::Value),
+            ValueKind::Table { table, short, unset } => {
+                self.decode_table_or_shorthand(table, *short, *unset, node)
+            }
+            ValueKind::List { table, short, most } => self.decode_list(table, *short, *most, node),
+            ValueKind::Named { table, form, most } => {
+                self.decode_named_tables(key, table, (*form, *most), node)
+            }
+            kind => self.decode_scalar(kind, node).map(SettingContent::Value),
         }
     }
 
-    fn scalar(&mut self, kind: &Kind, node: &Node<'_>) -> Option<Value> {
-        match scalar::read(kind, node.get_ref()) {
+    fn decode_scalar(&mut self, kind: &ValueKind, node: &TomlNode<'_>) -> Option<ConfigValue> {
+        match scalar::decode_value(kind, node.get_ref()) {
             Ok(value) => Some(value),
             Err(trouble) => {
-                let shown = shown(node.get_ref());
-                self.error(
+                let shown = display_value(node.get_ref());
+                self.report_error(
                     node.span().into(),
-                    shown.map_or(trouble.clone(), |text| trouble.found(text)),
+                    shown.map_or(trouble.clone(), |text| trouble.with_found(text)),
                 );
                 None
             }
         }
     }
 
-    fn table_or_short(
+    fn decode_table_or_shorthand(
         &mut self,
-        table: &'static Table,
-        short: Short,
+        table: &'static TableSchema,
+        short: TableShorthand,
         unset: Option<&'static str>,
-        node: &Node<'_>,
-    ) -> Option<Slot> {
-        let place: Place = node.span().into();
+        node: &TomlNode<'_>,
+    ) -> Option<SettingContent> {
+        let place: SourceSpan = node.span().into();
         match (node.get_ref(), short) {
             (DeValue::Table(inner), _) => {
-                return Some(Slot::Table(self.table(table, inner, place)));
+                return Some(SettingContent::Table(self.decode_table(table, inner, place)));
             }
             (DeValue::String(word), _) if unset == Some(word) => {
-                return unset.map(|word| Slot::Value(Value::Unset(word)));
+                return unset.map(|word| SettingContent::Value(ConfigValue::Unset(word)));
             }
-            (DeValue::String(word), Short::Flags(flags)) if flags.contains(&word.as_ref()) => {
-                return self.short(table, word, Value::Flag(true), place);
+            (DeValue::String(word), TableShorthand::Flags(flags))
+                if flags.contains(&word.as_ref()) =>
+            {
+                return self.expand_shorthand(table, word, ConfigValue::Flag(true), place);
             }
-            (DeValue::Boolean(true), Short::On) => {
-                return Some(Slot::Table(Section::new(table, place)));
+            (DeValue::Boolean(true), TableShorthand::Switch) => {
+                return Some(SettingContent::Table(ConfigSection::new(table, place)));
             }
-            (DeValue::Boolean(false), Short::On) if unset.is_some() => {
-                return unset.map(|word| Slot::Value(Value::Unset(word)));
+            (DeValue::Boolean(false), TableShorthand::Switch) if unset.is_some() => {
+                return unset.map(|word| SettingContent::Value(ConfigValue::Unset(word)));
             }
-            (value, Short::Key(name))
-                if !matches!(value, DeValue::Array(_)) || lists::takes_lists(table, name) =>
+            (value, TableShorthand::Key(name))
+                if !matches!(value, DeValue::Array(_)) || list_keys::accepts_list(table, name) =>
             {
                 let (_, key) = table.find(name)?;
-                let value = self.scalar(&key.kind, node)?;
-                return self.short(table, name, value, place);
+                let value = self.decode_scalar(&key.kind, node)?;
+                return self.expand_shorthand(table, name, value, place);
             }
             _ => {}
         }
-        self.misfit(table, short, unset, node);
+        self.report_type_mismatch(table, short, unset, node);
         None
     }
 
     /// Neither a table nor one of the words that may stand for it.
-    fn misfit(
+    fn report_type_mismatch(
         &mut self,
-        table: &'static Table,
-        short: Short,
+        table: &'static TableSchema,
+        short: TableShorthand,
         unset: Option<&'static str>,
-        node: &Node<'_>,
+        node: &TomlNode<'_>,
     ) {
         let words: Vec<&str> = match short {
-            Short::Flags(flags) => flags.iter().copied().chain(unset).collect(),
+            TableShorthand::Flags(flags) => flags.iter().copied().chain(unset).collect(),
             _ => unset.into_iter().collect(),
         };
         let mut accepted = vec![match short {
-            Short::None => form::shape(table),
+            TableShorthand::None => text_format::describe_table(table),
             _ => "a table".to_owned(),
         }];
         accepted.extend(words.iter().map(|word| format!("\"{word}\"")));
-        accepted.extend(matches!(short, Short::On).then(|| "true".to_owned()));
-        let near = node.get_ref().as_str().and_then(|text| nearest(text, words));
+        accepted.extend(matches!(short, TableShorthand::Switch).then(|| "true".to_owned()));
+        let near = node.get_ref().as_str().and_then(|text| nearest_match(text, words));
         let near = near.map(|word| format!("\"{word}\""));
-        let near = near.or_else(|| form::as_table(table, node.get_ref().as_str()?));
-        let trouble =
-            Trouble::new(format!("{} is not {}", scalar::kind_of(node.get_ref()), table.what))
-                .expected(accepted.join(" or "))
-                .suggest(near);
-        self.error(node.span().into(), trouble);
+        let near = near.or_else(|| text_format::suggest_table(table, node.get_ref().as_str()?));
+        let trouble = FindingDetails::new(format!(
+            "{} is not {}",
+            scalar::toml_type_name(node.get_ref()),
+            table.description
+        ))
+        .with_expected(accepted.join(" or "))
+        .with_suggestion(near);
+        self.report_error(node.span().into(), trouble);
     }
 
-    fn short(
+    fn expand_shorthand(
         &mut self,
-        table: &'static Table,
+        table: &'static TableSchema,
         key: &str,
-        value: Value,
-        place: Place,
-    ) -> Option<Slot> {
-        let mut section = Section::new(table, place);
-        section.set(key, value, Origin::Written(place));
-        Some(Slot::Table(section))
+        value: ConfigValue,
+        place: SourceSpan,
+    ) -> Option<SettingContent> {
+        let mut section = ConfigSection::new(table, place);
+        section.set(key, value, SettingOrigin::Written(place));
+        Some(SettingContent::Table(section))
     }
 
-    fn list(
+    fn decode_list(
         &mut self,
-        table: &'static Table,
-        short: Short,
+        table: &'static TableSchema,
+        short: TableShorthand,
         most: usize,
-        node: &Node<'_>,
-    ) -> Option<Slot> {
+        node: &TomlNode<'_>,
+    ) -> Option<SettingContent> {
         let nodes = match node.get_ref() {
             DeValue::Array(array) => array.iter().collect(),
             DeValue::String(_) => vec![node],
             other => {
                 let trouble =
-                    Trouble::new(format!("{} is not a list", scalar::kind_of(other))).expected(
-                        format!("a list, each element {} as a table or its address", table.what),
-                    );
-                self.error(node.span().into(), trouble);
+                    FindingDetails::new(format!("{} is not a list", scalar::toml_type_name(other)))
+                        .with_expected(format!(
+                            "a list, each element {} as a table or its address",
+                            table.description
+                        ));
+                self.report_error(node.span().into(), trouble);
                 return None;
             }
         };
         let mut list = Vec::with_capacity(nodes.len().min(most));
         for (at, node) in nodes.into_iter().enumerate() {
-            let count = self.count(table);
+            let count = self.count_element(table);
             if count > most {
                 if count == most + 1 {
-                    let what = table.what.trim_start_matches("a ");
+                    let what = table.description.trim_start_matches("a ");
                     let message = format!("the file has more than {most} {what}s");
-                    self.error(node.span().into(), Trouble::new(message));
+                    self.report_error(node.span().into(), FindingDetails::new(message));
                 }
                 continue;
             }
             self.path.push_index(at);
             // A broken element keeps its position, so that the key paths of those behind it stay true.
-            let section = match self.table_or_short(table, short, None, node) {
-                Some(Slot::Table(section)) => section,
-                _ => self.broken(table, node.span().into()),
+            let section = match self.decode_table_or_shorthand(table, short, None, node) {
+                Some(SettingContent::Table(section)) => section,
+                _ => self.invalid_section(table, node.span().into()),
             };
             list.push(section);
             self.path.pop();
         }
-        Some(Slot::List(list))
+        Some(SettingContent::List(list))
     }
 
     /// One more element of this kind in the file; how many there are now.
-    fn count(&mut self, table: &'static Table) -> usize {
+    fn count_element(&mut self, table: &'static TableSchema) -> usize {
         let known = self.elements.iter_mut().find(|(known, _)| std::ptr::eq(*known, table));
         match known {
             Some((_, count)) => {
@@ -232,120 +252,130 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
         }
     }
 
-    fn broken(&mut self, table: &'static Table, place: Place) -> Section {
-        let mut section = Section::new(table, place);
+    fn invalid_section(&mut self, table: &'static TableSchema, place: SourceSpan) -> ConfigSection {
+        let mut section = ConfigSection::new(table, place);
         for at in 0..table.keys.len() {
-            section.put(at, Slot::Broken, Origin::Written(place));
+            section.set_slot(at, SettingContent::Invalid, SettingOrigin::Written(place));
         }
         section
     }
 
-    fn named(
+    fn decode_named_tables(
         &mut self,
-        key: &Key,
-        table: &'static Table,
-        (form, most): (Form, usize),
-        node: &Node<'_>,
-    ) -> Option<Slot> {
+        key: &KeySchema,
+        table: &'static TableSchema,
+        (form, most): (TextFormat, usize),
+        node: &TomlNode<'_>,
+    ) -> Option<SettingContent> {
         let DeValue::Table(entries) = node.get_ref() else {
-            let message = format!("{} stands where names belong", scalar::kind_of(node.get_ref()));
-            let trouble = Trouble::new(message).expected(format!("tables `[{}.NAME]`", key.name));
-            self.error(node.span().into(), trouble);
+            let message =
+                format!("{} stands where names belong", scalar::toml_type_name(node.get_ref()));
+            let trouble =
+                FindingDetails::new(message).with_expected(format!("tables `[{}.NAME]`", key.name));
+            self.report_error(node.span().into(), trouble);
             return None;
         };
         let mut list = Vec::with_capacity(entries.len().min(most));
         for (at, (name, value)) in entries.iter().enumerate() {
-            let place: Place = name.span().into();
+            let place: SourceSpan = name.span().into();
             if at == most {
                 let message = format!(
                     "the file has {} tables `[{}.NAME]`, more than {most}",
                     entries.len(),
                     key.name
                 );
-                self.error(place, Trouble::new(message));
+                self.report_error(place, FindingDetails::new(message));
                 break;
             }
             self.path.push(name.get_ref());
             if let DeValue::Table(inner) = value.get_ref() {
                 let approved = match form {
-                    Form::Name => self::name::name(name.get_ref(), 63),
-                    form => form::read(form, name.get_ref()).map(drop),
+                    TextFormat::Name => self::name::validate_name(name.get_ref(), 63),
+                    form => text_format::parse_text(form, name.get_ref()).map(drop),
                 };
                 if let Err(trouble) = approved {
-                    self.error(place, trouble);
+                    self.report_error(place, trouble);
                 }
-                let mut section = self.table(table, inner, place);
+                let mut section = self.decode_table(table, inner, place);
                 section.name = name.get_ref().to_string();
                 list.push(section);
             } else {
                 let message = format!(
                     "{} stands where {} belongs",
-                    scalar::kind_of(value.get_ref()),
-                    table.what
+                    scalar::toml_type_name(value.get_ref()),
+                    table.description
                 );
-                let trouble =
-                    Trouble::new(message).expected(format!("tables `[{}.NAME]`", key.name));
-                self.error(place, trouble);
+                let trouble = FindingDetails::new(message)
+                    .with_expected(format!("tables `[{}.NAME]`", key.name));
+                self.report_error(place, trouble);
             }
             self.path.pop();
         }
-        Some(Slot::List(list))
+        Some(SettingContent::List(list))
     }
 
     /// Keys that exclude each other in one table.
-    fn choices(&mut self, table: &'static Table, section: &Section) {
-        let written = table.choices.iter().map(|group| group.iter().find(|key| section.wrote(key)));
+    fn check_exclusive_keys(&mut self, table: &'static TableSchema, section: &ConfigSection) {
+        let written = table
+            .exclusive_groups
+            .iter()
+            .map(|group| group.iter().find(|key| section.is_written(key)));
         let written: Vec<&&str> = written.flatten().collect();
         if let [first, second, ..] = written.as_slice() {
-            let place = section.place_of(second);
+            let place = section.span_of(second);
             let message = format!("`{first}` and `{second}` exclude each other: write one of them");
             self.path.push(second);
-            self.error(place, Trouble::new(message));
+            self.report_error(place, FindingDetails::new(message));
             self.path.pop();
         }
     }
 
-    fn unknown(&mut self, table: &'static Table, name: &str, place: Place) {
+    fn report_unknown_key(&mut self, table: &'static TableSchema, name: &str, place: SourceSpan) {
         let listed = table
             .keys
             .iter()
-            .filter(|key| !matches!(key.kind, Kind::Refused(_)))
+            .filter(|key| !matches!(key.kind, ValueKind::Refused(_)))
             .map(|key| key.name);
-        let near = if self.sink.searches() { nearest(name, listed.clone()) } else { None };
-        let trouble = Trouble::new(format!("`{}` is not a key of {}", clipped(name), table.what))
-            .found(clipped(name))
-            .expected(format!("one of {}", listed.collect::<Vec<_>>().join(", ")))
-            .suggest(near.map(str::to_owned));
-        self.error(place, trouble);
+        let near =
+            if self.sink.wants_suggestions() { nearest_match(name, listed.clone()) } else { None };
+        let trouble = FindingDetails::new(format!(
+            "`{}` is not a key of {}",
+            truncate_for_message(name),
+            table.description
+        ))
+        .with_found(truncate_for_message(name))
+        .with_expected(format!("one of {}", listed.collect::<Vec<_>>().join(", ")))
+        .with_suggestion(near.map(str::to_owned));
+        self.report_error(place, trouble);
     }
 
-    fn error(&mut self, place: Place, trouble: Trouble) {
+    fn report_error(&mut self, place: SourceSpan, trouble: FindingDetails) {
         self.sink.error(place, &self.path.text, trouble);
     }
 }
 
-impl Path {
+impl KeyPath {
     fn push(&mut self, key: &str) {
-        self.marks.push(self.text.len());
+        self.segment_starts.push(self.text.len());
         if !self.text.is_empty() {
             self.text.push('.');
         }
-        self.text.push_str(&quoted(key));
+        self.text.push_str(&quote_key(key));
     }
 
     fn push_index(&mut self, at: usize) {
-        self.marks.push(self.text.len());
+        self.segment_starts.push(self.text.len());
         self.text.push_str(&format!("[{at}]"));
     }
 
     fn pop(&mut self) {
-        let mark = self.marks.pop().unwrap_or_default();
+        let mark = self.segment_starts.pop().unwrap_or_default();
         self.text.truncate(mark);
     }
 }
 
 /// A key as it stands in a key path: quoted unless it is bare (TOML 1.0, keys).
-pub fn quoted(key: &str) -> String {
+pub fn quote_key(key: &str) -> String {
     let bare =
         !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if bare {
@@ -354,16 +384,16 @@ pub fn quoted(key: &str) -> String {
     let mut text = String::new();
     // Writing into a String cannot fail.
     let short: String = key.chars().take(80).collect();
-    let _ = super::value::write_text(&short, &mut text);
+    let _ = super::value::write_toml_string(&short, &mut text);
     text
 }
 
 /// Short enough and harmless enough for a message.
-fn clipped(text: &str) -> String {
+fn truncate_for_message(text: &str) -> String {
     text.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A string's own text, decoded; other values show as they stand in the file.
-fn shown(value: &DeValue<'_>) -> Option<String> {
-    value.as_str().map(|text| format!("\"{}\"", clipped(text).escape_debug()))
+fn display_value(value: &DeValue<'_>) -> Option<String> {
+    value.as_str().map(|text| format!("\"{}\"", truncate_for_message(text).escape_debug()))
 }

@@ -1,7 +1,7 @@
 //! What differs between two configurations, by name, so that only that is touched. It touches nothing itself.
 
+mod display;
 mod reuse;
-mod said;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -9,36 +9,36 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::checked::{Config, Global, Pool, Server, Service};
-use super::heartbeat::Heartbeat;
-use super::names::{NameServer, Named, Zone};
-use super::vrrp::Vrrp;
-use super::{address::ServerAddress, capture::Capture};
+use super::dns::{NameConfig, NameServerConfig, ZoneConfig};
+use super::heartbeat::HeartbeatConfig;
+use super::objects::{Config, GlobalConfig, PoolConfig, ServerConfig, ServiceConfig};
+use super::vrrp::VrrpConfig;
+use super::{address::ServerAddress, capture::CaptureConfig};
 
 /// From one configuration to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Diff {
+pub struct ConfigDiff {
     /// Keys of `[global]` that changed.
     pub global: Vec<GlobalKey>,
     /// Keys of `[packets]` that changed.
     #[serde(default)]
     pub packets: Vec<PacketsKey>,
     /// Services.
-    pub services: Changes<Vec<ServiceKey>>,
+    pub services: ObjectChanges<Vec<ServiceKey>>,
     /// Pools.
-    pub pools: Changes<PoolChange>,
+    pub pools: ObjectChanges<PoolChange>,
     /// Shared addresses.
     #[serde(default)]
-    pub vrrp: Changes<Vec<VrrpKey>>,
+    pub vrrp: ObjectChanges<Vec<VrrpKey>>,
     /// Heartbeats with other members.
     #[serde(default)]
-    pub heartbeats: Changes<Vec<HeartbeatKey>>,
+    pub heartbeats: ObjectChanges<Vec<HeartbeatKey>>,
     /// Captures.
-    pub captures: Changes<Vec<CaptureKey>>,
+    pub captures: ObjectChanges<Vec<CaptureKey>>,
     /// Bundles of links.
     #[serde(default)]
-    pub links: Changes<Vec<LinkKey>>,
+    pub links: ObjectChanges<Vec<LinkKey>>,
     /// Keys of `[mptcp]` that changed.
     #[serde(default)]
     pub mptcp: Vec<MptcpKey>,
@@ -47,22 +47,22 @@ pub struct Diff {
     pub outward: Vec<UplinksKey>,
     /// Uplinks.
     #[serde(default)]
-    pub uplinks: Changes<Vec<UplinkKey>>,
+    pub uplinks: ObjectChanges<Vec<UplinkKey>>,
     /// Keys of `[names]` that changed.
     #[serde(default)]
     pub name_server: Vec<NameServerKey>,
     /// Zones.
     #[serde(default)]
-    pub zones: Changes<Vec<ZoneKey>>,
+    pub zones: ObjectChanges<Vec<ZoneKey>>,
     /// Names that are answered for.
     #[serde(default)]
-    pub names: Changes<Vec<NameKey>>,
+    pub names: ObjectChanges<Vec<NameKey>>,
 }
 
 /// Objects by name that came, went or changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Changes<C> {
+pub struct ObjectChanges<C> {
     /// Only in the new one.
     pub added: Vec<String>,
     /// Only in the old one.
@@ -78,7 +78,7 @@ pub struct PoolChange {
     /// Its own keys.
     pub keys: Vec<PoolKey>,
     /// Its servers. One whose address changed is another server under the same name: removed and added.
-    pub servers: Changes<Vec<ServerKey>>,
+    pub servers: ObjectChanges<Vec<ServerKey>>,
 }
 
 macro_rules! keys {
@@ -114,13 +114,13 @@ macro_rules! keys {
 }
 
 // Below the macro, which it uses.
-mod way;
+mod network_keys;
 
-pub use way::{LinkKey, MptcpKey, PacketsKey, UplinkKey, UplinksKey};
+pub use network_keys::{LinkKey, MptcpKey, PacketsKey, UplinkKey, UplinksKey};
 
 keys! {
     /// A key of `[global]`.
-    GlobalKey of Global besides ():
+    GlobalKey of GlobalConfig besides ():
     Workers = "workers" => workers,
     Connections = "connections" => connections,
     AccessLog = "access-log" => access_log,
@@ -136,7 +136,7 @@ keys! {
 }
 keys! {
     /// A key of a service.
-    ServiceKey of Service besides (name, reserved):
+    ServiceKey of ServiceConfig besides (name, reserved):
     Listen = "listen" => listen,
     Forward = "forward" => forward,
     Pool = "pool" => pool,
@@ -161,7 +161,7 @@ keys! {
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.
-    PoolKey of Pool besides (name, servers) and Order = "order":
+    PoolKey of PoolConfig besides (name, servers) and Order = "order":
     Balance = "balance" => balance,
     HashOn = "hash-on" => hash_on,
     Judge = "judge" => judge,
@@ -191,7 +191,7 @@ keys! {
 }
 keys! {
     /// A key of a group of shared addresses.
-    VrrpKey of Vrrp besides (name):
+    VrrpKey of VrrpConfig besides (name):
     Interface = "interface" => interface,
     Id = "id" => id,
     Addresses = "addresses" => addresses,
@@ -211,7 +211,7 @@ keys! {
 }
 keys! {
     /// A key of a heartbeat.
-    HeartbeatKey of Heartbeat besides (peer):
+    HeartbeatKey of HeartbeatConfig besides (peer):
     Name = "name" => name,
     Secret = "secret" => secret,
     Paths = "paths" => paths,
@@ -223,7 +223,7 @@ keys! {
 }
 keys! {
     /// A key of a capture.
-    CaptureKey of Capture besides (name):
+    CaptureKey of CaptureConfig besides (name):
     Service = "service" => service,
     Latency = "latency" => latency,
     Cause = "cause" => cause,
@@ -237,7 +237,7 @@ keys! {
 }
 keys! {
     /// A key of `[names]`.
-    NameServerKey of NameServer besides ():
+    NameServerKey of NameServerConfig besides ():
     Listen = "listen" => listen,
     Threads = "threads" => threads,
     UdpSize = "udp-size" => udp_size,
@@ -250,7 +250,7 @@ keys! {
 }
 keys! {
     /// A key of a zone.
-    ZoneKey of Zone besides (name):
+    ZoneKey of ZoneConfig besides (name):
     Nameservers = "nameservers" => nameservers,
     Contact = "contact" => contact,
     Ttl = "ttl" => ttl,
@@ -259,7 +259,7 @@ keys! {
 }
 keys! {
     /// A key of a name.
-    NameKey of Named besides (name):
+    NameKey of NameConfig besides (name):
     Zone = "zone" => zone,
     Source = "source" => source,
     Policy = "policy" => policy,
@@ -274,7 +274,7 @@ keys! {
 }
 keys! {
     /// A key of a server.
-    ServerKey of Server besides (name, address):
+    ServerKey of ServerConfig besides (name, address):
     Weight = "weight" => weight,
     Priority = "priority" => priority,
     Locality = "locality" => locality,
@@ -285,29 +285,29 @@ keys! {
 }
 
 /// What has to be done to get from `old` to `new`; empty exactly when they are equal.
-pub fn diff(old: &Config, new: &Config) -> Diff {
-    let mut services = changes(&old.services, &new.services, ServiceKey::between);
+pub fn diff(old: &Config, new: &Config) -> ConfigDiff {
+    let mut services = diff_objects(&old.services, &new.services, ServiceKey::between);
     // What follows from other services is no change of this one.
     services.changed.retain(|_, keys| !keys.is_empty());
-    Diff {
+    ConfigDiff {
         global: GlobalKey::between(&old.global, &new.global),
         packets: PacketsKey::between(&old.packets, &new.packets),
         services,
-        pools: changes(&old.pools, &new.pools, pool_change),
-        vrrp: changes(&old.vrrp, &new.vrrp, VrrpKey::between),
-        heartbeats: changes(&old.heartbeats, &new.heartbeats, HeartbeatKey::between),
-        captures: changes(&old.captures, &new.captures, CaptureKey::between),
-        links: changes(&old.links, &new.links, LinkKey::between),
+        pools: diff_objects(&old.pools, &new.pools, diff_pool),
+        vrrp: diff_objects(&old.vrrp, &new.vrrp, VrrpKey::between),
+        heartbeats: diff_objects(&old.heartbeats, &new.heartbeats, HeartbeatKey::between),
+        captures: diff_objects(&old.captures, &new.captures, CaptureKey::between),
+        links: diff_objects(&old.links, &new.links, LinkKey::between),
         mptcp: MptcpKey::between(&old.mptcp, &new.mptcp),
         outward: UplinksKey::between(&old.outward, &new.outward),
-        uplinks: changes(&old.uplinks, &new.uplinks, UplinkKey::between),
+        uplinks: diff_objects(&old.uplinks, &new.uplinks, UplinkKey::between),
         name_server: NameServerKey::between(&old.name_server, &new.name_server),
-        zones: changes(&old.zones, &new.zones, ZoneKey::between),
-        names: changes(&old.names, &new.names, NameKey::between),
+        zones: diff_objects(&old.zones, &new.zones, ZoneKey::between),
+        names: diff_objects(&old.names, &new.names, NameKey::between),
     }
 }
 
-impl Diff {
+impl ConfigDiff {
     /// Nothing differs.
     pub fn is_empty(&self) -> bool {
         self.global.is_empty()
@@ -327,46 +327,47 @@ impl Diff {
     }
 }
 
-impl<C> Changes<C> {
+impl<C> ObjectChanges<C> {
     /// Nothing differs.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 }
 
-impl<C> Default for Changes<C> {
+impl<C> Default for ObjectChanges<C> {
     fn default() -> Self {
-        Changes { added: Vec::new(), removed: Vec::new(), changed: BTreeMap::new() }
+        ObjectChanges { added: Vec::new(), removed: Vec::new(), changed: BTreeMap::new() }
     }
 }
 
-fn changes<T: PartialEq, C>(
+fn diff_objects<T: PartialEq, C>(
     old: &BTreeMap<String, Arc<T>>,
     new: &BTreeMap<String, Arc<T>>,
     change: impl Fn(&T, &T) -> C,
-) -> Changes<C> {
+) -> ObjectChanges<C> {
     let both = old.iter().filter_map(|(name, old)| Some((name, old, new.get(name)?)));
     let differ = both.filter(|(_, old, new)| !Arc::ptr_eq(old, new) && old != new);
-    Changes {
+    ObjectChanges {
         added: new.keys().filter(|name| !old.contains_key(*name)).cloned().collect(),
         removed: old.keys().filter(|name| !new.contains_key(*name)).cloned().collect(),
         changed: differ.map(|(name, old, new)| (name.clone(), change(old, new))).collect(),
     }
 }
 
-type Identity<'c> = (&'c str, &'c ServerAddress);
+type ServerIdentity<'c> = (&'c str, &'c ServerAddress);
 
-fn identities(pool: &Pool) -> HashMap<Identity<'_>, &Arc<Server>> {
+fn index_servers(pool: &PoolConfig) -> HashMap<ServerIdentity<'_>, &Arc<ServerConfig>> {
     pool.servers.iter().map(|server| ((server.name.as_str(), &server.address), server)).collect()
 }
 
-fn pool_change(old: &Pool, new: &Pool) -> PoolChange {
-    let (before, after) = (identities(old), identities(new));
-    let named = |servers: &[Arc<Server>], others: &HashMap<Identity<'_>, &Arc<Server>>| {
+fn diff_pool(old: &PoolConfig, new: &PoolConfig) -> PoolChange {
+    let (before, after) = (index_servers(old), index_servers(new));
+    let named = |servers: &[Arc<ServerConfig>],
+                 others: &HashMap<ServerIdentity<'_>, &Arc<ServerConfig>>| {
         let alone = servers.iter().filter(|s| !others.contains_key(&(s.name.as_str(), &s.address)));
         alone.map(|server| server.name.clone()).collect::<Vec<_>>()
     };
-    let kept = |pool: &'_ Pool, others: &HashMap<Identity<'_>, &Arc<Server>>| {
+    let kept = |pool: &'_ PoolConfig, others: &HashMap<ServerIdentity<'_>, &Arc<ServerConfig>>| {
         let kept =
             pool.servers.iter().filter(|s| others.contains_key(&(s.name.as_str(), &s.address)));
         kept.map(|server| server.name.clone()).collect::<Vec<_>>()
@@ -380,7 +381,7 @@ fn pool_change(old: &Pool, new: &Pool) -> PoolChange {
     }
     PoolChange {
         keys,
-        servers: Changes {
+        servers: ObjectChanges {
             added: named(&new.servers, &before),
             removed: named(&old.servers, &after),
             changed: changed

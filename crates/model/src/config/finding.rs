@@ -6,13 +6,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::source::{Place, Source};
+use super::source_text::{SourceSpan, SourceText};
 
 /// Findings listed at most; further ones are counted.
-pub const LISTED: usize = 1000;
+pub const MAX_LISTED: usize = 1000;
 
 /// Findings that get a search for what was meant; later ones go without, so that a large file is answered at once.
-const SEARCHED: usize = 100;
+const MAX_WITH_SUGGESTION: usize = 100;
 
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub enum Severity {
 
 /// One mistake or doubt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct ConfigFinding {
     /// Error or warning.
     pub severity: Severity,
     /// The file, as the operator named it.
@@ -57,37 +57,37 @@ pub struct Finding {
 /// Everything that was found; at least one error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
-pub struct Findings {
+pub struct ConfigFindings {
     /// Errors and warnings in the order of their places.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ConfigFinding>,
     /// Further ones beyond the `LISTED` first.
     pub unlisted: u64,
 }
 
-impl Findings {
+impl ConfigFindings {
     /// Only the errors.
-    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+    pub fn errors(&self) -> impl Iterator<Item = &ConfigFinding> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Error)
     }
 }
 
 /// The part of a finding that its judge knows; the sink adds the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct FindingDetails {
     message: String,
     found: Option<String>,
     expected: Option<String>,
     suggestion: Option<String>,
 }
 
-impl Trouble {
+impl FindingDetails {
     /// What is wrong.
-    pub fn new(message: impl Into<String>) -> Trouble {
-        Trouble { message: message.into(), found: None, expected: None, suggestion: None }
+    pub fn new(message: impl Into<String>) -> FindingDetails {
+        FindingDetails { message: message.into(), found: None, expected: None, suggestion: None }
     }
 
     /// What is wrong and what would be right, as one sentence.
-    pub fn sentence(&self) -> String {
+    pub fn to_sentence(&self) -> String {
         match &self.expected {
             Some(expected) => format!("{}: expected {expected}", self.message),
             None => self.message.clone(),
@@ -95,38 +95,38 @@ impl Trouble {
     }
 
     /// What was found, where that is not simply what stands at the place.
-    pub fn found(self, found: impl Into<String>) -> Trouble {
-        Trouble { found: Some(found.into()), ..self }
+    pub fn with_found(self, found: impl Into<String>) -> FindingDetails {
+        FindingDetails { found: Some(found.into()), ..self }
     }
 
     /// What may stand there.
-    pub fn expected(self, expected: impl Into<String>) -> Trouble {
-        Trouble { expected: Some(expected.into()), ..self }
+    pub fn with_expected(self, expected: impl Into<String>) -> FindingDetails {
+        FindingDetails { expected: Some(expected.into()), ..self }
     }
 
     /// What was probably meant, if that can be told.
-    pub fn suggest(self, suggestion: Option<String>) -> Trouble {
-        Trouble { suggestion, ..self }
+    pub fn with_suggestion(self, suggestion: Option<String>) -> FindingDetails {
+        FindingDetails { suggestion, ..self }
     }
 }
 
 /// Collects findings about one source.
 #[derive(Debug)]
-pub struct Sink<'s, 't> {
-    source: &'s Source<'t>,
-    list: Vec<(Place, Finding)>,
+pub struct FindingCollector<'s, 't> {
+    source: &'s SourceText<'t>,
+    list: Vec<(SourceSpan, ConfigFinding)>,
     unlisted: u64,
     errors: u64,
 }
 
-impl<'s, 't> Sink<'s, 't> {
+impl<'s, 't> FindingCollector<'s, 't> {
     /// Nothing found yet.
-    pub fn new(source: &'s Source<'t>) -> Self {
-        Sink { source, list: Vec::new(), unlisted: 0, errors: 0 }
+    pub fn new(source: &'s SourceText<'t>) -> Self {
+        FindingCollector { source, list: Vec::new(), unlisted: 0, errors: 0 }
     }
 
     /// What it is about.
-    pub fn source(&self) -> &'s Source<'t> {
+    pub fn source(&self) -> &'s SourceText<'t> {
         self.source
     }
 
@@ -136,54 +136,58 @@ impl<'s, 't> Sink<'s, 't> {
     }
 
     /// True while it is worth searching for what was meant.
-    pub fn searches(&self) -> bool {
-        self.list.len() < SEARCHED
+    pub fn wants_suggestions(&self) -> bool {
+        self.list.len() < MAX_WITH_SUGGESTION
     }
 
     /// An error at a place.
-    pub fn error(&mut self, place: Place, key: &str, trouble: Trouble) {
+    pub fn error(&mut self, place: SourceSpan, key: &str, trouble: FindingDetails) {
         self.errors += 1;
         self.add(Severity::Error, place, key, trouble);
     }
 
     /// A warning at a place.
-    pub fn warning(&mut self, place: Place, key: &str, trouble: Trouble) {
+    pub fn warning(&mut self, place: SourceSpan, key: &str, trouble: FindingDetails) {
         self.add(Severity::Warning, place, key, trouble);
     }
 
     /// In the order of their places.
-    pub fn finish(mut self) -> Findings {
+    pub fn finish(mut self) -> ConfigFindings {
         self.list.sort_by_key(|(place, finding)| (place.start, finding.severity));
         self.list.dedup_by(|(_, later), (_, kept)| later == kept);
-        Findings {
+        ConfigFindings {
             findings: self.list.into_iter().map(|(_, finding)| finding).collect(),
             unlisted: self.unlisted,
         }
     }
 
-    fn add(&mut self, severity: Severity, place: Place, key: &str, trouble: Trouble) {
-        if self.list.len() >= LISTED {
+    fn add(&mut self, severity: Severity, place: SourceSpan, key: &str, trouble: FindingDetails) {
+        if self.list.len() >= MAX_LISTED {
             self.unlisted += 1;
             return;
         }
         let (line, column) = self.source.position(place);
         let text = self.source.line_text(line);
-        let stands = self.source.found(place);
+        let stands = self.source.excerpt(place);
         let room = text.chars().count().saturating_sub(column as usize - 1).max(1);
         let covered =
             self.source.text.get(place.start as usize..place.end as usize).unwrap_or_default();
         let width = covered.chars().count().clamp(1, room);
-        let finding = Finding {
+        let finding = ConfigFinding {
             severity,
             file: self.source.file.to_owned(),
             line,
             column,
-            key: visible(key),
-            message: visible(&trouble.message),
-            found: trouble.found.or((!stands.is_empty()).then_some(stands)).as_deref().map(visible),
-            expected: trouble.expected.as_deref().map(visible),
-            suggestion: trouble.suggestion.as_deref().map(visible),
-            excerpt: visible(&text.chars().take(160).collect::<String>()),
+            key: replace_control_characters(key),
+            message: replace_control_characters(&trouble.message),
+            found: trouble
+                .found
+                .or((!stands.is_empty()).then_some(stands))
+                .as_deref()
+                .map(replace_control_characters),
+            expected: trouble.expected.as_deref().map(replace_control_characters),
+            suggestion: trouble.suggestion.as_deref().map(replace_control_characters),
+            excerpt: replace_control_characters(&text.chars().take(160).collect::<String>()),
             width: u32::try_from(width).unwrap_or(u32::MAX),
         };
         self.list.push((place, finding));
@@ -191,11 +195,11 @@ impl<'s, 't> Sink<'s, 't> {
 }
 
 /// Files may hold what a terminal would obey.
-fn visible(text: &str) -> String {
+fn replace_control_characters(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for ConfigFinding {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match self.severity {
             Severity::Error => "error",
@@ -225,7 +229,7 @@ impl fmt::Display for Finding {
     }
 }
 
-impl fmt::Display for Findings {
+impl fmt::Display for ConfigFindings {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.findings {
             write!(to, "{finding}")?;

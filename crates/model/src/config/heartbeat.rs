@@ -9,7 +9,7 @@ use serde::Serialize;
 /// The heartbeat with one other member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Heartbeat {
+pub struct HeartbeatConfig {
     /// The other member's name.
     pub peer: String,
     /// Ours.
@@ -17,7 +17,7 @@ pub struct Heartbeat {
     /// The file of keys.
     pub secret: PathBuf,
     /// One at least.
-    pub paths: Vec<BeatPath>,
+    pub paths: Vec<HeartbeatPathConfig>,
     /// Of UDP, on both members.
     pub port: u16,
     /// Between two rounds of beats.
@@ -25,19 +25,19 @@ pub struct Heartbeat {
     /// A path by which nothing comes for so long is down.
     pub timeout: Duration,
     /// What should be reached; `None`: nothing is compared.
-    pub reach: Option<Reach>,
+    pub reach: Option<ReachabilityConfig>,
     /// Who has to agree; `None`: nobody.
-    pub witness: Option<Witness>,
+    pub witness: Option<WitnessConfig>,
 }
 
 /// A third machine without which, or without the other member, nobody is active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Witness {
+pub struct WitnessConfig {
     /// What is asked there.
-    pub by: By,
+    pub by: WitnessProtocol,
     /// Where; one at least.
-    pub at: Vec<Place>,
+    pub at: Vec<WitnessUrl>,
     /// For how long both agree at a time.
     pub lease: Duration,
     /// The file of the token that is shown.
@@ -49,7 +49,7 @@ pub struct Witness {
 /// How a witness is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+pub enum WitnessProtocol {
     /// By a lease, with one PUT.
     Http,
     /// By a key with a lease of etcd.
@@ -58,7 +58,7 @@ pub enum By {
 
 /// A server of HTTP and what it has there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct WitnessUrl {
     /// By TLS.
     pub secure: bool,
     /// A name or an address.
@@ -69,9 +69,9 @@ pub struct Place {
     pub path: String,
 }
 
-impl Place {
+impl WitnessUrl {
     /// Reads `http://HOST:PORT/PATH` or `https://…`.
-    pub fn parse(text: &str) -> Option<Place> {
+    pub fn parse(text: &str) -> Option<WitnessUrl> {
         let (scheme, rest) = text.split_once("://")?;
         let secure = match scheme {
             "https" => true,
@@ -102,20 +102,20 @@ impl Place {
         let visible = |c: char| c.is_ascii_graphic() && !"?#".contains(c);
         let fits = !host.is_empty() && host.chars().all(plain) && path.chars().all(visible);
         let path = path.trim_end_matches('/').to_owned();
-        fits.then(|| Place { secure, host: host.to_owned(), port, path })
+        fits.then(|| WitnessUrl { secure, host: host.to_owned(), port, path })
     }
 
     /// Whether what is said to it passes no network.
-    pub fn near(&self) -> bool {
+    pub fn is_loopback(&self) -> bool {
         let ip = self.host.parse::<IpAddr>();
         self.host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for WitnessUrl {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let scheme = if self.secure { "https" } else { "http" };
-        let Place { host, port, path, .. } = self;
+        let WitnessUrl { host, port, path, .. } = self;
         match host.contains(':') {
             true => write!(to, "{scheme}://[{host}]:{port}{path}"),
             false => write!(to, "{scheme}://{host}:{port}{path}"),
@@ -126,7 +126,7 @@ impl std::fmt::Display for Place {
 /// A way between both members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct BeatPath {
+pub struct HeartbeatPathConfig {
     /// Our address.
     pub local: IpAddr,
     /// The other one's.
@@ -138,7 +138,7 @@ pub struct BeatPath {
 /// Targets by which two members are compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Reach {
+pub struct ReachabilityConfig {
     /// Asked by ICMP echo.
     pub echo: Vec<IpAddr>,
     /// Asked by a TCP connection.

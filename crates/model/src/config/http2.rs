@@ -11,7 +11,7 @@ use serde::Serialize;
 #[serde(rename_all = "kebab-case")]
 pub struct ClientHttp2 {
     /// Where it is spoken; default over TLS.
-    pub offer: Offer,
+    pub offer: ClientHttp2Mode,
     /// Requests at a time on one connection; default 100.
     pub streams: u32,
     /// Bytes of one request's body that may be on their way at first; default 256 KiB.
@@ -23,13 +23,13 @@ pub struct ClientHttp2 {
     /// How old a connection may become before it is ended in order; `None`: as old as it likes. Default 1 h.
     pub age: Option<Duration>,
     /// What a client may do in ten seconds.
-    pub flood: Http2Flood,
+    pub flood: Http2FloodLimits,
 }
 
 /// What one connection may do in ten seconds before it is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Http2Flood {
+pub struct Http2FloodLimits {
     /// Requests taken back (CVE-2023-44487); default 500.
     pub resets: u32,
     /// PING, SETTINGS, PRIORITY, unknown and empty frames; default 1,000.
@@ -43,7 +43,7 @@ pub struct Http2Flood {
 /// Where HTTP/2 is spoken with clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Offer {
+pub enum ClientHttp2Mode {
     /// Nowhere.
     Off,
     /// Over TLS, where the client takes it up.
@@ -57,7 +57,7 @@ pub enum Offer {
 #[serde(rename_all = "kebab-case")]
 pub struct ServerHttp2 {
     /// Whether; default off.
-    pub speak: Speak,
+    pub speak: ServerHttp2Mode,
     /// Requests at a time on one connection, if the server allows as many; default 100.
     pub streams: u32,
     /// Bytes of one answer's body that may be on their way at first; default 256 KiB.
@@ -71,7 +71,7 @@ pub struct ServerHttp2 {
 /// Whether servers are spoken to in HTTP/2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Speak {
+pub enum ServerHttp2Mode {
     /// HTTP/1.1.
     Off,
     /// Where a server takes it up under TLS; without TLS always.
@@ -83,13 +83,13 @@ pub enum Speak {
 impl Default for ClientHttp2 {
     fn default() -> Self {
         ClientHttp2 {
-            offer: Offer::Tls,
+            offer: ClientHttp2Mode::Tls,
             streams: 100,
             window: 256 << 10,
             window_most: 4 << 20,
             send_buffer: 64 << 10,
             age: Some(Duration::from_secs(3600)),
-            flood: Http2Flood {
+            flood: Http2FloodLimits {
                 resets: 500,
                 control_frames: 1000,
                 tiny_frames: 1000,
@@ -102,7 +102,7 @@ impl Default for ClientHttp2 {
 impl Default for ServerHttp2 {
     fn default() -> Self {
         ServerHttp2 {
-            speak: Speak::Off,
+            speak: ServerHttp2Mode::Off,
             streams: 100,
             window: 256 << 10,
             window_most: 4 << 20,

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::packets::Prefix;
+use super::packets::IpPrefix;
 
 /// A bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Bundle {
+pub struct LinkBundle {
     /// Its name, which is its device's too.
     pub name: String,
     /// Which link a packet takes.
     pub policy: LinkPolicy,
     /// Its links, two at least; with `failover` the first that lives has everything.
-    pub links: Vec<Member>,
+    pub links: Vec<BundleLink>,
     /// Addresses of the device.
     pub addresses: Vec<IpAddr>,
     /// What is sent over the bundle.
-    pub routes: Vec<Prefix>,
+    pub routes: Vec<IpPrefix>,
     /// `flowlet`: silence after which a flow may change links; `None`: from the delays that are measured.
     pub gap: Option<Duration>,
     /// `round-robin`: packets of shorter links are held, so that all take equally long.
@@ -48,7 +48,7 @@ pub enum LinkPolicy {
 /// A link of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Member {
+pub struct BundleLink {
     /// Where it begins; `None`: at the interface by which its next hop is reached.
     pub interface: Option<String>,
     /// Where it ends: the next hop, one of each family at most, one at least.

@@ -28,7 +28,7 @@ pub enum PathPattern {
 
 /// A named value: a field, a cookie or a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Match {
+pub struct NameValuePattern {
     /// Its name.
     pub name: String,
     /// Its value, with `*` for anything; `None`: any value, as long as it is there.
@@ -37,7 +37,7 @@ pub struct Match {
     separator: &'static str,
 }
 
-impl Match {
+impl NameValuePattern {
     /// Itself without its value, which may be a secret.
     pub fn without_value(&self) -> String {
         match self.value {
@@ -49,7 +49,7 @@ impl Match {
 
 /// Numbers from one to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Range {
+pub struct NumberRange {
     /// The lowest.
     pub min: u64,
     /// The highest.
@@ -57,7 +57,7 @@ pub struct Range {
 }
 
 /// The longest pattern.
-const LONGEST: usize = 1_024;
+const MAX_PATTERN_BYTES: usize = 1_024;
 
 impl HostPattern {
     /// `shop.example` or `*.shop.example`.
@@ -79,7 +79,7 @@ impl HostPattern {
     }
 
     /// Whether a host, lower case, fits.
-    pub fn holds(&self, host: &[u8]) -> bool {
+    pub fn matches(&self, host: &[u8]) -> bool {
         match self {
             HostPattern::Exact(name) => name.as_bytes() == host,
             HostPattern::Below(name) => host.len() > name.len() && host.ends_with(name.as_bytes()),
@@ -91,7 +91,9 @@ impl PathPattern {
     /// `/about`, `/api/*`, `/*/edit`.
     pub fn parse(text: &str) -> Option<PathPattern> {
         let good = |b: u8| b.is_ascii_graphic() && b != b'#';
-        if !text.starts_with('/') && text != "*" || text.len() > LONGEST || !text.bytes().all(good)
+        if !text.starts_with('/') && text != "*"
+            || text.len() > MAX_PATTERN_BYTES
+            || !text.bytes().all(good)
         {
             return None;
         }
@@ -104,7 +106,7 @@ impl PathPattern {
     }
 
     /// What everything that fits begins with.
-    pub fn literal(&self) -> &str {
+    pub fn literal_prefix(&self) -> &str {
         match self {
             PathPattern::Exact(text) | PathPattern::Prefix(text) => text,
             PathPattern::Glob(text) => text.split(['*', '?']).next().unwrap_or_default(),
@@ -112,9 +114,9 @@ impl PathPattern {
     }
 }
 
-impl Match {
+impl NameValuePattern {
     /// `name` or `name: value`.
-    pub fn field(text: &str) -> Option<Match> {
+    pub fn parse_field(text: &str) -> Option<NameValuePattern> {
         let (name, value) = match text.split_once(':') {
             Some((name, value)) => (name, Some(value.trim().to_owned())),
             None => (text, None),
@@ -123,7 +125,7 @@ impl Match {
     }
 
     /// `name` or `name=value`.
-    pub fn pair(text: &str) -> Option<Match> {
+    pub fn parse_pair(text: &str) -> Option<NameValuePattern> {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (text, None),
@@ -131,33 +133,37 @@ impl Match {
         Self::new(name.to_owned(), value, "=")
     }
 
-    fn new(name: String, value: Option<String>, separator: &'static str) -> Option<Match> {
+    fn new(
+        name: String,
+        value: Option<String>,
+        separator: &'static str,
+    ) -> Option<NameValuePattern> {
         let plain = |b: u8| b == b'\t' || (b >= b' ' && b != 0x7f);
         let named = !name.is_empty() && name.bytes().all(|b| b.is_ascii_graphic() && b != b';');
         let valued = value.as_ref().is_none_or(|value| value.bytes().all(plain));
-        let short = name.len() + value.as_ref().map_or(0, String::len) <= LONGEST;
-        (named && valued && short).then_some(Match { name, value, separator })
+        let short = name.len() + value.as_ref().map_or(0, String::len) <= MAX_PATTERN_BYTES;
+        (named && valued && short).then_some(NameValuePattern { name, value, separator })
     }
 }
 
-impl Range {
+impl NumberRange {
     /// `10`, `10-20`, `10-` or `-20`.
-    pub fn parse(text: &str) -> Option<Range> {
+    pub fn parse(text: &str) -> Option<NumberRange> {
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
             text.parse::<u64>().ok().filter(|_| digits)
         };
         let range = match text.split_once('-') {
-            None => Range { min: number(text)?, max: number(text)? },
-            Some((min, "")) => Range { min: number(min)?, max: u64::MAX },
-            Some(("", max)) => Range { min: 0, max: number(max)? },
-            Some((min, max)) => Range { min: number(min)?, max: number(max)? },
+            None => NumberRange { min: number(text)?, max: number(text)? },
+            Some((min, "")) => NumberRange { min: number(min)?, max: u64::MAX },
+            Some(("", max)) => NumberRange { min: 0, max: number(max)? },
+            Some((min, max)) => NumberRange { min: number(min)?, max: number(max)? },
         };
         (range.min <= range.max).then_some(range)
     }
 
     /// Whether a number lies in it.
-    pub fn holds(self, number: u64) -> bool {
+    pub fn contains(self, number: u64) -> bool {
         (self.min..=self.max).contains(&number)
     }
 }
@@ -180,7 +186,7 @@ impl fmt::Display for PathPattern {
     }
 }
 
-impl fmt::Display for Match {
+impl fmt::Display for NameValuePattern {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
             Some(value) => write!(to, "{}{}{value}", self.name, self.separator),
@@ -189,7 +195,7 @@ impl fmt::Display for Match {
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for NumberRange {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.min, self.max) {
             (min, max) if min == max => write!(to, "{min}"),
@@ -210,7 +216,7 @@ macro_rules! as_written {
     )*};
 }
 
-as_written!(HostPattern PathPattern Match Range);
+as_written!(HostPattern PathPattern NameValuePattern NumberRange);
 
 #[cfg(test)]
 mod tests {
@@ -239,14 +245,21 @@ mod tests {
             assert_eq!(PathPattern::parse(text), None, "{text}");
         }
         for text in ["7", "7-9", "7-", "-9"] {
-            assert_eq!(Range::parse(text).unwrap().to_string(), text);
+            assert_eq!(NumberRange::parse(text).unwrap().to_string(), text);
         }
         for text in ["", "-", "9-7", "+7", "a", "7-9-11"] {
-            assert_eq!(Range::parse(text), None, "{text}");
+            assert_eq!(NumberRange::parse(text), None, "{text}");
         }
-        let field = Match::field("X-Tenant: blue*").unwrap();
+        let field = NameValuePattern::parse_field("X-Tenant: blue*").unwrap();
         assert_eq!((field.name.as_str(), field.value.as_deref()), ("x-tenant", Some("blue*")));
-        assert_eq!(Match::pair("id=").unwrap().value.as_deref(), Some(""));
-        assert_eq!((Match::field(""), Match::pair("a;b"), Match::pair("=x")), (None, None, None));
+        assert_eq!(NameValuePattern::parse_pair("id=").unwrap().value.as_deref(), Some(""));
+        assert_eq!(
+            (
+                NameValuePattern::parse_field(""),
+                NameValuePattern::parse_pair("a;b"),
+                NameValuePattern::parse_pair("=x")
+            ),
+            (None, None, None)
+        );
     }
 }

@@ -7,13 +7,13 @@ use serde::Serialize;
 /// `[mptcp]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Mptcp {
+pub struct MptcpConfig {
     /// Addresses of the interfaces of this bundle's links are endpoints.
     pub bundle: Option<String>,
     /// And these.
-    pub endpoints: Vec<Endpoint>,
+    pub endpoints: Vec<MptcpEndpointConfig>,
     /// What endpoints are for.
-    pub purpose: Purpose,
+    pub purpose: EndpointPurpose,
     /// Further subflows of a connection at most.
     pub subflows: u8,
 }
@@ -21,13 +21,13 @@ pub struct Mptcp {
 /// An address by which connections take further paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Endpoint {
+pub struct MptcpEndpointConfig {
     /// Ours.
     pub address: IpAddr,
     /// Where its subflows leave; `None`: as the kernel routes.
     pub interface: Option<String>,
     /// What it is for.
-    pub purpose: Purpose,
+    pub purpose: EndpointPurpose,
     /// Used only while nothing else is.
     pub backup: bool,
 }
@@ -35,7 +35,7 @@ pub struct Endpoint {
 /// What an endpoint is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Purpose {
+pub enum EndpointPurpose {
     /// Connections that begin here open subflows from it.
     Subflow,
     /// The far end is told of it.
@@ -44,21 +44,21 @@ pub enum Purpose {
     Both,
 }
 
-impl Mptcp {
+impl MptcpConfig {
     /// Whether anything is to be set in the kernel.
-    pub fn wanted(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         self.bundle.is_some() || !self.endpoints.is_empty()
     }
 }
 
-impl Purpose {
+impl EndpointPurpose {
     /// Connections that begin here open subflows from it.
-    pub const fn opens(self) -> bool {
-        matches!(self, Purpose::Subflow | Purpose::Both)
+    pub const fn opens_subflows(self) -> bool {
+        matches!(self, EndpointPurpose::Subflow | EndpointPurpose::Both)
     }
 
     /// The far end is told of it.
-    pub const fn tells(self) -> bool {
-        matches!(self, Purpose::Signal | Purpose::Both)
+    pub const fn announces_address(self) -> bool {
+        matches!(self, EndpointPurpose::Signal | EndpointPurpose::Both)
     }
 }

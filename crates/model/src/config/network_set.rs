@@ -6,13 +6,13 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use super::packets::Prefix;
+use super::packets::IpPrefix;
 
 /// Networks of both families.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkSet {
     /// As written.
-    prefixes: Vec<Prefix>,
+    prefixes: Vec<IpPrefix>,
     /// Sorted, apart from each other.
     v4: Vec<AddressRange>,
     v6: Vec<AddressRange>,
@@ -27,10 +27,10 @@ struct AddressRange {
 
 impl NetworkSet {
     /// The set of these networks.
-    pub fn new(prefixes: &[Prefix]) -> NetworkSet {
+    pub fn new(prefixes: &[IpPrefix]) -> NetworkSet {
         let of = |v4: bool| {
             let own = prefixes.iter().filter(|prefix| prefix.address().is_ipv4() == v4);
-            merged(own.map(|prefix| range(*prefix)).collect())
+            merge_ranges(own.map(|prefix| address_range(*prefix)).collect())
         };
         NetworkSet { prefixes: prefixes.to_vec(), v4: of(true), v6: of(false) }
     }
@@ -54,7 +54,7 @@ impl NetworkSet {
     }
 
     /// The networks as written.
-    pub fn prefixes(&self) -> &[Prefix] {
+    pub fn prefixes(&self) -> &[IpPrefix] {
         &self.prefixes
     }
 }
@@ -65,7 +65,7 @@ impl Serialize for NetworkSet {
     }
 }
 
-fn range(prefix: Prefix) -> AddressRange {
+fn address_range(prefix: IpPrefix) -> AddressRange {
     let (first, width) = match prefix.address() {
         IpAddr::V4(v4) => (v4.to_bits().into(), 32),
         IpAddr::V6(v6) => (v6.to_bits(), 128),
@@ -76,7 +76,7 @@ fn range(prefix: Prefix) -> AddressRange {
     AddressRange { first, last }
 }
 
-fn merged(mut ranges: Vec<AddressRange>) -> Vec<AddressRange> {
+fn merge_ranges(mut ranges: Vec<AddressRange>) -> Vec<AddressRange> {
     ranges.sort_by_key(|range| range.first);
     let mut apart: Vec<AddressRange> = Vec::with_capacity(ranges.len());
     for range in ranges {
@@ -93,13 +93,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn prefix() -> impl Strategy<Value = Prefix> {
+    fn prefix() -> impl Strategy<Value = IpPrefix> {
         // Few bits differ, so that networks overlap and addresses fall into them.
         let v4 = (any::<u8>(), 0u8..=32).prop_map(|(low, bits)| {
-            Prefix::new(IpAddr::from([10, 0, low & 3, low]), bits).unwrap()
+            IpPrefix::new(IpAddr::from([10, 0, low & 3, low]), bits).unwrap()
         });
         let v6 = (any::<u8>(), 0u8..=128).prop_map(|(low, bits)| {
-            Prefix::new(IpAddr::from([0x2001, 0xdb8, 0, u16::from(low & 3), 0, 0, 0, 1]), bits)
+            IpPrefix::new(IpAddr::from([0x2001, 0xdb8, 0, u16::from(low & 3), 0, 0, 0, 1]), bits)
                 .unwrap()
         });
         prop_oneof![v4, v6]
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn whole_families_borders_and_mapped_addresses() {
         let set = |texts: &[(&str, u8)]| {
-            let prefix = |(text, bits): &(&str, u8)| Prefix::new(text.parse().unwrap(), *bits);
+            let prefix = |(text, bits): &(&str, u8)| IpPrefix::new(text.parse().unwrap(), *bits);
             NetworkSet::new(&texts.iter().filter_map(prefix).collect::<Vec<_>>())
         };
         for (networks, address, wanted) in [

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// What a service promises its users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Objective {
+pub struct ServiceObjective {
     /// An operation that takes no longer is fast; `None`: speed is not promised.
     pub fast: Option<Duration>,
     /// Operations that are to be fast, parts per million; default 990,000.

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use super::replicate::Replicate;
+use super::replication::ReplicationScope;
 
 /// `[packets]`: what the packet plane of this machine is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Packets {
+pub struct PacketPlaneConfig {
     /// Where packets are taken; `None`: where services' and return addresses are, and where servers are reached.
     pub interfaces: Option<Vec<String>>,
     /// How the program hangs on an interface.
@@ -46,30 +46,30 @@ pub enum AttachMode {
 /// What a service that forwards packets has beside a proxied one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct PacketService {
+pub struct PacketServiceConfig {
     /// What it takes.
-    pub listen: Vec<Span>,
+    pub listen: Vec<ListenRange>,
     /// Of which protocols.
-    pub protocols: Protocols,
+    pub protocols: TransportProtocols,
     /// When a flow is forgotten.
     pub timers: FlowTimers,
     /// The same server for a client's later connections.
-    pub sticky: Option<Sticky>,
+    pub sticky: Option<PacketAffinityConfig>,
     /// Pools for some clients, in order; the first that fits counts.
     pub rules: Vec<PacketRule>,
     /// Whom it takes, and how much.
-    pub guard: Guard,
+    pub guard: GuardConfig,
     /// How packets reach servers across routers (`tunnel`).
-    pub tunnel: Tunnel,
+    pub tunnel: TunnelConfig,
     /// The largest segment size that either end is told (`nat`), bytes; `None`: as they say themselves.
     pub mss: Option<u16>,
     /// What the other machine of a heartbeat is told.
-    pub replicate: Replicate,
+    pub replicate: ReplicationScope,
 }
 
 /// An address with one port, a range of ports, or any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span {
+pub struct ListenRange {
     /// The address; unspecified: every address of that family.
     pub address: IpAddr,
     /// The lowest port; 0: any port.
@@ -81,7 +81,7 @@ pub struct Span {
 /// Which transport protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Protocols {
+pub struct TransportProtocols {
     /// RFC 9293.
     pub tcp: bool,
     /// RFC 768.
@@ -107,7 +107,7 @@ pub struct FlowTimers {
 /// A client's network keeps its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Sticky {
+pub struct PacketAffinityConfig {
     /// So long after its last connection.
     pub time: Duration,
     /// Bits of an IPv4 address that count, default 32.
@@ -121,11 +121,11 @@ pub struct Sticky {
 #[serde(rename_all = "kebab-case")]
 pub struct PacketRule {
     /// Networks of clients.
-    pub client: Vec<Prefix>,
+    pub client: Vec<IpPrefix>,
     /// The client's port, inclusive.
     pub client_port: Option<(u16, u16)>,
     /// From and to which minute of the day, local time; a range may pass midnight.
-    pub hours: Option<Hours>,
+    pub hours: Option<DailyWindow>,
     /// The traffic class or type of service byte.
     pub tos: Option<u8>,
     /// Fits for at most so many new connections a second.
@@ -137,7 +137,7 @@ pub struct PacketRule {
 /// A part of the day in minutes since midnight: from `from` until before `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Hours {
+pub struct DailyWindow {
     /// First minute.
     pub from: u16,
     /// The minute after the last; not above `from`: on the next day. The same as `from`: the whole day.
@@ -147,11 +147,11 @@ pub struct Hours {
 /// Whom a service takes, and how much. `None` is no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Guard {
+pub struct GuardConfig {
     /// Only clients of these networks; empty: all.
-    pub allow: Vec<Prefix>,
+    pub allow: Vec<IpPrefix>,
     /// No clients of these networks; the longer prefix of both lists decides.
-    pub deny: Vec<Prefix>,
+    pub deny: Vec<IpPrefix>,
     /// A client above one of the `source` limits is refused for so long.
     pub ban: Option<Duration>,
     /// Connections that are not complete, above which the alarm stands.
@@ -159,15 +159,15 @@ pub struct Guard {
     /// Above that clients are answered with SYN cookies.
     pub syn_cookies: bool,
     /// Over all clients.
-    pub all: Caps,
+    pub all: GuardLimits,
     /// For each client address.
-    pub source: Caps,
+    pub source: GuardLimits,
 }
 
 /// Limits of one kind of subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Caps {
+pub struct GuardLimits {
     /// Flows at a time.
     pub connections: Option<u32>,
     /// Connection requests a second.
@@ -181,7 +181,7 @@ pub struct Caps {
 /// How packets reach servers across routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Tunnel {
+pub struct TunnelConfig {
     /// What is put around a packet.
     pub kind: TunnelKind,
     /// UDP port of the servers (`gue`); default 6080.
@@ -206,14 +206,14 @@ pub enum TunnelKind {
 
 /// A network: an address and the bits of it that count; the others are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Prefix {
+pub struct IpPrefix {
     address: IpAddr,
     bits: u8,
 }
 
-impl Prefix {
+impl IpPrefix {
     /// The network of an address; `None` when the family has fewer bits.
-    pub fn new(address: IpAddr, bits: u8) -> Option<Prefix> {
+    pub fn new(address: IpAddr, bits: u8) -> Option<IpPrefix> {
         let address = match address {
             IpAddr::V4(v4) if bits <= 32 => {
                 let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
@@ -225,7 +225,7 @@ impl Prefix {
             }
             _ => return None,
         };
-        Some(Prefix { address, bits })
+        Some(IpPrefix { address, bits })
     }
 
     /// Its lowest address.
@@ -240,31 +240,32 @@ impl Prefix {
 
     /// Whether an address lies in it.
     pub fn contains(self, address: IpAddr) -> bool {
-        address.is_ipv4() == self.address.is_ipv4() && Prefix::new(address, self.bits) == Some(self)
+        address.is_ipv4() == self.address.is_ipv4()
+            && IpPrefix::new(address, self.bits) == Some(self)
     }
 }
 
-impl fmt::Display for Prefix {
+impl fmt::Display for IpPrefix {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{}/{}", self.address, self.bits)
     }
 }
 
-impl Serialize for Prefix {
+impl Serialize for IpPrefix {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
 }
 
-impl Span {
+impl ListenRange {
     /// One address and port.
-    pub fn one(address: IpAddr, port: u16) -> Span {
-        Span { address, first: port, last: port }
+    pub fn single_port(address: IpAddr, port: u16) -> ListenRange {
+        ListenRange { address, first: port, last: port }
     }
 
     /// Any port of an address.
-    pub fn any_port(address: IpAddr) -> Span {
-        Span::one(address, 0)
+    pub fn any_port(address: IpAddr) -> ListenRange {
+        ListenRange::single_port(address, 0)
     }
 
     /// Whether it stands for any port.
@@ -273,19 +274,19 @@ impl Span {
     }
 
     /// The port where there is exactly one.
-    pub fn single(self) -> Option<u16> {
+    pub fn exact_port(self) -> Option<u16> {
         (self.first == self.last && self.first != 0).then_some(self.first)
     }
 
     /// Whether it stands for this address and port too.
-    pub fn holds(self, at: SocketAddr) -> bool {
+    pub fn contains(self, at: SocketAddr) -> bool {
         let everywhere = self.address.is_unspecified() && self.address.is_ipv4() == at.is_ipv4();
         let port = self.is_any_port() || (self.first..=self.last).contains(&at.port());
         port && (everywhere || self.address == at.ip())
     }
 
     /// Whether both stand for a port of the same address, and neither is the wider wildcard.
-    pub fn collides(self, other: Span) -> bool {
+    pub fn overlaps(self, other: ListenRange) -> bool {
         self.address == other.address
             && self.is_any_port() == other.is_any_port()
             && self.first <= other.last
@@ -293,7 +294,7 @@ impl Span {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for ListenRange {
     /// As written in the file.
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address {
@@ -308,13 +309,13 @@ impl fmt::Display for Span {
     }
 }
 
-impl Serialize for Span {
+impl Serialize for ListenRange {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
 }
 
-impl fmt::Display for Hours {
+impl fmt::Display for DailyWindow {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (from, end) = (self.from, self.to);
         if from == end {
@@ -325,7 +326,7 @@ impl fmt::Display for Hours {
     }
 }
 
-impl Hours {
+impl DailyWindow {
     /// Whether a minute of the day lies in it.
     pub fn contains(self, minute: u16) -> bool {
         if self.from < self.to {
@@ -355,27 +356,27 @@ mod tests {
     fn a_span_holds_its_ports_and_an_unspecified_address_those_of_its_family() {
         let at = |text: &str| text.parse::<SocketAddr>().unwrap();
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-        let range = Span { address: ip("10.0.0.1"), first: 80, last: 90 };
-        assert!(range.holds(at("10.0.0.1:80")) && range.holds(at("10.0.0.1:90")));
-        assert!(!range.holds(at("10.0.0.1:91")) && !range.holds(at("10.0.0.2:80")));
-        let any = Span::any_port(ip("0.0.0.0"));
-        assert!(any.holds(at("10.9.9.9:1")) && !any.holds(at("[::1]:1")));
+        let range = ListenRange { address: ip("10.0.0.1"), first: 80, last: 90 };
+        assert!(range.contains(at("10.0.0.1:80")) && range.contains(at("10.0.0.1:90")));
+        assert!(!range.contains(at("10.0.0.1:91")) && !range.contains(at("10.0.0.2:80")));
+        let any = ListenRange::any_port(ip("0.0.0.0"));
+        assert!(any.contains(at("10.9.9.9:1")) && !any.contains(at("[::1]:1")));
     }
 
     #[test]
     fn prefixes_hold_their_addresses() {
-        let prefix = Prefix::new("10.1.2.3".parse().unwrap(), 8).unwrap();
+        let prefix = IpPrefix::new("10.1.2.3".parse().unwrap(), 8).unwrap();
         assert_eq!(prefix.to_string(), "10.0.0.0/8");
         assert!(prefix.contains("10.255.0.1".parse().unwrap()));
         assert!(!prefix.contains("11.0.0.1".parse().unwrap()));
         assert!(!prefix.contains("2001:db8::1".parse().unwrap()));
-        assert!(Prefix::new("::".parse().unwrap(), 0).unwrap().contains("::1".parse().unwrap()));
-        assert_eq!(Prefix::new("10.0.0.0".parse().unwrap(), 33), None);
+        assert!(IpPrefix::new("::".parse().unwrap(), 0).unwrap().contains("::1".parse().unwrap()));
+        assert_eq!(IpPrefix::new("10.0.0.0".parse().unwrap(), 33), None);
     }
 
     #[test]
     fn hours_pass_midnight() {
-        let night = Hours { from: 22 * 60, to: 6 * 60 };
+        let night = DailyWindow { from: 22 * 60, to: 6 * 60 };
         let told: Vec<bool> = [22 * 60, 0, 359, 360, 1_319].map(|m| night.contains(m)).into();
         assert_eq!(told, [true, true, true, false, false]);
         assert_eq!(night.to_string(), "22:00-06:00");
@@ -383,10 +384,10 @@ mod tests {
 
     #[test]
     fn spans_collide_on_their_own_level_only() {
-        let at = |first, last| Span { address: [10, 0, 0, 1].into(), first, last };
-        assert!(at(80, 90).collides(at(90, 91)));
-        assert!(!at(80, 90).collides(at(91, 91)));
-        assert!(!at(0, 0).collides(at(80, 80)));
-        assert!(at(0, 0).collides(at(0, 0)));
+        let at = |first, last| ListenRange { address: [10, 0, 0, 1].into(), first, last };
+        assert!(at(80, 90).overlaps(at(90, 91)));
+        assert!(!at(80, 90).overlaps(at(91, 91)));
+        assert!(!at(0, 0).overlaps(at(80, 80)));
+        assert!(at(0, 0).overlaps(at(0, 0)));
     }
 }

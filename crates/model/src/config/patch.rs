@@ -1,20 +1,20 @@
 //! A merge patch (RFC 7396) written into the text of a configuration: the whole, or one object of it. Comments and form
 //! of all that it does not concern stay. Text in, text out: whether the result is good is for `load`.
 
+pub mod json_to_toml;
 mod list;
-pub mod plain;
 
-use plain::{PatchError, name_of, node};
+use json_to_toml::{PatchError, element_name, to_toml_value};
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value as Node, value};
 
-use super::tree::tree;
+use super::toml_tree::parse_tree;
 
 /// An object of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Object {
+pub enum ConfigObject {
     /// All of it.
-    Whole,
+    Root,
     /// A service.
     Service(String),
     /// A pool.
@@ -39,8 +39,8 @@ pub enum Object {
 ///
 /// # Errors
 /// There is none, or the text is not TOML.
-pub fn read(text: &str, object: &Object) -> Result<Value, PatchError> {
-    let root = tree(text).map_err(PatchError::Syntax)?;
+pub fn read_object(text: &str, object: &ConfigObject) -> Result<Value, PatchError> {
+    let root = parse_tree(text).map_err(PatchError::Syntax)?;
     let table = |kind: &str, name: &str| {
         let found = root.get(kind).and_then(|all| all.get(name));
         let near = root.get(kind).and_then(Value::as_object);
@@ -49,20 +49,20 @@ pub fn read(text: &str, object: &Object) -> Result<Value, PatchError> {
         found.filter(|it| it.is_object()).ok_or(PatchError::Unknown { what, near })
     };
     match object {
-        Object::Whole => Ok(root),
-        Object::Service(name) => table("service", name).cloned(),
-        Object::Pool(name) => table("pool", name).cloned(),
-        Object::Server { pool, name } => {
-            let servers = list(table("pool", pool)?, "servers");
-            let found = servers.iter().find(|one| name_of(one).as_deref() == Some(name));
-            found.map(spread).ok_or_else(|| PatchError::Unknown {
+        ConfigObject::Root => Ok(root),
+        ConfigObject::Service(name) => table("service", name).cloned(),
+        ConfigObject::Pool(name) => table("pool", name).cloned(),
+        ConfigObject::Server { pool, name } => {
+            let servers = list_elements(table("pool", pool)?, "servers");
+            let found = servers.iter().find(|one| element_name(one).as_deref() == Some(name));
+            found.map(server_as_table).ok_or_else(|| PatchError::Unknown {
                 what: format!("server '{name}' in pool '{pool}' of the configuration"),
-                near: servers.iter().filter_map(name_of).collect(),
+                near: servers.iter().filter_map(element_name).collect(),
             })
         }
-        Object::Rule { service, name } => {
-            let rules = list(table("service", service)?, "rule");
-            let at = rule_at(&rules, name).ok_or_else(|| unknown_rule(service, name, &rules))?;
+        ConfigObject::Rule { service, name } => {
+            let rules = list_elements(table("service", service)?, "rule");
+            let at = find_rule(&rules, name).ok_or_else(|| unknown_rule(service, name, &rules))?;
             Ok(rules.get(at).cloned().unwrap_or_default())
         }
     }
@@ -72,32 +72,44 @@ pub fn read(text: &str, object: &Object) -> Result<Value, PatchError> {
 ///
 /// # Errors
 /// See `PatchError`.
-pub fn patch(text: &str, object: &Object, patch: &Value) -> Result<String, PatchError> {
-    let Value::Object(keys) = patch else { return Err(PatchError::Form(kind_of(patch))) };
+pub fn apply_patch(text: &str, object: &ConfigObject, patch: &Value) -> Result<String, PatchError> {
+    let Value::Object(keys) = patch else { return Err(PatchError::Form(json_type_name(patch))) };
     // It says what there is instead when there is no such object.
-    let before = read(text, object)?;
+    let before = read_object(text, object)?;
     let mut file: DocumentMut = text
         .parse()
         .map_err(|error: toml_edit::TomlError| PatchError::Syntax(error.message().into()))?;
     let lost = || PatchError::Form("a form that cannot be edited");
     match object {
-        Object::Whole => merge(file.as_table_mut(), keys, "", 0)?,
-        Object::Service(name) => {
-            merge(inner(&mut file, "service", name).ok_or_else(lost)?, keys, name, 2)?;
+        ConfigObject::Root => merge_into_table(file.as_table_mut(), keys, "", 0)?,
+        ConfigObject::Service(name) => {
+            merge_into_table(
+                object_table(&mut file, "service", name).ok_or_else(lost)?,
+                keys,
+                name,
+                2,
+            )?;
         }
-        Object::Pool(name) => {
-            merge(inner(&mut file, "pool", name).ok_or_else(lost)?, keys, name, 2)?;
+        ConfigObject::Pool(name) => {
+            merge_into_table(
+                object_table(&mut file, "pool", name).ok_or_else(lost)?,
+                keys,
+                name,
+                2,
+            )?;
         }
-        Object::Server { pool, name } => {
-            let table = inner(&mut file, "pool", pool).ok_or_else(lost)?;
-            let mut all = list(&read(text, &Object::Pool(pool.clone()))?, "servers");
-            let at = all.iter().position(|one| name_of(one).as_deref() == Some(name));
+        ConfigObject::Server { pool, name } => {
+            let table = object_table(&mut file, "pool", pool).ok_or_else(lost)?;
+            let mut all =
+                list_elements(&read_object(text, &ConfigObject::Pool(pool.clone()))?, "servers");
+            let at = all.iter().position(|one| element_name(one).as_deref() == Some(name));
             replace(table, "servers", &mut all, at, &before, keys)?;
         }
-        Object::Rule { service, name } => {
-            let table = inner(&mut file, "service", service).ok_or_else(lost)?;
-            let mut all = list(&read(text, &Object::Service(service.clone()))?, "rule");
-            let at = rule_at(&all, name);
+        ConfigObject::Rule { service, name } => {
+            let table = object_table(&mut file, "service", service).ok_or_else(lost)?;
+            let mut all =
+                list_elements(&read_object(text, &ConfigObject::Service(service.clone()))?, "rule");
+            let at = find_rule(&all, name);
             replace(table, "rule", &mut all, at, &before, keys)?;
         }
     }
@@ -114,21 +126,21 @@ fn replace(
     keys: &Map<String, Value>,
 ) -> Result<(), PatchError> {
     if let Some(one) = at.and_then(|at| all.get_mut(at)) {
-        *one = merged(before, keys);
+        *one = apply_merge_patch(before, keys);
     }
     let whole = Map::from_iter([(key.to_owned(), Value::Array(all.to_vec()))]);
-    merge(table, &whole, "", 2)
+    merge_into_table(table, &whole, "", 2)
 }
 
 /// RFC 7396 §2 for plain values.
-fn merged(target: &Value, patch: &Map<String, Value>) -> Value {
+fn apply_merge_patch(target: &Value, patch: &Map<String, Value>) -> Value {
     let mut out = target.as_object().cloned().unwrap_or_default();
     for (key, value) in patch {
         match value {
             Value::Null => drop(out.remove(key)),
             Value::Object(inner) => {
                 let before = out.get(key).cloned().unwrap_or_default();
-                out.insert(key.clone(), merged(&before, inner));
+                out.insert(key.clone(), apply_merge_patch(&before, inner));
             }
             other => drop(out.insert(key.clone(), other.clone())),
         }
@@ -138,7 +150,7 @@ fn merged(target: &Value, patch: &Map<String, Value>) -> Value {
 
 /// Writes a patch into a table. Down to `[service.NAME]` new tables get a header of their own, below they stand in a
 /// line.
-fn merge(
+fn merge_into_table(
     table: &mut dyn TableLike,
     patch: &Map<String, Value>,
     at: &str,
@@ -150,20 +162,20 @@ fn merge(
             Value::Null => drop(table.remove(key)),
             Value::Object(keys) => {
                 if let Some(old) = table.get_mut(key).and_then(Item::as_table_like_mut) {
-                    merge(old, keys, &path, depth + 1)?;
+                    merge_into_table(old, keys, &path, depth + 1)?;
                 } else if depth < 2 {
                     let mut made = Table::new();
                     // What has no key of its own and no table below needs its header to be there.
                     let headed = keys.is_empty() || !keys.values().all(Value::is_object);
                     made.set_implicit(depth == 0 && !headed);
-                    merge(&mut made, keys, &path, depth + 1)?;
+                    merge_into_table(&mut made, keys, &path, depth + 1)?;
                     table.insert(key, Item::Table(made));
                 } else {
-                    put(table, key, node(&without_nulls(keys), &path)?);
+                    replace_value(table, key, to_toml_value(&without_nulls(keys), &path)?);
                 }
             }
             Value::Array(elements) => {
-                let made = list::list(table.get(key), elements, &path, inline)?;
+                let made = list::patch_list(table.get(key), elements, &path, merge_inline)?;
                 let decor = table.get(key).and_then(Item::as_value).map(|old| old.decor().clone());
                 let mut made = made;
                 if let (Some(decor), Some(made)) = (decor, made.as_value_mut()) {
@@ -171,23 +183,23 @@ fn merge(
                 }
                 table.insert(key, made);
             }
-            plain => put(table, key, node(plain, &path)?),
+            plain => replace_value(table, key, to_toml_value(plain, &path)?),
         }
     }
     Ok(())
 }
 
 /// As deep as a list: new tables stand in a line.
-fn inline(
+fn merge_inline(
     table: &mut dyn TableLike,
     patch: &Map<String, Value>,
     at: &str,
 ) -> Result<(), PatchError> {
-    merge(table, patch, at, 2)
+    merge_into_table(table, patch, at, 2)
 }
 
 /// Replaces a value and keeps what stands around it.
-fn put(table: &mut dyn TableLike, key: &str, new: Node) {
+fn replace_value(table: &mut dyn TableLike, key: &str, new: Node) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {
             let decor = old.decor().clone();
@@ -198,16 +210,20 @@ fn put(table: &mut dyn TableLike, key: &str, new: Node) {
     }
 }
 
-fn inner<'f>(file: &'f mut DocumentMut, kind: &str, name: &str) -> Option<&'f mut dyn TableLike> {
+fn object_table<'f>(
+    file: &'f mut DocumentMut,
+    kind: &str,
+    name: &str,
+) -> Option<&'f mut dyn TableLike> {
     file.get_mut(kind)?.as_table_like_mut()?.get_mut(name)?.as_table_like_mut()
 }
 
 fn without_nulls(keys: &Map<String, Value>) -> Value {
-    merged(&Value::Null, keys)
+    apply_merge_patch(&Value::Null, keys)
 }
 
 /// The elements of a list; a single one counts as a list.
-fn list(table: &Value, key: &str) -> Vec<Value> {
+fn list_elements(table: &Value, key: &str) -> Vec<Value> {
     match table.get(key) {
         Some(Value::Array(all)) => all.clone(),
         Some(single) => vec![single.clone()],
@@ -216,14 +232,14 @@ fn list(table: &Value, key: &str) -> Vec<Value> {
 }
 
 /// A server that is only an address, as a table.
-fn spread(one: &Value) -> Value {
+fn server_as_table(one: &Value) -> Value {
     match one {
         Value::String(address) => serde_json::json!({ "address": address }),
         other => other.clone(),
     }
 }
 
-fn rule_at(rules: &[Value], name: &str) -> Option<usize> {
+fn find_rule(rules: &[Value], name: &str) -> Option<usize> {
     let named =
         rules.iter().position(|rule| rule.get("name").and_then(Value::as_str) == Some(name));
     let counted = || name.parse().ok().and_then(|at: usize| at.checked_sub(1));
@@ -238,7 +254,7 @@ fn unknown_rule(service: &str, name: &str, rules: &[Value]) -> PatchError {
     PatchError::Unknown { what: format!("rule '{name}' of service '{service}'"), near }
 }
 
-fn kind_of(value: &Value) -> &'static str {
+fn json_type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a flag",

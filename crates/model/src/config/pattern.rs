@@ -15,7 +15,7 @@ const COMPILED_BYTES: usize = 256 * 1_024;
 /// Bytes of the cache that matching may use.
 const CACHE_BYTES: usize = 1_024 * 1_024;
 /// How deep parentheses may nest.
-const NESTED: u32 = 32;
+const MAX_NESTING: u32 = 32;
 
 /// An expression that compiles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +46,7 @@ impl Pattern {
         if text.len() > LONGEST {
             return Err(PatternError::Long);
         }
-        match build(text) {
+        match compile_regex(text) {
             Ok(_) => Ok(Pattern(text.to_owned())),
             Err(regex::Error::CompiledTooBig(_)) => Err(PatternError::Large),
             Err(error) => {
@@ -69,15 +69,15 @@ impl Pattern {
 
     /// The form that matches; `None` only if a later version of the library took it no more.
     pub fn compile(&self) -> Option<Regex> {
-        build(&self.0).ok()
+        compile_regex(&self.0).ok()
     }
 }
 
-fn build(text: &str) -> Result<Regex, regex::Error> {
+fn compile_regex(text: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(text)
         .size_limit(COMPILED_BYTES)
         .dfa_size_limit(CACHE_BYTES)
-        .nest_limit(NESTED)
+        .nest_limit(MAX_NESTING)
         .build()
 }
 

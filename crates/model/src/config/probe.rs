@@ -8,12 +8,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::pattern::Pattern;
-use super::tls::{PoolTls, Revoked, TlsVersion};
+use super::tls::{PoolTls, RevocationConfig, TlsVersion};
 
 /// An active check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Probe {
+pub struct ProbeConfig {
     /// What is done.
     pub kind: ProbeKind,
     /// TLS beneath it; `None`: plaintext.
@@ -35,13 +35,13 @@ pub struct Probe {
     /// For how long failures of a server that has never answered are no evidence against it; default 0.
     pub grace: Duration,
     /// What becomes of open connections when the server goes down.
-    pub on_down: OnDown,
+    pub on_down: DownAction,
 }
 
 /// What becomes of open connections when a server goes down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum OnDown {
+pub enum DownAction {
     /// They stay until they end by themselves.
     #[default]
     Keep,
@@ -60,7 +60,7 @@ pub struct ProbeTls {
     /// Who signs them, a PEM file; `None`: whom the system trusts.
     pub ca: Option<PathBuf>,
     /// What has been revoked; none: nothing is looked up.
-    pub revoked: Revoked,
+    pub revoked: RevocationConfig,
     /// Ours, with its key.
     pub certificate: Option<PathBuf>,
     /// The oldest version spoken.
@@ -69,7 +69,7 @@ pub struct ProbeTls {
 
 impl ProbeTls {
     /// As the connections of a pool have it.
-    pub fn of_pool(tls: &PoolTls) -> ProbeTls {
+    pub fn from_pool(tls: &PoolTls) -> ProbeTls {
         ProbeTls {
             name: tls.name.clone(),
             verify: tls.verify,
@@ -88,11 +88,11 @@ pub enum ProbeKind {
     /// The connection is accepted; with TLS, its handshake succeeds.
     Tcp,
     /// Something is said over TCP and the answer looks as expected.
-    Say(Say),
+    Say(SendExpectProbe),
     /// An HTTP/1.1 request is answered as expected.
-    Http(HttpAsk),
+    Http(HttpProbe),
     /// The same over HTTP/2.
-    Http2(HttpAsk),
+    Http2(HttpProbe),
     /// `grpc.health.v1.Health/Check` says SERVING.
     Grpc {
         /// The service asked about; empty: the server as a whole.
@@ -147,7 +147,7 @@ pub enum ProbeKind {
         status: Vec<(u16, u16)>,
     },
     /// A datagram is answered: as expected, or with itself.
-    Udp(Say),
+    Udp(SendExpectProbe),
     /// An ICMP echo request is answered.
     Ping,
     /// Status-Server is answered (RFC 5997).
@@ -171,7 +171,7 @@ pub enum ProbeKind {
 /// Something said and something expected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Say {
+pub struct SendExpectProbe {
     /// What is said; empty: nothing.
     pub send: String,
     /// What must come.
@@ -181,7 +181,7 @@ pub struct Say {
 /// An HTTP request and what its answer must be.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct HttpAsk {
+pub struct HttpProbe {
     /// Path and query.
     pub path: String,
     /// The method; default GET.
@@ -214,10 +214,10 @@ pub struct ProgramProbe {
     pub processes: u32,
 }
 
-impl HttpAsk {
+impl HttpProbe {
     /// A GET of a path with everything else as by default.
-    pub fn get(path: &str) -> HttpAsk {
-        HttpAsk {
+    pub fn get(path: &str) -> HttpProbe {
+        HttpProbe {
             path: path.to_owned(),
             method: "GET".to_owned(),
             host: None,
@@ -230,14 +230,14 @@ impl HttpAsk {
     }
 
     /// Whether the body has to be read.
-    pub fn wants_body(&self) -> bool {
+    pub fn needs_body(&self) -> bool {
         self.expect.is_some() || self.digest.is_some()
     }
 }
 
 impl ProbeKind {
     /// What is asked, for people: `http GET /healthz`, `dns shop.example`.
-    pub fn question(&self) -> String {
+    pub fn describe(&self) -> String {
         let what = match self {
             ProbeKind::Http(ask) | ProbeKind::Http2(ask) => format!("{} {}", ask.method, ask.path),
             ProbeKind::Grpc { service, .. } => service.clone(),
@@ -250,7 +250,7 @@ impl ProbeKind {
     }
 
     /// The file with the secret that it needs.
-    pub fn secret(&self) -> Option<&Path> {
+    pub fn secret_file(&self) -> Option<&Path> {
         match self {
             ProbeKind::Ldap { secret, .. } | ProbeKind::Snmp { secret, .. } => secret.as_deref(),
             ProbeKind::Radius { secret } => Some(secret),

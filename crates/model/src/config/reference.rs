@@ -4,22 +4,22 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::decode::scalar::expected;
-use super::schema::{Fallback, Key, Kind, Short, Table};
+use super::decode::scalar::describe_expected;
+use super::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
 use super::tables::ROOT;
 
 /// The whole reference.
-pub fn reference() -> String {
-    let mut text = Reference { text: INTRODUCTION.to_owned(), written: Vec::new() };
+pub fn render_reference() -> String {
+    let mut text = ReferenceWriter { text: INTRODUCTION.to_owned(), written: Vec::new() };
     for key in ROOT.keys {
         match &key.kind {
-            Kind::Named { table, most, .. } => {
+            ValueKind::Named { table, most, .. } => {
                 let path = format!("{}.NAME", key.name);
                 let note = format!("{} At most {most}.", key.doc);
-                text.section(table, &path, &format!("[{path}]"), &note);
+                text.write_section(table, &path, &format!("[{path}]"), &note);
             }
-            Kind::Table { table, .. } => {
-                text.section(table, key.name, &format!("[{}]", key.name), key.doc)
+            ValueKind::Table { table, .. } => {
+                text.write_section(table, key.name, &format!("[{}]", key.name), key.doc)
             }
             _ => {}
         }
@@ -30,19 +30,19 @@ pub fn reference() -> String {
 /// A table with what may be written in it: the reference for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct KeyTable {
+pub struct ReferenceTable {
     /// Its path, with `NAME` where names are chosen: `pool.NAME.probe`.
     pub path: String,
     /// It is written again and again, as `[[path]]`.
     pub list: bool,
     /// Its keys.
-    pub keys: Vec<KeyText>,
+    pub keys: Vec<ReferenceKey>,
 }
 
 /// A key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct KeyText {
+pub struct ReferenceKey {
     /// Its name.
     pub name: String,
     /// What may be written, words of a closed list in quotes.
@@ -54,44 +54,44 @@ pub struct KeyText {
 }
 
 /// All tables, outer ones first.
-pub fn keys() -> Vec<KeyTable> {
+pub fn reference_tables() -> Vec<ReferenceTable> {
     let mut out = Vec::new();
     for key in ROOT.keys {
         let (table, path) = match &key.kind {
-            Kind::Named { table, .. } => (table, format!("{}.NAME", key.name)),
-            Kind::Table { table, .. } => (table, key.name.to_owned()),
+            ValueKind::Named { table, .. } => (table, format!("{}.NAME", key.name)),
+            ValueKind::Table { table, .. } => (table, key.name.to_owned()),
             _ => continue,
         };
-        gather(&mut out, (table, path, false), &mut Vec::new());
+        collect_tables(&mut out, (table, path, false), &mut Vec::new());
     }
     out
 }
 
-fn gather(
-    out: &mut Vec<KeyTable>,
-    (table, path, list): (&'static Table, String, bool),
-    above: &mut Vec<&'static Table>,
+fn collect_tables(
+    out: &mut Vec<ReferenceTable>,
+    (table, path, list): (&'static TableSchema, String, bool),
+    above: &mut Vec<&'static TableSchema>,
 ) {
     // A table within itself is explained once.
     if above.iter().any(|other| std::ptr::eq(*other, table)) {
         return;
     }
     above.push(table);
-    let known = || table.keys.iter().filter(|key| !matches!(key.kind, Kind::Refused(_)));
-    let text = |key: &Key| KeyText {
+    let known = || table.keys.iter().filter(|key| !matches!(key.kind, ValueKind::Refused(_)));
+    let text = |key: &KeySchema| ReferenceKey {
         name: key.name.to_owned(),
-        value: value(key),
-        default: default(key),
+        value: describe_value(key),
+        default: describe_default(key),
         doc: key.doc.to_owned(),
     };
-    out.push(KeyTable { path: path.clone(), list, keys: known().map(text).collect() });
+    out.push(ReferenceTable { path: path.clone(), list, keys: known().map(text).collect() });
     for key in known() {
         let (table, list) = match &key.kind {
-            Kind::Table { table, .. } => (table, false),
-            Kind::List { table, .. } => (table, true),
+            ValueKind::Table { table, .. } => (table, false),
+            ValueKind::List { table, .. } => (table, true),
             _ => continue,
         };
-        gather(out, (table, format!("{path}.{}", key.name), list), above);
+        collect_tables(out, (table, format!("{path}.{}", key.name), list), above);
     }
     above.pop();
 }
@@ -113,14 +113,14 @@ the default. `steelyard check --explain` prints every value in force and where i
 Unknown keys, and settings that contradict each other or that this build does not carry, are errors.
 ";
 
-struct Reference {
+struct ReferenceWriter {
     text: String,
     /// Tables that were written, and under which header.
-    written: Vec<(&'static Table, String)>,
+    written: Vec<(&'static TableSchema, String)>,
 }
 
-impl Reference {
-    fn section(&mut self, table: &'static Table, path: &str, header: &str, note: &str) {
+impl ReferenceWriter {
+    fn write_section(&mut self, table: &'static TableSchema, path: &str, header: &str, note: &str) {
         // Writing into a String cannot fail.
         let _ = write!(self.text, "\n## `{header}`\n\n{note}\n");
         if let Some((_, before)) =
@@ -131,18 +131,18 @@ impl Reference {
         }
         self.written.push((table, header.to_owned()));
         self.text.push_str("\n| key | value | default | meaning |\n|---|---|---|---|\n");
-        let known = || table.keys.iter().filter(|key| !matches!(key.kind, Kind::Refused(_)));
+        let known = || table.keys.iter().filter(|key| !matches!(key.kind, ValueKind::Refused(_)));
         for key in known() {
-            self.text.push_str(&row(key));
+            self.text.push_str(&format_row(key));
         }
         for key in known() {
             let below = format!("{path}.{}", key.name);
             match &key.kind {
-                Kind::Table { table, .. } => {
-                    self.section(table, &below, &format!("[{below}]"), key.doc)
+                ValueKind::Table { table, .. } => {
+                    self.write_section(table, &below, &format!("[{below}]"), key.doc)
                 }
-                Kind::List { table, .. } => {
-                    self.section(table, &below, &format!("[[{below}]]"), key.doc)
+                ValueKind::List { table, .. } => {
+                    self.write_section(table, &below, &format!("[[{below}]]"), key.doc)
                 }
                 _ => {}
             }
@@ -150,7 +150,7 @@ impl Reference {
     }
 }
 
-fn row(key: &Key) -> String {
+fn format_row(key: &KeySchema) -> String {
     let mut meaning = key.doc.to_owned();
     if key.inherits {
         meaning.push_str(" *Inherited.*");
@@ -164,37 +164,40 @@ fn row(key: &Key) -> String {
     if key.proxy_only {
         meaning.push_str(" *`http` and `tcp` only.*");
     }
-    let cells = [value(key), default(key), meaning].map(|text| text.replace('|', "\\|"));
+    let cells =
+        [describe_value(key), describe_default(key), meaning].map(|text| text.replace('|', "\\|"));
     format!("| `{}` | {} |\n", key.name, cells.join(" | "))
 }
 
-fn value(key: &Key) -> String {
+fn describe_value(key: &KeySchema) -> String {
     match &key.kind {
-        Kind::Table { table, short, unset } => {
+        ValueKind::Table { table, short, unset } => {
             let mut forms = vec!["a table".to_owned()];
             match short {
-                Short::None => {}
-                Short::Flags(words) => forms.extend(words.iter().map(|word| format!("\"{word}\""))),
-                Short::On => forms.push("true".to_owned()),
-                Short::Key(name) => {
-                    forms.extend(table.find(name).map(|(_, key)| expected(&key.kind)))
+                TableShorthand::None => {}
+                TableShorthand::Flags(words) => {
+                    forms.extend(words.iter().map(|word| format!("\"{word}\"")))
+                }
+                TableShorthand::Switch => forms.push("true".to_owned()),
+                TableShorthand::Key(name) => {
+                    forms.extend(table.find(name).map(|(_, key)| describe_expected(&key.kind)))
                 }
             }
             forms.extend(unset.map(|word| format!("\"{word}\"")));
             forms.join("; or ")
         }
-        Kind::List { .. } => "a list of tables, or of addresses".to_owned(),
-        kind => expected(kind),
+        ValueKind::List { .. } => "a list of tables, or of addresses".to_owned(),
+        kind => describe_expected(kind),
     }
 }
 
-fn default(key: &Key) -> String {
+fn describe_default(key: &KeySchema) -> String {
     match &key.default {
-        Fallback::Required => "required".to_owned(),
-        Fallback::Is(value) => format!("`{value}`"),
-        Fallback::Absent => "none".to_owned(),
-        Fallback::Inner => "its keys' own".to_owned(),
-        Fallback::Derived(why) => (*why).to_owned(),
+        DefaultValue::Required => "required".to_owned(),
+        DefaultValue::Literal(value) => format!("`{value}`"),
+        DefaultValue::Absent => "none".to_owned(),
+        DefaultValue::Inner => "its keys' own".to_owned(),
+        DefaultValue::Derived(why) => (*why).to_owned(),
     }
 }
 
@@ -204,7 +207,7 @@ mod tests {
 
     #[test]
     fn programs_are_told_of_every_table_with_its_keys() {
-        let tables = keys();
+        let tables = reference_tables();
         let table = |path: &str| tables.iter().find(|table| table.path == path).unwrap();
         let pool = table("pool.NAME");
         let balance = pool.keys.iter().find(|key| key.name == "balance").unwrap();

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::retry::Wishes;
+use crate::retry::RetryConditions;
 
 /// HTTP statuses: inclusive ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Statuses(pub Vec<(u16, u16)>);
+pub struct StatusRanges(pub Vec<(u16, u16)>);
 
-impl Statuses {
+impl StatusRanges {
     /// Whether it is one of them.
     #[inline]
-    pub fn has(&self, status: u16) -> bool {
+    pub fn contains(&self, status: u16) -> bool {
         self.0.iter().any(|(first, last)| (*first..=*last).contains(&status))
     }
 }
@@ -22,7 +22,7 @@ impl Statuses {
 /// What may be under way at a time in a pool, over all workers, before more is refused; `None`: any number, the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct BreakerLimits {
+pub struct CircuitBreakerLimits {
     /// Open connections to its servers, idle ones included.
     pub connections: Option<u32>,
     /// Requests that wait for a server below its cap.
@@ -36,7 +36,7 @@ pub struct BreakerLimits {
 /// When what waits for a server is shed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct ShedTerms {
+pub struct LoadSheddingConfig {
     /// The longest wait of the queue that is still good; default 50 ms.
     pub target: Duration,
     /// It stands above that for so long before anything is shed; default 500 ms.
@@ -46,9 +46,9 @@ pub struct ShedTerms {
 /// When a second server is asked for what a first one has not begun to answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Hedge {
+pub struct HedgingConfig {
     /// After how long.
-    pub after: HedgeAfter,
+    pub after: HedgeDelay,
     /// Not sooner than this, whatever the percentile is; default 5 ms.
     pub at_least: Duration,
 }
@@ -56,7 +56,7 @@ pub struct Hedge {
 /// How long a first server may be silent before a second one is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum HedgeAfter {
+pub enum HedgeDelay {
     /// So long.
     Time(Duration),
     /// As long as so many percent of the pool's answers took lately at most; default 95.
@@ -66,7 +66,7 @@ pub enum HedgeAfter {
 /// Which class of priority requests of a service have in a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Precedence {
+pub struct RequestPriority {
     /// That of requests of which nothing else says one; default 5.
     pub class: u8,
     /// The field of a request that says it, in lower case; `None`: none does.
@@ -76,7 +76,7 @@ pub struct Precedence {
 /// What further attempts may cost, and which answers ask for one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Retry {
+pub struct RetryConfig {
     /// Further attempts, percent of the requests of the window; `None`: no budget. Default 20.
     pub budget: Option<u8>,
     /// Further attempts a second that are allowed besides; default 10.
@@ -89,22 +89,22 @@ pub struct Retry {
     /// The longest of these times; default 250 ms.
     pub back_off_most: Duration,
     /// Answers that are not passed on while another attempt may be made; default none.
-    pub on: Statuses,
+    pub on: StatusRanges,
     /// Failures after which another attempt is made as well; default none.
     #[serde(flatten)]
-    pub wishes: Wishes,
+    pub wishes: RetryConditions,
 }
 
-impl Default for Retry {
+impl Default for RetryConfig {
     fn default() -> Self {
-        Retry {
+        RetryConfig {
             budget: Some(20),
             at_least: 10,
             window: Duration::from_secs(10),
             back_off: Duration::from_millis(25),
             back_off_most: Duration::from_millis(250),
-            on: Statuses::default(),
-            wishes: Wishes::default(),
+            on: StatusRanges::default(),
+            wishes: RetryConditions::default(),
         }
     }
 }
@@ -112,7 +112,7 @@ impl Default for Retry {
 /// When a server is put out for what it answers, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Eject {
+pub struct OutlierDetectionConfig {
     /// Failures in a row; default 5.
     pub failures: u32,
     /// Failures of the interval, percent of its answers and failures; default 50.
@@ -130,12 +130,12 @@ pub struct Eject {
     /// Servers that may be out, percent of the pool, those that are down counted; default 50.
     pub share: u8,
     /// Answers that count as failures; default 502–504.
-    pub on: Statuses,
+    pub on: StatusRanges,
 }
 
-impl Default for Eject {
+impl Default for OutlierDetectionConfig {
     fn default() -> Self {
-        Eject {
+        OutlierDetectionConfig {
             failures: 5,
             rate: 50,
             cut_rate: 5,
@@ -144,7 +144,7 @@ impl Default for Eject {
             time: Duration::from_secs(5),
             most: Duration::from_secs(300),
             share: 50,
-            on: Statuses(vec![(502, 504)]),
+            on: StatusRanges(vec![(502, 504)]),
         }
     }
 }

@@ -4,30 +4,30 @@
 
 use serde::Serialize;
 
-use super::matching::{HostPattern, Match, PathPattern, Range};
-use super::packets::{Hours, Prefix};
+use super::matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
+use super::packets::{DailyWindow, IpPrefix};
 use super::pattern::Pattern;
 
 /// A rule of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Rule {
+pub struct RuleConfig {
     /// Its name, if it was given one.
     pub name: Option<String>,
     /// What must hold.
     pub when: Condition,
     /// What is done.
-    pub action: Action,
+    pub action: RuleActionConfig,
     /// Where copies go.
     pub mirror: Option<Mirror>,
     /// What is changed.
-    pub rewrite: Option<Rewrite>,
+    pub rewrite: Option<RewriteConfig>,
     /// How much it lets through.
     pub limit: Option<RateLimit>,
     /// Its class in the queue of a pool; `None`: that of the request or the service.
     pub priority: Option<u8>,
     /// What is done when no server of its pool may take work.
-    pub without_servers: WithoutServers,
+    pub without_servers: NoServersAction,
 }
 
 /// What must hold. A list within an atom holds when one of its elements does.
@@ -49,13 +49,13 @@ pub enum Condition {
     /// The method.
     Method(Vec<String>),
     /// A field of the head.
-    Header(Vec<Match>),
+    Header(Vec<NameValuePattern>),
     /// A cookie.
-    Cookie(Vec<Match>),
+    Cookie(Vec<NameValuePattern>),
     /// A parameter of the query.
-    Query(Vec<Match>),
+    Query(Vec<NameValuePattern>),
     /// The client's address.
-    Client(Vec<Prefix>),
+    Client(Vec<IpPrefix>),
     /// The client's port, both ends included.
     ClientPort(u16, u16),
     /// The name that a TLS client asks for.
@@ -63,25 +63,25 @@ pub enum Condition {
     /// The type of service byte of the client's first packet.
     Tos(u8),
     /// Hours and days (bit 0: Monday) of local time; the day is the one on which the hours begin.
-    Time(Option<Hours>, u8),
+    Time(Option<DailyWindow>, u8),
     /// At most so many a second.
     Rate(u32),
     /// Under way.
-    Active(Range, Counted),
+    Active(NumberRange, ActiveCountScope),
     /// Connections accepted by the service in the last whole second.
-    Arrivals(Range),
+    Arrivals(NumberRange),
     /// Bits a second of this rule's answers, below.
     Bandwidth(u64),
     /// Bits a second of the service's answers, below.
     SharedBandwidth(u64),
     /// The state of a pool.
-    Servers(PoolState),
+    Servers(PoolCondition),
 }
 
 /// Whose work under way is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Counted {
+pub enum ActiveCountScope {
     /// What the rule itself sent on.
     Rule,
     /// What the servers of its pool have.
@@ -93,23 +93,23 @@ pub enum Counted {
 /// A state of a pool; `None`: it does not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct PoolState {
+pub struct PoolCondition {
     /// The pool; `None`: the rule's own.
     pub of: Option<String>,
     /// Servers that are up and take work.
-    pub up: Option<Range>,
+    pub up: Option<NumberRange>,
     /// Under way at each of them, on average.
-    pub busy: Option<Range>,
+    pub busy: Option<NumberRange>,
     /// Their load in percent, on average.
-    pub load: Option<Range>,
+    pub load: Option<NumberRange>,
     /// The load of each.
-    pub each_load: Option<Range>,
+    pub each_load: Option<NumberRange>,
 }
 
 /// What is done with what fits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Action {
+pub enum RuleActionConfig {
     /// A pool takes it; `None`: the service's.
     Pool(Option<String>),
     /// One of several does, by weight.
@@ -156,7 +156,7 @@ pub struct Mirror {
 /// What is changed on the way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Rewrite {
+pub struct RewriteConfig {
     /// The new path, a template.
     pub path: Option<String>,
     /// Taken off the path's beginning.
@@ -186,7 +186,7 @@ pub struct RateLimit {
     /// So many at once after a pause.
     pub burst: u32,
     /// What is counted apart.
-    pub by: LimitBy,
+    pub by: RateLimitKey,
     /// How many are remembered at a time.
     pub entries: u32,
 }
@@ -194,7 +194,7 @@ pub struct RateLimit {
 /// What a rate limit counts apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LimitBy {
+pub enum RateLimitKey {
     /// Nothing: all together.
     Rule,
     /// Networks of client addresses: bits that count of IPv4 and of IPv6.
@@ -206,7 +206,7 @@ pub enum LimitBy {
 /// What is done when no server of a rule's pool may take work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WithoutServers {
+pub enum NoServersAction {
     /// As the pool's `all-down` says.
     Pool,
     /// The next rule is asked.
@@ -215,13 +215,17 @@ pub enum WithoutServers {
     Answer,
 }
 
-impl Rule {
+impl RuleConfig {
     /// Pools that it may send work to, a copy included; `None`: the service's.
     pub fn pools(&self) -> Vec<Option<&str>> {
         let mut pools = match &self.action {
-            Action::Pool(name) => vec![name.as_deref()],
-            Action::Split(parts) => parts.iter().map(|(name, _)| Some(name.as_str())).collect(),
-            Action::Redirect { .. } | Action::Answer(_) | Action::Deny => Vec::new(),
+            RuleActionConfig::Pool(name) => vec![name.as_deref()],
+            RuleActionConfig::Split(parts) => {
+                parts.iter().map(|(name, _)| Some(name.as_str())).collect()
+            }
+            RuleActionConfig::Redirect { .. }
+            | RuleActionConfig::Answer(_)
+            | RuleActionConfig::Deny => Vec::new(),
         };
         pools.extend(self.mirror.as_ref().map(|mirror| Some(mirror.pool.as_str())));
         pools

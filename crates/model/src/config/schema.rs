@@ -1,33 +1,33 @@
 //! The form of the configuration's description, which decoding, inheritance, `check --explain` and the reference read.
 //! Relations between keys are `verify`'s.
 
-use super::value::Value;
+use super::value::ConfigValue;
 use std::time::Duration;
 /// Services and pools that one file may hold.
-pub const OBJECTS: usize = 10_000;
+pub const MAX_OBJECTS: usize = 10_000;
 /// Servers, of all pools together: a thousand services of a hundred each, and more than fit one file's bytes with names.
-pub const SERVERS: usize = 131_072;
+pub const MAX_SERVERS: usize = 131_072;
 
 /// A table of the file: its keys in the order in which they are explained.
 #[derive(Debug)]
-pub struct Table {
+pub struct TableSchema {
     /// In messages: `a pool`.
-    pub what: &'static str,
+    pub description: &'static str,
     /// Its keys.
-    pub keys: &'static [Key],
+    pub keys: &'static [KeySchema],
     /// Keys of which only one group may be written; a group written nearer replaces the others when inherited.
-    pub choices: &'static [&'static [&'static str]],
+    pub exclusive_groups: &'static [&'static [&'static str]],
 }
 
 /// One key.
 #[derive(Debug)]
-pub struct Key {
+pub struct KeySchema {
     /// Kebab-case.
     pub name: &'static str,
     /// What may be written.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// What holds when nothing is.
-    pub default: Fallback,
+    pub default: DefaultValue,
     /// Its meaning, a sentence or two.
     pub doc: &'static str,
     /// Taken from the table above when it is not written: `[global]` for services and pools, the pool for servers.
@@ -42,11 +42,11 @@ pub struct Key {
 
 /// What holds when a key is not written.
 #[derive(Debug)]
-pub enum Fallback {
+pub enum DefaultValue {
     /// It must be written.
     Required,
     /// This.
-    Is(Value),
+    Literal(ConfigValue),
     /// Nothing.
     Absent,
     /// The inner table with its own defaults.
@@ -57,7 +57,7 @@ pub enum Fallback {
 
 /// What may be written.
 #[derive(Debug)]
-pub enum Kind {
+pub enum ValueKind {
     /// `true` or `false`.
     Flag,
     /// A whole number, bounds inclusive.
@@ -101,27 +101,27 @@ pub enum Kind {
     /// A share with its `%`, bounds inclusive, in parts per million; and the word for nothing set.
     Share(u64, u64, Option<&'static str>),
     /// One word of a closed list.
-    Words(&'static [Word]),
+    Keyword(&'static [Keyword]),
     /// One or several words of a closed list, each once.
-    WordList(&'static [Word]),
+    KeywordList(&'static [Keyword]),
     /// One or several texts of a form, each once.
     Texts {
         /// What each must look like.
-        form: Form,
+        form: TextFormat,
         /// The word for nothing set.
         unset: Option<&'static str>,
     },
     /// Text of a form.
     Text {
         /// What it must look like.
-        form: Form,
+        form: TextFormat,
         /// The word for nothing set.
         unset: Option<&'static str>,
     },
     /// A list of texts of a form in their order, possibly repeated; a single one counts as a list.
     Lines {
         /// What each must look like.
-        form: Form,
+        form: TextFormat,
         /// Elements.
         most: usize,
     },
@@ -140,7 +140,7 @@ pub enum Kind {
     /// A port or a range of ports.
     PortRange,
     /// A part of the day.
-    Hours,
+    DailyWindow,
     /// A server's address or name, and port.
     Server,
     /// HTTP statuses: `200`, `"200-299"`, or a list of them.
@@ -150,27 +150,27 @@ pub enum Kind {
     /// A table.
     Table {
         /// Its keys.
-        table: &'static Table,
+        table: &'static TableSchema,
         /// What may be written instead of it.
-        short: Short,
+        short: TableShorthand,
         /// The word for none.
         unset: Option<&'static str>,
     },
     /// A list of tables.
     List {
         /// Of one element.
-        table: &'static Table,
+        table: &'static TableSchema,
         /// What may be written instead of a table.
-        short: Short,
+        short: TableShorthand,
         /// Elements over the whole file.
         most: usize,
     },
     /// A table of tables by name.
     Named {
         /// Of one of them.
-        table: &'static Table,
+        table: &'static TableSchema,
         /// What a name looks like: `Form::Name` or `Form::Domain`.
-        form: Form,
+        form: TextFormat,
         /// Entries.
         most: usize,
     },
@@ -180,7 +180,7 @@ pub enum Kind {
 
 /// A word of a closed list.
 #[derive(Debug)]
-pub struct Word {
+pub struct Keyword {
     /// As written.
     pub name: &'static str,
     /// False: a word of ours that this build does not carry.
@@ -189,7 +189,7 @@ pub struct Word {
 
 /// What may be written instead of a table.
 #[derive(Clone, Copy, Debug)]
-pub enum Short {
+pub enum TableShorthand {
     /// Nothing.
     None,
     /// A value for this key.
@@ -197,12 +197,12 @@ pub enum Short {
     /// One of these words, which sets the key of the same name to `true`.
     Flags(&'static [&'static str]),
     /// `true`: the table with all defaults; `false`: the word for none.
-    On,
+    Switch,
 }
 
 /// What a text must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum TextFormat {
     /// A kebab-case name of ours.
     Name,
     /// A path of this machine.
@@ -218,7 +218,7 @@ pub enum Form {
     /// A Host header's value (RFC 9110 §7.2).
     Host,
     /// Any text, at most 4,096 bytes.
-    Free,
+    FreeText,
     /// A regular expression (`Pattern`).
     Pattern,
     /// `sha256:` and 64 hexadecimal digits.
@@ -236,7 +236,7 @@ pub enum Form {
     /// The name of a header field that is not ours to write.
     FieldName,
     /// Visible text, blanks within it: the value of a field.
-    Visible,
+    VisibleText,
     /// A host, or every name below one (`HostPattern`).
     HostPattern,
     /// A path, what begins so, or a glob (`PathPattern`).
@@ -255,17 +255,22 @@ pub enum Form {
     Template,
 }
 
-impl Table {
+impl TableSchema {
     /// The key of this name and its position.
-    pub fn find(&self, name: &str) -> Option<(usize, &'static Key)> {
+    pub fn find(&self, name: &str) -> Option<(usize, &'static KeySchema)> {
         self.keys.iter().enumerate().find(|(_, key)| key.name == name)
     }
 }
 
-impl Key {
+impl KeySchema {
     /// A key that is neither inherited nor bound to a method.
-    pub const fn new(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Key {
-        Key {
+    pub const fn new(
+        name: &'static str,
+        kind: ValueKind,
+        default: DefaultValue,
+        doc: &'static str,
+    ) -> KeySchema {
+        KeySchema {
             name,
             kind,
             default,
@@ -278,39 +283,39 @@ impl Key {
     }
 
     /// A known word that is refused, and why.
-    pub const fn refused(name: &'static str, reason: &'static str) -> Key {
-        Key::new(name, Kind::Refused(reason), Fallback::Absent, "")
+    pub const fn refused(name: &'static str, reason: &'static str) -> KeySchema {
+        KeySchema::new(name, ValueKind::Refused(reason), DefaultValue::Absent, "")
     }
 
     /// The same, inherited.
-    pub const fn inherited(mut self) -> Key {
+    pub const fn inherited(mut self) -> KeySchema {
         self.inherits = true;
         self
     }
 
     /// The same, for `http` alone.
-    pub const fn http(mut self) -> Key {
+    pub const fn http_only(mut self) -> KeySchema {
         self.http_only = true;
         self
     }
 
     /// The same, for `mac`, `nat` and `tunnel` alone.
-    pub const fn packets(mut self) -> Key {
+    pub const fn packets_only(mut self) -> KeySchema {
         self.packets_only = true;
         self
     }
 
     /// The same, for `http` and `tcp` alone.
-    pub const fn proxy(mut self) -> Key {
+    pub const fn proxy_only(mut self) -> KeySchema {
         self.proxy_only = true;
         self
     }
 }
 
-impl Kind {
+impl ValueKind {
     /// A time between bounds, in milliseconds.
-    pub const fn time(min: u64, max: u64) -> Kind {
-        Kind::Time {
+    pub const fn time(min: u64, max: u64) -> ValueKind {
+        ValueKind::Time {
             min: Duration::from_millis(min),
             max: Duration::from_millis(max),
             whole_seconds: false,
@@ -319,8 +324,8 @@ impl Kind {
     }
 
     /// A time between bounds, in milliseconds, or a word.
-    pub const fn time_or(min: u64, max: u64, unset: &'static str) -> Kind {
-        Kind::Time {
+    pub const fn time_or_keyword(min: u64, max: u64, unset: &'static str) -> ValueKind {
+        ValueKind::Time {
             min: Duration::from_millis(min),
             max: Duration::from_millis(max),
             whole_seconds: false,
@@ -329,8 +334,8 @@ impl Kind {
     }
 
     /// Whole seconds between bounds.
-    pub const fn seconds(min: u64, max: u64, unset: Option<&'static str>) -> Kind {
-        Kind::Time {
+    pub const fn seconds(min: u64, max: u64, unset: Option<&'static str>) -> ValueKind {
+        ValueKind::Time {
             min: Duration::from_secs(min),
             max: Duration::from_secs(max),
             whole_seconds: true,
@@ -339,61 +344,61 @@ impl Kind {
     }
 
     /// A number between bounds.
-    pub const fn count(min: u64, max: u64) -> Kind {
-        Kind::Count { min, max, unset: None }
+    pub const fn count(min: u64, max: u64) -> ValueKind {
+        ValueKind::Count { min, max, unset: None }
     }
 
     /// A number between bounds, or a word.
-    pub const fn count_or(min: u64, max: u64, unset: &'static str) -> Kind {
-        Kind::Count { min, max, unset: Some(unset) }
+    pub const fn count_or_keyword(min: u64, max: u64, unset: &'static str) -> ValueKind {
+        ValueKind::Count { min, max, unset: Some(unset) }
     }
 
     /// Bytes between bounds.
-    pub const fn size(min: u64, max: u64) -> Kind {
-        Kind::Size { min, max, unset: None }
+    pub const fn size(min: u64, max: u64) -> ValueKind {
+        ValueKind::Size { min, max, unset: None }
     }
 
     /// A table that is there with its defaults when it is not written.
-    pub const fn table(table: &'static Table) -> Kind {
-        Kind::Table { table, short: Short::None, unset: None }
+    pub const fn table(table: &'static TableSchema) -> ValueKind {
+        ValueKind::Table { table, short: TableShorthand::None, unset: None }
     }
 }
 
-impl Fallback {
+impl DefaultValue {
     /// A time in milliseconds.
-    pub const fn millis(millis: u64) -> Fallback {
-        Fallback::Is(Value::Time(Duration::from_millis(millis)))
+    pub const fn millis(millis: u64) -> DefaultValue {
+        DefaultValue::Literal(ConfigValue::Time(Duration::from_millis(millis)))
     }
 
     /// A number.
-    pub const fn count(count: u64) -> Fallback {
-        Fallback::Is(Value::Count(count))
+    pub const fn count(count: u64) -> DefaultValue {
+        DefaultValue::Literal(ConfigValue::Count(count))
     }
 
     /// The word for nothing set.
-    pub const fn unset(word: &'static str) -> Fallback {
-        Fallback::Is(Value::Unset(word))
+    pub const fn unset(word: &'static str) -> DefaultValue {
+        DefaultValue::Literal(ConfigValue::Unset(word))
     }
 
     /// A text.
-    pub const fn text(text: &'static str) -> Fallback {
-        Fallback::Is(Value::Text(std::borrow::Cow::Borrowed(text)))
+    pub const fn text(text: &'static str) -> DefaultValue {
+        DefaultValue::Literal(ConfigValue::Text(std::borrow::Cow::Borrowed(text)))
     }
 
     /// A word of the list.
-    pub const fn word(word: &'static str) -> Fallback {
-        Fallback::Is(Value::Word(word))
+    pub const fn keyword(word: &'static str) -> DefaultValue {
+        DefaultValue::Literal(ConfigValue::Keyword(word))
     }
 }
 
-impl Word {
+impl Keyword {
     /// One that works.
-    pub const fn of(name: &'static str) -> Word {
-        Word { name, available: true }
+    pub const fn new(name: &'static str) -> Keyword {
+        Keyword { name, available: true }
     }
 
     /// One that this build does not carry.
-    pub const fn later(name: &'static str) -> Word {
-        Word { name, available: false }
+    pub const fn unavailable(name: &'static str) -> Keyword {
+        Keyword { name, available: false }
     }
 }

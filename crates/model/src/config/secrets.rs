@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::checked::Config;
+use super::objects::Config;
 
 /// One such file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,12 +12,12 @@ pub struct SecretFile {
     /// The file, or a directory of such files.
     pub path: PathBuf,
     /// What it holds.
-    pub holds: Holds,
+    pub content: SecretContent,
 }
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
+pub enum SecretContent {
     /// A certificate; its private key is in the same file or in one beside it.
     Certificate,
     /// A secret.
@@ -30,38 +30,39 @@ impl Config {
     /// All of them.
     pub fn secret_files(&self) -> Vec<SecretFile> {
         let mut out = Vec::new();
-        let mut add = |key: String, path: &Path, holds: Holds| {
-            out.push(SecretFile { key, path: path.to_owned(), holds });
+        let mut add = |key: String, path: &Path, holds: SecretContent| {
+            out.push(SecretFile { key, path: path.to_owned(), content: holds });
         };
         if let Some(remote) = &self.global.control.remote {
             for (key, path, holds) in [
-                ("tokens", &remote.tokens, Holds::Tokens),
-                ("certificate", &remote.certificate, Holds::Certificate),
+                ("tokens", &remote.tokens, SecretContent::Tokens),
+                ("certificate", &remote.certificate, SecretContent::Certificate),
             ] {
                 path.iter().for_each(|path| add(format!("global.control.{key}"), path, holds));
             }
         }
         if let Some(path) = &self.global.sticky_secret_file {
-            add("global.sticky-secret-file".to_owned(), path, Holds::Secret);
+            add("global.sticky-secret-file".to_owned(), path, SecretContent::Secret);
         }
         for (name, service) in &self.services {
             for path in service.tls.iter().flat_map(|tls| &tls.certificates) {
-                add(format!("service.{name}.tls.certificates"), path, Holds::Certificate);
+                add(format!("service.{name}.tls.certificates"), path, SecretContent::Certificate);
             }
         }
         for (name, pool) in &self.pools {
             if let Some(path) = pool.tls.as_ref().and_then(|tls| tls.certificate.as_ref()) {
-                add(format!("pool.{name}.tls.certificate"), path, Holds::Certificate);
+                add(format!("pool.{name}.tls.certificate"), path, SecretContent::Certificate);
             }
             let probes = pool.servers.iter().filter_map(|server| server.probe.as_ref());
-            for path in pool.probe.iter().chain(probes).filter_map(|probe| probe.kind.secret()) {
-                add(format!("pool.{name}.probe.secret-file"), path, Holds::Secret);
+            for path in pool.probe.iter().chain(probes).filter_map(|probe| probe.kind.secret_file())
+            {
+                add(format!("pool.{name}.probe.secret-file"), path, SecretContent::Secret);
             }
         }
         for (name, heartbeat) in &self.heartbeats {
-            add(format!("heartbeat.{name}.secret"), &heartbeat.secret, Holds::Secret);
+            add(format!("heartbeat.{name}.secret"), &heartbeat.secret, SecretContent::Secret);
             if let Some(token) = heartbeat.witness.as_ref().and_then(|it| it.token.as_ref()) {
-                add(format!("heartbeat.{name}.witness.token"), token, Holds::Secret);
+                add(format!("heartbeat.{name}.witness.token"), token, SecretContent::Secret);
             }
         }
         out.dedup();
@@ -71,7 +72,7 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use super::super::schema::{Form, Kind, Table};
+    use super::super::schema::{TableSchema, TextFormat, ValueKind};
     use super::super::tables::ROOT;
 
     /// Files that are read or written and hold no secret, each with what they are.
@@ -102,20 +103,24 @@ mod tests {
         "tokens",
     ];
 
-    fn files<'t>(table: &'t Table, seen: &mut Vec<*const Table>, out: &mut Vec<&'t str>) {
+    fn files<'t>(
+        table: &'t TableSchema,
+        seen: &mut Vec<*const TableSchema>,
+        out: &mut Vec<&'t str>,
+    ) {
         if seen.contains(&std::ptr::from_ref(table)) {
             return;
         }
         seen.push(table);
         for key in table.keys {
             match &key.kind {
-                Kind::Text { form: Form::File | Form::Target, .. }
-                | Kind::Texts { form: Form::File | Form::Target, .. }
-                | Kind::Lines { form: Form::File | Form::Target, .. }
-                | Kind::Files => out.push(key.name),
-                Kind::Table { table, .. }
-                | Kind::List { table, .. }
-                | Kind::Named { table, .. } => {
+                ValueKind::Text { form: TextFormat::File | TextFormat::Target, .. }
+                | ValueKind::Texts { form: TextFormat::File | TextFormat::Target, .. }
+                | ValueKind::Lines { form: TextFormat::File | TextFormat::Target, .. }
+                | ValueKind::Files => out.push(key.name),
+                ValueKind::Table { table, .. }
+                | ValueKind::List { table, .. }
+                | ValueKind::Named { table, .. } => {
                     files(table, seen, out);
                 }
                 _ => {}

@@ -7,19 +7,19 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::address::ServerAddress;
-use super::packets::{Prefix, Span};
-use super::schema::{Key, Table};
-use super::source::Place;
-use super::value::Value;
+use super::packets::{IpPrefix, ListenRange};
+use super::schema::{KeySchema, TableSchema};
+use super::source_text::SourceSpan;
+use super::value::ConfigValue;
 
 /// A table with its settings, one slot for each key of the schema.
 #[derive(Clone, Debug)]
-pub struct Section {
+pub struct ConfigSection {
     /// Its name where it has one: a service or a pool.
     pub name: String,
     /// Where it stands.
-    pub place: Place,
-    keys: &'static [Key],
+    pub span: SourceSpan,
+    keys: &'static [KeySchema],
     slots: Vec<Option<Setting>>,
 }
 
@@ -27,74 +27,76 @@ pub struct Section {
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// What it is.
-    pub slot: Slot,
+    pub content: SettingContent,
     /// Where from.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 /// What a setting holds.
 #[derive(Clone, Debug)]
-pub enum Slot {
+pub enum SettingContent {
     /// A value.
-    Value(Value),
+    Value(ConfigValue),
     /// A table.
-    Table(Section),
+    Table(ConfigSection),
     /// A list of tables or tables by name.
-    List(Vec<Section>),
+    List(Vec<ConfigSection>),
     /// Something wrong was written here; it has been reported.
-    Broken,
+    Invalid,
 }
 
 /// Where a setting came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// Nothing was written.
     Default,
     /// Told by other settings, as said here.
     Derived(&'static str),
     /// Written where it holds.
-    Written(Place),
+    Written(SourceSpan),
     /// Written in `[global]`.
-    Global(Place),
+    Global(SourceSpan),
     /// Written in the pool of the server.
-    Pool(Place),
+    Pool(SourceSpan),
 }
 
-impl Origin {
+impl SettingOrigin {
     /// Where it was written, if it was.
-    pub fn place(self) -> Option<Place> {
+    pub fn span(self) -> Option<SourceSpan> {
         match self {
-            Origin::Written(place) | Origin::Global(place) | Origin::Pool(place) => Some(place),
-            Origin::Default | Origin::Derived(_) => None,
+            SettingOrigin::Written(place)
+            | SettingOrigin::Global(place)
+            | SettingOrigin::Pool(place) => Some(place),
+            SettingOrigin::Default | SettingOrigin::Derived(_) => None,
         }
     }
 }
 
-impl Section {
+impl ConfigSection {
     /// An empty one.
-    pub fn new(table: &'static Table, place: Place) -> Section {
+    pub fn new(table: &'static TableSchema, place: SourceSpan) -> ConfigSection {
         let slots = table.keys.iter().map(|_| None).collect();
-        Section { name: String::new(), place, keys: table.keys, slots }
+        ConfigSection { name: String::new(), span: place, keys: table.keys, slots }
     }
 
     /// Fill the slot at a position of the schema.
-    pub fn put(&mut self, at: usize, slot: Slot, origin: Origin) {
+    pub fn set_slot(&mut self, at: usize, slot: SettingContent, origin: SettingOrigin) {
         if let Some(room) = self.slots.get_mut(at) {
-            *room = Some(Setting { slot, origin });
+            *room = Some(Setting { content: slot, origin });
         }
     }
 
     /// Replace the value of a key.
-    pub fn set(&mut self, key: &str, value: Value, origin: Origin) {
+    pub fn set(&mut self, key: &str, value: ConfigValue, origin: SettingOrigin) {
         if let Some(at) = self.position(key) {
-            self.put(at, Slot::Value(value), origin);
+            self.set_slot(at, SettingContent::Value(value), origin);
         }
     }
 
     /// Replace the table of a key.
-    pub fn set_table(&mut self, key: &str, table: Section, origin: Origin) {
+    pub fn set_table(&mut self, key: &str, table: ConfigSection, origin: SettingOrigin) {
         if let Some(at) = self.position(key) {
-            self.put(at, Slot::Table(table), origin);
+            self.set_slot(at, SettingContent::Table(table), origin);
         }
     }
 
@@ -111,119 +113,122 @@ impl Section {
     }
 
     /// Every setting with its key, in the schema's order.
-    pub fn settings(&self) -> impl Iterator<Item = (&'static Key, &Setting)> {
+    pub fn settings(&self) -> impl Iterator<Item = (&'static KeySchema, &Setting)> {
         self.keys.iter().zip(&self.slots).filter_map(|(key, slot)| Some((key, slot.as_ref()?)))
     }
 
     /// True when the key was written right here.
-    pub fn wrote(&self, key: &str) -> bool {
-        matches!(self.setting(key), Some(Setting { origin: Origin::Written(_), .. }))
+    pub fn is_written(&self, key: &str) -> bool {
+        matches!(self.setting(key), Some(Setting { origin: SettingOrigin::Written(_), .. }))
     }
 
     /// True when what was written for the key is wrong: then nothing more can be said about it.
-    pub fn broken(&self, key: &str) -> bool {
-        matches!(self.setting(key), Some(Setting { slot: Slot::Broken, .. }))
+    pub fn is_invalid(&self, key: &str) -> bool {
+        matches!(self.setting(key), Some(Setting { content: SettingContent::Invalid, .. }))
     }
 
     /// Where the key was written, else where the section stands.
-    pub fn place_of(&self, key: &str) -> Place {
-        self.setting(key).and_then(|setting| setting.origin.place()).unwrap_or(self.place)
+    pub fn span_of(&self, key: &str) -> SourceSpan {
+        self.setting(key).and_then(|setting| setting.origin.span()).unwrap_or(self.span)
     }
 
     /// The value of a key.
-    pub fn value(&self, key: &str) -> Option<&Value> {
-        match &self.setting(key)?.slot {
-            Slot::Value(value) => Some(value),
+    pub fn value(&self, key: &str) -> Option<&ConfigValue> {
+        match &self.setting(key)?.content {
+            SettingContent::Value(value) => Some(value),
             _ => None,
         }
     }
 
     /// The table of a key.
-    pub fn table(&self, key: &str) -> Option<&Section> {
-        match &self.setting(key)?.slot {
-            Slot::Table(section) => Some(section),
+    pub fn table(&self, key: &str) -> Option<&ConfigSection> {
+        match &self.setting(key)?.content {
+            SettingContent::Table(section) => Some(section),
             _ => None,
         }
     }
 
     /// The table of a key, to be changed.
-    pub fn table_mut(&mut self, key: &str) -> Option<&mut Section> {
+    pub fn table_mut(&mut self, key: &str) -> Option<&mut ConfigSection> {
         let at = self.position(key)?;
-        match &mut self.slots.get_mut(at)?.as_mut()?.slot {
-            Slot::Table(section) => Some(section),
+        match &mut self.slots.get_mut(at)?.as_mut()?.content {
+            SettingContent::Table(section) => Some(section),
             _ => None,
         }
     }
 
     /// The list of a key; empty when there is none.
-    pub fn list(&self, key: &str) -> &[Section] {
-        match self.setting(key).map(|setting| &setting.slot) {
-            Some(Slot::List(list)) => list,
+    pub fn list(&self, key: &str) -> &[ConfigSection] {
+        match self.setting(key).map(|setting| &setting.content) {
+            Some(SettingContent::List(list)) => list,
             _ => &[],
         }
     }
 
     /// The list of a key, to be changed.
-    pub fn list_mut(&mut self, key: &str) -> Option<&mut [Section]> {
+    pub fn list_mut(&mut self, key: &str) -> Option<&mut [ConfigSection]> {
         let at = self.position(key)?;
-        match &mut self.slots.get_mut(at)?.as_mut()?.slot {
-            Slot::List(list) => Some(list),
+        match &mut self.slots.get_mut(at)?.as_mut()?.content {
+            SettingContent::List(list) => Some(list),
             _ => None,
         }
     }
 
     /// True when the word for nothing set stands, or was left to stand.
-    pub fn unset(&self, key: &str) -> bool {
-        matches!(self.value(key), Some(Value::Unset(_)))
+    pub fn is_unset(&self, key: &str) -> bool {
+        matches!(self.value(key), Some(ConfigValue::Unset(_)))
     }
 
     /// Several words of a closed list.
-    pub fn words(&self, key: &str) -> &[&'static str] {
+    pub fn keywords(&self, key: &str) -> &[&'static str] {
         match self.value(key) {
-            Some(Value::Words(words)) => words,
+            Some(ConfigValue::Keywords(words)) => words,
             _ => &[],
         }
     }
 
     /// A flag; false when there is none.
     pub fn flag(&self, key: &str) -> bool {
-        matches!(self.value(key), Some(Value::Flag(true)))
+        matches!(self.value(key), Some(ConfigValue::Flag(true)))
     }
 
     /// A number that fits `N`.
     pub fn count<N: TryFrom<u64>>(&self, key: &str) -> Option<N> {
         match self.value(key) {
             Some(
-                Value::Count(count) | Value::Size(count) | Value::Rate(count) | Value::Share(count),
+                ConfigValue::Count(count)
+                | ConfigValue::Size(count)
+                | ConfigValue::Rate(count)
+                | ConfigValue::Share(count),
             ) => N::try_from(*count).ok(),
-            Some(Value::Mode(mode)) => N::try_from(u64::from(*mode)).ok(),
+            Some(ConfigValue::Mode(mode)) => N::try_from(u64::from(*mode)).ok(),
             _ => None,
         }
     }
 
     /// A number, 0 when there is none.
-    pub fn number<N: TryFrom<u64> + Default>(&self, key: &str) -> N {
+    pub fn count_or_zero<N: TryFrom<u64> + Default>(&self, key: &str) -> N {
         self.count(key).unwrap_or_default()
     }
 
     /// A time.
     pub fn time(&self, key: &str) -> Option<Duration> {
         match self.value(key) {
-            Some(Value::Time(time)) => Some(*time),
+            Some(ConfigValue::Time(time)) => Some(*time),
             _ => None,
         }
     }
 
     /// A time, 0 when there is none.
-    pub fn span(&self, key: &str) -> Duration {
+    pub fn time_or_zero(&self, key: &str) -> Duration {
         self.time(key).unwrap_or_default()
     }
 
     /// A text or a word.
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.value(key) {
-            Some(Value::Text(text)) => Some(text),
-            Some(Value::Word(word)) => Some(word),
+            Some(ConfigValue::Text(text)) => Some(text),
+            Some(ConfigValue::Keyword(word)) => Some(word),
             _ => None,
         }
     }
@@ -231,7 +236,7 @@ impl Section {
     /// A list of texts.
     pub fn texts(&self, key: &str) -> &[String] {
         match self.value(key) {
-            Some(Value::Texts(list)) => list,
+            Some(ConfigValue::Texts(list)) => list,
             _ => &[],
         }
     }
@@ -239,24 +244,28 @@ impl Section {
     /// Addresses to listen on; a single one counts as a list.
     pub fn sockets(&self, key: &str) -> &[SocketAddr] {
         match self.value(key) {
-            Some(Value::Listen(list)) => list,
-            Some(Value::Socket(address)) => std::slice::from_ref(address),
+            Some(ConfigValue::Listen(list)) => list,
+            Some(ConfigValue::Socket(address)) => std::slice::from_ref(address),
             _ => &[],
         }
     }
 
     /// Addresses to listen on with their ports, in either form.
-    pub fn spans(&self, key: &str) -> Vec<Span> {
+    pub fn listen_ranges(&self, key: &str) -> Vec<ListenRange> {
         match self.value(key) {
-            Some(Value::Spans(list)) => list.clone(),
-            _ => self.sockets(key).iter().map(|at| Span::one(at.ip(), at.port())).collect(),
+            Some(ConfigValue::ListenRanges(list)) => list.clone(),
+            _ => self
+                .sockets(key)
+                .iter()
+                .map(|at| ListenRange::single_port(at.ip(), at.port()))
+                .collect(),
         }
     }
 
     /// Networks.
-    pub fn prefixes(&self, key: &str) -> &[Prefix] {
+    pub fn prefixes(&self, key: &str) -> &[IpPrefix] {
         match self.value(key) {
-            Some(Value::Prefixes(list)) => list,
+            Some(ConfigValue::Prefixes(list)) => list,
             _ => &[],
         }
     }
@@ -264,15 +273,15 @@ impl Section {
     /// Addresses without port.
     pub fn addresses(&self, key: &str) -> &[IpAddr] {
         match self.value(key) {
-            Some(Value::Addresses(list)) => list,
+            Some(ConfigValue::Addresses(list)) => list,
             _ => &[],
         }
     }
 
     /// A server's address.
-    pub fn server(&self, key: &str) -> Option<&ServerAddress> {
+    pub fn server_address(&self, key: &str) -> Option<&ServerAddress> {
         match self.value(key) {
-            Some(Value::Server(address)) => Some(address),
+            Some(ConfigValue::Server(address)) => Some(address),
             _ => None,
         }
     }

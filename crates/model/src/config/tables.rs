@@ -1,126 +1,142 @@
 //! The whole configuration, described once. The tables below it describe its parts.
 
 pub mod acme;
+pub mod affinity;
 pub mod agent;
 pub mod balance;
 pub mod buffer;
 pub mod capture;
-pub mod compress;
+pub mod compression;
+pub mod dns;
 pub mod global;
 pub mod heartbeat;
 pub mod http2;
 pub mod http3;
-pub mod lenient;
+pub mod lenient_answers;
 pub mod link;
 pub mod mptcp;
-pub mod names;
 pub mod objective;
-pub mod operate;
+pub mod operations;
 pub mod packets;
-pub mod path;
+pub mod path_normalization;
 pub mod pool;
 pub mod probe;
-pub mod proxy;
+pub mod proxy_protocol;
 pub mod rate_limit;
 pub mod resilience;
 pub mod rewrite;
 pub mod rules;
 pub mod service;
 pub mod socket;
-pub mod sticky;
 pub mod tls;
 pub mod uplink;
 pub mod vrrp;
 
-use super::schema::{Fallback, Form, Key, Kind, OBJECTS, Table};
+use super::schema::{DefaultValue, KeySchema, MAX_OBJECTS, TableSchema, TextFormat, ValueKind};
 
 /// The top of the file.
-pub static ROOT: Table = Table {
-    what: "the file",
-    choices: &[],
+pub static ROOT: TableSchema = TableSchema {
+    description: "the file",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "global",
-            Kind::table(&global::GLOBAL),
-            Fallback::Inner,
+            ValueKind::table(&global::GLOBAL),
+            DefaultValue::Inner,
             "What belongs to the process, and defaults for services and pools.",
         ),
-        Key::new(
+        KeySchema::new(
             "packets",
-            Kind::table(&packets::PACKETS),
-            Fallback::Inner,
+            ValueKind::table(&packets::PACKETS),
+            DefaultValue::Inner,
             "What the packet plane is made of, for services with `forward` `mac`, `nat` or `tunnel`.",
         ),
-        Key::new(
+        KeySchema::new(
             "service",
-            Kind::Named { table: &service::SERVICE, form: Form::Name, most: OBJECTS },
-            Fallback::Absent,
+            ValueKind::Named {
+                table: &service::SERVICE,
+                form: TextFormat::Name,
+                most: MAX_OBJECTS,
+            },
+            DefaultValue::Absent,
             "Virtual addresses and what is done with what arrives there, by name.",
         ),
-        Key::new(
+        KeySchema::new(
             "pool",
-            Kind::Named { table: &pool::POOL, form: Form::Name, most: OBJECTS },
-            Fallback::Absent,
+            ValueKind::Named { table: &pool::POOL, form: TextFormat::Name, most: MAX_OBJECTS },
+            DefaultValue::Absent,
             "Servers and how to choose among them, by name.",
         ),
-        Key::new(
+        KeySchema::new(
             "vrrp",
-            Kind::Named { table: &vrrp::VRRP, form: Form::Name, most: vrrp::GROUPS },
-            Fallback::Absent,
+            ValueKind::Named { table: &vrrp::VRRP, form: TextFormat::Name, most: vrrp::GROUPS },
+            DefaultValue::Absent,
             "Addresses that several machines share, one of them active, by name: VRRP (RFC 9568).",
         ),
-        Key::new(
+        KeySchema::new(
             "heartbeat",
-            Kind::Named { table: &heartbeat::HEARTBEAT, form: Form::Name, most: heartbeat::PEERS },
-            Fallback::Absent,
+            ValueKind::Named {
+                table: &heartbeat::HEARTBEAT,
+                form: TextFormat::Name,
+                most: heartbeat::PEERS,
+            },
+            DefaultValue::Absent,
             "The other member that shares them, by its name: what both tell each other beside VRRP, by several paths.",
         ),
-        Key::new(
+        KeySchema::new(
             "capture",
-            Kind::Named { table: &capture::CAPTURE, form: Form::Name, most: capture::RULES },
-            Fallback::Absent,
+            ValueKind::Named {
+                table: &capture::CAPTURE,
+                form: TextFormat::Name,
+                most: capture::RULES,
+            },
+            DefaultValue::Absent,
             "When packets of connections are written down by themselves, by name.",
         ),
-        Key::new(
+        KeySchema::new(
             "link",
-            Kind::Named { table: &link::LINK, form: Form::Name, most: link::BUNDLES },
-            Fallback::Absent,
+            ValueKind::Named { table: &link::LINK, form: TextFormat::Name, most: link::BUNDLES },
+            DefaultValue::Absent,
             "Bundles of links, each used as one link by a device of the same name.",
         ),
-        Key::new(
+        KeySchema::new(
             "mptcp",
-            Kind::table(&mptcp::MPTCP),
-            Fallback::Inner,
+            ValueKind::table(&mptcp::MPTCP),
+            DefaultValue::Inner,
             "By which addresses connections of Multipath TCP (`socket.mptcp`) take further paths.",
         ),
-        Key::new(
+        KeySchema::new(
             "uplinks",
-            Kind::table(&uplink::UPLINKS_TABLE),
-            Fallback::Inner,
+            ValueKind::table(&uplink::UPLINKS_TABLE),
+            DefaultValue::Inner,
             "What belongs to all uplinks below.",
         ),
-        Key::new(
+        KeySchema::new(
             "uplink",
-            Kind::Named { table: &uplink::UPLINK, form: Form::Name, most: uplink::UPLINKS },
-            Fallback::Absent,
+            ValueKind::Named {
+                table: &uplink::UPLINK,
+                form: TextFormat::Name,
+                most: uplink::UPLINKS,
+            },
+            DefaultValue::Absent,
             "Gateways out of this machine's network, used side by side, by name.",
         ),
-        Key::new(
+        KeySchema::new(
             "names",
-            Kind::table(&names::SERVER),
-            Fallback::Inner,
+            ValueKind::table(&dns::SERVER),
+            DefaultValue::Inner,
             "The name server: answers DNS queries for the zones below.",
         ),
-        Key::new(
+        KeySchema::new(
             "zone",
-            Kind::Named { table: &names::ZONE, form: Form::Domain, most: names::ZONES },
-            Fallback::Absent,
+            ValueKind::Named { table: &dns::ZONE, form: TextFormat::Domain, most: dns::ZONES },
+            DefaultValue::Absent,
             "Zones that are delegated to this machine, by their domain: `[zone.\"gslb.example.org\"]`.",
         ),
-        Key::new(
+        KeySchema::new(
             "name",
-            Kind::Named { table: &names::NAME, form: Form::Domain, most: names::NAMES },
-            Fallback::Absent,
+            ValueKind::Named { table: &dns::NAME, form: TextFormat::Domain, most: dns::NAMES },
+            DefaultValue::Absent,
             "Names in these zones and what they stand for: `[name.\"www.gslb.example.org\"]`.",
         ),
     ],

@@ -6,17 +6,17 @@
 use crate::path::push_encoded;
 
 /// The longest template.
-const LONGEST: usize = 2_048;
+const MAX_TEMPLATE_BYTES: usize = 2_048;
 
 /// The longest text that one may become.
-pub const FILLED: usize = 16 * 1_024;
+pub const MAX_FILLED_BYTES: usize = 16 * 1_024;
 
 /// A parsed template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template(Vec<Piece>);
+pub struct Template(Vec<TemplatePart>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum TemplatePart {
     Text(String),
     Host,
     Path,
@@ -27,7 +27,7 @@ enum Piece {
 
 /// What is put in.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Filling<'a> {
+pub struct TemplateValues<'a> {
     /// The host asked for, with its port.
     pub host: &'a [u8],
     /// The path.
@@ -43,7 +43,7 @@ pub struct Filling<'a> {
 impl Template {
     /// `None`: a place of another name, or a brace without its fellow.
     pub fn parse(text: &str) -> Option<Template> {
-        if text.is_empty() || text.len() > LONGEST {
+        if text.is_empty() || text.len() > MAX_TEMPLATE_BYTES {
             return None;
         }
         let mut pieces = Vec::new();
@@ -54,15 +54,15 @@ impl Template {
                 return None;
             }
             if !before.is_empty() {
-                pieces.push(Piece::Text(before.to_owned()));
+                pieces.push(TemplatePart::Text(before.to_owned()));
             }
             pieces.push(match name {
-                "host" => Piece::Host,
-                "path" => Piece::Path,
-                "query" => Piece::Query,
-                "rest" => Piece::Rest,
+                "host" => TemplatePart::Host,
+                "path" => TemplatePart::Path,
+                "query" => TemplatePart::Query,
+                "rest" => TemplatePart::Rest,
                 _ => match name.parse::<usize>() {
-                    Ok(group @ 1..=9) if name.len() == 1 => Piece::Group(group - 1),
+                    Ok(group @ 1..=9) if name.len() == 1 => TemplatePart::Group(group - 1),
                     _ => return None,
                 },
             });
@@ -72,55 +72,61 @@ impl Template {
             return None;
         }
         if !rest.is_empty() {
-            pieces.push(Piece::Text(rest.to_owned()));
+            pieces.push(TemplatePart::Text(rest.to_owned()));
         }
         Some(Template(pieces))
     }
 
     /// Appends it with its places filled, at most `FILLED` bytes. A slash before a place and one at the beginning of
     /// what is put in are one.
-    pub fn fill(&self, with: &Filling<'_>, into: &mut Vec<u8>) {
+    pub fn fill(&self, with: &TemplateValues<'_>, into: &mut Vec<u8>) {
         let begin = into.len();
         for piece in &self.0 {
             let mut value = piece.value(with);
-            if !matches!(piece, Piece::Text(_)) && into.len() > begin && into.ends_with(b"/") {
-                value = without_slashes(value);
+            if !matches!(piece, TemplatePart::Text(_)) && into.len() > begin && into.ends_with(b"/")
+            {
+                value = strip_leading_slashes(value);
             }
             into.extend_from_slice(value);
         }
-        into.truncate(begin + FILLED);
+        into.truncate(begin + MAX_FILLED_BYTES);
     }
 
     /// Appends it as the value of Location, at most `FILLED` bytes. What a client sent chooses no other host: it begins
     /// none, and does not go on with one that the template names. Characters that a URL may not have are encoded.
-    pub fn location(&self, with: &Filling<'_>, into: &mut Vec<u8>) {
+    pub fn fill_location(&self, with: &TemplateValues<'_>, into: &mut Vec<u8>) {
         let mut filled = Vec::new();
         for (at, piece) in self.0.iter().enumerate() {
             let value = piece.value(with);
             match piece {
-                Piece::Text(_) | Piece::Host | Piece::Query => filled.extend_from_slice(value),
-                Piece::Rest if value.is_empty() && self.path_ends_behind(at) => {
+                TemplatePart::Text(_) | TemplatePart::Host | TemplatePart::Query => {
+                    filled.extend_from_slice(value)
+                }
+                TemplatePart::Rest if value.is_empty() && self.path_ends_after(at) => {
                     drop_last_slash(&mut filled);
                 }
-                Piece::Path if filled.ends_with(b"//") && in_host(&filled) => {
+                TemplatePart::Path if filled.ends_with(b"//") && ends_inside_host(&filled) => {
                     filled.extend_from_slice(with.host);
                     filled.extend_from_slice(value);
                 }
-                Piece::Path | Piece::Rest | Piece::Group(_) => self.put(at, value, &mut filled),
+                TemplatePart::Path | TemplatePart::Rest | TemplatePart::Group(_) => {
+                    self.push_path_part(at, value, &mut filled)
+                }
             }
         }
         let first = self.0.first();
-        if !matches!(first, Some(Piece::Text(text)) if text.starts_with("//")) {
+        if !matches!(first, Some(TemplatePart::Text(text)) if text.starts_with("//")) {
             while filled.starts_with(b"//") {
                 filled.remove(0);
             }
         }
         // A value at the beginning is a path, whatever it looks like.
-        let begins = matches!(first, Some(Piece::Host | Piece::Rest | Piece::Group(_)));
+        let begins =
+            matches!(first, Some(TemplatePart::Host | TemplatePart::Rest | TemplatePart::Group(_)));
         if begins && !filled.starts_with(b"/") {
             filled.insert(0, b'/');
         }
-        let end = into.len() + FILLED;
+        let end = into.len() + MAX_FILLED_BYTES;
         for byte in filled {
             match byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte) {
                 true => into.push(byte),
@@ -131,10 +137,10 @@ impl Template {
     }
 
     /// Puts a part of the path in, for the piece at a position.
-    fn put(&self, at: usize, value: &[u8], filled: &mut Vec<u8>) {
-        let value = if filled.ends_with(b"/") { without_slashes(value) } else { value };
-        let ends_host = !self.goes_on_with_host(at);
-        if in_host(filled) && !ends_host {
+    fn push_path_part(&self, at: usize, value: &[u8], filled: &mut Vec<u8>) {
+        let value = if filled.ends_with(b"/") { strip_leading_slashes(value) } else { value };
+        let ends_host = !self.continues_with_host(at);
+        if ends_inside_host(filled) && !ends_host {
             // Within a host nothing may end it, or it would be another one.
             for &byte in value {
                 match byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
@@ -142,7 +148,7 @@ impl Template {
                     false => push_encoded(filled, byte),
                 }
             }
-        } else if !in_host(filled) || value.is_empty() || value.starts_with(b"/") {
+        } else if !ends_inside_host(filled) || value.is_empty() || value.starts_with(b"/") {
             filled.extend_from_slice(value);
         } else if ends_host && filled.last().is_some_and(u8::is_ascii_alphanumeric) {
             // The host was whole: `.evil.example` and `@evil.example` would make another one of it.
@@ -162,85 +168,88 @@ impl Template {
     }
 
     /// Whether the path ends behind the piece at a position, or goes on with a slash.
-    fn path_ends_behind(&self, at: usize) -> bool {
+    fn path_ends_after(&self, at: usize) -> bool {
         match self.0.get(at + 1) {
-            None | Some(Piece::Query) => true,
-            Some(Piece::Text(text)) => text.starts_with(['/', '?', '#']),
+            None | Some(TemplatePart::Query) => true,
+            Some(TemplatePart::Text(text)) => text.starts_with(['/', '?', '#']),
             Some(_) => false,
         }
     }
 
     /// Whether the template goes on with a host behind the piece at a position.
-    fn goes_on_with_host(&self, at: usize) -> bool {
+    fn continues_with_host(&self, at: usize) -> bool {
         let mut behind = self.0.iter().skip(at + 1);
         // What other places are filled with does not end a host.
-        let next = behind.find(|piece| !matches!(piece, Piece::Rest | Piece::Group(_)));
+        let next =
+            behind.find(|piece| !matches!(piece, TemplatePart::Rest | TemplatePart::Group(_)));
         match next {
-            Some(Piece::Text(text)) => !text.starts_with(['/', '?', '#']),
-            Some(Piece::Host) => true,
+            Some(TemplatePart::Text(text)) => !text.starts_with(['/', '?', '#']),
+            Some(TemplatePart::Host) => true,
             _ => false,
         }
     }
 
     /// Whether it needs the query.
     pub fn has_query(&self) -> bool {
-        self.0.contains(&Piece::Query)
+        self.0.contains(&TemplatePart::Query)
     }
 
     /// Whether what the path's last `*` stood for is put in.
     pub fn has_rest(&self) -> bool {
-        self.0.contains(&Piece::Rest)
+        self.0.contains(&TemplatePart::Rest)
     }
 
     /// The highest group that is put in, from 1; 0: none is.
     pub fn highest_group(&self) -> usize {
-        let group = |piece: &Piece| match piece {
-            Piece::Group(group) => group + 1,
+        let group = |piece: &TemplatePart| match piece {
+            TemplatePart::Group(group) => group + 1,
             _ => 0,
         };
         self.0.iter().map(group).max().unwrap_or(0)
     }
 
     /// Whether one of these characters stands in its own text, not in what is put in.
-    pub fn writes(&self, characters: &[char]) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains(characters)))
+    pub fn has_literal_character(&self, characters: &[char]) -> bool {
+        self.0
+            .iter()
+            .any(|piece| matches!(piece, TemplatePart::Text(text) if text.contains(characters)))
     }
 }
 
-impl Piece {
-    fn value<'v>(&'v self, with: &Filling<'v>) -> &'v [u8] {
+impl TemplatePart {
+    fn value<'v>(&'v self, with: &TemplateValues<'v>) -> &'v [u8] {
         match self {
-            Piece::Text(text) => text.as_bytes(),
-            Piece::Host => with.host,
-            Piece::Path => with.path,
-            Piece::Query => with.query,
-            Piece::Rest => with.rest,
-            Piece::Group(group) => with.groups.get(*group).copied().unwrap_or_default(),
+            TemplatePart::Text(text) => text.as_bytes(),
+            TemplatePart::Host => with.host,
+            TemplatePart::Path => with.path,
+            TemplatePart::Query => with.query,
+            TemplatePart::Rest => with.rest,
+            TemplatePart::Group(group) => with.groups.get(*group).copied().unwrap_or_default(),
         }
     }
 }
 
-fn without_slashes(value: &[u8]) -> &[u8] {
+fn strip_leading_slashes(value: &[u8]) -> &[u8] {
     let begin = value.iter().position(|b| *b != b'/').unwrap_or(value.len());
     &value[begin..]
 }
 
 /// Where the host begins in a URL, or in what stands before its end.
-fn host_begin(filled: &[u8]) -> Option<usize> {
+fn host_start(filled: &[u8]) -> Option<usize> {
     let at = filled.windows(2).position(|two| two == b"//")?;
     let scheme = &filled[..at];
     (scheme.is_empty() || scheme.ends_with(b":")).then_some(at + 2)
 }
 
 /// Whether what comes next belongs to a host.
-fn in_host(filled: &[u8]) -> bool {
+fn ends_inside_host(filled: &[u8]) -> bool {
     let ends = |b: &u8| matches!(b, b'/' | b'?' | b'#');
-    host_begin(filled).is_some_and(|begin| !filled[begin..].iter().any(ends))
+    host_start(filled).is_some_and(|begin| !filled[begin..].iter().any(ends))
 }
 
 /// The slash before nothing goes, unless it is the whole path.
 fn drop_last_slash(filled: &mut Vec<u8>) {
-    let root = host_begin(filled).unwrap_or(0);
+    let root = host_start(filled).unwrap_or(0);
     let path = &filled[root.min(filled.len())..];
     let slashes = path.iter().filter(|b| **b == b'/').count();
     if filled.ends_with(b"/") && slashes > 1 {
@@ -256,7 +265,7 @@ mod tests {
     fn a_client_chooses_no_host_of_a_redirect() {
         let location = |to: &str, value: &str| {
             let path = format!("/{value}");
-            let with = Filling {
+            let with = TemplateValues {
                 host: b"shop.example:80",
                 path: path.as_bytes(),
                 query: b"?q=\"",
@@ -264,7 +273,7 @@ mod tests {
                 groups: [value.as_bytes(); 9],
             };
             let mut out = b"Location: ".to_vec();
-            Template::parse(to).unwrap().location(&with, &mut out);
+            Template::parse(to).unwrap().fill_location(&with, &mut out);
             String::from_utf8(out).unwrap().split_off(10)
         };
         for (to, value, want) in [
@@ -321,7 +330,7 @@ mod tests {
 
     #[test]
     fn places_are_filled() {
-        let with = Filling {
+        let with = TemplateValues {
             host: b"shop.example:8080",
             path: b"/a/b",
             query: b"?q=1",

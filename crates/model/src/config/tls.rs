@@ -16,9 +16,9 @@ pub struct ServiceTls {
     /// Files and directories of certificates with their keys. The first one is the default.
     pub certificates: Vec<PathBuf>,
     /// A certificate that is ordered; `None`: none, and there are files.
-    pub acme: Option<Acme>,
+    pub acme: Option<AcmeConfig>,
     /// What a client gets that asks for a name of no certificate.
-    pub unknown_name: UnknownName,
+    pub unknown_name: UnknownSniAction,
     /// The oldest version spoken.
     pub minimum: TlsVersion,
     /// The ciphers and groups offered.
@@ -38,7 +38,7 @@ pub struct ServiceTls {
 /// A certificate that is ordered by ACME (RFC 8555).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Acme {
+pub struct AcmeConfig {
     /// Its names, at least one.
     pub names: Vec<String>,
     /// The authority: the URL of its directory.
@@ -46,7 +46,7 @@ pub struct Acme {
     /// Addresses that the authority may write to.
     pub contact: Vec<String>,
     /// How it is shown that the names are ours.
-    pub challenge: Challenge,
+    pub challenge: AcmeChallengeType,
     /// Who may have signed the authority's own certificate; `None`: whom the system trusts.
     pub ca: Option<PathBuf>,
     /// From a first failure to the next attempt; each further failure doubles it. Default 5 min.
@@ -56,7 +56,7 @@ pub struct Acme {
 /// How it is shown that a name is ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Challenge {
+pub enum AcmeChallengeType {
     /// By an answer to a request on port 80 (RFC 8555 §8.3).
     Http,
     /// By a certificate in a handshake on port 443 (RFC 8737).
@@ -66,7 +66,7 @@ pub enum Challenge {
 /// What a client gets that asks for a name of no certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum UnknownName {
+pub enum UnknownSniAction {
     /// The default certificate, as a client that names nothing.
     Default,
     /// The alert `unrecognized_name` (RFC 6066 §3).
@@ -110,7 +110,7 @@ pub struct ClientAuth {
     /// Names whose connections are asked for one; none: all connections are.
     pub names: Vec<HostPattern>,
     /// What has been revoked; none: nothing is looked up.
-    pub revoked: Revoked,
+    pub revoked: RevocationConfig,
 }
 
 /// What servers get of a client's certificate itself (RFC 9440).
@@ -128,7 +128,7 @@ pub enum CertificateField {
 /// Lists of revoked certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Revoked {
+pub struct RevocationConfig {
     /// Files of lists.
     pub files: Vec<PathBuf>,
     /// A list whose next one is overdue still counts.
@@ -137,13 +137,13 @@ pub struct Revoked {
 
 impl ClientAuth {
     /// Whether a connection for this name is asked for a certificate; `None`: for no name.
-    pub fn asks(&self, name: Option<&[u8]>) -> bool {
+    pub fn requests_certificate(&self, name: Option<&[u8]>) -> bool {
         if self.names.is_empty() {
             return true;
         }
         let Some(name) = name else { return false };
         let name = name.strip_suffix(b".").unwrap_or(name).to_ascii_lowercase();
-        self.names.iter().any(|wanted| wanted.holds(&name))
+        self.names.iter().any(|wanted| wanted.matches(&name))
     }
 }
 
@@ -158,7 +158,7 @@ pub struct PoolTls {
     /// Whether certificates are verified at all.
     pub verify: bool,
     /// What has been revoked; none: nothing is looked up.
-    pub revoked: Revoked,
+    pub revoked: RevocationConfig,
     /// Ours, with its key.
     pub certificate: Option<PathBuf>,
     /// The oldest version spoken.
@@ -177,9 +177,12 @@ mod tests {
             headers: String::new(),
             certificate_field: CertificateField::Off,
             names: names.iter().filter_map(|name| HostPattern::parse(name)).collect(),
-            revoked: Revoked::default(),
+            revoked: RevocationConfig::default(),
         };
-        assert!(asked(&[]).asks(None) && asked(&[]).asks(Some(b"a.example")));
+        assert!(
+            asked(&[]).requests_certificate(None)
+                && asked(&[]).requests_certificate(Some(b"a.example"))
+        );
         let some = asked(&["admin.example", "*.staff.example"]);
         for (name, asks) in [
             (Some("admin.example"), true),
@@ -191,7 +194,7 @@ mod tests {
             (Some(""), false),
             (None, false),
         ] {
-            assert_eq!(some.asks(name.map(str::as_bytes)), asks, "{name:?}");
+            assert_eq!(some.requests_certificate(name.map(str::as_bytes)), asks, "{name:?}");
         }
     }
 }

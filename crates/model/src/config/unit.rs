@@ -15,17 +15,17 @@ pub struct Time(pub Duration);
 
 /// A number of bytes; written as `"64KiB"`, `"1MB"`, `"512B"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Size(pub u64);
+pub struct ByteSize(pub u64);
 
 /// Bits per second; written as `"10Gbit/s"`, `"7.5Mbit/s"`, `"1MB/s"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rate(pub u64);
+pub struct BitsPerSecond(pub u64);
 
 /// Parts per million; written as a percentage: `"99.9%"`, `"50%"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Share(pub u64);
+pub struct Percentage(pub u64);
 
-impl Share {
+impl Percentage {
     /// All of it.
     pub const WHOLE: u64 = 1_000_000;
 }
@@ -53,10 +53,10 @@ pub enum UnitError {
     TooLarge,
 }
 
-type Unit = (&'static str, u128);
+type UnitScale = (&'static str, u128);
 
 /// In nanoseconds, largest first.
-const TIMES: [Unit; 7] = [
+const TIMES: [UnitScale; 7] = [
     ("d", 86_400_000_000_000),
     ("h", 3_600_000_000_000),
     ("m", 60_000_000_000),
@@ -66,7 +66,7 @@ const TIMES: [Unit; 7] = [
     ("ns", 1),
 ];
 /// In bytes; binary ones first because the canonical spelling prefers them.
-const SIZES: [Unit; 9] = [
+const SIZES: [UnitScale; 9] = [
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),
@@ -78,7 +78,7 @@ const SIZES: [Unit; 9] = [
     ("B", 1),
 ];
 /// In bits per second.
-const RATES: [Unit; 5] = [
+const RATES: [UnitScale; 5] = [
     ("Tbit/s", 1_000_000_000_000),
     ("Gbit/s", 1_000_000_000),
     ("Mbit/s", 1_000_000),
@@ -86,7 +86,7 @@ const RATES: [Unit; 5] = [
     ("bit/s", 1),
 ];
 /// Understood besides; never written by us.
-const RATES_IN_BYTES: [Unit; 4] =
+const RATES_IN_BYTES: [UnitScale; 4] =
     [("GB/s", 8_000_000_000), ("MB/s", 8_000_000), ("kB/s", 8_000), ("B/s", 8)];
 
 impl FromStr for Time {
@@ -100,12 +100,12 @@ impl FromStr for Time {
             let (number, tail) = split_number(rest)?;
             let end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
             let (name, tail) = tail.split_at(end);
-            let scale = lookup(name, &TIMES, &[])?;
+            let scale = lookup_unit(name, &TIMES, &[])?;
             if scale >= below {
                 return Err(UnitError::Order);
             }
             below = scale;
-            total = total.checked_add(scaled(number, scale)?).ok_or(UnitError::TooLarge)?;
+            total = total.checked_add(apply_scale(number, scale)?).ok_or(UnitError::TooLarge)?;
             if tail.is_empty() {
                 break;
             }
@@ -117,27 +117,27 @@ impl FromStr for Time {
     }
 }
 
-impl FromStr for Size {
+impl FromStr for ByteSize {
     type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Size, UnitError> {
-        single(text, &SIZES, &[("KB", 1_000)]).map(Size)
+    fn from_str(text: &str) -> Result<ByteSize, UnitError> {
+        parse_quantity(text, &SIZES, &[("KB", 1_000)]).map(ByteSize)
     }
 }
 
-impl FromStr for Share {
+impl FromStr for Percentage {
     type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Share, UnitError> {
-        single(text, &[("%", u128::from(Share::WHOLE / 100))], &[]).map(Share)
+    fn from_str(text: &str) -> Result<Percentage, UnitError> {
+        parse_quantity(text, &[("%", u128::from(Percentage::WHOLE / 100))], &[]).map(Percentage)
     }
 }
 
-impl FromStr for Rate {
+impl FromStr for BitsPerSecond {
     type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Rate, UnitError> {
-        single(text, &RATES, &RATES_IN_BYTES).map(Rate)
+    fn from_str(text: &str) -> Result<BitsPerSecond, UnitError> {
+        parse_quantity(text, &RATES, &RATES_IN_BYTES).map(BitsPerSecond)
     }
 }
 
@@ -157,21 +157,21 @@ impl fmt::Display for Time {
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_whole(self.0, &SIZES, to)
     }
 }
 
-impl fmt::Display for Rate {
+impl fmt::Display for BitsPerSecond {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_whole(self.0, &RATES, to)
     }
 }
 
-impl fmt::Display for Share {
+impl fmt::Display for Percentage {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = Share::WHOLE / 100;
+        let percent = Percentage::WHOLE / 100;
         let part = format!("{:04}", self.0 % percent);
         let part = part.trim_end_matches('0');
         let point = if part.is_empty() { "" } else { "." };
@@ -193,9 +193,9 @@ pub fn rounded_rate(bits_per_second: u64) -> String {
 }
 
 /// Mantissa and digits after the point.
-type Number = (u128, u32);
+type DecimalNumber = (u128, u32);
 
-fn split_number(text: &str) -> Result<(Number, &str), UnitError> {
+fn split_number(text: &str) -> Result<(DecimalNumber, &str), UnitError> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
@@ -210,7 +210,7 @@ fn split_number(text: &str) -> Result<(Number, &str), UnitError> {
     Ok(((mantissa, places), rest.trim_start_matches(' ')))
 }
 
-fn scaled((mantissa, places): Number, scale: u128) -> Result<u128, UnitError> {
+fn apply_scale((mantissa, places): DecimalNumber, scale: u128) -> Result<u128, UnitError> {
     let total = mantissa.checked_mul(scale).ok_or(UnitError::TooLarge)?;
     let divisor = 10u128.pow(places);
     if total % divisor != 0 {
@@ -219,13 +219,13 @@ fn scaled((mantissa, places): Number, scale: u128) -> Result<u128, UnitError> {
     Ok(total / divisor)
 }
 
-fn single(text: &str, units: &[Unit], more: &[Unit]) -> Result<u64, UnitError> {
+fn parse_quantity(text: &str, units: &[UnitScale], more: &[UnitScale]) -> Result<u64, UnitError> {
     let (number, name) = split_number(text)?;
-    let total = scaled(number, lookup(name, units, more)?)?;
+    let total = apply_scale(number, lookup_unit(name, units, more)?)?;
     u64::try_from(total).map_err(|_| UnitError::TooLarge)
 }
 
-fn lookup(name: &str, units: &[Unit], more: &[Unit]) -> Result<u128, UnitError> {
+fn lookup_unit(name: &str, units: &[UnitScale], more: &[UnitScale]) -> Result<u128, UnitError> {
     if name.is_empty() {
         return Err(UnitError::NoUnit);
     }
@@ -235,7 +235,7 @@ fn lookup(name: &str, units: &[Unit], more: &[Unit]) -> Result<u128, UnitError> 
         .ok_or_else(|| UnitError::Unknown(name.chars().take(16).collect()))
 }
 
-fn write_whole(value: u64, units: &[Unit], to: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_whole(value: u64, units: &[UnitScale], to: &mut fmt::Formatter<'_>) -> fmt::Result {
     let value = u128::from(value);
     let fits = units.iter().find(|(_, scale)| value >= *scale && value % scale == 0);
     match fits.or(units.last()) {

@@ -8,11 +8,11 @@ use serde::Serialize;
 /// What belongs to all uplinks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Uplinks {
+pub struct UplinksConfig {
     /// Where packets come in that are forwarded.
     pub inside: Vec<String>,
     /// Whose source address is translated.
-    pub translate: Translate,
+    pub translate: SourceNatMode,
     /// The lowest of the marks' bits.
     pub mark_bit: u8,
     /// The routing table of all; those of single uplinks follow.
@@ -24,7 +24,7 @@ pub struct Uplinks {
 /// Whose source address is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Translate {
+pub enum SourceNatMode {
     /// Nobody's.
     Off,
     /// Connections of IPv4.
@@ -36,7 +36,7 @@ pub enum Translate {
 /// An uplink.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Uplink {
+pub struct UplinkConfig {
     /// Its name.
     pub name: String,
     /// Where it begins.
@@ -73,13 +73,13 @@ pub struct UplinkProbe {
     pub fall: u8,
 }
 
-impl Translate {
+impl SourceNatMode {
     /// Whether connections of a family are.
-    pub const fn covers(self, v6: bool) -> bool {
+    pub const fn applies_to_family(self, v6: bool) -> bool {
         match self {
-            Translate::Off => false,
-            Translate::Ipv4 => !v6,
-            Translate::Both => true,
+            SourceNatMode::Off => false,
+            SourceNatMode::Ipv4 => !v6,
+            SourceNatMode::Both => true,
         }
     }
 }

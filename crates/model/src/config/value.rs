@@ -6,12 +6,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::address::ServerAddress;
-use super::packets::{Hours, Prefix, Span};
-use super::unit::{Rate, Share, Size, Time};
+use super::packets::{DailyWindow, IpPrefix, ListenRange};
+use super::unit::{BitsPerSecond, ByteSize, Percentage, Time};
 
 /// A setting after its text was understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum ConfigValue {
     /// The word for "nothing is set": `off`, `auto`, `system`.
     Unset(&'static str),
     /// True or false.
@@ -27,7 +27,7 @@ pub enum Value {
     /// Parts per million.
     Share(u64),
     /// One of a closed list.
-    Word(&'static str),
+    Keyword(&'static str),
     /// Free text that a form has approved.
     Text(Cow<'static, str>),
     /// File permissions.
@@ -35,17 +35,17 @@ pub enum Value {
     /// Listening addresses.
     Listen(Vec<SocketAddr>),
     /// Listening addresses with ranges of ports, or any port.
-    Spans(Vec<Span>),
+    ListenRanges(Vec<ListenRange>),
     /// Several of a closed list.
-    Words(Cow<'static, [&'static str]>),
+    Keywords(Cow<'static, [&'static str]>),
     /// Several texts that a form has approved.
     Texts(Vec<String>),
     /// Networks.
-    Prefixes(Vec<Prefix>),
+    Prefixes(Vec<IpPrefix>),
     /// Ports from one to another.
     PortRange(u16, u16),
     /// A part of the day.
-    Hours(Hours),
+    DailyWindow(DailyWindow),
     /// One address and port.
     Socket(SocketAddr),
     /// Addresses without port.
@@ -58,45 +58,45 @@ pub enum Value {
     Files(Vec<String>),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for ConfigValue {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Unset(word) | Value::Word(word) => write!(to, "\"{word}\""),
-            Value::Flag(flag) => write!(to, "{flag}"),
-            Value::Count(count) => write!(to, "{count}"),
-            Value::Time(time) => write!(to, "\"{}\"", Time(*time)),
-            Value::Size(size) => write!(to, "\"{}\"", Size(*size)),
-            Value::Rate(rate) => write!(to, "\"{}\"", Rate(*rate)),
-            Value::Share(share) => write!(to, "\"{}\"", Share(*share)),
-            Value::Text(text) => write_text(text, to),
-            Value::Texts(texts) => {
+            ConfigValue::Unset(word) | ConfigValue::Keyword(word) => write!(to, "\"{word}\""),
+            ConfigValue::Flag(flag) => write!(to, "{flag}"),
+            ConfigValue::Count(count) => write!(to, "{count}"),
+            ConfigValue::Time(time) => write!(to, "\"{}\"", Time(*time)),
+            ConfigValue::Size(size) => write!(to, "\"{}\"", ByteSize(*size)),
+            ConfigValue::Rate(rate) => write!(to, "\"{}\"", BitsPerSecond(*rate)),
+            ConfigValue::Share(share) => write!(to, "\"{}\"", Percentage(*share)),
+            ConfigValue::Text(text) => write_toml_string(text, to),
+            ConfigValue::Texts(texts) => {
                 to.write_str("[")?;
                 for (at, text) in texts.iter().enumerate() {
                     to.write_str(if at == 0 { "" } else { ", " })?;
-                    write_text(text, to)?;
+                    write_toml_string(text, to)?;
                 }
                 to.write_str("]")
             }
-            Value::Mode(mode) => write!(to, "\"{mode:04o}\""),
-            Value::Listen(list) => write_list(list, to),
-            Value::Spans(list) => write_list(list, to),
-            Value::Words(list) => write_list(list, to),
-            Value::Prefixes(list) => write_list(list, to),
-            Value::PortRange(first, last) => write!(to, "\"{first}-{last}\""),
-            Value::Hours(hours) => write!(to, "\"{hours}\""),
-            Value::Socket(address) => write!(to, "\"{address}\""),
-            Value::Addresses(list) => write_list(list, to),
-            Value::Server(address) => write!(to, "\"{address}\""),
-            Value::Files(files) => {
+            ConfigValue::Mode(mode) => write!(to, "\"{mode:04o}\""),
+            ConfigValue::Listen(list) => write_list(list, to),
+            ConfigValue::ListenRanges(list) => write_list(list, to),
+            ConfigValue::Keywords(list) => write_list(list, to),
+            ConfigValue::Prefixes(list) => write_list(list, to),
+            ConfigValue::PortRange(first, last) => write!(to, "\"{first}-{last}\""),
+            ConfigValue::DailyWindow(hours) => write!(to, "\"{hours}\""),
+            ConfigValue::Socket(address) => write!(to, "\"{address}\""),
+            ConfigValue::Addresses(list) => write_list(list, to),
+            ConfigValue::Server(address) => write!(to, "\"{address}\""),
+            ConfigValue::Files(files) => {
                 to.write_str("[")?;
                 for (at, file) in files.iter().enumerate() {
                     to.write_str(if at == 0 { "" } else { ", " })?;
-                    write_text(file, to)?;
+                    write_toml_string(file, to)?;
                 }
                 to.write_str("]")
             }
-            Value::Status(ranges) => {
-                let texts: Vec<String> = ranges.iter().map(status_range).collect();
+            ConfigValue::Status(ranges) => {
+                let texts: Vec<String> = ranges.iter().map(format_status_range).collect();
                 write_list(&texts, to)
             }
         }
@@ -104,7 +104,7 @@ impl fmt::Display for Value {
 }
 
 /// A basic TOML string: control characters, quotes and backslashes escaped.
-pub fn write_text(text: &str, to: &mut dyn fmt::Write) -> fmt::Result {
+pub fn write_toml_string(text: &str, to: &mut dyn fmt::Write) -> fmt::Result {
     to.write_char('"')?;
     for c in text.chars() {
         match c {
@@ -125,6 +125,6 @@ fn write_list(list: &[impl fmt::Display], to: &mut fmt::Formatter<'_>) -> fmt::R
     to.write_str("]")
 }
 
-fn status_range((first, last): &(u16, u16)) -> String {
+fn format_status_range((first, last): &(u16, u16)) -> String {
     if first == last { first.to_string() } else { format!("{first}-{last}") }
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::packets::Prefix;
+use super::packets::IpPrefix;
 
 /// A group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Vrrp {
+pub struct VrrpConfig {
     /// Its name, kebab-case.
     pub name: String,
     /// Where it runs.
@@ -20,7 +20,7 @@ pub struct Vrrp {
     /// What is shared; at least one, all of one family.
     pub addresses: Vec<IpAddr>,
     /// What moves with them and is not advertised.
-    pub also: Vec<Also>,
+    pub also: Vec<CompanionAddresses>,
     /// 2 or 3.
     pub version: u8,
     /// 1–255.
@@ -34,11 +34,11 @@ pub struct Vrrp {
     /// Members that are sent to; none: the multicast group.
     pub peers: Vec<IpAddr>,
     /// Who is heard; none: everybody.
-    pub allow: Vec<Prefix>,
+    pub allow: Vec<IpPrefix>,
     /// Our address; `None`: the interface's.
     pub source: Option<IpAddr>,
     /// Which link address the shared ones have.
-    pub link_address: LinkAddress,
+    pub link_address: LinkAddressMode,
     /// The addresses are held so long without an advertisement; `None`: for ever.
     pub dead_man: Option<Duration>,
     /// While active, so often it is asked whether the addresses answer elsewhere; `None`: never.
@@ -50,7 +50,7 @@ pub struct Vrrp {
 /// Which link address the shared addresses of a group have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LinkAddress {
+pub enum LinkAddressMode {
     /// That of the interface: it changes with the member.
     #[default]
     Own,
@@ -61,16 +61,16 @@ pub enum LinkAddress {
 /// Addresses that move with a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Also {
+pub struct CompanionAddresses {
     /// One at least, of either family.
     pub addresses: Vec<IpAddr>,
     /// Where they are.
     pub interface: String,
 }
 
-impl Vrrp {
+impl VrrpConfig {
     /// Everything that moves with the group, each with its interface: what is advertised first.
-    pub fn moves(&self) -> impl Iterator<Item = (IpAddr, &str)> {
+    pub fn floating_addresses(&self) -> impl Iterator<Item = (IpAddr, &str)> {
         let own = self.addresses.iter().map(|ip| (*ip, self.interface.as_str()));
         let also = self
             .also
@@ -80,19 +80,19 @@ impl Vrrp {
     }
 
     /// Whether it shares addresses of IPv6.
-    pub fn v6(&self) -> bool {
+    pub fn is_ipv6(&self) -> bool {
         self.addresses.first().is_some_and(IpAddr::is_ipv6)
     }
 
     /// The link address of the virtual router (RFC 9568 §7.3), where the shared addresses have it.
-    pub fn virtual_link(&self) -> Option<[u8; 6]> {
-        let family = if self.v6() { 2 } else { 1 };
-        let wanted = self.link_address == LinkAddress::Virtual;
+    pub fn virtual_mac(&self) -> Option<[u8; 6]> {
+        let family = if self.is_ipv6() { 2 } else { 1 };
+        let wanted = self.link_address == LinkAddressMode::Virtual;
         wanted.then_some([0, 0, 0x5e, 0, family, self.id])
     }
 
     /// Whether an advertisement from there is heard.
-    pub fn hears(&self, source: IpAddr) -> bool {
+    pub fn accepts_source(&self, source: IpAddr) -> bool {
         let allowed = self.allow.iter().any(|prefix| prefix.contains(source));
         allowed
             || (self.allow.is_empty() && (self.peers.is_empty() || self.peers.contains(&source)))

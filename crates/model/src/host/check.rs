@@ -4,31 +4,31 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::picture::{Goal, Interface, Picture};
-use crate::capacity::path::product;
-use crate::capacity::ports::{LINUX_TIME_WAIT, TimeWait, of_range, sustained};
+use super::snapshot::{HostInterface, HostSnapshot, HostWorkload};
+use crate::capacity::path::bandwidth_delay_product;
+use crate::capacity::ports::{LINUX_TIME_WAIT, TimeWaitPolicy, ports_in_range, sustained_rate};
 
 /// What was found about one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Finding {
+pub struct HostFinding {
     /// Which setting, in a word or two.
     pub check: &'static str,
     /// Whether it fits.
-    pub verdict: Verdict,
+    pub verdict: HostCheckResult,
     /// What was found.
     pub found: String,
     /// What it means, and for what it is enough.
     pub why: String,
     /// What changes it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub change: Option<Change>,
+    pub change: Option<SettingChange>,
 }
 
 /// Whether a setting fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum HostCheckResult {
     /// It does.
     Good,
     /// It will be a limit before the goal is reached.
@@ -40,66 +40,74 @@ pub enum Verdict {
 /// What changes a setting until the next start of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Change {
+pub enum SettingChange {
     /// A setting of the kernel, and its new value.
     Setting(String, String),
     /// Something else, as a command.
     Command(String),
 }
 
-impl Change {
+impl SettingChange {
     /// As root types it.
     pub fn command(&self) -> String {
         match self {
-            Change::Setting(name, value) => format!("sysctl -w '{name}={value}'"),
-            Change::Command(text) => text.clone(),
+            SettingChange::Setting(name, value) => format!("sysctl -w '{name}={value}'"),
+            SettingChange::Command(text) => text.clone(),
         }
     }
 }
 
 /// Everything that can be said of this machine.
-pub fn examine(picture: &Picture, goal: &Goal) -> Vec<Finding> {
-    let mut found = vec![ports(picture, goal), time_wait(picture), files(picture, goal)];
-    found.extend(queues(picture, goal));
-    found.extend(buffers(picture, goal));
-    found.extend(switches(picture));
-    found.extend(tracked(picture, goal));
-    found.push(governor(picture));
-    found.extend(picture.interfaces.iter().flat_map(|one| interface(one, picture.processors)));
+pub fn check_host(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding> {
+    let mut found =
+        vec![check_ports(picture, goal), check_time_wait(picture), check_files(picture, goal)];
+    found.extend(check_queues(picture, goal));
+    found.extend(check_buffers(picture, goal));
+    found.extend(check_switches(picture));
+    found.extend(check_conntrack(picture, goal));
+    found.push(check_governor(picture));
+    found
+        .extend(picture.interfaces.iter().flat_map(|one| check_interface(one, picture.processors)));
     found
 }
 
-fn finding(check: &'static str, good: bool, found: String, why: String, change: Change) -> Finding {
-    let verdict = if good { Verdict::Good } else { Verdict::Poor };
-    Finding { check, verdict, found, why, change: (!good).then_some(change) }
+fn finding(
+    check: &'static str,
+    good: bool,
+    found: String,
+    why: String,
+    change: SettingChange,
+) -> HostFinding {
+    let verdict = if good { HostCheckResult::Good } else { HostCheckResult::Poor };
+    HostFinding { check, verdict, found, why, change: (!good).then_some(change) }
 }
 
-fn unknown(check: &'static str, why: &str) -> Finding {
+fn unknown(check: &'static str, why: &str) -> HostFinding {
     let (found, why) = ("not to be read here".to_owned(), why.to_owned());
-    Finding { check, verdict: Verdict::Unknown, found, why, change: None }
+    HostFinding { check, verdict: HostCheckResult::Unknown, found, why, change: None }
 }
 
-fn set(name: &str, value: impl ToString) -> Change {
-    Change::Setting(name.to_owned(), value.to_string())
+fn setting_change(name: &str, value: impl ToString) -> SettingChange {
+    SettingChange::Setting(name.to_owned(), value.to_string())
 }
 
 /// Where a new connection may take a port that rests.
 const REUSE: &str = "net.ipv4.tcp_tw_reuse";
 
-fn ports(picture: &Picture, goal: &Goal) -> Finding {
+fn check_ports(picture: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
     let name = "net.ipv4.ip_local_port_range";
     let [first, last] = picture.numbers(name)[..] else {
         return unknown("source ports", "how many connections a server can be given");
     };
     let port = |number: u64| u16::try_from(number).unwrap_or(u16::MAX);
-    let many = of_range(port(first), port(last));
-    let rest = TimeWait::of(
+    let many = ports_in_range(port(first), port(last));
+    let rest = TimeWaitPolicy::from_sysctls(
         picture.number(REUSE),
         picture.number("net.ipv4.tcp_timestamps"),
         picture.number("net.ipv4.tcp_tw_reuse_delay"),
     );
-    let rest = rest.rest(false);
-    let rate = sustained(many, 1, Duration::ZERO, rest).0;
+    let rest = rest.port_rest_time(false);
+    let rate = sustained_rate(many, 1, Duration::ZERO, rest).0;
     let good = rate >= goal.per_second && u64::from(many) >= goal.connections;
     let why = format!(
         "{many} ports carry {rate:.0} connections a second from one address to one server when this side closes, because each \
@@ -111,12 +119,12 @@ fn ports(picture: &Picture, goal: &Goal) -> Finding {
     // A range that is wider already stays so.
     let (least, most) = (first.min(1_024), last.max(u64::from(u16::MAX)));
     let change = if (first, last) != (least, most) {
-        set(name, format!("{least} {most}"))
+        setting_change(name, format!("{least} {most}"))
     } else if rest == LINUX_TIME_WAIT && goal.per_second > rate && picture.number(REUSE).is_some() {
-        set(REUSE, 1)
+        setting_change(REUSE, 1)
     } else {
         let times = (goal.per_second / rate).max(goal.connections as f64 / f64::from(many));
-        Change::Command(format!(
+        SettingChange::Command(format!(
             "steelyard apply FILE   # with {:.0} addresses in `source` of the pool",
             times.ceil()
         ))
@@ -124,7 +132,7 @@ fn ports(picture: &Picture, goal: &Goal) -> Finding {
     finding("source ports", good, format!("{first} to {last}"), why, change)
 }
 
-fn time_wait(picture: &Picture) -> Finding {
+fn check_time_wait(picture: &HostSnapshot) -> HostFinding {
     let name = "net.ipv4.tcp_max_tw_buckets";
     let Some(most) = picture.number(name) else {
         return unknown("TIME_WAIT", "how many closed connections are remembered");
@@ -136,10 +144,16 @@ fn time_wait(picture: &Picture) -> Finding {
                tcp_tw_recycle is gone since Linux 4.12";
     // Where all places are taken there must be more of them, however many there are.
     let more = most.saturating_mul(2).min(MOST_BUCKETS).max(most);
-    finding("TIME_WAIT", good, found, why.to_owned(), set(name, more.max(WIDEST_RANGE * 4)))
+    finding(
+        "TIME_WAIT",
+        good,
+        found,
+        why.to_owned(),
+        setting_change(name, more.max(WIDEST_RANGE * 4)),
+    )
 }
 
-fn files(picture: &Picture, goal: &Goal) -> Finding {
+fn check_files(picture: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
     let (soft, hard) = picture.descriptors;
     let needed = goal.connections * 2 + SPARE_FILES;
     let why = format!(
@@ -147,13 +161,13 @@ fn files(picture: &Picture, goal: &Goal) -> Finding {
         goal.connections
     );
     let change = match hard >= needed {
-        true => Change::Command(format!("ulimit -n {needed}")),
-        false => Change::Command(format!("ulimit -Hn {needed} && ulimit -n {needed}")),
+        true => SettingChange::Command(format!("ulimit -n {needed}")),
+        false => SettingChange::Command(format!("ulimit -Hn {needed} && ulimit -n {needed}")),
     };
     finding("open files", soft >= needed, format!("{soft}, could be {hard}"), why, change)
 }
 
-fn queues(picture: &Picture, goal: &Goal) -> Vec<Finding> {
+fn check_queues(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding> {
     let fast = goal.link.0 >= TEN_GIGABIT;
     let rows = [
         (
@@ -179,7 +193,13 @@ fn queues(picture: &Picture, goal: &Goal) -> Vec<Finding> {
         picture.number(name).map_or_else(
             || unknown(check, why),
             |found| {
-                finding(check, found >= least, found.to_string(), why.to_owned(), set(name, least))
+                finding(
+                    check,
+                    found >= least,
+                    found.to_string(),
+                    why.to_owned(),
+                    setting_change(name, least),
+                )
             },
         )
     };
@@ -187,8 +207,8 @@ fn queues(picture: &Picture, goal: &Goal) -> Vec<Finding> {
 }
 
 /// A connection's buffers must hold what is under way, and half of a buffer holds payload at worst.
-fn buffers(picture: &Picture, goal: &Goal) -> Vec<Finding> {
-    let under_way = product(goal.link, goal.round_trip).0;
+fn check_buffers(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding> {
+    let under_way = bandwidth_delay_product(goal.link, goal.round_trip).0;
     let needed = (under_way * 2.0).ceil() as u64;
     let row = |(check, name): (&'static str, &str)| {
         let why = format!(
@@ -199,13 +219,13 @@ fn buffers(picture: &Picture, goal: &Goal) -> Vec<Finding> {
             under_way / 1e6
         );
         let [least, usual, most] = picture.numbers(name)[..] else { return unknown(check, &why) };
-        let change = set(name, format!("{least} {usual} {needed}"));
+        let change = setting_change(name, format!("{least} {usual} {needed}"));
         finding(check, most >= needed, format!("{most} B at most"), why, change)
     };
     [("receive buffer", "net.ipv4.tcp_rmem"), ("send buffer", "net.ipv4.tcp_wmem")].map(row).into()
 }
 
-fn switches(picture: &Picture) -> Vec<Finding> {
+fn check_switches(picture: &HostSnapshot) -> Vec<HostFinding> {
     let rows = [
         (
             "window scaling",
@@ -236,7 +256,7 @@ fn switches(picture: &Picture) -> Vec<Finding> {
                     found >= wanted,
                     found.to_string(),
                     why.to_owned(),
-                    set(name, wanted),
+                    setting_change(name, wanted),
                 )
             },
         )
@@ -245,17 +265,23 @@ fn switches(picture: &Picture) -> Vec<Finding> {
 }
 
 /// Only where the kernel tracks connections at all.
-fn tracked(picture: &Picture, goal: &Goal) -> Option<Finding> {
+fn check_conntrack(picture: &HostSnapshot, goal: &HostWorkload) -> Option<HostFinding> {
     let name = "net.netfilter.nf_conntrack_max";
     let (most, needed) = (picture.number(name)?, goal.connections * 4);
     let why = format!(
         "the firewall remembers each connection, on both sides of a proxy and two minutes after its end: {needed} are wanted; \
          beyond, packets are dropped; rules with `notrack` for the balancer's ports need none"
     );
-    Some(finding("tracked connections", most >= needed, most.to_string(), why, set(name, needed)))
+    Some(finding(
+        "tracked connections",
+        most >= needed,
+        most.to_string(),
+        why,
+        setting_change(name, needed),
+    ))
 }
 
-fn governor(picture: &Picture) -> Finding {
+fn check_governor(picture: &HostSnapshot) -> HostFinding {
     if picture.governors.is_empty() {
         return unknown(
             "governor",
@@ -268,10 +294,10 @@ fn governor(picture: &Picture) -> Finding {
     let why =
         "processors that slow down between requests answer later, and figures waver".to_owned();
     let command = "for f in /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; do echo performance > $f; done";
-    finding("governor", good, found, why, Change::Command(command.to_owned()))
+    finding("governor", good, found, why, SettingChange::Command(command.to_owned()))
 }
 
-fn interface(one: &Interface, processors: u32) -> Vec<Finding> {
+fn check_interface(one: &HostInterface, processors: u32) -> Vec<HostFinding> {
     let mut out = Vec::new();
     let off: Vec<&str> =
         WANTED_ON.into_iter().filter(|name| one.offloads.get(*name) == Some(&false)).collect();
@@ -292,7 +318,7 @@ fn interface(one: &Interface, processors: u32) -> Vec<Finding> {
         let command = format!("ethtool -K {} {}", one.name, words.join(" "));
         let why = "without them each packet costs a walk of its own; large-receive-offload breaks what is forwarded";
         let good = off.is_empty() && !harmful;
-        out.push(finding("offloads", good, found, why.to_owned(), Change::Command(command)));
+        out.push(finding("offloads", good, found, why.to_owned(), SettingChange::Command(command)));
     }
     let good = one.queues > 1 || one.spread || processors < 2;
     let found = format!(
@@ -302,7 +328,7 @@ fn interface(one: &Interface, processors: u32) -> Vec<Finding> {
         if one.spread { "spread in software" } else { "not spread in software" }
     );
     let why = "with one queue one processor receives everything; `doctor cores` computes queues and masks for this machine";
-    let change = Change::Command(format!("steelyard doctor cores {} --apply", one.name));
+    let change = SettingChange::Command(format!("steelyard doctor cores {} --apply", one.name));
     out.push(finding("steering", good, found, why.to_owned(), change));
     out
 }

@@ -6,10 +6,10 @@ use super::*;
 
 fn all(path: &str) -> Vec<String> {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    match readings(path.as_bytes()) {
-        Readings::One => vec![text(usual(path.as_bytes()))],
-        Readings::Several(all) => all.into_iter().map(text).collect(),
-        Readings::TooMany => panic!("{path} has too many readings"),
+    match possible_readings(path.as_bytes()) {
+        PathReadings::One => vec![text(usual_form(path.as_bytes()))],
+        PathReadings::Several(all) => all.into_iter().map(text).collect(),
+        PathReadings::TooMany => panic!("{path} has too many readings"),
     }
 }
 
@@ -30,7 +30,7 @@ fn ordinary_paths_are_read_in_one_way() {
         ("/v1/x%3Acancel", "/v1/x:cancel"),
     ] {
         assert_eq!(all(path), [want], "{path}");
-        assert_eq!(readings(path.as_bytes()), Readings::One, "{path}");
+        assert_eq!(possible_readings(path.as_bytes()), PathReadings::One, "{path}");
     }
 }
 
@@ -157,8 +157,8 @@ fn a_path_with_too_many_readings_is_refused_by_name() {
         "/a%2Fb\\c;d//e/../f%00g%3Fh%FF%25%2e".to_owned(),
         format!("/{}", "a%2F;b/".repeat(20_000)),
     ] {
-        assert_eq!(readings(path.as_bytes()), Readings::TooMany, "{path:.40}");
-        assert!(leaves(path.as_bytes()) || !path.contains(".."));
+        assert_eq!(possible_readings(path.as_bytes()), PathReadings::TooMany, "{path:.40}");
+        assert!(escapes_prefix(path.as_bytes()) || !path.contains(".."));
     }
 }
 
@@ -176,7 +176,7 @@ fn the_normal_form_is_what_may_be_sent() {
     ] {
         assert_eq!(normal_form(path.as_bytes()), want.as_bytes(), "{path}");
     }
-    assert_eq!(as_compared(b"/%7Ea%2f%c3%a9//b/.."), b"/~a%2F%C3%A9//b/..");
+    assert_eq!(comparison_form(b"/%7Ea%2f%c3%a9//b/.."), b"/~a%2F%C3%A9//b/..");
 }
 
 #[test]
@@ -184,10 +184,10 @@ fn a_path_that_may_lead_elsewhere_is_told() {
     for path in
         ["/a/../b", "/a/..%2fb", "/a/..;/b", "//h/a", "/\\h/a", "/a/%252e%252e/b", "/a\\..\\b"]
     {
-        assert!(leaves(path.as_bytes()), "{path}");
+        assert!(escapes_prefix(path.as_bytes()), "{path}");
     }
     for path in ["/a/b", "/a%2Fb", "/a;b", "/a//b", "/a/..b", "/a%20b"] {
-        assert!(!leaves(path.as_bytes()), "{path}");
+        assert!(!escapes_prefix(path.as_bytes()), "{path}");
     }
 }
 
@@ -203,11 +203,11 @@ fn hostile() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn readings_are_bounded_written_alike_and_the_usual_one_is_first(path in hostile()) {
-        let usual = usual(path.as_bytes());
-        match readings(path.as_bytes()) {
-            Readings::One | Readings::TooMany => {}
-            Readings::Several(all) => {
-                prop_assert!(all.len() > 1 && all.len() <= MOST);
+        let usual = usual_form(path.as_bytes());
+        match possible_readings(path.as_bytes()) {
+            PathReadings::One | PathReadings::TooMany => {}
+            PathReadings::Several(all) => {
+                prop_assert!(all.len() > 1 && all.len() <= MAX_READINGS);
                 prop_assert_eq!(&all[0], &usual);
                 for one in &all {
                     prop_assert!(one.iter().all(u8::is_ascii_graphic), "{:?}", one);
@@ -216,14 +216,14 @@ proptest! {
         }
         let normal = normal_form(path.as_bytes());
         prop_assert_eq!(&normal_form(&normal), &normal);
-        prop_assert!(!leaves(&normal) || path.contains(['\\', '%', ';']), "{}", path);
+        prop_assert!(!escapes_prefix(&normal) || path.contains(['\\', '%', ';']), "{}", path);
     }
 
     #[test]
     fn a_plain_path_is_its_own_only_reading(path in "/[a-z0-9./~é!:@-]{0,20}") {
         if is_plain(path.as_bytes()) && path.is_ascii() {
-            prop_assert_eq!(usual(path.as_bytes()), path.as_bytes());
-            prop_assert_eq!(interpreted(path.as_bytes()).unwrap().len(), 1);
+            prop_assert_eq!(usual_form(path.as_bytes()), path.as_bytes());
+            prop_assert_eq!(interpretations(path.as_bytes()).unwrap().len(), 1);
         }
     }
 }

@@ -8,7 +8,7 @@ const SPECIAL: &[u8] = b"/\\;%?#";
 
 /// A path, as far as it has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Text(pub(super) Vec<u16>);
+pub(super) struct PathText(pub(super) Vec<u16>);
 
 /// An encoded character.
 pub(super) const fn encoded(byte: u8) -> u16 {
@@ -26,14 +26,14 @@ pub(super) const fn is_encoded(character: u16) -> bool {
     character & ENCODED != 0
 }
 
-impl Text {
+impl PathText {
     /// A path as it was sent. What is visible and means nothing by itself is decoded at once (RFC 3986 §6.2.2.2).
-    pub(super) fn of(path: &[u8]) -> Text {
-        Text(path.iter().copied().map(u16::from).collect()).again()
+    pub(super) fn from_bytes(path: &[u8]) -> PathText {
+        PathText(path.iter().copied().map(u16::from).collect()).decode_once_more()
     }
 
     /// Read for percent-encodings once more.
-    pub(super) fn again(&self) -> Text {
+    pub(super) fn decode_once_more(&self) -> PathText {
         let mut out = Vec::with_capacity(self.0.len());
         let mut rest = &self.0[..];
         while let Some((&first, after)) = rest.split_first() {
@@ -47,7 +47,7 @@ impl Text {
                 None => out.push(first),
             }
         }
-        Text(out)
+        PathText(out)
     }
 
     /// Whether it would be another one if it were decoded once more.
@@ -71,16 +71,18 @@ impl Text {
     }
 
     /// The form that rules compare.
-    pub(super) fn compared(&self) -> Vec<u8> {
-        self.written(|byte| byte.is_ascii_graphic() && !b"%?#".contains(&byte))
+    pub(super) fn comparison_form(&self) -> Vec<u8> {
+        self.write_encoded(|byte| byte.is_ascii_graphic() && !b"%?#".contains(&byte))
     }
 
     /// The form in which it may be sent (RFC 3986 §3.3).
-    pub(super) fn sent(&self) -> Vec<u8> {
-        self.written(|byte| byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte))
+    pub(super) fn sendable_form(&self) -> Vec<u8> {
+        self.write_encoded(|byte| {
+            byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte)
+        })
     }
 
-    fn written(&self, plain: impl Fn(u8) -> bool) -> Vec<u8> {
+    fn write_encoded(&self, plain: impl Fn(u8) -> bool) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.0.len());
         for &character in &self.0 {
             let byte = byte_of(character);

@@ -4,8 +4,8 @@
 
 use std::net::IpAddr;
 
-use super::finding::{Check, Finding};
-use super::picture::{Address, Link, Picture};
+use super::finding::{PreflightCheck, PreflightFinding};
+use super::snapshot::{InterfaceIp, InterfaceState, PreflightSnapshot};
 
 /// Why an address on a link that takes part in ARP is wrong.
 const ANSWERS: &str =
@@ -17,48 +17,82 @@ const DOUBTED: &str =
     "the kernel does not use an address that another host may have; on a server others do have it";
 
 /// Of one service.
-pub fn check(picture: &Picture, service: IpAddr) -> Vec<Finding> {
-    let places = places(picture, service);
+pub fn check_service_address(
+    picture: &PreflightSnapshot,
+    service: IpAddr,
+) -> Vec<PreflightFinding> {
+    let places = addresses_of(picture, service);
     if places.is_empty() {
-        return vec![wrong(service, "on no link".to_owned(), ABSENT, vec![add(service)])];
+        return vec![address_finding(
+            service,
+            "on no link".to_owned(),
+            ABSENT,
+            vec![add_address_command(service)],
+        )];
     }
-    places.into_iter().map(|(name, link, address)| judge(service, name, link, address)).collect()
+    places
+        .into_iter()
+        .map(|(name, link, address)| judge_address(service, name, link, address))
+        .collect()
 }
 
-fn places(picture: &Picture, service: IpAddr) -> Vec<(&str, &Link, &Address)> {
-    let links = picture.links.iter();
+fn addresses_of(
+    picture: &PreflightSnapshot,
+    service: IpAddr,
+) -> Vec<(&str, &InterfaceState, &InterfaceIp)> {
+    let links = picture.interfaces.iter();
     let all = links.flat_map(|(name, link)| {
         link.addresses.iter().map(move |address| (name.as_str(), link, address))
     });
     all.filter(|(_, _, address)| address.ip == service).collect()
 }
 
-fn judge(service: IpAddr, name: &str, link: &Link, address: &Address) -> Finding {
+fn judge_address(
+    service: IpAddr,
+    name: &str,
+    link: &InterfaceState,
+    address: &InterfaceIp,
+) -> PreflightFinding {
     let found = format!("{service}/{} on {name}", address.prefix);
     let delete = format!("ip addr del {service}/{} dev {name}", address.prefix);
     if !link.loopback && link.arp {
-        return wrong(service, found, ANSWERS, vec![delete, add(service)]);
+        return address_finding(
+            service,
+            found,
+            ANSWERS,
+            vec![delete, add_address_command(service)],
+        );
     }
     if !link.up {
-        return wrong(
+        return address_finding(
             service,
             found + ", which is down",
             DOWN,
             vec![format!("ip link set {name} up")],
         );
     }
-    if address.doubted {
-        return wrong(service, found + ", not usable", DOUBTED, vec![delete, add(service)]);
+    if address.duplicate_suspected {
+        return address_finding(
+            service,
+            found + ", not usable",
+            DOUBTED,
+            vec![delete, add_address_command(service)],
+        );
     }
-    Finding::good(Check::ServiceAddress, service, found)
+    PreflightFinding::good(PreflightCheck::ServiceAddress, service, found)
 }
 
-fn wrong(service: IpAddr, found: String, why: &str, commands: Vec<String>) -> Finding {
-    Finding::wrong(Check::ServiceAddress, service, found, why, commands)
+fn address_finding(
+    service: IpAddr,
+    found: String,
+    why: &str,
+    commands: Vec<String>,
+) -> PreflightFinding {
+    PreflightFinding::wrong(PreflightCheck::ServiceAddress, service, found, why, commands)
 }
 
 /// The command that gives the address.
-fn add(service: IpAddr) -> String {
+fn add_address_command(service: IpAddr) -> String {
     if service.is_ipv4() {
         format!("ip addr add {service}/32 dev lo")
     } else {

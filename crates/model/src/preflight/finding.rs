@@ -7,7 +7,7 @@ use serde::Serialize;
 /// What was looked at. The names are those of `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Check {
+pub enum PreflightCheck {
     /// The service's address is the server's own, on a link that answers no question about it.
     ServiceAddress,
     /// No route but the address' own covers it.
@@ -26,18 +26,18 @@ pub enum Check {
     SegmentSize,
 }
 
-impl Check {
+impl PreflightCheck {
     /// As it is shown.
     pub fn name(self) -> &'static str {
         match self {
-            Check::ServiceAddress => "service-address",
-            Check::ExtraRoute => "extra-route",
-            Check::ReturnRoute => "return-route",
-            Check::ArpIgnore => "arp-ignore",
-            Check::ArpAnnounce => "arp-announce",
-            Check::ReversePath => "reverse-path",
-            Check::Decapsulation => "decapsulation",
-            Check::SegmentSize => "segment-size",
+            PreflightCheck::ServiceAddress => "service-address",
+            PreflightCheck::ExtraRoute => "extra-route",
+            PreflightCheck::ReturnRoute => "return-route",
+            PreflightCheck::ArpIgnore => "arp-ignore",
+            PreflightCheck::ArpAnnounce => "arp-announce",
+            PreflightCheck::ReversePath => "reverse-path",
+            PreflightCheck::Decapsulation => "decapsulation",
+            PreflightCheck::SegmentSize => "segment-size",
         }
     }
 }
@@ -45,7 +45,7 @@ impl Check {
 /// Whether it is as it must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum PreflightResult {
     /// As it must be.
     Good,
     /// Traffic will fail, or the network is disturbed.
@@ -55,11 +55,11 @@ pub enum Verdict {
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Finding {
+pub struct PreflightFinding {
     /// What.
-    pub check: Check,
+    pub check: PreflightCheck,
     /// Whether it is as it must be.
-    pub verdict: Verdict,
+    pub verdict: PreflightResult,
     /// The address or link that it is about.
     pub about: String,
     /// What is so.
@@ -72,12 +72,16 @@ pub struct Finding {
     pub commands: Vec<String>,
 }
 
-impl Finding {
+impl PreflightFinding {
     /// It is as it must be.
-    pub(super) fn good(check: Check, about: impl ToString, found: impl Into<String>) -> Finding {
-        Finding {
+    pub(super) fn good(
+        check: PreflightCheck,
+        about: impl ToString,
+        found: impl Into<String>,
+    ) -> PreflightFinding {
+        PreflightFinding {
             check,
-            verdict: Verdict::Good,
+            verdict: PreflightResult::Good,
             about: about.to_string(),
             found: found.into(),
             why: String::new(),
@@ -87,17 +91,17 @@ impl Finding {
 
     /// It is not.
     pub(super) fn wrong(
-        check: Check,
+        check: PreflightCheck,
         about: impl ToString,
         found: impl Into<String>,
         why: &str,
         commands: Vec<String>,
-    ) -> Finding {
-        Finding {
-            verdict: Verdict::Wrong,
+    ) -> PreflightFinding {
+        PreflightFinding {
+            verdict: PreflightResult::Wrong,
             why: why.to_owned(),
             commands,
-            ..Finding::good(check, about, found)
+            ..PreflightFinding::good(check, about, found)
         }
     }
 }

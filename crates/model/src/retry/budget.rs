@@ -9,84 +9,87 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::config::Retry;
-use crate::moment::Moment;
+use crate::config::RetryConfig;
+use crate::monotonic_time::MonotonicTime;
 
 /// Parts of a window: what leaves it leaves by a tenth at a time.
 const PARTS: usize = 10;
 
 /// One worker's counts of the last while. One thread writes, any reads.
 #[derive(Debug, Default)]
-pub struct Window {
-    parts: [Part; PARTS],
+pub struct RetryBudgetWindow {
+    buckets: [RetryWindowPart; PARTS],
 }
 
 /// One part.
 #[derive(Debug, Default)]
-struct Part {
+struct RetryWindowPart {
     /// Which turn of the window it counts; 0: none yet.
     turn: AtomicU64,
     requests: AtomicU64,
-    attempts: AtomicU64,
+    retries: AtomicU64,
 }
 
 /// What happened within a window, over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct RetryUsage {
     /// Requests.
     pub requests: u64,
     /// Further attempts.
-    pub attempts: u64,
+    pub retries: u64,
 }
 
-impl Window {
+impl RetryBudgetWindow {
     /// Counts a request. Only the window's owner may call it.
     #[inline]
-    pub fn request(&self, terms: &Retry, now: Moment) {
-        add(&self.part(turn(terms, now)).requests);
+    pub fn record_request(&self, terms: &RetryConfig, now: MonotonicTime) {
+        add(&self.part_for(window_turn(terms, now)).requests);
     }
 
     /// Counts a further attempt. Only the window's owner may call it.
-    pub fn attempt(&self, terms: &Retry, now: Moment) {
-        add(&self.part(turn(terms, now)).attempts);
+    pub fn record_retry(&self, terms: &RetryConfig, now: MonotonicTime) {
+        add(&self.part_for(window_turn(terms, now)).retries);
     }
 
     #[inline]
-    fn part(&self, turn: u64) -> &Part {
-        let part = &self.parts[(turn % PARTS as u64) as usize];
+    fn part_for(&self, turn: u64) -> &RetryWindowPart {
+        let part = &self.buckets[(turn % PARTS as u64) as usize];
         if part.turn.load(Ordering::Relaxed) != turn {
             part.requests.store(0, Ordering::Relaxed);
-            part.attempts.store(0, Ordering::Relaxed);
+            part.retries.store(0, Ordering::Relaxed);
             part.turn.store(turn, Ordering::Relaxed);
         }
         part
     }
 
-    fn read(&self, turn: u64) -> Spent {
-        let inside = |part: &&Part| {
+    fn read_usage(&self, turn: u64) -> RetryUsage {
+        let inside = |part: &&RetryWindowPart| {
             let its = part.turn.load(Ordering::Relaxed);
             its > 0 && its <= turn && turn - its < PARTS as u64
         };
-        let mut spent = Spent::default();
-        for part in self.parts.iter().filter(inside) {
+        let mut spent = RetryUsage::default();
+        for part in self.buckets.iter().filter(inside) {
             spent.requests += part.requests.load(Ordering::Relaxed);
-            spent.attempts += part.attempts.load(Ordering::Relaxed);
+            spent.retries += part.retries.load(Ordering::Relaxed);
         }
         spent
     }
 }
 
 /// What all workers did within the window that ends now.
-pub fn spent<'a>(windows: impl Iterator<Item = &'a Window>, terms: &Retry, now: Moment) -> Spent {
-    let turn = turn(terms, now);
-    windows.map(|window| window.read(turn)).fold(Spent::default(), |sum, one| Spent {
-        requests: sum.requests + one.requests,
-        attempts: sum.attempts + one.attempts,
+pub fn sum_usage<'a>(
+    windows: impl Iterator<Item = &'a RetryBudgetWindow>,
+    terms: &RetryConfig,
+    now: MonotonicTime,
+) -> RetryUsage {
+    let turn = window_turn(terms, now);
+    windows.map(|window| window.read_usage(turn)).fold(RetryUsage::default(), |sum, one| {
+        RetryUsage { requests: sum.requests + one.requests, retries: sum.retries + one.retries }
     })
 }
 
 /// How many further attempts a window with so many requests may have; `None`: any number.
-pub fn allowed(terms: &Retry, requests: u64) -> Option<u64> {
+pub fn retry_limit(terms: &RetryConfig, requests: u64) -> Option<u64> {
     let share = requests.saturating_mul(u64::from(terms.budget?)) / 100;
     let millis = u64::try_from(terms.window.as_millis()).unwrap_or(u64::MAX);
     let floor = u64::from(terms.at_least).saturating_mul(millis) / 1000;
@@ -94,11 +97,11 @@ pub fn allowed(terms: &Retry, requests: u64) -> Option<u64> {
 }
 
 /// Whether one more may be made.
-pub fn allows(terms: &Retry, spent: Spent) -> bool {
-    allowed(terms, spent.requests).is_none_or(|most| spent.attempts < most)
+pub fn has_budget(terms: &RetryConfig, spent: RetryUsage) -> bool {
+    retry_limit(terms, spent.requests).is_none_or(|most| spent.retries < most)
 }
 
-fn turn(terms: &Retry, now: Moment) -> u64 {
+fn window_turn(terms: &RetryConfig, now: MonotonicTime) -> u64 {
     let part = u64::try_from(terms.window.as_nanos()).unwrap_or(u64::MAX) / PARTS as u64;
     now.0 / part.max(1) + 1
 }
@@ -111,33 +114,33 @@ fn add(count: &AtomicU64) {
 mod tests {
     use super::*;
 
-    fn at(millis: u64) -> Moment {
-        Moment(millis * 1_000_000)
+    fn at(millis: u64) -> MonotonicTime {
+        MonotonicTime(millis * 1_000_000)
     }
 
-    fn tries(window: &Window, terms: &Retry, now: Moment) -> bool {
-        let fits = allows(terms, spent([window].into_iter(), terms, now));
+    fn tries(window: &RetryBudgetWindow, terms: &RetryConfig, now: MonotonicTime) -> bool {
+        let fits = has_budget(terms, sum_usage([window].into_iter(), terms, now));
         if fits {
-            window.attempt(terms, now);
+            window.record_retry(terms, now);
         }
         fits
     }
 
     #[test]
     fn few_requests_have_the_floor_and_many_their_share() {
-        let terms = Retry::default();
+        let terms = RetryConfig::default();
         for (requests, want) in [(0, 100), (4, 100), (5, 101), (10_000, 2_100)] {
-            assert_eq!(allowed(&terms, requests), Some(want), "{requests}");
+            assert_eq!(retry_limit(&terms, requests), Some(want), "{requests}");
         }
-        assert_eq!(allowed(&Retry { budget: None, ..terms.clone() }, 7), None);
-        let none = Retry { budget: Some(0), at_least: 0, ..terms };
-        assert_eq!(allowed(&none, 1_000_000), Some(0));
+        assert_eq!(retry_limit(&RetryConfig { budget: None, ..terms.clone() }, 7), None);
+        let none = RetryConfig { budget: Some(0), at_least: 0, ..terms };
+        assert_eq!(retry_limit(&none, 1_000_000), Some(0));
     }
 
     #[test]
     fn what_left_the_window_is_forgotten_and_a_clock_at_zero_counts() {
-        let terms = Retry { at_least: 1, ..Retry::default() };
-        let window = Window::default();
+        let terms = RetryConfig { at_least: 1, ..RetryConfig::default() };
+        let window = RetryBudgetWindow::default();
         for _ in 0..10 {
             assert!(tries(&window, &terms, at(0)));
         }
@@ -145,28 +148,32 @@ mod tests {
         assert!(!tries(&window, &terms, at(9_999)));
         assert!(tries(&window, &terms, at(10_000)));
         // Twice around: the part is the same one, and empty.
-        assert_eq!(spent([&window].into_iter(), &terms, at(40_000)), Spent::default());
+        assert_eq!(sum_usage([&window].into_iter(), &terms, at(40_000)), RetryUsage::default());
     }
 
     #[test]
     fn over_any_time_the_attempts_stay_within_share_and_floor() {
         for seed in 1..50 {
-            let mut rng = crate::pick::Rng::new(seed);
-            let terms = Retry {
+            let mut rng = crate::load_balancing::Rng::new(seed);
+            let terms = RetryConfig {
                 budget: Some(rng.below(101) as u8),
                 at_least: rng.below(20) as u32,
-                ..Retry::default()
+                ..RetryConfig::default()
             };
-            let windows = [Window::default(), Window::default(), Window::default()];
+            let windows = [
+                RetryBudgetWindow::default(),
+                RetryBudgetWindow::default(),
+                RetryBudgetWindow::default(),
+            ];
             let (mut now, mut requests, mut attempts) = (0, 0_u64, 0_u64);
             for _ in 0..5_000 {
                 now += rng.below(20);
                 let own = &windows[rng.below(3) as usize];
-                own.request(&terms, at(now));
+                own.record_request(&terms, at(now));
                 requests += 1;
                 for _ in 0..rng.below(4) {
-                    if allows(&terms, spent(windows.iter(), &terms, at(now))) {
-                        own.attempt(&terms, at(now));
+                    if has_budget(&terms, sum_usage(windows.iter(), &terms, at(now))) {
+                        own.record_retry(&terms, at(now));
                         attempts += 1;
                     }
                 }

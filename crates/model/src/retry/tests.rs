@@ -2,21 +2,21 @@
 
 use super::*;
 
-fn facts(bits: u8, cause: Cause) -> Facts {
-    Facts {
+fn facts(bits: u8, cause: Cause) -> FailedAttempt {
+    FailedAttempt {
         idempotent: bits & 1 != 0,
-        answer_begun: bits & 2 != 0,
+        response_started: bits & 2 != 0,
         body_replayable: bits & 4 != 0,
         stale_connection: bits & 8 != 0,
         provably_unreceived: bits & 16 != 0,
         attempts: 1,
         limit: 2,
-        wishes: ALL_WISHES,
+        conditions: ALL_WISHES,
         cause,
     }
 }
 
-const ALL_WISHES: Wishes = Wishes { on_timeout: true, on_malformed: true };
+const ALL_WISHES: RetryConditions = RetryConditions { on_timeout: true, on_malformed: true };
 
 /// The causes an attempt can end with that another one may mend.
 const MENDABLE: [Cause; 15] = [
@@ -55,11 +55,11 @@ fn every_combination_for_a_closed_connection() {
     for (bits, want) in CLOSED.chars().enumerate() {
         let facts = facts(bits as u8, Cause::ServerClosed);
         let want = match want {
-            'R' => Verdict::Replay,
-            'A' => Verdict::Another,
-            _ => Verdict::GiveUp(Cause::ServerClosed),
+            'R' => RetryDecision::ReplaySameServer,
+            'A' => RetryDecision::OtherServer,
+            _ => RetryDecision::GiveUp(Cause::ServerClosed),
         };
-        assert_eq!(judge(&facts), want, "{facts:?}");
+        assert_eq!(decide_retry(&facts), want, "{facts:?}");
     }
 }
 
@@ -68,7 +68,7 @@ fn every_combination_of_every_cause_keeps_the_rule() {
     for cause in Cause::ALL {
         for bits in 0..32 {
             for attempts in 1..=4 {
-                let facts = Facts { attempts, ..facts(bits, *cause) };
+                let facts = FailedAttempt { attempts, ..facts(bits, *cause) };
                 let unsent = matches!(
                     cause,
                     Cause::ServerRefused
@@ -76,16 +76,18 @@ fn every_combination_of_every_cause_keeps_the_rule() {
                         | Cause::ConnectTimeout
                         | Cause::NoSourcePort
                 );
-                let may = !facts.answer_begun
+                let may = !facts.response_started
                     && facts.body_replayable
                     && (facts.idempotent || facts.provably_unreceived || unsent)
                     && MENDABLE.contains(cause);
                 let stale = facts.stale_connection
                     && matches!(cause, Cause::ServerClosed | Cause::ServerReset);
-                match judge(&facts) {
-                    Verdict::Replay => assert!(may && stale, "{facts:?}"),
-                    Verdict::Another => assert!(may && !stale && attempts <= 2, "{facts:?}"),
-                    Verdict::GiveUp(why) => {
+                match decide_retry(&facts) {
+                    RetryDecision::ReplaySameServer => assert!(may && stale, "{facts:?}"),
+                    RetryDecision::OtherServer => {
+                        assert!(may && !stale && attempts <= 2, "{facts:?}")
+                    }
+                    RetryDecision::GiveUp(why) => {
                         assert_eq!(why, *cause);
                         assert!(!may || (!stale && attempts > 2), "{facts:?}");
                     }
@@ -101,79 +103,89 @@ fn what_a_server_took_is_sent_again_only_where_that_is_asked_for() {
     for cause in Cause::ALL {
         for bits in 0..32 {
             let asked = facts(bits, *cause);
-            let unasked = Facts { wishes: Wishes::default(), ..asked };
+            let unasked = FailedAttempt { conditions: RetryConditions::default(), ..asked };
             let needs = timeouts.contains(cause) || *cause == Cause::BadResponse;
             match needs {
-                true => assert_eq!(judge(&unasked), Verdict::GiveUp(*cause), "{unasked:?}"),
-                false => assert_eq!(judge(&unasked), judge(&asked), "{unasked:?}"),
+                true => {
+                    assert_eq!(decide_retry(&unasked), RetryDecision::GiveUp(*cause), "{unasked:?}")
+                }
+                false => assert_eq!(decide_retry(&unasked), decide_retry(&asked), "{unasked:?}"),
             }
-            let one = |on_timeout| Facts {
-                wishes: Wishes { on_timeout, on_malformed: !on_timeout },
+            let one = |on_timeout| FailedAttempt {
+                conditions: RetryConditions { on_timeout, on_malformed: !on_timeout },
                 ..asked
             };
-            assert_eq!(judge(&one(timeouts.contains(cause))), judge(&asked), "{asked:?}");
+            assert_eq!(
+                decide_retry(&one(timeouts.contains(cause))),
+                decide_retry(&asked),
+                "{asked:?}"
+            );
         }
     }
 }
 
 #[test]
 fn rows() {
-    let post = Facts { idempotent: false, ..facts(4, Cause::ServerReset) };
+    let post = FailedAttempt { idempotent: false, ..facts(4, Cause::ServerReset) };
     let rows = [
-        ("a POST is refused", Facts { cause: Cause::ServerRefused, ..post }, Verdict::Another),
+        (
+            "a POST is refused",
+            FailedAttempt { cause: Cause::ServerRefused, ..post },
+            RetryDecision::OtherServer,
+        ),
         (
             "a POST is refused, no attempt left",
-            Facts { cause: Cause::ServerRefused, attempts: 3, ..post },
-            Verdict::GiveUp(Cause::ServerRefused),
+            FailedAttempt { cause: Cause::ServerRefused, attempts: 3, ..post },
+            RetryDecision::GiveUp(Cause::ServerRefused),
         ),
         (
             "retries are off",
-            Facts { cause: Cause::ServerRefused, limit: 0, ..post },
-            Verdict::GiveUp(Cause::ServerRefused),
+            FailedAttempt { cause: Cause::ServerRefused, limit: 0, ..post },
+            RetryDecision::GiveUp(Cause::ServerRefused),
         ),
-        ("a POST was reset after it was sent", post, Verdict::GiveUp(Cause::ServerReset)),
+        ("a POST was reset after it was sent", post, RetryDecision::GiveUp(Cause::ServerReset)),
         (
             "a POST met a FIN before it was written",
-            Facts { stale_connection: true, provably_unreceived: true, ..post },
-            Verdict::Replay,
+            FailedAttempt { stale_connection: true, provably_unreceived: true, ..post },
+            RetryDecision::ReplaySameServer,
         ),
         (
             "a replay is free",
-            Facts { idempotent: true, stale_connection: true, attempts: 3, ..post },
-            Verdict::Replay,
+            FailedAttempt { idempotent: true, stale_connection: true, attempts: 3, ..post },
+            RetryDecision::ReplaySameServer,
         ),
         (
             "a GET waited too long",
-            Facts {
+            FailedAttempt {
                 idempotent: true,
                 stale_connection: true,
                 cause: Cause::FirstByteTimeout,
                 ..post
             },
-            Verdict::Another,
+            RetryDecision::OtherServer,
         ),
         (
             "a POST waited too long",
-            Facts { cause: Cause::FirstByteTimeout, ..post },
-            Verdict::GiveUp(Cause::FirstByteTimeout),
+            FailedAttempt { cause: Cause::FirstByteTimeout, ..post },
+            RetryDecision::GiveUp(Cause::FirstByteTimeout),
         ),
         (
             "the client left",
-            Facts { idempotent: true, cause: Cause::ClientClosedRequest, ..post },
-            Verdict::GiveUp(Cause::ClientClosedRequest),
+            FailedAttempt { idempotent: true, cause: Cause::ClientClosedRequest, ..post },
+            RetryDecision::GiveUp(Cause::ClientClosedRequest),
         ),
         (
             "the whole time is over",
-            Facts { idempotent: true, cause: Cause::WholeTimeout, ..post },
-            Verdict::GiveUp(Cause::WholeTimeout),
+            FailedAttempt { idempotent: true, cause: Cause::WholeTimeout, ..post },
+            RetryDecision::GiveUp(Cause::WholeTimeout),
         ),
         (
             "an established connection became unreachable",
-            Facts { cause: Cause::ServerUnreachable, ..post },
-            Verdict::GiveUp(Cause::ServerUnreachable),
+            FailedAttempt { cause: Cause::ServerUnreachable, ..post },
+            RetryDecision::GiveUp(Cause::ServerUnreachable),
         ),
     ];
     for (what, facts, want) in rows {
-        assert_eq!(judge(&facts), want, "{what}");
+        assert_eq!(decide_retry(&facts), want, "{what}");
     }
 }

@@ -3,13 +3,13 @@
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 use crate::config::{PathCase, Pattern};
-use crate::path::as_compared;
+use crate::path::comparison_form;
 
 /// Bytes that a compiled glob may have.
 const GLOB_BYTES: usize = 256 * 1_024;
 
 /// A part of a glob.
-enum Part<'g> {
+enum GlobPart<'g> {
     /// `**`.
     Anything,
     /// `*`.
@@ -21,75 +21,78 @@ enum Part<'g> {
 }
 
 /// Expressions, each for the whole path; `None`: one compiles no more.
-pub(super) fn expressions(patterns: &[Pattern], case: PathCase) -> Option<(RegexSet, Vec<Regex>)> {
+pub(super) fn compile_patterns(
+    patterns: &[Pattern],
+    case: PathCase,
+) -> Option<(RegexSet, Vec<Regex>)> {
     let whole: Vec<String> = patterns.iter().map(|one| format!("^(?:{})$", one.text())).collect();
     let set = RegexSetBuilder::new(&whole)
         .case_insensitive(case == PathCase::Ignore)
         .size_limit(GLOB_BYTES * whole.len())
         .build();
-    let each = whole.iter().filter_map(|one| compiled(one, case)).collect();
+    let each = whole.iter().filter_map(|one| compile_regex(one, case)).collect();
     Some((set.ok()?, each))
 }
 
 /// A glob for a whole path. What stands for itself has the form in which paths are compared.
-pub(super) fn path_glob(glob: &str, case: PathCase) -> Option<Regex> {
+pub(super) fn compile_path_glob(glob: &str, case: PathCase) -> Option<Regex> {
     let mut text = String::from("(?s-u)^");
-    for part in parts(glob, false) {
+    for part in parse_glob(glob, false) {
         match part {
-            Part::Anything => text.push_str(".*"),
-            Part::Star => text.push_str("[^/]*"),
-            Part::One => text.push_str("[^/]"),
-            Part::Text(own) => {
-                let own = as_compared(own.as_bytes());
+            GlobPart::Anything => text.push_str(".*"),
+            GlobPart::Star => text.push_str("[^/]*"),
+            GlobPart::One => text.push_str("[^/]"),
+            GlobPart::Text(own) => {
+                let own = comparison_form(own.as_bytes());
                 text.push_str(&regex::escape(str::from_utf8(&own).ok()?));
             }
         }
     }
     text.push('$');
-    compiled(&text, case)
+    compile_regex(&text, case)
 }
 
 /// A glob for a whole value.
-pub(super) fn value_glob(glob: &str) -> Option<Regex> {
+pub(super) fn compile_value_glob(glob: &str) -> Option<Regex> {
     let mut text = String::from("(?s-u)^");
-    for part in parts(glob, true) {
+    for part in parse_glob(glob, true) {
         match part {
-            Part::Anything | Part::Star => text.push_str(".*"),
-            Part::One => text.push_str("[^/]"),
-            Part::Text(own) => text.push_str(&regex::escape(own)),
+            GlobPart::Anything | GlobPart::Star => text.push_str(".*"),
+            GlobPart::One => text.push_str("[^/]"),
+            GlobPart::Text(own) => text.push_str(&regex::escape(own)),
         }
     }
     text.push('$');
-    compiled(&text, PathCase::Exact)
+    compile_regex(&text, PathCase::Exact)
 }
 
 /// A value that stands for itself alone, its escapes taken off; `None`: it is a glob.
-pub(super) fn literal(value: &str) -> Option<String> {
-    let text = |part: Part<'_>| match part {
-        Part::Text(own) => Some(own.to_owned()),
-        Part::Anything | Part::Star | Part::One => None,
+pub(super) fn unescape_literal(value: &str) -> Option<String> {
+    let text = |part: GlobPart<'_>| match part {
+        GlobPart::Text(own) => Some(own.to_owned()),
+        GlobPart::Anything | GlobPart::Star | GlobPart::One => None,
     };
-    parts(value, true).into_iter().map(text).collect()
+    parse_glob(value, true).into_iter().map(text).collect()
 }
 
 /// The parts of a glob. `escapes`: a `\` before `*`, `?` or `\` makes it stand for itself.
-fn parts(glob: &str, escapes: bool) -> Vec<Part<'_>> {
+fn parse_glob(glob: &str, escapes: bool) -> Vec<GlobPart<'_>> {
     let mut parts = Vec::new();
     let mut rest = glob;
     while !rest.is_empty() {
         let special = |c: char| matches!(c, '*' | '?') || (escapes && c == '\\');
         let at = rest.find(special).unwrap_or(rest.len());
         if at > 0 {
-            parts.push(Part::Text(&rest[..at]));
+            parts.push(GlobPart::Text(&rest[..at]));
             rest = &rest[at..];
             continue;
         }
         let (part, length) = match rest.as_bytes() {
-            [b'*', b'*', ..] => (Part::Anything, 2),
-            [b'*', ..] => (Part::Star, 1),
-            [b'?', ..] => (Part::One, 1),
-            [b'\\', b'*' | b'?' | b'\\', ..] => (Part::Text(&rest[1..2]), 2),
-            _ => (Part::Text(&rest[..1]), 1),
+            [b'*', b'*', ..] => (GlobPart::Anything, 2),
+            [b'*', ..] => (GlobPart::Star, 1),
+            [b'?', ..] => (GlobPart::One, 1),
+            [b'\\', b'*' | b'?' | b'\\', ..] => (GlobPart::Text(&rest[1..2]), 2),
+            _ => (GlobPart::Text(&rest[..1]), 1),
         };
         parts.push(part);
         rest = &rest[length..];
@@ -97,7 +100,7 @@ fn parts(glob: &str, escapes: bool) -> Vec<Part<'_>> {
     parts
 }
 
-fn compiled(text: &str, case: PathCase) -> Option<Regex> {
+fn compile_regex(text: &str, case: PathCase) -> Option<Regex> {
     let mut builder = RegexBuilder::new(text);
     builder.size_limit(GLOB_BYTES).case_insensitive(case == PathCase::Ignore).build().ok()
 }
@@ -119,19 +122,19 @@ mod tests {
             (r"\\*", None),
             (r"\*?", None),
         ] {
-            assert_eq!(literal(value).as_deref(), want, "{value}");
+            assert_eq!(unescape_literal(value).as_deref(), want, "{value}");
         }
-        let glob = value_glob(r"\**é\\").unwrap();
+        let glob = compile_value_glob(r"\**é\\").unwrap();
         assert!(glob.is_match("*/xé\\".as_bytes()) && !glob.is_match("xé\\".as_bytes()));
     }
 
     #[test]
     fn what_a_path_glob_writes_has_the_form_of_paths() {
         let fits = |glob: &str, path: &str| {
-            path_glob(glob, PathCase::Exact).unwrap().is_match(path.as_bytes())
+            compile_path_glob(glob, PathCase::Exact).unwrap().is_match(path.as_bytes())
         };
         assert!(fits("/%61/*/caf%c3%a9", "/a/x/caf%C3%A9"));
         assert!(fits("/%2A/**", "/*/x/y") && !fits("/%2A/**", "/z/x"));
-        assert!(path_glob("/A*b", PathCase::Ignore).unwrap().is_match(b"/axB"));
+        assert!(compile_path_glob("/A*b", PathCase::Ignore).unwrap().is_match(b"/axB"));
     }
 }

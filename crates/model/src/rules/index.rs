@@ -8,17 +8,17 @@
 use std::collections::HashMap;
 
 use crate::config::{Condition, HostPattern, PathCase, PathPattern};
-use crate::path::as_compared;
+use crate::path::comparison_form;
 
 /// Places under which one rule may lie; with more it lies under "any".
-const PLACES: usize = 256;
+const MAX_INDEX_ENTRIES: usize = 256;
 
 /// Lists that are merged without a heap.
 const LISTS: usize = 16;
 
 /// What a rule asks of name and path.
 #[derive(Clone, Debug, Default)]
-pub struct Keys {
+pub struct RuleKeys {
     /// `None`: any.
     names: Option<Vec<HostPattern>>,
     /// `None`: any.
@@ -29,18 +29,18 @@ pub struct Keys {
 #[derive(Clone, Debug)]
 enum PathKey {
     Exact(Box<[u8]>),
-    Begins(Box<[u8]>),
+    Prefix(Box<[u8]>),
 }
 
-impl Keys {
+impl RuleKeys {
     /// Of a condition.
-    pub fn of(condition: &Condition, case: PathCase) -> Keys {
-        let mut keys = Keys::default();
+    pub fn from_condition(condition: &Condition, case: PathCase) -> RuleKeys {
+        let mut keys = RuleKeys::default();
         keys.gather(condition, case);
         let count = |list: Option<usize>| list.unwrap_or(1);
         let places =
             count(keys.names.as_ref().map(Vec::len)) * count(keys.paths.as_ref().map(Vec::len));
-        if places > PLACES { Keys::default() } else { keys }
+        if places > MAX_INDEX_ENTRIES { RuleKeys::default() } else { keys }
     }
 
     fn gather(&mut self, condition: &Condition, case: PathCase) {
@@ -49,15 +49,16 @@ impl Keys {
             // Of a request, a rule that also asks for `sni` is checked in full.
             Condition::Host(names) => self.names = Some(names.clone()),
             Condition::Path(paths) => {
-                self.paths = Some(paths.iter().map(|path| PathKey::of(path, case)).collect());
+                self.paths =
+                    Some(paths.iter().map(|path| PathKey::from_pattern(path, case)).collect());
             }
             _ => {}
         }
     }
 
     /// The same for connections, whose name is the one that TLS asks for.
-    pub fn of_connection(condition: &Condition) -> Keys {
-        let mut keys = Keys::default();
+    pub fn from_connection_condition(condition: &Condition) -> RuleKeys {
+        let mut keys = RuleKeys::default();
         if let Condition::All(all) = condition {
             for one in all {
                 if let Condition::Sni(names) = one {
@@ -65,7 +66,7 @@ impl Keys {
                 }
             }
         }
-        if keys.names.as_ref().is_some_and(|names| names.len() > PLACES) {
+        if keys.names.as_ref().is_some_and(|names| names.len() > MAX_INDEX_ENTRIES) {
             keys.names = None;
         }
         keys
@@ -73,17 +74,17 @@ impl Keys {
 }
 
 impl PathKey {
-    fn of(pattern: &PathPattern, case: PathCase) -> PathKey {
-        let text = looked_up(as_compared(pattern.literal().as_bytes()), case).into();
+    fn from_pattern(pattern: &PathPattern, case: PathCase) -> PathKey {
+        let text = lookup_form(comparison_form(pattern.literal_prefix().as_bytes()), case).into();
         match pattern {
             PathPattern::Exact(_) => PathKey::Exact(text),
-            PathPattern::Prefix(_) | PathPattern::Glob(_) => PathKey::Begins(text),
+            PathPattern::Prefix(_) | PathPattern::Glob(_) => PathKey::Prefix(text),
         }
     }
 }
 
 /// A path in the form in which it is looked up.
-pub fn looked_up(mut path: Vec<u8>, case: PathCase) -> Vec<u8> {
+pub fn lookup_form(mut path: Vec<u8>, case: PathCase) -> Vec<u8> {
     if case == PathCase::Ignore {
         path.make_ascii_lowercase();
     }
@@ -92,33 +93,33 @@ pub fn looked_up(mut path: Vec<u8>, case: PathCase) -> Vec<u8> {
 
 /// Rules by name and path.
 #[derive(Debug, Default)]
-pub struct Index {
-    exact: HashMap<Box<[u8]>, Paths>,
-    below: HashMap<Box<[u8]>, Paths>,
-    any: Paths,
+pub struct RuleIndex {
+    exact: HashMap<Box<[u8]>, PathIndex>,
+    by_parent_domain: HashMap<Box<[u8]>, PathIndex>,
+    any: PathIndex,
 }
 
 #[derive(Debug, Default)]
-struct Paths {
+struct PathIndex {
     exact: HashMap<Box<[u8]>, Vec<u32>>,
-    prefixes: Vec<Prefix>,
+    prefixes: Vec<PathPrefixNode>,
     /// The first bytes of each, as a number: most of a search looks at nothing else.
-    heads: Vec<u64>,
+    prefix_keys: Vec<u64>,
     any: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Prefix {
+struct PathPrefixNode {
     text: Box<[u8]>,
     rules: Vec<u32>,
     /// The longest other one that it begins with.
     parent: Option<u32>,
 }
 
-impl Index {
+impl RuleIndex {
     /// Of the rules' keys, in their order.
-    pub fn new(keys: &[Keys]) -> Index {
-        let mut index = Index::default();
+    pub fn new(keys: &[RuleKeys]) -> RuleIndex {
+        let mut index = RuleIndex::default();
         for (at, keys) in keys.iter().enumerate() {
             let at = at as u32;
             match &keys.names {
@@ -130,7 +131,7 @@ impl Index {
                                 index.exact.entry(name.as_bytes().into()).or_default()
                             }
                             HostPattern::Below(name) => {
-                                index.below.entry(name.as_bytes().into()).or_default()
+                                index.by_parent_domain.entry(name.as_bytes().into()).or_default()
                             }
                         };
                         paths.add(at, keys.paths.as_deref());
@@ -138,24 +139,29 @@ impl Index {
                 }
             }
         }
-        let below = index.below.values_mut();
-        index.exact.values_mut().chain(below).chain([&mut index.any]).for_each(Paths::settle);
+        let below = index.by_parent_domain.values_mut();
+        index
+            .exact
+            .values_mut()
+            .chain(below)
+            .chain([&mut index.any])
+            .for_each(PathIndex::build_prefixes);
         index
     }
 
     /// The rules that may fit, in their order.
-    pub fn candidates<'i>(&'i self, name: &[u8], path: &[u8]) -> Candidates<'i> {
-        let mut found = Candidates::default();
+    pub fn candidates<'i>(&'i self, name: &[u8], path: &[u8]) -> RuleCandidates<'i> {
+        let mut found = RuleCandidates::default();
         self.any.find(path, &mut found);
         if !self.exact.is_empty()
             && let Some(paths) = self.exact.get(name)
         {
             paths.find(path, &mut found);
         }
-        if !self.below.is_empty() {
+        if !self.by_parent_domain.is_empty() {
             let dots = name.iter().enumerate().filter(|(_, b)| **b == b'.');
             for (at, _) in dots {
-                if let Some(paths) = self.below.get(&name[at..]) {
+                if let Some(paths) = self.by_parent_domain.get(&name[at..]) {
                     paths.find(path, &mut found);
                 }
             }
@@ -164,22 +170,22 @@ impl Index {
     }
 }
 
-impl Paths {
+impl PathIndex {
     fn add(&mut self, rule: u32, paths: Option<&[PathKey]>) {
         let Some(paths) = paths else { return push(&mut self.any, rule) };
         for path in paths {
             match path.clone() {
                 PathKey::Exact(text) => push(self.exact.entry(text).or_default(), rule),
-                PathKey::Begins(text) if text.is_empty() => push(&mut self.any, rule),
-                PathKey::Begins(text) => {
-                    self.prefixes.push(Prefix { text, rules: vec![rule], parent: None });
+                PathKey::Prefix(text) if text.is_empty() => push(&mut self.any, rule),
+                PathKey::Prefix(text) => {
+                    self.prefixes.push(PathPrefixNode { text, rules: vec![rule], parent: None });
                 }
             }
         }
     }
 
     /// Sorts the beginnings, joins equal ones and finds their parents.
-    fn settle(&mut self) {
+    fn build_prefixes(&mut self) {
         self.prefixes.sort_by(|a, b| a.text.cmp(&b.text).then(a.rules.cmp(&b.rules)));
         self.prefixes.dedup_by(|later, kept| {
             let same = later.text == kept.text;
@@ -188,7 +194,7 @@ impl Paths {
             }
             same
         });
-        self.heads = self.prefixes.iter().map(|prefix| head(&prefix.text)).collect();
+        self.prefix_keys = self.prefixes.iter().map(|prefix| head(&prefix.text)).collect();
         let mut open: Vec<u32> = Vec::new();
         for at in 0..self.prefixes.len() {
             while let Some(last) = open.last() {
@@ -203,14 +209,14 @@ impl Paths {
         }
     }
 
-    fn find<'i>(&'i self, path: &[u8], found: &mut Candidates<'i>) {
+    fn find<'i>(&'i self, path: &[u8], found: &mut RuleCandidates<'i>) {
         found.add(&self.any);
         if !self.exact.is_empty()
             && let Some(rules) = self.exact.get(path)
         {
             found.add(rules);
         }
-        let mut at = self.not_above(path).checked_sub(1);
+        let mut at = self.count_not_above(path).checked_sub(1);
         while let Some(prefix) = at.and_then(|at| self.prefixes.get(at)) {
             if path.starts_with(&prefix.text) {
                 found.add(&prefix.rules);
@@ -220,12 +226,12 @@ impl Paths {
     }
 }
 
-impl Paths {
+impl PathIndex {
     /// How many beginnings are not above a path.
-    fn not_above(&self, path: &[u8]) -> usize {
+    fn count_not_above(&self, path: &[u8]) -> usize {
         let wanted = head(path);
-        let below = self.heads.partition_point(|head| *head < wanted);
-        let same = self.heads[below..].partition_point(|head| *head == wanted);
+        let below = self.prefix_keys.partition_point(|head| *head < wanted);
+        let same = self.prefix_keys[below..].partition_point(|head| *head == wanted);
         let among = &self.prefixes[below..below + same];
         below + among.partition_point(|prefix| *prefix.text <= *path)
     }
@@ -248,13 +254,13 @@ fn push(list: &mut Vec<u32>, rule: u32) {
 
 /// Lists of rules, merged in the order of the rules.
 #[derive(Debug, Default)]
-pub struct Candidates<'i> {
+pub struct RuleCandidates<'i> {
     lists: [&'i [u32]; LISTS],
     count: usize,
     more: Vec<&'i [u32]>,
 }
 
-impl<'i> Candidates<'i> {
+impl<'i> RuleCandidates<'i> {
     fn add(&mut self, rules: &'i [u32]) {
         if rules.is_empty() {
             return;
@@ -269,7 +275,7 @@ impl<'i> Candidates<'i> {
     }
 }
 
-impl Iterator for Candidates<'_> {
+impl Iterator for RuleCandidates<'_> {
     type Item = u32;
 
     fn next(&mut self) -> Option<u32> {

@@ -2,23 +2,24 @@
 
 use std::borrow::Cow;
 
-use super::ask::{Facts, Found, View};
-use super::check::{Asked, Check};
-use super::edit::{AnswerEdits, Edits};
-use super::index::{Index, Keys, looked_up};
+use super::condition::{CompiledCondition, ConditionInput};
+use super::context::{RuleContext, RuleMatch, RuleState};
+use super::index::{RuleIndex, RuleKeys, lookup_form};
+use super::rewrite::{RequestRewrite, ResponseRewrite};
 use crate::config::template::Template;
 use crate::config::{
-    Action, Condition, Forward, PathCase, PathNormalization, Rule, Service, WithoutServers,
+    Condition, ForwardingMode, NoServersAction, PathCase, PathNormalization, RuleActionConfig,
+    RuleConfig, ServiceConfig,
 };
-use crate::head::Head;
-use crate::path::{Readings, normal_form, readings};
+use crate::path::{PathReadings, normal_form, possible_readings};
+use crate::request_head::ParsedHead;
 
 /// The rules of a service.
 #[derive(Debug)]
-pub struct Table {
-    rules: Vec<Compiled>,
+pub struct RuleTable {
+    rules: Vec<CompiledRule>,
     pools: Vec<String>,
-    index: Index,
+    index: RuleIndex,
     /// Some condition looks at the name that a TLS client asks for.
     wants_sni: bool,
     /// Some condition looks at paths.
@@ -31,26 +32,26 @@ pub struct Table {
 
 /// One rule.
 #[derive(Debug)]
-pub struct Compiled {
+pub struct CompiledRule {
     /// Its name, or `rule-N`.
     pub name: String,
     /// What it does.
-    pub todo: Todo,
+    pub action: RuleAction,
     /// Where copies go: a pool, percent, at a time per worker.
     pub mirror: Option<(usize, u8, u32)>,
     /// What is changed in the request.
-    pub edits: Option<Edits>,
+    pub request_rewrite: Option<RequestRewrite>,
     /// What is changed in the answer.
-    pub answer_edits: AnswerEdits,
-    check: Check,
-    without: WithoutServers,
+    pub response_rewrite: ResponseRewrite,
+    condition: CompiledCondition,
+    without_servers: NoServersAction,
     /// It refuses: `deny`, or an answer of its own that is an error.
     refuses: bool,
 }
 
 /// What a rule does; pools by their position in `Table::pools`.
 #[derive(Debug)]
-pub enum Todo {
+pub enum RuleAction {
     /// A pool takes it.
     Pool(usize),
     /// One of these does, by weight, whose sum is the second.
@@ -63,34 +64,34 @@ pub enum Todo {
     Deny,
 }
 
-impl Table {
+impl RuleTable {
     /// Of a service's rules; `None`: it has none.
-    pub fn new(service: &Service) -> Option<Table> {
+    pub fn new(service: &ServiceConfig) -> Option<RuleTable> {
         if service.rules.is_empty() {
             return None;
         }
         let mut pools = vec![service.pool.clone()];
         let case = service.path_case;
-        let key = |rule: &Rule| match service.forward {
-            Forward::Http => Keys::of(&rule.when, case),
-            _ => Keys::of_connection(&rule.when),
+        let key = |rule: &RuleConfig| match service.forward {
+            ForwardingMode::Http => RuleKeys::from_condition(&rule.when, case),
+            _ => RuleKeys::from_connection_condition(&rule.when),
         };
-        let keys: Vec<Keys> = service.rules.iter().map(key).collect();
-        let rules: Vec<Compiled> = service
+        let keys: Vec<RuleKeys> = service.rules.iter().map(key).collect();
+        let rules: Vec<CompiledRule> = service
             .rules
             .iter()
             .enumerate()
-            .map(|(at, rule)| Compiled::new(at, rule, case, &mut pools))
+            .map(|(at, rule)| CompiledRule::new(at, rule, case, &mut pools))
             .collect();
-        Some(Table {
-            wants_sni: asks(service, &|one| matches!(one, Condition::Sni(_))),
-            wants_time: asks(service, &|one| matches!(one, Condition::Time(..))),
-            wants_path: asks(service, &|one| {
+        Some(RuleTable {
+            wants_sni: uses_condition(service, &|one| matches!(one, Condition::Sni(_))),
+            wants_time: uses_condition(service, &|one| matches!(one, Condition::Time(..))),
+            wants_path: uses_condition(service, &|one| {
                 matches!(one, Condition::Path(_) | Condition::PathRegex(_))
             }),
             rules,
             pools,
-            index: Index::new(&keys),
+            index: RuleIndex::new(&keys),
             normalization: service.path_normalization,
             case,
         })
@@ -102,7 +103,7 @@ impl Table {
     }
 
     /// The rules in their order.
-    pub fn rules(&self) -> &[Compiled] {
+    pub fn rules(&self) -> &[CompiledRule] {
         &self.rules
     }
 
@@ -122,16 +123,16 @@ impl Table {
     }
 
     /// What servers may take a request's path for, as far as rules are asked for it.
-    pub fn readings(&self, head: &Head<'_>) -> Readings {
+    pub fn readings(&self, head: &ParsedHead<'_>) -> PathReadings {
         let judged = self.wants_path && self.normalization != PathNormalization::Raw;
         if !judged || head.path_is_plain() {
-            return Readings::One;
+            return PathReadings::One;
         }
-        readings(head.raw_path())
+        possible_readings(head.raw_path())
     }
 
     /// The path that rules compare where there is one reading.
-    fn path<'v>(&self, view: &View<'v>) -> Cow<'v, [u8]> {
+    fn comparison_path<'v>(&self, view: &RuleContext<'v>) -> Cow<'v, [u8]> {
         let Some(head) = view.head else { return Cow::Borrowed(b"") };
         let path = match self.normalization {
             PathNormalization::Raw => head.raw_path(),
@@ -139,11 +140,11 @@ impl Table {
         };
         match self.case {
             PathCase::Exact => Cow::Borrowed(path),
-            PathCase::Ignore => Cow::Owned(looked_up(path.to_vec(), PathCase::Ignore)),
+            PathCase::Ignore => Cow::Owned(lookup_form(path.to_vec(), PathCase::Ignore)),
         }
     }
 
-    fn name<'v>(view: &View<'v>) -> &'v [u8] {
+    fn host_name<'v>(view: &RuleContext<'v>) -> &'v [u8] {
         match view.head {
             Some(head) => head.host(),
             None => view.sni.unwrap_or_default().as_bytes(),
@@ -151,76 +152,93 @@ impl Table {
     }
 
     /// The first rule that fits.
-    pub fn find(&self, view: &View<'_>, facts: &dyn Facts) -> Found {
-        match view.head.map_or(Readings::One, |head| self.readings(head)) {
-            Readings::One => {
-                let path = self.path(view);
-                let mut candidates = self.index.candidates(Table::name(view), &path);
+    pub fn find_rule(&self, view: &RuleContext<'_>, facts: &dyn RuleState) -> RuleMatch {
+        match view.head.map_or(PathReadings::One, |head| self.readings(head)) {
+            PathReadings::One => {
+                let path = self.comparison_path(view);
+                let mut candidates = self.index.candidates(RuleTable::host_name(view), &path);
                 candidates
-                    .find_map(|at| self.ask(at as usize, &[&path], view, facts))
-                    .unwrap_or(Found::Nothing)
+                    .find_map(|at| self.evaluate_rule(at as usize, &[&path], view, facts))
+                    .unwrap_or(RuleMatch::DefaultPool)
             }
-            Readings::Several(paths) => self.find_among(paths, view, facts),
-            Readings::TooMany => Found::Ambiguous(None),
+            PathReadings::Several(paths) => self.find_rule_among_readings(paths, view, facts),
+            PathReadings::TooMany => RuleMatch::AmbiguousPath(None),
         }
     }
 
     /// The first rule that fits a path which can be read in several ways.
     #[cold]
-    fn find_among(&self, paths: Vec<Vec<u8>>, view: &View<'_>, facts: &dyn Facts) -> Found {
+    fn find_rule_among_readings(
+        &self,
+        paths: Vec<Vec<u8>>,
+        view: &RuleContext<'_>,
+        facts: &dyn RuleState,
+    ) -> RuleMatch {
         let paths: Vec<Vec<u8>> =
-            paths.into_iter().map(|path| looked_up(path, self.case)).collect();
+            paths.into_iter().map(|path| lookup_form(path, self.case)).collect();
         let paths: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
-        let name = Table::name(view);
+        let name = RuleTable::host_name(view);
         let mut all: Vec<u32> =
             paths.iter().flat_map(|path| self.index.candidates(name, path)).collect();
         all.sort_unstable();
         all.dedup();
         all.into_iter()
-            .find_map(|at| self.ask(at as usize, &paths, view, facts))
-            .unwrap_or(Found::Nothing)
+            .find_map(|at| self.evaluate_rule(at as usize, &paths, view, facts))
+            .unwrap_or(RuleMatch::DefaultPool)
     }
 
     /// The same, rule after rule: what `find` must come to.
-    pub fn scan(&self, view: &View<'_>, facts: &dyn Facts) -> Found {
+    pub fn find_rule_linear(&self, view: &RuleContext<'_>, facts: &dyn RuleState) -> RuleMatch {
         let mut all = 0..self.rules.len();
-        let found = match view.head.map_or(Readings::One, |head| self.readings(head)) {
-            Readings::One => {
-                let path = self.path(view);
-                all.find_map(|at| self.ask(at, &[&path], view, facts))
+        let found = match view.head.map_or(PathReadings::One, |head| self.readings(head)) {
+            PathReadings::One => {
+                let path = self.comparison_path(view);
+                all.find_map(|at| self.evaluate_rule(at, &[&path], view, facts))
             }
-            Readings::Several(paths) => {
-                let each = paths.into_iter().map(|path| looked_up(path, self.case));
+            PathReadings::Several(paths) => {
+                let each = paths.into_iter().map(|path| lookup_form(path, self.case));
                 let paths: Vec<Vec<u8>> = each.collect();
                 let paths: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
-                all.find_map(|at| self.ask(at, &paths, view, facts))
+                all.find_map(|at| self.evaluate_rule(at, &paths, view, facts))
             }
-            Readings::TooMany => Some(Found::Ambiguous(None)),
+            PathReadings::TooMany => Some(RuleMatch::AmbiguousPath(None)),
         };
-        found.unwrap_or(Found::Nothing)
+        found.unwrap_or(RuleMatch::DefaultPool)
     }
 
     /// What refuses fires if one reading fits, everything else only if all do.
-    fn ask(&self, at: usize, paths: &[&[u8]], view: &View<'_>, facts: &dyn Facts) -> Option<Found> {
+    fn evaluate_rule(
+        &self,
+        at: usize,
+        paths: &[&[u8]],
+        view: &RuleContext<'_>,
+        facts: &dyn RuleState,
+    ) -> Option<RuleMatch> {
         let rule = self.rules.get(at)?;
         let refuses = rule.refuses;
-        let asked = Asked { rule: at, pool: rule.main_pool(), refuses, view, facts };
-        let fit = rule.check.fit(&asked, paths);
-        if fit.possible.none() {
+        let asked = ConditionInput {
+            rule: at,
+            pool: rule.main_pool(),
+            refuses,
+            context: view,
+            state: facts,
+        };
+        let fit = rule.condition.match_readings(&asked, paths);
+        if fit.possible.is_empty() {
             return None;
         }
-        if refuses || fit.sure.every(paths.len()) {
-            return rule.taken(at, facts);
+        if refuses || fit.certain.is_complete(paths.len()) {
+            return rule.resolve_match(at, facts);
         }
-        Some(match fit.possible.every(paths.len()) {
-            true => Found::AmbiguousRequest(at),
-            false => Found::Ambiguous(Some(at)),
+        Some(match fit.possible.is_complete(paths.len()) {
+            true => RuleMatch::AmbiguousRequest(at),
+            false => RuleMatch::AmbiguousPath(Some(at)),
         })
     }
 }
 
-impl Compiled {
-    fn new(at: usize, rule: &Rule, case: PathCase, pools: &mut Vec<String>) -> Compiled {
+impl CompiledRule {
+    fn new(at: usize, rule: &RuleConfig, case: PathCase, pools: &mut Vec<String>) -> CompiledRule {
         let mut pool = |name: &str| match pools.iter().position(|known| known == name) {
             Some(at) => at,
             None => {
@@ -229,56 +247,62 @@ impl Compiled {
             }
         };
         let todo = match &rule.action {
-            Action::Pool(None) => Todo::Pool(0),
-            Action::Pool(Some(name)) => Todo::Pool(pool(name)),
-            Action::Split(parts) => {
+            RuleActionConfig::Pool(None) => RuleAction::Pool(0),
+            RuleActionConfig::Pool(Some(name)) => RuleAction::Pool(pool(name)),
+            RuleActionConfig::Split(parts) => {
                 let parts: Vec<(usize, u32)> =
                     parts.iter().map(|(name, weight)| (pool(name), *weight)).collect();
                 let sum = parts.iter().map(|(_, weight)| u64::from(*weight)).sum();
-                Todo::Split(parts, sum)
+                RuleAction::Split(parts, sum)
             }
-            Action::Redirect { to, status } => match Template::parse(to) {
-                Some(to) => Todo::Redirect(to, *status),
-                None => Todo::Deny,
+            RuleActionConfig::Redirect { to, status } => match Template::parse(to) {
+                Some(to) => RuleAction::Redirect(to, *status),
+                None => RuleAction::Deny,
             },
-            Action::Answer(_) => Todo::Answer,
-            Action::Deny => Todo::Deny,
+            RuleActionConfig::Answer(_) => RuleAction::Answer,
+            RuleActionConfig::Deny => RuleAction::Deny,
         };
         let mirror = rule.mirror.as_ref().map(|it| (pool(&it.pool), it.percent, it.at_once));
-        let check = Check::new(&rule.when, case, &mut pool);
-        Compiled {
+        let check = CompiledCondition::new(&rule.when, case, &mut pool);
+        CompiledRule {
             name: rule.name.clone().unwrap_or_else(|| format!("rule-{}", at + 1)),
-            edits: rule.rewrite.as_ref().map(Edits::new),
-            answer_edits: rule.rewrite.as_ref().map(AnswerEdits::new).unwrap_or_default(),
-            without: rule.without_servers,
+            request_rewrite: rule.rewrite.as_ref().map(RequestRewrite::new),
+            response_rewrite: rule.rewrite.as_ref().map(ResponseRewrite::new).unwrap_or_default(),
+            without_servers: rule.without_servers,
             refuses: match &rule.action {
-                Action::Deny => true,
-                Action::Answer(answer) => answer.status >= 400,
-                Action::Pool(_) | Action::Split(_) | Action::Redirect { .. } => false,
+                RuleActionConfig::Deny => true,
+                RuleActionConfig::Answer(answer) => answer.status >= 400,
+                RuleActionConfig::Pool(_)
+                | RuleActionConfig::Split(_)
+                | RuleActionConfig::Redirect { .. } => false,
             },
-            todo,
+            action: todo,
             mirror,
-            check,
+            condition: check,
         }
     }
 
     /// The pools that may take what fits, without the mirror's.
     pub fn pools(&self) -> impl Iterator<Item = usize> + '_ {
-        let (one, parts) = match &self.todo {
-            Todo::Pool(pool) => (Some(*pool), &[][..]),
-            Todo::Split(parts, _) => (None, parts.as_slice()),
-            Todo::Redirect(..) | Todo::Answer | Todo::Deny => (None, &[][..]),
+        let (one, parts) = match &self.action {
+            RuleAction::Pool(pool) => (Some(*pool), &[][..]),
+            RuleAction::Split(parts, _) => (None, parts.as_slice()),
+            RuleAction::Redirect(..) | RuleAction::Answer | RuleAction::Deny => (None, &[][..]),
         };
         let parts = parts.iter().filter(|(_, weight)| *weight > 0);
         one.into_iter().chain(parts.map(|(pool, _)| *pool))
     }
 
     /// The pool that takes it: of a split, by a draw below its sum, one that has a server where there is one.
-    pub fn choose(&self, draw: impl FnOnce(u64) -> u64, facts: &dyn Facts) -> Option<usize> {
-        let (parts, sum) = match &self.todo {
-            Todo::Pool(pool) => return Some(*pool),
-            Todo::Split(parts, sum) => (parts, *sum),
-            Todo::Redirect(..) | Todo::Answer | Todo::Deny => return None,
+    pub fn choose_pool(
+        &self,
+        draw: impl FnOnce(u64) -> u64,
+        facts: &dyn RuleState,
+    ) -> Option<usize> {
+        let (parts, sum) = match &self.action {
+            RuleAction::Pool(pool) => return Some(*pool),
+            RuleAction::Split(parts, sum) => (parts, *sum),
+            RuleAction::Redirect(..) | RuleAction::Answer | RuleAction::Deny => return None,
         };
         let able: u64 = parts
             .iter()
@@ -306,33 +330,37 @@ impl Compiled {
     }
 
     /// What becomes of what fits; `None`: the next rule is asked.
-    fn taken(&self, at: usize, facts: &dyn Facts) -> Option<Found> {
-        if self.without == WithoutServers::Pool || self.pools().any(|pool| facts.has_server(pool)) {
-            return Some(Found::Rule(at));
+    fn resolve_match(&self, at: usize, facts: &dyn RuleState) -> Option<RuleMatch> {
+        if self.without_servers == NoServersAction::Pool
+            || self.pools().any(|pool| facts.has_server(pool))
+        {
+            return Some(RuleMatch::Rule(at));
         }
-        match (self.without, &self.todo) {
-            (WithoutServers::Next, Todo::Pool(_) | Todo::Split(..)) => {
-                facts.passed_over(at);
+        match (self.without_servers, &self.action) {
+            (NoServersAction::Next, RuleAction::Pool(_) | RuleAction::Split(..)) => {
+                facts.record_passed_over(at);
                 None
             }
-            (WithoutServers::Answer, Todo::Pool(_) | Todo::Split(..)) => Some(Found::NoServer(at)),
-            _ => Some(Found::Rule(at)),
+            (NoServersAction::Answer, RuleAction::Pool(_) | RuleAction::Split(..)) => {
+                Some(RuleMatch::NoServer(at))
+            }
+            _ => Some(RuleMatch::Rule(at)),
         }
     }
 
     /// The spelling of a request's path from which what goes on is made: as it stands there, where the rule fits that,
     /// else its normal form.
-    pub fn base<'h>(&self, head: &Head<'h>) -> Cow<'h, [u8]> {
+    pub fn rewrite_base<'h>(&self, head: &ParsedHead<'h>) -> Cow<'h, [u8]> {
         let raw = head.raw_path();
-        if head.path_is_plain() || (!has_dots(raw) && self.check.takes_path(raw)) {
+        if head.path_is_plain() || (!has_dots(raw) && self.condition.matches_path(raw)) {
             return Cow::Borrowed(raw);
         }
         Cow::Owned(normal_form(raw))
     }
 
     /// What the last `*` of its path stood for, and the groups of its expression: what templates are filled with.
-    pub fn parts<'p>(&self, path: &'p [u8]) -> (&'p [u8], [&'p [u8]; 9]) {
-        self.check.parts(path)
+    pub fn path_captures<'p>(&self, path: &'p [u8]) -> (&'p [u8], [&'p [u8]; 9]) {
+        self.condition.path_captures(path)
     }
 }
 
@@ -341,7 +369,7 @@ fn has_dots(path: &[u8]) -> bool {
 }
 
 /// Whether some condition of a service's rules is of a kind.
-fn asks(service: &Service, kind: &dyn Fn(&Condition) -> bool) -> bool {
+fn uses_condition(service: &ServiceConfig, kind: &dyn Fn(&Condition) -> bool) -> bool {
     fn within(condition: &Condition, kind: &dyn Fn(&Condition) -> bool) -> bool {
         match condition {
             Condition::All(all) | Condition::Any(all) => all.iter().any(|one| within(one, kind)),

@@ -5,16 +5,16 @@
 
 use regex::bytes::Regex;
 
-use super::glob::{literal, value_glob};
-use super::those::Truth;
-use crate::config::Match;
+use super::glob::{compile_value_glob, unescape_literal};
+use super::reading_set::TernaryTruth;
+use crate::config::NameValuePattern;
 use crate::cookie::{self, CookieSyntax};
-use crate::head::Head;
-use crate::query::{self, Separators};
+use crate::query::{self, QuerySeparators};
+use crate::request_head::ParsedHead;
 
 /// Where a named value stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueSource {
     /// A header field.
     Field,
     /// A cookie.
@@ -25,20 +25,20 @@ pub enum Kind {
 
 /// Named values, one of which must be there.
 #[derive(Debug)]
-pub struct Values {
-    kind: Kind,
-    each: Box<[ValueMatch]>,
+pub struct NamedValues {
+    kind: ValueSource,
+    matchers: Box<[ValueMatch]>,
 }
 
 /// A named value and what it must be.
 #[derive(Debug)]
 struct ValueMatch {
     name: Box<[u8]>,
-    value: Text,
+    value: ValuePattern,
 }
 
 #[derive(Debug)]
-enum Text {
+enum ValuePattern {
     Any,
     Exact(Box<[u8]>),
     Glob(Regex),
@@ -46,42 +46,42 @@ enum Text {
 
 /// What servers come to that take any, the first or the last of several values of one name.
 #[derive(Clone, Copy, Default)]
-struct Choice {
-    any: bool,
-    first: Option<bool>,
-    last: bool,
+struct ValueChoice {
+    any_value: bool,
+    first_value: Option<bool>,
+    last_value: bool,
 }
 
 /// What readings come to.
-struct Tally {
+struct ReadingTally {
     some: bool,
     all: bool,
 }
 
-impl Values {
+impl NamedValues {
     /// Compiles what was written.
-    pub fn new(kind: Kind, written: &[Match]) -> Values {
-        Values { kind, each: written.iter().filter_map(ValueMatch::new).collect() }
+    pub fn new(kind: ValueSource, written: &[NameValuePattern]) -> NamedValues {
+        NamedValues { kind, matchers: written.iter().filter_map(ValueMatch::new).collect() }
     }
 
     /// Whether one of them is there. `refuses`: the rule refuses what fits, and asks for each of several values of a name
     /// alone, too.
-    pub fn truth(&self, head: &Head<'_>, refuses: bool) -> Truth {
+    pub fn evaluate(&self, head: &ParsedHead<'_>, refuses: bool) -> TernaryTruth {
         match self.kind {
-            Kind::Field => self.of_fields(head),
-            Kind::Cookie => self.of_cookies(head, refuses),
-            Kind::Parameter => self.of_parameters(head, refuses),
+            ValueSource::Field => self.evaluate_fields(head),
+            ValueSource::Cookie => self.evaluate_cookies(head, refuses),
+            ValueSource::Parameter => self.evaluate_parameters(head, refuses),
         }
     }
 
     /// A name in another spelling is another name to some servers, the same name to others, and takes the place of the
     /// right one with a third kind.
-    fn of_fields(&self, head: &Head<'_>) -> Truth {
+    fn evaluate_fields(&self, head: &ParsedHead<'_>) -> TernaryTruth {
         let (mut right, mut both, mut in_place) = (false, false, false);
-        for named in &self.each {
+        for named in &self.matchers {
             let (mut own, mut other, mut came) = (false, false, false);
-            for spelled in head.spellings(&named.name) {
-                let fits = named.fits(spelled.value);
+            for spelled in head.field_spellings(&named.name) {
+                let fits = named.matches(spelled.value);
                 if spelled.exact {
                     own |= fits;
                 } else {
@@ -93,97 +93,102 @@ impl Values {
             both |= own || other;
             in_place |= if came { other } else { own };
         }
-        let mut tally = Tally::new();
+        let mut tally = ReadingTally::new();
         [right, both, in_place].into_iter().for_each(|holds| tally.add(holds));
         tally.truth()
     }
 
-    fn of_cookies(&self, head: &Head<'_>, refuses: bool) -> Truth {
+    fn evaluate_cookies(&self, head: &ParsedHead<'_>, refuses: bool) -> TernaryTruth {
         let plain = head.field(b"cookie").all(cookie::is_plain);
         let readings = if plain { &CookieSyntax::ALL[..1] } else { &CookieSyntax::ALL[..] };
-        let mut tally = Tally::new();
+        let mut tally = ReadingTally::new();
         for reading in readings {
-            let choice = self.chosen(|named, choice| {
+            let choice = self.choose_values(|named, choice| {
                 for all in head.field(b"cookie") {
-                    cookie::each(all, *reading, &named.name, &mut |value| {
-                        choice.add(named.fits(value));
+                    cookie::visit_values(all, *reading, &named.name, &mut |value| {
+                        choice.add(named.matches(value));
                     });
                 }
             });
-            tally.take(choice, refuses);
+            tally.add_choice(choice, refuses);
         }
         tally.truth()
     }
 
     /// What fits as it stands or decoded once is there, as in every server; what fits when it is decoded further may be.
-    fn of_parameters(&self, head: &Head<'_>, refuses: bool) -> Truth {
+    fn evaluate_parameters(&self, head: &ParsedHead<'_>, refuses: bool) -> TernaryTruth {
         let query = head.query().get(1..).unwrap_or_default();
-        let mut tally = Tally::new();
-        let any = |one: &dyn Fn(&ValueMatch) -> bool| self.each.iter().any(one);
-        let usual = any(&|named| query::any(query, &named.name, |value| named.fits(value)));
+        let mut tally = ReadingTally::new();
+        let any = |one: &dyn Fn(&ValueMatch) -> bool| self.matchers.iter().any(one);
+        let usual = any(&|named| {
+            query::any_value_matches(query, &named.name, |value| named.matches(value))
+        });
         tally.add(usual);
         if !usual {
-            let far = any(&|named| query::any_further(query, &named.name, |it| named.fits(it)));
+            let far = any(&|named| {
+                query::any_deep_decoded_matches(query, &named.name, |it| named.matches(it))
+            });
             tally.add(far);
         } else if refuses {
-            for separators in Separators::of(query) {
-                let choice = self.chosen(|named, choice| {
-                    query::each(query, *separators, &named.name, &mut |value| {
-                        choice.add(query::fits(value, &|it| named.fits(it)));
+            for separators in QuerySeparators::relevant_in(query) {
+                let choice = self.choose_values(|named, choice| {
+                    query::visit_values(query, *separators, &named.name, &mut |value| {
+                        choice.add(query::matches_decoded(value, &|it| named.matches(it)));
                     });
                 });
-                tally.take(choice, refuses);
+                tally.add_choice(choice, refuses);
             }
         }
         tally.truth()
     }
 
-    fn chosen(&self, visit: impl Fn(&ValueMatch, &mut Choice)) -> Choice {
-        let mut all = Choice { first: Some(false), ..Choice::default() };
-        for named in &self.each {
-            let mut choice = Choice::default();
+    fn choose_values(&self, visit: impl Fn(&ValueMatch, &mut ValueChoice)) -> ValueChoice {
+        let mut all = ValueChoice { first_value: Some(false), ..ValueChoice::default() };
+        for named in &self.matchers {
+            let mut choice = ValueChoice::default();
             visit(named, &mut choice);
-            all.any |= choice.any;
-            all.first = Some(all.first == Some(true) || choice.first == Some(true));
-            all.last |= choice.last;
+            all.any_value |= choice.any_value;
+            all.first_value =
+                Some(all.first_value == Some(true) || choice.first_value == Some(true));
+            all.last_value |= choice.last_value;
         }
         all
     }
 }
 
 impl ValueMatch {
-    fn new(written: &Match) -> Option<ValueMatch> {
+    fn new(written: &NameValuePattern) -> Option<ValueMatch> {
         let value = match &written.value {
-            None => Text::Any,
-            Some(value) => match literal(value) {
-                Some(literal) => Text::Exact(literal.as_bytes().into()),
-                None => Text::Glob(value_glob(value)?),
+            None => ValuePattern::Any,
+            Some(value) => match unescape_literal(value) {
+                Some(literal) => ValuePattern::Exact(literal.as_bytes().into()),
+                None => ValuePattern::Glob(compile_value_glob(value)?),
             },
         };
         Some(ValueMatch { name: written.name.as_bytes().into(), value })
     }
 
-    fn fits(&self, value: &[u8]) -> bool {
+    fn matches(&self, value: &[u8]) -> bool {
         match &self.value {
-            Text::Any => true,
-            Text::Exact(exact) => **exact == *value,
-            Text::Glob(glob) => glob.is_match(value),
+            ValuePattern::Any => true,
+            ValuePattern::Exact(exact) => **exact == *value,
+            ValuePattern::Glob(glob) => glob.is_match(value),
         }
     }
 }
 
-impl Choice {
+impl ValueChoice {
     /// The next value fits or does not.
     fn add(&mut self, fits: bool) {
-        self.any |= fits;
-        self.first.get_or_insert(fits);
-        self.last = fits;
+        self.any_value |= fits;
+        self.first_value.get_or_insert(fits);
+        self.last_value = fits;
     }
 }
 
-impl Tally {
-    fn new() -> Tally {
-        Tally { some: false, all: true }
+impl ReadingTally {
+    fn new() -> ReadingTally {
+        ReadingTally { some: false, all: true }
     }
 
     fn add(&mut self, holds: bool) {
@@ -191,19 +196,19 @@ impl Tally {
         self.all &= holds;
     }
 
-    fn take(&mut self, choice: Choice, alone: bool) {
-        self.add(choice.any);
+    fn add_choice(&mut self, choice: ValueChoice, alone: bool) {
+        self.add(choice.any_value);
         if alone {
-            self.add(choice.first == Some(true));
-            self.add(choice.last);
+            self.add(choice.first_value == Some(true));
+            self.add(choice.last_value);
         }
     }
 
-    fn truth(&self) -> Truth {
+    fn truth(&self) -> TernaryTruth {
         match (self.some, self.all) {
-            (true, true) => Truth::Yes,
-            (true, false) => Truth::Unsure,
-            (false, _) => Truth::No,
+            (true, true) => TernaryTruth::Yes,
+            (true, false) => TernaryTruth::Unsure,
+            (false, _) => TernaryTruth::No,
         }
     }
 }

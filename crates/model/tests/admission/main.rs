@@ -6,5 +6,5 @@
     reason = "a test that fails is told best by panicking"
 )]
 
-mod crowd;
+mod connection_flood;
 mod property;

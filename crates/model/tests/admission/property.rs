@@ -3,18 +3,21 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use model::admission::{Client, Entrance, GREETING, Phase, Place, STALLED, Scope, Share, Table};
+use model::admission::{
+    AdmissionPhase, AdmissionTable, CLIENT_HELLO_GRACE, ClientKey, ClientShare, ConnectionHandle,
+    ConnectionScope, HandshakeAdmission, STALL_TIMEOUT,
+};
 use model::id::ServiceId;
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 use proptest::prelude::*;
 
 /// More silent ones than this may be a crowd.
 const FEW: usize = 8;
 
 #[derive(Clone, Debug)]
-enum Step {
+enum AdmissionStep {
     Enter(u32, u8),
-    Set(usize, Phase),
+    Set(usize, AdmissionPhase),
     Shake(usize, u32),
     Leave(usize),
     Take(u8, u32, u8),
@@ -22,149 +25,167 @@ enum Step {
     Wait(u64),
 }
 
-fn phases() -> impl Strategy<Value = Phase> {
-    use Phase::*;
+fn phases() -> impl Strategy<Value = AdmissionPhase> {
+    use AdmissionPhase::*;
     prop::sample::select(vec![Silent, Hello, Handshake, Head, Fresh, Idle, Busy])
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<AdmissionStep>> {
     let step = prop_oneof![
-        4 => (0..3_u32, 0..5_u8).prop_map(|(service, client)| Step::Enter(service, client)),
-        4 => (any::<usize>(), phases()).prop_map(|(at, phase)| Step::Set(at, phase)),
-        3 => (any::<usize>(), 1..6_u32).prop_map(|(at, limit)| Step::Shake(at, limit)),
-        2 => any::<usize>().prop_map(Step::Leave),
-        3 => (0..4_u8, 0..3_u32, 1..5_u8).prop_map(|(kind, service, client)| Step::Take(kind, service, client)),
-        1 => (0..3_u32, 0..4_u32).prop_map(|(service, most)| Step::Beyond(service, most)),
-        1 => (0..3_000_u64).prop_map(Step::Wait),
+        4 => (0..3_u32, 0..5_u8).prop_map(|(service, client)| AdmissionStep::Enter(service, client)),
+        4 => (any::<usize>(), phases()).prop_map(|(at, phase)| AdmissionStep::Set(at, phase)),
+        3 => (any::<usize>(), 1..6_u32).prop_map(|(at, limit)| AdmissionStep::Shake(at, limit)),
+        2 => any::<usize>().prop_map(AdmissionStep::Leave),
+        3 => (0..4_u8, 0..3_u32, 1..5_u8).prop_map(|(kind, service, client)| AdmissionStep::Take(kind, service, client)),
+        1 => (0..3_u32, 0..4_u32).prop_map(|(service, most)| AdmissionStep::Beyond(service, most)),
+        1 => (0..3_000_u64).prop_map(AdmissionStep::Wait),
     ];
     prop::collection::vec(step, 0..300)
 }
 
 /// Client 0 has no share.
-fn client(number: u8) -> Option<Client> {
-    (number > 0).then(|| Client::of([192, 0, 2, number].into()))
+fn client(number: u8) -> Option<ClientKey> {
+    (number > 0).then(|| ClientKey::from_address([192, 0, 2, number].into()))
 }
 
 #[derive(Clone, Copy)]
-struct Known {
+struct ExpectedConnection {
     service: u32,
-    client: Option<Client>,
-    phase: Phase,
-    since: Moment,
+    client: Option<ClientKey>,
+    phase: AdmissionPhase,
+    since: MonotonicTime,
 }
 
 /// What the table ought to know.
 #[derive(Default)]
-struct World {
-    table: Table,
-    open: HashMap<Place, Known>,
-    order: Vec<Place>,
-    now: Moment,
+struct TableModel {
+    table: AdmissionTable,
+    open: HashMap<ConnectionHandle, ExpectedConnection>,
+    order: Vec<ConnectionHandle>,
+    now: MonotonicTime,
     grace: Duration,
 }
 
-impl World {
-    fn new(grace: Duration) -> World {
-        World { table: Table::with_grace(grace), grace, ..World::default() }
+impl TableModel {
+    fn new(grace: Duration) -> TableModel {
+        TableModel { table: AdmissionTable::with_grace(grace), grace, ..TableModel::default() }
     }
 
-    fn at(&self, at: usize) -> Option<Place> {
+    fn at(&self, at: usize) -> Option<ConnectionHandle> {
         (!self.order.is_empty()).then(|| self.order[at % self.order.len()])
     }
 
-    fn set(&mut self, place: Place, phase: Phase) {
-        self.table.set(place, phase, self.now);
+    fn set(&mut self, place: ConnectionHandle, phase: AdmissionPhase) {
+        self.table.set_phase(place, phase, self.now);
         let known = self.open.get_mut(&place).unwrap();
-        if known.phase != Phase::Leaving {
+        if known.phase != AdmissionPhase::Leaving {
             (known.phase, known.since) = (phase, self.now);
         }
     }
 
-    fn left(&mut self, place: Place) -> Known {
+    fn mark_closing(&mut self, place: ConnectionHandle) -> ExpectedConnection {
         let known = self.open.get_mut(&place).unwrap();
         let before = *known;
-        assert!(!matches!(before.phase, Phase::Busy | Phase::Leaving), "{:?}", before.phase);
-        known.phase = Phase::Leaving;
+        assert!(
+            !matches!(before.phase, AdmissionPhase::Busy | AdmissionPhase::Leaving),
+            "{:?}",
+            before.phase
+        );
+        known.phase = AdmissionPhase::Leaving;
         before
     }
 
-    fn of(&self, service: u32, phase: Phase) -> Vec<Moment> {
-        let of = |known: &&Known| known.service == service && known.phase == phase;
+    fn opened_at(&self, service: u32, phase: AdmissionPhase) -> Vec<MonotonicTime> {
+        let of = |known: &&ExpectedConnection| known.service == service && known.phase == phase;
         self.open.values().filter(of).map(|known| known.since).collect()
     }
 
-    fn shake(&mut self, at: usize, limit: u32) {
+    fn start_handshake(&mut self, at: usize, limit: u32) {
         let Some(place) = self.at(at) else { return };
         let known = self.open[&place];
-        if known.phase != Phase::Silent {
+        if known.phase != AdmissionPhase::Silent {
             return;
         }
         let service = ServiceId(known.service);
-        match self.table.handshake(service, known.client, limit, Share::Auto, self.now) {
-            Entrance::Open => assert!(self.table.handshakes(service) < limit),
-            Entrance::Instead(other) => {
-                let other = self.left(other);
+        match self.table.admit_handshake(service, known.client, limit, ClientShare::Auto, self.now)
+        {
+            HandshakeAdmission::Admit => assert!(self.table.handshake_count(service) < limit),
+            HandshakeAdmission::AdmitAfterClosing(other) => {
+                let other = self.mark_closing(other);
                 assert!(other.service == known.service && other.phase.is_handshake());
                 assert!(may_go_now(&other, self.now, self.grace));
             }
-            Entrance::Full | Entrance::Share => return,
+            HandshakeAdmission::Full | HandshakeAdmission::ClientOverShare => return,
         }
-        self.set(place, if at.is_multiple_of(2) { Phase::Hello } else { Phase::Handshake });
+        self.set(
+            place,
+            if at.is_multiple_of(2) { AdmissionPhase::Hello } else { AdmissionPhase::Handshake },
+        );
     }
 
-    fn take(&mut self, scope: Scope) {
-        let held =
-            |of: Client| self.open.values().filter(|known| known.client == Some(of)).count() as u32;
-        let first = self.table.victim(scope, self.now, held);
-        let found = self.table.victim(scope, self.now, held);
+    fn take(&mut self, scope: ConnectionScope) {
+        let held = |of: ClientKey| {
+            self.open.values().filter(|known| known.client == Some(of)).count() as u32
+        };
+        let first = self.table.eviction_candidate(scope, self.now, held);
+        let found = self.table.eviction_candidate(scope, self.now, held);
         assert_eq!(first, found, "{scope:?}: who is looked for twice is found twice");
-        let fits = |known: &Known| match scope {
-            Scope::All => true,
-            Scope::Service(service) => known.service == service.0,
-            Scope::Client(client) => known.client == Some(client),
-            Scope::ClientOf(service, client) => {
+        let fits = |known: &ExpectedConnection| match scope {
+            ConnectionScope::All => true,
+            ConnectionScope::Service(service) => known.service == service.0,
+            ConnectionScope::Client(client) => known.client == Some(client),
+            ConnectionScope::ClientOf(service, client) => {
                 known.service == service.0 && known.client == Some(client)
             }
         };
-        let may_go = |known: &Known| {
-            !matches!(known.phase, Phase::Busy | Phase::Leaving)
+        let may_go = |known: &ExpectedConnection| {
+            !matches!(known.phase, AdmissionPhase::Busy | AdmissionPhase::Leaving)
                 && may_go_now(known, self.now, self.grace)
         };
-        let candidates: Vec<Known> =
+        let candidates: Vec<ExpectedConnection> =
             self.open.values().filter(|known| fits(known) && may_go(known)).copied().collect();
         let Some(victim) = found else {
             return assert!(candidates.is_empty(), "{scope:?}: somebody could have gone");
         };
-        self.table.set(victim.place, Phase::Leaving, self.now);
-        let known = self.left(victim.place);
+        self.table.set_phase(victim.slot, AdmissionPhase::Leaving, self.now);
+        let known = self.mark_closing(victim.slot);
         assert!(fits(&known) && may_go_now(&known, self.now, self.grace));
         assert_eq!(known.phase, victim.phase);
-        let long = |one: &&Known| self.now.since(one.since) >= GREETING;
-        let silent = candidates.iter().filter(|one| one.phase == Phase::Silent).filter(long);
-        let stalled = matches!(known.phase, Phase::Hello | Phase::Handshake | Phase::Head);
-        let crowd = candidates.iter().filter(|one| one.phase == Phase::Silent).count() > FEW;
-        let lasts = known.phase == Phase::Silent && (long(&&known) || crowd);
-        assert!(victim.useless == (stalled || lasts) || !victim.useless && crowd, "{scope:?}");
-        let own = matches!(scope, Scope::Client(_) | Scope::ClientOf(..));
-        if known.phase == Phase::Silent && !victim.useless && !own {
-            let young = |one: &Known| one.phase == Phase::Silent && !long(&one);
+        let long = |one: &&ExpectedConnection| self.now.since(one.since) >= CLIENT_HELLO_GRACE;
+        let silent =
+            candidates.iter().filter(|one| one.phase == AdmissionPhase::Silent).filter(long);
+        let stalled = matches!(
+            known.phase,
+            AdmissionPhase::Hello | AdmissionPhase::Handshake | AdmissionPhase::Head
+        );
+        let crowd =
+            candidates.iter().filter(|one| one.phase == AdmissionPhase::Silent).count() > FEW;
+        let lasts = known.phase == AdmissionPhase::Silent && (long(&&known) || crowd);
+        assert!(
+            victim.expendable == (stalled || lasts) || !victim.expendable && crowd,
+            "{scope:?}"
+        );
+        let own = matches!(scope, ConnectionScope::Client(_) | ConnectionScope::ClientOf(..));
+        if known.phase == AdmissionPhase::Silent && !victim.expendable && !own {
+            let young =
+                |one: &ExpectedConnection| one.phase == AdmissionPhase::Silent && !long(&one);
             assert!(candidates.iter().all(young), "{scope:?}: it has only just come");
         }
-        if let (Some(oldest), Scope::All | Scope::Service(_)) =
+        if let (Some(oldest), ConnectionScope::All | ConnectionScope::Service(_)) =
             (silent.map(|one| one.since).min(), scope)
         {
-            assert_eq!((known.phase, known.since), (Phase::Silent, oldest), "{scope:?}");
+            assert_eq!((known.phase, known.since), (AdmissionPhase::Silent, oldest), "{scope:?}");
         }
     }
 
     fn check(&self) {
         for service in 0..3 {
-            let silent = self.of(service, Phase::Silent).len();
-            let shaking = self.of(service, Phase::Handshake).len();
-            let shaking = shaking + self.of(service, Phase::Hello).len();
+            let silent = self.opened_at(service, AdmissionPhase::Silent).len();
+            let shaking = self.opened_at(service, AdmissionPhase::Handshake).len();
+            let shaking = shaking + self.opened_at(service, AdmissionPhase::Hello).len();
             // Back to silence is no way that connections go; the table does not count it.
-            assert!(self.table.silent(ServiceId(service)) as usize <= silent);
-            assert_eq!(self.table.handshakes(ServiceId(service)) as usize, shaking);
+            assert!(self.table.silent_count(ServiceId(service)) as usize <= silent);
+            assert_eq!(self.table.handshake_count(ServiceId(service)) as usize, shaking);
         }
         for (place, known) in &self.open {
             assert_eq!(self.table.phase(*place), Some(known.phase));
@@ -172,10 +193,10 @@ impl World {
     }
 }
 
-fn may_go_now(known: &Known, now: Moment, grace: Duration) -> bool {
+fn may_go_now(known: &ExpectedConnection, now: MonotonicTime, grace: Duration) -> bool {
     match known.phase {
-        Phase::Handshake | Phase::Head => now.since(known.since) >= STALLED,
-        Phase::Hello => now.since(known.since) >= GREETING.max(grace),
+        AdmissionPhase::Handshake | AdmissionPhase::Head => now.since(known.since) >= STALL_TIMEOUT,
+        AdmissionPhase::Hello => now.since(known.since) >= CLIENT_HELLO_GRACE.max(grace),
         _ => now.since(known.since) >= grace,
     }
 }
@@ -186,50 +207,50 @@ proptest! {
         steps in steps(),
         grace in prop::sample::select(vec![0, 250]),
     ) {
-        let mut world = World::new(Duration::from_millis(grace));
+        let mut world = TableModel::new(Duration::from_millis(grace));
         for step in steps {
             match step {
-                Step::Enter(service, number) => {
-                    let place = world.table.enter(ServiceId(service), client(number), world.now, ());
+                AdmissionStep::Enter(service, number) => {
+                    let place = world.table.insert(ServiceId(service), client(number), world.now, ());
                     let since = world.now;
-                    let known = Known { service, client: client(number), phase: Phase::Silent, since };
+                    let known = ExpectedConnection { service, client: client(number), phase: AdmissionPhase::Silent, since };
                     assert!(world.open.insert(place, known).is_none(), "a place is given once");
                     world.order.push(place);
                 }
-                Step::Set(at, phase) => {
+                AdmissionStep::Set(at, phase) => {
                     if let Some(place) = world.at(at)
-                        && phase != Phase::Silent
+                        && phase != AdmissionPhase::Silent
                     {
                         world.set(place, phase);
                     }
                 }
-                Step::Shake(at, limit) => world.shake(at, limit),
-                Step::Leave(at) => {
+                AdmissionStep::Shake(at, limit) => world.start_handshake(at, limit),
+                AdmissionStep::Leave(at) => {
                     if let Some(place) = world.at(at) {
-                        world.table.leave(place);
+                        world.table.remove(place);
                         world.open.remove(&place);
                         world.order.retain(|one| *one != place);
                         assert_eq!(world.table.phase(place), None);
                     }
                 }
-                Step::Take(kind, service, number) => {
+                AdmissionStep::Take(kind, service, number) => {
                     let service = ServiceId(service);
-                    let client = Client::of([192, 0, 2, number].into());
+                    let client = ClientKey::from_address([192, 0, 2, number].into());
                     world.take(match kind {
-                        0 => Scope::All,
-                        1 => Scope::Service(service),
-                        2 => Scope::Client(client),
-                        _ => Scope::ClientOf(service, client),
+                        0 => ConnectionScope::All,
+                        1 => ConnectionScope::Service(service),
+                        2 => ConnectionScope::Client(client),
+                        _ => ConnectionScope::ClientOf(service, client),
                     });
                 }
-                Step::Beyond(service, most) => {
-                    let oldest = world.of(service, Phase::Silent).into_iter().min();
-                    if let Some(place) = world.table.silent_beyond(ServiceId(service), most) {
-                        let known = world.left(place);
-                        assert_eq!((known.phase, Some(known.since)), (Phase::Silent, oldest));
+                AdmissionStep::Beyond(service, most) => {
+                    let oldest = world.opened_at(service, AdmissionPhase::Silent).into_iter().min();
+                    if let Some(place) = world.table.oldest_silent_beyond(ServiceId(service), most) {
+                        let known = world.mark_closing(place);
+                        assert_eq!((known.phase, Some(known.since)), (AdmissionPhase::Silent, oldest));
                     }
                 }
-                Step::Wait(millis) => world.now = Moment(world.now.0 + millis * 1_000_000),
+                AdmissionStep::Wait(millis) => world.now = MonotonicTime(world.now.0 + millis * 1_000_000),
             }
             world.check();
         }

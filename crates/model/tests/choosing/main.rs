@@ -6,14 +6,14 @@
 mod page;
 mod plot;
 mod scenes;
+mod simulation;
 #[path = "../support/view.rs"]
 mod view;
-mod world;
 
 use std::path::PathBuf;
 
 use scenes::{LOADS, POLICIES, SCENES};
-use world::{Outcome, Setup, run};
+use simulation::{PolicyOutcome, PolicySetup, run};
 
 /// Exchanges of each cell of the guide.
 const EXCHANGES: u32 = 16_000;
@@ -23,23 +23,23 @@ const CLIENTS: u64 = 1_000;
 const MARKS: (&str, &str) = ("<!-- figures -->\n\n", "<!-- end of figures -->\n");
 
 /// One policy in one scene.
-pub struct Row {
+pub struct PolicyRow {
     policy: &'static str,
     /// By load.
-    cells: Vec<Outcome>,
+    cells: Vec<PolicyOutcome>,
 }
 
 fn docs(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides").join(name)
 }
 
-fn figures() -> Vec<(&'static str, Vec<Row>)> {
-    let row = |scene, balance: model::config::Balance| {
+fn figures() -> Vec<(&'static str, Vec<PolicyRow>)> {
+    let row = |scene, balance: model::config::BalancePolicy| {
         let cell = |load: &u32| {
             let load = f64::from(*load) / 100.0;
-            run(&Setup { scene, balance, load, exchanges: EXCHANGES, clients: CLIENTS })
+            run(&PolicySetup { scene, balance, load, exchanges: EXCHANGES, clients: CLIENTS })
         };
-        Row { policy: balance.name(), cells: LOADS.iter().map(cell).collect() }
+        PolicyRow { policy: balance.name(), cells: LOADS.iter().map(cell).collect() }
     };
     let rows = |scene| POLICIES.iter().map(|balance| row(scene, *balance)).collect();
     SCENES.iter().map(|scene| (scene.name, rows(scene))).collect()
@@ -67,7 +67,7 @@ fn the_guide_shows_what_the_simulation_says() {
 fn of_identical_servers_each_has_its_fair_share_under_every_policy() {
     for balance in POLICIES {
         let (exchanges, clients) = (30_000, 20_000);
-        let setup = Setup { scene: &SCENES[0], balance, load: 0.7, exchanges, clients };
+        let setup = PolicySetup { scene: &SCENES[0], balance, load: 0.7, exchanges, clients };
         let given = run(&setup).given;
         let fair = given.iter().sum::<u64>() as f64 / given.len() as f64;
         for (server, given) in given.iter().enumerate() {
@@ -79,9 +79,9 @@ fn of_identical_servers_each_has_its_fair_share_under_every_policy() {
 
 #[test]
 fn a_seed_is_a_run() {
-    let setup = |load| Setup {
+    let setup = |load| PolicySetup {
         scene: &SCENES[2],
-        balance: model::config::Balance::Prequal,
+        balance: model::config::BalancePolicy::Prequal,
         load,
         exchanges: 2_000,
         clients: CLIENTS,

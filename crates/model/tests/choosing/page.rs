@@ -1,10 +1,10 @@
 //! The figures as tables in Markdown. It draws nothing and runs nothing.
 
-use super::Row;
+use super::PolicyRow;
 use super::scenes::LOADS;
 
 /// One table a scene.
-pub fn tables(scenes: &[(&str, Vec<Row>)]) -> String {
+pub fn tables(scenes: &[(&str, Vec<PolicyRow>)]) -> String {
     let mut out = String::new();
     for (scene, rows) in scenes {
         out.push_str(&format!("### {}\n\n| policy |", heading(scene)));

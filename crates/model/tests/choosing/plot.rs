@@ -1,7 +1,7 @@
 //! The figures as a picture: a panel a scene, a row a policy, a column a load, each cell with its number. It computes
 //! nothing but colours.
 
-use super::Row;
+use super::PolicyRow;
 use super::scenes::LOADS;
 
 const CELL_WIDTH: usize = 58;
@@ -11,7 +11,7 @@ const GAP: usize = 28;
 const TOP: usize = 64;
 
 /// An SVG document.
-pub fn svg(scenes: &[(&str, Vec<Row>)]) -> String {
+pub fn svg(scenes: &[(&str, Vec<PolicyRow>)]) -> String {
     let rows = scenes.first().map_or(0, |(_, rows)| rows.len());
     let panel = LOADS.len() * CELL_WIDTH;
     let width = NAMES + scenes.len() * (panel + GAP);
@@ -33,7 +33,7 @@ pub fn svg(scenes: &[(&str, Vec<Row>)]) -> String {
             let x = left + column * CELL_WIDTH + CELL_WIDTH / 2;
             out.push_str(&text(x, TOP - 12, "middle", "normal", &format!("{load} %")));
         }
-        for (row, Row { policy, cells }) in rows.iter().enumerate() {
+        for (row, PolicyRow { policy, cells }) in rows.iter().enumerate() {
             let y = TOP + row * CELL_HEIGHT;
             if at == 0 {
                 out.push_str(&text(NAMES - 10, y + 15, "end", "normal", policy));

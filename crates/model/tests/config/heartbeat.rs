@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::config::{HeartbeatKey, WitnessBy, WitnessPlace, diff};
 
-use super::shared::{BASE, errors, findings, good};
+use super::support::{BASE, errors, findings, good};
 
 const GROUP: &str =
     "[vrrp.a]\ninterface = \"eth0\"\nid = 1\naddresses = \"192.0.2.10\"\nadvertise = \"200ms\"\n";

@@ -3,10 +3,10 @@
 use model::config::load;
 use proptest::prelude::*;
 
-use super::shared::{examples, good};
+use super::support::{examples, good};
 
 /// Every answer can be shown.
-fn answered(text: &str) {
+fn load_and_render(text: &str) {
     match load(text, "hostile.toml") {
         Ok(checked) => {
             let explained = model::config::explain(&checked);
@@ -74,7 +74,7 @@ proptest! {
 
     #[test]
     fn any_text_is_answered(text in "\\PC{0,200}") {
-        answered(&text);
+        load_and_render(&text);
     }
 
     #[test]
@@ -88,7 +88,7 @@ proptest! {
             let end = (at + length).min(text.len());
             text.splice(at..end, PIECES[piece].chars());
         }
-        answered(&text.into_iter().collect::<String>());
+        load_and_render(&text.into_iter().collect::<String>());
     }
 
     #[test]
@@ -99,19 +99,19 @@ proptest! {
         if let Some((key, _)) = lines[at].split_once(" = ") {
             lines[at] = format!("{key} = {}", PIECES[piece]);
         }
-        answered(&lines.join("\n"));
+        load_and_render(&lines.join("\n"));
     }
 }
 
 #[test]
 fn depth_and_size_are_bounded() {
-    answered(&format!("a = {}", "[".repeat(100_000)));
-    answered(&format!("a = {}1{}", "{ a = ".repeat(5_000), " }".repeat(5_000)));
-    answered(&format!("[{}a]", "a.".repeat(10_000)));
-    let large = "#".repeat(model::config::load::FILE_MAX + 1);
+    load_and_render(&format!("a = {}", "[".repeat(100_000)));
+    load_and_render(&format!("a = {}1{}", "{ a = ".repeat(5_000), " }".repeat(5_000)));
+    load_and_render(&format!("[{}a]", "a.".repeat(10_000)));
+    let large = "#".repeat(model::config::loader::FILE_MAX + 1);
     let findings = load(&large, "large.toml").unwrap_err();
     assert!(findings.to_string().contains("more than 4194304"), "{findings}");
-    answered(&large[1..]);
+    load_and_render(&large[1..]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::config::{LinkKey, LinkPolicy, diff};
 
-use super::shared::{BASE, errors, good};
+use super::support::{BASE, errors, good};
 
 const LINKS: &str = "links = [{ interface = \"eth1\", via = \"10.41.1.2\" }, \
                      { interface = \"eth2\", via = [\"10.41.2.2\", \"fd41::2\"] }]\n";
@@ -58,7 +58,7 @@ fn links_may_be_next_hops_alone() {
             "a link of the bundle names no interface",
         ),
     ];
-    named(&rows);
+    check_rows(&rows);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn contradictions_are_named() {
             "some have none",
         ),
     ];
-    named(&rows);
+    check_rows(&rows);
 }
 
 #[test]
@@ -151,10 +151,10 @@ fn what_two_bundles_share_and_keys_without_meaning_are_named() {
             "goes over bundle `up` already",
         ),
     ];
-    named(&rows);
+    check_rows(&rows);
 }
 
-fn named(rows: &[(String, &str, &str)]) {
+fn check_rows(rows: &[(String, &str, &str)]) {
     for (text, key, says) in rows {
         let found = errors(text);
         let named = found.iter().any(|one| one.key == *key && one.message.contains(*says));

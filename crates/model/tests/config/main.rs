@@ -7,27 +7,27 @@
     reason = "a test's helpers fail the test"
 )]
 
-mod acts;
-mod differ;
-mod edited;
-mod explained;
-mod fresh;
-mod good;
+mod acme;
+mod balance;
+mod client_certificates;
+mod diff;
+mod dns;
+mod explanation;
 mod heartbeat;
 mod hostile;
-mod identity;
+mod key_effects;
 mod link;
 mod mistakes;
-mod names;
-mod never;
-mod ordered;
+mod no_effect;
+mod objectives;
 mod packets;
-mod promised;
+mod reference;
 mod resilience;
 mod rules;
-mod shared;
-mod sharing;
-mod ten;
+mod server_edit;
+mod support;
+mod ten_mistakes;
 mod uplink;
+mod valid_files;
 mod vrrp;
-mod warned;
+mod warnings;

@@ -1,9 +1,9 @@
 //! Each kind of mistake as a row: what is written, at which key it is reported, a part of what is said, and what is
 //! suggested.
 
-use super::shared::{BASE, errors, findings};
+use super::support::{BASE, errors, findings};
 
-struct Row {
+struct MistakeRow {
     /// Added behind the good file, or standing alone where it has a service.
     text: &'static str,
     key: &'static str,
@@ -11,8 +11,8 @@ struct Row {
     suggests: Option<&'static str>,
 }
 
-const fn row(text: &'static str, key: &'static str, says: &'static str) -> Row {
-    Row { text, key, says, suggests: None }
+const fn row(text: &'static str, key: &'static str, says: &'static str) -> MistakeRow {
+    MistakeRow { text, key, says, suggests: None }
 }
 
 const fn near(
@@ -20,8 +20,8 @@ const fn near(
     key: &'static str,
     says: &'static str,
     meant: &'static str,
-) -> Row {
-    Row { text, key, says, suggests: Some(meant) }
+) -> MistakeRow {
+    MistakeRow { text, key, says, suggests: Some(meant) }
 }
 
 /// A service `s` beside the good one.
@@ -45,7 +45,7 @@ macro_rules! pool {
     };
 }
 
-const KEYS: &[Row] = &[
+const KEYS: &[MistakeRow] = &[
     near("[services.x]\n", "services", "is not a key of", "service"),
     near("[global]\nthreads = 2\n", "global.threads", "`threads` is not a key", "workers"),
     near(service!("time_out = 1\n"), "service.s.time_out", "is not a key of", "timeout"),
@@ -113,7 +113,7 @@ const KEYS: &[Row] = &[
     row("[global.timeout]\ndrain = \"9s\"\n", "global.timeout.drain", "`[global]` itself"),
 ];
 
-const VALUES: &[Row] = &[
+const VALUES: &[MistakeRow] = &[
     near("[global]\ndrain = 5\n", "global.drain", "the unit is missing", "\"5s\""),
     near("[global]\ndrain = \"5\"\n", "global.drain", "the unit is missing", "\"5s\""),
     row("[global]\ndrain = \"5 parsecs\"\n", "global.drain", "not a unit"),
@@ -181,7 +181,7 @@ const VALUES: &[Row] = &[
     row(pool!("source = \"0.0.0.0\"\n"), "pool.p.source", "nothing can be sent"),
 ];
 
-const ADDRESSES: &[Row] = &[
+const ADDRESSES: &[MistakeRow] = &[
     near(
         service!("rule = [{ when = { host = \"bücher.example\" }, pool = \"web\" }]\n"),
         "service.s.rule[0].when.host",
@@ -248,7 +248,7 @@ const ADDRESSES: &[Row] = &[
     row("[pool.p]\nservers = []\n", "pool.p.servers", "no server"),
 ];
 
-const RELATIONS: &[Row] = &[
+const RELATIONS: &[MistakeRow] = &[
     near("[service.s]\npool = \"wbe\"\n", "service.s.pool", "no pool `wbe`", "\"web\""),
     row(
         "[service.s]\nlisten = \"127.0.0.1:8080\"\n",
@@ -342,22 +342,22 @@ const RELATIONS: &[Row] = &[
 
 #[test]
 fn unknown_and_refused_keys_are_named() {
-    judge(KEYS);
+    check_rows(KEYS);
 }
 
 #[test]
 fn wrong_values_are_named() {
-    judge(VALUES);
+    check_rows(VALUES);
 }
 
 #[test]
 fn wrong_addresses_and_names_are_named() {
-    judge(ADDRESSES);
+    check_rows(ADDRESSES);
 }
 
 #[test]
 fn contradictions_are_named() {
-    judge(RELATIONS);
+    check_rows(RELATIONS);
 }
 
 #[test]
@@ -384,8 +384,8 @@ fn a_broken_value_is_reported_once_and_not_judged_further() {
     }
 }
 
-fn judge(rows: &[Row]) {
-    for Row { text, key, says, suggests } in rows {
+fn check_rows(rows: &[MistakeRow]) {
+    for MistakeRow { text, key, says, suggests } in rows {
         let text = format!("{BASE}{text}");
         let found = errors(&text);
         let about = found.iter().find(|f| f.key == *key && f.message.contains(says));

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use model::config::{AllDown, Balance, Forward, Span, TunnelKind};
+use model::config::{AllDownPolicy, BalancePolicy, ForwardingMode, ListenRange, TunnelKind};
 
-use super::shared::{errors, findings, good};
+use super::support::{errors, findings, good};
 
 /// A service of a method and its pool, with more keys for each.
 fn file(forward: &str, service: &str, pool: &str) -> String {
@@ -18,17 +18,17 @@ fn file(forward: &str, service: &str, pool: &str) -> String {
 fn nothing_written_has_the_documented_defaults() {
     let config = good(&file("mac", "", "")).config;
     let service = &config.services["s"];
-    assert_eq!(service.forward, Forward::Mac);
+    assert_eq!(service.forward, ForwardingMode::Mac);
     assert!(service.listen.is_empty());
     let packets = service.packets.as_ref().unwrap();
-    assert_eq!(packets.listen, [Span::one([203, 0, 113, 10].into(), 80)]);
+    assert_eq!(packets.listen, [ListenRange::single_port([203, 0, 113, 10].into(), 80)]);
     assert_eq!((packets.protocols.tcp, packets.protocols.udp), (true, false));
     let timers = &packets.timers;
     assert_eq!((timers.fin, timers.stale), (Duration::from_secs(30), Duration::from_secs(7_440)));
     assert_eq!((packets.sticky, packets.mss), (None, None));
     assert_eq!(packets.tunnel.kind, TunnelKind::Ipip);
     let pool = &config.pools["p"];
-    assert_eq!((pool.balance, pool.all_down), (Balance::RoundRobin, AllDown::Spread));
+    assert_eq!((pool.balance, pool.all_down), (BalancePolicy::RoundRobin, AllDownPolicy::Spread));
     assert_eq!(config.packets.interfaces, None);
     assert_eq!((config.packets.flows, config.packets.fragments), (1_048_576, 8_192));
     assert_eq!(config.packets.insight, Some(64));
@@ -50,7 +50,7 @@ fn ports_are_sets_ranges_or_any() {
         let text = file("nat", "", "").replace("\"203.0.113.10:80\"", text);
         let config = good(&text).config;
         let spans = config.services["s"].packets.as_ref().unwrap().listen.clone();
-        spans.iter().map(Span::to_string).collect::<Vec<_>>().join(" ")
+        spans.iter().map(ListenRange::to_string).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(
         listen("\"203.0.113.10:80,443,8000-8010\""),

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use model::config::{
-    BreakerLimits, Eject, Hedge, HedgeAfter, Precedence, Retry, ShedTerms, Statuses,
+    CircuitBreakerLimits, HedgeDelay, HedgingConfig, LoadSheddingConfig, OutlierDetectionConfig,
+    RequestPriority, RetryConfig, StatusRanges,
 };
 
-use super::shared::{BASE, errors, good};
+use super::support::{BASE, errors, good};
 
 fn pool(keys: &str) -> String {
     format!("{BASE}{keys}\n")
@@ -16,9 +17,12 @@ fn pool(keys: &str) -> String {
 fn the_types_have_the_defaults_of_the_tables() {
     let config = good(BASE).config;
     let web = &config.pools["web"];
-    assert_eq!((&web.retry, web.eject.as_ref()), (&Retry::default(), Some(&Eject::default())));
-    assert_eq!((&web.breaker, &web.shed), (&BreakerLimits::default(), &None));
-    let middle = Precedence { class: 5, header: None };
+    assert_eq!(
+        (&web.retry, web.eject.as_ref()),
+        (&RetryConfig::default(), Some(&OutlierDetectionConfig::default()))
+    );
+    assert_eq!((&web.breaker, &web.shed), (&CircuitBreakerLimits::default(), &None));
+    let middle = RequestPriority { class: 5, header: None };
     assert_eq!(config.services.values().next().unwrap().priority, middle);
 }
 
@@ -27,10 +31,10 @@ fn each_can_be_off_and_statuses_are_ranges() {
     let text = pool("retry = { budget = \"off\", on = [500, \"502-504\"] }\neject = \"off\"");
     let config = good(&text).config;
     let web = &config.pools["web"];
-    let on = Statuses(vec![(500, 500), (502, 504)]);
+    let on = StatusRanges(vec![(500, 500), (502, 504)]);
     assert_eq!((web.retry.budget, &web.retry.on, &web.eject), (None, &on, &None));
     for (status, has) in [(499, false), (500, true), (501, false), (502, true), (505, false)] {
-        assert_eq!(on.has(status), has, "{status}");
+        assert_eq!(on.contains(status), has, "{status}");
     }
 }
 
@@ -76,10 +80,16 @@ fn breakers_and_shedding_are_off_or_what_is_written() {
     let checked = good(&text);
     assert_eq!(checked.warnings, []);
     let web = &checked.config.pools["web"];
-    let breaker =
-        BreakerLimits { connections: Some(40), pending: Some(0), requests: None, retries: None };
-    let terms =
-        ShedTerms { target: Duration::from_millis(20), interval: Duration::from_millis(500) };
+    let breaker = CircuitBreakerLimits {
+        connections: Some(40),
+        pending: Some(0),
+        requests: None,
+        retries: None,
+    };
+    let terms = LoadSheddingConfig {
+        target: Duration::from_millis(20),
+        interval: Duration::from_millis(500),
+    };
     assert_eq!((&web.breaker, &web.shed), (&breaker, &Some(terms)));
 }
 
@@ -87,8 +97,8 @@ fn breakers_and_shedding_are_off_or_what_is_written() {
 fn priority_is_a_class_or_a_field_and_belongs_to_rules_that_choose_a_pool() {
     let of = |lines: &str| BASE.replacen("pool = \"web\"", &format!("pool = \"web\"\n{lines}"), 1);
     let shop = |lines: &str| good(&of(lines)).config.services.values().next().unwrap().clone();
-    assert_eq!(shop("priority = 9").priority, Precedence { class: 9, header: None });
-    let named = Precedence { class: 5, header: Some("x-class".into()) };
+    assert_eq!(shop("priority = 9").priority, RequestPriority { class: 9, header: None });
+    let named = RequestPriority { class: 5, header: Some("x-class".into()) };
     assert_eq!(shop("priority = { header = \"X-Class\" }").priority, named);
     assert_eq!(shop("rule = [{ priority = 0 }]").rules[0].priority, Some(0));
     for lines in ["priority = 10", "rule = [{ deny = true, priority = 3 }]"] {
@@ -106,10 +116,10 @@ fn a_hedge_is_after_a_time_or_at_a_percentile() {
     assert_eq!(hedge("hedge = \"off\""), None);
     let at_least = Duration::from_millis(5);
     for (text, after) in [
-        ("hedge = \"20ms\"", HedgeAfter::Time(Duration::from_millis(20))),
-        ("hedge = {}", HedgeAfter::Percentile(95)),
-        ("hedge = { percentile = 99 }", HedgeAfter::Percentile(99)),
+        ("hedge = \"20ms\"", HedgeDelay::Time(Duration::from_millis(20))),
+        ("hedge = {}", HedgeDelay::Percentile(95)),
+        ("hedge = { percentile = 99 }", HedgeDelay::Percentile(99)),
     ] {
-        assert_eq!(hedge(text), Some(Hedge { after, at_least }), "{text}");
+        assert_eq!(hedge(text), Some(HedgingConfig { after, at_least }), "{text}");
     }
 }

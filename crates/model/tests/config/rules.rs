@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use model::config::{Action, CookieMode, Gone, LimitBy, StickyBy, WithoutServers};
+use model::config::{
+    AffinityKey, CookieMode, NoServersAction, RateLimitKey, RuleActionConfig,
+    UnavailableServerAction,
+};
 
-use super::shared::{BASE, errors, findings, good};
+use super::support::{BASE, errors, findings, good};
 
 fn with(more: &str) -> String {
     BASE.replace("pool = \"web\"\n", &format!("pool = \"web\"\n{more}\n"))
@@ -25,19 +28,19 @@ fn what_is_written_arrives() {
     assert!(checked.warnings.is_empty(), "{:?}", checked.warnings);
     let shop = &checked.config.services["shop"];
     assert_eq!(shop.rules.len(), 2);
-    assert_eq!(shop.rules[0].action, Action::Split(vec![("web".into(), 3)]));
-    assert_eq!(shop.rules[0].without_servers, WithoutServers::Next);
+    assert_eq!(shop.rules[0].action, RuleActionConfig::Split(vec![("web".into(), 3)]));
+    assert_eq!(shop.rules[0].without_servers, NoServersAction::Next);
     let sticky = shop.sticky.as_ref().unwrap();
-    let StickyBy::Cookie(cookie) = &sticky.by else { panic!("{sticky:?}") };
+    let AffinityKey::Cookie(cookie) = &sticky.by else { panic!("{sticky:?}") };
     assert_eq!((cookie.mode, cookie.secure, cookie.http_only), (CookieMode::Insert, false, true));
     assert_eq!(
         (sticky.gone, sticky.spill, sticky.drain),
-        (Gone::Refuse, true, Duration::from_secs(300))
+        (UnavailableServerAction::Refuse, true, Duration::from_secs(300))
     );
-    assert!(!sticky.remembers());
+    assert!(!sticky.needs_table());
     let short = good(&with("sticky = \"10m\"")).config;
     let sticky = short.services["shop"].sticky.clone().unwrap();
-    assert_eq!((sticky.by.clone(), sticky.remembers()), (StickyBy::Address(32, 128), true));
+    assert_eq!((sticky.by.clone(), sticky.needs_table()), (AffinityKey::Address(32, 128), true));
 }
 
 fn beside_http2(more: &str) -> String {
@@ -45,9 +48,9 @@ fn beside_http2(more: &str) -> String {
 }
 
 /// How a row is written, the row, the key path, what is said.
-type Row = (fn(&str) -> String, &'static str, &'static str, &'static str);
+type RuleMistakeRow = (fn(&str) -> String, &'static str, &'static str, &'static str);
 
-const ROWS: &[Row] = &[
+const ROWS: &[RuleMistakeRow] = &[
     (rule, "pool = \"wed\"", "service.shop.rule[0].pool", "there is no pool"),
     (rule, "mirror = \"wed\"", "service.shop.rule[0].mirror.pool", "there is no pool"),
     (rule, "split = [{ pool = \"x\" }]", "service.shop.rule[0].split[0].pool", "there is no pool"),
@@ -234,9 +237,10 @@ fn too_many_expressions_are_refused_and_thousands_of_plain_rules_are_not() {
 
 #[test]
 fn a_limit_by_address_counts_networks_of_ipv6() {
-    for (limit, by) in
-        [("", LimitBy::Address(32, 64)), (", mask4 = 24, mask6 = 128", LimitBy::Address(24, 128))]
-    {
+    for (limit, by) in [
+        ("", RateLimitKey::Address(32, 64)),
+        (", mask4 = 24, mask6 = 128", RateLimitKey::Address(24, 128)),
+    ] {
         let text = format!("limit = {{ rate = 1, by = \"address\"{limit} }}, deny = true");
         let config = good(&rule(&text)).config;
         let found = config.services["shop"].rules[0].limit.clone().unwrap();

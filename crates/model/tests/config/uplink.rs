@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use model::config::{MptcpKey, Purpose, Translate, UplinkKey, UplinksKey, diff};
+use model::config::{EndpointPurpose, MptcpKey, SourceNatMode, UplinkKey, UplinksKey, diff};
 
-use super::shared::{BASE, errors, good};
+use super::support::{BASE, errors, good};
 
 const FIBRE: &str = "[uplink.fibre]\ninterface = \"eth1\"\nvia = [\"192.0.2.1\", \"fe80::1\"]\n\
                      probe = { echo = [\"198.51.100.1\", \"2001:db8::1\"] }\n";
@@ -26,9 +26,9 @@ fn defaults() {
     assert_eq!((probe.every, probe.timeout), (Duration::from_secs(1), Duration::from_secs(1)));
     let all = &config.outward;
     assert_eq!((all.mark_bit, all.table, all.rule), (24, 7_800, 30_000));
-    assert_eq!((all.translate, all.inside.len()), (Translate::Ipv4, 0));
-    assert!(all.translate.covers(false) && !all.translate.covers(true));
-    assert!(!config.mptcp.wanted());
+    assert_eq!((all.translate, all.inside.len()), (SourceNatMode::Ipv4, 0));
+    assert!(all.translate.applies_to_family(false) && !all.translate.applies_to_family(true));
+    assert!(!config.mptcp.is_enabled());
 }
 
 #[test]
@@ -112,6 +112,6 @@ fn changes_are_named() {
         changes.to_string(),
         "~ mptcp: endpoints, use\n~ uplinks: translate\n~ uplink cable: weight\n"
     );
-    assert_eq!(new.mptcp.endpoints[0].purpose, Purpose::Signal);
+    assert_eq!(new.mptcp.endpoints[0].purpose, EndpointPurpose::Signal);
     assert_eq!(diff(&old, &good(BASE).config).uplinks.removed, ["cable", "fibre"]);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::config::{SocketOptions, VrrpKey, diff};
 
-use super::shared::{BASE, errors, good};
+use super::support::{BASE, errors, good};
 
 const GROUP: &str = "[vrrp.a]\ninterface = \"eth0\"\nid = 1\naddresses = \"192.0.2.10\"\n";
 
@@ -27,7 +27,7 @@ fn nothing_written_has_the_documented_defaults() {
 
 #[test]
 fn the_virtual_router_has_a_link_address_of_each_family() {
-    let link = |more: &str, group: &str| good(&with(more)).config.vrrp[group].virtual_link();
+    let link = |more: &str, group: &str| good(&with(more)).config.vrrp[group].virtual_mac();
     assert_eq!(link("", "a"), None);
     let wanted = "link-address = \"virtual\"\n";
     assert_eq!(link(wanted, "a"), Some([0, 0, 0x5e, 0, 1, 1]));
@@ -37,8 +37,9 @@ fn the_virtual_router_has_a_link_address_of_each_family() {
 
 #[test]
 fn who_is_heard() {
-    let heard =
-        |more: &str, ip: &str| good(&with(more)).config.vrrp["a"].hears(ip.parse().unwrap());
+    let heard = |more: &str, ip: &str| {
+        good(&with(more)).config.vrrp["a"].accepts_source(ip.parse().unwrap())
+    };
     assert!(heard("", "192.0.2.7"));
     let peers = "peers = \"192.0.2.2\"\n";
     assert!(heard(peers, "192.0.2.2") && !heard(peers, "192.0.2.3"));
@@ -126,7 +127,7 @@ fn what_moves_with_a_group_is_its_own_and_return_addresses_have_to() {
     let also = "also = [{ addresses = \"10.0.0.9\", interface = \"eth1\" }, { addresses = \"fd00::9\" }]\n";
     let config = good(&with(also)).config;
     let moves: Vec<(String, &str)> =
-        config.vrrp["a"].moves().map(|(ip, at)| (ip.to_string(), at)).collect();
+        config.vrrp["a"].floating_addresses().map(|(ip, at)| (ip.to_string(), at)).collect();
     let all = [("192.0.2.10", "eth0"), ("10.0.0.9", "eth1"), ("fd00::9", "eth0")];
     assert_eq!(moves, all.map(|(ip, at)| (ip.to_owned(), at)));
     let rows = [

@@ -1,7 +1,7 @@
 //! Random and least-request: their shares, and that nobody starves.
 
-use model::config::Balance;
-use model::pick::{Choice, Chooser, Rng};
+use model::config::BalancePolicy;
+use model::load_balancing::{PickResult, Rng, ServerPicker};
 use model::snapshot::PoolView;
 use proptest::prelude::*;
 
@@ -26,9 +26,9 @@ proptest! {
         weights in prop::collection::vec(1..=256u16, 1..10),
         seed: u64,
     ) {
-        for balance in [Balance::Random, Balance::LeastRequest] {
+        for balance in [BalancePolicy::Random, BalancePolicy::LeastRequest] {
             let view = pool(balance, &weights);
-            let counts = tally(&mut Chooser::new(&view, seed), &view, 4000, &mut Rng::new(seed));
+            let counts = tally(&mut ServerPicker::new(&view, seed), &view, 4000, &mut Rng::new(seed));
             prop_assert!(fair(&counts, &weights), "{balance:?}: {counts:?} for {weights:?}");
         }
     }
@@ -36,7 +36,7 @@ proptest! {
 
 /// Sends this many exchanges of which `open` are in flight at a time; the oldest ends first, at whichever server.
 fn closed_loop(view: &PoolView, open: usize, exchanges: u32) -> (Vec<u64>, u32) {
-    let mut chooser = Chooser::new(view, 1);
+    let mut chooser = ServerPicker::new(view, 1);
     let mut rng = Rng::new(1);
     let mut flying = std::collections::VecDeque::new();
     let mut counts = vec![0; view.servers.len()];
@@ -44,10 +44,10 @@ fn closed_loop(view: &PoolView, open: usize, exchanges: u32) -> (Vec<u64>, u32) 
     for number in 0..exchanges {
         if flying.len() == open {
             let ended: usize = flying.pop_front().unwrap();
-            view.servers[ended].live.in_flight.down();
+            view.servers[ended].stats.in_flight.decrement();
         }
-        let Choice::Server(at) = pick(&mut chooser, view, number, &mut rng) else { panic!() };
-        most = most.max(view.servers[at].live.in_flight.up());
+        let PickResult::Server(at) = pick(&mut chooser, view, number, &mut rng) else { panic!() };
+        most = most.max(view.servers[at].stats.in_flight.increment());
         flying.push_back(at);
         counts[at] += 1;
     }
@@ -56,8 +56,8 @@ fn closed_loop(view: &PoolView, open: usize, exchanges: u32) -> (Vec<u64>, u32) 
 
 #[test]
 fn the_fullest_of_a_hundred_is_hardly_above_the_mean() {
-    let (_, random) = closed_loop(&pool(Balance::Random, &[1; 100]), 1000, 50_000);
-    let (_, least) = closed_loop(&pool(Balance::LeastRequest, &[1; 100]), 1000, 50_000);
+    let (_, random) = closed_loop(&pool(BalancePolicy::Random, &[1; 100]), 1000, 50_000);
+    let (_, least) = closed_loop(&pool(BalancePolicy::LeastRequest, &[1; 100]), 1000, 50_000);
     // A mean of ten in flight. Two choices keep the worst within ln ln n of it (Berenbrink et al. 2000).
     assert!(least <= 14, "{least}");
     assert!(random >= 20, "{random}: else this test shows nothing");
@@ -66,7 +66,7 @@ fn the_fullest_of_a_hundred_is_hardly_above_the_mean() {
 #[test]
 fn weights_hold_under_load_and_nobody_starves() {
     let weights = [256, 128, 16, 1];
-    let (counts, _) = closed_loop(&pool(Balance::LeastRequest, &weights), 400, 40_100);
+    let (counts, _) = closed_loop(&pool(BalancePolicy::LeastRequest, &weights), 400, 40_100);
     for (count, weight) in counts.iter().zip(weights) {
         let ideal = 40_100.0 * f64::from(weight) / 401.0;
         let ratio = *count as f64 / ideal;
@@ -77,7 +77,7 @@ fn weights_hold_under_load_and_nobody_starves() {
 #[test]
 fn a_light_server_beside_a_heavy_one_gets_a_little_at_any_load() {
     for open in [1, 2, 10, 300] {
-        let (counts, _) = closed_loop(&pool(Balance::LeastRequest, &[256, 1]), open, 100_000);
+        let (counts, _) = closed_loop(&pool(BalancePolicy::LeastRequest, &[256, 1]), open, 100_000);
         // Its share is 389. It is considered at most three times as often as that.
         assert!((200..1300).contains(&counts[1]), "{open} in flight: {counts:?}");
     }
@@ -85,10 +85,10 @@ fn a_light_server_beside_a_heavy_one_gets_a_little_at_any_load() {
 
 #[test]
 fn a_server_that_holds_its_exchanges_gets_no_more() {
-    let view = pool(Balance::LeastRequest, &[1; 4]);
+    let view = pool(BalancePolicy::LeastRequest, &[1; 4]);
     for _ in 0..1000 {
-        view.servers[2].live.in_flight.up();
+        view.servers[2].stats.in_flight.increment();
     }
-    let counts = tally(&mut Chooser::new(&view, 1), &view, 1000, &mut Rng::new(1));
+    let counts = tally(&mut ServerPicker::new(&view, 1), &view, 1000, &mut Rng::new(1));
     assert_eq!(counts[2], 0, "two different ones are compared, and it is the fuller of any two");
 }

@@ -1,10 +1,10 @@
 //! Maglev: the published numbers, even shares, few moves.
 
-use model::config::Balance;
-use model::hash::{self, Use};
+use model::config::BalancePolicy;
+use model::hash::{self, HashPurpose};
 use model::id::ServerId;
-use model::pick::maglev::table;
-use model::pick::{Choice, Chooser, Rng};
+use model::load_balancing::maglev::build_table;
+use model::load_balancing::{PickResult, Rng, ServerPicker};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -34,18 +34,18 @@ fn published_vectors() {
     let names = vectors["names"].as_array().unwrap();
     for row in names {
         let name = row["name"].as_str().unwrap();
-        assert_eq!(hash::name(name, Use::Offset), number(&row["offset"]), "{name}");
-        assert_eq!(hash::name(name, Use::Stride), number(&row["stride"]), "{name}");
+        assert_eq!(hash::hash_name(name, HashPurpose::Offset), number(&row["offset"]), "{name}");
+        assert_eq!(hash::hash_name(name, HashPurpose::Stride), number(&row["stride"]), "{name}");
     }
     let clients = vectors["clients"].as_array().unwrap();
     for row in clients {
         let address = row["address"].as_str().unwrap();
-        assert_eq!(hash::client(address.parse().unwrap()), number(&row["hash"]), "{address}");
+        assert_eq!(hash::hash_client(address.parse().unwrap()), number(&row["hash"]), "{address}");
     }
     let tables = vectors["tables"].as_array().unwrap();
     for row in tables {
         let members: Vec<(String, u16)> = serde_json::from_value(row["members"].clone()).unwrap();
-        let entries = table(&members, row["size"].as_u64().unwrap() as u32);
+        let entries = build_table(&members, row["size"].as_u64().unwrap() as u32);
         let first: Vec<u32> = serde_json::from_value(row["first"].clone()).unwrap();
         assert_eq!(entries[..first.len()], first, "{members:?}");
         assert_eq!(digest(&entries), number(&row["fnv1a"]), "{members:?}");
@@ -61,7 +61,7 @@ proptest! {
         weights in prop::collection::vec(prop_oneof![Just(1u16), 0..=256u16], 1..60),
     ) {
         let members = members(&weights);
-        let entries = table(&members, SIZE);
+        let entries = build_table(&members, SIZE);
         let all: u64 = weights.iter().map(|w| u64::from(*w)).sum();
         if all == 0 {
             prop_assert!(entries.is_empty());
@@ -85,16 +85,16 @@ proptest! {
         let mut rng = Rng::new(seed);
         (1..shuffled.len()).rev().for_each(|at| shuffled.swap(at, rng.below(at as u64 + 1) as usize));
         let other: Vec<(String, u16)> = shuffled.iter().map(|at| members[*at].clone()).collect();
-        let straight = table(&members, 2039);
+        let straight = build_table(&members, 2039);
         let turned: Vec<u32> =
-            table(&other, 2039).into_iter().map(|at| shuffled[at as usize] as u32).collect();
+            build_table(&other, 2039).into_iter().map(|at| shuffled[at as usize] as u32).collect();
         prop_assert_eq!(straight, turned);
     }
 }
 
 /// The share of entries that moved although their owner is still there.
 fn moved(before: &[(String, u16)], after: &[(String, u16)]) -> f64 {
-    let (old, new) = (table(before, SIZE), table(after, SIZE));
+    let (old, new) = (build_table(before, SIZE), build_table(after, SIZE));
     let stays = |name: &str| after.iter().any(|(other, _)| other == name);
     let needless = old.iter().zip(&new).filter(|(old, new)| {
         let owner = &before[**old as usize].0;
@@ -122,17 +122,19 @@ fn removing_one_server_moves_few_clients_of_others() {
 
 #[test]
 fn a_client_stays_and_steps_on_when_its_server_was_tried() {
-    let view = view::pool(Balance::Maglev { size: SIZE }, &[1; 10]);
-    let mut chooser = Chooser::new(&view, 1);
+    let view = view::pool(BalancePolicy::Maglev { size: SIZE }, &[1; 10]);
+    let mut chooser = ServerPicker::new(&view, 1);
     let mut rng = Rng::new(1);
     let mut second = [0u32; 10];
     for number in 0..2000 {
-        let Choice::Server(first) = pick(&mut chooser, &view, number, &mut rng) else { panic!() };
-        assert_eq!(pick(&mut chooser, &view, number, &mut rng), Choice::Server(first));
+        let PickResult::Server(first) = pick(&mut chooser, &view, number, &mut rng) else {
+            panic!()
+        };
+        assert_eq!(pick(&mut chooser, &view, number, &mut rng), PickResult::Server(first));
         let tried = [ServerId(first as u32)];
         let next = pick_after(&mut chooser, &view, number, &tried, &mut rng);
         assert_eq!(next, pick_after(&mut chooser, &view, number, &tried, &mut rng));
-        let Choice::Server(next) = next else { panic!() };
+        let PickResult::Server(next) = next else { panic!() };
         assert_ne!(next, first);
         second[next] += 1;
     }
@@ -144,8 +146,8 @@ fn a_client_stays_and_steps_on_when_its_server_was_tried() {
 
 #[test]
 fn workers_and_networks_agree() {
-    let view = view::pool(Balance::Source { mask4: 24, mask6: 64 }, &[1; 50]);
-    let (mut one, mut other) = (Chooser::new(&view, 1), Chooser::new(&view, 2));
+    let view = view::pool(BalancePolicy::Source { mask4: 24, mask6: 64 }, &[1; 50]);
+    let (mut one, mut other) = (ServerPicker::new(&view, 1), ServerPicker::new(&view, 2));
     let mut rng = Rng::new(1);
     for network in 0..200u32 {
         let choice = pick(&mut one, &view, network << 8, &mut rng);
@@ -157,17 +159,18 @@ fn workers_and_networks_agree() {
 
 #[test]
 fn another_address_under_the_same_name_keeps_the_clients() {
-    let before = view::pool(Balance::Maglev { size: SIZE }, &[1; 5]);
-    let mut after = view::pool(Balance::Maglev { size: SIZE }, &[1; 5]);
+    let before = view::pool(BalancePolicy::Maglev { size: SIZE }, &[1; 5]);
+    let mut after = view::pool(BalancePolicy::Maglev { size: SIZE }, &[1; 5]);
     after.servers[2].id = ServerId(99);
     after.servers.swap(0, 4);
-    let mut chooser = Chooser::new(&before, 1);
+    let mut chooser = ServerPicker::new(&before, 1);
     let mut rng = Rng::new(1);
-    let chosen: Vec<Choice> = (0..500).map(|n| pick(&mut chooser, &before, n, &mut rng)).collect();
+    let chosen: Vec<PickResult> =
+        (0..500).map(|n| pick(&mut chooser, &before, n, &mut rng)).collect();
     chooser.refresh(&after);
     for (number, old) in chosen.into_iter().enumerate() {
         let new = pick(&mut chooser, &after, number as u32, &mut rng);
-        let (Choice::Server(old), Choice::Server(new)) = (old, new) else { panic!() };
+        let (PickResult::Server(old), PickResult::Server(new)) = (old, new) else { panic!() };
         assert_eq!(before.servers[old].config.name, after.servers[new].config.name);
     }
 }

@@ -15,26 +15,26 @@ mod simulation;
 
 use std::net::IpAddr;
 
-use model::config::Balance;
+use model::config::BalancePolicy;
 use model::id::ServerId;
-use model::moment::Moment;
-use model::pick::{Ask, Choice, Chooser, Rng};
+use model::load_balancing::{PickRequest, PickResult, Rng, ServerPicker};
+use model::monotonic_time::MonotonicTime;
 use model::snapshot::PoolView;
 
 /// Every policy.
-pub const POLICIES: [Balance; 12] = [
-    Balance::RoundRobin,
-    Balance::LeastRequest,
-    Balance::LeastConnections,
-    Balance::LeastBandwidth,
-    Balance::Fastest,
-    Balance::LeastLoaded,
-    Balance::PeakEwma,
-    Balance::Prequal,
-    Balance::Random,
-    Balance::Maglev { size: 251 },
-    Balance::BoundedHash { size: 251, load_factor: 125 },
-    Balance::Source { mask4: 24, mask6: 64 },
+pub const POLICIES: [BalancePolicy; 12] = [
+    BalancePolicy::RoundRobin,
+    BalancePolicy::LeastRequest,
+    BalancePolicy::LeastConnections,
+    BalancePolicy::LeastBandwidth,
+    BalancePolicy::Fastest,
+    BalancePolicy::LeastLoaded,
+    BalancePolicy::PeakEwma,
+    BalancePolicy::Prequal,
+    BalancePolicy::Random,
+    BalancePolicy::Maglev { size: 251 },
+    BalancePolicy::BoundedHash { size: 251, load_factor: 125 },
+    BalancePolicy::Source { mask4: 24, mask6: 64 },
 ];
 
 /// A client that nobody else is.
@@ -43,27 +43,31 @@ pub fn client(number: u32) -> IpAddr {
 }
 
 /// One choice by a first attempt of a client.
-pub fn pick(chooser: &mut Chooser, view: &PoolView, number: u32, rng: &mut Rng) -> Choice {
+pub fn pick(chooser: &mut ServerPicker, view: &PoolView, number: u32, rng: &mut Rng) -> PickResult {
     pick_after(chooser, view, number, &[], rng)
 }
 
 /// One choice after these servers were tried.
 pub fn pick_after(
-    chooser: &mut Chooser,
+    chooser: &mut ServerPicker,
     view: &PoolView,
     number: u32,
     tried: &[ServerId],
     rng: &mut Rng,
-) -> Choice {
-    chooser.pick(view, &Ask { tried, ..Ask::of(client(number), Moment(0)) }, rng)
+) -> PickResult {
+    chooser.pick(
+        view,
+        &PickRequest { tried, ..PickRequest::first_attempt(client(number), MonotonicTime(0)) },
+        rng,
+    )
 }
 
 /// How often each server was chosen in this many choices by as many clients.
-pub fn tally(chooser: &mut Chooser, view: &PoolView, choices: u32, rng: &mut Rng) -> Vec<u64> {
+pub fn tally(chooser: &mut ServerPicker, view: &PoolView, choices: u32, rng: &mut Rng) -> Vec<u64> {
     let mut counts = vec![0; view.servers.len()];
     for number in 0..choices {
         match pick(chooser, view, number.wrapping_mul(2_654_435_761), rng) {
-            Choice::Server(at) => counts[at] += 1,
+            PickResult::Server(at) => counts[at] += 1,
             other => panic!("{other:?}"),
         }
     }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use model::config::{AllDown, Balance, Pool, Priority, Server, Weight};
-use model::pick::eligible::{Eligible, Turn};
-use model::pick::{Choice, Chooser, Rng};
+use model::config::{
+    AllDownPolicy, BalancePolicy, PoolConfig, Priority, ServerConfig, ServerWeight,
+};
+use model::load_balancing::eligible_servers::{EligibleServers, EligibleTier};
+use model::load_balancing::{PickResult, Rng, ServerPicker};
 use model::snapshot::{PoolView, ServerState};
 
 use super::{POLICIES, pick, view::pool};
@@ -14,14 +16,20 @@ const UNKNOWN: ServerState = ServerState::Unknown;
 const UP: ServerState = ServerState::Up;
 
 /// Priority (10 backup, 11 last resort), weight, locality, state.
-type Given = (u8, u16, Option<&'static str>, ServerState);
+type RankedServer = (u8, u16, Option<&'static str>, ServerState);
 
 /// What it is, the servers, the spill-over, who is chosen and why.
-type Row<'a> = (&'a str, &'a [Given], Option<u8>, &'a [usize], Turn);
+type RankRow<'a> = (&'a str, &'a [RankedServer], Option<u8>, &'a [usize], EligibleTier);
 
-fn made(given: &[Given], spill: Option<u8>, here: Option<&str>, all_down: AllDown) -> PoolView {
-    let mut view = pool(Balance::RoundRobin, &given.iter().map(|it| it.1).collect::<Vec<_>>());
-    view.config = Arc::new(Pool {
+fn pool_view(
+    given: &[RankedServer],
+    spill: Option<u8>,
+    here: Option<&str>,
+    all_down: AllDownPolicy,
+) -> PoolView {
+    let mut view =
+        pool(BalancePolicy::RoundRobin, &given.iter().map(|it| it.1).collect::<Vec<_>>());
+    view.config = Arc::new(PoolConfig {
         all_down,
         spill_over: spill,
         locality: here.map(str::to_owned),
@@ -29,8 +37,8 @@ fn made(given: &[Given], spill: Option<u8>, here: Option<&str>, all_down: AllDow
     });
     for (server, (priority, weight, there, state)) in view.servers.iter_mut().zip(given) {
         server.state = *state;
-        server.weight = Weight::new(*weight).unwrap();
-        server.config = Arc::new(Server {
+        server.weight = ServerWeight::new(*weight).unwrap();
+        server.config = Arc::new(ServerConfig {
             priority: match priority {
                 10 => Priority::BACKUP,
                 11 => Priority::LAST_RESORT,
@@ -43,16 +51,16 @@ fn made(given: &[Given], spill: Option<u8>, here: Option<&str>, all_down: AllDow
     view
 }
 
-fn turn(view: &PoolView) -> (Vec<usize>, Turn) {
-    let eligible = Eligible::of(view);
-    (eligible.slots.iter().map(|slot| slot.index).collect(), eligible.turn)
+fn turn(view: &PoolView) -> (Vec<usize>, EligibleTier) {
+    let eligible = EligibleServers::from_view(view);
+    (eligible.servers.iter().map(|slot| slot.index).collect(), eligible.tier)
 }
 
-fn two(number: u8) -> Turn {
-    Turn::Up(Priority::new(number).unwrap())
+fn two(number: u8) -> EligibleTier {
+    EligibleTier::Up(Priority::new(number).unwrap())
 }
 
-fn priorities() -> Vec<Row<'static>> {
+fn priorities() -> Vec<RankRow<'static>> {
     vec![
         ("the first alone", &[(1, 1, None, UP), (2, 1, None, UP)], None, &[0], two(1)),
         ("numbers need not begin at 1", &[(7, 1, None, UP), (9, 1, None, UP)], None, &[0], two(7)),
@@ -90,26 +98,26 @@ fn priorities() -> Vec<Row<'static>> {
             &[(1, 1, None, ServerState::Drain), (1, 1, None, UP), (10, 1, None, UP)],
             Some(60),
             &[1, 2],
-            Turn::Up(Priority::BACKUP),
+            EligibleTier::Up(Priority::BACKUP),
         ),
     ]
 }
 
-fn reserves_and_places() -> Vec<Row<'static>> {
+fn reserves_and_places() -> Vec<RankRow<'static>> {
     vec![
         (
             "a backup before the unknown",
             &[(1, 1, None, UNKNOWN), (10, 1, None, UP)],
             None,
             &[1],
-            Turn::Up(Priority::BACKUP),
+            EligibleTier::Up(Priority::BACKUP),
         ),
         (
             "the unknown by rank",
             &[(10, 1, None, UNKNOWN), (3, 1, None, UNKNOWN), (11, 1, None, UP)],
             None,
             &[1],
-            Turn::Unknown(Priority::new(3).unwrap()),
+            EligibleTier::Unknown(Priority::new(3).unwrap()),
         ),
         (
             "the last resort is not spilled over to",
@@ -123,9 +131,9 @@ fn reserves_and_places() -> Vec<Row<'static>> {
             &[(1, 1, None, DOWN), (11, 1, None, UNKNOWN)],
             None,
             &[1],
-            Turn::LastResort,
+            EligibleTier::LastResort,
         ),
-        ("nobody", &[(1, 1, None, DOWN), (11, 1, None, DOWN)], None, &[], Turn::Nobody),
+        ("nobody", &[(1, 1, None, DOWN), (11, 1, None, DOWN)], None, &[], EligibleTier::Empty),
         (
             "near first",
             &[(1, 1, Some("y"), UP), (1, 1, Some("x"), UP), (1, 1, None, UP)],
@@ -153,7 +161,7 @@ fn reserves_and_places() -> Vec<Row<'static>> {
 #[test]
 fn rows() {
     for (what, given, spill, want, whose) in [priorities(), reserves_and_places()].concat() {
-        let view = made(given, spill, Some("x"), AllDown::Refuse);
+        let view = pool_view(given, spill, Some("x"), AllDownPolicy::Refuse);
         assert_eq!(turn(&view), (want.to_vec(), whose), "{what}");
     }
 }
@@ -161,22 +169,25 @@ fn rows() {
 #[test]
 fn all_down_is_everybody_enabled() {
     let given = [(1, 1, None, DOWN), (2, 1, None, DOWN), (10, 1, None, ServerState::Disabled)];
-    let spread = made(&given, None, None, AllDown::Spread);
-    assert_eq!(turn(&spread), (vec![0, 1], Turn::AllDown));
-    assert_eq!(turn(&made(&given, None, None, AllDown::Refuse)), (vec![], Turn::Nobody));
+    let spread = pool_view(&given, None, None, AllDownPolicy::Spread);
+    assert_eq!(turn(&spread), (vec![0, 1], EligibleTier::AllDown));
+    assert_eq!(
+        turn(&pool_view(&given, None, None, AllDownPolicy::Refuse)),
+        (vec![], EligibleTier::Empty)
+    );
 }
 
 #[test]
 fn every_policy_keeps_to_the_turn_and_gives_back() {
     let given = [(1, 2, None, UP), (1, 1, None, UP), (10, 1, None, UP)];
     for balance in POLICIES {
-        let mut view = made(&given, None, None, AllDown::Refuse);
-        view.config = Arc::new(Pool { balance, ..(*view.config).clone() });
-        let mut chooser = Chooser::new(&view, 3);
+        let mut view = pool_view(&given, None, None, AllDownPolicy::Refuse);
+        view.config = Arc::new(PoolConfig { balance, ..(*view.config).clone() });
+        let mut chooser = ServerPicker::new(&view, 3);
         let mut rng = Rng::new(3);
-        let mut chosen = |view: &PoolView, chooser: &mut Chooser| {
+        let mut chosen = |view: &PoolView, chooser: &mut ServerPicker| {
             let picks = (0..64).map(|number| pick(chooser, view, number << 12, &mut rng));
-            let backup = picks.map(|choice| usize::from(choice == Choice::Server(2)));
+            let backup = picks.map(|choice| usize::from(choice == PickResult::Server(2)));
             backup.sum::<usize>()
         };
         assert_eq!(chosen(&view, &mut chooser), 0, "{balance:?}");

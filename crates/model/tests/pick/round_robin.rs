@@ -1,22 +1,22 @@
 //! Smooth weighted round-robin: exact over every cycle, close to the share at every moment, steady over changes.
 
-use model::config::{Balance, Weight};
+use model::config::{BalancePolicy, ServerWeight};
 use model::id::ServerId;
-use model::pick::{Choice, Chooser, Rng};
+use model::load_balancing::{PickResult, Rng, ServerPicker};
 use model::snapshot::{PoolView, ServerState};
 use proptest::prelude::*;
 
 use super::{pick, pick_after, tally, view};
 
 fn pool(weights: &[u16]) -> PoolView {
-    view::pool(Balance::RoundRobin, weights)
+    view::pool(BalancePolicy::RoundRobin, weights)
 }
 
-fn sequence(chooser: &mut Chooser, view: &PoolView, length: usize) -> Vec<usize> {
+fn sequence(chooser: &mut ServerPicker, view: &PoolView, length: usize) -> Vec<usize> {
     let mut rng = Rng::new(0);
     (0..length)
         .map(|_| match pick(chooser, view, 0, &mut rng) {
-            Choice::Server(at) => at,
+            PickResult::Server(at) => at,
             other => panic!("{other:?}"),
         })
         .collect()
@@ -25,7 +25,7 @@ fn sequence(chooser: &mut Chooser, view: &PoolView, length: usize) -> Vec<usize>
 #[test]
 fn five_one_one_is_as_smooth_as_can_be() {
     let view = pool(&[5, 1, 1]);
-    let text: String = sequence(&mut Chooser::new(&view, 1), &view, 14)
+    let text: String = sequence(&mut ServerPicker::new(&view, 1), &view, 14)
         .into_iter()
         .map(|at| ['a', 'b', 'c'][at])
         .collect();
@@ -46,7 +46,7 @@ proptest! {
     ) {
         let view = pool(&weights);
         let cycle: usize = weights.iter().map(|w| usize::from(*w)).sum();
-        let mut chooser = Chooser::new(&view, seed);
+        let mut chooser = ServerPicker::new(&view, seed);
         sequence(&mut chooser, &view, offset);
         let turns = sequence(&mut chooser, &view, cycle);
         let mut counts = vec![0i64; weights.len()];
@@ -69,7 +69,7 @@ proptest! {
         let view = pool(&weights);
         let cycle: usize = weights.iter().map(|w| usize::from(*w)).sum();
         let mut counts = vec![0f64; weights.len()];
-        for (turn, at) in sequence(&mut Chooser::new(&view, seed), &view, cycle).into_iter().enumerate() {
+        for (turn, at) in sequence(&mut ServerPicker::new(&view, seed), &view, cycle).into_iter().enumerate() {
             counts[at] += 1.0;
             for (count, weight) in counts.iter().zip(&weights) {
                 let ideal = (turn as f64 + 1.0) * f64::from(*weight) / cycle as f64;
@@ -88,7 +88,7 @@ proptest! {
         weights.push(9);
         let mut view = pool(&weights);
         let last = weights.len() - 1;
-        let mut chooser = Chooser::new(&view, seed);
+        let mut chooser = ServerPicker::new(&view, seed);
         let mut counts = vec![0f64; weights.len()];
         let rounds = 2000;
         for round in 0..rounds {
@@ -111,7 +111,7 @@ proptest! {
 #[test]
 fn a_refresh_that_changes_nothing_changes_nothing() {
     let view = pool(&[3, 1, 4, 1, 5]);
-    let mut one = Chooser::new(&view, 7);
+    let mut one = ServerPicker::new(&view, 7);
     let mut other = one.clone();
     let straight = sequence(&mut one, &view, 100);
     let refreshed: Vec<usize> = (0..100)
@@ -126,7 +126,7 @@ fn a_refresh_that_changes_nothing_changes_nothing() {
 #[test]
 fn a_removed_server_leaves_the_others_in_their_order() {
     let view = pool(&[1; 10]);
-    let mut chooser = Chooser::new(&view, 5);
+    let mut chooser = ServerPicker::new(&view, 5);
     let order = sequence(&mut chooser, &view, 10);
     let begun = sequence(&mut chooser, &view, 4);
     assert_eq!(begun, order[..4]);
@@ -146,9 +146,9 @@ fn a_removed_server_leaves_the_others_in_their_order() {
 #[test]
 fn a_changed_weight_counts_from_the_next_cycle_on() {
     let mut view = pool(&[1, 1, 1]);
-    let mut chooser = Chooser::new(&view, 1);
+    let mut chooser = ServerPicker::new(&view, 1);
     sequence(&mut chooser, &view, 5);
-    view.servers[1].weight = Weight::new(10).unwrap();
+    view.servers[1].weight = ServerWeight::new(10).unwrap();
     chooser.refresh(&view);
     sequence(&mut chooser, &view, 12);
     assert_eq!(tally(&mut chooser, &view, 12, &mut Rng::new(0)), [1, 10, 1]);
@@ -157,10 +157,10 @@ fn a_changed_weight_counts_from_the_next_cycle_on() {
 #[test]
 fn a_tried_server_loses_its_turn_and_the_next_takes_it() {
     let view = pool(&[1; 4]);
-    let mut chooser = Chooser::new(&view, 1);
+    let mut chooser = ServerPicker::new(&view, 1);
     let order = sequence(&mut chooser, &view, 4);
     let tried = [ServerId(order[0] as u32)];
     let choice = pick_after(&mut chooser, &view, 0, &tried, &mut Rng::new(0));
-    assert_eq!(choice, Choice::Server(order[1]));
+    assert_eq!(choice, PickResult::Server(order[1]));
     assert_eq!(sequence(&mut chooser, &view, 1), [order[2]]);
 }

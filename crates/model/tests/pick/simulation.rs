@@ -1,32 +1,32 @@
 //! Many workers, each with its own chooser, one pool: what they do together.
 
-use model::config::Balance;
-use model::pick::{Choice, Chooser, Rng};
+use model::config::BalancePolicy;
+use model::load_balancing::{PickResult, Rng, ServerPicker};
 use model::snapshot::ServerState;
 
 use super::{pick, view::pool};
 
-struct Worker {
-    chooser: Chooser,
+struct ChoosingWorker {
+    chooser: ServerPicker,
     rng: Rng,
 }
 
-fn workers(view: &model::snapshot::PoolView, count: u64) -> Vec<Worker> {
+fn workers(view: &model::snapshot::PoolView, count: u64) -> Vec<ChoosingWorker> {
     (0..count)
-        .map(|seed| Worker { chooser: Chooser::new(view, seed), rng: Rng::new(seed) })
+        .map(|seed| ChoosingWorker { chooser: ServerPicker::new(view, seed), rng: Rng::new(seed) })
         .collect()
 }
 
 #[test]
 fn workers_that_start_together_do_not_visit_servers_together() {
     for weights in [vec![1; 64], vec![2; 64], (0..64).map(|at| 1 + at % 4).collect()] {
-        let view = pool(Balance::RoundRobin, &weights);
+        let view = pool(BalancePolicy::RoundRobin, &weights);
         let mut workers = workers(&view, 64);
         let mut worst = 0;
         for _ in 0..64 {
             let mut hits = [0u32; 64];
             for worker in &mut workers {
-                let Choice::Server(at) = pick(&mut worker.chooser, &view, 0, &mut worker.rng)
+                let PickResult::Server(at) = pick(&mut worker.chooser, &view, 0, &mut worker.rng)
                 else {
                     panic!()
                 };
@@ -41,7 +41,7 @@ fn workers_that_start_together_do_not_visit_servers_together() {
 
 #[test]
 fn a_server_that_comes_back_is_not_everybodys_next() {
-    let mut view = pool(Balance::RoundRobin, &[1; 32]);
+    let mut view = pool(BalancePolicy::RoundRobin, &[1; 32]);
     view.servers[9].state = ServerState::Down;
     let mut workers = workers(&view, 64);
     for worker in &mut workers {
@@ -53,8 +53,9 @@ fn a_server_that_comes_back_is_not_everybodys_next() {
     let mut hits = 0;
     for worker in &mut workers {
         worker.chooser.refresh(&view);
-        hits +=
-            u32::from(pick(&mut worker.chooser, &view, 0, &mut worker.rng) == Choice::Server(9));
+        hits += u32::from(
+            pick(&mut worker.chooser, &view, 0, &mut worker.rng) == PickResult::Server(9),
+        );
     }
     assert!(hits <= 8, "{hits} of 64");
 }
@@ -62,7 +63,7 @@ fn a_server_that_comes_back_is_not_everybodys_next() {
 /// A seeded run of random events: exchanges begin and end on many workers, servers change state and weight. What
 /// was chosen is eligible at that moment, shared counters never pass a cap, and nothing is refused while a server
 /// has room.
-fn run(seed: u64, balance: Balance) {
+fn run(seed: u64, balance: BalancePolicy) {
     let mut rng = Rng::new(seed);
     let mut view = pool(balance, &[1, 2, 3, 4, 5, 6, 7, 8]);
     for server in &mut view.servers {
@@ -83,25 +84,27 @@ fn run(seed: u64, balance: Balance) {
             }
             1..=4 if !flying.is_empty() => {
                 let ended = flying.swap_remove(rng.below(flying.len() as u64) as usize);
-                view.servers[ended].live.in_flight.down();
+                view.servers[ended].stats.in_flight.decrement();
             }
             _ => {
                 let worker = &mut workers[rng.below(5) as usize];
                 let up = view.servers.iter().filter(|server| server.state == ServerState::Up);
-                let room = up.clone().any(|server| server.live.in_flight.get() < 5);
+                let room = up.clone().any(|server| server.stats.in_flight.get() < 5);
                 let any_up = up.count() > 0;
                 match pick(&mut worker.chooser, &view, step, &mut worker.rng) {
-                    Choice::Server(at) => {
+                    PickResult::Server(at) => {
                         let server = &view.servers[at];
                         let fits = [ServerState::Up, ServerState::Unknown].contains(&server.state);
                         assert!(
                             fits && (!any_up || server.state == ServerState::Up),
                             "seed {seed}"
                         );
-                        assert!(server.live.in_flight.up() <= 5, "seed {seed}");
+                        assert!(server.stats.in_flight.increment() <= 5, "seed {seed}");
                         flying.push(at);
                     }
-                    Choice::AllAtCap | Choice::None => assert!(!room, "seed {seed} step {step}"),
+                    PickResult::AllAtCap | PickResult::None => {
+                        assert!(!room, "seed {seed} step {step}")
+                    }
                 }
             }
         }

@@ -9,10 +9,12 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use model::config::{Config, Counted, Service, load};
-use model::head::Head;
+use model::config::{ActiveCountScope, Config, ServiceConfig, load};
 use model::id::PoolId;
-use model::rules::{Facts, Found, PoolFacts, Ruling, Table, Todo, View};
+use model::request_head::ParsedHead;
+use model::rules::{
+    PoolLoad, RuleAction, RuleContext, RuleMatch, RuleState, RuleTable, ServiceRules,
+};
 use proptest::prelude::*;
 
 /// 2026-11-20, a Friday, 12:30 UTC.
@@ -20,22 +22,22 @@ const FRIDAY_NOON: i64 = 1_795_177_800;
 
 /// A state that a test sets.
 #[derive(Default)]
-struct World {
+struct TestFacts {
     active: u64,
     arrivals: u64,
     rule_bits: u64,
     service_bits: u64,
-    pools: Vec<PoolFacts>,
+    pools: Vec<PoolLoad>,
     empty: Vec<usize>,
-    left: RefCell<u64>,
-    passed: RefCell<Vec<usize>>,
+    remaining: RefCell<u64>,
+    passed_rules: RefCell<Vec<usize>>,
 }
 
-impl Facts for World {
-    fn active(&self, _: usize, _: usize, _: Counted) -> u64 {
+impl RuleState for TestFacts {
+    fn active_count(&self, _: usize, _: usize, _: ActiveCountScope) -> u64 {
         self.active
     }
-    fn arrivals(&self) -> u64 {
+    fn arrivals_per_second(&self) -> u64 {
         self.arrivals
     }
     fn rule_bits(&self, _: usize) -> u64 {
@@ -44,20 +46,20 @@ impl Facts for World {
     fn service_bits(&self) -> u64 {
         self.service_bits
     }
-    fn pool(&self, pool: usize) -> PoolFacts {
+    fn pool_load(&self, pool: usize) -> PoolLoad {
         self.pools.get(pool).copied().unwrap_or_default()
     }
     fn has_server(&self, pool: usize) -> bool {
         !self.empty.contains(&pool)
     }
-    fn take(&self, _: usize) -> bool {
-        let mut left = self.left.borrow_mut();
+    fn take_rate_token(&self, _: usize) -> bool {
+        let mut left = self.remaining.borrow_mut();
         let some = *left > 0;
         *left = left.saturating_sub(1);
         some
     }
-    fn passed_over(&self, rule: usize) {
-        self.passed.borrow_mut().push(rule);
+    fn record_passed_over(&self, rule: usize) {
+        self.passed_rules.borrow_mut().push(rule);
     }
 }
 
@@ -70,20 +72,20 @@ fn config(forward: &str, rules: &str) -> Config {
     load(&text, "rules.toml").unwrap_or_else(|findings| panic!("{findings}\n{text}")).config
 }
 
-fn service(rules: &str) -> Arc<Service> {
+fn service(rules: &str) -> Arc<ServiceConfig> {
     config("http", rules).services["s"].clone()
 }
 
 /// A request and what it came from.
-struct Asked {
+struct TestRequest {
     text: String,
     client: SocketAddr,
     sni: Option<&'static str>,
     at: i64,
 }
 
-fn get(target: &str, more: &str) -> Asked {
-    Asked {
+fn get(target: &str, more: &str) -> TestRequest {
+    TestRequest {
         text: format!("GET {target} HTTP/1.1\r\nHost: shop.example:80\r\n{more}\r\n"),
         client: "192.0.2.9:40000".parse().unwrap(),
         sni: None,
@@ -91,25 +93,26 @@ fn get(target: &str, more: &str) -> Asked {
     }
 }
 
-fn ask(table: &Table, asked: &Asked, world: &World) -> (Found, Found) {
+fn evaluate(table: &RuleTable, asked: &TestRequest, world: &TestFacts) -> (RuleMatch, RuleMatch) {
     let mut words = asked.text.split(' ');
     let (method, target) = (words.next().unwrap().len(), words.next().unwrap().len());
-    let head = Head::new(asked.text.as_bytes(), method, (method + 1, method + 1 + target));
-    let view = View {
+    let head = ParsedHead::new(asked.text.as_bytes(), method, (method + 1, method + 1 + target));
+    let view = RuleContext {
         client: asked.client,
         sni: asked.sni,
         tos: None,
         head: Some(&head),
         unix_seconds: asked.at,
     };
-    let found = table.find(&view, world);
-    *world.left.borrow_mut() = 0;
-    (found, table.scan(&view, world))
+    let found = table.find_rule(&view, world);
+    *world.remaining.borrow_mut() = 0;
+    (found, table.find_rule_linear(&view, world))
 }
 
-fn fits(when: &str, asked: &Asked, world: &World) -> bool {
-    let table = Table::new(&service(&format!("{{ when = {{ {when} }}, pool = \"q\" }}"))).unwrap();
-    ask(&table, asked, world).0 == Found::Rule(0)
+fn fits(when: &str, asked: &TestRequest, world: &TestFacts) -> bool {
+    let table =
+        RuleTable::new(&service(&format!("{{ when = {{ {when} }}, pool = \"q\" }}"))).unwrap();
+    evaluate(&table, asked, world).0 == RuleMatch::Rule(0)
 }
 
 #[test]
@@ -154,13 +157,13 @@ fn conditions_of_requests_hold_and_do_not() {
             Some(get("/a", "")),
         ),
     ] {
-        let world = World::default();
+        let world = TestFacts::default();
         assert!(fits(when, &yes, &world), "{when} {}", yes.text);
         if let Some(no) = no {
             assert!(!fits(when, &no, &world), "{when} {}", no.text);
         }
     }
-    let other = Asked {
+    let other = TestRequest {
         text: "POST / HTTP/1.1\r\nHost: other\r\n\r\n".into(),
         client: "[2001:db8::1]:39999".parse().unwrap(),
         sni: None,
@@ -175,56 +178,56 @@ fn conditions_of_requests_hold_and_do_not() {
         "hours = \"12:00-13:00\"",
         "days = [\"sat\", \"sun\"]",
     ] {
-        assert!(!fits(when, &other, &World::default()), "{when}");
+        assert!(!fits(when, &other, &TestFacts::default()), "{when}");
     }
 }
 
 #[test]
 fn days_are_those_on_which_the_hours_begin() {
     let night = "hours = \"22:00-06:00\", days = \"fri\"";
-    let at = |hours: i64| Asked { at: FRIDAY_NOON - 1800 + hours * 3600, ..get("/", "") };
+    let at = |hours: i64| TestRequest { at: FRIDAY_NOON - 1800 + hours * 3600, ..get("/", "") };
     for (hours, want) in
         [(-10, false), (9, false), (10, true), (17, true), (18, false), (34, false)]
     {
-        assert_eq!(fits(night, &at(hours), &World::default()), want, "{hours}");
+        assert_eq!(fits(night, &at(hours), &TestFacts::default()), want, "{hours}");
     }
 }
 
 #[test]
 fn conditions_of_state_hold_and_do_not() {
-    let pools = |facts: PoolFacts| World { pools: vec![facts; 3], ..World::default() };
-    let loaded = |load| PoolFacts { up: 2, busy: 3, load };
+    let pools = |facts: PoolLoad| TestFacts { pools: vec![facts; 3], ..TestFacts::default() };
+    let loaded = |load| PoolLoad { up: 2, in_flight_per_server: 3, load };
     for (when, yes, no) in [
         (
             "active = \"10-\"",
-            World { active: 10, ..World::default() },
-            World { active: 9, ..World::default() },
+            TestFacts { active: 10, ..TestFacts::default() },
+            TestFacts { active: 9, ..TestFacts::default() },
         ),
         (
             "active = \"-9\", count = \"service\"",
-            World { active: 9, ..World::default() },
-            World { active: 10, ..World::default() },
+            TestFacts { active: 9, ..TestFacts::default() },
+            TestFacts { active: 10, ..TestFacts::default() },
         ),
         (
             "arrivals = \"5-7\"",
-            World { arrivals: 7, ..World::default() },
-            World { arrivals: 8, ..World::default() },
+            TestFacts { arrivals: 7, ..TestFacts::default() },
+            TestFacts { arrivals: 8, ..TestFacts::default() },
         ),
         (
             "bandwidth = \"8kbit/s\"",
-            World { rule_bits: 7_999, ..World::default() },
-            World { rule_bits: 8_000, ..World::default() },
+            TestFacts { rule_bits: 7_999, ..TestFacts::default() },
+            TestFacts { rule_bits: 8_000, ..TestFacts::default() },
         ),
         (
             "shared-bandwidth = \"1kB/s\"",
-            World::default(),
-            World { service_bits: 9_000, ..World::default() },
+            TestFacts::default(),
+            TestFacts { service_bits: 9_000, ..TestFacts::default() },
         ),
-        ("servers = \"2-\"", pools(loaded(None)), World::default()),
+        ("servers = \"2-\"", pools(loaded(None)), TestFacts::default()),
         (
             "servers = { of = \"r\", busy = \"-3\" }",
             pools(loaded(None)),
-            pools(PoolFacts { busy: 4, ..loaded(None) }),
+            pools(PoolLoad { in_flight_per_server: 4, ..loaded(None) }),
         ),
         ("servers = { load = \"-80\" }", pools(loaded(Some((70, 80, 90)))), pools(loaded(None))),
         (
@@ -232,7 +235,11 @@ fn conditions_of_state_hold_and_do_not() {
             pools(loaded(Some((70, 75, 80)))),
             pools(loaded(Some((70, 75, 81)))),
         ),
-        ("rate = 5", World { left: 1.into(), ..World::default() }, World::default()),
+        (
+            "rate = 5",
+            TestFacts { remaining: 1.into(), ..TestFacts::default() },
+            TestFacts::default(),
+        ),
     ] {
         assert!(fits(when, &get("/", ""), &yes), "{when}");
         assert!(!fits(when, &get("/", ""), &no), "{when}");
@@ -242,21 +249,22 @@ fn conditions_of_state_hold_and_do_not() {
 #[test]
 fn what_is_taken_is_taken_only_when_everything_else_holds() {
     let table =
-        Table::new(&service("{ when = { path = \"/a\", rate = 9 }, pool = \"q\" }")).unwrap();
-    let world = World { left: 1.into(), ..World::default() };
-    let head_of = |text: &'static str| Head::new(text.as_bytes(), 3, (4, 6));
-    for (text, want) in
-        [("GET /b HTTP/1.1\r\n\r\n", Found::Nothing), ("GET /a HTTP/1.1\r\n\r\n", Found::Rule(0))]
-    {
+        RuleTable::new(&service("{ when = { path = \"/a\", rate = 9 }, pool = \"q\" }")).unwrap();
+    let world = TestFacts { remaining: 1.into(), ..TestFacts::default() };
+    let head_of = |text: &'static str| ParsedHead::new(text.as_bytes(), 3, (4, 6));
+    for (text, want) in [
+        ("GET /b HTTP/1.1\r\n\r\n", RuleMatch::DefaultPool),
+        ("GET /a HTTP/1.1\r\n\r\n", RuleMatch::Rule(0)),
+    ] {
         let head = head_of(text);
-        let view = View {
+        let view = RuleContext {
             client: "192.0.2.1:1".parse().unwrap(),
             sni: None,
             tos: None,
             head: Some(&head),
             unix_seconds: 0,
         };
-        assert_eq!(table.find(&view, &world), want, "{text}");
+        assert_eq!(table.find_rule(&view, &world), want, "{text}");
     }
 }
 
@@ -267,53 +275,55 @@ fn a_rule_without_servers_does_what_it_says() {
             "{{ when = {{ path = \"/a\" }}, pool = \"q\", without-servers = \"{without}\" }}, {{ pool = \"r\" }}"
         )
     };
-    let world = || World { empty: vec![1], ..World::default() };
-    for (without, want) in
-        [("pool", Found::Rule(0)), ("next", Found::Rule(1)), ("answer", Found::NoServer(0))]
-    {
-        let table = Table::new(&service(&rule(without))).unwrap();
+    let world = || TestFacts { empty: vec![1], ..TestFacts::default() };
+    for (without, want) in [
+        ("pool", RuleMatch::Rule(0)),
+        ("next", RuleMatch::Rule(1)),
+        ("answer", RuleMatch::NoServer(0)),
+    ] {
+        let table = RuleTable::new(&service(&rule(without))).unwrap();
         let world = world();
-        assert_eq!(ask(&table, &get("/a", ""), &world).0, want, "{without}");
+        assert_eq!(evaluate(&table, &get("/a", ""), &world).0, want, "{without}");
         let passed = if without == "next" { vec![0, 0] } else { Vec::new() };
-        assert_eq!(*world.passed.borrow(), passed, "{without}");
+        assert_eq!(*world.passed_rules.borrow(), passed, "{without}");
     }
 }
 
 #[test]
 fn splits_follow_their_weights_and_leave_empty_pools_out() {
     let rule = "{ split = [{ pool = \"p\", weight = 1 }, { pool = \"q\", weight = 3 }, { pool = \"r\", weight = 0 }] }";
-    let table = Table::new(&service(rule)).unwrap();
-    let chosen = |world: &World| {
-        let each = (0..8).map(|n| table.rules()[0].choose(|sum| n % sum, world).unwrap());
+    let table = RuleTable::new(&service(rule)).unwrap();
+    let chosen = |world: &TestFacts| {
+        let each = (0..8).map(|n| table.rules()[0].choose_pool(|sum| n % sum, world).unwrap());
         [0, 1, 2].map(|pool| each.clone().filter(|chosen| *chosen == pool).count())
     };
-    assert!(matches!(&table.rules()[0].todo, Todo::Split(parts, 4) if parts.len() == 3));
-    assert_eq!(chosen(&World::default()), [2, 6, 0]);
-    assert_eq!(chosen(&World { empty: vec![1], ..World::default() }), [8, 0, 0]);
-    assert_eq!(chosen(&World { empty: vec![0, 1], ..World::default() }), [2, 6, 0]);
+    assert!(matches!(&table.rules()[0].action, RuleAction::Split(parts, 4) if parts.len() == 3));
+    assert_eq!(chosen(&TestFacts::default()), [2, 6, 0]);
+    assert_eq!(chosen(&TestFacts { empty: vec![1], ..TestFacts::default() }), [8, 0, 0]);
+    assert_eq!(chosen(&TestFacts { empty: vec![0, 1], ..TestFacts::default() }), [2, 6, 0]);
 }
 
 #[test]
 fn connections_are_told_apart_by_the_name_they_ask_for() {
     let rules = "{ when = { sni = \"a.example\" }, pool = \"q\" }, { when = { sni = \"*.example\" }, deny = true }";
     let config = config("tcp", rules);
-    let table = Table::new(&config.services["s"]).unwrap();
+    let table = RuleTable::new(&config.services["s"]).unwrap();
     assert!(table.wants_sni());
     for (sni, want) in [
-        (Some("a.example"), Found::Rule(0)),
-        (Some("b.example"), Found::Rule(1)),
-        (Some("example"), Found::Nothing),
-        (None, Found::Nothing),
+        (Some("a.example"), RuleMatch::Rule(0)),
+        (Some("b.example"), RuleMatch::Rule(1)),
+        (Some("example"), RuleMatch::DefaultPool),
+        (None, RuleMatch::DefaultPool),
     ] {
-        let view = View {
+        let view = RuleContext {
             client: "192.0.2.1:1".parse().unwrap(),
             sni,
             tos: None,
             head: None,
             unix_seconds: 0,
         };
-        assert_eq!(table.find(&view, &World::default()), want, "{sni:?}");
-        assert_eq!(table.scan(&view, &World::default()), want, "{sni:?}");
+        assert_eq!(table.find_rule(&view, &TestFacts::default()), want, "{sni:?}");
+        assert_eq!(table.find_rule_linear(&view, &TestFacts::default()), want, "{sni:?}");
     }
 }
 
@@ -323,15 +333,15 @@ fn counts_stay_with_rules_that_stay_wherever_they_move() {
     let before = service(
         "{ name = \"a\", when = { path = \"/a\" }, pool = \"q\" }, { pool = \"r\" }, { pool = \"r\" }",
     );
-    let old = Ruling::new(&before, pool, 2, None).unwrap();
-    for (at, live) in old.live.iter().enumerate() {
-        live.slots[1].hit(at as u64 + 1);
+    let old = ServiceRules::new(&before, pool, 2, None).unwrap();
+    for (at, live) in old.stats.iter().enumerate() {
+        live.workers[1].record_hit(at as u64 + 1);
     }
     let after = service(
         "{ when = { path = \"/new\" }, deny = true }, { pool = \"r\" }, { name = \"a\", when = { path = \"/a\" }, pool = \"p\" }",
     );
-    let new = Ruling::new(&after, pool, 2, Some((&before, &old))).unwrap();
-    let last: Vec<_> = new.live.iter().map(|live| live.last_unix_ms()).collect();
+    let new = ServiceRules::new(&after, pool, 2, Some((&before, &old))).unwrap();
+    let last: Vec<_> = new.stats.iter().map(|live| live.last_unix_ms()).collect();
     assert_eq!(last, [None, Some(2), None]);
     assert_eq!(new.table.rules()[0].name, "rule-1");
     assert!(Arc::ptr_eq(&new.gauges, &old.gauges));
@@ -365,13 +375,13 @@ proptest! {
     ) {
         let rules: Vec<String> =
             patterns.iter().map(|when| format!("{{ when = {{ {when} }}, pool = \"q\" }}")).collect();
-        let table = Table::new(&service(&rules.join(", "))).unwrap();
+        let table = RuleTable::new(&service(&rules.join(", "))).unwrap();
         for (path, host) in asked {
-            let asked = Asked {
+            let asked = TestRequest {
                 text: format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n"),
                 ..get("/", "")
             };
-            let (found, scanned) = ask(&table, &asked, &World::default());
+            let (found, scanned) = evaluate(&table, &asked, &TestFacts::default());
             prop_assert_eq!(found, scanned, "{}", asked.text);
         }
     }

@@ -1,10 +1,10 @@
 //! Rules and paths that can be read in several ways, and values in several spellings.
 
 use model::config::load;
-use model::head::Head;
-use model::rules::{Found, Table, View};
+use model::request_head::ParsedHead;
+use model::rules::{RuleContext, RuleMatch, RuleTable};
 
-use super::{World, ask, fits, get, service};
+use super::{TestFacts, evaluate, fits, get, service};
 
 #[test]
 fn values_are_found_in_every_spelling_and_a_star_can_be_meant() {
@@ -25,25 +25,25 @@ fn values_are_found_in_every_spelling_and_a_star_can_be_meant() {
             Some(get("/", "Cookie: id=a\\x\r\n")),
         ),
     ] {
-        assert!(fits(when, &yes, &World::default()), "{when} {}", yes.text);
+        assert!(fits(when, &yes, &TestFacts::default()), "{when} {}", yes.text);
         if let Some(no) = no {
-            assert!(!fits(when, &no, &World::default()), "{when} {}", no.text);
+            assert!(!fits(when, &no, &TestFacts::default()), "{when} {}", no.text);
         }
     }
 }
 
 /// What a rule with this condition and action comes to.
-fn found(rule: &str, target: &str) -> Found {
-    let table = Table::new(&service(&format!("{{ {rule} }}"))).unwrap();
-    let (found, scanned) = ask(&table, &get(target, ""), &World::default());
+fn found(rule: &str, target: &str) -> RuleMatch {
+    let table = RuleTable::new(&service(&format!("{{ {rule} }}"))).unwrap();
+    let (found, scanned) = evaluate(&table, &get(target, ""), &TestFacts::default());
     assert_eq!(found, scanned, "{rule} {target}");
     found
 }
 
 #[test]
 fn a_deny_fires_for_one_reading_and_everything_else_only_for_all() {
-    let (fires, other) = (Found::Rule(0), Found::Nothing);
-    let refused = Found::Ambiguous(Some(0));
+    let (fires, other) = (RuleMatch::Rule(0), RuleMatch::DefaultPool);
+    let refused = RuleMatch::AmbiguousPath(Some(0));
     let admin = "path = \"/admin/*\"";
     for (when, target, deny, rest) in [
         (admin, "/admin/x", fires, fires),
@@ -88,24 +88,32 @@ fn a_deny_fires_for_one_reading_and_everything_else_only_for_all() {
     // Rules that look at no path take what cannot be read.
     let endless = "/%2525252561";
     assert_eq!(found("when = { method = \"GET\" }, pool = \"q\"", endless), fires);
-    assert_eq!(found("when = { path = \"/a\" }, pool = \"q\"", endless), Found::Ambiguous(None));
+    assert_eq!(
+        found("when = { path = \"/a\" }, pool = \"q\"", endless),
+        RuleMatch::AmbiguousPath(None)
+    );
 }
 
 #[test]
 fn all_readings_meet_the_same_state_and_take_one() {
     let table =
-        Table::new(&service("{ when = { path = \"/a/*\", rate = 9 }, pool = \"q\" }")).unwrap();
+        RuleTable::new(&service("{ when = { path = \"/a/*\", rate = 9 }, pool = \"q\" }")).unwrap();
     for (target, left, want) in [
-        ("/a/x%2Fy;z", 3, (Found::Rule(0), 2)),
-        ("/a/x%2Fy;z", 0, (Found::Nothing, 0)),
-        ("/b/x%2Fy;z", 3, (Found::Nothing, 3)),
+        ("/a/x%2Fy;z", 3, (RuleMatch::Rule(0), 2)),
+        ("/a/x%2Fy;z", 0, (RuleMatch::DefaultPool, 0)),
+        ("/b/x%2Fy;z", 3, (RuleMatch::DefaultPool, 3)),
     ] {
         let asked = get(target, "");
-        let head = Head::new(asked.text.as_bytes(), 3, (4, 4 + target.len()));
-        let world = World { left: left.into(), ..World::default() };
-        let view =
-            View { client: asked.client, sni: None, tos: None, head: Some(&head), unix_seconds: 0 };
-        assert_eq!((table.find(&view, &world), *world.left.borrow()), want, "{target}");
+        let head = ParsedHead::new(asked.text.as_bytes(), 3, (4, 4 + target.len()));
+        let world = TestFacts { remaining: left.into(), ..TestFacts::default() };
+        let view = RuleContext {
+            client: asked.client,
+            sni: None,
+            tos: None,
+            head: Some(&head),
+            unix_seconds: 0,
+        };
+        assert_eq!((table.find_rule(&view, &world), *world.remaining.borrow()), want, "{target}");
     }
 }
 
@@ -122,18 +130,18 @@ fn settings_of_paths_are_those_of_the_service() {
     let rules = "{ when = { path = [\"/Admin/*\", \"/*/X%2f?\"] }, deny = true }, \
                  { when = { path-regex = \"/[a-c]\" }, pool = \"p\" }";
     for (setting, target, want) in [
-        ("", "/admin/x", Found::Nothing),
-        ("path-case = \"ignore\"", "/aDMIN/x", Found::Rule(0)),
-        ("path-case = \"ignore\"", "/public/..%2fADMIN/x", Found::Rule(0)),
-        ("path-case = \"ignore\"", "/y/x%2Fz", Found::Rule(0)),
-        ("path-case = \"ignore\"", "/B", Found::Rule(1)),
-        ("path-case = \"exact\"", "/B", Found::Nothing),
-        ("path-normalization = \"raw\"", "/Admin%2Fx", Found::Nothing),
-        ("path-normalization = \"raw\"", "/Admin/../x", Found::Rule(0)),
-        ("path-normalization = \"normal-form\"", "/Admin%2Fx", Found::Rule(0)),
+        ("", "/admin/x", RuleMatch::DefaultPool),
+        ("path-case = \"ignore\"", "/aDMIN/x", RuleMatch::Rule(0)),
+        ("path-case = \"ignore\"", "/public/..%2fADMIN/x", RuleMatch::Rule(0)),
+        ("path-case = \"ignore\"", "/y/x%2Fz", RuleMatch::Rule(0)),
+        ("path-case = \"ignore\"", "/B", RuleMatch::Rule(1)),
+        ("path-case = \"exact\"", "/B", RuleMatch::DefaultPool),
+        ("path-normalization = \"raw\"", "/Admin%2Fx", RuleMatch::DefaultPool),
+        ("path-normalization = \"raw\"", "/Admin/../x", RuleMatch::Rule(0)),
+        ("path-normalization = \"normal-form\"", "/Admin%2Fx", RuleMatch::Rule(0)),
     ] {
-        let table = Table::new(&service(setting, rules)).unwrap();
-        let (found, scanned) = ask(&table, &get(target, ""), &World::default());
+        let table = RuleTable::new(&service(setting, rules)).unwrap();
+        let (found, scanned) = evaluate(&table, &get(target, ""), &TestFacts::default());
         assert_eq!((found, scanned), (want, want), "{setting} {target}");
     }
 }

@@ -1,24 +1,25 @@
 //! Rules and values that servers may read in several ways: names of fields, cookies, parameters, methods.
 
-use model::rules::{Found, Table};
+use model::rules::{RuleMatch, RuleTable};
 
-use super::{Asked, World, ask, get, service};
+use super::{TestFacts, TestRequest, evaluate, get, service};
 
 /// What a rule comes to that denies what fits, and one that sends it to a pool.
-fn found(when: &str, asked: &Asked) -> [Found; 2] {
+fn found(when: &str, asked: &TestRequest) -> [RuleMatch; 2] {
     ["deny = true", "pool = \"q\""].map(|action| {
-        let table = Table::new(&service(&format!("{{ when = {{ {when} }}, {action} }}"))).unwrap();
-        let (found, scanned) = ask(&table, asked, &World::default());
+        let table =
+            RuleTable::new(&service(&format!("{{ when = {{ {when} }}, {action} }}"))).unwrap();
+        let (found, scanned) = evaluate(&table, asked, &TestFacts::default());
         assert_eq!(found, scanned, "{when} {}", asked.text);
         found
     })
 }
 
-const SURE: [Found; 2] = [Found::Rule(0), Found::Rule(0)];
-const UNSURE: [Found; 2] = [Found::Rule(0), Found::AmbiguousRequest(0)];
-const NONE: [Found; 2] = [Found::Nothing, Found::Nothing];
+const SURE: [RuleMatch; 2] = [RuleMatch::Rule(0), RuleMatch::Rule(0)];
+const UNSURE: [RuleMatch; 2] = [RuleMatch::Rule(0), RuleMatch::AmbiguousRequest(0)];
+const NONE: [RuleMatch; 2] = [RuleMatch::DefaultPool, RuleMatch::DefaultPool];
 /// It depends on which of several values of one name a server takes.
-const CHOSEN: [Found; 2] = [Found::Rule(0), Found::Nothing];
+const CHOSEN: [RuleMatch; 2] = [RuleMatch::Rule(0), RuleMatch::DefaultPool];
 
 #[test]
 fn a_field_in_another_spelling_is_judged_in_both_readings() {
@@ -52,7 +53,7 @@ fn a_field_in_another_spelling_is_judged_in_both_readings() {
 fn a_path_and_a_field_that_are_unclear_are_refused_by_the_path() {
     let asked = get("/admin%2Fx", "X_Debug: 1\r\n");
     let both = "path = \"/admin/*\", header = \"x-debug: 1\"";
-    assert_eq!(found(both, &asked), [Found::Rule(0), Found::Ambiguous(Some(0))]);
+    assert_eq!(found(both, &asked), [RuleMatch::Rule(0), RuleMatch::AmbiguousPath(Some(0))]);
     let clear = "path = [\"/admin/*\", \"/admin%2F*\"], header = \"x-debug: 1\"";
     assert_eq!(found(clear, &asked), UNSURE);
 }

@@ -7,23 +7,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{
-    Admin, AllDown, Balance, HashOn, Host, Initial, Pool, PoolLimits, PoolTimeouts, Priority,
-    Server, ServerAddress, SocketOptions, Weight,
+    AdminState, AllDownPolicy, BalancePolicy, HashKey, InitialState, PoolConfig, PoolLimits,
+    PoolTimeouts, Priority, ServerAddress, ServerConfig, ServerHost, ServerWeight, SocketOptions,
 };
 use model::id::{PoolId, ServerId};
-use model::live::ServerLive;
-use model::live::pool::PoolLive;
 use model::snapshot::{PoolView, ServerState, ServerView};
+use model::stats::ServerStats;
+use model::stats::pool::PoolStats;
 
 /// A pool of servers `s0`, `s1`, … with these weights (above 256: 1), all up.
-pub fn pool(balance: Balance, weights: &[u16]) -> PoolView {
+pub fn pool(balance: BalancePolicy, weights: &[u16]) -> PoolView {
     let servers: Vec<ServerView> = weights.iter().enumerate().map(server).collect();
-    let live = Arc::new(PoolLive::new(1));
+    let live = Arc::new(PoolStats::new(1));
     PoolView {
         id: PoolId(0),
         config: Arc::new(config(balance, &servers)),
         tls: None,
-        live,
+        stats: live,
         servers,
     }
 }
@@ -33,20 +33,20 @@ pub fn pool(balance: Balance, weights: &[u16]) -> PoolView {
 pub fn without(view: &PoolView, index: usize) -> PoolView {
     let mut servers = view.servers.clone();
     servers.remove(index);
-    let (config, live) = (view.config.clone(), view.live.clone());
-    PoolView { id: view.id, config, tls: None, live, servers }
+    let (config, live) = (view.config.clone(), view.stats.clone());
+    PoolView { id: view.id, config, tls: None, stats: live, servers }
 }
 
 fn server((at, weight): (usize, &u16)) -> ServerView {
     let ip = IpAddr::from([10, (at >> 16) as u8, (at >> 8) as u8, at as u8]);
-    let weight = Weight::new(*weight).unwrap_or(Weight::ONE);
+    let weight = ServerWeight::new(*weight).unwrap_or(ServerWeight::ONE);
     ServerView {
         id: ServerId(at as u32),
-        config: Arc::new(Server {
+        config: Arc::new(ServerConfig {
             name: format!("s{at}"),
-            address: ServerAddress { host: Host::Ip(ip), port: 80 },
+            address: ServerAddress { host: ServerHost::Ip(ip), port: 80 },
             weight,
-            admin: Admin::Enabled,
+            admin: AdminState::Enabled,
             schedule: Vec::new(),
             probe: None,
             connections: None,
@@ -56,19 +56,19 @@ fn server((at, weight): (usize, &u16)) -> ServerView {
         address: Some(SocketAddr::new(ip, 80)),
         state: ServerState::Up,
         weight,
-        keeps: false,
-        live: Arc::new(ServerLive::new(1)),
+        keeps_sticky_clients: false,
+        stats: Arc::new(ServerStats::new(1)),
     }
 }
 
-fn config(balance: Balance, servers: &[ServerView]) -> Pool {
+fn config(balance: BalancePolicy, servers: &[ServerView]) -> PoolConfig {
     let span = Duration::from_secs(1);
-    Pool {
+    PoolConfig {
         agent: None,
         name: "web".to_owned(),
         balance,
-        initial: Initial::Up,
-        all_down: AllDown::Refuse,
+        initial: InitialState::Up,
+        all_down: AllDownPolicy::Refuse,
         probe: None,
         discovery: None,
         servers: servers.iter().map(|server| server.config.clone()).collect(),
@@ -86,7 +86,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         source_client: false,
         socket: SocketOptions::default(),
         retries: 2,
-        retry: model::config::Retry::default(),
+        retry: model::config::RetryConfig::default(),
         eject: None,
         breaker: Default::default(),
         shed: None,
@@ -95,7 +95,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         http2: model::config::ServerHttp2::default(),
         send_proxy: None,
         lenient_answers: Default::default(),
-        hash_on: HashOn::Address,
+        hash_on: HashKey::Address,
         judge: None,
         slow_start: None,
         spill_over: None,

@@ -2,17 +2,17 @@
 
 use hickory_proto::op::{Edns, Message};
 use hickory_proto::rr::RecordType;
-use names::counts::{Fate, Transport};
-use names::desk::AMPLIFICATION;
-use names::question::Question;
+use names::counts::{DnsTransport, Fate};
+use names::question::DnsQuestion;
+use names::responder::AMPLIFICATION;
 use proptest::prelude::*;
 
-use super::world::{World, query};
+use super::world::{ResponderTestbed, query};
 
 /// What must hold of every answer.
-fn judge(world: &mut World, bytes: &[u8]) -> Result<(), TestCaseError> {
+fn judge(world: &mut ResponderTestbed, bytes: &[u8]) -> Result<(), TestCaseError> {
     let (fate, out) = world.send(bytes);
-    if !fate.speaks() {
+    if !fate.is_sent() {
         return Ok(());
     }
     let message = Message::from_vec(&out);
@@ -20,18 +20,18 @@ fn judge(world: &mut World, bytes: &[u8]) -> Result<(), TestCaseError> {
     let message = message.unwrap();
     prop_assert_eq!(&out[..2], &bytes[..2]);
     prop_assert!(out[2] & 0x80 != 0);
-    if world.by == Transport::Udp {
+    if world.transport == DnsTransport::Udp {
         prop_assert!(
             out.len() <= 1232 && out.len() <= bytes.len() * AMPLIFICATION,
             "{}",
             out.len()
         );
     }
-    let same = |question: &Question<'_>| {
+    let same = |question: &DnsQuestion<'_>| {
         message.queries.len() == 1 && bytes[12..].starts_with(question.section)
     };
     if !matches!(fate, Fate::Malformed | Fate::NotImplemented) {
-        let question = Question::read(bytes).unwrap();
+        let question = DnsQuestion::read(bytes).unwrap();
         prop_assert!(same(&question));
     }
     Ok(())
@@ -55,8 +55,8 @@ fn names() -> impl Strategy<Value = &'static str> {
 proptest! {
     #[test]
     fn any_bytes_are_borne(bytes in proptest::collection::vec(any::<u8>(), 0..200), tcp in any::<bool>()) {
-        let mut world = World::new();
-        world.by = if tcp { Transport::Tcp } else { Transport::Udp };
+        let mut world = ResponderTestbed::new();
+        world.transport = if tcp { DnsTransport::Tcp } else { DnsTransport::Udp };
         judge(&mut world, &bytes)?;
     }
 
@@ -81,9 +81,9 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        let mut world = World::new();
+        let mut world = ResponderTestbed::new();
         judge(&mut world, &bytes)?;
-        world.by = Transport::Tcp;
+        world.transport = DnsTransport::Tcp;
         judge(&mut world, &bytes)?;
     }
 
@@ -93,9 +93,9 @@ proptest! {
         let mut edns = Edns::new();
         edns.set_max_payload(size).set_dnssec_ok(dnssec);
         let bytes = query(name, RecordType::from(kind), Some(edns));
-        let ours = Question::read(&bytes).unwrap();
+        let ours = DnsQuestion::read(&bytes).unwrap();
         let theirs = Message::from_vec(&bytes).unwrap();
-        prop_assert_eq!(names::domain::text(ours.name()), name);
+        prop_assert_eq!(names::domain::format_name(ours.name()), name);
         prop_assert_eq!(ours.kind, u16::from(theirs.queries[0].query_type()));
         let (ours, theirs) = (ours.edns.unwrap(), theirs.edns.unwrap());
         prop_assert_eq!(ours.size, theirs.max_payload().max(512));

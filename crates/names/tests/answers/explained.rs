@@ -3,18 +3,18 @@
 use std::net::IpAddr;
 
 use model::snapshot::ServerState::Down;
-use names::domain::Domain;
-use names::explain::{Explained, explain};
+use names::domain::DomainName;
+use names::explain::{NameExplanation, explain};
 
-use super::world::World;
+use super::world::ResponderTestbed;
 
-fn told(world: &World, name: &str, kind: u16, from: &str) -> Explained {
-    explain(&world.book, &Domain::parse(name).unwrap(), kind, from.parse().unwrap())
+fn told(world: &ResponderTestbed, name: &str, kind: u16, from: &str) -> NameExplanation {
+    explain(&world.zone_data, &DomainName::parse(name).unwrap(), kind, from.parse().unwrap())
 }
 
 #[test]
 fn shares_are_those_of_the_answers() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     for (name, from) in [
         ("www.gslb.example.org", "203.0.113.7"),
         ("weighted.gslb.example.org", "203.0.113.7"),
@@ -42,13 +42,14 @@ fn shares_are_those_of_the_answers() {
 
 #[test]
 fn the_reason_is_in_the_steps() {
-    let mut world = World::new();
-    let has =
-        |explained: &Explained, text: &str| explained.steps.iter().any(|step| step.contains(text));
+    let mut world = ResponderTestbed::new();
+    let has = |explained: &NameExplanation, text: &str| {
+        explained.steps.iter().any(|step| step.contains(text))
+    };
     world.set(&[("a", Down)]);
     let some = told(&world, "www.gslb.example.org", 1, "192.0.2.1");
     assert!(has(&some, "2 of 3 may be given") && has(&some, "each address in turn"), "{some:?}");
-    assert_eq!((some.candidates[0].up, some.candidates[0].why.as_str()), (false, "down"));
+    assert_eq!((some.candidates[0].up, some.candidates[0].reason.as_str()), (false, "down"));
     world.set(&[("a", Down), ("b", Down), ("c", Down)]);
     assert!(has(
         &told(&world, "www.gslb.example.org", 1, "192.0.2.1"),

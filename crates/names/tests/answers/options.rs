@@ -5,9 +5,9 @@ use std::time::Duration;
 use hickory_proto::op::Edns;
 use hickory_proto::rr::RecordType;
 use hickory_proto::rr::rdata::opt::{ClientSubnet, EdnsCode, EdnsOption};
-use names::counts::{Fate, Transport};
+use names::counts::{DnsTransport, Fate};
 
-use super::world::{Seen, TEXT, World};
+use super::world::{ObservedAnswer, ResponderTestbed, TEXT};
 
 fn subnet(address: &str, bits: u8) -> Edns {
     let mut edns = Edns::new();
@@ -17,7 +17,7 @@ fn subnet(address: &str, bits: u8) -> Edns {
     edns
 }
 
-fn scope(seen: &Seen) -> Option<u8> {
+fn scope(seen: &ObservedAnswer) -> Option<u8> {
     match seen.message.edns.as_ref()?.option(EdnsCode::Subnet)? {
         EdnsOption::Subnet(subnet) => Some(subnet.scope_prefix()),
         _ => None,
@@ -26,7 +26,7 @@ fn scope(seen: &Seen) -> Option<u8> {
 
 #[test]
 fn the_client_behind_a_resolver_counts_and_the_scope_is_told() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let rows = [
         ("near.gslb.example.org", "192.0.2.0", 24, "10.1.0.1", 24),
         ("near.gslb.example.org", "198.51.100.0", 24, "10.2.0.1", 24),
@@ -54,8 +54,9 @@ fn the_client_behind_a_resolver_counts_and_the_scope_is_told() {
 
 #[test]
 fn subnets_are_passed_over_where_they_are_not_believed() {
-    let mut world =
-        World::with(&TEXT.replace("rate = \"off\"", "rate = \"off\"\nclient-subnet = false"));
+    let mut world = ResponderTestbed::with(
+        &TEXT.replace("rate = \"off\"", "rate = \"off\"\nclient-subnet = false"),
+    );
     world.from = "198.51.100.1".parse().unwrap();
     let seen =
         world.ask_with("near.gslb.example.org", RecordType::A, Some(subnet("192.0.2.0", 24)));
@@ -64,7 +65,7 @@ fn subnets_are_passed_over_where_they_are_not_believed() {
 
 #[test]
 fn a_malformed_subnet_is_told_so() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let mut edns = Edns::new();
     edns.options_mut().insert(EdnsOption::Unknown(8, vec![0, 1, 24, 0, 192, 0]));
     let bytes = super::world::query("near.gslb.example.org", RecordType::A, Some(edns));
@@ -78,7 +79,7 @@ fn cookie(value: &[u8]) -> Edns {
     edns
 }
 
-fn shown(seen: &Seen) -> Vec<u8> {
+fn shown(seen: &ObservedAnswer) -> Vec<u8> {
     match seen.message.edns.as_ref().unwrap().option(EdnsCode::Cookie) {
         Some(EdnsOption::Unknown(_, value)) => value.clone(),
         other => panic!("{other:?}"),
@@ -87,7 +88,8 @@ fn shown(seen: &Seen) -> Vec<u8> {
 
 #[test]
 fn who_shows_its_cookie_is_neither_limited_nor_cut() {
-    let mut world = World::with(&TEXT.replace("rate = \"off\"", "rate = 1\nslip = \"off\""));
+    let mut world =
+        ResponderTestbed::with(&TEXT.replace("rate = \"off\"", "rate = 1\nslip = \"off\""));
     let name = "many.gslb.example.org";
     let first = world.ask_with(name, RecordType::A, Some(cookie(&[5; 8])));
     let given = shown(&first);
@@ -101,13 +103,13 @@ fn who_shows_its_cookie_is_neither_limited_nor_cut() {
     assert_eq!(world.ask(name, RecordType::AAAA).fate, Fate::Truncated);
     let bytes = super::world::query(name, RecordType::AAAA, Some(cookie(&forged)));
     assert_eq!(world.send(&bytes).0, Fate::Limited);
-    world.by = Transport::Tcp;
+    world.transport = DnsTransport::Tcp;
     assert_eq!(world.send(&bytes).0, Fate::Answered);
 }
 
 #[test]
 fn above_the_rate_some_are_told_to_come_over_tcp() {
-    let mut world = World::with(&TEXT.replace("rate = \"off\"", "rate = 10\nslip = 2"));
+    let mut world = ResponderTestbed::with(&TEXT.replace("rate = \"off\"", "rate = 10\nslip = 2"));
     let bytes = super::world::query("www.gslb.example.org", RecordType::A, None);
     let mut fates = [0; 3];
     for _ in 0..30 {
@@ -131,7 +133,7 @@ fn above_the_rate_some_are_told_to_come_over_tcp() {
 
 #[test]
 fn a_resolver_beyond_the_rate_is_told_to_come_over_tcp_and_never_met_with_silence() {
-    let mut world = World::with(&TEXT.replace("rate = \"off\"", "rate = 10"));
+    let mut world = ResponderTestbed::with(&TEXT.replace("rate = \"off\"", "rate = 10"));
     // With what resolvers send: a size, and a name of mixed letters.
     let mut edns = Edns::new();
     edns.set_max_payload(1_232);
@@ -153,7 +155,7 @@ fn a_resolver_beyond_the_rate_is_told_to_come_over_tcp_and_never_met_with_silenc
         }
     }
     assert_eq!((answered, told), (10, 990));
-    world.by = Transport::Tcp;
+    world.transport = DnsTransport::Tcp;
     assert_eq!(world.send(&queries[0]).0, Fate::Answered);
 }
 
@@ -161,7 +163,7 @@ fn a_resolver_beyond_the_rate_is_told_to_come_over_tcp_and_never_met_with_silenc
 fn dnssec_is_copied_and_our_size_is_told() {
     let mut edns = Edns::new();
     edns.set_dnssec_ok(true).set_max_payload(4096);
-    let seen = World::new().ask_with("www.gslb.example.org", RecordType::A, Some(edns));
+    let seen = ResponderTestbed::new().ask_with("www.gslb.example.org", RecordType::A, Some(edns));
     let edns = seen.message.edns.unwrap();
     assert!(edns.flags().dnssec_ok && edns.max_payload() == 1232);
 }

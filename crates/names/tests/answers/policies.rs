@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use hickory_proto::rr::RecordType;
 use model::snapshot::ServerState::Down;
 
-use super::world::World;
+use super::world::ResponderTestbed;
 
-fn counted(world: &mut World, name: &str, asked: usize) -> BTreeMap<String, usize> {
+fn counted(world: &mut ResponderTestbed, name: &str, asked: usize) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for _ in 0..asked {
         let address = world.addresses(name).remove(0);
@@ -18,7 +18,7 @@ fn counted(world: &mut World, name: &str, asked: usize) -> BTreeMap<String, usiz
 
 #[test]
 fn turns_are_even_although_clients_ask_for_both_families() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for _ in 0..100 {
         *counts.entry(world.addresses("www.gslb.example.org").remove(0)).or_default() += 1;
@@ -29,14 +29,14 @@ fn turns_are_even_although_clients_ask_for_both_families() {
 
 #[test]
 fn weights_are_kept_within_a_few_answers() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let counts = counted(&mut world, "weighted.gslb.example.org", 400);
     assert!((297..=303).contains(&counts["10.0.0.2"]), "{counts:?}");
 }
 
 #[test]
 fn failover_is_the_order_of_the_file() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     assert_eq!(world.addresses("first.gslb.example.org"), ["10.0.0.1", "10.0.0.2"]);
     world.set(&[("a", Down)]);
     assert_eq!(world.addresses("first.gslb.example.org"), ["10.0.0.2"]);
@@ -44,7 +44,7 @@ fn failover_is_the_order_of_the_file() {
 
 #[test]
 fn the_nearest_is_the_region_s_and_others_share_by_weight() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let name = "near.gslb.example.org";
     world.from = "192.0.2.7".parse().unwrap();
     assert_eq!(counted(&mut world, name, 9).into_keys().collect::<Vec<_>>(), ["10.1.0.1"]);
@@ -57,7 +57,7 @@ fn the_nearest_is_the_region_s_and_others_share_by_weight() {
 
 #[test]
 fn a_network_keeps_its_address_and_networks_are_spread() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let name = "kept.gslb.example.org";
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for network in 0..200u8 {

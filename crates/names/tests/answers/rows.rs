@@ -3,15 +3,15 @@
 use hickory_proto::op::{Edns, Message, ResponseCode};
 use hickory_proto::rr::RecordType;
 use model::snapshot::ServerState::{Disabled, Down, Drain, Unknown};
-use names::counts::{Fate, Transport};
+use names::counts::{DnsTransport, Fate};
 
-use super::world::{World, query};
+use super::world::{ResponderTestbed, query};
 
 const SOA: &str = "ns1.gslb.example.org. dns.example.org. 7 3600 600 604800 7";
 
 #[test]
 fn a_name_is_answered_with_authority_and_its_case() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let seen = world.ask("wWw.gSlb.EXAMPLE.org", RecordType::A);
     let head = &seen.message.metadata;
     assert_eq!((seen.code(), seen.fate), (ResponseCode::NoError, Fate::Answered));
@@ -26,7 +26,7 @@ fn a_name_is_answered_with_authority_and_its_case() {
 
 #[test]
 fn each_type_has_its_records() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let rows = [
         ("gslb.example.org", RecordType::SOA, vec![SOA]),
         ("gslb.example.org", RecordType::NS, vec!["ns1.gslb.example.org.", "ns.example.net."]),
@@ -56,7 +56,7 @@ fn each_type_has_its_records() {
 
 #[test]
 fn name_servers_of_ours_come_with_their_addresses() {
-    let seen = World::new().ask("gslb.example.org", RecordType::NS);
+    let seen = ResponderTestbed::new().ask("gslb.example.org", RecordType::NS);
     let name = "ns1.gslb.example.org.".to_owned();
     let expected = [(name.clone(), "192.0.2.53".to_owned()), (name, "2001:db8::53".to_owned())];
     assert_eq!(seen.additional(), expected);
@@ -64,7 +64,7 @@ fn name_servers_of_ours_come_with_their_addresses() {
 
 #[test]
 fn services_are_told_with_port_weight_and_addresses() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     world.set(&[("a", Down)]);
     let seen = world.ask("_http._tcp.www.gslb.example.org", RecordType::SRV);
     let expected = ["0 3 8002 b.www.gslb.example.org.", "0 1 8003 c.www.gslb.example.org."];
@@ -83,7 +83,7 @@ fn services_are_told_with_port_weight_and_addresses() {
 
 #[test]
 fn what_is_not_there_is_said_with_the_time_to_keep_it() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let rows = [
         ("x.gslb.example.org", RecordType::A, ResponseCode::NXDomain, Fate::NoName),
         ("x.www.gslb.example.org", RecordType::A, ResponseCode::NXDomain, Fate::NoName),
@@ -117,7 +117,7 @@ fn what_is_not_there_is_said_with_the_time_to_keep_it() {
 
 #[test]
 fn what_is_not_ours_is_refused() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     for (name, kind) in [
         ("example.org", RecordType::A),
         ("version.bind", RecordType::TXT),
@@ -137,8 +137,8 @@ fn what_is_not_ours_is_refused() {
 
 #[test]
 fn answers_follow_states() {
-    let mut world = World::new();
-    let four = |world: &mut World, name: &str| {
+    let mut world = ResponderTestbed::new();
+    let four = |world: &mut ResponderTestbed, name: &str| {
         let mut all: Vec<String> = (0..4).flat_map(|_| world.addresses(name)).collect();
         all.sort();
         all.dedup();
@@ -172,20 +172,20 @@ fn answers_follow_states() {
 
 #[test]
 fn what_does_not_fit_is_asked_for_over_tcp() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let full = world.ask("many.gslb.example.org", RecordType::A);
     assert_eq!((full.data().len(), full.fate), (8, Fate::Answered));
     let cut = world.ask_with("many.gslb.example.org", RecordType::AAAA, None);
     assert!(cut.message.metadata.truncation && cut.data().is_empty() && cut.bytes <= 512);
     assert_eq!(cut.fate, Fate::Truncated);
-    world.by = Transport::Tcp;
+    world.transport = DnsTransport::Tcp;
     let whole = world.ask_with("many.gslb.example.org", RecordType::AAAA, None);
     assert_eq!((whole.data().len(), whole.message.metadata.truncation), (18, false));
 }
 
 #[test]
 fn what_is_no_query_gets_its_code_or_nothing() {
-    let mut world = World::new();
+    let mut world = ResponderTestbed::new();
     let good = query("www.gslb.example.org", RecordType::A, None);
     let with = |at: usize, byte: u8| {
         let mut bytes = good.clone();
@@ -210,7 +210,7 @@ fn what_is_no_query_gets_its_code_or_nothing() {
     for (bytes, fate, code) in rows {
         let (found, out) = world.send(&bytes);
         assert_eq!(found, fate, "{bytes:?}");
-        if fate.speaks() {
+        if fate.is_sent() {
             assert_eq!((out.len(), out[3] & 15), (12, code), "{bytes:?}");
             assert_eq!((&out[..2], out[2] & 0x80), (&bytes[..2], 0x80));
             assert!(Message::from_vec(&out).is_ok());
@@ -222,7 +222,7 @@ fn what_is_no_query_gets_its_code_or_nothing() {
 fn another_version_of_edns_is_told_ours() {
     let mut edns = Edns::new();
     edns.set_version(1);
-    let seen = World::new().ask_with("www.gslb.example.org", RecordType::A, Some(edns));
+    let seen = ResponderTestbed::new().ask_with("www.gslb.example.org", RecordType::A, Some(edns));
     // The same number means a bad signature elsewhere, which is the name that the library gives it.
     assert_eq!((u16::from(seen.code()), seen.fate), (16, Fate::BadVersion));
     assert_eq!(seen.message.edns.as_ref().map(Edns::version), Some(0));

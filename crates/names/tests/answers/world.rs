@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use hickory_proto::op::{Edns, Message, Query, ResponseCode};
 use hickory_proto::rr::{Name, RData, RecordType};
-use model::config::{Config, Host, load};
+use model::config::{Config, ServerHost, load};
 use model::id::{PoolId, ServerId};
-use model::live::ServerLive;
-use model::live::pool::PoolLive;
-use model::moment::Moment;
-use model::snapshot::{PoolView, ServerState, ServerView, Snapshot};
-use names::book::Book;
-use names::counts::{Fate, Transport};
-use names::desk::{Asked, Desk};
-use names::plan::Plan;
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::{PoolView, ServerState, ServerView, WorkerSnapshot};
+use model::stats::ServerStats;
+use model::stats::pool::PoolStats;
+use names::counts::{DnsTransport, Fate};
+use names::responder::{DnsResponder, QueryContext};
+use names::zone_data::ZoneData;
+use names::zone_plan::ZonePlans;
 
 /// A pool of three, a service before it, and a name for every case.
 pub const TEXT: &str = r#"
@@ -92,24 +92,24 @@ addresses = "10.5.0.1"
 "#;
 
 /// A desk and the book before it.
-pub struct World {
+pub struct ResponderTestbed {
     config: Config,
     states: HashMap<String, ServerState>,
     /// In force.
-    pub book: Arc<Book>,
+    pub zone_data: Arc<ZoneData>,
     /// Where it is asked.
-    pub desk: Desk,
+    pub responder: DnsResponder,
     /// Who asks.
     pub from: IpAddr,
     /// How.
-    pub by: Transport,
+    pub transport: DnsTransport,
     /// Now.
-    pub now: Moment,
+    pub now: MonotonicTime,
 }
 
 /// An answer, read by the other parser.
 #[derive(Debug)]
-pub struct Seen {
+pub struct ObservedAnswer {
     /// What it came to.
     pub fate: Fate,
     /// The message.
@@ -118,20 +118,29 @@ pub struct Seen {
     pub bytes: usize,
 }
 
-impl World {
+impl ResponderTestbed {
     /// With everything up.
-    pub fn new() -> World {
-        World::with(TEXT)
+    pub fn new() -> ResponderTestbed {
+        ResponderTestbed::with(TEXT)
     }
 
     /// Of another configuration.
-    pub fn with(text: &str) -> World {
+    pub fn with(text: &str) -> ResponderTestbed {
         let config = load(text, "test.toml").unwrap_or_else(|it| panic!("{it}")).config;
-        let plan = Arc::new(Plan::new(&config, 7, None));
-        let book = Arc::new(Book::new(plan, &config, &Snapshot::default()));
-        let desk = Desk::new([1; 16], 2);
-        let (from, by, now) = ("203.0.113.9".parse().unwrap(), Transport::Udp, Moment(1 << 40));
-        let mut world = World { config, states: HashMap::new(), book, desk, from, by, now };
+        let plan = Arc::new(ZonePlans::new(&config, 7, None));
+        let book = Arc::new(ZoneData::new(plan, &config, &WorkerSnapshot::default()));
+        let desk = DnsResponder::new([1; 16], 2);
+        let (from, by, now) =
+            ("203.0.113.9".parse().unwrap(), DnsTransport::Udp, MonotonicTime(1 << 40));
+        let mut world = ResponderTestbed {
+            config,
+            states: HashMap::new(),
+            zone_data: book,
+            responder: desk,
+            from,
+            transport: by,
+            now,
+        };
         world.set(&[]);
         world
     }
@@ -140,50 +149,58 @@ impl World {
     pub fn set(&mut self, states: &[(&str, ServerState)]) {
         self.states = states.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect();
         let snapshot = self.snapshot();
-        self.book = Arc::new(Book::new(Arc::clone(&self.book.plan), &self.config, &snapshot));
+        self.zone_data =
+            Arc::new(ZoneData::new(Arc::clone(&self.zone_data.plan), &self.config, &snapshot));
     }
 
-    fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot::default();
+    fn snapshot(&self) -> WorkerSnapshot {
+        let mut snapshot = WorkerSnapshot::default();
         for (number, pool) in self.config.pools.values().enumerate() {
             let id = PoolId(number as u32);
-            let server = |(at, server): (usize, &Arc<model::config::Server>)| ServerView {
+            let server = |(at, server): (usize, &Arc<model::config::ServerConfig>)| ServerView {
                 id: ServerId((number * 1_000 + at) as u32),
-                keeps: false,
+                keeps_sticky_clients: false,
                 config: Arc::clone(server),
                 address: match &server.address.host {
-                    Host::Ip(ip) => Some(SocketAddr::new(*ip, server.address.port)),
-                    Host::Name(_) => None,
+                    ServerHost::Ip(ip) => Some(SocketAddr::new(*ip, server.address.port)),
+                    ServerHost::Name(_) => None,
                 },
                 state: self.states.get(&server.name).copied().unwrap_or(ServerState::Up),
                 weight: server.weight,
-                live: Arc::new(ServerLive::new(1)),
+                stats: Arc::new(ServerStats::new(1)),
             };
             let servers = pool.servers.iter().enumerate().map(server).collect();
-            let (config, live) = (Arc::clone(pool), Arc::new(PoolLive::new(1)));
-            snapshot.pools.insert(id, Arc::new(PoolView { id, config, tls: None, live, servers }));
+            let (config, live) = (Arc::clone(pool), Arc::new(PoolStats::new(1)));
+            snapshot
+                .pools
+                .insert(id, Arc::new(PoolView { id, config, tls: None, stats: live, servers }));
         }
         snapshot
     }
 
     /// Sends bytes as they are.
     pub fn send(&mut self, query: &[u8]) -> (Fate, Vec<u8>) {
-        let asked = Asked { from: self.from, by: self.by, now: self.now, unix_seconds: 1_000_000 };
+        let asked = QueryContext {
+            source: self.from,
+            transport: self.transport,
+            now: self.now,
+            unix_seconds: 1_000_000,
+        };
         let mut out = Vec::new();
-        let fate = self.desk.answer(&self.book, &asked, query, &mut out);
-        assert_eq!(fate.speaks(), !out.is_empty(), "{fate:?}");
+        let fate = self.responder.answer(&self.zone_data, &asked, query, &mut out);
+        assert_eq!(fate.is_sent(), !out.is_empty(), "{fate:?}");
         (fate, out)
     }
 
     /// Asks for a name and a type, with EDNS where there is any.
-    pub fn ask_with(&mut self, name: &str, kind: RecordType, edns: Option<Edns>) -> Seen {
+    pub fn ask_with(&mut self, name: &str, kind: RecordType, edns: Option<Edns>) -> ObservedAnswer {
         let (fate, out) = self.send(&query(name, kind, edns));
         let message = Message::from_vec(&out).unwrap_or_else(|error| panic!("{error}: {out:?}"));
-        Seen { fate, message, bytes: out.len() }
+        ObservedAnswer { fate, message, bytes: out.len() }
     }
 
     /// Asks for a name and a type, the way resolvers do.
-    pub fn ask(&mut self, name: &str, kind: RecordType) -> Seen {
+    pub fn ask(&mut self, name: &str, kind: RecordType) -> ObservedAnswer {
         let mut edns = Edns::new();
         edns.set_max_payload(1232);
         self.ask_with(name, kind, Some(edns))
@@ -208,7 +225,7 @@ pub fn query(name: &str, kind: RecordType, edns: Option<Edns>) -> Vec<u8> {
     message.to_vec().unwrap()
 }
 
-impl Seen {
+impl ObservedAnswer {
     /// The code.
     pub fn code(&self) -> ResponseCode {
         self.message.metadata.response_code

@@ -1,7 +1,7 @@
 //! Any bytes, in any pieces: no dialogue panics, and none grows with what a server sends.
 
-use model::config::{HttpAsk, Pattern, ProbeKind, Say};
-use probe::dialogue::Step;
+use model::config::{HttpProbe, Pattern, ProbeKind, SendExpectProbe};
+use probe::dialogue::DialogueStep;
 use proptest::prelude::*;
 
 use super::support::{SECRET, plan, play};
@@ -9,11 +9,11 @@ use super::support::{SECRET, plan, play};
 /// Every kind that has a dialogue.
 fn kinds() -> Vec<ProbeKind> {
     let expect = || Some(Pattern::new("ready").unwrap());
-    let http = HttpAsk { expect: expect(), digest: Some("00".into()), ..HttpAsk::get("/") };
+    let http = HttpProbe { expect: expect(), digest: Some("00".into()), ..HttpProbe::get("/") };
     vec![
-        ProbeKind::Say(Say { send: "x".into(), expect: expect() }),
+        ProbeKind::Say(SendExpectProbe { send: "x".into(), expect: expect() }),
         ProbeKind::Http(http.clone()),
-        ProbeKind::Http(HttpAsk { digest: None, ..http.clone() }),
+        ProbeKind::Http(HttpProbe { digest: None, ..http.clone() }),
         ProbeKind::Http2(http),
         ProbeKind::Grpc { service: "s".into(), host: None },
         ProbeKind::Dns { name: "a.example".into(), record: 1 },
@@ -28,7 +28,7 @@ fn kinds() -> Vec<ProbeKind> {
         ProbeKind::Mysql { user: "u".into() },
         ProbeKind::Postgres { user: "u".into() },
         ProbeKind::Sip { status: vec![(200, 299)] },
-        ProbeKind::Udp(Say { send: "x".into(), expect: expect() }),
+        ProbeKind::Udp(SendExpectProbe { send: "x".into(), expect: expect() }),
         ProbeKind::Ping,
         ProbeKind::Radius { secret: "/s".into() },
         ProbeKind::Snmp { oid: "1.3.6".into(), secret: None, expect: expect() },
@@ -64,8 +64,8 @@ proptest! {
         let pieces: Vec<&[u8]> = bytes.chunks(cut).collect();
         for kind in kinds() {
             let talk = play(&plan(&kind), &pieces, closes);
-            prop_assert!(talk.said.len() < 64 * 1024, "{}: {} bytes said", kind.name(), talk.said.len());
-            if let Some(Err(why)) = talk.verdict {
+            prop_assert!(talk.sent.len() < 64 * 1024, "{}: {} bytes said", kind.name(), talk.sent.len());
+            if let Some(Err(why)) = talk.result {
                 prop_assert!(!why.is_empty() && why.len() < 700 && !why.contains(['\n', '\r']), "{why:?}");
             }
         }
@@ -75,11 +75,11 @@ proptest! {
 /// A server that never stops: every dialogue over a stream gives up by itself, before its time is up.
 #[test]
 fn endless_talk_ends() {
-    let context = probe::context::Context {
+    let context = probe::context::ProbeContext {
         address: "192.0.2.1:9".parse().unwrap(),
         host: "h",
         secret: Some(SECRET),
-        draw: 7,
+        random: 7,
     };
     for line in [
         &b"220-more and more\r\n"[..],
@@ -90,14 +90,14 @@ fn endless_talk_ends() {
         let piece = line.repeat(200);
         for kind in kinds() {
             let plan = plan(&kind);
-            if plan.carrier() != probe::plan::Carrier::Stream {
+            if plan.transport() != probe::probe_plan::ProbeTransport::Stream {
                 continue;
             }
-            let (mut dialogue, mut said) = (plan.begin(&context).unwrap(), Vec::new());
-            let mut step = dialogue.begin(&mut said);
+            let (mut dialogue, mut said) = (plan.start_dialogue(&context).unwrap(), Vec::new());
+            let mut step = dialogue.start(&mut said);
             let mut pieces = 0;
-            while step == Step::Wait {
-                step = dialogue.take(&piece, &mut said);
+            while step == DialogueStep::Wait {
+                step = dialogue.receive(&piece, &mut said);
                 pieces += 1;
                 assert!(pieces < 1_000, "{} listens for ever", kind.name());
             }

@@ -1,8 +1,8 @@
 //! HTTP/2 and gRPC health against frames that are written out by hand.
 
-use model::config::{HttpAsk, Pattern, ProbeKind};
+use model::config::{HttpProbe, Pattern, ProbeKind};
 
-use super::support::{Talk, plan, play};
+use super::support::{DialogueRun, plan, play};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -23,41 +23,41 @@ fn field(name: &str, value: &str) -> Vec<u8> {
     [&[0][..], &text(name), &text(value)].concat()
 }
 
-fn talk(kind: &ProbeKind, frames: &[Vec<u8>]) -> Talk {
+fn talk(kind: &ProbeKind, frames: &[Vec<u8>]) -> DialogueRun {
     let all = [&[frame(SETTINGS, 0, 0, &[])][..], frames].concat().concat();
     let whole = play(&plan(kind), &[&all], true);
     let bytes: Vec<&[u8]> = all.chunks(1).collect();
     let dripped = play(&plan(kind), &bytes, true);
-    assert_eq!(whole.verdict, dripped.verdict, "where bytes are cut changes nothing");
+    assert_eq!(whole.result, dripped.result, "where bytes are cut changes nothing");
     whole
 }
 
 fn good(kind: &ProbeKind, frames: &[Vec<u8>]) -> String {
-    talk(kind, frames).verdict.unwrap().unwrap()
+    talk(kind, frames).result.unwrap().unwrap()
 }
 
 fn bad(kind: &ProbeKind, frames: &[Vec<u8>]) -> String {
-    talk(kind, frames).verdict.unwrap().unwrap_err()
+    talk(kind, frames).result.unwrap().unwrap_err()
 }
 
 #[test]
 fn http2() {
-    let kind = ProbeKind::Http2(HttpAsk::get("/healthz"));
+    let kind = ProbeKind::Http2(HttpProbe::get("/healthz"));
     // Index 8 of the static table is `:status: 200`.
     let answer = frame(HEADERS, END_HEADERS | END_STREAM, 1, &[0x88]);
     let talk = talk(&kind, &[answer]);
-    assert_eq!(talk.verdict, Some(Ok("http GET /healthz 200".into())));
-    assert!(talk.said.starts_with(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "the preface");
+    assert_eq!(talk.result, Some(Ok("http GET /healthz 200".into())));
+    assert!(talk.sent.starts_with(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "the preface");
     let busy = frame(HEADERS, END_HEADERS | END_STREAM, 1, &field(":status", "503"));
     assert!(bad(&kind, &[busy]).contains("status 503"));
     let going = frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, 11]);
     assert!(!bad(&kind, &[going]).is_empty());
     assert!(bad(&kind, &[]).contains("closed"));
     let old = play(&plan(&kind), &[b"HTTP/1.1 400 Bad Request\r\n\r\n"], true);
-    assert!(old.verdict.unwrap().unwrap_err().contains("older version"));
-    let body = ProbeKind::Http2(HttpAsk {
+    assert!(old.result.unwrap().unwrap_err().contains("older version"));
+    let body = ProbeKind::Http2(HttpProbe {
         expect: Some(Pattern::new("^ready$").unwrap()),
-        ..HttpAsk::get("/")
+        ..HttpProbe::get("/")
     });
     let head = frame(HEADERS, END_HEADERS, 1, &[0x88]);
     let data = |text: &[u8]| frame(DATA, END_STREAM, 1, text);
@@ -76,8 +76,8 @@ fn grpc_health() {
     let trailers =
         |code: &str| frame(HEADERS, END_HEADERS | END_STREAM, 1, &field("grpc-status", code));
     let serving = talk(&kind, &[head(), says(1), trailers("0")]);
-    assert_eq!(serving.verdict, Some(Ok("grpc health shop.Cart: serving".into())));
-    let asked = String::from_utf8_lossy(&serving.said).into_owned();
+    assert_eq!(serving.result, Some(Ok("grpc health shop.Cart: serving".into())));
+    let asked = String::from_utf8_lossy(&serving.sent).into_owned();
     assert!(asked.contains("shop.Cart"), "the service is asked about");
     assert!(bad(&kind, &[head(), says(2), trailers("0")]).contains("not serving"));
     assert!(bad(&kind, &[head(), trailers("5")]).contains("service unknown"));

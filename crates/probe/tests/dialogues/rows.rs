@@ -2,28 +2,28 @@
 //!
 //! Each row is played whole and byte by byte: where bytes are cut changes no verdict.
 
-use super::support::{self, Talk, ber, plan, play};
-use model::config::{HttpAsk, Pattern, ProbeKind, Say};
-use probe::plan::Carrier;
+use super::support::{self, DialogueRun, ber, plan, play};
+use model::config::{HttpProbe, Pattern, ProbeKind, SendExpectProbe};
+use probe::probe_plan::ProbeTransport;
 
 /// What a row says of its verdict.
-enum Expect {
+enum ExpectedResult {
     /// It succeeds, and the evidence contains this.
     Good(&'static str),
     /// It fails, and the reason contains this.
     Bad(&'static str),
 }
-use Expect::{Bad, Good};
+use ExpectedResult::{Bad, Good};
 
 /// A kind, what comes, whether the server closes then, the verdict.
-type Row = (ProbeKind, Vec<u8>, bool, Expect);
+type DialogueCase = (ProbeKind, Vec<u8>, bool, ExpectedResult);
 
-fn judge(rows: Vec<Row>) {
+fn judge(rows: Vec<DialogueCase>) {
     for (kind, says, closes, expect) in rows {
         let plan = plan(&kind);
         let whole = play(&plan, &[&says], closes);
         check(&kind, &says, &whole, &expect);
-        if plan.carrier() == Carrier::Stream {
+        if plan.transport() == ProbeTransport::Stream {
             let bytes: Vec<&[u8]> = says.chunks(1).collect();
             let dripped = play(&plan, &bytes, closes);
             check(&kind, &says, &dripped, &expect);
@@ -31,16 +31,16 @@ fn judge(rows: Vec<Row>) {
     }
 }
 
-fn check(kind: &ProbeKind, says: &[u8], talk: &Talk, expect: &Expect) {
-    let what = format!("{} {:?}: {:?}", kind.name(), String::from_utf8_lossy(says), talk.verdict);
-    match (expect, &talk.verdict) {
+fn check(kind: &ProbeKind, says: &[u8], talk: &DialogueRun, expect: &ExpectedResult) {
+    let what = format!("{} {:?}: {:?}", kind.name(), String::from_utf8_lossy(says), talk.result);
+    match (expect, &talk.result) {
         (Good(part), Some(Ok(seen))) => assert!(seen.contains(part), "{what}"),
         (Bad(part), Some(Err(why))) => assert!(why.contains(part), "{what}"),
         _ => panic!("{what}"),
     }
 }
 
-fn row(kind: ProbeKind, says: &[u8], expect: Expect) -> Row {
+fn row(kind: ProbeKind, says: &[u8], expect: ExpectedResult) -> DialogueCase {
     (kind, says.to_vec(), true, expect)
 }
 
@@ -118,10 +118,10 @@ fn greetings_of_databases() {
 
 #[test]
 fn http() {
-    let get = || HttpAsk::get("/x");
+    let get = || HttpProbe::get("/x");
     let plain = || ProbeKind::Http(get());
-    let body = |text: &str| ProbeKind::Http(HttpAsk { expect: pattern(text), ..get() });
-    let digest = |hex: &str| ProbeKind::Http(HttpAsk { digest: Some(hex.into()), ..get() });
+    let body = |text: &str| ProbeKind::Http(HttpProbe { expect: pattern(text), ..get() });
+    let digest = |hex: &str| ProbeKind::Http(HttpProbe { digest: Some(hex.into()), ..get() });
     let of_ok = "2689367b205c16ce32ed4200942b8b8b1e262dfc70d9bc9fbc77c49699a4f1df";
     judge(vec![
         row(plain(), b"HTTP/1.1 200 OK\r\n\r\n", Good("http GET /x 200")),
@@ -141,7 +141,7 @@ fn http() {
         row(digest(of_ok), b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", Good("200")),
         row(digest(of_ok), b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno", Bad("digest is sha256:")),
     ]);
-    let small = HttpAsk { body_bytes: 4, expect: pattern("x"), ..get() };
+    let small = HttpProbe { body_bytes: 4, expect: pattern("x"), ..get() };
     let long = [&b"HTTP/1.1 200 OK\r\n\r\n"[..], &[b'a'; 100]].concat();
     judge(vec![row(ProbeKind::Http(small), &long, Bad("lacks"))]);
 }
@@ -149,9 +149,11 @@ fn http() {
 #[test]
 fn text_and_datagrams() {
     let telnet = |expect: Option<&str>| ProbeKind::Telnet { expect: expect.and_then(pattern) };
-    let say = |expect: &str| ProbeKind::Say(Say { send: "hi\n".into(), expect: pattern(expect) });
+    let say = |expect: &str| {
+        ProbeKind::Say(SendExpectProbe { send: "hi\n".into(), expect: pattern(expect) })
+    };
     let udp = |expect: Option<&str>| {
-        ProbeKind::Udp(Say { send: "hi".into(), expect: expect.and_then(pattern) })
+        ProbeKind::Udp(SendExpectProbe { send: "hi".into(), expect: expect.and_then(pattern) })
     };
     judge(vec![
         row(telnet(None), b"\xff\xfd\x18\xff\xfb\x01login: ", Good("telnet l")),
@@ -237,18 +239,18 @@ fn answers_to_questions_of_ours() {
         [("200 OK", Some(true)), ("503 Service Unavailable", Some(false)), ("100 Trying", None)]
     {
         let talk = play(&sip, &[reply(says, call).as_bytes()], false);
-        assert_eq!(talk.verdict.map(|v| v.is_ok()), good, "{says}");
+        assert_eq!(talk.result.map(|v| v.is_ok()), good, "{says}");
     }
     let talk = play(&sip, &[reply("200 OK", "another").as_bytes()], false);
-    assert!(talk.verdict.is_none(), "an answer to somebody else is not ours");
+    assert!(talk.result.is_none(), "an answer to somebody else is not ours");
     let ping = plan(&ProbeKind::Ping);
-    let asked = play(&ping, &[], false).said;
+    let asked = play(&ping, &[], false).sent;
     let mut reply = asked.clone();
     reply[0] = 0;
-    assert!(play(&ping, &[&reply], false).verdict.is_some_and(|v| v.is_ok()));
+    assert!(play(&ping, &[&reply], false).result.is_some_and(|v| v.is_ok()));
     reply[8] ^= 1;
     assert!(
-        play(&ping, &[&reply, &asked], false).verdict.is_none(),
+        play(&ping, &[&reply, &asked], false).result.is_none(),
         "others' replies, and our own request"
     );
 }
@@ -256,13 +258,13 @@ fn answers_to_questions_of_ours() {
 #[test]
 fn a_secret_of_radius_signs_both_ways() {
     let plan = plan(&ProbeKind::Radius { secret: "/s".into() });
-    let asked = play(&plan, &[], false).said;
+    let asked = play(&plan, &[], false).sent;
     assert_eq!((asked[0], asked.len()), (12, 38));
     for (code, good) in [(2u8, true), (5, true), (3, false)] {
         let head = [code, asked[1], 0, 20];
         let signed = probe::md5::md5(&[&head[..], &asked[4..20], support::SECRET].concat());
         let answer = [&head[..], &signed].concat();
-        let verdict = play(&plan, &[&answer], false).verdict.unwrap();
+        let verdict = play(&plan, &[&answer], false).result.unwrap();
         assert_eq!(verdict.is_ok(), good, "{verdict:?}");
     }
 }

@@ -1,49 +1,49 @@
 //! Plays a dialogue: what comes goes in, what it says and its verdict come out.
 
 use model::config::ProbeKind;
-use probe::context::Context;
-use probe::dialogue::{Step, Verdict};
-use probe::plan::Plan;
+use probe::context::ProbeContext;
+use probe::dialogue::{DialogueStep, ProbeResult};
+use probe::probe_plan::ProbePlan;
 
 /// The secret of every context.
 pub const SECRET: &[u8] = b"s3cret";
 
 /// What came of playing.
 #[derive(Debug, Default)]
-pub struct Talk {
+pub struct DialogueRun {
     /// What the dialogue said.
-    pub said: Vec<u8>,
+    pub sent: Vec<u8>,
     /// How it ended, if it did.
-    pub verdict: Option<Verdict>,
+    pub result: Option<ProbeResult>,
 }
 
 /// A prepared probe.
-pub fn plan(kind: &ProbeKind) -> Plan {
-    Plan::new(kind, false)
+pub fn plan(kind: &ProbeKind) -> ProbePlan {
+    ProbePlan::new(kind, false)
 }
 
 /// Plays these pieces; with `closes` the server closes then.
-pub fn play(plan: &Plan, pieces: &[&[u8]], closes: bool) -> Talk {
-    let context = Context {
+pub fn play(plan: &ProbePlan, pieces: &[&[u8]], closes: bool) -> DialogueRun {
+    let context = ProbeContext {
         address: "192.0.2.1:9".parse().unwrap(),
         host: "192.0.2.1:9",
         secret: Some(SECRET),
-        draw: 7,
+        random: 7,
     };
-    let mut dialogue = plan.begin(&context).unwrap();
-    let mut talk = Talk::default();
-    let mut step = dialogue.begin(&mut talk.said);
+    let mut dialogue = plan.start_dialogue(&context).unwrap();
+    let mut talk = DialogueRun::default();
+    let mut step = dialogue.start(&mut talk.sent);
     for piece in pieces {
-        if step != Step::Wait {
+        if step != DialogueStep::Wait {
             break;
         }
-        assert!(!dialogue.awaits().is_empty());
-        step = dialogue.take(piece, &mut talk.said);
+        assert!(!dialogue.awaited().is_empty());
+        step = dialogue.receive(piece, &mut talk.sent);
     }
-    talk.verdict = match step {
-        Step::Done(verdict) => Some(verdict),
-        Step::Wait if closes => Some(dialogue.end()),
-        Step::Wait => None,
+    talk.result = match step {
+        DialogueStep::Done(verdict) => Some(verdict),
+        DialogueStep::Wait if closes => Some(dialogue.handle_close()),
+        DialogueStep::Wait => None,
     };
     talk
 }

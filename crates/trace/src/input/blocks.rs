@@ -7,7 +7,7 @@ use std::io::{self, Cursor, Read};
 
 use flate2::read::MultiGzDecoder;
 
-use super::frame::Damage;
+use super::frame::CaptureDamage;
 
 /// Bytes asked of the file at once.
 const BLOCK: usize = 1 << 20;
@@ -19,8 +19,8 @@ pub const MAX_RECORD: usize = 4 << 20;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The file.
-pub struct Blocks<R> {
-    from: Packed<R>,
+pub struct BlockReader<R> {
+    from: FileEncoding<R>,
     buffer: Vec<u8>,
     at: usize,
     end: usize,
@@ -28,27 +28,27 @@ pub struct Blocks<R> {
 }
 
 /// The file again from its first byte, after two bytes were looked at.
-type Whole<R> = io::Chain<Cursor<[u8; 2]>, R>;
+type RewoundFile<R> = io::Chain<Cursor<[u8; 2]>, R>;
 
-enum Packed<R> {
-    Plain(Whole<R>),
+enum FileEncoding<R> {
+    Plain(RewoundFile<R>),
     Short(Cursor<Vec<u8>>),
-    Gzip(Box<MultiGzDecoder<io::BufReader<Whole<R>>>>),
+    Gzip(Box<MultiGzDecoder<io::BufReader<RewoundFile<R>>>>),
 }
 
-impl<R: Read> Read for Packed<R> {
+impl<R: Read> Read for FileEncoding<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Packed::Plain(from) => from.read(into),
-            Packed::Short(from) => from.read(into),
-            Packed::Gzip(from) => from.read(into),
+            FileEncoding::Plain(from) => from.read(into),
+            FileEncoding::Short(from) => from.read(into),
+            FileEncoding::Gzip(from) => from.read(into),
         }
     }
 }
 
-impl<R: Read> Blocks<R> {
+impl<R: Read> BlockReader<R> {
     /// Begins to read.
-    pub fn open(mut from: R) -> Result<Blocks<R>, Damage> {
+    pub fn open(mut from: R) -> Result<BlockReader<R>, CaptureDamage> {
         let mut first = [0; 2];
         let mut have = 0;
         while have < first.len() {
@@ -56,19 +56,19 @@ impl<R: Read> Blocks<R> {
                 Ok(0) => break,
                 Ok(n) => have += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(Damage::Read { offset: 0, source }),
+                Err(source) => return Err(CaptureDamage::Read { offset: 0, source }),
             }
         }
         let from = if have < first.len() {
-            Packed::Short(Cursor::new(first[..have].to_vec()))
+            FileEncoding::Short(Cursor::new(first[..have].to_vec()))
         } else if first == GZIP {
             let whole = Cursor::new(first).chain(from);
             let whole = io::BufReader::with_capacity(BLOCK / 4, whole);
-            Packed::Gzip(Box::new(MultiGzDecoder::new(whole)))
+            FileEncoding::Gzip(Box::new(MultiGzDecoder::new(whole)))
         } else {
-            Packed::Plain(Cursor::new(first).chain(from))
+            FileEncoding::Plain(Cursor::new(first).chain(from))
         };
-        Ok(Blocks { from, buffer: vec![0; BLOCK], at: 0, end: 0, before: 0 })
+        Ok(BlockReader { from, buffer: vec![0; BLOCK], at: 0, end: 0, before: 0 })
     }
 
     /// Bytes consumed so far.
@@ -78,7 +78,7 @@ impl<R: Read> Blocks<R> {
 
     /// Whether `count` more bytes are there, reading as far as needed. `count` is at most `MAX_RECORD`.
     #[inline]
-    pub fn have(&mut self, count: usize) -> Result<bool, Damage> {
+    pub fn ensure(&mut self, count: usize) -> Result<bool, CaptureDamage> {
         if self.end - self.at >= count {
             return Ok(true);
         }
@@ -86,7 +86,7 @@ impl<R: Read> Blocks<R> {
     }
 
     #[cold]
-    fn fill(&mut self, count: usize) -> Result<bool, Damage> {
+    fn fill(&mut self, count: usize) -> Result<bool, CaptureDamage> {
         self.buffer.copy_within(self.at..self.end, 0);
         self.before += self.at as u64;
         self.end -= self.at;
@@ -103,7 +103,7 @@ impl<R: Read> Blocks<R> {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
                 Err(source) => {
                     let offset = self.before + self.end as u64;
-                    return Err(Damage::Read { offset, source });
+                    return Err(CaptureDamage::Read { offset, source });
                 }
             }
         }
@@ -118,14 +118,14 @@ impl<R: Read> Blocks<R> {
 
     /// Consumes bytes that `have` has confirmed.
     #[inline]
-    pub fn take(&mut self, count: usize) -> &[u8] {
+    pub fn consume(&mut self, count: usize) -> &[u8] {
         let from = self.at;
         self.at = self.end.min(from + count);
         &self.buffer[from..self.at]
     }
 
     /// Whether the file is at its end.
-    pub fn is_over(&mut self) -> Result<bool, Damage> {
-        Ok(!self.have(1)?)
+    pub fn is_at_end(&mut self) -> Result<bool, CaptureDamage> {
+        Ok(!self.ensure(1)?)
     }
 }

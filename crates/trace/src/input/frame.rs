@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// A captured packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
+pub struct CapturedFrame<'a> {
     /// Nanoseconds since the epoch.
     pub time_ns: i64,
     /// Link type: a LINKTYPE number of the registry of pcap files.
@@ -19,7 +19,7 @@ pub struct Frame<'a> {
 
 /// What went wrong with a file, and where.
 #[derive(Debug, Error)]
-pub enum Damage {
+pub enum CaptureDamage {
     /// Reading failed.
     #[error("reading failed after {offset} bytes")]
     Read {
@@ -63,9 +63,9 @@ pub enum Damage {
     },
 }
 
-impl Damage {
+impl CaptureDamage {
     /// Whether nothing of the file could be understood.
     pub fn is_total(&self) -> bool {
-        matches!(self, Damage::NoCapture { .. } | Damage::Read { offset: 0, .. })
+        matches!(self, CaptureDamage::NoCapture { .. } | CaptureDamage::Read { offset: 0, .. })
     }
 }

@@ -4,13 +4,13 @@
 
 use std::io::Read;
 
-use super::blocks::{Blocks, MAX_RECORD};
-use super::frame::{Damage, Frame};
+use super::blocks::{BlockReader, MAX_RECORD};
+use super::frame::{CaptureDamage, CapturedFrame};
 use crate::bytes::{u16_at, u32_at};
 
 /// A file header's facts.
 #[derive(Debug)]
-pub struct Pcap {
+pub struct PcapReader {
     big: bool,
     /// Nanoseconds of one unit of the fraction.
     unit_ns: i64,
@@ -21,14 +21,14 @@ pub struct Pcap {
 const HEADER: usize = 24;
 const RECORD: usize = 16;
 
-impl Pcap {
+impl PcapReader {
     /// Reads the header; `None`: this is something else, and nothing is consumed.
-    pub fn open<R: Read>(blocks: &mut Blocks<R>) -> Result<Option<Pcap>, Damage> {
-        if !blocks.have(4)? {
+    pub fn open<R: Read>(blocks: &mut BlockReader<R>) -> Result<Option<PcapReader>, CaptureDamage> {
+        if !blocks.ensure(4)? {
             let mut found = [0; 4];
             let all = blocks.peek(4);
             found[..all.len()].copy_from_slice(all);
-            return Err(Damage::NoCapture { found });
+            return Err(CaptureDamage::NoCapture { found });
         }
         let magic = blocks.peek(4);
         // 34cd: records of the modified format of an old libpcap carry eight more bytes and are not accepted.
@@ -39,38 +39,42 @@ impl Pcap {
             (_, 0xa1b2_3c4d) => (true, 1),
             _ => return Ok(None),
         };
-        if !blocks.have(HEADER)? {
-            return Err(Damage::Truncated { offset: 0 });
+        if !blocks.ensure(HEADER)? {
+            return Err(CaptureDamage::Truncated { offset: 0 });
         }
-        let header = blocks.take(HEADER);
+        let header = blocks.consume(HEADER);
         // The upper half of the link type says how frame checks are kept, which nobody reads here.
         let link = u16_at(header, if big { 22 } else { 20 }, big);
-        Ok(Some(Pcap { big, unit_ns, snaplen: u32_at(header, 16, big), link }))
+        Ok(Some(PcapReader { big, unit_ns, snaplen: u32_at(header, 16, big), link }))
     }
 
     /// The next frame.
     #[inline]
     pub fn next<'b, R: Read>(
         &mut self,
-        blocks: &'b mut Blocks<R>,
-    ) -> Result<Option<Frame<'b>>, Damage> {
+        blocks: &'b mut BlockReader<R>,
+    ) -> Result<Option<CapturedFrame<'b>>, CaptureDamage> {
         let offset = blocks.offset();
-        if !blocks.have(RECORD)? {
-            return if blocks.is_over()? { Ok(None) } else { Err(Damage::Truncated { offset }) };
+        if !blocks.ensure(RECORD)? {
+            return if blocks.is_at_end()? {
+                Ok(None)
+            } else {
+                Err(CaptureDamage::Truncated { offset })
+            };
         }
         let header = blocks.peek(RECORD);
         let field = |at| u32_at(header, at, self.big);
         let (seconds, fraction, kept, original_len) = (field(0), field(4), field(8), field(12));
         if kept as usize > MAX_RECORD - RECORD {
             let expected = "at most 4 MiB";
-            return Err(Damage::Length { offset, found: u64::from(kept), expected });
+            return Err(CaptureDamage::Length { offset, found: u64::from(kept), expected });
         }
-        if !blocks.have(RECORD + kept as usize)? {
-            return Err(Damage::Truncated { offset });
+        if !blocks.ensure(RECORD + kept as usize)? {
+            return Err(CaptureDamage::Truncated { offset });
         }
         let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit_ns;
-        let bytes = &blocks.take(RECORD + kept as usize)[RECORD..];
-        Ok(Some(Frame { time_ns, link: self.link, bytes, original_len }))
+        let bytes = &blocks.consume(RECORD + kept as usize)[RECORD..];
+        Ok(Some(CapturedFrame { time_ns, link: self.link, bytes, original_len }))
     }
 
     /// As the header says.

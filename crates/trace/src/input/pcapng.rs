@@ -4,31 +4,31 @@
 
 use std::io::Read;
 
-use super::blocks::{Blocks, MAX_RECORD};
-use super::frame::{Damage, Frame};
+use super::blocks::{BlockReader, MAX_RECORD};
+use super::frame::{CaptureDamage, CapturedFrame};
 use crate::bytes::{u16_at, u32_at};
 
 /// What a section says so far.
 #[derive(Debug, Default)]
-pub struct Pcapng {
+pub struct PcapngReader {
     big: bool,
-    interfaces: Vec<Interface>,
+    interfaces: Vec<CaptureInterface>,
     drops: u64,
     snaplen: u32,
     last_ns: i64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Interface {
+struct CaptureInterface {
     link: u16,
     snaplen: u32,
-    clock: Clock,
+    clock: TimestampClock,
     drops: u64,
 }
 
 /// How an interface's timestamps count.
 #[derive(Clone, Copy, Debug)]
-struct Clock {
+struct TimestampClock {
     /// Units in a second.
     per_second: u64,
     /// Seconds to add.
@@ -52,23 +52,23 @@ const OPTION_DROPS: u16 = 5;
 const OPTION_RESOLUTION: u16 = 9;
 const OPTION_OFFSET: u16 = 14;
 
-struct Block {
+struct PcapngBlock {
     kind: u32,
     length: usize,
     offset: u64,
 }
 
-impl Pcapng {
+impl PcapngReader {
     /// Expects the header of a section.
-    pub fn open<R: Read>(blocks: &mut Blocks<R>) -> Result<Pcapng, Damage> {
-        blocks.have(4)?;
+    pub fn open<R: Read>(blocks: &mut BlockReader<R>) -> Result<PcapngReader, CaptureDamage> {
+        blocks.ensure(4)?;
         let first = blocks.peek(4);
         if u32_at(first, 0, true) != SECTION {
             let mut found = [0; 4];
             found[..first.len()].copy_from_slice(first);
-            return Err(Damage::NoCapture { found });
+            return Err(CaptureDamage::NoCapture { found });
         }
-        Ok(Pcapng::default())
+        Ok(PcapngReader::default())
     }
 
     /// Packets that interfaces say they lost.
@@ -84,8 +84,8 @@ impl Pcapng {
     /// The next frame.
     pub fn next<'b, R: Read>(
         &mut self,
-        blocks: &'b mut Blocks<R>,
-    ) -> Result<Option<Frame<'b>>, Damage> {
+        blocks: &'b mut BlockReader<R>,
+    ) -> Result<Option<CapturedFrame<'b>>, CaptureDamage> {
         loop {
             let Some(block) = self.block(blocks)? else { return Ok(None) };
             let body = &blocks.peek(block.length)[8..block.length - 4];
@@ -98,22 +98,29 @@ impl Pcapng {
                 STATISTICS => self.statistics(body),
                 ENHANCED | PACKET | SIMPLE => {
                     let head = self.packet(&block, body)?;
-                    let block = blocks.take(block.length);
-                    let bytes = &block[8 + head.from..8 + head.from + head.kept];
-                    let Head { time_ns, link, original_len, .. } = head;
-                    return Ok(Some(Frame { time_ns, link, bytes, original_len }));
+                    let block = blocks.consume(block.length);
+                    let bytes = &block[8 + head.from..8 + head.from + head.captured_len];
+                    let PacketBlockHeader { time_ns, link, original_len, .. } = head;
+                    return Ok(Some(CapturedFrame { time_ns, link, bytes, original_len }));
                 }
                 _ => {}
             }
-            blocks.take(block.length);
+            blocks.consume(block.length);
         }
     }
 
     /// Looks at the next block, all of which is there afterwards.
-    fn block<R: Read>(&mut self, blocks: &mut Blocks<R>) -> Result<Option<Block>, Damage> {
+    fn block<R: Read>(
+        &mut self,
+        blocks: &mut BlockReader<R>,
+    ) -> Result<Option<PcapngBlock>, CaptureDamage> {
         let offset = blocks.offset();
-        if !blocks.have(AROUND)? {
-            return if blocks.is_over()? { Ok(None) } else { Err(Damage::Truncated { offset }) };
+        if !blocks.ensure(AROUND)? {
+            return if blocks.is_at_end()? {
+                Ok(None)
+            } else {
+                Err(CaptureDamage::Truncated { offset })
+            };
         }
         let head = blocks.peek(AROUND);
         if u32_at(head, 0, true) == SECTION {
@@ -121,27 +128,27 @@ impl Pcapng {
             if !self.big && u32_at(head, 8, false) != ORDER {
                 let mut found = [0; 4];
                 found.copy_from_slice(&head[8..12]);
-                return Err(Damage::NoCapture { found });
+                return Err(CaptureDamage::NoCapture { found });
             }
         }
         let (kind, length) = (u32_at(head, 0, self.big), u32_at(head, 4, self.big));
         let least = if kind == SECTION { 28 } else { AROUND };
         if (length as usize) < least || length as usize > MAX_RECORD || length % 4 != 0 {
             let expected = "a multiple of 4 between 12 (28 for a section) and 4 MiB";
-            return Err(Damage::Length { offset, found: u64::from(length), expected });
+            return Err(CaptureDamage::Length { offset, found: u64::from(length), expected });
         }
-        if !blocks.have(length as usize)? {
-            return Err(Damage::Truncated { offset });
+        if !blocks.ensure(length as usize)? {
+            return Err(CaptureDamage::Truncated { offset });
         }
-        Ok(Some(Block { kind, length: length as usize, offset }))
+        Ok(Some(PcapngBlock { kind, length: length as usize, offset }))
     }
 
-    fn interface(&mut self, body: &[u8], offset: u64) -> Result<(), Damage> {
+    fn interface(&mut self, body: &[u8], offset: u64) -> Result<(), CaptureDamage> {
         if body.len() < 8 || self.interfaces.len() >= MAX_INTERFACES {
             let expected = "at least 20, and at most 65536 interfaces in a section";
-            return Err(Damage::Length { offset, found: body.len() as u64 + 12, expected });
+            return Err(CaptureDamage::Length { offset, found: body.len() as u64 + 12, expected });
         }
-        let mut clock = Clock { per_second: 1_000_000, offset: 0 };
+        let mut clock = TimestampClock { per_second: 1_000_000, offset: 0 };
         for (code, value) in options(&body[8..], self.big) {
             match (code, value) {
                 (OPTION_RESOLUTION, [power, ..]) => clock.per_second = per_second(*power),
@@ -155,7 +162,7 @@ impl Pcapng {
         }
         let (link, snaplen) = (u16_at(body, 0, self.big), u32_at(body, 4, self.big));
         self.snaplen = self.snaplen.max(snaplen);
-        self.interfaces.push(Interface { link, snaplen, clock, drops: 0 });
+        self.interfaces.push(CaptureInterface { link, snaplen, clock, drops: 0 });
         Ok(())
     }
 
@@ -172,7 +179,11 @@ impl Pcapng {
         }
     }
 
-    fn packet(&mut self, block: &Block, body: &[u8]) -> Result<Head, Damage> {
+    fn packet(
+        &mut self,
+        block: &PcapngBlock,
+        body: &[u8],
+    ) -> Result<PacketBlockHeader, CaptureDamage> {
         let big = self.big;
         let field = |at| u32_at(body, at, big);
         let offset = block.offset;
@@ -183,10 +194,14 @@ impl Pcapng {
         };
         let found = block.length as u64;
         if body.len() < fixed {
-            return Err(Damage::Length { offset, found, expected: "room for its fixed part" });
+            return Err(CaptureDamage::Length {
+                offset,
+                found,
+                expected: "room for its fixed part",
+            });
         }
         let Some(interface) = self.interfaces.get(number as usize).copied() else {
-            return Err(Damage::Interface { offset, interface: number });
+            return Err(CaptureDamage::Interface { offset, interface: number });
         };
         let simple = block.kind == SIMPLE;
         let original_len = if simple { field(0) } else { field(16) };
@@ -197,25 +212,35 @@ impl Pcapng {
             field(12) as usize
         };
         if kept > body.len() - fixed {
-            return Err(Damage::Length { offset, found, expected: "room for the packet it holds" });
+            return Err(CaptureDamage::Length {
+                offset,
+                found,
+                expected: "room for the packet it holds",
+            });
         }
         // A simple packet has no time of its own.
         if !simple {
             self.last_ns = interface.clock.nanoseconds(field(4), field(8));
         }
-        Ok(Head { time_ns: self.last_ns, link: interface.link, original_len, from: fixed, kept })
+        Ok(PacketBlockHeader {
+            time_ns: self.last_ns,
+            link: interface.link,
+            original_len,
+            from: fixed,
+            captured_len: kept,
+        })
     }
 }
 
-struct Head {
+struct PacketBlockHeader {
     time_ns: i64,
     link: u16,
     original_len: u32,
     from: usize,
-    kept: usize,
+    captured_len: usize,
 }
 
-impl Clock {
+impl TimestampClock {
     fn nanoseconds(self, high: u32, low: u32) -> i64 {
         let micro = self.per_second == 1_000_000 && high < 0x4000_0000;
         if micro {

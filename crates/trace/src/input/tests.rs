@@ -49,12 +49,12 @@ fn enhanced(big: bool, interface: u32, units: u64, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Time, link, first byte and length on the wire.
-type Seen = (i64, u16, u8, u32);
+type FrameSummary = (i64, u16, u8, u32);
 
 /// What a file gives, and the damage that ended it.
-fn frames(bytes: &[u8]) -> (Vec<Seen>, Option<Damage>) {
+fn frames(bytes: &[u8]) -> (Vec<FrameSummary>, Option<CaptureDamage>) {
     let mut out = Vec::new();
-    let mut capture = match Capture::open(bytes) {
+    let mut capture = match CaptureReader::open(bytes) {
         Ok(capture) => capture,
         Err(damage) => return (out, Some(damage)),
     };
@@ -101,7 +101,7 @@ fn drops_are_read_from_statistics() {
     let count = [&n16(5, false)[..], &n16(8, false), &3_u64.to_le_bytes()].concat();
     let body = [&n32(0, false)[..], &[0; 8], &count].concat();
     let file = [section(false), interface(false, 1, &[]), block(5, false, &body)].concat();
-    let mut capture = Capture::open(&file[..]).unwrap();
+    let mut capture = CaptureReader::open(&file[..]).unwrap();
     assert!(capture.frame().unwrap().is_none());
     assert_eq!((capture.drops(), capture.snaplen()), (3, 96));
 }
@@ -115,7 +115,7 @@ fn packed_files_are_unpacked_and_cut_ones_read_up_to_the_cut() {
     assert_eq!(frames(&packed).0.len(), 2);
     let (found, damage) = frames(&file[..file.len() - 10]);
     assert_eq!(found.len(), 1);
-    assert!(matches!(damage, Some(Damage::Truncated { offset: 100 })), "{damage:?}");
+    assert!(matches!(damage, Some(CaptureDamage::Truncated { offset: 100 })), "{damage:?}");
     let (_, damage) = frames(&packed[..packed.len() / 2]);
     assert!(damage.is_some());
 }
@@ -128,7 +128,7 @@ fn what_is_no_capture_is_said_to_be_none() {
     }
     let mut absurd = pcap(0xa1b2_c3d4, false, &[(1, 0, &[1; 60])]);
     absurd[32..36].copy_from_slice(&u32::MAX.to_le_bytes());
-    assert!(matches!(frames(&absurd).1, Some(Damage::Length { .. })));
+    assert!(matches!(frames(&absurd).1, Some(CaptureDamage::Length { .. })));
     let orphan = [section(false), enhanced(false, 3, 0, &[1])].concat();
-    assert!(matches!(frames(&orphan).1, Some(Damage::Interface { interface: 3, .. })));
+    assert!(matches!(frames(&orphan).1, Some(CaptureDamage::Interface { interface: 3, .. })));
 }

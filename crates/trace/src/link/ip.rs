@@ -3,17 +3,17 @@
 //! A total length of zero is what a sender leaves to the network card; then the captured packet's original length
 //! counts, as with jumbograms (RFC 2675).
 
-use super::layer::{Layer, Other};
-use super::tags::Path;
+use super::layer::{FrameLayer, NonTcpFrame};
+use super::tags::PathTags;
 use crate::bytes::u16_at;
-use crate::packet::Carried;
+use crate::packet::IpSegment;
 
 /// What an IP packet holds.
-pub enum Inside<'a> {
+pub enum IpPayload<'a> {
     /// TCP.
-    Tcp(Carried<'a>),
+    Tcp(IpSegment<'a>),
     /// Something that holds another packet, after so many bytes.
-    Tunnel(Layer, usize),
+    Tunnel(FrameLayer, usize),
 }
 
 const TCP: u8 = 6;
@@ -26,28 +26,36 @@ const MAX_EXTENSIONS: usize = 8;
 
 /// Reads the header; `wire`: bytes of the packet on the wire from here on, at most.
 #[inline]
-pub fn read<'a>(bytes: &'a [u8], wire: usize, path: &mut Path) -> Result<Inside<'a>, Other> {
+pub fn parse_ip<'a>(
+    bytes: &'a [u8],
+    wire: usize,
+    path: &mut PathTags,
+) -> Result<IpPayload<'a>, NonTcpFrame> {
     match bytes.first().map(|byte| byte >> 4) {
-        Some(4) => v4(bytes, wire, path),
-        Some(6) => v6(bytes, wire, path),
-        Some(_) => Err(Other::NotIp),
-        None => Err(Other::Broken),
+        Some(4) => parse_ipv4(bytes, wire, path),
+        Some(6) => parse_ipv6(bytes, wire, path),
+        Some(_) => Err(NonTcpFrame::NotIp),
+        None => Err(NonTcpFrame::Broken),
     }
 }
 
 #[inline]
-fn v4<'a>(bytes: &'a [u8], wire: usize, path: &mut Path) -> Result<Inside<'a>, Other> {
+fn parse_ipv4<'a>(
+    bytes: &'a [u8],
+    wire: usize,
+    path: &mut PathTags,
+) -> Result<IpPayload<'a>, NonTcpFrame> {
     if bytes.len() < 20 {
-        return Err(Other::Broken);
+        return Err(NonTcpFrame::Broken);
     }
     let header = usize::from(bytes[0] & 15) * 4;
     let total = usize::from(u16_at(bytes, 2, true));
     let total = if total == 0 { wire } else { total };
     if header < 20 || total < header {
-        return Err(Other::Broken);
+        return Err(NonTcpFrame::Broken);
     }
     if u16_at(bytes, 6, true) & 0x1fff != 0 {
-        return Err(Other::Fragment);
+        return Err(NonTcpFrame::Fragment);
     }
     let address = |at: usize| {
         let mut address = [0; 16];
@@ -58,16 +66,20 @@ fn v4<'a>(bytes: &'a [u8], wire: usize, path: &mut Path) -> Result<Inside<'a>, O
     let (source, destination) = (address(12), address(16));
     if bytes[9] != TCP {
         path.tunnel(&source, &destination);
-        return tunnel(bytes[9], header);
+        return tunnel_payload(bytes[9], header);
     }
-    let (inner, length) = (inner(bytes, header, total)?, (total - header) as u32);
+    let (inner, length) = (captured_payload(bytes, header, total)?, (total - header) as u32);
     let (ip_id, path) = (Some(u16_at(bytes, 4, true)), path.number());
-    Ok(Inside::Tcp(Carried { source, destination, ip_id, path, bytes: inner, length }))
+    Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, path, bytes: inner, length }))
 }
 
-fn v6<'a>(bytes: &'a [u8], wire: usize, path: &mut Path) -> Result<Inside<'a>, Other> {
+fn parse_ipv6<'a>(
+    bytes: &'a [u8],
+    wire: usize,
+    path: &mut PathTags,
+) -> Result<IpPayload<'a>, NonTcpFrame> {
     if bytes.len() < 40 {
-        return Err(Other::Broken);
+        return Err(NonTcpFrame::Broken);
     }
     let payload = usize::from(u16_at(bytes, 4, true));
     let total = if payload == 0 { wire } else { payload + 40 };
@@ -79,46 +91,46 @@ fn v6<'a>(bytes: &'a [u8], wire: usize, path: &mut Path) -> Result<Inside<'a>, O
     let (source, destination) = (address(8), address(24));
     let (mut next, mut at) = (bytes[6], 40);
     for _ in 0..MAX_EXTENSIONS {
-        let Some(length) = extension(next, bytes, at)? else { break };
-        next = bytes.get(at).copied().ok_or(Other::Broken)?;
+        let Some(length) = extension_length(next, bytes, at)? else { break };
+        next = bytes.get(at).copied().ok_or(NonTcpFrame::Broken)?;
         at += length;
     }
     if next != TCP {
         path.tunnel(&source, &destination);
-        return tunnel(next, at);
+        return tunnel_payload(next, at);
     }
     if total < at {
-        return Err(Other::Broken);
+        return Err(NonTcpFrame::Broken);
     }
-    let (inner, length) = (inner(bytes, at, total)?, (total - at) as u32);
+    let (inner, length) = (captured_payload(bytes, at, total)?, (total - at) as u32);
     let (ip_id, path) = (None, path.number());
-    Ok(Inside::Tcp(Carried { source, destination, ip_id, path, bytes: inner, length }))
+    Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, path, bytes: inner, length }))
 }
 
 /// The length of an extension header; `None`: it is none (RFC 8200, 4).
-fn extension(kind: u8, bytes: &[u8], at: usize) -> Result<Option<usize>, Other> {
-    let length = || bytes.get(at + 1).map(|byte| usize::from(*byte)).ok_or(Other::Broken);
+fn extension_length(kind: u8, bytes: &[u8], at: usize) -> Result<Option<usize>, NonTcpFrame> {
+    let length = || bytes.get(at + 1).map(|byte| usize::from(*byte)).ok_or(NonTcpFrame::Broken);
     Ok(Some(match kind {
         // Hop-by-hop, routing, destination, mobility.
         0 | 43 | 60 | 135 => length()? * 8 + 8,
         // Authentication counts in words of four bytes (RFC 4302, 2.2).
         51 => length()? * 4 + 8,
-        44 if u16_at(bytes, at + 2, true) & 0xfff8 != 0 => return Err(Other::Fragment),
+        44 if u16_at(bytes, at + 2, true) & 0xfff8 != 0 => return Err(NonTcpFrame::Fragment),
         44 => 8,
         _ => return Ok(None),
     }))
 }
 
-fn tunnel<'a>(protocol: u8, skip: usize) -> Result<Inside<'a>, Other> {
+fn tunnel_payload<'a>(protocol: u8, skip: usize) -> Result<IpPayload<'a>, NonTcpFrame> {
     match protocol {
-        V4 | V6 => Ok(Inside::Tunnel(Layer::Ip, skip)),
-        GRE => Ok(Inside::Tunnel(Layer::Gre, skip)),
-        _ => Err(Other::NotTcp),
+        V4 | V6 => Ok(IpPayload::Tunnel(FrameLayer::Ip, skip)),
+        GRE => Ok(IpPayload::Tunnel(FrameLayer::Gre, skip)),
+        _ => Err(NonTcpFrame::NotTcp),
     }
 }
 
 /// What was captured of a packet's inside, without padding of the link.
 #[inline]
-fn inner(bytes: &[u8], header: usize, total: usize) -> Result<&[u8], Other> {
-    bytes.get(header..total.min(bytes.len())).ok_or(Other::Broken)
+fn captured_payload(bytes: &[u8], header: usize, total: usize) -> Result<&[u8], NonTcpFrame> {
+    bytes.get(header..total.min(bytes.len())).ok_or(NonTcpFrame::Broken)
 }

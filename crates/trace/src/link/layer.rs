@@ -2,7 +2,7 @@
 
 /// What a frame was instead of TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Other {
+pub enum NonTcpFrame {
     /// Of a link type that is not known.
     Link(u16),
     /// No IP: ARP and the like.
@@ -19,7 +19,7 @@ pub enum Other {
 
 /// What the next bytes are.
 #[derive(Clone, Copy, Debug)]
-pub enum Layer {
+pub enum FrameLayer {
     /// An Ethernet header.
     Ethernet,
     /// By the number of an Ethernet frame's type.

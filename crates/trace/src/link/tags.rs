@@ -13,9 +13,9 @@ const TUNNEL: u64 = 4;
 
 /// The path so far; 0: a packet without tags or tunnels.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Path(u64);
+pub struct PathTags(u64);
 
-impl Path {
+impl PathTags {
     /// One more tag, in order.
     pub fn add(&mut self, kind: u64, value: u64) {
         self.0 = mix(self.0 ^ mix(kind.wrapping_shl(56) ^ value));

@@ -1,7 +1,7 @@
 //! Links and tunnels: one packet in every wrapping, and the same both ways.
 
 use super::*;
-use crate::packet::Packet;
+use crate::packet::TcpPacket;
 
 fn tcp(reversed: bool) -> Vec<u8> {
     let (a, b) = if reversed { (80_u16, 4_000_u16) } else { (4_000, 80) };
@@ -34,18 +34,18 @@ fn ethernet(kind: u16, inside: &[u8]) -> Vec<u8> {
 }
 
 /// Finds the packet; returns its payload length and path.
-fn found(link: u16, bytes: &[u8]) -> Result<(u32, u64), Other> {
-    let frame = Frame { time_ns: 0, link, bytes, original_len: bytes.len() as u32 };
-    let carried = find(&frame)?;
-    let packet = Packet::read(&carried, 0, 1).map_err(|_| Other::Broken)?;
+fn found(link: u16, bytes: &[u8]) -> Result<(u32, u64), NonTcpFrame> {
+    let frame = CapturedFrame { time_ns: 0, link, bytes, original_len: bytes.len() as u32 };
+    let carried = find_tcp(&frame)?;
+    let packet = TcpPacket::read(&carried, 0, 1).map_err(|_| NonTcpFrame::Broken)?;
     assert_eq!(packet.source.port.min(packet.destination.port), 80);
     Ok((packet.length, packet.path))
 }
 
-type Wrap = fn(bool) -> (u16, Vec<u8>);
+type FrameWrapper = fn(bool) -> (u16, Vec<u8>);
 
 /// Every wrapping, by name.
-const WRAPS: [(&str, Wrap); 17] = [
+const WRAPS: [(&str, FrameWrapper); 17] = [
     ("ethernet", |r| (1, ethernet(0x0800, &v4(6, r, &tcp(r))))),
     ("ethernet v6", |r| (1, ethernet(0x86dd, &v6(6, r, &tcp(r))))),
     ("vlan", |r| (1, ethernet(0x8100, &[&[0, 5, 8, 0][..], &v4(6, r, &tcp(r))].concat()))),
@@ -111,15 +111,15 @@ fn lengths_left_to_the_card_are_those_of_the_wire() {
 
 #[test]
 fn what_is_not_tcp_has_a_reason() {
-    assert_eq!(found(1, &ethernet(0x0806, &[0; 28])), Err(Other::NotIp));
-    assert_eq!(found(1, &ethernet(0x0800, &v4(17, false, &[0; 8]))), Err(Other::NotTcp));
-    assert_eq!(found(147, &[0; 60]), Err(Other::Link(147)));
+    assert_eq!(found(1, &ethernet(0x0806, &[0; 28])), Err(NonTcpFrame::NotIp));
+    assert_eq!(found(1, &ethernet(0x0800, &v4(17, false, &[0; 8]))), Err(NonTcpFrame::NotTcp));
+    assert_eq!(found(147, &[0; 60]), Err(NonTcpFrame::Link(147)));
     let mut later = v4(6, false, &tcp(false));
     later[7] = 9;
-    assert_eq!(found(12, &later), Err(Other::Fragment));
+    assert_eq!(found(12, &later), Err(NonTcpFrame::Fragment));
     let mut deep = v4(6, false, &tcp(false));
     for _ in 0..30 {
         deep = v4(4, false, &deep);
     }
-    assert_eq!(found(12, &deep), Err(Other::TooDeep));
+    assert_eq!(found(12, &deep), Err(NonTcpFrame::TooDeep));
 }

@@ -13,7 +13,7 @@ pub fn ticks(most: f64, count: f64) -> Vec<f64> {
 }
 
 /// Bytes for people: `32 k`, `1.5 M`.
-pub fn amount(value: f64) -> String {
+pub fn format_bytes(value: f64) -> String {
     match value.abs() {
         v if v >= 1e9 => format!("{} G", trimmed(value / 1e9)),
         v if v >= 1e6 => format!("{} M", trimmed(value / 1e6)),
@@ -23,7 +23,7 @@ pub fn amount(value: f64) -> String {
 }
 
 /// Seconds for people.
-pub fn seconds(value: f64) -> String {
+pub fn format_seconds(value: f64) -> String {
     match value.abs() {
         v if v >= 1.0 || v == 0.0 => format!("{} s", trimmed(value)),
         v if v >= 1e-3 => format!("{} ms", trimmed(value * 1e3)),

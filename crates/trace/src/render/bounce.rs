@@ -6,15 +6,15 @@
 use model::limit::Limit;
 
 use super::svg::Svg;
-use crate::event::{Event, Side};
-use crate::judge::transaction::owner;
-use crate::report::Finding;
-use crate::scene::Scene;
-use crate::sentence::span;
+use crate::attribution::transaction::limit_owner;
+use crate::event::{ConnectionSide, PacketEvent};
+use crate::report::BottleneckFinding;
+use crate::scene::ConnectionScene;
+use crate::sentence::format_span;
 
 /// Arrows that are drawn at most.
 const MAX_ARROWS: usize = 2_000;
-const LEFT: f64 = 190.0;
+const MARGIN_LEFT: f64 = 190.0;
 const RIGHT: f64 = 830.0;
 const TOP: f64 = 92.0;
 /// Pixels of a compressed silence.
@@ -27,18 +27,21 @@ const LONG_NS: i64 = 1_000_000_000;
 /// One packet, or several in a row in one direction.
 struct Arrow {
     time_ns: i64,
-    side: Side,
+    side: ConnectionSide,
     packets: u32,
     bytes: u64,
-    first: Event,
+    first: PacketEvent,
     last: u32,
     repeat: bool,
 }
 
 /// Draws; returns the height too.
-pub fn draw(scene: &Scene, findings: &[Finding]) -> (String, f64) {
+pub fn draw_bounce_diagram(
+    scene: &ConnectionScene,
+    findings: &[BottleneckFinding],
+) -> (String, f64) {
     let arrows = arrows(&scene.conversation.events);
-    let map = Map::of(&arrows);
+    let map = TimeMap::from_arrows(&arrows);
     let mut svg = Svg::default();
     let bottom = map.end() + 60.0;
     lifelines(&mut svg, scene, bottom);
@@ -47,11 +50,17 @@ pub fn draw(scene: &Scene, findings: &[Finding]) -> (String, f64) {
         let name = cause.map_or("idle", |(title, _)| title);
         let class = cause.map_or("idle", |(_, owner)| owner);
         let height = BREAK - 6.0;
-        svg.rect(&format!("band {class}"), (LEFT, y + 3.0), (RIGHT - LEFT, height), name);
-        let words = format!("{} · {name}", span(*gap_ns));
-        svg.text("gap", "middle", ((LEFT + RIGHT) / 2.0, y + BREAK / 2.0 + 4.0), &words);
+        svg.rect(
+            &format!("band {class}"),
+            (MARGIN_LEFT, y + 3.0),
+            (RIGHT - MARGIN_LEFT, height),
+            name,
+        );
+        let words = format!("{} · {name}", format_span(*gap_ns));
+        svg.text("gap", "middle", ((MARGIN_LEFT + RIGHT) / 2.0, y + BREAK / 2.0 + 4.0), &words);
     }
-    let near = [Side::Client, Side::Server].map(|side| scene.judged.path.near_ns(side) as f64);
+    let near = [ConnectionSide::Client, ConnectionSide::Server]
+        .map(|side| scene.attribution.path.near_ns(side) as f64);
     for (arrow, (_, y)) in arrows.iter().zip(&map.points) {
         draw_arrow(&mut svg, arrow, (*y, map.per_ns), near, scene, findings);
     }
@@ -59,15 +68,16 @@ pub fn draw(scene: &Scene, findings: &[Finding]) -> (String, f64) {
     (svg.inner(), height)
 }
 
-fn lifelines(svg: &mut Svg, scene: &Scene, bottom: f64) {
+fn lifelines(svg: &mut Svg, scene: &ConnectionScene, bottom: f64) {
     let ends = scene.conversation.ends;
-    let path = &scene.judged.path;
-    let (client, server) = (path.near_ns(Side::Client), path.near_ns(Side::Server));
+    let path = &scene.attribution.path;
+    let (client, server) =
+        (path.near_ns(ConnectionSide::Client), path.near_ns(ConnectionSide::Server));
     let whole = (client + server).max(1) as f64;
-    let x = LEFT + (RIGHT - LEFT) * client as f64 / whole;
+    let x = MARGIN_LEFT + (RIGHT - MARGIN_LEFT) * client as f64 / whole;
     svg.line("capture", (x, 56.0), (x, bottom));
-    svg.text("small", "middle", (x.clamp(LEFT + 30.0, RIGHT - 30.0), 54.0), "capture");
-    for (at, name, end) in [(LEFT, "client", ends[0]), (RIGHT, "server", ends[1])] {
+    svg.text("small", "middle", (x.clamp(MARGIN_LEFT + 30.0, RIGHT - 30.0), 54.0), "capture");
+    for (at, name, end) in [(MARGIN_LEFT, "client", ends[0]), (RIGHT, "server", ends[1])] {
         svg.line("life", (at, 44.0), (at, bottom));
         svg.text("name", "middle", (at, 18.0), name);
         let words = format!("{} · {}", crate::address::ip(end.address), end.port);
@@ -80,17 +90,17 @@ fn draw_arrow(
     arrow: &Arrow,
     (at, per_ns): (f64, f64),
     near: [f64; 2],
-    scene: &Scene,
-    findings: &[Finding],
+    scene: &ConnectionScene,
+    findings: &[BottleneckFinding],
 ) {
     // Slants are drawn to scale up to what keeps arrows apart.
     let slant = |ns: f64| (ns / 2.0 * per_ns).clamp(1.0, 26.0);
     let (client, server) = (slant(near[0]), slant(near[1]));
     let ((x1, y1), (x2, y2)) = match arrow.side {
-        Side::Client => ((LEFT, at - client), (RIGHT, at + server)),
-        Side::Server => ((RIGHT, at - server), (LEFT, at + client)),
+        ConnectionSide::Client => ((MARGIN_LEFT, at - client), (RIGHT, at + server)),
+        ConnectionSide::Server => ((RIGHT, at - server), (MARGIN_LEFT, at + client)),
     };
-    let segment = u64::from(scene.judged.segments[arrow.side.index()]);
+    let segment = u64::from(scene.attribution.segments[arrow.side.index()]);
     let size = match arrow.bytes / u64::from(arrow.packets.max(1)) {
         _ if arrow.repeat => "again",
         0 => "none",
@@ -108,11 +118,11 @@ fn draw_arrow(
         }
     }
     svg.line(&class, (x1, y1), (x2, y2));
-    let tip = if arrow.side == Side::Client { -7.0 } else { 7.0 };
+    let tip = if arrow.side == ConnectionSide::Client { -7.0 } else { 7.0 };
     svg.raw(&format!("<path class=\"{class} tip\" d=\"M{x2:.1} {y2:.1}l{tip:.1} -3.5v7z\"/>"));
     let (words_x, anchor) = match arrow.side {
-        Side::Client => (LEFT - 8.0, "end"),
-        Side::Server => (RIGHT + 8.0, "start"),
+        ConnectionSide::Client => (MARGIN_LEFT - 8.0, "end"),
+        ConnectionSide::Server => (RIGHT + 8.0, "start"),
     };
     svg.text("label", anchor, (words_x, y1 + 3.5), &label(arrow));
 }
@@ -123,7 +133,8 @@ fn label(arrow: &Arrow) -> String {
     if arrow.packets > 1 {
         return format!("{seconds:.4} · {} packets, {} bytes", arrow.packets, arrow.bytes);
     }
-    let flags = [(first.opens(), " SYN"), (first.closes(), " FIN"), (first.flags & 4 != 0, " RST")];
+    let flags =
+        [(first.is_syn(), " SYN"), (first.is_fin(), " FIN"), (first.flags & 4 != 0, " RST")];
     let flags: String = flags.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
     match first.length {
         0 => format!("{seconds:.4}{flags} ack {} win {}", first.ack, first.window),
@@ -131,15 +142,15 @@ fn label(arrow: &Arrow) -> String {
     }
 }
 
-fn arrows(events: &[Event]) -> Vec<Arrow> {
-    let one = |event: &Event| Arrow {
+fn arrows(events: &[PacketEvent]) -> Vec<Arrow> {
+    let one = |event: &PacketEvent| Arrow {
         time_ns: event.time_ns,
         side: event.side(),
         packets: 1,
         bytes: u64::from(event.length),
         first: *event,
         last: event.number,
-        repeat: event.repeats(),
+        repeat: event.is_retransmission(),
     };
     if events.len() <= MAX_ARROWS {
         return events.iter().map(one).collect();
@@ -157,7 +168,7 @@ fn arrows(events: &[Event]) -> Vec<Arrow> {
                     last.packets += 1;
                     last.bytes += u64::from(event.length);
                     last.last = event.number;
-                    last.repeat |= event.repeats();
+                    last.repeat |= event.is_retransmission();
                 }
                 _ => out.push(one(event)),
             }
@@ -171,15 +182,19 @@ fn arrows(events: &[Event]) -> Vec<Arrow> {
 }
 
 /// What limited longest in a silence, and whose time it was.
-fn cause_of(scene: &Scene, from_ns: i64, gap_ns: i64) -> Option<(&'static str, &'static str)> {
+fn cause_of(
+    scene: &ConnectionScene,
+    from_ns: i64,
+    gap_ns: i64,
+) -> Option<(&'static str, &'static str)> {
     let within = |from: i64, to: i64| to.min(from_ns + gap_ns) - from.max(from_ns);
     let mut longest: Option<(i64, &'static str, &'static str)> = None;
-    let mut offer = |ns: i64, limit: Limit, sender: Side| {
+    let mut offer = |ns: i64, limit: Limit, sender: ConnectionSide| {
         if ns > 0 && longest.is_none_or(|(known, ..)| ns > known) {
-            longest = Some((ns, limit.title(), owner(limit, sender).name()));
+            longest = Some((ns, limit.title(), limit_owner(limit, sender).name()));
         }
     };
-    for transaction in &scene.judged.transactions {
+    for transaction in &scene.attribution.transactions {
         for (sender, phase) in transaction.phases() {
             for (limit, from, to) in &phase.stretches {
                 offer(within(*from, *to), *limit, sender);
@@ -187,24 +202,28 @@ fn cause_of(scene: &Scene, from_ns: i64, gap_ns: i64) -> Option<(&'static str, &
         }
         if let Some(response) = &transaction.response {
             let from = response.from_ns - transaction.server_ns;
-            offer(within(from, response.from_ns), Limit::ServerThink, Side::Server);
+            offer(within(from, response.from_ns), Limit::ServerThink, ConnectionSide::Server);
         }
         let (start, _) = transaction.span_ns();
-        offer(within(start - transaction.pause_ns, start), Limit::ClientThink, Side::Client);
+        offer(
+            within(start - transaction.pause_ns, start),
+            Limit::ClientThink,
+            ConnectionSide::Client,
+        );
     }
     longest.map(|(_, title, owner)| (title, owner))
 }
 
 /// From time to pixels: to scale between packets, silences compressed.
-struct Map {
+struct TimeMap {
     points: Vec<(i64, f64)>,
     /// By the arrow before it: where a compressed silence begins, and how long it is.
     breaks: Vec<(usize, (f64, i64))>,
     per_ns: f64,
 }
 
-impl Map {
-    fn of(arrows: &[Arrow]) -> Map {
+impl TimeMap {
+    fn from_arrows(arrows: &[Arrow]) -> TimeMap {
         let gaps: Vec<i64> =
             arrows.windows(2).map(|pair| pair[1].time_ns - pair[0].time_ns).collect();
         let mut short: Vec<i64> =
@@ -213,7 +232,8 @@ impl Map {
         let usual = short.get(short.len() * 3 / 4).copied().unwrap_or(1_000_000).max(1);
         let per_ns = 30.0 / usual as f64;
         let mut y = TOP;
-        let mut map = Map { points: Vec::with_capacity(arrows.len()), breaks: Vec::new(), per_ns };
+        let mut map =
+            TimeMap { points: Vec::with_capacity(arrows.len()), breaks: Vec::new(), per_ns };
         for (at, arrow) in arrows.iter().enumerate() {
             if at > 0 {
                 let gap = gaps[at - 1];

@@ -3,17 +3,19 @@
 
 use std::fmt::Write;
 
-use super::plot::{self, Plot, Span, WIDTH};
+use super::plot::{self, PlotSpan, TracePlot, WIDTH};
 use super::svg::{Svg, escaped};
 use super::{axis, bounce};
-use crate::event::Side;
-use crate::report::{Connection, Finding, Report, TransactionReport, Verdict};
-use crate::scene::Scene;
-use crate::sentence::span;
+use crate::event::ConnectionSide;
+use crate::report::{
+    BottleneckFinding, ConnectionReport, TimeDiagnosis, TraceReport, TransactionReport,
+};
+use crate::scene::ConnectionScene;
+use crate::sentence::format_span;
 
 /// A page, and its drawings one by one.
 #[derive(Debug)]
-pub struct Drawn {
+pub struct RenderedPage {
     /// The page.
     pub page: String,
     /// Drawings with their names, each complete.
@@ -29,23 +31,23 @@ const MAX_ROWS: usize = 500;
 
 /// The style and the script of each page, byte for byte: whoever serves it to a browser that takes no others may name
 /// them by their digests.
-pub fn inline() -> [String; 2] {
+pub fn inline_assets() -> [String; 2] {
     [STYLE, SCRIPT].map(|text| format!("\n{text}"))
 }
 
 /// Draws a connection of a report.
-pub fn draw(scene: &Scene, report: &Report) -> Drawn {
+pub fn draw_connection(scene: &ConnectionScene, report: &TraceReport) -> RenderedPage {
     let one = report.connections.iter().find(|connection| connection.number == scene.number);
     let verdict = one.map_or(&report.verdict, |connection| &connection.verdict);
-    let findings: Vec<Finding> =
+    let findings: Vec<BottleneckFinding> =
         verdict.most_significant.iter().chain(&verdict.next).cloned().collect();
-    let time = Span::of(scene);
+    let time = PlotSpan::from_scene(scene);
     let plots = plots(scene, time);
-    let (bounce, height) = bounce::draw(scene, &findings);
+    let (bounce, height) = bounce::draw_bounce_diagram(scene, &findings);
     let mut page = String::with_capacity(bounce.len() * 2);
-    head(&mut page, scene, report, verdict);
+    write_head(&mut page, scene, report, verdict);
     for (rank, finding) in findings.iter().enumerate() {
-        finding_words(&mut page, rank, finding);
+        write_finding(&mut page, rank, finding);
     }
     page.push_str("<h2>Over time <button id=\"log\">logarithmic</button> <small>wheel zooms, dragging moves, a double click shows all</small></h2>\n");
     for plot in &plots {
@@ -66,34 +68,34 @@ pub fn draw(scene: &Scene, report: &Report) -> Drawn {
         "<div class=\"scroll\" id=\"bounce-box\"><svg id=\"bounce\" viewBox=\"0 0 {BOUNCE:.0} {height:.0}\" width=\"{BOUNCE:.0}\" height=\"{height:.0}\">\n{bounce}</svg></div>"
     );
     if let Some(connection) = one {
-        table(&mut page, connection);
+        write_table(&mut page, connection);
     }
     let (from, to) = time.seconds();
-    let [_, script] = inline();
+    let [_, script] = inline_assets();
     let _ = writeln!(
         page,
         "<script type=\"application/json\" id=\"span\">[{from},{to}]</script>\n<script>{script}</script>\n</body></html>"
     );
-    Drawn { page, drawings: drawings(plots, bounce, height) }
+    RenderedPage { page, drawings: drawings(plots, bounce, height) }
 }
 
-fn plots(scene: &Scene, time: Span) -> Vec<Plot> {
+fn plots(scene: &ConnectionScene, time: PlotSpan) -> Vec<TracePlot> {
     let mut plots = Vec::new();
-    for side in [Side::Server, Side::Client] {
+    for side in [ConnectionSide::Server, ConnectionSide::Client] {
         for log in [false, true] {
-            plots.extend(plot::in_flight(scene, time, side, log));
+            plots.extend(plot::plot_in_flight(scene, time, side, log));
         }
     }
-    plots.push(plot::throughput(scene, time));
-    plots.push(plot::round_trips(scene, time));
+    plots.push(plot::plot_throughput(scene, time));
+    plots.push(plot::plot_round_trips(scene, time));
     plots
 }
 
-fn svg(plot: &Plot) -> String {
+fn svg(plot: &TracePlot) -> String {
     format!("<svg viewBox=\"0 0 {WIDTH} {:.0}\" width=\"100%\">\n{}</svg>", plot.height, plot.inner)
 }
 
-fn drawings(plots: Vec<Plot>, bounce: String, height: f64) -> Vec<(&'static str, String)> {
+fn drawings(plots: Vec<TracePlot>, bounce: String, height: f64) -> Vec<(&'static str, String)> {
     let styled = |inner: &str, size: (f64, f64), id: &str| {
         let mut svg = Svg::default();
         svg.raw(&format!("<style>{STYLE}</style>"));
@@ -106,12 +108,17 @@ fn drawings(plots: Vec<Plot>, bounce: String, height: f64) -> Vec<(&'static str,
     out
 }
 
-fn head(page: &mut String, scene: &Scene, report: &Report, verdict: &Verdict) {
+fn write_head(
+    page: &mut String,
+    scene: &ConnectionScene,
+    report: &TraceReport,
+    verdict: &TimeDiagnosis,
+) {
     let ends = scene.conversation.ends;
     let end =
         |at: usize| format!("{} port {}", crate::address::ip(ends[at].address), ends[at].port);
     let title = escaped(&report.files.join(", "));
-    let [style, _] = inline();
+    let [style, _] = inline_assets();
     let _ = writeln!(
         page,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>{style}</style></head><body>\n\
@@ -120,7 +127,7 @@ fn head(page: &mut String, scene: &Scene, report: &Report, verdict: &Verdict) {
         report.connections_total,
         escaped(&end(0)),
         escaped(&end(1)),
-        span(scene.judged.path.round_trip_ns()),
+        format_span(scene.attribution.path.round_trip_ns()),
     );
     if let Some(damage) = &report.capture.damage {
         let _ =
@@ -141,14 +148,14 @@ fn head(page: &mut String, scene: &Scene, report: &Report, verdict: &Verdict) {
             "<span class=\"{name}\" data-share=\"{share:.2}\" title=\"{name} {share:.1} %\">{name} {share:.0} %</span>"
         );
     }
-    let total = axis::seconds(verdict.total_seconds);
+    let total = axis::format_seconds(verdict.total_seconds);
     let _ = writeln!(page, "</div>\n<p>Users waited {total} on this connection.</p>");
     if verdict.most_significant.is_none() {
         page.push_str("<p>Nothing stands out: no part of this is worth changing.</p>\n");
     }
 }
 
-fn finding_words(page: &mut String, rank: usize, finding: &Finding) {
+fn write_finding(page: &mut String, rank: usize, finding: &BottleneckFinding) {
     let name = match rank {
         0 => "Most significant",
         1 => "Next",
@@ -171,14 +178,14 @@ fn finding_words(page: &mut String, rank: usize, finding: &Finding) {
     );
 }
 
-fn table(page: &mut String, connection: &Connection) {
+fn write_table(page: &mut String, connection: &ConnectionReport) {
     page.push_str("<h2>Transactions</h2>\n<table><thead><tr>");
     for name in ["start", "total", "request", "server", "response", "latency", "bytes", "what"] {
         let _ = write!(page, "<th>{name}</th>");
     }
     page.push_str("</tr></thead><tbody>\n");
     for transaction in connection.transactions.iter().take(MAX_ROWS) {
-        row(page, transaction);
+        write_row(page, transaction);
     }
     page.push_str("</tbody></table>\n");
     let hidden = connection.transactions_total - connection.transactions.len().min(MAX_ROWS) as u64;
@@ -187,7 +194,7 @@ fn table(page: &mut String, connection: &Connection) {
     }
 }
 
-fn row(page: &mut String, of: &TransactionReport) {
+fn write_row(page: &mut String, of: &TransactionReport) {
     let response = of.response.as_ref();
     let seconds = [
         of.start_seconds,
@@ -199,7 +206,7 @@ fn row(page: &mut String, of: &TransactionReport) {
     ];
     page.push_str("<tr>");
     for value in seconds {
-        let _ = write!(page, "<td data-value=\"{value}\">{}</td>", axis::seconds(value));
+        let _ = write!(page, "<td data-value=\"{value}\">{}</td>", axis::format_seconds(value));
     }
     let bytes = response.map_or(0, |phase| phase.bytes);
     let status = of.status.map_or_else(String::new, |status| format!(" → {status}"));
@@ -207,7 +214,7 @@ fn row(page: &mut String, of: &TransactionReport) {
     let _ = writeln!(
         page,
         "<td data-value=\"{bytes}\">{}</td><td>{}{status}</td></tr>",
-        axis::amount(bytes as f64),
+        axis::format_bytes(bytes as f64),
         escaped(title)
     );
 }

@@ -4,25 +4,25 @@
 
 use model::limit::Limit;
 
-use super::axis::{amount, seconds, ticks};
+use super::axis::{format_bytes, format_seconds, ticks};
 use super::svg::Svg;
-use crate::event::Side;
-use crate::judge::sender::Sender;
-use crate::judge::transaction::owner;
-use crate::scene::Scene;
+use crate::attribution::sender::SenderView;
+use crate::attribution::transaction::limit_owner;
+use crate::event::ConnectionSide;
+use crate::scene::ConnectionScene;
 
 /// Width of a plot's frame and of its inside.
 pub const WIDTH: f64 = 1_000.0;
-const LEFT: f64 = 70.0;
+const MARGIN_LEFT: f64 = 70.0;
 const RIGHT: f64 = 20.0;
-const INSIDE: f64 = WIDTH - LEFT - RIGHT;
+const INSIDE: f64 = WIDTH - MARGIN_LEFT - RIGHT;
 /// Points of a line that are drawn at most.
 const MAX_POINTS: usize = 6_000;
 /// Throughput is shown in so many bins.
 const BINS: usize = 240;
 
 /// A plot: markup and height.
-pub struct Plot {
+pub struct TracePlot {
     /// Its name.
     pub name: &'static str,
     /// What it is called on the page.
@@ -35,18 +35,18 @@ pub struct Plot {
 
 /// The span of time that plots cover.
 #[derive(Clone, Copy, Debug)]
-pub struct Span {
+pub struct PlotSpan {
     from_ns: i64,
     to_ns: i64,
 }
 
-impl Span {
+impl PlotSpan {
     /// Of a connection.
-    pub fn of(scene: &Scene) -> Span {
+    pub fn from_scene(scene: &ConnectionScene) -> PlotSpan {
         let events = &scene.conversation.events;
         let from_ns = events.first().map_or(0, |event| event.time_ns);
         let to_ns = events.last().map_or(1, |event| event.time_ns).max(from_ns + 1);
-        Span { from_ns, to_ns }
+        PlotSpan { from_ns, to_ns }
     }
 
     /// First and last moment, seconds.
@@ -61,13 +61,13 @@ impl Span {
 
 /// An axis of values; logarithmic or not.
 #[derive(Clone, Copy)]
-struct Scale {
+struct ValueAxis {
     most: f64,
     height: f64,
     log: bool,
 }
 
-impl Scale {
+impl ValueAxis {
     fn y(self, value: f64) -> f64 {
         let part = if self.log {
             (value.max(1.0)).ln() / self.most.max(2.0).ln()
@@ -86,8 +86,13 @@ impl Scale {
 }
 
 /// Bytes in flight of what `side` sends, the window of its peer, and what limited as a ribbon.
-pub fn in_flight(scene: &Scene, span: Span, side: Side, log: bool) -> Option<Plot> {
-    let sender = &scene.judged.views.as_ref()?[side.index()];
+pub fn plot_in_flight(
+    scene: &ConnectionScene,
+    span: PlotSpan,
+    side: ConnectionSide,
+    log: bool,
+) -> Option<TracePlot> {
+    let sender = &scene.attribution.views.as_ref()?[side.index()];
     let mut flights: Vec<(i64, i64)> = Vec::new();
     flight_steps(sender, &mut flights);
     let most = flights.iter().map(|(_, bytes)| *bytes).max().filter(|most| *most > 0)?;
@@ -95,7 +100,7 @@ pub fn in_flight(scene: &Scene, span: Span, side: Side, log: bool) -> Option<Plo
     let widest = windows.iter().map(|(_, window)| *window).max().unwrap_or(0);
     // A window that is far out of reach would flatten the line that matters.
     let shown = if log { widest } else { widest.min(most.saturating_mul(5)) };
-    let scale = Scale { most: most.max(shown) as f64 * 1.05, height: 230.0, log };
+    let scale = ValueAxis { most: most.max(shown) as f64 * 1.05, height: 230.0, log };
     let mut svg = Svg::default();
     let class = if sender.scaled { "window" } else { "window unknown" };
     svg.steps(class, &thinned(&windows, span, scale));
@@ -108,23 +113,23 @@ pub fn in_flight(scene: &Scene, span: Span, side: Side, log: bool) -> Option<Plo
         .take(MAX_POINTS)
         .collect();
     svg.dots("repair", &repairs);
-    ribbon(&mut svg, scene, span, side, scale.height + 8.0);
-    let who = if side == Side::Client { "client" } else { "server" };
+    draw_limit_ribbon(&mut svg, scene, span, side, scale.height + 8.0);
+    let who = if side == ConnectionSide::Client { "client" } else { "server" };
     let unknown = if sender.scaled { "" } else { " (scale not known: at least this)" };
     let title =
         format!("In flight from the {who}, in its own view, and the window it may fill{unknown}");
-    let inner = framed(svg, scale, amount, 24.0);
+    let inner = framed(svg, scale, format_bytes, 24.0);
     let name = match (side, log) {
-        (Side::Client, false) => "flight-client",
-        (Side::Client, true) => "flight-client-log",
-        (Side::Server, false) => "flight-server",
-        (Side::Server, true) => "flight-server-log",
+        (ConnectionSide::Client, false) => "flight-client",
+        (ConnectionSide::Client, true) => "flight-client-log",
+        (ConnectionSide::Server, false) => "flight-server",
+        (ConnectionSide::Server, true) => "flight-server-log",
     };
-    Some(Plot { name, title, inner, height: scale.height + 70.0 })
+    Some(TracePlot { name, title, inner, height: scale.height + 70.0 })
 }
 
 /// In flight at every packet and at every acknowledgement.
-fn flight_steps(sender: &Sender, out: &mut Vec<(i64, i64)>) {
+fn flight_steps(sender: &SenderView, out: &mut Vec<(i64, i64)>) {
     let (mut known, mut acked) = (0, sender.sent.first().map_or(0, |sent| sent.from));
     for (sent, high) in sender.sent.iter().zip(&sender.high) {
         while let Some(ack) = sender.acks.get(known).filter(|ack| ack.time_ns <= sent.time_ns) {
@@ -138,9 +143,15 @@ fn flight_steps(sender: &Sender, out: &mut Vec<(i64, i64)>) {
     }
 }
 
-fn ribbon(svg: &mut Svg, scene: &Scene, span: Span, side: Side, y: f64) {
+fn draw_limit_ribbon(
+    svg: &mut Svg,
+    scene: &ConnectionScene,
+    span: PlotSpan,
+    side: ConnectionSide,
+    y: f64,
+) {
     let mut drawn = 0;
-    for transaction in &scene.judged.transactions {
+    for transaction in &scene.attribution.transactions {
         for (sender, phase) in transaction.phases().filter(|(sender, _)| *sender == side) {
             for (limit, from, to) in &phase.stretches {
                 let width = (span.x(*to) - span.x(*from)).max(0.05);
@@ -148,14 +159,14 @@ fn ribbon(svg: &mut Svg, scene: &Scene, span: Span, side: Side, y: f64) {
                     continue;
                 }
                 drawn += 1;
-                let whose = owner(*limit, sender).name();
+                let whose = limit_owner(*limit, sender).name();
                 let class = format!("ribbon {whose} {}", class_of(*limit));
-                let seconds = seconds((*to - *from) as f64 / 1e9);
+                let seconds = format_seconds((*to - *from) as f64 / 1e9);
                 let title = format!("{}: {seconds}, {whose}", limit.title());
                 svg.rect(&class, (span.x(*from), y), (width, 14.0), &title);
             }
         }
-        let thinks = transaction.response.as_ref().filter(|_| side == Side::Server);
+        let thinks = transaction.response.as_ref().filter(|_| side == ConnectionSide::Server);
         if let Some(phase) = thinks.filter(|_| transaction.server_ns > 0) {
             let from = phase.from_ns - transaction.server_ns;
             let width = span.x(phase.from_ns) - span.x(from);
@@ -176,16 +187,16 @@ fn class_of(limit: Limit) -> &'static str {
 }
 
 /// Bytes a second of both directions.
-pub fn throughput(scene: &Scene, span: Span) -> Plot {
+pub fn plot_throughput(scene: &ConnectionScene, span: PlotSpan) -> TracePlot {
     let width_ns = (span.to_ns - span.from_ns) as f64 / BINS as f64;
     let mut bins = [[0.0; BINS]; 2];
-    for event in scene.conversation.events.iter().filter(|event| event.brings()) {
+    for event in scene.conversation.events.iter().filter(|event| event.has_new_data()) {
         let at = ((event.time_ns - span.from_ns) as f64 / width_ns) as usize;
         bins[event.side().index()][at.min(BINS - 1)] += f64::from(event.length);
     }
     let rate = |bytes: f64| bytes * 8.0 / (width_ns / 1e9);
     let most = bins.iter().flatten().fold(1.0, |most, bytes| f64::max(most, rate(*bytes)));
-    let scale = Scale { most: most * 1.05, height: 120.0, log: false };
+    let scale = ValueAxis { most: most * 1.05, height: 120.0, log: false };
     let mut svg = Svg::default();
     for (class, bins) in ["client", "server"].iter().zip(&bins) {
         let point =
@@ -193,40 +204,40 @@ pub fn throughput(scene: &Scene, span: Span) -> Plot {
         let points: Vec<(f64, f64)> = bins.iter().enumerate().map(point).collect();
         svg.steps(&format!("rate {class}"), &points);
     }
-    let inner = framed(svg, scale, bits, 0.0);
+    let inner = framed(svg, scale, format_bit_rate, 0.0);
     let title = "Throughput, by who sent".to_owned();
-    Plot { name: "throughput", title, inner, height: scale.height + 40.0 }
+    TracePlot { name: "throughput", title, inner, height: scale.height + 40.0 }
 }
 
 /// Bits a second for people.
-fn bits(value: f64) -> String {
-    if value < 1e3 { format!("{value:.0} bit/s") } else { format!("{}bit/s", amount(value)) }
+fn format_bit_rate(value: f64) -> String {
+    if value < 1e3 { format!("{value:.0} bit/s") } else { format!("{}bit/s", format_bytes(value)) }
 }
 
 /// Every sample of the round trip, by who answered.
-pub fn round_trips(scene: &Scene, span: Span) -> Plot {
-    let path = &scene.judged.path;
-    let samples = [Side::Client, Side::Server].map(|side| path.samples(side));
+pub fn plot_round_trips(scene: &ConnectionScene, span: PlotSpan) -> TracePlot {
+    let path = &scene.attribution.path;
+    let samples = [ConnectionSide::Client, ConnectionSide::Server].map(|side| path.samples(side));
     let longest = samples.iter().flat_map(|samples| samples.iter());
     let most = longest.map(|sample| sample.round_trip_ns).max().unwrap_or(0) as f64 / 1e9;
-    let scale = Scale { most: (most * 1.05).max(1e-6), height: 120.0, log: false };
+    let scale = ValueAxis { most: (most * 1.05).max(1e-6), height: 120.0, log: false };
     let mut svg = Svg::default();
     for (class, samples) in ["client", "server"].iter().zip(samples) {
         let step = samples.len() / MAX_POINTS + 1;
-        let point = |sample: &crate::judge::path::Sample| {
+        let point = |sample: &crate::attribution::path::RoundTripSample| {
             let value = sample.round_trip_ns as f64 / 1e9;
             (span.x(sample.time_ns), scale.y(value))
         };
         let points: Vec<(f64, f64)> = samples.iter().step_by(step).map(point).collect();
         svg.dots(&format!("rtt {class}"), &points);
     }
-    let inner = framed(svg, scale, seconds, 0.0);
+    let inner = framed(svg, scale, format_seconds, 0.0);
     let title = "Round trip between capture and client, capture and server".to_owned();
-    Plot { name: "round-trips", title, inner, height: scale.height + 40.0 }
+    TracePlot { name: "round-trips", title, inner, height: scale.height + 40.0 }
 }
 
 /// At most so many points: of several on one pixel, the extremes.
-fn thinned(points: &[(i64, i64)], span: Span, scale: Scale) -> Vec<(f64, f64)> {
+fn thinned(points: &[(i64, i64)], span: PlotSpan, scale: ValueAxis) -> Vec<(f64, f64)> {
     let at = |(time, value): &(i64, i64)| (span.x(*time), scale.y(*value as f64));
     if points.len() <= MAX_POINTS {
         return points.iter().map(at).collect();
@@ -243,16 +254,16 @@ fn thinned(points: &[(i64, i64)], span: Span, scale: Scale) -> Vec<(f64, f64)> {
 }
 
 /// Marks on the axis of values; what is drawn can be zoomed along time by the page.
-fn framed(content: Svg, scale: Scale, words: impl Fn(f64) -> String, extra: f64) -> String {
+fn framed(content: Svg, scale: ValueAxis, words: impl Fn(f64) -> String, extra: f64) -> String {
     let mut svg = Svg::default();
     for mark in scale.marks() {
         let y = 10.0 + scale.y(mark);
-        svg.line("grid", (LEFT, y), (LEFT + INSIDE, y));
-        svg.text("small", "end", (LEFT - 6.0, y + 4.0), &words(mark));
+        svg.line("grid", (MARGIN_LEFT, y), (MARGIN_LEFT + INSIDE, y));
+        svg.text("small", "end", (MARGIN_LEFT - 6.0, y + 4.0), &words(mark));
     }
     let height = scale.height + extra;
     svg.raw(&format!(
-        "<svg x=\"{LEFT}\" y=\"10\" width=\"{INSIDE}\" height=\"{height}\" viewBox=\"0 0 {INSIDE} {height}\" \
+        "<svg x=\"{MARGIN_LEFT}\" y=\"10\" width=\"{INSIDE}\" height=\"{height}\" viewBox=\"0 0 {INSIDE} {height}\" \
          preserveAspectRatio=\"none\" class=\"inside\"><g class=\"zoom\">"
     ));
     svg.raw(&content.inner());

@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::number::seconds;
-use crate::judge::bands::Bands;
+use crate::attribution::bands::TimeBands;
 
 /// Where time went by. Sums to the total.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Location {
+pub struct TimeLocation {
     /// While requests travelled, opening connections included.
     pub request: f64,
     /// While servers worked.
@@ -18,7 +18,7 @@ pub struct Location {
 
 /// Whose time it was. Sums to the total.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Owners {
+pub struct TimeOwners {
     /// The client's.
     pub client: f64,
     /// The path's.
@@ -29,17 +29,17 @@ pub struct Owners {
     pub balancer: f64,
 }
 
-impl From<&Bands> for Location {
-    fn from(bands: &Bands) -> Location {
+impl From<&TimeBands> for TimeLocation {
+    fn from(bands: &TimeBands) -> TimeLocation {
         let [request, server, response] =
             [bands.request, bands.server, bands.response].map(seconds);
-        Location { request, server, response }
+        TimeLocation { request, server, response }
     }
 }
 
-impl From<&Bands> for Owners {
-    fn from(bands: &Bands) -> Owners {
+impl From<&TimeBands> for TimeOwners {
+    fn from(bands: &TimeBands) -> TimeOwners {
         let [client, network, server, balancer] = bands.owners.map(seconds);
-        Owners { client, network, server, balancer }
+        TimeOwners { client, network, server, balancer }
     }
 }

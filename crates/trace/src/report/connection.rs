@@ -2,28 +2,28 @@
 
 use serde::Serialize;
 
-use super::finding::Verdict;
+use super::finding::TimeDiagnosis;
 use super::number::seconds;
 use super::transaction::TransactionReport;
 use crate::address;
-use crate::conversation::{Conversation, Ended};
-use crate::direction::ScaleOption;
-use crate::event::Side;
-use crate::judge::flag::Flag;
-use crate::judge::scale::{Provenance, Scale};
-use crate::judge::transaction::Transaction;
-use crate::ledger::Ledger;
-use crate::talk::Protocol;
+use crate::attribution::scale::{ScaleProvenance, WindowScale};
+use crate::attribution::transaction::TracedTransaction;
+use crate::attribution::window_flag::WindowFlag;
+use crate::conversation::{ConnectionEnd, Conversation};
+use crate::direction::WindowScaleOption;
+use crate::event::ConnectionSide;
+use crate::ledger::ConnectionLedger;
+use crate::payload::PayloadProtocol;
 
 /// One connection.
 #[derive(Clone, Debug, Serialize)]
-pub struct Connection {
+pub struct ConnectionReport {
     /// Its number, in the order of first packets.
     pub number: u32,
     /// Who opened it.
-    pub client: End,
+    pub client: EndReport,
     /// Who was asked.
-    pub server: End,
+    pub server: EndReport,
     /// Whether that is a guess.
     pub roles_guessed: bool,
     /// When its first packet passed.
@@ -57,27 +57,27 @@ pub struct Connection {
     /// How many are not in `transactions`: the fastest are left out.
     pub transactions_left_out: u64,
     /// What was found.
-    pub verdict: Verdict,
+    pub verdict: TimeDiagnosis,
     /// Requests with their answers.
     pub transactions: Vec<TransactionReport>,
 }
 
 /// One end, and what it sent.
 #[derive(Clone, Debug, Serialize)]
-pub struct End {
+pub struct EndReport {
     /// The address.
     pub address: String,
     /// The port.
     pub port: u16,
     /// What it sent.
-    pub sent: Direction,
+    pub sent: DirectionReport,
     /// The windows that it advertises.
-    pub window: Window,
+    pub window: WindowReport,
 }
 
 /// What one end sent. Copies that only the capture made are in `duplicates` and nowhere else.
 #[derive(Clone, Debug, Serialize)]
-pub struct Direction {
+pub struct DirectionReport {
     /// Packets.
     pub packets: u64,
     /// Those with payload.
@@ -120,7 +120,7 @@ pub struct Direction {
 
 /// The windows that one end advertises.
 #[derive(Clone, Debug, Serialize)]
-pub struct Window {
+pub struct WindowReport {
     /// Of its SYN, bytes.
     pub syn: Option<u16>,
     /// The smallest field.
@@ -132,12 +132,12 @@ pub struct Window {
     /// The largest.
     pub max: Option<i64>,
     /// How fields are read.
-    pub scale: Scaling,
+    pub scale: ScalingReport,
 }
 
 /// A window scale.
 #[derive(Clone, Debug, Serialize)]
-pub struct Scaling {
+pub struct ScalingReport {
     /// The shift in its SYN; absent without the option or the SYN.
     pub option: Option<u8>,
     /// The shift in force; with `lower-bound` the smallest possible; absent when unknown.
@@ -167,32 +167,32 @@ pub struct FlagReport {
     pub hint: String,
 }
 
-impl Connection {
+impl ConnectionReport {
     /// Of a judged connection, and those of its transactions that are told of.
-    pub fn of(
+    pub fn from_conversation(
         conversation: &Conversation,
-        ledger: &Ledger,
-        verdict: Verdict,
-        kept: &[Transaction],
-    ) -> Connection {
+        ledger: &ConnectionLedger,
+        verdict: TimeDiagnosis,
+        kept: &[TracedTransaction],
+    ) -> ConnectionReport {
         let path = &ledger.path;
         let shake = &conversation.handshake;
         let near = |side| path.is_known(side).then(|| seconds(path.near_ns(side)));
-        let (client, server) = (near(Side::Client), near(Side::Server));
+        let (client, server) = (near(ConnectionSide::Client), near(ConnectionSide::Server));
         let known = client.is_some() || server.is_some();
-        Connection {
+        ConnectionReport {
             number: ledger.number,
-            client: end(conversation, ledger, Side::Client),
-            server: end(conversation, ledger, Side::Server),
+            client: end(conversation, ledger, ConnectionSide::Client),
+            server: end(conversation, ledger, ConnectionSide::Server),
             roles_guessed: conversation.guessed,
             start_seconds: seconds(conversation.first_ns),
             seconds: seconds(conversation.last_ns - conversation.first_ns),
             protocol: protocol(conversation, ledger),
             ended: match conversation.ended {
-                Ended::Open => "open",
-                Ended::Closed => "closed",
-                Ended::Reset(Side::Client) => "reset-by-client",
-                Ended::Reset(Side::Server) => "reset-by-server",
+                ConnectionEnd::Open => "open",
+                ConnectionEnd::Closed => "closed",
+                ConnectionEnd::Reset(ConnectionSide::Client) => "reset-by-client",
+                ConnectionEnd::Reset(ConnectionSide::Server) => "reset-by-server",
             },
             handshake: shake.syn_ns.is_some() && shake.syn_ack_ns.is_some(),
             handshake_server_seconds: path.handshake_ns[1].map(seconds),
@@ -202,32 +202,32 @@ impl Connection {
             rtt_client_s: client,
             rtt_server_s: server,
             rtt_upper_bound: path.is_bound(),
-            flags: ledger.flags.iter().map(FlagReport::of).collect(),
+            flags: ledger.flags.iter().map(FlagReport::from_flag).collect(),
             transactions_total: ledger.tally.transactions,
             transactions_left_out: ledger.left_out,
             verdict,
-            transactions: kept.iter().map(TransactionReport::of).collect(),
+            transactions: kept.iter().map(TransactionReport::from_transaction).collect(),
         }
     }
 }
 
-fn protocol(conversation: &Conversation, ledger: &Ledger) -> &'static str {
+fn protocol(conversation: &Conversation, ledger: &ConnectionLedger) -> &'static str {
     match conversation.talk.protocol {
         _ if ledger.multiplexed => "multiplexed",
-        Protocol::Silent => "silent",
-        Protocol::Http => "http",
-        Protocol::Tls => "tls",
-        Protocol::Multiplexed => "multiplexed",
-        Protocol::Opaque => "opaque",
+        PayloadProtocol::Silent => "silent",
+        PayloadProtocol::Http => "http",
+        PayloadProtocol::Tls => "tls",
+        PayloadProtocol::Multiplexed => "multiplexed",
+        PayloadProtocol::Opaque => "opaque",
     }
 }
 
-fn end(conversation: &Conversation, ledger: &Ledger, side: Side) -> End {
+fn end(conversation: &Conversation, ledger: &ConnectionLedger, side: ConnectionSide) -> EndReport {
     let at = conversation.ends[side.index()];
     let direction = &conversation.directions[side.index()];
     let counts = &direction.counts;
     let scale = ledger.scales.map(|scales| scales[side.index()]);
-    let sent = Direction {
+    let sent = DirectionReport {
         packets: counts.packets,
         data_packets: counts.data_packets,
         bytes: counts.bytes,
@@ -251,7 +251,7 @@ fn end(conversation: &Conversation, ledger: &Ledger, side: Side) -> End {
     let known = scale.filter(|scale| scale.is_known());
     let (raw_min, raw_max) = (direction.raw_window.map(|w| w.0), direction.raw_window.map(|w| w.1));
     let scaled = |raw: Option<u16>| Some(i64::from(raw?) << known?.shift);
-    let window = Window {
+    let window = WindowReport {
         syn: direction.syn_window,
         raw_min,
         raw_max,
@@ -259,33 +259,33 @@ fn end(conversation: &Conversation, ledger: &Ledger, side: Side) -> End {
         max: scaled(raw_max),
         scale: scaling(direction.scale, scale),
     };
-    End { address: address::ip(at.address).to_string(), port: at.port, sent, window }
+    EndReport { address: address::ip(at.address).to_string(), port: at.port, sent, window }
 }
 
-fn scaling(option: ScaleOption, scale: Option<Scale>) -> Scaling {
-    let provenance = scale.map_or(Provenance::Unknown, |scale| scale.provenance);
-    let told = scale.filter(|_| provenance != Provenance::Unknown);
-    Scaling {
+fn scaling(option: WindowScaleOption, scale: Option<WindowScale>) -> ScalingReport {
+    let provenance = scale.map_or(ScaleProvenance::Unknown, |scale| scale.provenance);
+    let told = scale.filter(|_| provenance != ScaleProvenance::Unknown);
+    ScalingReport {
         option: match option {
-            ScaleOption::Shift(shift) => Some(shift),
-            ScaleOption::Absent | ScaleOption::NotSeen => None,
+            WindowScaleOption::Shift(shift) => Some(shift),
+            WindowScaleOption::Absent | WindowScaleOption::NotSeen => None,
         },
         shift: told.map(|scale| scale.shift),
         provenance: match provenance {
-            Provenance::Syn => "syn",
-            Provenance::ProvenZero => "proven-zero",
-            Provenance::LowerBound => "lower-bound",
-            Provenance::Unknown => "unknown",
-            Provenance::User => "user",
+            ScaleProvenance::Syn => "syn",
+            ScaleProvenance::ProvenZero => "proven-zero",
+            ScaleProvenance::LowerBound => "lower-bound",
+            ScaleProvenance::Unknown => "unknown",
+            ScaleProvenance::User => "user",
         },
     }
 }
 
 impl FlagReport {
-    fn of(flag: &Flag) -> FlagReport {
+    fn from_flag(flag: &WindowFlag) -> FlagReport {
         FlagReport {
-            code: Flag::CODE,
-            side: if flag.side == Side::Client { "client" } else { "server" },
+            code: WindowFlag::CODE,
+            side: if flag.side == ConnectionSide::Client { "client" } else { "server" },
             packet: flag.number,
             window_before: flag.before,
             window_after: flag.after,

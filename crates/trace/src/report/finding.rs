@@ -1,25 +1,25 @@
 //! Findings in reports.
 
-use model::limit::{Limit, Owner};
+use model::limit::{Limit, TimeOwner};
 use serde::Serialize;
 
-use super::bands::{Location, Owners};
+use super::bands::{TimeLocation, TimeOwners};
 
 /// Whose time it was and why, the most significant first.
 #[derive(Clone, Debug, Serialize)]
-pub struct Verdict {
+pub struct TimeDiagnosis {
     /// What users waited in all transactions together.
     pub total_seconds: f64,
     /// Where it went by.
-    pub location: Location,
+    pub location: TimeLocation,
     /// Whose it was.
-    pub owners: Owners,
+    pub owners: TimeOwners,
     /// Nothing is worth changing.
     pub healthy: bool,
     /// The most significant bottleneck.
-    pub most_significant: Option<Finding>,
+    pub most_significant: Option<BottleneckFinding>,
     /// The next ones, until they are insignificant.
-    pub next: Vec<Finding>,
+    pub next: Vec<BottleneckFinding>,
     /// The first of all that concerns the transport: neither thinking nor the path's length.
     pub first_among_transport: Option<Limit>,
     /// The first behind the most significant one that does.
@@ -28,13 +28,13 @@ pub struct Verdict {
 
 /// A bottleneck.
 #[derive(Clone, Debug, Serialize)]
-pub struct Finding {
+pub struct BottleneckFinding {
     /// Where in transactions: `setup`, `request`, `server`, `response` or `path`.
     pub phase: &'static str,
     /// What limits.
     pub code: Limit,
     /// Whose time it is.
-    pub owner: Owner,
+    pub owner: TimeOwner,
     /// For how long.
     pub seconds: f64,
     /// Share of the time in which something was done: transactions without the path's length.

@@ -1,13 +1,15 @@
 //! A transaction in reports.
 
-use model::limit::{Limit, Owner};
+use model::limit::{Limit, TimeOwner};
 use serde::Serialize;
 
-use super::bands::{Location, Owners};
+use super::bands::{TimeLocation, TimeOwners};
 use super::number::{megabits, seconds, share};
-use crate::event::Side;
-use crate::judge::bands::Bands;
-use crate::judge::transaction::{Kind, Phase, Transaction, owner};
+use crate::attribution::bands::TimeBands;
+use crate::attribution::transaction::{
+    ExchangeKind, TracedTransaction, TransferPhase, limit_owner,
+};
+use crate::event::ConnectionSide;
 
 /// A request with its answer.
 #[derive(Clone, Debug, Serialize)]
@@ -41,9 +43,9 @@ pub struct TransactionReport {
     /// The client's pause before it, which is no part of the total.
     pub pause_seconds: f64,
     /// Where the time went by.
-    pub location: Location,
+    pub location: TimeLocation,
     /// Whose it was.
-    pub owners: Owners,
+    pub owners: TimeOwners,
 }
 
 /// The transfer of a message.
@@ -81,7 +83,7 @@ pub struct CauseReport {
     /// What limited.
     pub code: Limit,
     /// Whose time it was.
-    pub owner: Owner,
+    pub owner: TimeOwner,
     /// For how long.
     pub seconds: f64,
     /// Share of the transfer.
@@ -94,15 +96,16 @@ pub struct CauseReport {
 
 impl TransactionReport {
     /// Of a transaction.
-    pub fn of(of: &Transaction) -> TransactionReport {
+    pub fn from_transaction(of: &TracedTransaction) -> TransactionReport {
         let round_trip_ns = of.near_ns.iter().sum();
-        let phase = |side, phase: &Phase| PhaseReport::of(phase, side, round_trip_ns);
-        let bands = Bands::of(of);
+        let phase =
+            |side, phase: &TransferPhase| PhaseReport::from_phase(phase, side, round_trip_ns);
+        let bands = TimeBands::from_transaction(of);
         TransactionReport {
             kind: match of.kind {
-                Kind::Exchange => "exchange",
-                Kind::TlsHandshake => "tls-handshake",
-                Kind::AnswerOnly => "answer-only",
+                ExchangeKind::Exchange => "exchange",
+                ExchangeKind::TlsHandshake => "tls-handshake",
+                ExchangeKind::AnswerOnly => "answer-only",
             },
             title: of.title.as_deref().map(str::to_owned),
             status: of.status,
@@ -110,24 +113,28 @@ impl TransactionReport {
             start_seconds: seconds(of.span_ns().0),
             total_seconds: seconds(of.total_ns()),
             setup_seconds: seconds(of.setup_ns),
-            request: phase(Side::Client, &of.request),
+            request: phase(ConnectionSide::Client, &of.request),
             queue_seconds: seconds(of.queue_ns),
             server_seconds: seconds(of.server_ns),
-            response: of.response.as_ref().map(|response| phase(Side::Server, response)),
+            response: of.response.as_ref().map(|response| phase(ConnectionSide::Server, response)),
             tail_seconds: seconds(of.tail_ns),
             latency_seconds: seconds(of.latency_ns),
             pause_seconds: seconds(of.pause_ns),
-            location: Location::from(&bands),
-            owners: Owners::from(&bands),
+            location: TimeLocation::from(&bands),
+            owners: TimeOwners::from(&bands),
         }
     }
 }
 
 impl PhaseReport {
-    fn of(phase: &Phase, sender: Side, round_trip_ns: i64) -> PhaseReport {
+    fn from_phase(
+        phase: &TransferPhase,
+        sender: ConnectionSide,
+        round_trip_ns: i64,
+    ) -> PhaseReport {
         let causes = phase.causes.iter().map(|cause| CauseReport {
             code: cause.limit,
-            owner: owner(cause.limit, sender),
+            owner: limit_owner(cause.limit, sender),
             seconds: seconds(cause.ns),
             share: share(cause.ns, phase.ns),
             from_packet: cause.evidence.from,

@@ -5,7 +5,7 @@
 
 use super::defect::Defect;
 use super::number;
-use super::reserved::Reserved;
+use super::reserved::ReservedHeaders;
 use super::trailer;
 
 /// Digits of a chunk size; leading zeros count.
@@ -23,18 +23,18 @@ const _: () = assert!(EXTENSION_BYTES < EXTENSIONS_BYTES);
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Emit {
+pub enum ChunkedOutput {
     /// Chunks in normal form, for a receiver that reads them.
     Chunked,
     /// The body's bytes alone; trailers are dropped.
-    Plain,
+    Unframed,
     /// The body's bytes alone; trailer lines are kept apart for [`Chunked::take_trailers`].
-    Apart,
+    SeparateTrailers,
 }
 
 /// What one call has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fed {
+pub struct ChunkedProgress {
     /// Bytes of the input that belong to this body; all of it unless `finished`.
     pub consumed: usize,
     /// Whether the body is complete.
@@ -43,11 +43,11 @@ pub struct Fed {
 
 /// A body on its way through.
 #[derive(Debug)]
-pub struct Chunked {
-    emit: Emit,
-    state: State,
+pub struct ChunkedDecoder {
+    emit: ChunkedOutput,
+    state: ChunkedState,
     /// Of the chunk: its size while it is read, then what is left of its data.
-    left: u64,
+    remaining: u64,
     digits: u8,
     extension: u32,
     extensions: u32,
@@ -58,12 +58,12 @@ pub struct Chunked {
     /// Those that passed, each with its line end; at most `TRAILER_BYTES` and their ends.
     trailers: Vec<u8>,
     /// Names that do not pass, beside those that never do.
-    reserved: Option<Reserved>,
+    reserved: Option<ReservedHeaders>,
     dropped: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ChunkedState {
     Size,
     Extension,
     SizeLf,
@@ -73,16 +73,16 @@ enum State {
     Trailer,
     TrailerLf,
     Done,
-    Broken(Defect),
+    Failed(Defect),
 }
 
-impl Chunked {
+impl ChunkedDecoder {
     /// At the start of a body.
-    pub fn new(emit: Emit) -> Chunked {
-        Chunked {
+    pub fn new(emit: ChunkedOutput) -> ChunkedDecoder {
+        ChunkedDecoder {
             emit,
-            state: State::Size,
-            left: 0,
+            state: ChunkedState::Size,
+            remaining: 0,
             digits: 0,
             extension: 0,
             extensions: 0,
@@ -97,23 +97,23 @@ impl Chunked {
 
     /// Has trailers of these names dropped too.
     #[must_use]
-    pub fn without(self, reserved: Reserved) -> Chunked {
-        Chunked { reserved: Some(reserved), ..self }
+    pub fn with_reserved(self, reserved: ReservedHeaders) -> ChunkedDecoder {
+        ChunkedDecoder { reserved: Some(reserved), ..self }
     }
 
     /// Trailer lines that were dropped.
-    pub fn dropped(&self) -> u8 {
+    pub fn dropped_trailers(&self) -> u8 {
         self.dropped
     }
 
     /// Whether the body is complete.
     pub fn is_finished(&self) -> bool {
-        self.state == State::Done
+        self.state == ChunkedState::Done
     }
 
     /// Bytes of the body that come next before any more framing; 0: framing comes next.
-    pub fn data_left(&self) -> u64 {
-        if self.state == State::Data { self.left } else { 0 }
+    pub fn remaining_data(&self) -> u64 {
+        if self.state == ChunkedState::Data { self.remaining } else { 0 }
     }
 
     /// The trailer lines of a body read [`Emit::Apart`], each with its line end; empty until it is complete.
@@ -128,48 +128,48 @@ impl Chunked {
     /// # Errors
     ///
     /// The first rule that is broken, and the same one on every later call.
-    pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Fed, Defect> {
+    pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<ChunkedProgress, Defect> {
         let mut at = 0;
-        while at < input.len() && self.state != State::Done {
+        while at < input.len() && self.state != ChunkedState::Done {
             let rest = &input[at..];
             match self.step(rest, out) {
                 Ok(taken) => at += taken,
                 Err(defect) => {
-                    self.state = State::Broken(defect);
+                    self.state = ChunkedState::Failed(defect);
                     return Err(defect);
                 }
             }
         }
-        Ok(Fed { consumed: at, finished: self.state == State::Done })
+        Ok(ChunkedProgress { consumed: at, finished: self.state == ChunkedState::Done })
     }
 
     /// Takes at least one byte of `rest`, which is not empty.
     fn step(&mut self, rest: &[u8], out: &mut Vec<u8>) -> Result<usize, Defect> {
         let byte = rest[0];
         match self.state {
-            State::Data => return Ok(self.data(rest, out)),
-            State::Trailer => return self.trailer(rest),
-            State::Size => self.size(byte)?,
-            State::Extension => return self.extension(rest),
-            State::SizeLf if byte == b'\n' => self.sized(out),
-            State::SizeLf => return Err(Defect::BareCr),
-            State::DataCr if byte == b'\r' => self.state = State::DataLf,
-            State::DataLf if byte == b'\n' => {
+            ChunkedState::Data => return Ok(self.data(rest, out)),
+            ChunkedState::Trailer => return self.trailer(rest),
+            ChunkedState::Size => self.size(byte)?,
+            ChunkedState::Extension => return self.extension(rest),
+            ChunkedState::SizeLf if byte == b'\n' => self.sized(out),
+            ChunkedState::SizeLf => return Err(Defect::BareCr),
+            ChunkedState::DataCr if byte == b'\r' => self.state = ChunkedState::DataLf,
+            ChunkedState::DataLf if byte == b'\n' => {
                 self.write_framing(b"\r\n", out);
                 self.next_size();
             }
-            State::DataCr | State::DataLf => return Err(Defect::BadChunkEnd),
-            State::TrailerLf if byte == b'\n' => self.trailer_line(out)?,
-            State::TrailerLf => return Err(Defect::BareCr),
-            State::Done => return Ok(0),
-            State::Broken(defect) => return Err(defect),
+            ChunkedState::DataCr | ChunkedState::DataLf => return Err(Defect::BadChunkEnd),
+            ChunkedState::TrailerLf if byte == b'\n' => self.trailer_line(out)?,
+            ChunkedState::TrailerLf => return Err(Defect::BareCr),
+            ChunkedState::Done => return Ok(0),
+            ChunkedState::Failed(defect) => return Err(defect),
         }
         Ok(1)
     }
 
     fn next_size(&mut self) {
-        self.state = State::Size;
-        self.left = 0;
+        self.state = ChunkedState::Size;
+        self.remaining = 0;
         self.digits = 0;
         self.extension = 0;
     }
@@ -181,27 +181,27 @@ impl Chunked {
             b'A'..=b'F' => byte - b'A' + 10,
             b'\r' | b';' if self.digits == 0 => return Err(Defect::BadChunkSize),
             b'\r' => {
-                self.state = State::SizeLf;
+                self.state = ChunkedState::SizeLf;
                 return Ok(());
             }
             b';' => {
-                self.state = State::Extension;
+                self.state = ChunkedState::Extension;
                 return self.count_extension(1);
             }
             b'\n' => return Err(Defect::BareLf),
             _ => return Err(Defect::BadChunkSize),
         };
-        if self.digits == SIZE_DIGITS || self.left > (i64::MAX as u64) >> 4 {
+        if self.digits == SIZE_DIGITS || self.remaining > (i64::MAX as u64) >> 4 {
             return Err(Defect::ChunkSizeOverflow);
         }
         self.digits += 1;
-        self.left = self.left << 4 | u64::from(digit);
+        self.remaining = self.remaining << 4 | u64::from(digit);
         Ok(())
     }
 
     fn extension(&mut self, rest: &[u8]) -> Result<usize, Defect> {
         match rest[0] {
-            b'\r' => self.state = State::SizeLf,
+            b'\r' => self.state = ChunkedState::SizeLf,
             byte if super::token::is_value_byte(byte) => self.count_extension(1)?,
             _ => return Err(Defect::BadChunkExtension),
         }
@@ -218,19 +218,19 @@ impl Chunked {
     }
 
     fn sized(&mut self, out: &mut Vec<u8>) {
-        if self.emit == Emit::Chunked {
-            number::hexadecimal(self.left, out);
+        if self.emit == ChunkedOutput::Chunked {
+            number::hexadecimal(self.remaining, out);
             out.extend_from_slice(b"\r\n");
         }
-        self.state = if self.left == 0 { State::Trailer } else { State::Data };
+        self.state = if self.remaining == 0 { ChunkedState::Trailer } else { ChunkedState::Data };
     }
 
     fn data(&mut self, rest: &[u8], out: &mut Vec<u8>) -> usize {
-        let taken = usize::try_from(self.left).map_or(rest.len(), |left| left.min(rest.len()));
+        let taken = usize::try_from(self.remaining).map_or(rest.len(), |left| left.min(rest.len()));
         out.extend_from_slice(&rest[..taken]);
-        self.left -= taken as u64;
-        if self.left == 0 {
-            self.state = State::DataCr;
+        self.remaining -= taken as u64;
+        if self.remaining == 0 {
+            self.state = ChunkedState::DataCr;
         }
         taken
     }
@@ -245,7 +245,7 @@ impl Chunked {
         match rest.get(end) {
             None => Ok(end),
             Some(b'\r') => {
-                self.state = State::TrailerLf;
+                self.state = ChunkedState::TrailerLf;
                 Ok(end + 1)
             }
             Some(_) => Err(Defect::BareLf),
@@ -255,18 +255,18 @@ impl Chunked {
     fn trailer_line(&mut self, out: &mut Vec<u8>) -> Result<(), Defect> {
         if self.line.is_empty() {
             self.write_framing(b"\r\n", out);
-            self.state = State::Done;
+            self.state = ChunkedState::Done;
             return Ok(());
         }
         if self.trailer_lines == TRAILER_LINES {
             return Err(Defect::TrailersTooLarge);
         }
         self.trailer_lines += 1;
-        if trailer::passes(&self.line, self.reserved.as_ref())? {
+        if trailer::may_pass(&self.line, self.reserved.as_ref())? {
             let to = match self.emit {
-                Emit::Chunked => Some(out),
-                Emit::Apart => Some(&mut self.trailers),
-                Emit::Plain => None,
+                ChunkedOutput::Chunked => Some(out),
+                ChunkedOutput::SeparateTrailers => Some(&mut self.trailers),
+                ChunkedOutput::Unframed => None,
             };
             if let Some(to) = to {
                 to.extend_from_slice(&self.line);
@@ -276,12 +276,12 @@ impl Chunked {
             self.dropped += 1;
         }
         self.line.clear();
-        self.state = State::Trailer;
+        self.state = ChunkedState::Trailer;
         Ok(())
     }
 
     fn write_framing(&self, bytes: &[u8], out: &mut Vec<u8>) {
-        if self.emit == Emit::Chunked {
+        if self.emit == ChunkedOutput::Chunked {
             out.extend_from_slice(bytes);
         }
     }

@@ -1,14 +1,14 @@
 //! The Connection field (RFC 9110 §7.6.1): the options that we act on, and the fields that it names for removal.
 
-use super::bits::Marks;
 use super::defect::Defect;
-use super::name::{Field, classify};
+use super::field_set::FieldSet;
+use super::header_name::{HeaderField, classify_header};
 use super::token::{elements, is_token};
 use httparse::Header;
 
 /// The options seen so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Options {
+pub(crate) struct ConnectionOptions {
     /// `close`.
     pub close: bool,
     /// `keep-alive`.
@@ -16,23 +16,23 @@ pub(crate) struct Options {
     /// `upgrade`.
     pub upgrade: bool,
     /// An option was no token.
-    pub broken: bool,
+    pub malformed: bool,
     /// Any other option, which may name a field.
-    others: bool,
+    other_names: bool,
 }
 
-impl Options {
+impl ConnectionOptions {
     /// Takes one Connection value. Empty elements are allowed by RFC 9110 §5.6.1.2.
     #[inline]
-    pub(crate) fn take(&mut self, value: &[u8]) {
+    pub(crate) fn add_value(&mut self, value: &[u8]) {
         for option in elements(value) {
             match option.len() {
                 0 => {}
                 5 if option.eq_ignore_ascii_case(b"close") => self.close = true,
                 7 if option.eq_ignore_ascii_case(b"upgrade") => self.upgrade = true,
                 10 if option.eq_ignore_ascii_case(b"keep-alive") => self.keep_alive = true,
-                _ if is_token(option) => self.others = true,
-                _ => self.broken = true,
+                _ if is_token(option) => self.other_names = true,
+                _ => self.malformed = true,
             }
         }
     }
@@ -44,20 +44,20 @@ impl Options {
         &self,
         headers: &[Header],
         refuse: bool,
-        dropped: &mut Marks,
+        dropped: &mut FieldSet,
     ) -> Result<(), Defect> {
-        if self.others { mark_named(headers, refuse, dropped) } else { Ok(()) }
+        if self.other_names { mark_named(headers, refuse, dropped) } else { Ok(()) }
     }
 }
 
 #[cold]
-fn mark_named(headers: &[Header], refuse: bool, dropped: &mut Marks) -> Result<(), Defect> {
+fn mark_named(headers: &[Header], refuse: bool, dropped: &mut FieldSet) -> Result<(), Defect> {
     for lists in headers {
-        if classify(lists.name.as_bytes()) != Field::Connection {
+        if classify_header(lists.name.as_bytes()) != HeaderField::Connection {
             continue;
         }
         for option in elements(lists.value).filter(|option| !option.is_empty()) {
-            let field = classify(option);
+            let field = classify_header(option);
             if field.is_protected() {
                 if refuse {
                     return Err(Defect::ConnectionProtected);
@@ -65,12 +65,12 @@ fn mark_named(headers: &[Header], refuse: bool, dropped: &mut Marks) -> Result<(
                 continue;
             }
             // What the codec treats has its own rule already; credentials it only sees.
-            if !matches!(field, Field::Other | Field::Credentials) {
+            if !matches!(field, HeaderField::Other | HeaderField::Credentials) {
                 continue;
             }
             for (at, header) in headers.iter().enumerate() {
                 if header.name.as_bytes().eq_ignore_ascii_case(option) {
-                    dropped.set(at);
+                    dropped.insert(at);
                 }
             }
         }

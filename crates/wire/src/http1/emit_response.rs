@@ -3,15 +3,15 @@
 //! It does not write the body, and it does not keep 1xx from HTTP/1.0 clients: the exchange does.
 
 use super::emit_request::copy_fields;
-use super::head::Version;
-use super::name::{Field, classify};
+use super::head::HttpVersion;
+use super::header_name::{HeaderField, classify_header};
 use super::number;
-use super::response::{AnswerBody, Response};
+use super::response::{ParsedResponseHead, ResponseBody};
 use httparse::Header;
 
 /// What happens to a connection after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Persist {
+pub enum ConnectionPersistence {
     /// We close it.
     Close,
     /// It stays open.
@@ -22,17 +22,17 @@ pub enum Persist {
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseEdits<'a> {
     /// What the client speaks. HTTP/1.0 cannot read chunks: the body is plain then, and ends with the connection.
-    pub client_version: Version,
+    pub client_version: HttpVersion,
     /// What happens to the client's connection. `Close` holds whatever is set when [`Response::ends_with_close`].
-    pub persist: Persist,
+    pub persist: ConnectionPersistence,
     /// Our name in Via; `None` adds no Via.
     pub via: Option<&'a str>,
     /// Whether an Upgrade field is passed on (101, and 426 with the protocols that are required).
     pub keep_upgrade: bool,
     /// Names of fields that are left out, lower case.
-    pub gone: &'a [String],
+    pub removed_headers: &'a [String],
     /// A cookie that is not set (RFC 6265 §4.1).
-    pub gone_cookie: Option<&'a str>,
+    pub removed_cookie: Option<&'a str>,
     /// Lines of ours, each with its end.
     pub lines: &'a [u8],
 }
@@ -42,7 +42,7 @@ pub struct ResponseEdits<'a> {
 /// Dropped: Connection and what it names, Keep-Alive, Proxy-Connection, TE, Upgrade unless kept, Trailer unless the
 /// client gets chunks, framing fields of 1xx and 204, and names that are ours (`x-steelyard-`). Content-Length or
 /// Transfer-Encoding is written anew.
-pub fn emit_response(response: &Response, edits: &ResponseEdits, out: &mut Vec<u8>) {
+pub fn emit_response(response: &ParsedResponseHead, edits: &ResponseEdits, out: &mut Vec<u8>) {
     out.reserve(response.head.len() + 160);
     out.extend_from_slice(b"HTTP/1.1 ");
     // The three digits; the blank after them may be missing in what came (RFC 9112 §4).
@@ -50,19 +50,20 @@ pub fn emit_response(response: &Response, edits: &ResponseEdits, out: &mut Vec<u
     out.push(b' ');
     out.extend_from_slice(response.reason);
     out.extend_from_slice(b"\r\n");
-    let chunked = response.body == AnswerBody::Chunked && edits.client_version == Version::Http11;
+    let chunked =
+        response.body == ResponseBody::Chunked && edits.client_version == HttpVersion::Http11;
     let mut skipped = response.dropped;
     for at in response.conditional.iter() {
         // Trailer, which stays before chunks, or a name of ours, which no server may use.
         let name = response.headers.get(at).map_or(&b""[..], |header| header.name.as_bytes());
-        if !chunked || classify(name) != Field::Trailer {
-            skipped.set(at);
+        if !chunked || classify_header(name) != HeaderField::Trailer {
+            skipped.insert(at);
         }
     }
-    if !edits.gone.is_empty() || edits.gone_cookie.is_some() {
+    if !edits.removed_headers.is_empty() || edits.removed_cookie.is_some() {
         for (at, header) in response.headers.iter().enumerate() {
-            if is_gone(header, edits) {
-                skipped.set(at);
+            if is_removed(header, edits) {
+                skipped.insert(at);
             }
         }
     }
@@ -81,9 +82,9 @@ pub fn emit_response(response: &Response, edits: &ResponseEdits, out: &mut Vec<u
     out.extend_from_slice(b"\r\n");
 }
 
-fn is_gone(header: &Header, edits: &ResponseEdits) -> bool {
-    edits.gone.iter().any(|name| header.name.eq_ignore_ascii_case(name))
-        || edits.gone_cookie.is_some_and(|name| set_cookie(header, name).is_some())
+fn is_removed(header: &Header, edits: &ResponseEdits) -> bool {
+    edits.removed_headers.iter().any(|name| header.name.eq_ignore_ascii_case(name))
+        || edits.removed_cookie.is_some_and(|name| set_cookie(header, name).is_some())
 }
 
 /// What a Set-Cookie field sets a cookie of this name to: its value, and the attributes from their `;` on.
@@ -98,7 +99,7 @@ pub fn set_cookie<'h>(header: &Header<'h>, name: &str) -> Option<(&'h [u8], &'h 
     found.then(|| (pair[at + 1..].trim_ascii(), attributes))
 }
 
-fn length(response: &Response, out: &mut Vec<u8>) {
+fn length(response: &ParsedResponseHead, out: &mut Vec<u8>) {
     let Some(length) = response.content_length else { return };
     // RFC 9110 §8.6: never in 1xx and 204.
     if response.status >= 200 && response.status != 204 {
@@ -108,20 +109,21 @@ fn length(response: &Response, out: &mut Vec<u8>) {
     }
 }
 
-fn connection(response: &Response, edits: &ResponseEdits, out: &mut Vec<u8>) {
+fn connection(response: &ParsedResponseHead, edits: &ResponseEdits, out: &mut Vec<u8>) {
     let upgrade = response.upgrade.filter(|_| edits.keep_upgrade);
     if let Some(protocols) = upgrade {
         out.extend_from_slice(b"Upgrade: ");
         out.extend_from_slice(protocols.as_bytes());
         out.extend_from_slice(b"\r\n");
     }
-    let closes = edits.persist == Persist::Close || response.ends_with_close(edits.client_version);
+    let closes = edits.persist == ConnectionPersistence::Close
+        || response.ends_with_close(edits.client_version);
     let persists = match (closes, edits.client_version) {
         // An interim answer tells nothing of the connection.
         _ if response.is_interim() => "",
         (true, _) => "close",
-        (false, Version::Http10) => "keep-alive",
-        (false, Version::Http11) => "",
+        (false, HttpVersion::Http10) => "keep-alive",
+        (false, HttpVersion::Http11) => "",
     };
     let options = [persists, if upgrade.is_some() { "Upgrade" } else { "" }];
     let mut named = options.iter().filter(|option| !option.is_empty());

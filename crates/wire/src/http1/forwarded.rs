@@ -3,15 +3,15 @@
 //! It writes; which existing lines stay is answered here too, since the two belong together. Whether the sender is
 //! trusted the caller knows; what an untrusted one wrote never passes. It does not walk back through several hops.
 
-use super::name::{Field, classify};
+use super::header_name::{HeaderField, classify_header};
 use super::number;
-use super::request::Request;
+use super::request::ParsedRequestHead;
 use super::token::trim;
 use std::net::{IpAddr, SocketAddr};
 
 /// What happens to forwarding fields of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
+pub enum ForwardedPolicy {
     /// They pass as they are; nothing is added. Of a client that is not trusted: replaced where any came.
     Keep,
     /// The client is added at the end of the list that came, which becomes one line. Of a client that is not trusted:
@@ -25,68 +25,69 @@ pub enum Treatment {
 
 /// What happens to the fields of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Treatments {
+pub(crate) struct ForwardedPolicies {
     /// X-Forwarded-* and X-Real-IP.
-    pub(crate) x_forwarded: Treatment,
+    pub(crate) x_forwarded: ForwardedPolicy,
     /// Forwarded.
-    pub(crate) forwarded: Treatment,
+    pub(crate) forwarded: ForwardedPolicy,
 }
 
-impl Treatments {
+impl ForwardedPolicies {
     /// The same for a sender that is not trusted: nothing that it wrote is kept.
-    pub(crate) fn of_untrusted(self, request: &Request) -> Treatments {
-        let came =
-            |own: fn(Field) -> bool| request.conditional.iter().any(|at| own(kind(request, at)));
+    pub(crate) fn for_untrusted_peer(self, request: &ParsedRequestHead) -> ForwardedPolicies {
+        let came = |own: fn(HeaderField) -> bool| {
+            request.conditional.iter().any(|at| own(kind(request, at)))
+        };
         let replaced = |treatment, own| match treatment {
-            Treatment::Append => Treatment::Replace,
-            Treatment::Keep if came(own) => Treatment::Replace,
-            Treatment::Keep => Treatment::Remove,
+            ForwardedPolicy::Append => ForwardedPolicy::Replace,
+            ForwardedPolicy::Keep if came(own) => ForwardedPolicy::Replace,
+            ForwardedPolicy::Keep => ForwardedPolicy::Remove,
             other => other,
         };
-        Treatments {
+        ForwardedPolicies {
             x_forwarded: replaced(self.x_forwarded, is_x_forwarded),
-            forwarded: replaced(self.forwarded, |field| field == Field::Forwarded),
+            forwarded: replaced(self.forwarded, |field| field == HeaderField::Forwarded),
         }
     }
 }
 
-fn is_x_forwarded(field: Field) -> bool {
-    use Field::{XForwardedFor, XForwardedOther, XForwardedProto, XRealIp};
+fn is_x_forwarded(field: HeaderField) -> bool {
+    use HeaderField::{XForwardedFor, XForwardedOther, XForwardedProto, XRealIp};
     matches!(field, XForwardedFor | XForwardedOther | XForwardedProto | XRealIp)
 }
 
 /// Whether the line of a field passes as it is.
-pub(crate) fn passes(field: Field, treatments: Treatments) -> bool {
-    let Treatments { x_forwarded, forwarded } = treatments;
+pub(crate) fn passes_unchanged(field: HeaderField, treatments: ForwardedPolicies) -> bool {
+    let ForwardedPolicies { x_forwarded, forwarded } = treatments;
     match field {
         // Append joins the lists into a line of its own.
-        Field::XForwardedFor => x_forwarded == Treatment::Keep,
+        HeaderField::XForwardedFor => x_forwarded == ForwardedPolicy::Keep,
         // Append keeps what an earlier proxy told of the scheme and the rest.
-        Field::XForwardedProto | Field::XForwardedOther | Field::XRealIp => {
-            matches!(x_forwarded, Treatment::Keep | Treatment::Append)
+        HeaderField::XForwardedProto | HeaderField::XForwardedOther | HeaderField::XRealIp => {
+            matches!(x_forwarded, ForwardedPolicy::Keep | ForwardedPolicy::Append)
         }
-        Field::Forwarded => forwarded == Treatment::Keep,
+        HeaderField::Forwarded => forwarded == ForwardedPolicy::Keep,
         _ => true,
     }
 }
 
 /// Appends X-Forwarded-For and -Proto, and X-Real-IP where one is replaced.
-pub(crate) fn x_forwarded(
-    request: &Request,
-    treatment: Treatment,
+pub(crate) fn append_x_forwarded(
+    request: &ParsedRequestHead,
+    treatment: ForwardedPolicy,
     client: SocketAddr,
     scheme: &str,
     out: &mut Vec<u8>,
 ) {
-    if !matches!(treatment, Treatment::Append | Treatment::Replace) {
+    if !matches!(treatment, ForwardedPolicy::Append | ForwardedPolicy::Replace) {
         return;
     }
     out.extend_from_slice(b"X-Forwarded-For: ");
     let mut has_proto = false;
-    if treatment == Treatment::Append {
+    if treatment == ForwardedPolicy::Append {
         has_proto =
-            request.conditional.iter().any(|at| kind(request, at) == Field::XForwardedProto);
-        join(request, Field::XForwardedFor, out);
+            request.conditional.iter().any(|at| kind(request, at) == HeaderField::XForwardedProto);
+        append_existing(request, HeaderField::XForwardedFor, out);
     }
     number::address(client.ip(), out);
     out.extend_from_slice(b"\r\n");
@@ -95,8 +96,9 @@ pub(crate) fn x_forwarded(
         out.extend_from_slice(scheme.as_bytes());
         out.extend_from_slice(b"\r\n");
     }
-    let had_real_ip = || request.conditional.iter().any(|at| kind(request, at) == Field::XRealIp);
-    if treatment == Treatment::Replace && had_real_ip() {
+    let had_real_ip =
+        || request.conditional.iter().any(|at| kind(request, at) == HeaderField::XRealIp);
+    if treatment == ForwardedPolicy::Replace && had_real_ip() {
         out.extend_from_slice(b"X-Real-IP: ");
         number::address(client.ip(), out);
         out.extend_from_slice(b"\r\n");
@@ -104,19 +106,19 @@ pub(crate) fn x_forwarded(
 }
 
 /// Appends Forwarded with `for` and `proto` (RFC 7239 §4).
-pub(crate) fn forwarded(
-    request: &Request,
-    treatment: Treatment,
+pub(crate) fn append_forwarded(
+    request: &ParsedRequestHead,
+    treatment: ForwardedPolicy,
     client: SocketAddr,
     scheme: &str,
     out: &mut Vec<u8>,
 ) {
-    if !matches!(treatment, Treatment::Append | Treatment::Replace) {
+    if !matches!(treatment, ForwardedPolicy::Append | ForwardedPolicy::Replace) {
         return;
     }
     out.extend_from_slice(b"Forwarded: ");
-    if treatment == Treatment::Append {
-        join(request, Field::Forwarded, out);
+    if treatment == ForwardedPolicy::Append {
+        append_existing(request, HeaderField::Forwarded, out);
     }
     out.extend_from_slice(b"for=");
     // RFC 7239 §6: an IPv6 address stands in brackets and quotes.
@@ -133,7 +135,7 @@ pub(crate) fn forwarded(
     out.extend_from_slice(b"\r\n");
 }
 
-fn join(request: &Request, field: Field, out: &mut Vec<u8>) {
+fn append_existing(request: &ParsedRequestHead, field: HeaderField, out: &mut Vec<u8>) {
     for at in request.conditional.iter().filter(|&at| kind(request, at) == field) {
         let value = request.headers.get(at).map_or(&[][..], |header| trim(header.value));
         if !value.is_empty() {
@@ -143,6 +145,9 @@ fn join(request: &Request, field: Field, out: &mut Vec<u8>) {
     }
 }
 
-fn kind(request: &Request, at: usize) -> Field {
-    request.headers.get(at).map_or(Field::Other, |header| classify(header.name.as_bytes()))
+fn kind(request: &ParsedRequestHead, at: usize) -> HeaderField {
+    request
+        .headers
+        .get(at)
+        .map_or(HeaderField::Other, |header| classify_header(header.name.as_bytes()))
 }

@@ -2,12 +2,12 @@
 //! no body whatever these fields say: `response` does.
 
 use super::defect::Defect;
-use super::head::Version;
+use super::head::HttpVersion;
 use super::token::{elements, is_token};
 
 /// What the framing fields say together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Frame {
+pub(crate) enum MessageFraming {
     /// No framing field.
     None,
     /// Content-Length.
@@ -18,16 +18,16 @@ pub(crate) enum Frame {
 
 /// The framing fields seen so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Framing {
+pub(crate) struct FramingFields {
     length: Option<u64>,
-    coded: bool,
+    has_transfer_encoding: bool,
     chunked: bool,
     unknown: bool,
 }
 
-impl Framing {
+impl FramingFields {
     /// Takes a Content-Length value.
-    pub(crate) fn take_length(&mut self, value: &[u8]) -> Result<(), Defect> {
+    pub(crate) fn add_content_length(&mut self, value: &[u8]) -> Result<(), Defect> {
         if self.length.is_some() || memchr::memchr(b',', value).is_some() {
             return Err(Defect::LengthRepeated);
         }
@@ -36,8 +36,8 @@ impl Framing {
     }
 
     /// Takes a Transfer-Encoding value.
-    pub(crate) fn take_coding(&mut self, value: &[u8]) -> Result<(), Defect> {
-        self.coded = true;
+    pub(crate) fn add_transfer_encoding(&mut self, value: &[u8]) -> Result<(), Defect> {
+        self.has_transfer_encoding = true;
         for coding in elements(value) {
             if !is_token(coding) {
                 return Err(Defect::BadCoding);
@@ -54,7 +54,7 @@ impl Framing {
 
     /// Whether there was any framing field that announces bytes.
     pub(crate) fn announces_bytes(&self) -> bool {
-        self.coded || self.length.is_some_and(|length| length > 0)
+        self.has_transfer_encoding || self.length.is_some_and(|length| length > 0)
     }
 
     /// The length that was given.
@@ -64,15 +64,15 @@ impl Framing {
 
     /// What all of it means, once every field was taken.
     #[inline]
-    pub(crate) fn settle(&self, version: Version) -> Result<Frame, Defect> {
-        match (self.length, self.coded) {
-            (None, false) => Ok(Frame::None),
-            (Some(length), false) => Ok(Frame::Length(length)),
+    pub(crate) fn resolve(&self, version: HttpVersion) -> Result<MessageFraming, Defect> {
+        match (self.length, self.has_transfer_encoding) {
+            (None, false) => Ok(MessageFraming::None),
+            (Some(length), false) => Ok(MessageFraming::Length(length)),
             (Some(_), true) => Err(Defect::LengthAndCoding),
-            (None, true) if version == Version::Http10 => Err(Defect::CodingInOldVersion),
+            (None, true) if version == HttpVersion::Http10 => Err(Defect::CodingInOldVersion),
             (None, true) if !self.chunked => Err(Defect::CodingNotFinal),
             (None, true) if self.unknown => Err(Defect::CodingUnknown),
-            (None, true) => Ok(Frame::Chunked),
+            (None, true) => Ok(MessageFraming::Chunked),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 
 /// How large a head may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct HeadLimits {
     /// Bytes of the whole head, empty lines before and after included.
     pub head_bytes: usize,
     /// Field lines; at most [`Slots::COUNT`] whatever is set.
@@ -16,53 +16,53 @@ pub struct Limits {
     pub target_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for HeadLimits {
     /// 32 KiB, 128 fields, 16 KiB of target.
-    fn default() -> Limits {
-        Limits { head_bytes: 32 << 10, head_count: 128, target_bytes: 16 << 10 }
+    fn default() -> HeadLimits {
+        HeadLimits { head_bytes: 32 << 10, head_count: 128, target_bytes: 16 << 10 }
     }
 }
 
 /// Room for the fields of one head, 8 KiB on the caller's stack; making one costs nothing.
-pub struct Slots<'b>(pub(crate) [MaybeUninit<httparse::Header<'b>>; Slots::COUNT]);
+pub struct HeaderSlots<'b>(pub(crate) [MaybeUninit<httparse::Header<'b>>; HeaderSlots::COUNT]);
 
-impl Slots<'_> {
+impl HeaderSlots<'_> {
     /// How many fields fit.
     pub const COUNT: usize = 256;
 
     /// Empty room.
     #[inline]
     pub fn new() -> Self {
-        Slots([const { MaybeUninit::uninit() }; Slots::COUNT])
+        HeaderSlots([const { MaybeUninit::uninit() }; HeaderSlots::COUNT])
     }
 }
 
-impl Default for Slots<'_> {
+impl Default for HeaderSlots<'_> {
     fn default() -> Self {
-        Slots::new()
+        HeaderSlots::new()
     }
 }
 
 /// The version of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Version {
+pub enum HttpVersion {
     /// HTTP/1.0.
     Http10,
     /// HTTP/1.1.
     Http11,
 }
 
-impl Version {
+impl HttpVersion {
     /// As in Via and in start lines: `1.0` or `1.1`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Version::Http10 => "1.0",
-            Version::Http11 => "1.1",
+            HttpVersion::Http10 => "1.0",
+            HttpVersion::Http11 => "1.1",
         }
     }
 
-    pub(crate) fn of(minor: Option<u8>) -> Version {
-        if minor == Some(0) { Version::Http10 } else { Version::Http11 }
+    pub(crate) fn from_minor(minor: Option<u8>) -> HttpVersion {
+        if minor == Some(0) { HttpVersion::Http10 } else { HttpVersion::Http11 }
     }
 }
 
@@ -71,7 +71,7 @@ impl Version {
 /// A head is complete only with a line feed. A caller that asks this first parses at most once for each line received,
 /// so a sender that trickles single bytes costs no more than its lines, and their count is limited.
 #[inline]
-pub fn may_complete(bytes: &[u8], seen: usize, limits: &Limits) -> bool {
+pub fn may_complete(bytes: &[u8], seen: usize, limits: &HeadLimits) -> bool {
     let new = bytes.get(seen..).unwrap_or_default();
     seen == 0 || bytes.len() >= limits.head_bytes || memchr::memchr(b'\n', new).is_some()
 }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn only_a_line_feed_or_the_limit_is_worth_another_try() {
-        let limits = Limits { head_bytes: 10, ..Limits::default() };
+        let limits = HeadLimits { head_bytes: 10, ..HeadLimits::default() };
         assert!(may_complete(b"G", 0, &limits));
         assert!(!may_complete(b"GET", 1, &limits));
         assert!(may_complete(b"GET\n", 3, &limits));

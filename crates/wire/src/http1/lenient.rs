@@ -3,12 +3,12 @@
 //! What is mended has one reading. What has two, such as lengths that differ, is left as it came, and refused by the parser.
 //! It parses no body and decides nothing else.
 
-use super::head::Limits;
+use super::head::HeadLimits;
 use super::token::trim;
 
 /// What is mended in the answers of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lenient {
+pub struct LenientParsing {
     /// Content-Length several times, with equal values.
     pub repeated_length: bool,
     /// Lines that end with LF alone.
@@ -17,10 +17,10 @@ pub struct Lenient {
     pub space_before_colon: bool,
 }
 
-impl Lenient {
+impl LenientParsing {
     /// Whether anything is.
     pub fn is_any(self) -> bool {
-        self != Lenient::default()
+        self != LenientParsing::default()
     }
 }
 
@@ -28,33 +28,38 @@ impl Lenient {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadRepair {
     /// It needs nothing, or is beyond mending: the parser says what it is.
-    AsItIs,
+    Unchanged,
     /// Its end is not there yet.
-    More,
+    NeedMore,
     /// Its first so many bytes are written anew; and what was mended.
-    Mended(usize, Lenient),
+    Repaired(usize, LenientParsing),
 }
 
 /// Mends the head at the start of `bytes`; what it becomes is put into `out`, which is emptied.
 #[cold]
-pub fn mend_answer(
+pub fn repair_response_head(
     bytes: &[u8],
-    limits: &Limits,
-    lenient: Lenient,
+    limits: &HeadLimits,
+    lenient: LenientParsing,
     out: &mut Vec<u8>,
 ) -> HeadRepair {
     out.clear();
     let window = bytes.get(..limits.head_bytes).unwrap_or(bytes);
     let Some(end) = head_end(window) else {
-        return if bytes.len() < limits.head_bytes { HeadRepair::More } else { HeadRepair::AsItIs };
+        return if bytes.len() < limits.head_bytes {
+            HeadRepair::NeedMore
+        } else {
+            HeadRepair::Unchanged
+        };
     };
-    let mut mender = Mender { lenient, mended: Lenient::default(), length: None, out };
+    let mut mender =
+        HeadRepairer { lenient, repaired: LenientParsing::default(), length: None, out };
     for (at, line) in window[..end].split_inclusive(|byte| *byte == b'\n').enumerate() {
         mender.line(line, at == 0);
     }
-    match mender.mended {
-        mended if mended.is_any() => HeadRepair::Mended(end, mended),
-        _ => HeadRepair::AsItIs,
+    match mender.repaired {
+        mended if mended.is_any() => HeadRepair::Repaired(end, mended),
+        _ => HeadRepair::Unchanged,
     }
 }
 
@@ -70,15 +75,15 @@ fn head_end(window: &[u8]) -> Option<usize> {
     None
 }
 
-struct Mender<'b, 'o> {
-    lenient: Lenient,
-    mended: Lenient,
+struct HeadRepairer<'b, 'o> {
+    lenient: LenientParsing,
+    repaired: LenientParsing,
     /// The first Content-Length.
     length: Option<&'b [u8]>,
     out: &'o mut Vec<u8>,
 }
 
-impl<'b> Mender<'b, '_> {
+impl<'b> HeadRepairer<'b, '_> {
     fn line(&mut self, line: &'b [u8], first: bool) {
         let (text, end) = self.split_end(line);
         let colon = text.iter().position(|byte| *byte == b':');
@@ -99,7 +104,7 @@ impl<'b> Mender<'b, '_> {
             return (text, b"\r\n");
         }
         let text = line.strip_suffix(b"\n").unwrap_or(line);
-        self.mended.bare_lf |= self.lenient.bare_lf;
+        self.repaired.bare_lf |= self.lenient.bare_lf;
         (text, if self.lenient.bare_lf { b"\r\n" } else { b"\n" })
     }
 
@@ -108,7 +113,7 @@ impl<'b> Mender<'b, '_> {
         if !self.lenient.space_before_colon || bare.len() == name.len() || bare.is_empty() {
             return name;
         }
-        self.mended.space_before_colon = true;
+        self.repaired.space_before_colon = true;
         bare
     }
 
@@ -119,7 +124,7 @@ impl<'b> Mender<'b, '_> {
         if one.is_empty() || values.clone().any(|value| value != one) {
             return self.write(&[name, b":", value, end]);
         }
-        self.mended.repeated_length |= self.length.is_some() || values.nth(1).is_some();
+        self.repaired.repeated_length |= self.length.is_some() || values.nth(1).is_some();
         if self.length.is_none() {
             self.write(&[name, b": ", one, end]);
         }
@@ -135,19 +140,20 @@ impl<'b> Mender<'b, '_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{AnswerBody, Asked, Slots, parse_response};
+    use super::super::{HeaderSlots, ResponseBody, ResponseContext, parse_response};
     use super::*;
 
-    const ALL: Lenient = Lenient { repeated_length: true, bare_lf: true, space_before_colon: true };
+    const ALL: LenientParsing =
+        LenientParsing { repeated_length: true, bare_lf: true, space_before_colon: true };
 
-    fn length(head: &str, lenient: Lenient) -> Result<u64, String> {
-        let (mut out, limits) = (Vec::new(), Limits::default());
-        let mending = mend_answer(head.as_bytes(), &limits, lenient, &mut out);
-        let source = if let HeadRepair::Mended(..) = mending { &out } else { head.as_bytes() };
-        let mut slots = Slots::new();
-        match parse_response(source, &limits, &mut slots, Asked::Other) {
+    fn length(head: &str, lenient: LenientParsing) -> Result<u64, String> {
+        let (mut out, limits) = (Vec::new(), HeadLimits::default());
+        let mending = repair_response_head(head.as_bytes(), &limits, lenient, &mut out);
+        let source = if let HeadRepair::Repaired(..) = mending { &out } else { head.as_bytes() };
+        let mut slots = HeaderSlots::new();
+        match parse_response(source, &limits, &mut slots, ResponseContext::Other) {
             Ok(Some(answer)) => match answer.body {
-                AnswerBody::Length(length) => Ok(length),
+                ResponseBody::Length(length) => Ok(length),
                 other => Err(format!("{other:?}")),
             },
             Ok(None) => Err("more".into()),
@@ -157,7 +163,7 @@ mod tests {
 
     #[test]
     fn each_fault_is_mended_where_it_is_allowed_alone() {
-        let only = |at: usize| Lenient {
+        let only = |at: usize| LenientParsing {
             repeated_length: at == 0,
             bare_lf: at == 1,
             space_before_colon: at == 2,
@@ -174,17 +180,21 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\n", 2, "space-before-colon"),
         ];
         for (head, kind, defect) in rows {
-            assert_eq!(length(head, Lenient::default()), Err(defect.into()), "{head:?}");
+            assert_eq!(length(head, LenientParsing::default()), Err(defect.into()), "{head:?}");
             for at in 0..3 {
                 let wanted = if at == kind { Ok(5) } else { Err(defect.to_owned()) };
                 assert_eq!(length(head, only(at)), wanted, "{head:?} {at}");
             }
             let mut out = Vec::new();
-            let mending = mend_answer(head.as_bytes(), &Limits::default(), ALL, &mut out);
-            assert_eq!(mending, HeadRepair::Mended(head.len(), only(kind)), "{head:?}");
+            let mending =
+                repair_response_head(head.as_bytes(), &HeadLimits::default(), ALL, &mut out);
+            assert_eq!(mending, HeadRepair::Repaired(head.len(), only(kind)), "{head:?}");
             for cut in 0..head.len() {
                 let part = &head.as_bytes()[..cut];
-                assert_eq!(mend_answer(part, &Limits::default(), ALL, &mut out), HeadRepair::More);
+                assert_eq!(
+                    repair_response_head(part, &HeadLimits::default(), ALL, &mut out),
+                    HeadRepair::NeedMore
+                );
             }
         }
     }
@@ -216,10 +226,10 @@ mod tests {
             bytes in prop::collection::vec(prop::sample::select(b"HTTP/1.1 200\r\n:,Content-Length 5a\t".to_vec()), 0..80),
         ) {
             let head = [b"HTTP/1.1 200 OK\n".as_slice(), &bytes, b"\n\n"].concat();
-            let (mut out, mut again, limits) = (Vec::new(), Vec::new(), Limits::default());
-            if let HeadRepair::Mended(len, _) = mend_answer(&head, &limits, ALL, &mut out) {
+            let (mut out, mut again, limits) = (Vec::new(), Vec::new(), HeadLimits::default());
+            if let HeadRepair::Repaired(len, _) = repair_response_head(&head, &limits, ALL, &mut out) {
                 prop_assert!(len <= head.len());
-                prop_assert_eq!(mend_answer(&out, &limits, ALL, &mut again), HeadRepair::AsItIs);
+                prop_assert_eq!(repair_response_head(&out, &limits, ALL, &mut again), HeadRepair::Unchanged);
             }
         }
     }

@@ -2,14 +2,14 @@
 //!
 //! It does not read the body, and it does not decide where the request goes.
 
-use super::bits::Marks;
 use super::defect::Defect;
-use super::diagnose;
-use super::facts::Facts;
-use super::framing::Frame;
-use super::head::{Limits, Slots, Version, leading_lines};
+use super::field_set::FieldSet;
+use super::framing::MessageFraming;
+use super::head::{HeadLimits, HeaderSlots, HttpVersion, leading_lines};
+use super::head_summary::HeadSummary;
 use super::host::is_host;
-use super::response::Asked;
+use super::locate_defect;
+use super::response::ResponseContext;
 use super::target;
 use httparse::{Header, ParserConfig, Status};
 
@@ -62,9 +62,9 @@ const METHODS: [&str; 40] = [
 
 /// A method; unknown ones pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Method<'b>(&'b str);
+pub struct HttpMethod<'b>(&'b str);
 
-impl<'b> Method<'b> {
+impl<'b> HttpMethod<'b> {
     /// As it was sent; methods are case-sensitive.
     pub fn as_str(self) -> &'b str {
         self.0
@@ -104,13 +104,13 @@ pub enum BodyKind {
 
 /// A request head.
 #[derive(Debug)]
-pub struct Request<'b, 's> {
+pub struct ParsedRequestHead<'b, 's> {
     /// The method.
-    pub method: Method<'b>,
+    pub method: HttpMethod<'b>,
     /// The target as it was sent.
     pub target: &'b str,
     /// The version the client speaks.
-    pub version: Version,
+    pub version: HttpVersion,
     /// All fields in order, values trimmed.
     pub headers: &'s [Header<'b>],
     /// Bytes of the input that the head took, empty lines before it included.
@@ -136,25 +136,25 @@ pub struct Request<'b, 's> {
     /// Hops that are left, this one included; of TRACE and OPTIONS alone.
     pub(crate) max_forwards: Option<u32>,
     pub(crate) received: &'static str,
-    pub(crate) dropped: Marks,
-    pub(crate) conditional: Marks,
+    pub(crate) dropped: FieldSet,
+    pub(crate) conditional: FieldSet,
 }
 
-impl<'b, 's> Request<'b, 's> {
+impl<'b, 's> ParsedRequestHead<'b, 's> {
     /// The fields that another hop may see, but Host and framing: none that holds for one connection.
-    pub fn passing(&self) -> impl Iterator<Item = &'s Header<'b>> + use<'b, 's> {
+    pub fn forwarded_headers(&self) -> impl Iterator<Item = &'s Header<'b>> + use<'b, 's> {
         let dropped = self.dropped;
         let fields = self.headers.iter().enumerate();
-        fields.filter(move |(at, _)| !dropped.has(*at)).map(|(_, header)| header)
+        fields.filter(move |(at, _)| !dropped.contains(*at)).map(|(_, header)| header)
     }
 
     /// The version in which it came, where that is not the one that its head was written in; as in Via.
-    pub fn received_as(&mut self, version: &'static str) {
+    pub fn set_received_version(&mut self, version: &'static str) {
         self.received = version;
     }
 
     /// Whether it may go no further: whoever has it answers (RFC 9110 §7.6.2).
-    pub fn ends_here(&self) -> bool {
+    pub fn is_final_recipient(&self) -> bool {
         self.max_forwards == Some(0)
     }
 
@@ -180,13 +180,13 @@ impl<'b, 's> Request<'b, 's> {
     }
 
     /// What the parser of the answer must know.
-    pub fn asked(&self) -> Asked {
+    pub fn response_context(&self) -> ResponseContext {
         if self.method.is_head() {
-            Asked::Head
+            ResponseContext::Head
         } else if self.upgrade.is_some() {
-            Asked::Upgrade
+            ResponseContext::Upgrade
         } else {
-            Asked::Other
+            ResponseContext::Other
         }
     }
 }
@@ -200,14 +200,14 @@ impl<'b, 's> Request<'b, 's> {
 #[inline]
 pub fn parse_request<'b, 's>(
     bytes: &'b [u8],
-    limits: &Limits,
-    slots: &'s mut Slots<'b>,
-) -> Result<Option<Request<'b, 's>>, Defect> {
+    limits: &HeadLimits,
+    slots: &'s mut HeaderSlots<'b>,
+) -> Result<Option<ParsedRequestHead<'b, 's>>, Defect> {
     // Nothing beyond the limit is looked at, so that the outcome does not depend on how much has arrived.
     let window = bytes.get(..limits.head_bytes).unwrap_or(bytes);
     let Some(start) = leading_lines(window)? else { return Ok(None) };
     let window = &window[start..];
-    let count = limits.head_count.min(Slots::COUNT);
+    let count = limits.head_count.min(HeaderSlots::COUNT);
     let mut raw = httparse::Request::new(&mut []);
     let parsed = ParserConfig::default().parse_request_with_uninit_headers(
         &mut raw,
@@ -217,30 +217,30 @@ pub fn parse_request<'b, 's>(
     let len = match parsed {
         Ok(Status::Complete(len)) => len,
         Ok(Status::Partial) if bytes.len() < limits.head_bytes => return Ok(None),
-        Ok(Status::Partial) => return Err(diagnose::request_too_large(window)),
-        Err(error) => return Err(diagnose::request(window, error)),
+        Ok(Status::Partial) => return Err(locate_defect::request_too_large(window)),
+        Err(error) => return Err(locate_defect::request(window, error)),
     };
     let (method, target) = (raw.method.unwrap_or_default(), raw.path.unwrap_or_default());
     let headers: &'s [Header<'b>] = raw.headers;
-    let start_line = StartLine { method, target, version: Version::of(raw.version) };
-    understand(start_line, headers, &window[..len], start, limits).map(Some)
+    let start_line = StartLine { method, target, version: HttpVersion::from_minor(raw.version) };
+    interpret_head(start_line, headers, &window[..len], start, limits).map(Some)
 }
 
 struct StartLine<'b> {
     method: &'b str,
     target: &'b str,
-    version: Version,
+    version: HttpVersion,
 }
 
-fn understand<'b, 's>(
+fn interpret_head<'b, 's>(
     line: StartLine<'b>,
     headers: &'s [Header<'b>],
     head: &'b [u8],
     start: usize,
-    limits: &Limits,
-) -> Result<Request<'b, 's>, Defect> {
+    limits: &HeadLimits,
+) -> Result<ParsedRequestHead<'b, 's>, Defect> {
     let StartLine { method, target, version } = line;
-    let mut facts = Facts::gather::<true>(head, headers)?;
+    let mut facts = HeadSummary::from_headers::<true>(head, headers)?;
     if method.len() > METHOD_BYTES {
         return Err(Defect::MethodTooLong);
     }
@@ -250,11 +250,11 @@ fn understand<'b, 's>(
     if target.len() > limits.target_bytes {
         return Err(Defect::TargetTooLong);
     }
-    let read = target::read(method, target)?;
-    let body = match facts.framing.settle(version)? {
-        Frame::None => BodyKind::None,
-        Frame::Length(length) => BodyKind::Length(length),
-        Frame::Chunked => BodyKind::Chunked,
+    let read = target::parse_target(method, target)?;
+    let body = match facts.framing.resolve(version)? {
+        MessageFraming::None => BodyKind::None,
+        MessageFraming::Length(length) => BodyKind::Length(length),
+        MessageFraming::Chunked => BodyKind::Chunked,
     };
     let has_body = !matches!(body, BodyKind::None | BodyKind::Length(0));
     if method == "TRACE" && has_body {
@@ -262,23 +262,23 @@ fn understand<'b, 's>(
     }
     let host = host(&facts, version)?;
     if read.authority.is_some() && host.is_some() {
-        facts.dropped.set(facts.host_at);
+        facts.dropped.insert(facts.host_at);
     }
-    if facts.connection.broken {
+    if facts.connection.malformed {
         return Err(Defect::BadConnection);
     }
     let expect_continue = expectation(&facts, version, has_body)?;
     let upgrade = upgrade(&facts, version);
     let max_forwards = max_forwards(method, headers)?;
     let options = facts.connection;
-    Ok(Request {
-        method: Method(method),
+    Ok(ParsedRequestHead {
+        method: HttpMethod(method),
         target,
         version,
         headers,
         head_len: start + head.len(),
         body,
-        keep_alive: !options.close && (version == Version::Http11 || options.keep_alive),
+        keep_alive: !options.close && (version == HttpVersion::Http11 || options.keep_alive),
         expect_continue,
         upgrade,
         host: read.authority.or(host),
@@ -300,9 +300,9 @@ fn is_misspelled(method: &str) -> bool {
         && METHODS.iter().any(|known| known.eq_ignore_ascii_case(method))
 }
 
-fn host<'b>(facts: &Facts<'b>, version: Version) -> Result<Option<&'b str>, Defect> {
+fn host<'b>(facts: &HeadSummary<'b>, version: HttpVersion) -> Result<Option<&'b str>, Defect> {
     match facts.host {
-        None if version == Version::Http11 => Err(Defect::HostMissing),
+        None if version == HttpVersion::Http11 => Err(Defect::HostMissing),
         None => Ok(None),
         Some(value) if is_host(value) => {
             std::str::from_utf8(value).map(Some).map_err(|_| Defect::BadHost)
@@ -312,11 +312,11 @@ fn host<'b>(facts: &Facts<'b>, version: Version) -> Result<Option<&'b str>, Defe
 }
 
 /// RFC 9110 §10.1.1: ignored in HTTP/1.0 and without a body.
-fn expectation(facts: &Facts, version: Version, has_body: bool) -> Result<bool, Defect> {
+fn expectation(facts: &HeadSummary, version: HttpVersion, has_body: bool) -> Result<bool, Defect> {
     if facts.expects_other {
         return Err(Defect::ExpectUnknown);
     }
-    Ok(facts.expects_continue && has_body && version == Version::Http11)
+    Ok(facts.expects_continue && has_body && version == HttpVersion::Http11)
 }
 
 /// RFC 9110 §7.6.2: means something for these two methods alone. A number that no word holds is the largest that does.
@@ -339,9 +339,9 @@ pub(crate) fn is_max_forwards(header: &Header) -> bool {
 }
 
 /// RFC 9110 §7.8: ignored in HTTP/1.0, and without the Connection option.
-fn upgrade<'b>(facts: &Facts<'b>, version: Version) -> Option<&'b str> {
+fn upgrade<'b>(facts: &HeadSummary<'b>, version: HttpVersion) -> Option<&'b str> {
     let value = facts.upgrade?;
-    if !facts.connection.upgrade || version == Version::Http10 {
+    if !facts.connection.upgrade || version == HttpVersion::Http10 {
         return None;
     }
     let is_h2c = |element: &[u8]| element.get(..3).is_some_and(|e| e.eq_ignore_ascii_case(b"h2c"));

@@ -7,28 +7,28 @@ use std::sync::Arc;
 
 /// Names of fields that are dropped when a peer sends them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reserved {
+pub struct ReservedHeaders {
     /// Beginnings of names, lower case.
     pub prefixes: Arc<[String]>,
     /// Whole names, lower case.
     pub names: Arc<[String]>,
 }
 
-impl Reserved {
+impl ReservedHeaders {
     /// Whether a field of this name is dropped.
-    pub fn has(&self, name: &[u8]) -> bool {
-        self.prefixes.iter().any(|prefix| begins(name, prefix.as_bytes()))
-            || self.names.iter().any(|wanted| same_name(name, wanted.as_bytes()))
+    pub fn contains(&self, name: &[u8]) -> bool {
+        self.prefixes.iter().any(|prefix| has_prefix(name, prefix.as_bytes()))
+            || self.names.iter().any(|wanted| is_same_header(name, wanted.as_bytes()))
     }
 }
 
 /// Whether two names are one for a receiver that cannot tell `-` from `_`.
-pub(crate) fn same_name(name: &[u8], wanted: &[u8]) -> bool {
-    name.len() == wanted.len() && begins(name, wanted)
+pub(crate) fn is_same_header(name: &[u8], wanted: &[u8]) -> bool {
+    name.len() == wanted.len() && has_prefix(name, wanted)
 }
 
 /// Whether a name begins with `prefix` for such a receiver.
-pub(crate) fn begins(name: &[u8], prefix: &[u8]) -> bool {
+pub(crate) fn has_prefix(name: &[u8], prefix: &[u8]) -> bool {
     let separator = |byte: u8| !byte.is_ascii_alphanumeric();
     let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || separator(a) && separator(b);
     name.len() >= prefix.len() && name.iter().zip(prefix).all(same)
@@ -39,7 +39,7 @@ const CLIENT_CERTIFICATE: [&str; 2] = ["client-cert", "client-cert-chain"];
 
 /// Whether the name is one of RFC 9440.
 pub(crate) fn is_client_certificate(name: &[u8]) -> bool {
-    CLIENT_CERTIFICATE.iter().any(|wanted| same_name(name, wanted.as_bytes()))
+    CLIENT_CERTIFICATE.iter().any(|wanted| is_same_header(name, wanted.as_bytes()))
 }
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn every_spelling_of_a_reserved_name_is_that_name() {
-        let reserved = Reserved {
+        let reserved = ReservedHeaders {
             prefixes: vec!["x-client-cert".to_owned()].into(),
             names: vec!["x-remote-user".to_owned()].into(),
         };
@@ -61,10 +61,10 @@ mod tests {
             "X_Remote_User",
             "x-remote_user",
         ] {
-            assert!(reserved.has(name.as_bytes()), "{name}");
+            assert!(reserved.contains(name.as_bytes()), "{name}");
         }
         for name in ["x-client", "x-remote-users", "xremote-user", "y-client-cert", ""] {
-            assert!(!reserved.has(name.as_bytes()), "{name}");
+            assert!(!reserved.contains(name.as_bytes()), "{name}");
         }
         assert!(is_client_certificate(b"Client_Cert-Chain") && !is_client_certificate(b"client-c"));
     }

@@ -2,17 +2,17 @@
 //!
 //! It does not read the body. It does not know the request: [`Asked`] tells what matters of it.
 
-use super::bits::Marks;
 use super::defect::Defect;
-use super::diagnose;
-use super::facts::{Facts, offset};
-use super::framing::Frame;
-use super::head::{Limits, Slots, Version};
+use super::field_set::FieldSet;
+use super::framing::MessageFraming;
+use super::head::{HeadLimits, HeaderSlots, HttpVersion};
+use super::head_summary::{HeadSummary, field_offset};
+use super::locate_defect;
 use httparse::{Header, ParserConfig, Status};
 
 /// What of a request decides how its answer is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum ResponseContext {
     /// HEAD: no answer has a body.
     Head,
     /// CONNECT: a 2xx answer has no body.
@@ -25,7 +25,7 @@ pub enum Asked {
 
 /// How the body of an answer is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerBody {
+pub enum ResponseBody {
     /// No body: 1xx, 204, 304, or an answer to HEAD.
     None,
     /// Content-Length, in bytes.
@@ -38,11 +38,11 @@ pub enum AnswerBody {
 
 /// An answer head.
 #[derive(Debug)]
-pub struct Response<'b, 's> {
+pub struct ParsedResponseHead<'b, 's> {
     /// 100–999. 1xx other than 101 are followed by another answer to the same request.
     pub status: u16,
     /// The version the server speaks.
-    pub version: Version,
+    pub version: HttpVersion,
     /// The reason phrase; may hold bytes above 0x7f.
     pub reason: &'b [u8],
     /// All fields in order, values trimmed.
@@ -50,7 +50,7 @@ pub struct Response<'b, 's> {
     /// Bytes of the input that the head took.
     pub head_len: usize,
     /// How the body is framed.
-    pub body: AnswerBody,
+    pub body: ResponseBody,
     /// The Content-Length that was given, also where there is no body (HEAD, 304).
     pub content_length: Option<u64>,
     /// Whether the server keeps the connection, as far as the head tells.
@@ -60,21 +60,21 @@ pub struct Response<'b, 's> {
     /// The Upgrade value, if Connection names it.
     pub upgrade: Option<&'b str>,
     pub(crate) head: &'b [u8],
-    pub(crate) dropped: Marks,
-    pub(crate) conditional: Marks,
+    pub(crate) dropped: FieldSet,
+    pub(crate) conditional: FieldSet,
 }
 
-impl<'b, 's> Response<'b, 's> {
+impl<'b, 's> ParsedResponseHead<'b, 's> {
     /// The fields that another hop may see, framing aside: none that holds for one connection.
-    pub fn passing(&self) -> impl Iterator<Item = &'s Header<'b>> + use<'b, 's> {
+    pub fn forwarded_headers(&self) -> impl Iterator<Item = &'s Header<'b>> + use<'b, 's> {
         let dropped = self.dropped;
         let fields = self.headers.iter().enumerate();
-        fields.filter(move |(at, _)| !dropped.has(*at)).map(|(_, header)| header)
+        fields.filter(move |(at, _)| !dropped.contains(*at)).map(|(_, header)| header)
     }
 
     /// The same answer with its body in another form, whose length is not known before its end.
-    pub fn recode(&mut self) {
-        self.body = AnswerBody::Chunked;
+    pub fn set_unknown_length(&mut self) {
+        self.body = ResponseBody::Chunked;
         self.content_length = None;
     }
 
@@ -85,11 +85,11 @@ impl<'b, 's> Response<'b, 's> {
 
     /// Whether the client's connection must close after this answer because only that ends the body: no framing came
     /// from the server, or the client's version cannot read the one that came.
-    pub fn ends_with_close(&self, client: Version) -> bool {
+    pub fn ends_with_close(&self, client: HttpVersion) -> bool {
         match self.body {
-            AnswerBody::UntilClose => true,
-            AnswerBody::Chunked => client == Version::Http10,
-            AnswerBody::None | AnswerBody::Length(_) => false,
+            ResponseBody::UntilClose => true,
+            ResponseBody::Chunked => client == HttpVersion::Http10,
+            ResponseBody::None | ResponseBody::Length(_) => false,
         }
     }
 }
@@ -103,16 +103,16 @@ impl<'b, 's> Response<'b, 's> {
 #[inline]
 pub fn parse_response<'b, 's>(
     bytes: &'b [u8],
-    limits: &Limits,
-    slots: &'s mut Slots<'b>,
-    asked: Asked,
-) -> Result<Option<Response<'b, 's>>, Defect> {
+    limits: &HeadLimits,
+    slots: &'s mut HeaderSlots<'b>,
+    asked: ResponseContext,
+) -> Result<Option<ParsedResponseHead<'b, 's>>, Defect> {
     let window = bytes.get(..limits.head_bytes).unwrap_or(bytes);
     // httparse skips empty lines; before an answer they are a rest of the one before.
     if let Some(b'\r' | b'\n') = window.first() {
         return Err(Defect::BadStatusLine);
     }
-    let count = limits.head_count.min(Slots::COUNT);
+    let count = limits.head_count.min(HeaderSlots::COUNT);
     let mut raw = httparse::Response::new(&mut []);
     let parsed = ParserConfig::default().parse_response_with_uninit_headers(
         &mut raw,
@@ -123,36 +123,36 @@ pub fn parse_response<'b, 's>(
         Ok(Status::Complete(len)) => len,
         Ok(Status::Partial) if bytes.len() < limits.head_bytes => return Ok(None),
         Ok(Status::Partial) => return Err(Defect::HeadTooLarge),
-        Err(error) => return Err(diagnose::response(window, error)),
+        Err(error) => return Err(locate_defect::response(window, error)),
     };
-    let (status, version) = (raw.code.unwrap_or_default(), Version::of(raw.version));
+    let (status, version) = (raw.code.unwrap_or_default(), HttpVersion::from_minor(raw.version));
     let headers: &'s [Header<'b>] = raw.headers;
-    understand(status, version, headers, &window[..len], asked).map(Some)
+    interpret_head(status, version, headers, &window[..len], asked).map(Some)
 }
 
-fn understand<'b, 's>(
+fn interpret_head<'b, 's>(
     status: u16,
-    version: Version,
+    version: HttpVersion,
     headers: &'s [Header<'b>],
     head: &'b [u8],
-    asked: Asked,
-) -> Result<Response<'b, 's>, Defect> {
-    let facts = Facts::gather::<false>(head, headers)?;
+    asked: ResponseContext,
+) -> Result<ParsedResponseHead<'b, 's>, Defect> {
+    let facts = HeadSummary::from_headers::<false>(head, headers)?;
     if status < 100 {
         return Err(Defect::BadStatus);
     }
-    let frame = facts.framing.settle(version)?;
-    if status == 101 && (asked != Asked::Upgrade || facts.upgrade.is_none()) {
+    let frame = facts.framing.resolve(version)?;
+    if status == 101 && (asked != ResponseContext::Upgrade || facts.upgrade.is_none()) {
         return Err(Defect::UnaskedSwitch);
     }
-    let body = answer_body(status, frame, asked);
-    let fields_at = headers.first().map_or(head.len() - 2, |first| offset(head, first.name));
+    let body = response_body(status, frame, asked);
+    let fields_at = headers.first().map_or(head.len() - 2, |first| field_offset(head, first.name));
     let options = facts.connection;
-    let wants_to_stay = !options.close && (version == Version::Http11 || options.keep_alive);
+    let wants_to_stay = !options.close && (version == HttpVersion::Http11 || options.keep_alive);
     // A server that announces a body where none can be may send one; its next answer cannot be found then.
     let is_clear = !(status < 200 || status == 204) || !facts.framing.announces_bytes();
     let names_upgrade = options.upgrade || status == 101;
-    Ok(Response {
+    Ok(ParsedResponseHead {
         status,
         version,
         reason: head.get(13..fields_at - 2).unwrap_or_default(),
@@ -160,8 +160,8 @@ fn understand<'b, 's>(
         head_len: head.len(),
         body,
         content_length: facts.framing.length(),
-        keep_alive: wants_to_stay && is_clear && body != AnswerBody::UntilClose && status != 101,
-        keep_alive_timeout: facts.keep_alive.and_then(timeout),
+        keep_alive: wants_to_stay && is_clear && body != ResponseBody::UntilClose && status != 101,
+        keep_alive_timeout: facts.keep_alive.and_then(keep_alive_timeout),
         upgrade: facts
             .upgrade
             .filter(|_| names_upgrade)
@@ -173,20 +173,20 @@ fn understand<'b, 's>(
 }
 
 /// RFC 9112 §6.3, in its order.
-fn answer_body(status: u16, frame: Frame, asked: Asked) -> AnswerBody {
-    let never = asked == Asked::Head || status < 200 || status == 204 || status == 304;
-    if never || (asked == Asked::Connect && status < 300) {
-        return AnswerBody::None;
+fn response_body(status: u16, frame: MessageFraming, asked: ResponseContext) -> ResponseBody {
+    let never = asked == ResponseContext::Head || status < 200 || status == 204 || status == 304;
+    if never || (asked == ResponseContext::Connect && status < 300) {
+        return ResponseBody::None;
     }
     match frame {
-        Frame::None => AnswerBody::UntilClose,
-        Frame::Length(length) => AnswerBody::Length(length),
-        Frame::Chunked => AnswerBody::Chunked,
+        MessageFraming::None => ResponseBody::UntilClose,
+        MessageFraming::Length(length) => ResponseBody::Length(length),
+        MessageFraming::Chunked => ResponseBody::Chunked,
     }
 }
 
 /// `timeout=5` of a Keep-Alive value; anything unreadable is no promise.
-fn timeout(value: &[u8]) -> Option<u32> {
+fn keep_alive_timeout(value: &[u8]) -> Option<u32> {
     super::token::elements(value).find_map(|parameter| {
         let at = memchr::memchr(b'=', parameter)?;
         let (name, number) = (parameter.get(..at)?, parameter.get(at + 1..)?);

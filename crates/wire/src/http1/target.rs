@@ -8,7 +8,7 @@ use super::host::is_host;
 
 /// A request target, understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Target<'b> {
+pub(crate) struct RequestTarget<'b> {
     /// From absolute-form; it replaces Host.
     pub authority: Option<&'b str>,
     /// Path and query, or `*`. From absolute-form it may be empty or begin with `?`.
@@ -17,7 +17,7 @@ pub(crate) struct Target<'b> {
 
 /// Understands a target whose bytes are visible or non-ASCII.
 #[inline]
-pub(crate) fn read<'b>(method: &str, target: &'b str) -> Result<Target<'b>, Defect> {
+pub(crate) fn parse_target<'b>(method: &str, target: &'b str) -> Result<RequestTarget<'b>, Defect> {
     if !target.is_ascii() {
         return Err(Defect::TargetByte);
     }
@@ -25,18 +25,18 @@ pub(crate) fn read<'b>(method: &str, target: &'b str) -> Result<Target<'b>, Defe
         return Err(Defect::TargetFragment);
     }
     if target.starts_with('/') && method != "CONNECT" {
-        return Ok(Target { authority: None, rest: target });
+        return Ok(RequestTarget { authority: None, rest: target });
     }
     other_forms(method, target)
 }
 
 #[cold]
-fn other_forms<'b>(method: &str, target: &'b str) -> Result<Target<'b>, Defect> {
+fn other_forms<'b>(method: &str, target: &'b str) -> Result<RequestTarget<'b>, Defect> {
     if method == "CONNECT" {
         return Err(Defect::ConnectRefused);
     }
     if target == "*" {
-        let asterisk = Target { authority: None, rest: target };
+        let asterisk = RequestTarget { authority: None, rest: target };
         return if method == "OPTIONS" { Ok(asterisk) } else { Err(Defect::TargetForm) };
     }
     let Some((scheme, after)) = target.split_once("://") else { return Err(Defect::TargetForm) };
@@ -57,7 +57,7 @@ fn other_forms<'b>(method: &str, target: &'b str) -> Result<Target<'b>, Defect> 
     }
     // RFC 9112 §3.2.4: the absolute-form of OPTIONS without a path asks for `*`.
     let rest = if method == "OPTIONS" && rest.is_empty() { "*" } else { rest };
-    Ok(Target { authority: Some(authority), rest })
+    Ok(RequestTarget { authority: Some(authority), rest })
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
             ("CONNECT", "/a", Err(Defect::ConnectRefused)),
         ];
         for (method, target, wanted) in rows {
-            let found = read(method, target).map(|target| (target.authority, target.rest));
+            let found = parse_target(method, target).map(|target| (target.authority, target.rest));
             assert_eq!(found, wanted, "{method} {target}");
         }
     }

@@ -26,14 +26,14 @@ pub struct TraceContext {
 
 impl TraceContext {
     /// What a head says; `None`: nothing, several things, or nonsense.
-    pub fn of(headers: &[Header]) -> Option<TraceContext> {
+    pub fn from_headers(headers: &[Header]) -> Option<TraceContext> {
         let mut found = headers.iter().filter(|it| it.name.eq_ignore_ascii_case(TRACEPARENT));
         let only = found.next()?;
         if found.next().is_some() { None } else { parse(only.value) }
     }
 
     /// The field's value.
-    pub fn value(&self) -> String {
+    pub fn to_header_value(&self) -> String {
         format!("00-{:032x}-{:016x}-{:02x}", self.trace, self.parent, u8::from(self.sampled))
     }
 }
@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(parse(text.as_bytes()).is_some(), *is, "{text}");
         }
         let read = parse(good.as_bytes()).unwrap();
-        assert!(read.sampled && read.value() == good);
+        assert!(read.sampled && read.to_header_value() == good);
         assert!(!parse(rows[1].0.as_bytes()).unwrap().sampled);
     }
 
@@ -104,8 +104,8 @@ mod tests {
             name: "TraceParent",
             value: b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
         };
-        assert!(TraceContext::of(&[one]).is_some());
-        assert!(TraceContext::of(&[one, one]).is_none());
-        assert!(TraceContext::of(&[]).is_none());
+        assert!(TraceContext::from_headers(&[one]).is_some());
+        assert!(TraceContext::from_headers(&[one, one]).is_none());
+        assert!(TraceContext::from_headers(&[]).is_none());
     }
 }

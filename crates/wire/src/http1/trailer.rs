@@ -5,8 +5,8 @@
 //! passes.
 
 use super::defect::Defect;
-use super::name::{Field, classify};
-use super::reserved::{Reserved, is_client_certificate, same_name};
+use super::header_name::{HeaderField, classify_header};
+use super::reserved::{ReservedHeaders, is_client_certificate, is_same_header};
 use super::token::{is_token, is_value_byte};
 
 /// Whether a trailer line, without its line end, may pass.
@@ -14,14 +14,15 @@ use super::token::{is_token, is_value_byte};
 /// # Errors
 ///
 /// [`Defect::BadTrailer`] when it is no field line.
-pub(crate) fn passes(line: &[u8], reserved: Option<&Reserved>) -> Result<bool, Defect> {
+pub(crate) fn may_pass(line: &[u8], reserved: Option<&ReservedHeaders>) -> Result<bool, Defect> {
     let colon = memchr::memchr(b':', line).ok_or(Defect::BadTrailer)?;
     let (name, value) = (&line[..colon], &line[colon + 1..]);
     if !is_token(name) || !value.iter().all(|&byte| is_value_byte(byte)) {
         return Err(Defect::BadTrailer);
     }
-    let listed = FORBIDDEN.iter().any(|wanted| same_name(name, wanted.as_bytes()));
-    let ours = is_client_certificate(name) || reserved.is_some_and(|reserved| reserved.has(name));
+    let listed = FORBIDDEN.iter().any(|wanted| is_same_header(name, wanted.as_bytes()));
+    let ours =
+        is_client_certificate(name) || reserved.is_some_and(|reserved| reserved.contains(name));
     // A name that the codec treats is looked up in its usual spelling.
     let mut usual = [0; LONGEST];
     let usual = usual.get_mut(..name.len()).map_or(name, |room| {
@@ -29,7 +30,7 @@ pub(crate) fn passes(line: &[u8], reserved: Option<&Reserved>) -> Result<bool, D
         room.iter_mut().zip(name).for_each(|(to, byte)| *to = dashed(byte));
         &*room
     });
-    Ok(!listed && !ours && classify(usual) == Field::Other)
+    Ok(!listed && !ours && classify_header(usual) == HeaderField::Other)
 }
 
 /// Longer than any name that the codec treats, `x-forwarded-` with its ending included.
@@ -75,7 +76,7 @@ mod tests {
 
     #[test]
     fn lines() {
-        let passes = |line: &[u8]| passes(line, None);
+        let passes = |line: &[u8]| may_pass(line, None);
         assert_eq!(passes(b"X-Sum: 1"), Ok(true));
         assert_eq!(passes(b"grpc-status:0"), Ok(true));
         for dropped in [
@@ -100,15 +101,15 @@ mod tests {
 
     #[test]
     fn reserved_fields_do_not_pass_under_any_spelling() {
-        let reserved = Reserved {
+        let reserved = ReservedHeaders {
             prefixes: vec!["x-client-cert".to_owned()].into(),
             names: vec!["x-remote-user".to_owned()].into(),
         };
         for line in ["x-client-cert-verified: yes", "X_Client_Cert_Subject: a", "X_Remote-User: a"]
         {
-            assert_eq!(passes(line.as_bytes(), None), Ok(true), "{line}");
-            assert_eq!(passes(line.as_bytes(), Some(&reserved)), Ok(false), "{line}");
+            assert_eq!(may_pass(line.as_bytes(), None), Ok(true), "{line}");
+            assert_eq!(may_pass(line.as_bytes(), Some(&reserved)), Ok(false), "{line}");
         }
-        assert_eq!(passes(b"X-Sum: 1", Some(&reserved)), Ok(true));
+        assert_eq!(may_pass(b"X-Sum: 1", Some(&reserved)), Ok(true));
     }
 }

@@ -2,7 +2,7 @@
 
 /// How the body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum Http1BodyFraming {
     /// None follows.
     None,
     /// Its bytes alone, as many as Content-Length says.

@@ -3,12 +3,12 @@
 //! It knows names that hold for one hop; it gives no meaning to others.
 
 use crate::http1::Defect;
-use crate::http1::name::{Field, classify};
+use crate::http1::header_name::{HeaderField, classify_header};
 use crate::http1::token::{is_token, is_value_byte};
 
 /// What a field is to whoever writes a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum FieldRole {
     /// Written as it is.
     Plain,
     /// Host.
@@ -25,7 +25,7 @@ pub(super) enum Sort {
 ///
 /// # Errors
 /// The rule that it breaks.
-pub(super) fn sort(name: &[u8], value: &[u8]) -> Result<Sort, Defect> {
+pub(super) fn field_role(name: &[u8], value: &[u8]) -> Result<FieldRole, Defect> {
     if !is_token(name) || name.iter().any(u8::is_ascii_uppercase) {
         return Err(Defect::BadName);
     }
@@ -34,23 +34,23 @@ pub(super) fn sort(name: &[u8], value: &[u8]) -> Result<Sort, Defect> {
     {
         return Err(Defect::BadValue);
     }
-    match classify(name) {
-        Field::Connection
-        | Field::KeepAlive
-        | Field::ProxyConnection
-        | Field::TransferEncoding
-        | Field::Upgrade => Err(Defect::HopByHop),
-        Field::Te if !value.eq_ignore_ascii_case(b"trailers") => Err(Defect::HopByHop),
-        Field::Http2Settings => Ok(Sort::Dropped),
-        Field::Host => Ok(Sort::Host),
-        Field::ContentLength => Ok(Sort::Length),
-        Field::Other if name == b"cookie" => Ok(Sort::Cookie),
-        _ => Ok(Sort::Plain),
+    match classify_header(name) {
+        HeaderField::Connection
+        | HeaderField::KeepAlive
+        | HeaderField::ProxyConnection
+        | HeaderField::TransferEncoding
+        | HeaderField::Upgrade => Err(Defect::HopByHop),
+        HeaderField::Te if !value.eq_ignore_ascii_case(b"trailers") => Err(Defect::HopByHop),
+        HeaderField::Http2Settings => Ok(FieldRole::Dropped),
+        HeaderField::Host => Ok(FieldRole::Host),
+        HeaderField::ContentLength => Ok(FieldRole::Length),
+        HeaderField::Other if name == b"cookie" => Ok(FieldRole::Cookie),
+        _ => Ok(FieldRole::Plain),
     }
 }
 
 /// Appends a line.
-pub(super) fn line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+pub(super) fn append_line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     for part in [name, b": ", value, b"\r\n"] {
         out.extend_from_slice(part);
     }

@@ -3,8 +3,8 @@
 //! What is written is still to be parsed by [`crate::http1::parse_request`], which judges everything that both versions
 //! have in common; no byte is written that could end a line early.
 
-use super::body::Body;
-use super::field::{self, Sort};
+use super::body::Http1BodyFraming;
+use super::field::{self, FieldRole};
 use crate::http1::Defect;
 use crate::http1::token::is_token;
 
@@ -22,7 +22,7 @@ pub struct RequestHead<'a> {
     /// `:protocol` (RFC 8441 §4).
     pub protocol: Option<&'a [u8]>,
     /// The stream ends with the head.
-    pub ended: bool,
+    pub end_stream: bool,
 }
 
 /// Appends the head as HTTP/1.1 and says how its body is to be written behind it.
@@ -37,7 +37,7 @@ pub fn write_request<'a>(
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     key: &[u8],
     out: &mut Vec<u8>,
-) -> Result<Body, Defect> {
+) -> Result<Http1BodyFraming, Defect> {
     let upgrade = start_line(head, out)?;
     let mut authority = head.authority.filter(|authority| !authority.is_empty());
     if let Some(authority) = authority {
@@ -46,11 +46,11 @@ pub fn write_request<'a>(
     let (mut hosts, mut length) = (0, None);
     let mut cookies = Vec::new();
     for (name, value) in fields {
-        match field::sort(name, value)? {
-            Sort::Plain if upgrade && name == b"sec-websocket-key" => {}
-            Sort::Plain => field::line(name, value, out),
-            Sort::Dropped => {}
-            Sort::Host => {
+        match field::field_role(name, value)? {
+            FieldRole::Plain if upgrade && name == b"sec-websocket-key" => {}
+            FieldRole::Plain => field::append_line(name, value, out),
+            FieldRole::Dropped => {}
+            FieldRole::Host => {
                 hosts += 1;
                 match authority {
                     _ if hosts > 1 => return Err(Defect::HostRepeated),
@@ -64,13 +64,13 @@ pub fn write_request<'a>(
                     }
                 }
             }
-            Sort::Length if upgrade => return Err(Defect::UpgradeWithBody),
-            Sort::Length => {
+            FieldRole::Length if upgrade => return Err(Defect::UpgradeWithBody),
+            FieldRole::Length => {
                 // Repeated ones are found by the parser.
                 length = Some(field::length(value).unwrap_or_default());
-                field::line(name, value, out);
+                field::append_line(name, value, out);
             }
-            Sort::Cookie => {
+            FieldRole::Cookie => {
                 if !cookies.is_empty() {
                     cookies.extend_from_slice(b"; ");
                 }
@@ -79,29 +79,29 @@ pub fn write_request<'a>(
         }
     }
     if !cookies.is_empty() {
-        field::line(b"cookie", &cookies, out);
+        field::append_line(b"cookie", &cookies, out);
     }
-    let body = body(head.ended, upgrade, length)?;
+    let body = body(head.end_stream, upgrade, length)?;
     if upgrade {
-        field::line(b"upgrade", b"websocket", out);
-        field::line(b"connection", b"upgrade", out);
-        field::line(b"sec-websocket-key", key, out);
-    } else if body == Body::Chunked {
-        field::line(b"transfer-encoding", b"chunked", out);
+        field::append_line(b"upgrade", b"websocket", out);
+        field::append_line(b"connection", b"upgrade", out);
+        field::append_line(b"sec-websocket-key", key, out);
+    } else if body == Http1BodyFraming::Chunked {
+        field::append_line(b"transfer-encoding", b"chunked", out);
     }
     out.extend_from_slice(b"\r\n");
     Ok(body)
 }
 
-fn body(ended: bool, upgrade: bool, length: Option<u64>) -> Result<Body, Defect> {
+fn body(ended: bool, upgrade: bool, length: Option<u64>) -> Result<Http1BodyFraming, Defect> {
     match (ended, upgrade, length) {
         // A tunnel that ends before it begins.
         (true, true, _) => Err(Defect::BadUpgrade),
-        (false, true, _) => Ok(Body::Raw),
-        (true, false, None | Some(0)) => Ok(Body::None),
+        (false, true, _) => Ok(Http1BodyFraming::Raw),
+        (true, false, None | Some(0)) => Ok(Http1BodyFraming::None),
         (true, false, Some(_)) => Err(Defect::LengthMismatch),
-        (false, false, Some(length)) => Ok(Body::Length(length)),
-        (false, false, None) => Ok(Body::Chunked),
+        (false, false, Some(length)) => Ok(Http1BodyFraming::Length(length)),
+        (false, false, None) => Ok(Http1BodyFraming::Chunked),
     }
 }
 
@@ -147,14 +147,14 @@ fn host(value: &[u8], out: &mut Vec<u8>) -> Result<(), Defect> {
     if !value.iter().all(u8::is_ascii_graphic) {
         return Err(Defect::BadHost);
     }
-    field::line(b"host", value, out);
+    field::append_line(b"host", value, out);
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http1::{BodyKind, Limits, Slots, parse_request};
+    use crate::http1::{BodyKind, HeadLimits, HeaderSlots, parse_request};
 
     type Fields = &'static [(&'static str, &'static str)];
 
@@ -167,25 +167,30 @@ mod tests {
             authority: Some(b"shop.example"),
             path: Some(path.as_bytes()),
             protocol: None,
-            ended: true,
+            end_stream: true,
         }
     }
 
-    fn written(head: &RequestHead<'_>, fields: &[(&str, &str)]) -> Result<(String, Body), Defect> {
+    fn written(
+        head: &RequestHead<'_>,
+        fields: &[(&str, &str)],
+    ) -> Result<(String, Http1BodyFraming), Defect> {
         let mut out = Vec::new();
         let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let body = write_request(head, fields, KEY, &mut out)?;
-        let mut slots = Slots::new();
+        let mut slots = HeaderSlots::new();
         let parsed =
-            parse_request(&out, &Limits::default(), &mut slots)?.ok_or(Defect::Malformed)?;
+            parse_request(&out, &HeadLimits::default(), &mut slots)?.ok_or(Defect::Malformed)?;
         assert_eq!(parsed.head_len, out.len(), "one head and nothing behind it");
         let as_parsed = match parsed.body {
-            BodyKind::None | BodyKind::Length(0) if parsed.upgrade.is_some() => Body::Raw,
-            BodyKind::None | BodyKind::Length(0) => Body::None,
-            BodyKind::Length(length) => Body::Length(length),
-            BodyKind::Chunked => Body::Chunked,
+            BodyKind::None | BodyKind::Length(0) if parsed.upgrade.is_some() => {
+                Http1BodyFraming::Raw
+            }
+            BodyKind::None | BodyKind::Length(0) => Http1BodyFraming::None,
+            BodyKind::Length(length) => Http1BodyFraming::Length(length),
+            BodyKind::Chunked => Http1BodyFraming::Chunked,
         };
-        assert!(as_parsed == body || body == Body::Length(0), "{as_parsed:?} {body:?}");
+        assert!(as_parsed == body || body == Http1BodyFraming::Length(0), "{as_parsed:?} {body:?}");
         Ok((String::from_utf8(out).unwrap_or_default(), body))
     }
 
@@ -198,10 +203,13 @@ mod tests {
         .unwrap();
         let wanted =
             "GET /a?b HTTP/1.1\r\nhost: shop.example\r\naccept: */*\r\ncookie: a=1; b=2\r\n\r\n";
-        assert_eq!((text.as_str(), body), (wanted, Body::None));
-        let open = RequestHead { ended: false, ..head("POST", "/") };
-        assert_eq!(written(&open, &[]).map(|it| it.1), Ok(Body::Chunked));
-        assert_eq!(written(&open, &[("content-length", "5")]).map(|it| it.1), Ok(Body::Length(5)));
+        assert_eq!((text.as_str(), body), (wanted, Http1BodyFraming::None));
+        let open = RequestHead { end_stream: false, ..head("POST", "/") };
+        assert_eq!(written(&open, &[]).map(|it| it.1), Ok(Http1BodyFraming::Chunked));
+        assert_eq!(
+            written(&open, &[("content-length", "5")]).map(|it| it.1),
+            Ok(Http1BodyFraming::Length(5))
+        );
         let bare = RequestHead { authority: None, ..head("GET", "/") };
         assert!(written(&bare, &[("host", "a.example")]).is_ok());
         assert!(written(&head("OPTIONS", "*"), &[("host", "SHOP.example")]).is_ok());
@@ -210,11 +218,14 @@ mod tests {
 
     #[test]
     fn a_websocket_becomes_an_upgrade() {
-        let connect =
-            RequestHead { protocol: Some(b"websocket"), ended: false, ..head("CONNECT", "/chat") };
+        let connect = RequestHead {
+            protocol: Some(b"websocket"),
+            end_stream: false,
+            ..head("CONNECT", "/chat")
+        };
         let fields = [("sec-websocket-version", "13"), ("sec-websocket-key", "theirs")];
         let (text, body) = written(&connect, &fields).unwrap();
-        assert_eq!(body, Body::Raw);
+        assert_eq!(body, Http1BodyFraming::Raw);
         assert!(text.starts_with("GET /chat HTTP/1.1\r\n"), "{text}");
         assert!(text.contains("upgrade: websocket\r\n") && !text.contains("theirs"), "{text}");
     }
@@ -262,7 +273,7 @@ mod tests {
         assert_eq!(written(&blank, &[]), Err(Defect::BadHost));
         let nobody = without(|head| head.authority = None);
         assert_eq!(written(&nobody, &[]), Err(Defect::HostMissing));
-        let open = RequestHead { ended: false, ..get };
+        let open = RequestHead { end_stream: false, ..get };
         let twice = [("content-length", "5"), ("content-length", "5")];
         assert_eq!(written(&open, &twice), Err(Defect::LengthRepeated));
         assert_eq!(written(&open, &[("content_length", "5")]), Err(Defect::AliasField));

@@ -2,12 +2,12 @@
 //!
 //! What they say has no effect here beyond the rules that it may break: no push, and no dynamic table, are ours.
 
-use super::broken::{Broken, code};
-use super::frames::{Begin, is_of_http2, kind};
+use super::error::{Http3Error, code};
+use super::frames::{FrameHeaderReader, is_http2_frame_type, kind};
 use super::varint;
 
 /// Bytes of a frame that are kept until it is whole; settings are a few numbers.
-const MOST: u64 = 1024;
+const MAX_BUFFERED: u64 = 1024;
 
 /// An instruction that sets the capacity of the dynamic table to nothing (RFC 9204 §4.3.1).
 const NO_CAPACITY: u8 = 0x20;
@@ -17,88 +17,88 @@ const CANCELLATION: u8 = 0b01;
 
 /// A stream that goes one way, from its first byte.
 #[derive(Debug)]
-pub enum Uni {
+pub enum UniStream {
     /// Its kind is not known yet; the number of it may come in pieces.
-    Begin(Vec<u8>),
+    Unidentified(Vec<u8>),
     /// The control stream.
-    Control(Control),
+    Control(ControlStream),
     /// Instructions for a table that there is not.
     Encoder,
     /// What the client's decoder of our heads says.
-    Decoder(Decoder),
+    Decoder(DecoderStream),
     /// None of ours: it is not read any further.
     Unknown,
 }
 
-impl Uni {
+impl UniStream {
     /// A stream that was just opened.
-    pub fn new() -> Uni {
-        Uni::Begin(Vec::new())
+    pub fn new() -> UniStream {
+        UniStream::Unidentified(Vec::new())
     }
 
     /// Takes what came of it.
     ///
     /// # Errors
     /// The rule that was broken.
-    pub fn feed(&mut self, mut bytes: &[u8]) -> Result<(), Broken> {
-        while let Uni::Begin(held) = self {
+    pub fn feed(&mut self, mut bytes: &[u8]) -> Result<(), Http3Error> {
+        while let UniStream::Unidentified(held) = self {
             let Some((&first, rest)) = bytes.split_first() else { return Ok(()) };
             bytes = rest;
             held.push(first);
             let Some((kind, _)) = varint::read(held) else { continue };
             *self = match kind {
-                0 => Uni::Control(Control::default()),
+                0 => UniStream::Control(ControlStream::default()),
                 // Only servers push (RFC 9114 §6.2.2).
-                1 => return Err(Broken::Connection(code::STREAM_CREATION_ERROR)),
-                2 => Uni::Encoder,
-                3 => Uni::Decoder(Decoder::default()),
-                _ => Uni::Unknown,
+                1 => return Err(Http3Error::Connection(code::STREAM_CREATION_ERROR)),
+                2 => UniStream::Encoder,
+                3 => UniStream::Decoder(DecoderStream::default()),
+                _ => UniStream::Unknown,
             };
         }
         match self {
-            Uni::Control(control) => control.feed(bytes),
-            Uni::Decoder(decoder) => decoder.feed(bytes),
-            Uni::Encoder if bytes.iter().any(|byte| *byte != NO_CAPACITY) => {
-                Err(Broken::Connection(code::QPACK_ENCODER_STREAM_ERROR))
+            UniStream::Control(control) => control.feed(bytes),
+            UniStream::Decoder(decoder) => decoder.feed(bytes),
+            UniStream::Encoder if bytes.iter().any(|byte| *byte != NO_CAPACITY) => {
+                Err(Http3Error::Connection(code::QPACK_ENCODER_STREAM_ERROR))
             }
             _ => Ok(()),
         }
     }
 
     /// Which of those it is of which a client has one at most; `None`: none of them.
-    pub fn only_one(&self) -> Option<usize> {
+    pub fn unique_kind(&self) -> Option<usize> {
         match self {
-            Uni::Control(_) => Some(0),
-            Uni::Encoder => Some(1),
-            Uni::Decoder(_) => Some(2),
-            Uni::Begin(_) | Uni::Unknown => None,
+            UniStream::Control(_) => Some(0),
+            UniStream::Encoder => Some(1),
+            UniStream::Decoder(_) => Some(2),
+            UniStream::Unidentified(_) | UniStream::Unknown => None,
         }
     }
 }
 
-impl Default for Uni {
-    fn default() -> Uni {
-        Uni::new()
+impl Default for UniStream {
+    fn default() -> UniStream {
+        UniStream::new()
     }
 }
 
 /// Instructions of a decoder (RFC 9204 §4.4). Our heads need no dynamic table, so there is nothing to acknowledge: a
 /// stream may be cancelled, and that is all.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct DecoderStream {
     /// The number of an instruction goes on in the next byte.
     continues: bool,
 }
 
-impl Decoder {
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+impl DecoderStream {
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Http3Error> {
         for byte in bytes {
             if self.continues {
                 self.continues = byte & 0x80 != 0;
             } else if byte >> 6 == CANCELLATION {
                 self.continues = byte & 0x3f == 0x3f;
             } else {
-                return Err(Broken::Connection(code::QPACK_DECODER_STREAM_ERROR));
+                return Err(Http3Error::Connection(code::QPACK_DECODER_STREAM_ERROR));
             }
         }
         Ok(())
@@ -107,86 +107,86 @@ impl Decoder {
 
 /// The frames of a control stream (RFC 9114 §7.2.4).
 #[derive(Debug, Default)]
-pub struct Control {
-    begin: Begin,
-    now: Option<u64>,
-    left: u64,
-    held: Vec<u8>,
-    settled: bool,
+pub struct ControlStream {
+    begin: FrameHeaderReader,
+    frame_type: Option<u64>,
+    payload_left: u64,
+    payload: Vec<u8>,
+    has_settings: bool,
     /// The numbers that came last: of pushes that are still taken, which may only fall, and that are allowed.
-    goes_away: Option<u64>,
-    allows: Option<u64>,
+    last_goaway_id: Option<u64>,
+    max_push_id: Option<u64>,
 }
 
-impl Control {
-    fn feed(&mut self, mut bytes: &[u8]) -> Result<(), Broken> {
+impl ControlStream {
+    fn feed(&mut self, mut bytes: &[u8]) -> Result<(), Http3Error> {
         loop {
-            if self.now.is_none() {
+            if self.frame_type.is_none() {
                 let (used, begun) = self.begin.feed(bytes);
                 bytes = &bytes[used..];
                 let Some((kind, length)) = begun else { return Ok(()) };
-                self.enter(kind, length)?;
+                self.begin_frame(kind, length)?;
             }
-            let Some(kind) = self.now else { continue };
-            let n = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+            let Some(kind) = self.frame_type else { continue };
+            let n = usize::try_from(self.payload_left).unwrap_or(usize::MAX).min(bytes.len());
             if is_ours(kind) {
-                self.held.extend_from_slice(&bytes[..n]);
+                self.payload.extend_from_slice(&bytes[..n]);
             }
             bytes = &bytes[n..];
-            self.left -= n as u64;
-            if self.left > 0 {
+            self.payload_left -= n as u64;
+            if self.payload_left > 0 {
                 return Ok(());
             }
-            self.now = None;
-            self.whole(kind)?;
-            self.held.clear();
+            self.frame_type = None;
+            self.finish_frame(kind)?;
+            self.payload.clear();
         }
     }
 
-    fn enter(&mut self, kind: u64, length: u64) -> Result<(), Broken> {
-        if !self.settled && kind != kind::SETTINGS {
-            return Err(Broken::Connection(code::MISSING_SETTINGS));
+    fn begin_frame(&mut self, kind: u64, length: u64) -> Result<(), Http3Error> {
+        if !self.has_settings && kind != kind::SETTINGS {
+            return Err(Http3Error::Connection(code::MISSING_SETTINGS));
         }
         let misplaced = matches!(kind, kind::DATA | kind::HEADERS | kind::PUSH_PROMISE)
-            || (kind == kind::SETTINGS && self.settled)
-            || is_of_http2(kind);
+            || (kind == kind::SETTINGS && self.has_settings)
+            || is_http2_frame_type(kind);
         if misplaced {
-            return Err(Broken::Connection(code::FRAME_UNEXPECTED));
+            return Err(Http3Error::Connection(code::FRAME_UNEXPECTED));
         }
-        if is_ours(kind) && length > MOST {
-            return Err(Broken::Connection(code::EXCESSIVE_LOAD));
+        if is_ours(kind) && length > MAX_BUFFERED {
+            return Err(Http3Error::Connection(code::EXCESSIVE_LOAD));
         }
-        (self.now, self.left) = (Some(kind), length);
+        (self.frame_type, self.payload_left) = (Some(kind), length);
         Ok(())
     }
 
-    fn whole(&mut self, kind: u64) -> Result<(), Broken> {
+    fn finish_frame(&mut self, kind: u64) -> Result<(), Http3Error> {
         match kind {
             kind::SETTINGS => {
-                self.settled = true;
-                settings(&self.held)
+                self.has_settings = true;
+                check_settings(&self.payload)
             }
             kind::GOAWAY => {
                 let id = self.id()?;
-                let raised = self.goes_away.replace(id).is_some_and(|before| id > before);
-                if raised { Err(Broken::Connection(code::ID_ERROR)) } else { Ok(()) }
+                let raised = self.last_goaway_id.replace(id).is_some_and(|before| id > before);
+                if raised { Err(Http3Error::Connection(code::ID_ERROR)) } else { Ok(()) }
             }
             kind::MAX_PUSH_ID => {
                 let id = self.id()?;
-                let lowered = self.allows.replace(id).is_some_and(|before| id < before);
-                if lowered { Err(Broken::Connection(code::ID_ERROR)) } else { Ok(()) }
+                let lowered = self.max_push_id.replace(id).is_some_and(|before| id < before);
+                if lowered { Err(Http3Error::Connection(code::ID_ERROR)) } else { Ok(()) }
             }
             // Nothing was promised that could be taken back (RFC 9114 §7.2.3).
-            kind::CANCEL_PUSH => Err(Broken::Connection(code::ID_ERROR)),
+            kind::CANCEL_PUSH => Err(Http3Error::Connection(code::ID_ERROR)),
             _ => Ok(()),
         }
     }
 
     /// The number that is all of a frame.
-    fn id(&self) -> Result<u64, Broken> {
-        match varint::read(&self.held) {
-            Some((id, used)) if used == self.held.len() => Ok(id),
-            _ => Err(Broken::Connection(code::FRAME_ERROR)),
+    fn id(&self) -> Result<u64, Http3Error> {
+        match varint::read(&self.payload) {
+            Some((id, used)) if used == self.payload.len() => Ok(id),
+            _ => Err(Http3Error::Connection(code::FRAME_ERROR)),
         }
     }
 }
@@ -196,16 +196,16 @@ fn is_ours(kind: u64) -> bool {
 }
 
 /// Looks at a client's settings (RFC 9114 §7.2.4.1); none of them changes what we send.
-fn settings(mut bytes: &[u8]) -> Result<(), Broken> {
+fn check_settings(mut bytes: &[u8]) -> Result<(), Http3Error> {
     let mut seen = Vec::new();
     while !bytes.is_empty() {
-        let cut = Broken::Connection(code::FRAME_ERROR);
+        let cut = Http3Error::Connection(code::FRAME_ERROR);
         let (name, used) = varint::read(bytes).ok_or(cut)?;
         let (_, more) = varint::read(&bytes[used..]).ok_or(cut)?;
         bytes = &bytes[used + more..];
         // Those of HTTP/2, and a number twice.
         if matches!(name, 2..=5) || seen.contains(&name) {
-            return Err(Broken::Connection(code::SETTINGS_ERROR));
+            return Err(Http3Error::Connection(code::SETTINGS_ERROR));
         }
         seen.push(name);
     }
@@ -216,17 +216,17 @@ fn settings(mut bytes: &[u8]) -> Result<(), Broken> {
 mod tests {
     use super::*;
 
-    fn fed(bytes: &[u8]) -> Result<Option<usize>, u64> {
+    fn feed_stream(bytes: &[u8]) -> Result<Option<usize>, u64> {
         let whole = |size: usize| {
-            let mut uni = Uni::new();
+            let mut uni = UniStream::new();
             for piece in bytes.chunks(size) {
                 match uni.feed(piece) {
                     Ok(()) => {}
-                    Err(Broken::Connection(code)) => return Err(code),
-                    Err(Broken::TooLarge) => unreachable!("heads are not here"),
+                    Err(Http3Error::Connection(code)) => return Err(code),
+                    Err(Http3Error::TooLarge) => unreachable!("heads are not here"),
                 }
             }
-            Ok(uni.only_one())
+            Ok(uni.unique_kind())
         };
         let at_once = whole(bytes.len().max(1));
         for size in 1..bytes.len() {
@@ -270,7 +270,7 @@ mod tests {
             (&[3, 0x7f, 0x80, 1, 0x3f], Err(code::QPACK_DECODER_STREAM_ERROR)),
         ];
         for (bytes, wanted) in rows {
-            assert_eq!(fed(bytes), wanted, "{bytes:?}");
+            assert_eq!(feed_stream(bytes), wanted, "{bytes:?}");
         }
     }
 }

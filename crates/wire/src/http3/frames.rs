@@ -2,7 +2,7 @@
 //!
 //! Heads are kept until they are whole, up to a limit; bodies are not kept; what is unknown is passed over.
 
-use super::broken::{Broken, code};
+use super::error::{Http3Error, code};
 use super::varint;
 
 /// What frames are called (RFC 9114 §7.2).
@@ -20,13 +20,13 @@ pub(super) mod kind {
 const HEAD: usize = 16;
 
 /// Whether this is the number of a frame of HTTP/2 that HTTP/3 does not have (RFC 9114 §7.2.8).
-pub(super) fn is_of_http2(kind: u64) -> bool {
+pub(super) fn is_http2_frame_type(kind: u64) -> bool {
     matches!(kind, 2 | 6 | 8 | 9)
 }
 
 /// What came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum FrameEvent {
     /// Nothing whole: more is needed.
     More,
     /// The head is whole: `take_block` has it.
@@ -39,152 +39,159 @@ pub enum Step {
 
 /// The head of a frame as it comes.
 #[derive(Debug, Default)]
-pub(super) struct Begin {
-    kept: [u8; HEAD],
-    have: usize,
+pub(super) struct FrameHeaderReader {
+    buffered: [u8; HEAD],
+    buffered_length: usize,
 }
 
-impl Begin {
+impl FrameHeaderReader {
     /// Takes bytes; how many were used, and kind and length once they are known.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> (usize, Option<(u64, u64)>) {
         for (at, &byte) in bytes.iter().enumerate() {
             // Sixteen bytes hold any two numbers, so that there is room.
-            self.kept[self.have] = byte;
-            self.have += 1;
-            let have = &self.kept[..self.have];
+            self.buffered[self.buffered_length] = byte;
+            self.buffered_length += 1;
+            let have = &self.buffered[..self.buffered_length];
             let Some((kind, used)) = varint::read(have) else { continue };
             let Some((length, _)) = varint::read(&have[used..]) else { continue };
-            self.have = 0;
+            self.buffered_length = 0;
             return (at + 1, Some((kind, length)));
         }
         (bytes.len(), None)
     }
 
     /// Whether a part of a head came.
-    pub(super) fn is_begun(&self) -> bool {
-        self.have > 0
+    pub(super) fn is_partial(&self) -> bool {
+        self.buffered_length > 0
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Within {
-    Nothing,
+enum FramePosition {
+    Header,
     Data,
-    Block,
-    Skipped,
+    FieldSection,
+    Ignored,
 }
 
 /// How far a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum RequestStage {
     Head,
     Body,
-    Over,
+    Ended,
 }
 
 /// The frames of one stream.
 #[derive(Debug)]
-pub struct Frames {
-    begin: Begin,
-    within: Within,
-    left: u64,
-    stage: Stage,
-    block: Vec<u8>,
-    most: usize,
+pub struct FrameReader {
+    begin: FrameHeaderReader,
+    position: FramePosition,
+    payload_left: u64,
+    stage: RequestStage,
+    field_section: Vec<u8>,
+    max_field_section: usize,
 }
 
-impl Frames {
+impl FrameReader {
     /// Of a stream whose head may have `most` bytes as it is coded.
-    pub fn new(most: usize) -> Frames {
-        let (begin, block) = (Begin::default(), Vec::new());
-        Frames { begin, within: Within::Nothing, left: 0, stage: Stage::Head, block, most }
+    pub fn new(most: usize) -> FrameReader {
+        let (begin, block) = (FrameHeaderReader::default(), Vec::new());
+        FrameReader {
+            begin,
+            position: FramePosition::Header,
+            payload_left: 0,
+            stage: RequestStage::Head,
+            field_section: block,
+            max_field_section: most,
+        }
     }
 
     /// Takes what came; how much of it was used, and what that was.
     ///
     /// # Errors
     /// The rule that was broken.
-    pub fn step(&mut self, bytes: &[u8]) -> Result<(usize, Step), Broken> {
+    pub fn step(&mut self, bytes: &[u8]) -> Result<(usize, FrameEvent), Http3Error> {
         let mut used = 0;
         loop {
             let rest = &bytes[used..];
-            if self.within == Within::Nothing {
+            if self.position == FramePosition::Header {
                 let (n, begun) = self.begin.feed(rest);
                 used += n;
-                let Some((kind, length)) = begun else { return Ok((used, Step::More)) };
-                self.enter(kind, length)?;
+                let Some((kind, length)) = begun else { return Ok((used, FrameEvent::More)) };
+                self.begin_frame(kind, length)?;
             }
             let rest = &bytes[used..];
-            let n = usize::try_from(self.left).unwrap_or(usize::MAX).min(rest.len());
+            let n = usize::try_from(self.payload_left).unwrap_or(usize::MAX).min(rest.len());
             used += n;
-            self.left -= n as u64;
-            let (within, over) = (self.within, self.left == 0);
+            self.payload_left -= n as u64;
+            let (within, over) = (self.position, self.payload_left == 0);
             if over {
-                self.within = Within::Nothing;
+                self.position = FramePosition::Header;
             }
             match within {
-                Within::Data if n > 0 => return Ok((used, Step::Data(n))),
-                Within::Block => {
-                    self.block.extend_from_slice(&rest[..n]);
+                FramePosition::Data if n > 0 => return Ok((used, FrameEvent::Data(n))),
+                FramePosition::FieldSection => {
+                    self.field_section.extend_from_slice(&rest[..n]);
                     if over {
-                        return Ok((used, self.block_is_whole()));
+                        return Ok((used, self.finish_field_section()));
                     }
                 }
                 _ => {}
             }
             if used == bytes.len() {
-                return Ok((used, Step::More));
+                return Ok((used, FrameEvent::More));
             }
         }
     }
 
-    fn block_is_whole(&mut self) -> Step {
+    fn finish_field_section(&mut self) -> FrameEvent {
         let (next, step) = match self.stage {
-            Stage::Head => (Stage::Body, Step::Head),
-            _ => (Stage::Over, Step::Trailers),
+            RequestStage::Head => (RequestStage::Body, FrameEvent::Head),
+            _ => (RequestStage::Ended, FrameEvent::Trailers),
         };
         self.stage = next;
         step
     }
 
-    fn enter(&mut self, kind: u64, length: u64) -> Result<(), Broken> {
-        self.left = length;
-        self.within = match (kind, self.stage) {
-            (kind::HEADERS, Stage::Head | Stage::Body) => {
-                if length > self.most as u64 {
-                    return Err(Broken::TooLarge);
+    fn begin_frame(&mut self, kind: u64, length: u64) -> Result<(), Http3Error> {
+        self.payload_left = length;
+        self.position = match (kind, self.stage) {
+            (kind::HEADERS, RequestStage::Head | RequestStage::Body) => {
+                if length > self.max_field_section as u64 {
+                    return Err(Http3Error::TooLarge);
                 }
-                Within::Block
+                FramePosition::FieldSection
             }
-            (kind::DATA, Stage::Body) => Within::Data,
+            (kind::DATA, RequestStage::Body) => FramePosition::Data,
             (kind::DATA | kind::HEADERS | kind::CANCEL_PUSH | kind::SETTINGS, _)
             | (kind::PUSH_PROMISE | kind::GOAWAY | kind::MAX_PUSH_ID, _) => {
-                return Err(Broken::Connection(code::FRAME_UNEXPECTED));
+                return Err(Http3Error::Connection(code::FRAME_UNEXPECTED));
             }
-            (kind, _) if is_of_http2(kind) => {
-                return Err(Broken::Connection(code::FRAME_UNEXPECTED));
+            (kind, _) if is_http2_frame_type(kind) => {
+                return Err(Http3Error::Connection(code::FRAME_UNEXPECTED));
             }
-            _ => Within::Skipped,
+            _ => FramePosition::Ignored,
         };
-        if length == 0 && self.within == Within::Skipped {
-            self.within = Within::Nothing;
+        if length == 0 && self.position == FramePosition::Ignored {
+            self.position = FramePosition::Header;
         }
         Ok(())
     }
 
     /// The head or the trailers that are whole.
-    pub fn take_block(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.block)
+    pub fn take_field_section(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.field_section)
     }
 
     /// The stream has ended.
     ///
     /// # Errors
     /// It ended in the middle of a frame (RFC 9114 §7.1).
-    pub fn end(&self) -> Result<(), Broken> {
-        match self.within == Within::Nothing && !self.begin.is_begun() {
+    pub fn finish(&self) -> Result<(), Http3Error> {
+        match self.position == FramePosition::Header && !self.begin.is_partial() {
             true => Ok(()),
-            false => Err(Broken::Connection(code::FRAME_ERROR)),
+            false => Err(Http3Error::Connection(code::FRAME_ERROR)),
         }
     }
 }
@@ -201,25 +208,25 @@ mod tests {
         out
     }
 
-    type Told = (Vec<u8>, Vec<u8>, Vec<u8>);
+    type FrameTrace = (Vec<u8>, Vec<u8>, Vec<u8>);
 
-    fn told(pieces: &[&[u8]], most: usize) -> Result<Told, Broken> {
+    fn read_frames(pieces: &[&[u8]], most: usize) -> Result<FrameTrace, Http3Error> {
         let (mut head, mut body, mut trailers) = (Vec::new(), Vec::new(), Vec::new());
-        let mut frames = Frames::new(most);
+        let mut frames = FrameReader::new(most);
         for piece in pieces {
             let mut at = 0;
             while at < piece.len() {
                 let (used, step) = frames.step(&piece[at..])?;
                 at += used;
                 match step {
-                    Step::More => {}
-                    Step::Head => head = frames.take_block(),
-                    Step::Trailers => trailers = frames.take_block(),
-                    Step::Data(n) => body.extend_from_slice(&piece[at - n..at]),
+                    FrameEvent::More => {}
+                    FrameEvent::Head => head = frames.take_field_section(),
+                    FrameEvent::Trailers => trailers = frames.take_field_section(),
+                    FrameEvent::Data(n) => body.extend_from_slice(&piece[at - n..at]),
                 }
             }
         }
-        frames.end()?;
+        frames.finish()?;
         Ok((head, body, trailers))
     }
 
@@ -240,30 +247,34 @@ mod tests {
         let wanted = (b"head".to_vec(), b"somebody".to_vec(), b"trailers".to_vec());
         for size in 1..whole.len() {
             let pieces: Vec<&[u8]> = whole.chunks(size).collect();
-            assert_eq!(told(&pieces, 8), Ok(wanted.clone()), "in pieces of {size}");
+            assert_eq!(read_frames(&pieces, 8), Ok(wanted.clone()), "in pieces of {size}");
         }
-        assert_eq!(told(&[&frame(1, b""), &frame(1, b"")], 8), Ok(Default::default()));
+        assert_eq!(read_frames(&[&frame(1, b""), &frame(1, b"")], 8), Ok(Default::default()));
     }
 
     #[test]
     fn what_may_not_be_is_named() {
-        let unexpected = Err(Broken::Connection(code::FRAME_UNEXPECTED));
+        let unexpected = Err(Http3Error::Connection(code::FRAME_UNEXPECTED));
         let head = frame(1, b"head");
         for kind in [0, 2, 3, 4, 5, 6, 7, 8, 9, 13] {
-            assert_eq!(told(&[&frame(kind, b"x")], 8), unexpected, "{kind} first");
+            assert_eq!(read_frames(&[&frame(kind, b"x")], 8), unexpected, "{kind} first");
         }
         for kind in [2, 3, 4, 5, 6, 7, 8, 9, 13] {
-            assert_eq!(told(&[&head, &frame(kind, b"x")], 8), unexpected, "{kind} behind");
+            assert_eq!(read_frames(&[&head, &frame(kind, b"x")], 8), unexpected, "{kind} behind");
         }
         for kind in [0, 1] {
-            assert_eq!(told(&[&head, &head, &frame(kind, b"x")], 8), unexpected, "{kind} last");
+            assert_eq!(
+                read_frames(&[&head, &head, &frame(kind, b"x")], 8),
+                unexpected,
+                "{kind} last"
+            );
         }
-        assert_eq!(told(&[&frame(1, b"too large")], 8), Err(Broken::TooLarge));
-        let cut = Err(Broken::Connection(code::FRAME_ERROR));
+        assert_eq!(read_frames(&[&frame(1, b"too large")], 8), Err(Http3Error::TooLarge));
+        let cut = Err(Http3Error::Connection(code::FRAME_ERROR));
         let data = [head, frame(0, b"body")].concat();
-        assert_eq!(told(&[&data[..data.len() - 1]], 8), cut, "in the middle of a body");
-        assert_eq!(told(&[&data[..data.len() - 4]], 8), cut, "before its first byte");
-        assert_eq!(told(&[&data[..data.len() - 5]], 8), cut, "in a frame's head");
-        assert_eq!(told(&[&data[..3]], 8), cut, "in the middle of a head");
+        assert_eq!(read_frames(&[&data[..data.len() - 1]], 8), cut, "in the middle of a body");
+        assert_eq!(read_frames(&[&data[..data.len() - 4]], 8), cut, "before its first byte");
+        assert_eq!(read_frames(&[&data[..data.len() - 5]], 8), cut, "in a frame's head");
+        assert_eq!(read_frames(&[&data[..3]], 8), cut, "in the middle of a head");
     }
 }

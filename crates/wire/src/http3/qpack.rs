@@ -5,20 +5,20 @@
 mod fixed;
 mod huffman;
 
-use super::broken::{Broken, code};
+use super::error::{Http3Error, code};
 
 /// What a field costs beside its text (RFC 9114 §4.2.2).
 const PER_FIELD: usize = 32;
 
 /// The fields of a block, in their order.
 #[derive(Clone, Debug, Default)]
-pub struct Fields {
+pub struct FieldSection {
     text: Vec<u8>,
     /// Where a name ends, and where its value does.
     ends: Vec<(usize, usize)>,
 }
 
-impl Fields {
+impl FieldSection {
     /// Names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
         self.ends.iter().scan(0, |begin, &(name, value)| {
@@ -29,31 +29,31 @@ impl Fields {
     }
 }
 
-const BROKEN: Broken = Broken::Connection(code::QPACK_DECOMPRESSION_FAILED);
+const BROKEN: Http3Error = Http3Error::Connection(code::QPACK_DECOMPRESSION_FAILED);
 
 /// Decodes a block whose fields may come to `most` bytes, each with 32 more.
 ///
 /// # Errors
 /// It is broken, or too large.
-pub fn decode(block: &[u8], most: usize) -> Result<Fields, Broken> {
+pub fn decode(block: &[u8], most: usize) -> Result<FieldSection, Http3Error> {
     let mut rest = block;
     // Nothing of a table is required (RFC 9204 §4.5.1); the base does not matter then.
     if integer(&mut rest, 8)? != 0 {
         return Err(BROKEN);
     }
     integer(&mut rest, 7)?;
-    let (mut fields, mut size) = (Fields::default(), 0usize);
+    let (mut fields, mut size) = (FieldSection::default(), 0usize);
     while let Some(&first) = rest.first() {
         let begin = fields.text.len();
         let left = most.saturating_sub(size);
         let name = if first & 0xc0 == 0xc0 {
-            let (name, value) = of_table(integer(&mut rest, 6)?)?;
+            let (name, value) = static_table_entry(integer(&mut rest, 6)?)?;
             fields.text.extend_from_slice(name);
             fields.text.extend_from_slice(value);
             begin + name.len()
         } else {
             if first & 0xf0 == 0x50 {
-                fields.text.extend_from_slice(of_table(integer(&mut rest, 4)?)?.0);
+                fields.text.extend_from_slice(static_table_entry(integer(&mut rest, 4)?)?.0);
             } else if first & 0xe0 == 0x20 {
                 string(&mut rest, 3, left, &mut fields.text)?;
             } else {
@@ -65,20 +65,20 @@ pub fn decode(block: &[u8], most: usize) -> Result<Fields, Broken> {
         };
         size = size.saturating_add(fields.text.len() - begin + PER_FIELD);
         if size > most {
-            return Err(Broken::TooLarge);
+            return Err(Http3Error::TooLarge);
         }
         fields.ends.push((name, fields.text.len()));
     }
     Ok(fields)
 }
 
-fn of_table(index: u64) -> Result<(&'static [u8], &'static [u8]), Broken> {
+fn static_table_entry(index: u64) -> Result<(&'static [u8], &'static [u8]), Http3Error> {
     let field = usize::try_from(index).ok().and_then(|at| fixed::FIELDS.get(at));
     field.map(|(name, value)| (name.as_bytes(), value.as_bytes())).ok_or(BROKEN)
 }
 
 /// A number whose first byte gives it `bits` bits (RFC 7541 §5.1).
-fn integer(bytes: &mut &[u8], bits: u32) -> Result<u64, Broken> {
+fn integer(bytes: &mut &[u8], bits: u32) -> Result<u64, Http3Error> {
     let (&first, mut rest) = bytes.split_first().ok_or(BROKEN)?;
     let full = (1u64 << bits) - 1;
     let mut value = u64::from(first) & full;
@@ -103,37 +103,37 @@ fn integer(bytes: &mut &[u8], bits: u32) -> Result<u64, Broken> {
 }
 
 /// Appends a string whose length has `bits` bits in its first byte, below the bit that says whether it is coded.
-fn string(bytes: &mut &[u8], bits: u32, most: usize, out: &mut Vec<u8>) -> Result<(), Broken> {
+fn string(bytes: &mut &[u8], bits: u32, most: usize, out: &mut Vec<u8>) -> Result<(), Http3Error> {
     let coded = bytes.first().is_some_and(|first| first >> bits & 1 == 1);
     let length = usize::try_from(integer(bytes, bits)?).map_err(|_| BROKEN)?;
     let (text, rest) = bytes.split_at_checked(length).ok_or(BROKEN)?;
     *bytes = rest;
     if !coded {
         if text.len() > most {
-            return Err(Broken::TooLarge);
+            return Err(Http3Error::TooLarge);
         }
         out.extend_from_slice(text);
         return Ok(());
     }
     // The shortest code has five bits.
     if text.len() * 8 / 30 > most {
-        return Err(Broken::TooLarge);
+        return Err(Http3Error::TooLarge);
     }
     let before = out.len();
     match huffman::decode(text, most, out) {
         Some(()) => Ok(()),
-        None if out.len() - before == most => Err(Broken::TooLarge),
+        None if out.len() - before == most => Err(Http3Error::TooLarge),
         None => Err(BROKEN),
     }
 }
 
 /// Begins a block that refers to no table.
-pub(super) fn begin(out: &mut Vec<u8>) {
+pub(super) fn begin_field_section(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
 }
 
 /// Appends a field; `name` in lower case.
-pub(super) fn field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+pub(super) fn append_field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     match fixed::find(name, value) {
         Some((at, true)) => number(0xc0, 6, at, out),
         Some((at, false)) => {
@@ -170,7 +170,7 @@ fn number(mark: u8, bits: u32, mut value: u64, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn told(block: &[u8], most: usize) -> Result<Vec<(String, String)>, Broken> {
+    fn decode_fields(block: &[u8], most: usize) -> Result<Vec<(String, String)>, Http3Error> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let fields = decode(block, most)?;
         Ok(fields.iter().map(|(name, value)| (text(name), text(value))).collect())
@@ -189,16 +189,16 @@ mod tests {
             ("a-name-that-is-longer-than-seven", "value"),
         ];
         let mut block = Vec::new();
-        begin(&mut block);
+        begin_field_section(&mut block);
         fields.iter().for_each(|(name, value)| {
-            field(name.as_bytes(), value.as_bytes(), &mut block);
+            append_field(name.as_bytes(), value.as_bytes(), &mut block);
         });
         let wanted: Vec<_> =
             fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        assert_eq!(told(&block, 10_000), Ok(wanted));
-        assert_eq!(told(&block, 5_000), Err(Broken::TooLarge));
+        assert_eq!(decode_fields(&block, 10_000), Ok(wanted));
+        assert_eq!(decode_fields(&block, 5_000), Err(Http3Error::TooLarge));
         for cut in 2..block.len() {
-            let _ = told(&block[..cut], 10_000);
+            let _ = decode_fields(&block[..cut], 10_000);
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
         // RFC 9204 Appendix B.1.
         let block = *b"\x00\x00\x51\x0b/index.html";
         let wanted = (":path".to_owned(), "/index.html".to_owned());
-        assert_eq!(told(&block, 100), Ok(vec![wanted]));
+        assert_eq!(decode_fields(&block, 100), Ok(vec![wanted]));
     }
 
     #[test]
@@ -226,9 +226,13 @@ mod tests {
             b"\x00\x00\x51\x81\x00",
         ];
         for block in rows {
-            assert_eq!(told(block, 100), Err(BROKEN), "{block:?}");
+            assert_eq!(decode_fields(block, 100), Err(BROKEN), "{block:?}");
         }
         let bomb = [&b"\x00\x00"[..], &[0xd1; 200]].concat();
-        assert_eq!(told(&bomb, 1_000), Err(Broken::TooLarge), "small on the way, large here");
+        assert_eq!(
+            decode_fields(&bomb, 1_000),
+            Err(Http3Error::TooLarge),
+            "small on the way, large here"
+        );
     }
 }

@@ -3,22 +3,22 @@
 //! What is written is still to be parsed by [`crate::http1::parse_request`]. Rules that HTTP/3 shares with HTTP/2 are
 //! judged by [`crate::http2::write_request`]; here are those that its library judges there.
 
-use super::qpack::Fields;
+use super::qpack::FieldSection;
 use crate::http1::Defect;
 use crate::http1::token::{is_token, is_value_byte};
-use crate::http2::{self, Body, RequestHead};
+use crate::http2::{self, Http1BodyFraming, RequestHead};
 
 /// What is known of a request's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct WrittenHead {
     /// How its body is written behind it.
-    pub body: Body,
+    pub body: Http1BodyFraming,
     /// It is HEAD.
     pub head_only: bool,
 }
 
 /// Whether it asks for a tunnel (RFC 9220), for which a key has to be made.
-pub fn asks_for_tunnel(fields: &Fields) -> bool {
+pub fn is_extended_connect(fields: &FieldSection) -> bool {
     fields.iter().any(|(name, _)| name == b":protocol")
 }
 
@@ -27,13 +27,13 @@ pub fn asks_for_tunnel(fields: &Fields) -> bool {
 /// # Errors
 /// The rule that the head breaks. What was appended until then is of no use.
 pub fn write_request(
-    fields: &Fields,
+    fields: &FieldSection,
     ended: bool,
     key: &[u8],
     out: &mut Vec<u8>,
-) -> Result<Head, Defect> {
+) -> Result<WrittenHead, Defect> {
     let mut method = None;
-    let mut head = RequestHead { ended, ..RequestHead::default() };
+    let mut head = RequestHead { end_stream: ended, ..RequestHead::default() };
     let mut pseudo = 0;
     for (name, value) in fields.iter() {
         if name.first() != Some(&b':') {
@@ -61,14 +61,14 @@ pub fn write_request(
         return Err(Defect::PseudoMissing);
     }
     let body = http2::write_request(&head, fields.iter().skip(pseudo), key, out)?;
-    Ok(Head { body, head_only: head.method == b"HEAD" })
+    Ok(WrittenHead { body, head_only: head.method == b"HEAD" })
 }
 
 /// Appends trailers as lines of HTTP/1.1.
 ///
 /// # Errors
 /// The rule that they break.
-pub fn trailers(fields: &Fields, out: &mut Vec<u8>) -> Result<(), Defect> {
+pub fn write_trailer_lines(fields: &FieldSection, out: &mut Vec<u8>) -> Result<(), Defect> {
     for (name, value) in fields.iter() {
         if !is_token(name) || name.iter().any(u8::is_ascii_uppercase) {
             return Err(Defect::BadTrailer);
@@ -87,25 +87,25 @@ pub fn trailers(fields: &Fields, out: &mut Vec<u8>) -> Result<(), Defect> {
 mod tests {
     use super::super::qpack;
     use super::*;
-    use crate::http1::{Limits, Slots, parse_request};
+    use crate::http1::{HeadLimits, HeaderSlots, parse_request};
 
-    type Row = &'static [(&'static str, &'static str)];
+    type RequestCase = &'static [(&'static str, &'static str)];
 
-    fn fields(fields: &[(&str, &str)]) -> Fields {
+    fn fields(fields: &[(&str, &str)]) -> FieldSection {
         let mut block = Vec::new();
-        qpack::begin(&mut block);
+        qpack::begin_field_section(&mut block);
         fields.iter().for_each(|(name, value)| {
-            qpack::field(name.as_bytes(), value.as_bytes(), &mut block);
+            qpack::append_field(name.as_bytes(), value.as_bytes(), &mut block);
         });
         qpack::decode(&block, 1 << 16).unwrap()
     }
 
-    fn written(row: &[(&str, &str)], ended: bool) -> Result<(String, Body), Defect> {
+    fn written(row: &[(&str, &str)], ended: bool) -> Result<(String, Http1BodyFraming), Defect> {
         let mut out = Vec::new();
         let head = write_request(&fields(row), ended, b"dGhlIHNhbXBsZSBub25jZQ==", &mut out)?;
-        let mut slots = Slots::new();
+        let mut slots = HeaderSlots::new();
         let parsed =
-            parse_request(&out, &Limits::default(), &mut slots)?.ok_or(Defect::Malformed)?;
+            parse_request(&out, &HeadLimits::default(), &mut slots)?.ok_or(Defect::Malformed)?;
         assert_eq!(parsed.head_len, out.len());
         Ok((String::from_utf8(out).unwrap(), head.body))
     }
@@ -122,12 +122,12 @@ mod tests {
             text,
             "GET /p?q HTTP/1.1\r\nhost: a.example\r\nx: y\r\ncookie: a=1; b=2\r\n\r\n"
         );
-        assert_eq!(body, Body::None);
+        assert_eq!(body, Http1BodyFraming::None);
         let (text, body) = written(&with(&[]), false).unwrap();
         assert!(text.ends_with("transfer-encoding: chunked\r\n\r\n"), "{text}");
-        assert_eq!(body, Body::Chunked);
+        assert_eq!(body, Http1BodyFraming::Chunked);
         let (_, body) = written(&with(&[("content-length", "7")]), false).unwrap();
-        assert_eq!(body, Body::Length(7));
+        assert_eq!(body, Http1BodyFraming::Length(7));
         let tunnel = [
             (":method", "CONNECT"),
             (":protocol", "websocket"),
@@ -136,11 +136,11 @@ mod tests {
             (":authority", "a.example"),
             ("sec-websocket-version", "13"),
         ];
-        assert!(asks_for_tunnel(&fields(&tunnel)) && !asks_for_tunnel(&fields(&GET)));
+        assert!(is_extended_connect(&fields(&tunnel)) && !is_extended_connect(&fields(&GET)));
         let (text, body) = written(&tunnel, false).unwrap();
         assert!(text.starts_with("GET /chat HTTP/1.1\r\n"), "{text}");
         assert!(text.contains("sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"), "{text}");
-        assert_eq!(body, Body::Raw);
+        assert_eq!(body, Http1BodyFraming::Raw);
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
             AuthorityMismatch, BadName, BadValue, ConnectRefused, HopByHop, Http3Protocol,
             LengthMismatch, PseudoMissing, TargetForm,
         };
-        let rows: [(Row, Defect); 17] = [
+        let rows: [(RequestCase, Defect); 17] = [
             (&[], PseudoMissing),
             (&[(":method", "GET"), (":path", "/")], PseudoMissing),
             (&[(":method", "GET"), (":scheme", "https")], PseudoMissing),
@@ -184,10 +184,14 @@ mod tests {
     #[test]
     fn trailers_become_lines() {
         let mut out = Vec::new();
-        trailers(&fields(&[("grpc-status", "0"), ("x", "y z")]), &mut out).unwrap();
+        write_trailer_lines(&fields(&[("grpc-status", "0"), ("x", "y z")]), &mut out).unwrap();
         assert_eq!(out, b"grpc-status: 0\r\nx: y z\r\n");
         for row in [(":path", "/"), ("X", "y"), ("x", "a\r\nb")] {
-            assert_eq!(trailers(&fields(&[row]), &mut out), Err(Defect::BadTrailer), "{row:?}");
+            assert_eq!(
+                write_trailer_lines(&fields(&[row]), &mut out),
+                Err(Defect::BadTrailer),
+                "{row:?}"
+            );
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Replays the corpus: each file's outcomes and each byte that is passed on are exact.
 
-use crate::reader::{self, Case};
+use crate::reader::{self, CorpusCase};
 use crate::replay::{self, Replay};
-use wire::http1::{Asked, Defect, Limits, Version};
+use wire::http1::{Defect, HeadLimits, HttpVersion, ResponseContext};
 
 #[test]
 fn every_request_comes_to_its_outcome() {
     let cases = reader::load("requests");
     assert!(cases.len() >= 70, "the corpus has {} requests", cases.len());
-    check(&cases, |case| replay::requests(&case.sent, &Limits::default()));
+    check(&cases, |case| replay::requests(&case.sent, &HeadLimits::default()));
 }
 
 #[test]
@@ -16,14 +16,14 @@ fn every_answer_comes_to_its_outcome() {
     let cases = reader::load("answers");
     assert!(cases.len() >= 25, "the corpus has {} answers", cases.len());
     check(&cases, |case| {
-        let asked = match case.asked.as_str() {
-            "head" => Asked::Head,
-            "connect" => Asked::Connect,
-            "upgrade" => Asked::Upgrade,
-            "other" => Asked::Other,
+        let asked = match case.request_kind.as_str() {
+            "head" => ResponseContext::Head,
+            "connect" => ResponseContext::Connect,
+            "upgrade" => ResponseContext::Upgrade,
+            "other" => ResponseContext::Other,
             wrong => panic!("{}: asked {wrong}", case.name),
         };
-        let client = if case.client == "1.0" { Version::Http10 } else { Version::Http11 };
+        let client = if case.client == "1.0" { HttpVersion::Http10 } else { HttpVersion::Http11 };
         replay::answers(&case.sent, asked, client)
     });
 }
@@ -53,7 +53,7 @@ fn of_http2(defect: Defect) -> bool {
         || matches!(defect, Http3Protocol | LengthMismatch | PseudoMissing | UpgradeWithBody)
 }
 
-fn check(cases: &[Case], run: impl Fn(&Case) -> Replay) {
+fn check(cases: &[CorpusCase], run: impl Fn(&CorpusCase) -> Replay) {
     let mut wrong = String::new();
     for case in cases {
         assert!(!case.intent.is_empty(), "{}: no intent", case.name);
@@ -73,7 +73,7 @@ fn check(cases: &[Case], run: impl Fn(&Case) -> Replay) {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-fn update(case: &Case, found: &Replay) {
+fn update(case: &CorpusCase, found: &Replay) {
     let text = std::fs::read_to_string(&case.file).unwrap();
     let kept = text.split("<<<\n").next().unwrap();
     let passed = reader::escaped(&found.passed);

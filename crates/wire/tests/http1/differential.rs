@@ -4,7 +4,7 @@
 //! targets and persistence are its own. Where it refuses what we accept, the reason is one of the closed table of
 //! [`explained`]; where both accept, nothing may differ. What we refuse is not compared: we are stricter.
 
-use crate::mutate::{Draw, HTTP_WORDS, mutate};
+use crate::mutate::{HTTP_WORDS, SplitMix, mutate};
 use crate::reader;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
@@ -15,7 +15,10 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::rc::Rc;
 use tokio::io::AsyncWriteExt;
-use wire::http1::{BodyKind, Chunked, Emit, Limits, Request, Slots, parse_request};
+use wire::http1::{
+    BodyKind, ChunkedDecoder, ChunkedOutput, HeadLimits, HeaderSlots, ParsedRequestHead,
+    parse_request,
+};
 
 /// Mutated streams beside the corpus itself, unless `STEELYARD_FUZZ_RUNS` says how many; `STEELYARD_FUZZ_TIMES` gives a
 /// multiple of it.
@@ -23,17 +26,17 @@ const STREAMS: u64 = 30_000;
 
 /// A request as one of the two saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+struct ObservedRequest {
     method: String,
     path: String,
     query: Option<String>,
     /// Of absolute-form; hyper tells Host only as a field.
     authority: Option<String>,
-    body: Body,
+    body: ObservedBody,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Body {
+enum ObservedBody {
     Whole(Vec<u8>),
     /// The stream ended within it.
     Cut,
@@ -43,7 +46,7 @@ enum Body {
 
 /// How our reading of a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum StreamOutcome {
     /// All bytes belong to what was seen, or more were needed.
     Stream,
     /// The last request closes the connection.
@@ -65,7 +68,7 @@ fn hyper_finds_the_same_requests() {
         .map(|case| case.sent)
         .collect();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let mut draw = Draw::new(1);
+    let mut draw = SplitMix::new(1);
     let streams = setting("STEELYARD_FUZZ_RUNS")
         .unwrap_or_else(|| STREAMS * setting("STEELYARD_FUZZ_TIMES").unwrap_or(1));
     let (mut compared, mut table) = (0, BTreeMap::new());
@@ -92,13 +95,17 @@ fn hyper_finds_the_same_requests() {
 }
 
 /// `None`: they agree. `Some(None)`: they differ and nothing explains it.
-fn compare(us: &[Seen], end: End, them: &[Seen]) -> Option<Option<&'static str>> {
+fn compare(
+    us: &[ObservedRequest],
+    end: StreamOutcome,
+    them: &[ObservedRequest],
+) -> Option<Option<&'static str>> {
     for (at, ours) in us.iter().enumerate() {
         let Some(theirs) = them.get(at) else { return Some(explained(ours)) };
         let same_head = (&ours.method, &ours.path, &ours.query, &ours.authority)
             == (&theirs.method, &theirs.path, &theirs.query, &theirs.authority);
         let same_body = match (&ours.body, &theirs.body) {
-            (Body::Broken, _) => true,
+            (ObservedBody::Broken, _) => true,
             (ours, theirs) => ours == theirs,
         };
         if !same_head || !same_body {
@@ -106,12 +113,12 @@ fn compare(us: &[Seen], end: End, them: &[Seen]) -> Option<Option<&'static str>>
         }
     }
     // What we refuse, hyper may take; but it may not see a request where we saw the end.
-    let extra = them.len() > us.len() && end != End::Refused;
+    let extra = them.len() > us.len() && end != StreamOutcome::Refused;
     extra.then_some(None)
 }
 
 /// Why hyper does not get as far as this request of ours: the closed table.
-fn explained(ours: &Seen) -> Option<&'static str> {
+fn explained(ours: &ObservedRequest) -> Option<&'static str> {
     let target = |bytes: &[u8]| {
         let query = ours.query.as_deref().unwrap_or_default();
         ours.path.bytes().chain(query.bytes()).any(|byte| bytes.contains(&byte))
@@ -124,7 +131,7 @@ fn explained(ours: &Seen) -> Option<&'static str> {
 }
 
 /// Why both see a request at this place and not the same one: the closed table.
-fn explained_difference(ours: &Seen, theirs: &Seen) -> Option<&'static str> {
+fn explained_difference(ours: &ObservedRequest, theirs: &ObservedRequest) -> Option<&'static str> {
     if ours.method == "OPTIONS" && ours.path == "*" && theirs.path == "/" {
         // RFC 9112 §3.2.4: absolute-form without a path; hyper leaves this step to its caller.
         return Some("absolute-form of OPTIONS *");
@@ -132,22 +139,22 @@ fn explained_difference(ours: &Seen, theirs: &Seen) -> Option<&'static str> {
     None
 }
 
-fn ours(mut bytes: &[u8]) -> (Vec<Seen>, End) {
+fn ours(mut bytes: &[u8]) -> (Vec<ObservedRequest>, StreamOutcome) {
     let mut all = Vec::new();
     loop {
-        let mut slots = Slots::new();
-        let request = match parse_request(bytes, &Limits::default(), &mut slots) {
+        let mut slots = HeaderSlots::new();
+        let request = match parse_request(bytes, &HeadLimits::default(), &mut slots) {
             Ok(Some(request)) => request,
-            Ok(None) => return (all, End::Stream),
-            Err(_) => return (all, End::Refused),
+            Ok(None) => return (all, StreamOutcome::Stream),
+            Err(_) => return (all, StreamOutcome::Refused),
         };
         let rest = &bytes[request.head_len..];
         let (body, used) = our_body(request.body, rest);
         let end = match &body {
-            Body::Broken => Some(End::Refused),
-            Body::Cut => Some(End::Stream),
-            Body::Whole(_) if !request.keep_alive => Some(End::Close),
-            Body::Whole(_) => None,
+            ObservedBody::Broken => Some(StreamOutcome::Refused),
+            ObservedBody::Cut => Some(StreamOutcome::Stream),
+            ObservedBody::Whole(_) if !request.keep_alive => Some(StreamOutcome::Close),
+            ObservedBody::Whole(_) => None,
         };
         all.push(seen(&request, body));
         if let Some(end) = end {
@@ -157,27 +164,29 @@ fn ours(mut bytes: &[u8]) -> (Vec<Seen>, End) {
     }
 }
 
-fn our_body(kind: BodyKind, rest: &[u8]) -> (Body, usize) {
+fn our_body(kind: BodyKind, rest: &[u8]) -> (ObservedBody, usize) {
     match kind {
-        BodyKind::None => (Body::Whole(Vec::new()), 0),
+        BodyKind::None => (ObservedBody::Whole(Vec::new()), 0),
         BodyKind::Length(length) => {
             let length = usize::try_from(length).unwrap();
-            let body = rest.get(..length).map_or(Body::Cut, |body| Body::Whole(body.to_vec()));
+            let body = rest
+                .get(..length)
+                .map_or(ObservedBody::Cut, |body| ObservedBody::Whole(body.to_vec()));
             (body, length)
         }
         BodyKind::Chunked => {
             let mut out = Vec::new();
-            match Chunked::new(Emit::Plain).feed(rest, &mut out) {
-                Ok(fed) if fed.finished => (Body::Whole(out), fed.consumed),
-                Ok(fed) => (Body::Cut, fed.consumed),
-                Err(_) => (Body::Broken, 0),
+            match ChunkedDecoder::new(ChunkedOutput::Unframed).feed(rest, &mut out) {
+                Ok(fed) if fed.finished => (ObservedBody::Whole(out), fed.consumed),
+                Ok(fed) => (ObservedBody::Cut, fed.consumed),
+                Err(_) => (ObservedBody::Broken, 0),
             }
         }
     }
 }
 
-fn seen(request: &Request, body: Body) -> Seen {
-    Seen {
+fn seen(request: &ParsedRequestHead, body: ObservedBody) -> ObservedRequest {
+    ObservedRequest {
         method: request.method.as_str().to_owned(),
         path: request.path().to_owned(),
         query: request.query().map(str::to_owned),
@@ -188,7 +197,7 @@ fn seen(request: &Request, body: Body) -> Seen {
 }
 
 /// What hyper finds in the stream, answering each request at once with an empty 200.
-async fn theirs(stream: &[u8]) -> Vec<Seen> {
+async fn theirs(stream: &[u8]) -> Vec<ObservedRequest> {
     let (mut client, server) = tokio::io::duplex(1 << 20);
     client.write_all(stream).await.unwrap();
     client.shutdown().await.unwrap();
@@ -198,12 +207,14 @@ async fn theirs(stream: &[u8]) -> Vec<Seen> {
         async move {
             let (head, body) = request.into_parts();
             let body = body.collect().await;
-            all.borrow_mut().push(Seen {
+            all.borrow_mut().push(ObservedRequest {
                 method: head.method.as_str().to_owned(),
                 path: head.uri.path().to_owned(),
                 query: head.uri.query().map(str::to_owned),
                 authority: head.uri.authority().map(|authority| authority.as_str().to_owned()),
-                body: body.map_or(Body::Cut, |body| Body::Whole(body.to_bytes().to_vec())),
+                body: body.map_or(ObservedBody::Cut, |body| {
+                    ObservedBody::Whole(body.to_bytes().to_vec())
+                }),
             });
             Ok::<_, Infallible>(hyper::Response::new(Empty::<Bytes>::new()))
         }
@@ -211,7 +222,7 @@ async fn theirs(stream: &[u8]) -> Vec<Seen> {
     // Its error is what it refused; the requests before it count.
     let _ = hyper::server::conn::http1::Builder::new()
         .half_close(true)
-        .max_headers(Limits::default().head_count)
+        .max_headers(HeadLimits::default().head_count)
         .serve_connection(TokioIo::new(server), service)
         .await;
     all.take()

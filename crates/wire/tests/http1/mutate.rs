@@ -4,12 +4,12 @@
 
 /// SplitMix64: small, seeded, the same everywhere.
 #[derive(Clone, Debug)]
-pub struct Draw(u64);
+pub struct SplitMix(u64);
 
-impl Draw {
+impl SplitMix {
     /// A sequence of its own for each seed.
-    pub fn new(seed: u64) -> Draw {
-        Draw(seed)
+    pub fn new(seed: u64) -> SplitMix {
+        SplitMix(seed)
     }
 
     /// The next 64 bits.
@@ -81,7 +81,7 @@ pub const HTTP_WORDS: &[&[u8]] = &[
 ];
 
 /// One of the `seeds` with a few changes; some stay as they are.
-pub fn mutate(draw: &mut Draw, seeds: &[Vec<u8>], words: &[&[u8]]) -> Vec<u8> {
+pub fn mutate(draw: &mut SplitMix, seeds: &[Vec<u8>], words: &[&[u8]]) -> Vec<u8> {
     let mut bytes = draw.of(seeds).clone();
     for _ in 0..draw.below(5) {
         change(draw, &mut bytes, seeds, words);
@@ -89,7 +89,7 @@ pub fn mutate(draw: &mut Draw, seeds: &[Vec<u8>], words: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-fn change(draw: &mut Draw, bytes: &mut Vec<u8>, seeds: &[Vec<u8>], words: &[&[u8]]) {
+fn change(draw: &mut SplitMix, bytes: &mut Vec<u8>, seeds: &[Vec<u8>], words: &[&[u8]]) {
     let at = draw.range(bytes.len());
     match draw.below(8) {
         0 => drop(bytes.drain(at)),

@@ -4,8 +4,9 @@ use crate::reader;
 use crate::replay::{answer_line, answers, request_edits, request_line, requests};
 use proptest::prelude::*;
 use wire::http1::{
-    Asked, Chunked, Defect, Emit, Limits, Persist, ResponseEdits, Slots, Treatment, Version,
-    emit_request, emit_response, parse_request, parse_response,
+    ChunkedDecoder, ChunkedOutput, ConnectionPersistence, Defect, ForwardedPolicy, HeadLimits,
+    HeaderSlots, HttpVersion, ResponseContext, ResponseEdits, emit_request, emit_response,
+    parse_request, parse_response,
 };
 
 /// What a head comes to when its bytes arrive one by one.
@@ -19,18 +20,21 @@ fn trickled_request(bytes: &[u8]) -> Result<Option<(String, usize)>, Defect> {
 }
 
 fn whole_request(bytes: &[u8]) -> Result<Option<(String, usize)>, Defect> {
-    let mut slots = Slots::new();
-    let parsed = parse_request(bytes, &Limits::default(), &mut slots)?;
+    let mut slots = HeaderSlots::new();
+    let parsed = parse_request(bytes, &HeadLimits::default(), &mut slots)?;
     Ok(parsed.map(|request| (request_line(&request), request.head_len)))
 }
 
-fn whole_answer(bytes: &[u8], asked: Asked) -> Result<Option<(String, usize)>, Defect> {
-    let mut slots = Slots::new();
-    let parsed = parse_response(bytes, &Limits::default(), &mut slots, asked)?;
+fn whole_answer(bytes: &[u8], asked: ResponseContext) -> Result<Option<(String, usize)>, Defect> {
+    let mut slots = HeaderSlots::new();
+    let parsed = parse_response(bytes, &HeadLimits::default(), &mut slots, asked)?;
     Ok(parsed.map(|answer| (answer_line(&answer), answer.head_len)))
 }
 
-fn trickled_answer(bytes: &[u8], asked: Asked) -> Result<Option<(String, usize)>, Defect> {
+fn trickled_answer(
+    bytes: &[u8],
+    asked: ResponseContext,
+) -> Result<Option<(String, usize)>, Defect> {
     for end in 0..=bytes.len() {
         if let Some(found) = whole_answer(&bytes[..end], asked)? {
             return Ok(Some(found));
@@ -40,8 +44,12 @@ fn trickled_answer(bytes: &[u8], asked: Asked) -> Result<Option<(String, usize)>
 }
 
 /// The outcome of a chunked body that is fed in pieces of the given lengths, in turn.
-fn fed(body: &[u8], pieces: &[usize], emit: Emit) -> (Vec<u8>, Result<Option<usize>, Defect>) {
-    let (mut chunked, mut out, mut at) = (Chunked::new(emit), Vec::new(), 0);
+fn fed(
+    body: &[u8],
+    pieces: &[usize],
+    emit: ChunkedOutput,
+) -> (Vec<u8>, Result<Option<usize>, Defect>) {
+    let (mut chunked, mut out, mut at) = (ChunkedDecoder::new(emit), Vec::new(), 0);
     let mut lengths = pieces.iter().cycle();
     while at < body.len() {
         let length = (*lengths.next().unwrap()).clamp(1, body.len() - at);
@@ -65,7 +73,7 @@ fn the_corpus_means_the_same_byte_by_byte() {
         assert_eq!(trickled_request(&case.sent), whole_request(&case.sent), "{}", case.name);
     }
     for case in reader::load("answers").iter().filter(|case| case.sent.len() < 2000) {
-        for asked in [Asked::Head, Asked::Upgrade, Asked::Other] {
+        for asked in [ResponseContext::Head, ResponseContext::Upgrade, ResponseContext::Other] {
             let (split, whole) =
                 (trickled_answer(&case.sent, asked), whole_answer(&case.sent, asked));
             assert_eq!(split, whole, "{}", case.name);
@@ -76,7 +84,7 @@ fn the_corpus_means_the_same_byte_by_byte() {
 /// Heads at their limit: the outcome may not depend on how much has arrived beyond it.
 #[test]
 fn limits_hold_however_the_bytes_arrive() {
-    let limits = Limits { head_bytes: 60, head_count: 3, target_bytes: 20 };
+    let limits = HeadLimits { head_bytes: 60, head_count: 3, target_bytes: 20 };
     let heads = [
         "GET / HTTP/1.1\r\nHost: a\r\nX: 0123456789012345678901234567\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\nX: 01234567890123456789012345678\r\n\r\n",
@@ -88,7 +96,7 @@ fn limits_hold_however_the_bytes_arrive() {
     let mut found = Vec::new();
     for head in heads {
         let parse = |bytes: &[u8]| {
-            let mut slots = Slots::new();
+            let mut slots = HeaderSlots::new();
             parse_request(bytes, &limits, &mut slots).map(|request| request.is_some())
         };
         let whole = parse(head.as_bytes());
@@ -156,19 +164,23 @@ const ANSWERS: &[&str] = &[
     "HTTP/1.0 200 OK\r\n",
     "HTTP/1.1 103 Early Hints\r\n",
 ];
-const TREATMENTS: &[Treatment] =
-    &[Treatment::Keep, Treatment::Append, Treatment::Replace, Treatment::Remove];
+const TREATMENTS: &[ForwardedPolicy] = &[
+    ForwardedPolicy::Keep,
+    ForwardedPolicy::Append,
+    ForwardedPolicy::Replace,
+    ForwardedPolicy::Remove,
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_bytes_make_the_codec_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        requests(&bytes, &Limits::default());
-        for asked in [Asked::Head, Asked::Connect, Asked::Upgrade, Asked::Other] {
-            answers(&bytes, asked, Version::Http10);
+        requests(&bytes, &HeadLimits::default());
+        for asked in [ResponseContext::Head, ResponseContext::Connect, ResponseContext::Upgrade, ResponseContext::Other] {
+            answers(&bytes, asked, HttpVersion::Http10);
         }
-        prop_assert!(fed(&bytes, &[7], Emit::Plain).0.len() <= bytes.len());
+        prop_assert!(fed(&bytes, &[7], ChunkedOutput::Unframed).0.len() <= bytes.len());
     }
 
     #[test]
@@ -178,7 +190,7 @@ proptest! {
 
     #[test]
     fn answer_heads_mean_the_same_however_they_are_cut(bytes in head(ANSWERS)) {
-        prop_assert_eq!(trickled_answer(&bytes, Asked::Upgrade), whole_answer(&bytes, Asked::Upgrade));
+        prop_assert_eq!(trickled_answer(&bytes, ResponseContext::Upgrade), whole_answer(&bytes, ResponseContext::Upgrade));
     }
 
     #[test]
@@ -188,15 +200,15 @@ proptest! {
         forwarded in prop::sample::select(TREATMENTS),
         keep_upgrade: bool,
     ) {
-        let mut slots = Slots::new();
-        let Ok(Some(request)) = parse_request(&bytes, &Limits::default(), &mut slots) else {
+        let mut slots = HeaderSlots::new();
+        let Ok(Some(request)) = parse_request(&bytes, &HeadLimits::default(), &mut slots) else {
             return Ok(());
         };
         let edits = wire::http1::RequestEdits { x_forwarded, forwarded, keep_upgrade, ..request_edits() };
         let mut out = Vec::new();
         emit_request(&request, &edits, &mut out);
-        let mut again_slots = Slots::new();
-        let again = parse_request(&out, &Limits::default(), &mut again_slots).unwrap().unwrap();
+        let mut again_slots = HeaderSlots::new();
+        let again = parse_request(&out, &HeadLimits::default(), &mut again_slots).unwrap().unwrap();
         prop_assert_eq!(again.head_len, out.len());
         prop_assert_eq!(again.method, request.method);
         prop_assert_eq!((again.path(), again.query()), (request.path(), request.query()));
@@ -206,18 +218,18 @@ proptest! {
         prop_assert_eq!(again.host, request.host.or(Some("192.0.2.1:80")));
         let told = again.headers.iter().filter(|h| h.name.eq_ignore_ascii_case("x-forwarded-for")).count();
         match x_forwarded {
-            Treatment::Append | Treatment::Replace => prop_assert_eq!(told, 1),
-            Treatment::Remove => prop_assert_eq!(told, 0),
-            Treatment::Keep => {}
+            ForwardedPolicy::Append | ForwardedPolicy::Replace => prop_assert_eq!(told, 1),
+            ForwardedPolicy::Remove => prop_assert_eq!(told, 0),
+            ForwardedPolicy::Keep => {}
         }
         // Writing once more with nothing to add changes nothing but hop-by-hop fields.
         let quiet = wire::http1::RequestEdits {
-            x_forwarded: Treatment::Keep, forwarded: Treatment::Keep, via: None, keep_upgrade: true, ..edits
+            x_forwarded: ForwardedPolicy::Keep, forwarded: ForwardedPolicy::Keep, via: None, keep_upgrade: true, ..edits
         };
         let (mut second, mut third) = (Vec::new(), Vec::new());
         emit_request(&again, &quiet, &mut second);
-        let mut third_slots = Slots::new();
-        let twice = parse_request(&second, &Limits::default(), &mut third_slots).unwrap().unwrap();
+        let mut third_slots = HeaderSlots::new();
+        let twice = parse_request(&second, &HeadLimits::default(), &mut third_slots).unwrap().unwrap();
         emit_request(&twice, &quiet, &mut third);
         prop_assert_eq!(second, third);
     }
@@ -225,12 +237,12 @@ proptest! {
     #[test]
     fn an_answer_that_we_write_is_one_that_we_accept(
         bytes in head(ANSWERS),
-        asked in prop::sample::select(&[Asked::Head, Asked::Upgrade, Asked::Other][..]),
-        client_version in prop::sample::select(&[Version::Http10, Version::Http11][..]),
-        persist in prop::sample::select(&[Persist::Close, Persist::KeepAlive][..]),
+        asked in prop::sample::select(&[ResponseContext::Head, ResponseContext::Upgrade, ResponseContext::Other][..]),
+        client_version in prop::sample::select(&[HttpVersion::Http10, HttpVersion::Http11][..]),
+        persist in prop::sample::select(&[ConnectionPersistence::Close, ConnectionPersistence::KeepAlive][..]),
     ) {
-        let mut slots = Slots::new();
-        let Ok(Some(answer)) = parse_response(&bytes, &Limits::default(), &mut slots, asked) else {
+        let mut slots = HeaderSlots::new();
+        let Ok(Some(answer)) = parse_response(&bytes, &HeadLimits::default(), &mut slots, asked) else {
             return Ok(());
         };
         let edits = ResponseEdits {
@@ -238,24 +250,24 @@ proptest! {
             persist,
             via: Some("b"),
             keep_upgrade: true,
-            gone: &[],
-            gone_cookie: None,
+            removed_headers: &[],
+            removed_cookie: None,
             lines: b"",
         };
         let mut out = Vec::new();
         emit_response(&answer, &edits, &mut out);
-        let mut again_slots = Slots::new();
-        let again = parse_response(&out, &Limits::default(), &mut again_slots, asked).unwrap().unwrap();
+        let mut again_slots = HeaderSlots::new();
+        let again = parse_response(&out, &HeadLimits::default(), &mut again_slots, asked).unwrap().unwrap();
         prop_assert_eq!(again.head_len, out.len());
         prop_assert_eq!(again.status, answer.status);
         prop_assert_eq!(again.reason, answer.reason);
         prop_assert_eq!(again.upgrade, answer.upgrade);
         if answer.ends_with_close(client_version) {
-            prop_assert_eq!(again.body, wire::http1::AnswerBody::UntilClose);
+            prop_assert_eq!(again.body, wire::http1::ResponseBody::UntilClose);
         } else {
             prop_assert_eq!(again.body, answer.body);
         }
-        let stays = persist == Persist::KeepAlive && !answer.ends_with_close(client_version);
+        let stays = persist == ConnectionPersistence::KeepAlive && !answer.ends_with_close(client_version);
         if !answer.is_interim() {
             prop_assert_eq!(again.keep_alive, stays);
         }
@@ -276,11 +288,11 @@ proptest! {
         body.extend_from_slice(b"0\r\nX-Sum: 1\r\n\r\n");
         let length = body.len();
         body.extend_from_slice(&rest);
-        let (plain, end) = fed(&body, &pieces, Emit::Plain);
+        let (plain, end) = fed(&body, &pieces, ChunkedOutput::Unframed);
         prop_assert_eq!(end, Ok(Some(length)));
         prop_assert_eq!(plain, parts.concat());
         // The body is in normal form already, so writing it again changes nothing.
-        let (chunks, end) = fed(&body, &pieces, Emit::Chunked);
+        let (chunks, end) = fed(&body, &pieces, ChunkedOutput::Chunked);
         prop_assert_eq!(end, Ok(Some(length)));
         prop_assert_eq!(chunks, &body[..length]);
     }
@@ -291,8 +303,8 @@ proptest! {
         pieces in prop::collection::vec(1usize..10, 1..5),
     ) {
         let body = body.as_bytes();
-        prop_assert_eq!(fed(body, &pieces, Emit::Chunked), fed(body, &[body.len()], Emit::Chunked));
-        let (out, _) = fed(body, &pieces, Emit::Chunked);
+        prop_assert_eq!(fed(body, &pieces, ChunkedOutput::Chunked), fed(body, &[body.len()], ChunkedOutput::Chunked));
+        let (out, _) = fed(body, &pieces, ChunkedOutput::Chunked);
         prop_assert!(out.len() <= body.len());
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// One file of the corpus.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct CorpusCase {
     /// The file's name without its suffix.
     pub name: String,
     /// Where it is.
@@ -17,7 +17,7 @@ pub struct Case {
     /// The outcomes, in order.
     pub expect: Vec<String>,
     /// `head`, `connect`, `upgrade` or `other`.
-    pub asked: String,
+    pub request_kind: String,
     /// `1.0` or `1.1`.
     pub client: String,
     /// The bytes that arrive.
@@ -26,7 +26,7 @@ pub struct Case {
     pub passed: Vec<u8>,
 }
 
-impl Case {
+impl CorpusCase {
     /// The name and the status of the refusal that ends the stream, if one does.
     pub fn refusal(&self) -> Option<(&str, u16)> {
         let mut words = self.expect.last()?.split(' ');
@@ -46,7 +46,7 @@ pub fn folder(kind: &str) -> PathBuf {
 }
 
 /// Every case of a kind, in the order of the names.
-pub fn load(kind: &str) -> Vec<Case> {
+pub fn load(kind: &str) -> Vec<CorpusCase> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder(kind))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -56,16 +56,16 @@ pub fn load(kind: &str) -> Vec<Case> {
     files.iter().map(|file| read(file)).collect()
 }
 
-fn read(file: &Path) -> Case {
+fn read(file: &Path) -> CorpusCase {
     let text = std::fs::read_to_string(file).unwrap();
     let (settings, rest) = text.split_once("\n>>>\n").unwrap_or_else(|| panic!("{file:?}: no >>>"));
     let (sent, passed) = rest.split_once("<<<\n").unwrap_or((rest, ""));
-    let mut case = Case {
+    let mut case = CorpusCase {
         name: file.file_stem().unwrap().to_string_lossy().into_owned(),
         file: file.to_owned(),
         intent: String::new(),
         expect: Vec::new(),
-        asked: "other".to_owned(),
+        request_kind: "other".to_owned(),
         client: "1.1".to_owned(),
         sent: unescape(sent),
         passed: unescape(passed),
@@ -78,7 +78,7 @@ fn read(file: &Path) -> Case {
         }
         match line.split_once(": ").unwrap_or_else(|| panic!("{file:?}: {line}")) {
             ("expect", outcome) => case.expect.push(outcome.to_owned()),
-            ("asked", value) => value.clone_into(&mut case.asked),
+            ("asked", value) => value.clone_into(&mut case.request_kind),
             ("client", value) => value.clone_into(&mut case.client),
             (key, _) => panic!("{file:?}: unknown setting {key}"),
         }

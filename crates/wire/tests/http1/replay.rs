@@ -3,8 +3,9 @@
 //! It writes outcomes as text lines, so that a file can hold them and two ways of feeding can be compared.
 
 use wire::http1::{
-    AnswerBody, Asked, BodyKind, Chunked, Defect, Emit, Limits, Persist, Request, RequestEdits,
-    Response, ResponseEdits, Slots, Treatment, Version, emit_request, emit_response, parse_request,
+    BodyKind, ChunkedDecoder, ChunkedOutput, ConnectionPersistence, Defect, ForwardedPolicy,
+    HeadLimits, HeaderSlots, HttpVersion, ParsedRequestHead, ParsedResponseHead, RequestEdits,
+    ResponseBody, ResponseContext, ResponseEdits, emit_request, emit_response, parse_request,
     parse_response,
 };
 
@@ -24,8 +25,8 @@ pub fn request_edits() -> RequestEdits<'static> {
         local: "192.0.2.1:80".parse().unwrap(),
         scheme: "http",
         trusted: true,
-        x_forwarded: Treatment::Append,
-        forwarded: Treatment::Keep,
+        x_forwarded: ForwardedPolicy::Append,
+        forwarded: ForwardedPolicy::Keep,
         via: Some("steelyard"),
         keep_upgrade: true,
         identity: None,
@@ -34,10 +35,10 @@ pub fn request_edits() -> RequestEdits<'static> {
 }
 
 /// Everything that a client sends.
-pub fn requests(mut bytes: &[u8], limits: &Limits) -> Replay {
+pub fn requests(mut bytes: &[u8], limits: &HeadLimits) -> Replay {
     let mut replay = Replay::default();
     while !bytes.is_empty() {
-        let mut slots = Slots::new();
+        let mut slots = HeaderSlots::new();
         let request = match parse_request(bytes, limits, &mut slots) {
             Ok(Some(request)) => request,
             Ok(None) => return replay.end("incomplete".to_owned()),
@@ -52,7 +53,7 @@ pub fn requests(mut bytes: &[u8], limits: &Limits) -> Replay {
                 Some(rest) => rest,
                 None => return replay,
             },
-            BodyKind::Chunked => match replay.chunked(body, Emit::Chunked) {
+            BodyKind::Chunked => match replay.chunked(body, ChunkedOutput::Chunked) {
                 Some(rest) => rest,
                 None => return replay,
             },
@@ -62,11 +63,11 @@ pub fn requests(mut bytes: &[u8], limits: &Limits) -> Replay {
 }
 
 /// Everything that a server sends in answer to one request.
-pub fn answers(mut bytes: &[u8], asked: Asked, client: Version) -> Replay {
+pub fn answers(mut bytes: &[u8], asked: ResponseContext, client: HttpVersion) -> Replay {
     let mut replay = Replay::default();
     while !bytes.is_empty() {
-        let mut slots = Slots::new();
-        let answer = match parse_response(bytes, &Limits::default(), &mut slots, asked) {
+        let mut slots = HeaderSlots::new();
+        let answer = match parse_response(bytes, &HeadLimits::default(), &mut slots, asked) {
             Ok(Some(answer)) => answer,
             Ok(None) => return replay.end("incomplete".to_owned()),
             Err(defect) => return replay.end(refused("refused", defect)),
@@ -74,21 +75,25 @@ pub fn answers(mut bytes: &[u8], asked: Asked, client: Version) -> Replay {
         replay.outcomes.push(answer_line(&answer));
         let edits = ResponseEdits {
             client_version: client,
-            persist: Persist::KeepAlive,
+            persist: ConnectionPersistence::KeepAlive,
             via: Some("steelyard"),
             keep_upgrade: true,
-            gone: &[],
-            gone_cookie: None,
+            removed_headers: &[],
+            removed_cookie: None,
             lines: b"",
         };
         emit_response(&answer, &edits, &mut replay.passed);
         let body = &bytes[answer.head_len..];
-        let emit = if client == Version::Http10 { Emit::Plain } else { Emit::Chunked };
+        let emit = if client == HttpVersion::Http10 {
+            ChunkedOutput::Unframed
+        } else {
+            ChunkedOutput::Chunked
+        };
         let rest = match answer.body {
-            AnswerBody::None => Some(body),
-            AnswerBody::Length(length) => replay.counted(body, length),
-            AnswerBody::Chunked => replay.chunked(body, emit),
-            AnswerBody::UntilClose => replay.counted(body, body.len() as u64),
+            ResponseBody::None => Some(body),
+            ResponseBody::Length(length) => replay.counted(body, length),
+            ResponseBody::Chunked => replay.chunked(body, emit),
+            ResponseBody::UntilClose => replay.counted(body, body.len() as u64),
         };
         match rest {
             Some(rest) if answer.is_interim() && answer.status != 101 => bytes = rest,
@@ -114,8 +119,8 @@ impl Replay {
         body.get(length..)
     }
 
-    fn chunked<'b>(&mut self, body: &'b [u8], emit: Emit) -> Option<&'b [u8]> {
-        match Chunked::new(emit).feed(body, &mut self.passed) {
+    fn chunked<'b>(&mut self, body: &'b [u8], emit: ChunkedOutput) -> Option<&'b [u8]> {
+        match ChunkedDecoder::new(emit).feed(body, &mut self.passed) {
             Ok(fed) if fed.finished => return body.get(fed.consumed..),
             Ok(_) => self.outcomes.push("incomplete".to_owned()),
             Err(defect) => self.outcomes.push(refused("refused-body", defect)),
@@ -129,7 +134,7 @@ fn refused(verb: &str, defect: Defect) -> String {
 }
 
 /// The facts of a request in one line.
-pub fn request_line(request: &Request) -> String {
+pub fn request_line(request: &ParsedRequestHead) -> String {
     let body = match request.body {
         BodyKind::None => "none".to_owned(),
         BodyKind::Length(length) => format!("length:{length}"),
@@ -154,12 +159,12 @@ pub fn request_line(request: &Request) -> String {
 }
 
 /// The facts of an answer in one line.
-pub fn answer_line(answer: &Response) -> String {
+pub fn answer_line(answer: &ParsedResponseHead) -> String {
     let body = match answer.body {
-        AnswerBody::None => "none".to_owned(),
-        AnswerBody::Length(length) => format!("length:{length}"),
-        AnswerBody::Chunked => "chunked".to_owned(),
-        AnswerBody::UntilClose => "until-close".to_owned(),
+        ResponseBody::None => "none".to_owned(),
+        ResponseBody::Length(length) => format!("length:{length}"),
+        ResponseBody::Chunked => "chunked".to_owned(),
+        ResponseBody::UntilClose => "until-close".to_owned(),
     };
     let persist = if answer.keep_alive { "keep" } else { "close" };
     let (status, version) = (answer.status, answer.version.as_str());

@@ -2,24 +2,30 @@
 
 use crate::replay::request_edits;
 use wire::http1::{
-    AnswerBody, Asked, Limits, Persist, RequestEdits, ResponseEdits, Slots, TraceContext, Tracing,
-    Treatment, Version, emit_error, emit_request, emit_response, parse_request, parse_response,
+    ConnectionPersistence, ForwardedPolicy, HeadLimits, HeaderSlots, HttpVersion, RequestEdits,
+    ResponseBody, ResponseContext, ResponseEdits, TraceContext, TracePropagation, emit_local_reply,
+    emit_request, emit_response, parse_request, parse_response,
 };
 
 const FORWARDED: &str = "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 10.0.0.1\r\n\
     X-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\nForwarded: for=10.0.0.1\r\n\r\n";
 
 fn request(head: &str, edits: &RequestEdits) -> String {
-    let mut slots = Slots::new();
-    let parsed = parse_request(head.as_bytes(), &Limits::default(), &mut slots);
+    let mut slots = HeaderSlots::new();
+    let parsed = parse_request(head.as_bytes(), &HeadLimits::default(), &mut slots);
     let mut out = Vec::new();
     emit_request(&parsed.unwrap().unwrap(), edits, &mut out);
     String::from_utf8(out).unwrap()
 }
 
 fn answer(head: &str, edits: &ResponseEdits) -> String {
-    let mut slots = Slots::new();
-    let parsed = parse_response(head.as_bytes(), &Limits::default(), &mut slots, Asked::Upgrade);
+    let mut slots = HeaderSlots::new();
+    let parsed = parse_response(
+        head.as_bytes(),
+        &HeadLimits::default(),
+        &mut slots,
+        ResponseContext::Upgrade,
+    );
     let mut out = Vec::new();
     emit_response(&parsed.unwrap().unwrap(), edits, &mut out);
     String::from_utf8(out).unwrap()
@@ -29,22 +35,22 @@ fn answer(head: &str, edits: &ResponseEdits) -> String {
 fn forwarding_fields_are_treated_as_told() {
     let rows = [
         (
-            Treatment::Keep,
+            ForwardedPolicy::Keep,
             "X-Forwarded-For: 10.0.0.1\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\n\
              Forwarded: for=10.0.0.1\r\n",
         ),
         (
-            Treatment::Append,
+            ForwardedPolicy::Append,
             "X-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\n\
              X-Forwarded-For: 10.0.0.1, 2001:db8::7\r\n\
              Forwarded: for=10.0.0.1, for=\"[2001:db8::7]\";proto=http\r\n",
         ),
         (
-            Treatment::Replace,
+            ForwardedPolicy::Replace,
             "X-Forwarded-For: 2001:db8::7\r\nX-Forwarded-Proto: http\r\n\
              Forwarded: for=\"[2001:db8::7]\";proto=http\r\n",
         ),
-        (Treatment::Remove, ""),
+        (ForwardedPolicy::Remove, ""),
     ];
     for (treatment, fields) in rows {
         let edits = RequestEdits {
@@ -79,12 +85,12 @@ fn what_an_untrusted_sender_says_of_earlier_hops_never_passes() {
     let all = format!("GET / HTTP/1.1\r\nHost: h\r\n{}\r\n\r\n", FIELDS.join("\r\n"));
     let none = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
     for (treatment, came, wanted) in [
-        (Treatment::Keep, all.as_str(), [ours_x, ours_ip, ours_forwarded].concat()),
-        (Treatment::Append, &all, [ours_x, ours_ip, ours_forwarded].concat()),
-        (Treatment::Replace, &all, [ours_x, ours_ip, ours_forwarded].concat()),
-        (Treatment::Remove, &all, String::new()),
-        (Treatment::Keep, none, String::new()),
-        (Treatment::Append, none, [ours_x, ours_forwarded].concat()),
+        (ForwardedPolicy::Keep, all.as_str(), [ours_x, ours_ip, ours_forwarded].concat()),
+        (ForwardedPolicy::Append, &all, [ours_x, ours_ip, ours_forwarded].concat()),
+        (ForwardedPolicy::Replace, &all, [ours_x, ours_ip, ours_forwarded].concat()),
+        (ForwardedPolicy::Remove, &all, String::new()),
+        (ForwardedPolicy::Keep, none, String::new()),
+        (ForwardedPolicy::Append, none, [ours_x, ours_forwarded].concat()),
     ] {
         let edits = RequestEdits {
             client: "[2001:db8::7]:5555".parse().unwrap(),
@@ -106,8 +112,8 @@ fn an_ipv4_client_on_an_ipv6_socket_is_told_as_ipv4() {
         local: "[2001:db8::1]:8080".parse().unwrap(),
         scheme: "https",
         trusted: true,
-        x_forwarded: Treatment::Replace,
-        forwarded: Treatment::Replace,
+        x_forwarded: ForwardedPolicy::Replace,
+        forwarded: ForwardedPolicy::Replace,
         via: None,
         keep_upgrade: false,
         identity: None,
@@ -121,7 +127,7 @@ fn an_ipv4_client_on_an_ipv6_socket_is_told_as_ipv4() {
 #[test]
 fn an_upgrade_is_kept_only_when_told() {
     let head = "GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, TE\r\nTE: trailers\r\nUpgrade: websocket\r\n\r\n";
-    let quiet = RequestEdits { x_forwarded: Treatment::Keep, via: None, ..request_edits() };
+    let quiet = RequestEdits { x_forwarded: ForwardedPolicy::Keep, via: None, ..request_edits() };
     let kept = "GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nTE: trailers\r\nConnection: Upgrade, TE\r\n\r\n";
     assert_eq!(request(head, &quiet), kept);
     let dropped = RequestEdits { keep_upgrade: false, ..quiet };
@@ -136,15 +142,20 @@ fn persistence_is_told_in_the_words_of_the_clients_version() {
     let required =
         "HTTP/1.1 426 X\r\nConnection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n";
     let rows = [
-        (counted, Version::Http11, Persist::KeepAlive, None),
-        (counted, Version::Http11, Persist::Close, Some("close")),
-        (counted, Version::Http10, Persist::KeepAlive, Some("keep-alive")),
-        (counted, Version::Http10, Persist::Close, Some("close")),
-        (chunked, Version::Http11, Persist::KeepAlive, None),
-        (chunked, Version::Http10, Persist::KeepAlive, Some("close")),
-        ("HTTP/1.1 200 OK\r\n\r\n", Version::Http11, Persist::KeepAlive, Some("close")),
-        (required, Version::Http11, Persist::Close, Some("close, Upgrade")),
-        (required, Version::Http11, Persist::KeepAlive, Some("Upgrade")),
+        (counted, HttpVersion::Http11, ConnectionPersistence::KeepAlive, None),
+        (counted, HttpVersion::Http11, ConnectionPersistence::Close, Some("close")),
+        (counted, HttpVersion::Http10, ConnectionPersistence::KeepAlive, Some("keep-alive")),
+        (counted, HttpVersion::Http10, ConnectionPersistence::Close, Some("close")),
+        (chunked, HttpVersion::Http11, ConnectionPersistence::KeepAlive, None),
+        (chunked, HttpVersion::Http10, ConnectionPersistence::KeepAlive, Some("close")),
+        (
+            "HTTP/1.1 200 OK\r\n\r\n",
+            HttpVersion::Http11,
+            ConnectionPersistence::KeepAlive,
+            Some("close"),
+        ),
+        (required, HttpVersion::Http11, ConnectionPersistence::Close, Some("close, Upgrade")),
+        (required, HttpVersion::Http11, ConnectionPersistence::KeepAlive, Some("Upgrade")),
     ];
     for (head, client_version, persist, wanted) in rows {
         let edits = ResponseEdits {
@@ -152,8 +163,8 @@ fn persistence_is_told_in_the_words_of_the_clients_version() {
             persist,
             via: None,
             keep_upgrade: true,
-            gone: &[],
-            gone_cookie: None,
+            removed_headers: &[],
+            removed_cookie: None,
             lines: b"",
         };
         let written = answer(head, &edits);
@@ -164,10 +175,12 @@ fn persistence_is_told_in_the_words_of_the_clients_version() {
 
 #[test]
 fn an_error_is_a_whole_answer_and_cannot_be_split() {
-    for (persist, keep_alive) in [(Persist::Close, false), (Persist::KeepAlive, true)] {
+    for (persist, keep_alive) in
+        [(ConnectionPersistence::Close, false), (ConnectionPersistence::KeepAlive, true)]
+    {
         for head_only in [false, true] {
             let mut out = Vec::new();
-            emit_error(
+            emit_local_reply(
                 503,
                 "no-server\r\nSet-Cookie: a=b",
                 "7f \u{e4}01",
@@ -175,12 +188,13 @@ fn an_error_is_a_whole_answer_and_cannot_be_split() {
                 head_only,
                 &mut out,
             );
-            let mut slots = Slots::new();
-            let answer = parse_response(&out, &Limits::default(), &mut slots, Asked::Other);
+            let mut slots = HeaderSlots::new();
+            let answer =
+                parse_response(&out, &HeadLimits::default(), &mut slots, ResponseContext::Other);
             let answer = answer.unwrap().unwrap();
             let body = &out[answer.head_len..];
             let text = "503 Service Unavailable: no-serverSet-Cookie:a=b (7f01)\n";
-            assert_eq!(answer.body, AnswerBody::Length(text.len() as u64));
+            assert_eq!(answer.body, ResponseBody::Length(text.len() as u64));
             assert_eq!(body, if head_only { b"" } else { text.as_bytes() });
             assert_eq!((answer.status, answer.keep_alive), (503, keep_alive));
             let field = |name: &str| answer.headers.iter().find(|h| h.name == name).unwrap().value;
@@ -197,7 +211,7 @@ fn a_trace_goes_on_from_our_span_and_what_is_nonsense_goes() {
     let line = "traceparent: 00-00000000000000000000000000000abc-0000000000000def-01\r\n";
     let head = "GET / HTTP/1.1\r\nHost: a\r\nTraceParent: x\r\nTRACESTATE: b=1\r\nx: y\r\n\r\n";
     for carried_on in [true, false] {
-        let tracing = Some(Tracing { context, carried_on });
+        let tracing = Some(TracePropagation { context, is_continued: carried_on });
         let out = request(head, &RequestEdits { tracing, ..request_edits() });
         assert_eq!(out.matches(line).count(), 1, "{out}");
         assert!(!out.contains("TraceParent"), "{out}");

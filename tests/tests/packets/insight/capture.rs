@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use lab::net::{Namespace, find, said};
+use lab::net::{NetworkNamespace, find, run_command};
 use rustix::process::Signal;
-use tests::e2e::dir::Dir;
-use tests::e2e::process::Process;
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
 use tests::e2e::wait;
 
 /// A capture under way, at the far end of one of the middle's cables.
-pub struct Capture {
-    tcpdump: Process,
+pub struct CableCapture {
+    tcpdump: ChildProcess,
     file: PathBuf,
 }
 
@@ -26,9 +26,9 @@ pub fn have_tools() -> bool {
     missing.is_empty()
 }
 
-impl Capture {
+impl CableCapture {
     /// Begins; `link` is `front` or `back`.
-    pub fn begin(between: &Namespace, link: &str, dir: &Dir) -> Capture {
+    pub fn begin(between: &NetworkNamespace, link: &str, dir: &TestDir) -> CableCapture {
         let file = dir.join(&format!("{link}.pcap"));
         let mut command = between.command(find("tcpdump"));
         command
@@ -47,9 +47,9 @@ impl Capture {
             ])
             .arg(&file);
         command.args(["tcp", "or", "proto", "4"]);
-        let tcpdump = Process::start(command);
-        wait::until("tcpdump listens", || tcpdump.said().contains("listening on"));
-        Capture { tcpdump, file }
+        let tcpdump = ChildProcess::start(command);
+        wait::until("tcpdump listens", || tcpdump.output().contains("listening on"));
+        CableCapture { tcpdump, file }
     }
 
     /// Ends it once nothing comes any more, with everything that passed.
@@ -73,7 +73,7 @@ pub fn fields(file: &Path, filter: &str, field: &str) -> Vec<String> {
     let mut tshark = Command::new(find("tshark"));
     tshark.args(["-n", "-o", "tcp.desegment_tcp_streams:FALSE", "--disable-protocol", "http"]);
     tshark.arg("-r").arg(file).args(["-Y", filter, "-T", "fields", "-e", field]);
-    let said = said(&mut tshark).unwrap();
+    let said = run_command(&mut tshark).unwrap();
     said.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
 }
 

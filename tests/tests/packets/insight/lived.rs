@@ -2,17 +2,17 @@
 
 use std::io::{Read, Write};
 
-use tests::e2e::plane::ready;
+use tests::e2e::packet_balancer::ready;
 use tests::e2e::wait;
 
-use super::world::{World, ask, far};
+use super::topology::{InsightTopology, ask, far};
 
 #[test]
 fn another_process_goes_on_where_the_first_ended() {
     if !ready() {
         return;
     }
-    let mut world = World::open("nat", far(2), far(2));
+    let mut world = InsightTopology::open("nat", far(2), far(2));
     world.fetch(10_000);
     let mut open = world.connect();
     ask(&mut open, "put 20000");
@@ -43,7 +43,7 @@ fn it_is_switched_off_and_on_without_a_connection_noticing() {
     if !ready() {
         return;
     }
-    let world = World::open("nat", far(2), far(2));
+    let world = InsightTopology::open("nat", far(2), far(2));
     let mut open = world.connect();
     ask(&mut open, "put 30000");
     open.write_all(&[b'x'; 10_000]).unwrap();
@@ -69,6 +69,6 @@ fn it_is_switched_off_and_on_without_a_connection_noticing() {
     assert_eq!(told.begun, before.unwrap().begun + 1, "{told:?}");
     assert_eq!((told.handshakes.done, told.unscaled), (1, 1), "{told:?}");
     assert_eq!((told.client.lost_before, told.client.lost_behind), (0, 0), "{told:?}");
-    let status = world.verb(&["status"]).out;
+    let status = world.verb(&["status"]).stdout;
     assert!(status.contains("insight: ") && status.contains("1 in 1"), "{status}");
 }

@@ -6,28 +6,28 @@ use std::path::Path;
 use std::time::Duration;
 
 use api::types::{PacketSide, SlowPackets};
-use lab::line::{CHAIN_CLIENT, CHAIN_RETURN, CHAIN_SERVER, Shape};
+use lab::link_emulation::{CHAIN_CLIENT, CHAIN_RETURN, CHAIN_SERVER, LinkShape};
 use rustix::net::sockopt::{set_socket_linger, set_socket_recv_buffer_size};
-use tests::e2e::plane::ready;
+use tests::e2e::packet_balancer::ready;
 
-use super::capture::{Capture, REPAIRS, count, fields, have_tools};
-use super::world::{World, ask, far};
+use super::capture::{CableCapture, REPAIRS, count, fields, have_tools};
+use super::topology::{InsightTopology, ask, far};
 
 /// Loses each so-many-th large packet of one direction.
-fn lossy(every: u64) -> Shape {
-    Shape { lose_every: every, ..shape() }
+fn lossy(every: u64) -> LinkShape {
+    LinkShape { drop_every: every, ..shape() }
 }
 
-fn shape() -> Shape {
+fn shape() -> LinkShape {
     far(4)[0].clone()
 }
 
 /// Both captures while something is done: at the clients' side and at the servers'.
-fn captured(world: &World, run: impl FnOnce()) -> [std::path::PathBuf; 2] {
+fn captured(world: &InsightTopology, run: impl FnOnce()) -> [std::path::PathBuf; 2] {
     let ends =
-        ["front", "back"].map(|link| Capture::begin(&world.chain.between, link, world.dir()));
+        ["front", "back"].map(|link| CableCapture::begin(&world.chain.between, link, world.dir()));
     run();
-    ends.map(Capture::end)
+    ends.map(CableCapture::end)
 }
 
 /// Whose packets are whose; the daemon's own connections to the server come from another address.
@@ -77,7 +77,7 @@ fn a_healthy_connection_is_blamed_for_nothing_but_opening() {
     if !ready() || !have_tools() {
         return;
     }
-    let world = World::open("nat", far(15), far(10));
+    let world = InsightTopology::open("nat", far(15), far(10));
     let files = captured(&world, || (0..5).for_each(|_| world.fetch(20_000)));
     let told = world.settled(5);
     agree(&told, &files);
@@ -104,7 +104,7 @@ fn a_healthy_connection_is_blamed_for_nothing_but_opening() {
     let mut theirs: Vec<f64> = asked.iter().zip(&answered).map(|(a, b)| (b - a) * 1e3).collect();
     theirs.sort_by(f64::total_cmp);
     assert!((theirs[2] - server.median_ms).abs() < 5.0, "{theirs:?} {server:?}");
-    let text = world.verb(&["explain", "slow", "shop", "--since", "1h"]).out;
+    let text = world.verb(&["explain", "slow", "shop", "--since", "1h"]).stdout;
     for part in
         ["shop: connections by nat", "every one is watched", "to the server and back", "web/a"]
     {
@@ -120,7 +120,7 @@ fn losses_are_told_by_which_side_of_us_they_are_on() {
     // On the server's line its data is lost before us, on the client's behind us.
     let rows = [([shape(), lossy(40)], far(4), false), (far(4), [shape(), lossy(40)], true)];
     for (near, beyond, before) in rows {
-        let world = World::open("nat", near, beyond);
+        let world = InsightTopology::open("nat", near, beyond);
         let files = captured(&world, || (0..4).for_each(|_| world.fetch(400_000)));
         let told = world.settled(4);
         agree(&told, &files);
@@ -145,7 +145,7 @@ fn what_clients_send_is_told_with_every_method() {
         return;
     }
     for forward in ["nat", "mac", "tunnel"] {
-        let world = World::open(forward, [lossy(30), shape()], far(4));
+        let world = InsightTopology::open(forward, [lossy(30), shape()], far(4));
         let files = captured(&world, || (0..3).for_each(|_| world.push(300_000)));
         let told = world.settled(3);
         agree(&told, &files);
@@ -170,7 +170,7 @@ fn a_client_that_does_not_read_is_told_by_its_closed_window() {
         return;
     }
     for forward in ["nat", "mac", "tunnel"] {
-        let world = World::open(forward, far(4), far(4));
+        let world = InsightTopology::open(forward, far(4), far(4));
         let files = captured(&world, || {
             let mut stream = world.connect_with(small);
             ask(&mut stream, "get 300000");
@@ -194,7 +194,7 @@ fn resets_are_told_by_who_sent_them() {
         return;
     }
     for forward in ["nat", "mac"] {
-        let world = World::open(forward, far(4), far(4));
+        let world = InsightTopology::open(forward, far(4), far(4));
         let files = captured(&world, || {
             for _ in 0..3 {
                 let mut stream = world.connect();

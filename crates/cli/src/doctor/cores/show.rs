@@ -2,37 +2,37 @@
 
 use std::path::Path;
 
-use links::advice::{Finding, Verdict};
-use links::steer::count::{Load, queue_of};
-use links::steer::judge::Skew;
-use links::steer::picture::Picture;
-use links::steer::plan::{Change, Step};
+use links::advice::{FindingSeverity, LinkFinding};
+use links::steering::counters::{NetworkLoad, queue_number};
+use links::steering::diagnosis::LoadSkew;
+use links::steering::plan::{SteeringChange, SteeringStep};
+use links::steering::snapshot::SteeringSnapshot;
 use serde::Serialize;
 
 use crate::show::paint::Paint;
 use crate::show::screen;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub struct CoresDiagnosis {
     /// Findings that are wrong.
     pub wrong: usize,
-    processors: Vec<Processor>,
-    queues: Vec<Queue>,
-    findings: Vec<Row>,
+    processors: Vec<ProcessorRow>,
+    queues: Vec<QueueRow>,
+    findings: Vec<CoresFindingRow>,
     /// What would even it out.
-    steps: Vec<Planned>,
+    steps: Vec<PlannedStep>,
     /// Interfaces are left out that the load did not come by.
     #[serde(skip)]
     idle: bool,
     /// With --apply what was done.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub applied: Option<Applied>,
+    pub applied: Option<AppliedSteps>,
 }
 
 #[derive(Debug, Serialize)]
-struct Processor {
+struct ProcessorRow {
     number: u32,
     packets_per_second: f64,
     softirq: f64,
@@ -43,7 +43,7 @@ struct Processor {
 }
 
 #[derive(Debug, Serialize)]
-struct Queue {
+struct QueueRow {
     interface: String,
     queue: u32,
     packets_per_second: Option<f64>,
@@ -55,7 +55,7 @@ struct Queue {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct CoresFindingRow {
     verdict: &'static str,
     about: String,
     found: String,
@@ -64,7 +64,7 @@ struct Row {
 }
 
 #[derive(Debug, Serialize)]
-struct Planned {
+struct PlannedStep {
     about: String,
     why: String,
     command: String,
@@ -73,15 +73,15 @@ struct Planned {
 
 /// What was carried out, and the work before and after.
 #[derive(Debug, Serialize)]
-pub struct Applied {
+pub struct AppliedSteps {
     done: Vec<String>,
     failed: Vec<String>,
-    before: Option<Side>,
-    after: Option<Side>,
+    before: Option<LoadSummary>,
+    after: Option<LoadSummary>,
 }
 
 #[derive(Debug, Serialize)]
-struct Side {
+struct LoadSummary {
     packets_per_second: f64,
     /// The busiest processor and its part of the packets, 0–1.
     processor: u32,
@@ -94,29 +94,42 @@ struct Side {
 
 /// What `--undo --json` prints.
 #[derive(Debug, Serialize)]
-pub struct Undone {
+pub struct RevertedSteps {
     done: Vec<String>,
     failed: Vec<String>,
 }
 
-impl Undone {
+impl RevertedSteps {
     /// Of what was taken back, and what could not be.
-    pub fn new(done: &[Change], failed: &[String]) -> Undone {
-        Undone { done: done.iter().map(Change::command).collect(), failed: failed.to_vec() }
+    pub fn new(done: &[SteeringChange], failed: &[String]) -> RevertedSteps {
+        RevertedSteps {
+            done: done.iter().map(SteeringChange::command).collect(),
+            failed: failed.to_vec(),
+        }
     }
 }
 
-impl Applied {
+impl AppliedSteps {
     /// Of what was done, and the work on both sides of it.
-    pub fn new(done: &[Step], failed: &[String], before: &Load, after: &Load) -> Applied {
+    pub fn new(
+        done: &[SteeringStep],
+        failed: &[String],
+        before: &NetworkLoad,
+        after: &NetworkLoad,
+    ) -> AppliedSteps {
         let done = done.iter().map(|step| step.change.command()).collect();
-        Applied { done, failed: failed.to_vec(), before: side(before), after: side(after) }
+        AppliedSteps {
+            done,
+            failed: failed.to_vec(),
+            before: load_summary(before),
+            after: load_summary(after),
+        }
     }
 }
 
-fn side(load: &Load) -> Option<Side> {
-    let skew = Skew::of(load)?;
-    Some(Side {
+fn load_summary(load: &NetworkLoad) -> Option<LoadSummary> {
+    let skew = LoadSkew::from_load(load)?;
+    Some(LoadSummary {
         packets_per_second: skew.packets,
         processor: skew.processor,
         part: skew.part,
@@ -125,29 +138,35 @@ fn side(load: &Load) -> Option<Side> {
     })
 }
 
-impl Answer {
+impl CoresDiagnosis {
     /// Of what was found.
-    pub fn new(picture: &Picture, load: &Load, findings: Vec<Finding>, steps: &[Step]) -> Answer {
-        let processor = |(number, work): (&u32, &links::steer::count::Work)| Processor {
-            number: *number,
-            packets_per_second: work.packets,
-            softirq: work.softirq,
-            busy: work.busy,
-            dropped_per_second: work.dropped,
-            squeezed_per_second: work.squeezed,
-            woken_per_second: work.woken,
-        };
-        let planned = |step: &Step| Planned {
-            about: step.about.clone(),
+    pub fn new(
+        picture: &SteeringSnapshot,
+        load: &NetworkLoad,
+        findings: Vec<LinkFinding>,
+        steps: &[SteeringStep],
+    ) -> CoresDiagnosis {
+        let processor =
+            |(number, work): (&u32, &links::steering::counters::ProcessorLoad)| ProcessorRow {
+                number: *number,
+                packets_per_second: work.packets,
+                softirq: work.softirq,
+                busy: work.busy,
+                dropped_per_second: work.dropped,
+                squeezed_per_second: work.squeezed,
+                woken_per_second: work.woken,
+            };
+        let planned = |step: &SteeringStep| PlannedStep {
+            about: step.subject.clone(),
             why: step.why.clone(),
             command: step.change.command(),
-            undo: step.change.clone().reversed().command(),
+            undo: step.change.clone().into_reverse().command(),
         };
-        Answer {
-            wrong: findings.iter().filter(|one| one.verdict == Verdict::Wrong).count(),
+        CoresDiagnosis {
+            wrong: findings.iter().filter(|one| one.severity == FindingSeverity::Problem).count(),
             processors: load.processors.iter().map(processor).collect(),
-            queues: queues(picture, load),
-            findings: findings.into_iter().map(row).collect(),
+            queues: queue_rows(picture, load),
+            findings: findings.into_iter().map(finding_row).collect(),
             steps: steps.iter().map(planned).collect(),
             idle: picture.interfaces.iter().any(|one| load.is_idle(&one.name)),
             applied: None,
@@ -155,11 +174,11 @@ impl Answer {
     }
 
     /// For people.
-    pub fn text(&self, picture: &Picture, load: &Load, kept: &Path) -> String {
-        let mut out = live(picture, load);
+    pub fn text(&self, picture: &SteeringSnapshot, load: &NetworkLoad, kept: &Path) -> String {
+        let mut out = render_tables(picture, load);
         out.push('\n');
         for one in &self.findings {
-            let Row { verdict, about, found, advice, commands } = one;
+            let CoresFindingRow { verdict, about, found, advice, commands } = one;
             out.push_str(&format!("{verdict:5}  {about}: {found}\n"));
             if !advice.is_empty() {
                 out.push_str(&format!("       {advice}\n"));
@@ -167,7 +186,7 @@ impl Answer {
             commands.iter().for_each(|line| out.push_str(&format!("         {line}\n")));
         }
         match &self.applied {
-            Some(applied) => out.push_str(&carried_out(applied, kept)),
+            Some(applied) => out.push_str(&render_applied(applied, kept)),
             None if self.steps.is_empty() && self.idle => {
                 out.push_str(
                     "\nNothing is planned for interfaces that the load did not come by.\n",
@@ -192,22 +211,24 @@ impl Answer {
     }
 }
 
-fn row(finding: Finding) -> Row {
-    let Finding { verdict, about, found, advice, commands } = finding;
+fn finding_row(finding: LinkFinding) -> CoresFindingRow {
+    let LinkFinding { severity: verdict, subject: about, observation: found, advice, commands } =
+        finding;
     let verdict = match verdict {
-        Verdict::Good => "good",
-        Verdict::Wrong => "wrong",
-        Verdict::Note => "note",
+        FindingSeverity::Good => "good",
+        FindingSeverity::Problem => "wrong",
+        FindingSeverity::Note => "note",
     };
-    Row { verdict, about, found, advice, commands }
+    CoresFindingRow { verdict, about, found, advice, commands }
 }
 
-fn queues(picture: &Picture, load: &Load) -> Vec<Queue> {
+fn queue_rows(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<QueueRow> {
     let mut out = Vec::new();
     for one in &picture.interfaces {
         for (at, receive) in one.receive.iter().enumerate() {
             let number = at as u32;
-            let ours = one.interrupts.iter().filter(|(_, irq)| queue_of(&irq.name) == Some(number));
+            let ours =
+                one.interrupts.iter().filter(|(_, irq)| queue_number(&irq.name) == Some(number));
             let (mut go, mut rate) = (Vec::new(), None);
             for (irq, interrupt) in ours {
                 go.push(interrupt.processors.to_string());
@@ -215,7 +236,7 @@ fn queues(picture: &Picture, load: &Load) -> Vec<Queue> {
                 *rate.get_or_insert(0.0) += counts.sum::<f64>();
             }
             go.dedup();
-            out.push(Queue {
+            out.push(QueueRow {
                 interface: one.name.clone(),
                 queue: number,
                 packets_per_second: load
@@ -235,13 +256,13 @@ fn queues(picture: &Picture, load: &Load) -> Vec<Queue> {
 }
 
 /// The tables of processors and queues.
-pub fn live(picture: &Picture, load: &Load) -> String {
+pub fn render_tables(picture: &SteeringSnapshot, load: &NetworkLoad) -> String {
     use Align::{Left, Right};
     let (width, paint) = (screen::width(), Paint::for_stdout());
     let number = |value: f64| format!("{value:.0}");
     let part = |value: f64| format!("{:.0} %", value * 100.0);
     let all: f64 = load.processors.values().map(|work| work.packets).sum();
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("PROCESSOR", Right),
         ("PACKETS/S", Right),
         ("PART", Right),
@@ -264,7 +285,7 @@ pub fn live(picture: &Picture, load: &Load) -> String {
         ]);
     }
     let mut out = table.render(width, paint);
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("INTERFACE", Left),
         ("QUEUE", Right),
         ("PACKETS/S", Right),
@@ -275,7 +296,7 @@ pub fn live(picture: &Picture, load: &Load) -> String {
         ("XPS", Left),
     ]);
     let or_none = |text: String| if text.is_empty() { "-".to_owned() } else { text };
-    for one in queues(picture, load) {
+    for one in queue_rows(picture, load) {
         table.row(vec![
             one.interface.into(),
             one.queue.to_string().into(),
@@ -292,7 +313,7 @@ pub fn live(picture: &Picture, load: &Load) -> String {
     out
 }
 
-fn carried_out(applied: &Applied, kept: &Path) -> String {
+fn render_applied(applied: &AppliedSteps, kept: &Path) -> String {
     let mut out = format!("\n{} carried out", applied.done.len());
     if applied.done.is_empty() {
         out.push('\n');
@@ -301,7 +322,7 @@ fn carried_out(applied: &Applied, kept: &Path) -> String {
     }
     applied.done.iter().for_each(|line| out.push_str(&format!("  {line}\n")));
     applied.failed.iter().for_each(|line| out.push_str(&format!("  failed: {line}\n")));
-    let side = |side: &Option<Side>| match side {
+    let side = |side: &Option<LoadSummary>| match side {
         None => "no packet came".to_owned(),
         Some(one) => format!(
             "{:.0} packets a second; processor {} took {:.0} % and spent {:.0} % of its time on it",
@@ -317,7 +338,7 @@ fn carried_out(applied: &Applied, kept: &Path) -> String {
 }
 
 /// What was taken back.
-pub fn undone(done: &[Change], failed: &[String], kept: &Path) -> String {
+pub fn render_reverted(done: &[SteeringChange], failed: &[String], kept: &Path) -> String {
     if done.is_empty() && failed.is_empty() {
         return format!("nothing to take back: {} is not there\n", kept.display());
     }

@@ -2,14 +2,14 @@
 
 use api::types::{HandshakeTimes, Handshakes, PacketExample, PacketSide, SlowPackets};
 
-use super::parts::{bars, millis, table, whys};
+use super::parts::{group_table, millis, render_owner_bars, render_reasons};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 use crate::show::unit::{count, moment};
 
 /// One service.
-pub fn one(service: &SlowPackets, window: &str, width: usize, paint: Paint) -> String {
+pub fn render_service(service: &SlowPackets, window: &str, width: usize, paint: Paint) -> String {
     let (name, forward) = (plain(&service.name), plain(&service.forward));
     let title = format!("{name}: connections by {forward} in the last {window}");
     let mut out = format!("{}\n", paint.text(Colour::Strong, &title));
@@ -26,23 +26,23 @@ pub fn one(service: &SlowPackets, window: &str, width: usize, paint: Paint) -> S
         count(done as u64),
         millis(service.seconds * 1e3)
     ));
-    out.push_str(&bars(&service.owners, width, paint));
+    out.push_str(&render_owner_bars(&service.owners, width, paint));
     out.push_str("\nWhy\n");
-    out.push_str(&whys(&service.reasons));
+    out.push_str(&render_reasons(&service.reasons));
     out.push('\n');
-    out.push_str(&handshakes(service));
+    out.push_str(&render_handshakes(service));
     out.push('\n');
-    out.push_str(&sides(service).render(width, paint));
+    out.push_str(&render_sides(service).render(width, paint));
     out.push_str(&format!("  resets by this machine: {}\n", count(service.balancer_resets)));
     for (what, groups) in
         [("POOL", &service.pools), ("SERVER", &service.servers), ("CLIENTS", &service.networks)]
     {
         out.push('\n');
-        out.push_str(&table(what, "CONNECTIONS", groups).render(width, paint));
+        out.push_str(&group_table(what, "CONNECTIONS", groups).render(width, paint));
     }
     if !service.examples.is_empty() {
         out.push_str("\nStood still longest, or ended badly\n");
-        service.examples.iter().for_each(|it| out.push_str(&example(it)));
+        service.examples.iter().for_each(|it| out.push_str(&render_example(it)));
     }
     out.push_str("\nNot to be seen from here\n");
     service.unseen.iter().for_each(|text| out.push_str(&format!("  {}\n", plain(text))));
@@ -60,7 +60,7 @@ pub fn one(service: &SlowPackets, window: &str, width: usize, paint: Paint) -> S
     out
 }
 
-fn handshakes(service: &SlowPackets) -> String {
+fn render_handshakes(service: &SlowPackets) -> String {
     let all = &service.handshakes;
     let mut out = "Handshakes\n".to_owned();
     let parts = [
@@ -90,8 +90,8 @@ fn handshakes(service: &SlowPackets) -> String {
 }
 
 /// What each side sent and said.
-fn sides(service: &SlowPackets) -> Table {
-    let mut table = Table::new(&[
+fn render_sides(service: &SlowPackets) -> TextTable {
+    let mut table = TextTable::new(&[
         ("FROM", Align::Left),
         ("PACKETS", Align::Right),
         ("LOST BEFORE US", Align::Right),
@@ -122,7 +122,7 @@ fn sides(service: &SlowPackets) -> Table {
     table
 }
 
-fn example(it: &PacketExample) -> String {
+fn render_example(it: &PacketExample) -> String {
     let server = it.server.as_deref().unwrap_or("a server that is gone");
     let mut parts: Vec<_> = it.parts_ms.iter().collect();
     parts.sort_by(|a, b| b.1.total_cmp(a.1));
@@ -137,7 +137,7 @@ fn example(it: &PacketExample) -> String {
     );
     for (who, side) in [("client", Some(&it.from_client)), ("server", it.from_server.as_ref())] {
         let Some(side) = side else { continue };
-        out.push_str(&format!("    {who}  {}\n", words(side)));
+        out.push_str(&format!("    {who}  {}\n", describe_side(side)));
     }
     if !it.notes.is_empty() {
         out.push_str(&format!("    note    {}\n", plain(&it.notes.join(", "))));
@@ -145,7 +145,7 @@ fn example(it: &PacketExample) -> String {
     out
 }
 
-fn words(side: &PacketSide) -> String {
+fn describe_side(side: &PacketSide) -> String {
     format!(
         "{} packets; lost {} before and {} behind us, silent {} for that; window closed {}, silly {}; {} resets",
         count(side.packets),
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_service_that_forwards_packets_has_a_story_too() {
-        let text = one(&service(), "5m", 100, Paint::fixed(false));
+        let text = render_service(&service(), "5m", 100, Paint::fixed(false));
         for part in [
             "shop: connections by nat in the last 5m",
             "12 watched, 9 of them began, 9 handshakes done; one in 64 is watched",
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn of_direct_return_only_the_clients_half_is_shown() {
         let half = SlowPackets { forward: "mac".into(), server: None, ..service() };
-        let text = one(&half, "5m", 100, Paint::fixed(false));
+        let text = render_service(&half, "5m", 100, Paint::fixed(false));
         assert!(!text.contains("\nserver "), "{text}");
         assert!(text.contains("\nclient "), "{text}");
     }

@@ -4,11 +4,11 @@ use api::types::{SlowGroup, SlowOwner, SlowReason};
 
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 use crate::show::unit::{count, micros};
 
 /// Reasons with what to change.
-pub fn whys(reasons: &[SlowReason]) -> String {
+pub fn render_reasons(reasons: &[SlowReason]) -> String {
     let one = |reason: &SlowReason| {
         format!(
             "  {:>5.1} %  {}: {} ({})\n           {}\n",
@@ -23,7 +23,7 @@ pub fn whys(reasons: &[SlowReason]) -> String {
 }
 
 /// A bar for each owner that has a part.
-pub fn bars(owners: &[SlowOwner], width: usize, paint: Paint) -> String {
+pub fn render_owner_bars(owners: &[SlowOwner], width: usize, paint: Paint) -> String {
     let room = width.saturating_sub(40).clamp(10, 60);
     let mut out = String::new();
     for it in owners {
@@ -46,8 +46,8 @@ pub fn bars(owners: &[SlowOwner], width: usize, paint: Paint) -> String {
     out
 }
 
-pub fn table(what: &'static str, unit: &'static str, groups: &[SlowGroup]) -> Table {
-    let mut table = Table::new(&[
+pub fn group_table(what: &'static str, unit: &'static str, groups: &[SlowGroup]) -> TextTable {
+    let mut table = TextTable::new(&[
         (what, Align::Left),
         (unit, Align::Right),
         ("TIME", Align::Right),

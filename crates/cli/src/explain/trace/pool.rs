@@ -4,34 +4,34 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use model::config::{Host, load};
+use model::config::{ServerHost, load};
 
-use crate::ask::{file_name, read_config};
-use crate::end::Failure;
+use crate::common_args::{file_name, read_config};
+use crate::outcome::CommandError;
 
 /// The addresses of a pool's servers.
-pub fn servers(config: &Path, name: &str) -> Result<Vec<SocketAddr>, Failure> {
+pub fn servers(config: &Path, name: &str) -> Result<Vec<SocketAddr>, CommandError> {
     let file = file_name(config);
     let checked = load(&read_config(config)?, &file).map_err(|findings| {
         let count = findings.findings.len();
         let why = format!("{file} has {count} mistakes: steelyard check -c {file} lists them");
-        Failure::Unusable(format!("--filter pool={name}: {why}"))
+        CommandError::Unusable(format!("--filter pool={name}: {why}"))
     })?;
     let pools = &checked.config.pools;
     let pool = pools.get(name).ok_or_else(|| {
         let known: Vec<&str> = pools.keys().map(String::as_str).collect();
-        Failure::Absent(format!("{file} has no pool {name}; there are {}", known.join(", ")))
+        CommandError::Absent(format!("{file} has no pool {name}; there are {}", known.join(", ")))
     })?;
     let (mut found, mut named) = (Vec::new(), Vec::new());
     for server in &pool.servers {
         match &server.address.host {
-            Host::Ip(ip) => found.push(SocketAddr::new(*ip, server.address.port)),
-            Host::Name(_) => named.push(server.name.as_str()),
+            ServerHost::Ip(ip) => found.push(SocketAddr::new(*ip, server.address.port)),
+            ServerHost::Name(_) => named.push(server.name.as_str()),
         }
     }
     if found.is_empty() {
         let why = "none of its servers has an address; name one with end=ADDRESS:PORT";
-        return Err(Failure::Unusable(format!("--filter pool={name}: {why}")));
+        return Err(CommandError::Unusable(format!("--filter pool={name}: {why}")));
     }
     if !named.is_empty() {
         let named = named.join(", ");

@@ -6,26 +6,26 @@ use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use trace::analysis::{Analysis, Settings};
-use trace::compose::{self, Source};
+use trace::analysis::{Analysis, AnalysisSettings};
+use trace::ingest::ingest_capture;
 use trace::render::page;
-use trace::report::Report;
-use trace::run::read;
+use trace::report::TraceReport;
+use trace::report_builder::{self, CaptureSource};
 
-use crate::end::{Failure, sentence};
+use crate::outcome::{CommandError, sentence};
 
 /// How to read.
 #[derive(Debug)]
-pub struct Reading<'a> {
+pub struct TraceReader<'a> {
     /// What is asked of the analysis.
-    pub settings: &'a Settings,
+    pub settings: &'a AnalysisSettings,
     /// No progress.
     pub quiet: bool,
 }
 
 /// What is drawn of a connection.
 #[derive(Debug)]
-pub struct Picture {
+pub struct ConnectionDrawing {
     /// The page.
     pub page: String,
     /// Drawings with their names.
@@ -35,46 +35,48 @@ pub struct Picture {
 /// Files shorter than this are read before anybody looks up, bytes.
 const LONG: u64 = 200 << 20;
 
-impl Reading<'_> {
+impl TraceReader<'_> {
     /// Reads files, one after the other, into one report.
-    pub fn report(&self, files: &[PathBuf]) -> Result<Report, Failure> {
+    pub fn read_report(&self, files: &[PathBuf]) -> Result<TraceReport, CommandError> {
         let (analysis, source) = self.analyse(files, self.settings)?;
-        Ok(compose::report(analysis.finish(), source))
+        Ok(report_builder::build_report(analysis.finish(), source))
     }
 
     /// Reads them again for the packets of one connection.
-    pub fn picture(
+    pub fn draw_connection(
         &self,
         files: &[PathBuf],
         number: u32,
-        report: &Report,
-    ) -> Result<Picture, Failure> {
+        report: &TraceReport,
+    ) -> Result<ConnectionDrawing, CommandError> {
         let mut settings = self.settings.clone();
         settings.only = Some(number);
         let (analysis, _) = self.analyse(files, &settings)?;
         let scene = analysis.scene(number).ok_or_else(|| {
             let told = report.connections_total;
-            Failure::Absent(format!("no connection {number}; there are {told}"))
+            CommandError::Absent(format!("no connection {number}; there are {told}"))
         })?;
-        let picture = page::draw(&scene, report);
-        Ok(Picture { page: picture.page, drawings: picture.drawings })
+        let picture = page::draw_connection(&scene, report);
+        Ok(ConnectionDrawing { page: picture.page, drawings: picture.drawings })
     }
 
     fn analyse(
         &self,
         files: &[PathBuf],
-        settings: &Settings,
-    ) -> Result<(Analysis, Source), Failure> {
+        settings: &AnalysisSettings,
+    ) -> Result<(Analysis, CaptureSource), CommandError> {
         let mut analysis = Analysis::new(settings.clone());
-        let mut source = Source::default();
+        let mut source = CaptureSource::default();
         for path in files {
             let name = path.display().to_string();
             let unreadable = |error: &dyn std::error::Error| {
-                Failure::Unusable(format!("cannot read {name}: {}", sentence(error)))
+                CommandError::Unusable(format!("cannot read {name}: {}", sentence(error)))
             };
             let file = File::open(path).map_err(|error| unreadable(&error))?;
-            let mut progress = Progress::new(path, &file, self.quiet);
-            let done = read(&mut analysis, &mut source, &name, file, |bytes| progress.tell(bytes));
+            let mut progress = ReadProgress::new(path, &file, self.quiet);
+            let done = ingest_capture(&mut analysis, &mut source, &name, file, |bytes| {
+                progress.update(bytes)
+            });
             progress.end();
             done.map_err(|damage| unreadable(&damage))?;
         }
@@ -83,14 +85,14 @@ impl Reading<'_> {
 }
 
 /// A line on standard error that says how far a long file is.
-struct Progress {
+struct ReadProgress {
     name: String,
-    whole: u64,
-    told: u64,
+    total: u64,
+    reported: u64,
 }
 
-impl Progress {
-    fn new(path: &Path, file: &File, quiet: bool) -> Progress {
+impl ReadProgress {
+    fn new(path: &Path, file: &File, quiet: bool) -> ReadProgress {
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         let packed = path.extension().is_some_and(|extension| extension == "gz");
         let shown = !quiet && length > LONG && std::io::stderr().is_terminal();
@@ -101,25 +103,25 @@ impl Progress {
         } else {
             length
         };
-        Progress { name: path.display().to_string(), whole, told: 0 }
+        ReadProgress { name: path.display().to_string(), total: whole, reported: 0 }
     }
 
-    fn tell(&mut self, bytes: u64) {
-        if self.whole == 0 || bytes - self.told < LONG / 8 {
+    fn update(&mut self, bytes: u64) {
+        if self.total == 0 || bytes - self.reported < LONG / 8 {
             return;
         }
-        self.told = bytes;
-        let far = if self.whole == u64::MAX {
+        self.reported = bytes;
+        let far = if self.total == u64::MAX {
             format!("{} MiB", bytes >> 20)
         } else {
-            format!("{} %", bytes.saturating_mul(100) / self.whole)
+            format!("{} %", bytes.saturating_mul(100) / self.total)
         };
         // Progress that cannot be shown stops nothing.
         let _ = write!(std::io::stderr(), "\r{}: {far} ", self.name);
     }
 
     fn end(&self) {
-        if self.told > 0 {
+        if self.reported > 0 {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }

@@ -1,28 +1,35 @@
 //! Reports on one screen: totals, whose time it was, the most significant bottlenecks, the slowest transactions.
 
-use trace::compare::{Comparison, Pair};
-use trace::join::Joined;
-use trace::report::{Connection, Finding, Owners, Report, TransactionReport, Verdict};
+use trace::compare::{CaptureComparison, SecondsPair};
+use trace::join::JoinedReport;
+use trace::report::{
+    BottleneckFinding, ConnectionReport, TimeDiagnosis, TimeOwners, TraceReport, TransactionReport,
+};
 
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 use crate::show::unit::count;
 
 /// Transactions in the table.
 const SLOWEST: usize = 8;
 
 /// A report.
-pub fn report(report: &Report, width: usize, paint: Paint) -> String {
-    let mut out = head(report, paint);
-    out.push_str(&owners(&report.verdict.owners, report.verdict.total_seconds, width, paint));
+pub fn render_report(report: &TraceReport, width: usize, paint: Paint) -> String {
+    let mut out = render_head(report, paint);
+    out.push_str(&render_owner_bars(
+        &report.verdict.owners,
+        report.verdict.total_seconds,
+        width,
+        paint,
+    ));
     out.push('\n');
-    out.push_str(&findings(&report.verdict, report, width, paint));
-    out.push_str(&slowest(report, width, paint));
+    out.push_str(&render_findings(&report.verdict, report, width, paint));
+    out.push_str(&render_slowest(report, width, paint));
     out
 }
 
-fn head(report: &Report, paint: Paint) -> String {
+fn render_head(report: &TraceReport, paint: Paint) -> String {
     let capture = &report.capture;
     let mut out = format!(
         "{}\n{} packets, {} of TCP, in {}; {} connections, {} transactions; users waited {}\n",
@@ -54,7 +61,7 @@ fn head(report: &Report, paint: Paint) -> String {
 }
 
 /// A bar for each owner.
-fn owners(owners: &Owners, total: f64, width: usize, paint: Paint) -> String {
+fn render_owner_bars(owners: &TimeOwners, total: f64, width: usize, paint: Paint) -> String {
     let room = width.saturating_sub(36).clamp(10, 60);
     let all = [
         ("client", owners.client, Colour::Good),
@@ -75,7 +82,12 @@ fn owners(owners: &Owners, total: f64, width: usize, paint: Paint) -> String {
     out
 }
 
-fn findings(verdict: &Verdict, report: &Report, width: usize, paint: Paint) -> String {
+fn render_findings(
+    verdict: &TimeDiagnosis,
+    report: &TraceReport,
+    width: usize,
+    paint: Paint,
+) -> String {
     let Some(first) = &verdict.most_significant else {
         let text = match report.transactions_total {
             0 => "Nothing to judge: no request was captured.",
@@ -87,12 +99,18 @@ fn findings(verdict: &Verdict, report: &Report, width: usize, paint: Paint) -> S
     let names = ["Most significant", "Next"];
     for (at, finding) in std::iter::once(first).chain(&verdict.next).enumerate() {
         let name = names.get(at).copied().unwrap_or("After it");
-        out.push_str(&one(name, finding, report, width, paint));
+        out.push_str(&render_finding(name, finding, report, width, paint));
     }
     out
 }
 
-fn one(name: &str, finding: &Finding, report: &Report, width: usize, paint: Paint) -> String {
+fn render_finding(
+    name: &str,
+    finding: &BottleneckFinding,
+    report: &TraceReport,
+    width: usize,
+    paint: Paint,
+) -> String {
     let title = format!("{name}: {} ({})", finding.code.title(), finding.code.code());
     let owner = format!("{}'s time", finding.owner.name());
     let mut text = format!("{}, {owner}\n", paint.text(Colour::Strong, &title));
@@ -108,14 +126,16 @@ fn one(name: &str, finding: &Finding, report: &Report, width: usize, paint: Pain
     text
 }
 
-fn slowest(report: &Report, width: usize, paint: Paint) -> String {
+fn render_slowest(report: &TraceReport, width: usize, paint: Paint) -> String {
     let all = report.connections.iter();
     let of = |connection| move |transaction| (connection, transaction);
-    let mut all: Vec<(&Connection, &TransactionReport)> = all
-        .flat_map(|connection: &Connection| connection.transactions.iter().map(of(connection)))
+    let mut all: Vec<(&ConnectionReport, &TransactionReport)> = all
+        .flat_map(|connection: &ConnectionReport| {
+            connection.transactions.iter().map(of(connection))
+        })
         .collect();
     all.sort_by(|a, b| b.1.total_seconds.total_cmp(&a.1.total_seconds));
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ("CONNECTION", Align::Right),
         ("START", Align::Right),
         ("TOTAL", Align::Right),
@@ -135,14 +155,14 @@ fn slowest(report: &Report, width: usize, paint: Paint) -> String {
             span(transaction.server_seconds).into(),
             span(response).into(),
             span(transaction.latency_seconds + transaction.setup_seconds).into(),
-            what(connection, transaction).into(),
+            describe_transaction(connection, transaction).into(),
         ]);
     }
     let text = table.render(width, paint);
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-fn what(connection: &Connection, transaction: &TransactionReport) -> String {
+fn describe_transaction(connection: &ConnectionReport, transaction: &TransactionReport) -> String {
     let title = transaction.title.as_deref().unwrap_or(match transaction.kind {
         "tls-handshake" => "TLS handshake",
         _ => connection.protocol,
@@ -152,15 +172,15 @@ fn what(connection: &Connection, transaction: &TransactionReport) -> String {
 }
 
 /// A comparison.
-pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String {
-    let mut table = Table::new(&[
+pub fn render_comparison(comparison: &CaptureComparison, width: usize, paint: Paint) -> String {
+    let mut table = TextTable::new(&[
         ("PER TRANSACTION", Align::Left),
         ("FAST", Align::Right),
         ("SLOW", Align::Right),
         ("MORE", Align::Right),
         ("WHY", Align::Left),
     ]);
-    let mut row = |name: String, pair: &Pair, why: &str| {
+    let mut row = |name: String, pair: &SecondsPair, why: &str| {
         let cells = [span(pair.fast), span(pair.slow), span(pair.more)];
         let mut all = vec![name.into()];
         all.extend(cells.map(Into::into));
@@ -178,7 +198,7 @@ pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String
 }
 
 /// A joined story.
-pub fn joined(joined: &Joined, width: usize, paint: Paint) -> String {
+pub fn render_joined(joined: &JoinedReport, width: usize, paint: Paint) -> String {
     if joined.transactions.is_empty() {
         let why = "no transaction in front has one behind: no other server is asked the same while it is under way";
         return format!("{} transactions, and {why}\n", joined.unmatched);
@@ -189,8 +209,8 @@ pub fn joined(joined: &Joined, width: usize, paint: Paint) -> String {
         joined.unmatched,
         span(joined.total_seconds)
     );
-    out.push_str(&owners(&joined.owners, joined.total_seconds, width, paint));
-    let mut table = Table::new(&[
+    out.push_str(&render_owner_bars(&joined.owners, joined.total_seconds, width, paint));
+    let mut table = TextTable::new(&[
         ("START", Align::Right),
         ("TOTAL", Align::Right),
         ("CLIENT", Align::Right),
@@ -220,7 +240,7 @@ pub fn joined(joined: &Joined, width: usize, paint: Paint) -> String {
 
 /// Seconds for people.
 fn span(seconds: f64) -> String {
-    trace::sentence::span((seconds * 1e9) as i64)
+    trace::sentence::format_span((seconds * 1e9) as i64)
 }
 
 /// Indented lines of at most `width` characters.

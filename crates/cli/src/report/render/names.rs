@@ -3,12 +3,12 @@
 use api::types::NamesReport;
 
 use crate::show::table::Align::{Left, Right};
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 use crate::show::unit::count;
 
 /// A balance for each transport that was used.
-pub(super) fn balances(names: &[NamesReport]) -> Table {
-    let mut table = Table::new(&[("DNS QUERIES", Left), ("TOTAL", Right)]);
+pub(super) fn balances(names: &[NamesReport]) -> TextTable {
+    let mut table = TextTable::new(&[("DNS QUERIES", Left), ("TOTAL", Right)]);
     for NamesReport { transport, received, fates, unaccounted } in names {
         if *received == 0 {
             continue;

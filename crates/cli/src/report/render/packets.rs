@@ -4,12 +4,12 @@ use api::types::{PacketEnd, PacketOutcome, PacketServer, PacketService, PacketsR
 
 use crate::show::paint::Colour;
 use crate::show::table::Align::{Left, Right};
-use crate::show::table::{Cell, Table};
+use crate::show::table::{TextCell, TextTable};
 use crate::show::unit::{bytes, count, rate, signed};
 
 /// What ended in one way, with its rate.
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct OutcomeSum {
     total: u64,
     rate: f64,
     v4: u64,
@@ -17,8 +17,8 @@ struct Sum {
     other: u64,
 }
 
-fn sum<'a>(outcomes: impl IntoIterator<Item = &'a PacketOutcome>) -> Sum {
-    outcomes.into_iter().fold(Sum::default(), |sum, one| Sum {
+fn sum<'a>(outcomes: impl IntoIterator<Item = &'a PacketOutcome>) -> OutcomeSum {
+    outcomes.into_iter().fold(OutcomeSum::default(), |sum, one| OutcomeSum {
         total: sum.total + one.count.total,
         rate: sum.rate + one.count.rate,
         v4: sum.v4 + one.v4,
@@ -27,15 +27,15 @@ fn sum<'a>(outcomes: impl IntoIterator<Item = &'a PacketOutcome>) -> Sum {
     })
 }
 
-fn of(outcomes: &[PacketOutcome], end: PacketEnd) -> Sum {
+fn sum_by_end(outcomes: &[PacketOutcome], end: PacketEnd) -> OutcomeSum {
     sum(outcomes.iter().filter(|one| one.end == end))
 }
 
 /// What arrived, what became of it, and what is missing.
-pub fn balance(report: &PacketsReport) -> Table {
+pub fn balance(report: &PacketsReport) -> TextTable {
     let heads =
         [("PACKETS", Left), ("TOTAL", Right), ("/S", Right), ("IPV4", Right), ("IPV6", Right)];
-    let mut table = Table::new(&heads);
+    let mut table = TextTable::new(&heads);
     let arrived = report.received;
     table.row(vec!["received".into(), count(arrived.total).into(), rate(arrived.rate).into()]);
     for (name, end) in [
@@ -44,7 +44,7 @@ pub fn balance(report: &PacketsReport) -> Table {
         ("  answered here", PacketEnd::Answered),
         ("  dropped", PacketEnd::Dropped),
     ] {
-        let one = of(&report.outcomes, end);
+        let one = sum_by_end(&report.outcomes, end);
         table.row(vec![
             name.into(),
             count(one.total).into(),
@@ -60,7 +60,7 @@ pub fn balance(report: &PacketsReport) -> Table {
     let missing = if report.unaccounted == 0 {
         unaccounted.into()
     } else {
-        Cell::coloured(unaccounted, Colour::Bad)
+        TextCell::coloured(unaccounted, Colour::Bad)
     };
     table.row(vec!["  unaccounted".into(), missing]);
     for (name, counter) in
@@ -75,7 +75,7 @@ pub fn balance(report: &PacketsReport) -> Table {
 }
 
 /// Every way in which packets ended, what it means, and for which service.
-pub fn outcomes(all: &[PacketOutcome], services: &[PacketService]) -> Table {
+pub fn outcomes(all: &[PacketOutcome], services: &[PacketService]) -> TextTable {
     let heads = [
         ("PACKETS OF", Left),
         ("ENDED AS", Left),
@@ -85,7 +85,7 @@ pub fn outcomes(all: &[PacketOutcome], services: &[PacketService]) -> Table {
         ("IPV6", Right),
         ("MEANING", Left),
     ];
-    let mut table = Table::new(&heads);
+    let mut table = TextTable::new(&heads);
     let mut line = |of: &str, one: &PacketOutcome| {
         table.row(vec![
             of.into(),
@@ -105,7 +105,7 @@ pub fn outcomes(all: &[PacketOutcome], services: &[PacketService]) -> Table {
 }
 
 /// A line a service.
-pub fn services(services: &[PacketService]) -> Table {
+pub fn services(services: &[PacketService]) -> TextTable {
     let heads = [
         ("SERVICE", Left),
         ("FORWARD", Left),
@@ -117,18 +117,18 @@ pub fn services(services: &[PacketService]) -> Table {
         ("DROPPED", Right),
         ("/S", Right),
     ];
-    let mut table = Table::new(&heads);
+    let mut table = TextTable::new(&heads);
     for service in services {
         let [forwarded, host, dropped] =
             [PacketEnd::Forwarded, PacketEnd::Host, PacketEnd::Dropped]
-                .map(|end| of(&service.outcomes, end));
+                .map(|end| sum_by_end(&service.outcomes, end));
         let half_open = count(u64::from(service.half_open));
         let alarm = format!("{half_open} (alarm)");
         table.row(vec![
             service.name.as_str().into(),
             service.forward.as_str().into(),
             count(u64::from(service.flows)).into(),
-            if service.alarm { Cell::coloured(alarm, Colour::Bad) } else { half_open.into() },
+            if service.alarm { TextCell::coloured(alarm, Colour::Bad) } else { half_open.into() },
             count(forwarded.total).into(),
             rate(forwarded.rate).into(),
             count(host.total).into(),
@@ -140,7 +140,7 @@ pub fn services(services: &[PacketService]) -> Table {
 }
 
 /// A line for each server of each service.
-pub fn servers(services: &[PacketService]) -> Table {
+pub fn servers(services: &[PacketService]) -> TextTable {
     let heads = [
         ("SERVICE", Left),
         ("SERVER", Left),
@@ -153,7 +153,7 @@ pub fn servers(services: &[PacketService]) -> Table {
         ("TO IT", Right),
         ("FROM IT", Right),
     ];
-    let mut table = Table::new(&heads);
+    let mut table = TextTable::new(&heads);
     let all = services.iter().flat_map(|service| {
         service.servers.iter().map(move |server| (service.name.as_str(), server))
     });
@@ -168,7 +168,7 @@ pub fn servers(services: &[PacketService]) -> Table {
             rate(connections.rate).into(),
             count(packets.total).into(),
             rate(packets.rate).into(),
-            count(of(outcomes, PacketEnd::Dropped).total).into(),
+            count(sum_by_end(outcomes, PacketEnd::Dropped).total).into(),
             bytes(bytes_in.total).into(),
             bytes(bytes_out.total).into(),
         ]);

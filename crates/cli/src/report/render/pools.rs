@@ -2,12 +2,12 @@
 
 use api::types::PoolReport;
 
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 use crate::show::unit::{count, rate};
 
 /// A row for each count of each pool that had further attempts, or was refused one.
-pub(super) fn costs(pools: &[PoolReport]) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn costs(pools: &[PoolReport]) -> TextTable {
+    let mut table = TextTable::new(&[
         ("POOL", Align::Left),
         ("BEYOND ONE ATTEMPT", Align::Left),
         ("TOTAL", Align::Right),

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use api::types::{MemberReport, PeerReport, ReplicationStatus};
 
 use crate::show::table::Align::{Left, Right};
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 use crate::show::unit::{count, span};
 
 /// Changes of each group that are shown; `--json` has all that are kept.
 const CHANGES: usize = 5;
 
 /// Advertisements, announcements and changes of each group; what never happened is left out.
-pub(super) fn members(members: &[MemberReport]) -> Table {
-    let mut table = Table::new(&[("SHARED BY GROUP", Left), ("TOTAL", Right)]);
+pub(super) fn members(members: &[MemberReport]) -> TextTable {
+    let mut table = TextTable::new(&[("SHARED BY GROUP", Left), ("TOTAL", Right)]);
     for MemberReport { group, counts, dropped, .. } in members {
         table.row(vec![group.as_str().into(), "".into()]);
         rows(&mut table, "", counts);
@@ -23,9 +23,9 @@ pub(super) fn members(members: &[MemberReport]) -> Table {
 }
 
 /// The last changes of each group, newest first.
-pub(super) fn changes(members: &[MemberReport], now_unix_ms: u64) -> Table {
+pub(super) fn changes(members: &[MemberReport], now_unix_ms: u64) -> TextTable {
     let mut table =
-        Table::new(&[("CHANGES OF", Left), ("AGO", Right), ("TO", Left), ("BECAUSE", Left)]);
+        TextTable::new(&[("CHANGES OF", Left), ("AGO", Right), ("TO", Left), ("BECAUSE", Left)]);
     for MemberReport { group, changes, .. } in members {
         for change in changes.iter().rev().take(CHANGES) {
             table.row(vec![
@@ -40,8 +40,8 @@ pub(super) fn changes(members: &[MemberReport], now_unix_ms: u64) -> Table {
 }
 
 /// Beats and records with each other member; what never happened is left out.
-pub(super) fn peers(peers: &[PeerReport]) -> Table {
-    let mut table = Table::new(&[("TOLD WITH", Left), ("TOTAL", Right)]);
+pub(super) fn peers(peers: &[PeerReport]) -> TextTable {
+    let mut table = TextTable::new(&[("TOLD WITH", Left), ("TOTAL", Right)]);
     for PeerReport { peer, beats, refused, replication } in peers {
         table.row(vec![peer.as_str().into(), "".into()]);
         rows(&mut table, "beats: ", beats);
@@ -57,7 +57,7 @@ pub(super) fn peers(peers: &[PeerReport]) -> Table {
     table
 }
 
-fn rows(table: &mut Table, of: &str, counts: &BTreeMap<String, u64>) {
+fn rows(table: &mut TextTable, of: &str, counts: &BTreeMap<String, u64>) {
     for (what, total) in counts.iter().filter(|(_, total)| **total > 0) {
         table.row(vec![format!("  {of}{what}").into(), count(*total).into()]);
     }

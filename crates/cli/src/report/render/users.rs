@@ -3,12 +3,12 @@
 use api::types::ServiceReport;
 
 use crate::show::table::Align::{Left, Right};
-use crate::show::table::Table;
+use crate::show::table::TextTable;
 use crate::show::unit::{count, rate};
 
 /// Operations by how they ended, of services that promise something.
-pub(super) fn users(services: &[ServiceReport]) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn users(services: &[ServiceReport]) -> TextTable {
+    let mut table = TextTable::new(&[
         ("USERS OF", Left),
         ("FAST", Right),
         ("SLOW", Right),
@@ -33,9 +33,9 @@ pub(super) fn users(services: &[ServiceReport]) -> Table {
 }
 
 /// Errors of TCP that ended their operations.
-pub(super) fn errors(services: &[ServiceReport]) -> Table {
+pub(super) fn errors(services: &[ServiceReport]) -> TextTable {
     let mut table =
-        Table::new(&[("ERRORS OF TCP", Left), ("KIND", Left), ("TOTAL", Right), ("/S", Right)]);
+        TextTable::new(&[("ERRORS OF TCP", Left), ("KIND", Left), ("TOTAL", Right), ("/S", Right)]);
     for service in services {
         for (kind, errors) in service.users.iter().flat_map(|users| &users.tcp_errors) {
             table.row(vec![

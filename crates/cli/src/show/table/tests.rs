@@ -2,10 +2,10 @@
 
 use super::*;
 
-fn sample(state: &str) -> Table {
+fn sample(state: &str) -> TextTable {
     let mut table =
-        Table::new(&[("NAME", Align::Left), ("OPEN", Align::Right), ("STATE", Align::Left)]);
-    table.row(vec!["shop".into(), "12".into(), Cell::led("up", Colour::Good, state)]);
+        TextTable::new(&[("NAME", Align::Left), ("OPEN", Align::Right), ("STATE", Align::Left)]);
+    table.row(vec!["shop".into(), "12".into(), TextCell::with_lead("up", Colour::Good, state)]);
     table.row(vec!["a\nbb".into(), "1,234".into()]);
     table
 }
@@ -72,6 +72,6 @@ fn wrapping_keeps_every_letter_and_the_width() {
 
 #[test]
 fn a_table_without_rows_is_nothing() {
-    assert_eq!(Table::new(&[("A", Align::Left)]).render(80, Paint::fixed(false)), "");
-    assert_eq!(Table::new(&[]).render(80, Paint::fixed(false)), "");
+    assert_eq!(TextTable::new(&[("A", Align::Left)]).render(80, Paint::fixed(false)), "");
+    assert_eq!(TextTable::new(&[]).render(80, Paint::fixed(false)), "");
 }

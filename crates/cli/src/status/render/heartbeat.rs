@@ -3,12 +3,12 @@
 use api::types::{HeartbeatStatus, Status};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::span;
 
 /// The other member of each heartbeat.
-pub(super) fn peers(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn peers(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("PEER", Align::Left),
         ("VERSION", Align::Left),
         ("GENERATION", Align::Right),
@@ -30,15 +30,15 @@ pub(super) fn peers(status: &Status) -> Table {
             beat.peer_version.clone().unwrap_or_else(unknown).into(),
             beat.peer_generation.map_or_else(unknown, |number| number.to_string()).into(),
             reaches.into(),
-            Cell::led(state, colour(state), &format!(" {age}: {reason}")),
+            TextCell::with_lead(state, colour(state), &format!(" {age}: {reason}")),
         ]);
     }
     table
 }
 
 /// What both members tell each other of connections.
-pub(super) fn replication(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn replication(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("REPLICATION", Align::Left),
         ("SENT", Align::Right),
         ("RECEIVED", Align::Right),
@@ -59,15 +59,15 @@ pub(super) fn replication(status: &Status) -> Table {
             count("applied").into(),
             count("resynchronised").into(),
             if whys.is_empty() { "-".into() } else { whys.join("\n").into() },
-            Cell::led(&one.state, colour(&one.state), ""),
+            TextCell::with_lead(&one.state, colour(&one.state), ""),
         ]);
     }
     table
 }
 
 /// Who else has to agree.
-pub(super) fn witnesses(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn witnesses(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("WITNESS", Align::Left),
         ("GIVEN", Align::Right),
         ("REFUSED", Align::Right),
@@ -82,15 +82,15 @@ pub(super) fn witnesses(status: &Status) -> Table {
             count("given").into(),
             count("refused").into(),
             count("unanswered").into(),
-            Cell::led(&one.state, colour(&one.state), &format!(" {age}: {}", one.reason)),
+            TextCell::with_lead(&one.state, colour(&one.state), &format!(" {age}: {}", one.reason)),
         ]);
     }
     table
 }
 
 /// The paths of every heartbeat.
-pub(super) fn paths(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn paths(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("PATH", Align::Left),
         ("ROUND TRIP", Align::Right),
         ("LOSS", Align::Right),
@@ -107,15 +107,19 @@ pub(super) fn paths(status: &Status) -> Table {
             trip.unwrap_or_else(|| "?".to_owned()).into(),
             format!("{:.0} %", path.loss * 100.0).into(),
             if refused.is_empty() { "-".into() } else { refused.join("\n").into() },
-            Cell::led(&path.state, colour(&path.state), &format!(" {age}: {}", path.reason)),
+            TextCell::with_lead(
+                &path.state,
+                colour(&path.state),
+                &format!(" {age}: {}", path.reason),
+            ),
         ]);
     }
     table
 }
 
 /// What should be reached.
-pub(super) fn targets(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn targets(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("TARGET", Align::Left),
         ("ANSWERED", Align::Right),
         ("UNANSWERED", Align::Right),
@@ -126,7 +130,7 @@ pub(super) fn targets(status: &Status) -> Table {
             target.name.as_str().into(),
             target.answered.to_string().into(),
             target.unanswered.to_string().into(),
-            Cell::led(&target.state, colour(&target.state), ""),
+            TextCell::with_lead(&target.state, colour(&target.state), ""),
         ]);
     }
     table

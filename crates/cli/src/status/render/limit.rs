@@ -3,12 +3,12 @@
 use api::types::{BreakerStatus, Status};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::{count, span};
 
 /// Breakers with a limit, and queues that are not empty or are shed.
-pub(super) fn limits(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn limits(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("LIMIT", Align::Left),
         ("IN USE", Align::Right),
         ("REFUSED", Align::Right),
@@ -25,14 +25,16 @@ pub(super) fn limits(status: &Status) -> Table {
                 format!("{} {}", pool.name, bound.name()).into(),
                 format!("{} of {}", count(u64::from(*in_use)), count(u64::from(*limit))).into(),
                 count(*refused).into(),
-                Cell::led(word, colour, &format!(" {}", age(*since_unix_ms))),
+                TextCell::with_lead(word, colour, &format!(" {}", age(*since_unix_ms))),
             ]);
         }
         if pool.waiting == 0 && pool.shedding_since_unix_ms.is_none() {
             continue;
         }
         let state = match pool.shedding_since_unix_ms {
-            Some(since) => Cell::led("shedding", Colour::Bad, &format!(" {}", age(since))),
+            Some(since) => {
+                TextCell::with_lead("shedding", Colour::Bad, &format!(" {}", age(since)))
+            }
             None => "waiting for a server".into(),
         };
         table.row(vec![
@@ -47,7 +49,7 @@ pub(super) fn limits(status: &Status) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use model::breaker::Bound;
+    use model::circuit_breaker::BreakerResource;
 
     use super::*;
     use crate::show::paint::Paint;
@@ -68,8 +70,8 @@ mod tests {
         };
         let [web, mx] = &mut status.pools[..] else { panic!() };
         web.breakers = vec![
-            one(Bound::Requests, true, 3_000, 100, 1_234),
-            one(Bound::Retries, false, 192_000, 0, 0),
+            one(BreakerResource::Requests, true, 3_000, 100, 1_234),
+            one(BreakerResource::Retries, false, 192_000, 0, 0),
         ];
         (web.waiting, web.shedding_since_unix_ms) = (17, Some(now - 4_000));
         mx.waiting = 1;

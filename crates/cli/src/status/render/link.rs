@@ -3,12 +3,12 @@
 use api::types::{LinkStatus, Status};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::count;
 
 /// Each link of each bundle.
-pub(super) fn links(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn links(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("BUNDLE", Align::Left),
         ("POLICY", Align::Left),
         ("LINK", Align::Left),
@@ -37,7 +37,7 @@ pub(super) fn links(status: &Status) -> Table {
                 format!("{:.1} %", link.loss * 100.0).into(),
                 held.into(),
                 count(link.packets).into(),
-                Cell::led(state, colour, &format!(" {why}")),
+                TextCell::with_lead(state, colour, &format!(" {why}")),
             ]);
         }
     }

@@ -2,12 +2,12 @@
 
 use api::types::{MptcpStatus, Status};
 
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, TextTable};
 use crate::show::unit::count;
 
 /// The kernel's endpoints.
-pub(super) fn endpoints(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn endpoints(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("MPTCP ENDPOINT", Align::Left),
         ("NUMBER", Align::Right),
         ("USE", Align::Left),
@@ -27,8 +27,8 @@ pub(super) fn endpoints(status: &Status) -> Table {
 }
 
 /// Each subflow of each connection that is shown.
-pub(super) fn subflows(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn subflows(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("MPTCP CONNECTION", Align::Left),
         ("SUBFLOW", Align::Left),
         ("ROUND TRIP", Align::Right),

@@ -3,16 +3,16 @@
 use api::types::{NameListener, NameStatus, NamesStatus};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::count;
 
 /// Where queries are answered.
-pub(super) fn listeners(names: &NamesStatus) -> Table {
-    let mut table = Table::new(&[("NAMES AT", Align::Left), ("STATE", Align::Left)]);
+pub(super) fn listeners(names: &NamesStatus) -> TextTable {
+    let mut table = TextTable::new(&[("NAMES AT", Align::Left), ("STATE", Align::Left)]);
     for NameListener { address, trouble } in &names.listen {
         let state = match trouble {
-            None => Cell::led("answering", Colour::Good, ""),
-            Some(why) => Cell::led("down", Colour::Bad, &format!(": {why}")),
+            None => TextCell::with_lead("answering", Colour::Good, ""),
+            Some(why) => TextCell::with_lead("down", Colour::Bad, &format!(": {why}")),
         };
         table.row(vec![address.to_string().into(), state]);
     }
@@ -20,8 +20,8 @@ pub(super) fn listeners(names: &NamesStatus) -> Table {
 }
 
 /// How each name stands.
-pub(super) fn names(names: &NamesStatus) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn names(names: &NamesStatus) -> TextTable {
+    let mut table = TextTable::new(&[
         ("NAME", Align::Left),
         ("POLICY", Align::Left),
         ("TTL", Align::Right),
@@ -33,9 +33,9 @@ pub(super) fn names(names: &NamesStatus) -> Table {
     {
         let text = format!(": {up} of {candidates} may be given");
         let state = match (fallen, up == candidates) {
-            (true, _) => Cell::led("fallback", Colour::Bad, &text),
-            (false, true) => Cell::led("up", Colour::Good, &text),
-            (false, false) => Cell::led("degraded", Colour::Doubt, &text),
+            (true, _) => TextCell::with_lead("fallback", Colour::Bad, &text),
+            (false, true) => TextCell::with_lead("up", Colour::Good, &text),
+            (false, false) => TextCell::with_lead("degraded", Colour::Doubt, &text),
         };
         table.row(vec![
             name.as_str().into(),

@@ -4,7 +4,7 @@ use api::types::{Neighbour, PacketInsight, PacketInterface, PacketsStatus};
 
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::{bytes, count};
 
 /// One line about the whole.
@@ -30,17 +30,19 @@ fn insight(insight: &PacketInsight) -> String {
 }
 
 /// Where packets are taken.
-pub fn interfaces(status: &PacketsStatus) -> Table {
-    let mut table = Table::new(&[("PACKETS AT", Align::Left), ("MODE", Align::Left)]);
+pub fn interfaces(status: &PacketsStatus) -> TextTable {
+    let mut table = TextTable::new(&[("PACKETS AT", Align::Left), ("MODE", Align::Left)]);
     for PacketInterface { name, mode, problem } in &status.interfaces {
         let state = match (mode, problem) {
             (Some(mode), None) => mode.as_str().into(),
             (Some(mode), Some(why)) => {
                 let colour = if mode == "native" { Colour::Bad } else { Colour::Doubt };
-                Cell::led(mode, colour, &format!(": {why}"))
+                TextCell::with_lead(mode, colour, &format!(": {why}"))
             }
-            (None, Some(problem)) => Cell::led("none", Colour::Bad, &format!(": {problem}")),
-            (None, None) => Cell::coloured("none", Colour::Bad),
+            (None, Some(problem)) => {
+                TextCell::with_lead("none", Colour::Bad, &format!(": {problem}"))
+            }
+            (None, None) => TextCell::coloured("none", Colour::Bad),
         };
         table.row(vec![name.as_str().into(), state]);
     }
@@ -48,8 +50,8 @@ pub fn interfaces(status: &PacketsStatus) -> Table {
 }
 
 /// Next hops of servers.
-pub fn neighbours(status: &PacketsStatus) -> Table {
-    let mut table = Table::new(&[
+pub fn neighbours(status: &PacketsStatus) -> TextTable {
+    let mut table = TextTable::new(&[
         ("NEXT HOP OF", Align::Left),
         ("SERVERS", Align::Left),
         ("STATE", Align::Left),
@@ -64,7 +66,7 @@ pub fn neighbours(status: &PacketsStatus) -> Table {
         table.row(vec![
             address.to_string().into(),
             servers.join("\n").into(),
-            Cell::led(state, colour, &why),
+            TextCell::with_lead(state, colour, &why),
         ]);
     }
     table

@@ -1,7 +1,7 @@
 //! A status as text, whole and in part, against kept files.
 
 use api::types::{Neighbour, PacketInsight, PacketInterface, PacketsStatus, Source};
-use model::config::Admin;
+use model::config::AdminState;
 
 use super::*;
 use crate::expect::{expect, fits};
@@ -14,7 +14,7 @@ fn server(name: &str, state: ServerState, age_ms: u64, reason: &str) -> ServerSt
         address: "10.0.0.11:8080".into(),
         resolved: Some("10.0.0.11:8080".parse().unwrap()),
         state,
-        admin: Admin::Enabled,
+        admin: AdminState::Enabled,
         weight: 1,
         configured_weight: 1,
         since_unix_ms: NOW - age_ms,

@@ -3,12 +3,12 @@
 use api::types::{Status, UplinkStatus};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::count;
 
 /// Each uplink in each family.
-pub(super) fn uplinks(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn uplinks(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("UPLINK", Align::Left),
         ("INTERFACE", Align::Left),
         ("GATEWAY", Align::Left),
@@ -36,7 +36,7 @@ pub(super) fn uplinks(status: &Status) -> Table {
             format!("{:.1} %", one.loss * 100.0).into(),
             count(one.own).into(),
             count(one.forwarded).into(),
-            Cell::led(state, colour, &format!(" {reason}")),
+            TextCell::with_lead(state, colour, &format!(" {reason}")),
         ]);
     }
     table

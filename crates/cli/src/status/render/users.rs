@@ -4,7 +4,7 @@ use api::types::{BurnSpan, Status, UsersPromise};
 
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::{percent, span};
 
 /// Alarms that stand, a line each.
@@ -29,8 +29,8 @@ pub(super) fn alarms(status: &Status, paint: Paint) -> String {
 }
 
 /// A row for each promise.
-pub(super) fn promises(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn promises(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("PROMISE", Align::Left),
         ("WANTED", Align::Right),
         ("IS", Align::Right),
@@ -54,7 +54,7 @@ pub(super) fn promises(status: &Status) -> Table {
                 span(promise.window_ms).into(),
                 match promise.budget_left_percent > 0.0 {
                     true => left.into(),
-                    false => Cell::coloured(left, Colour::Bad),
+                    false => TextCell::coloured(left, Colour::Bad),
                 },
                 burn(0).into(),
                 burn(1).into(),
@@ -69,12 +69,12 @@ fn times(span: &BurnSpan) -> String {
     span.burn.map_or_else(|| "-".to_owned(), |burn| format!("{burn:.1}"))
 }
 
-fn alarm(promise: &UsersPromise, now_unix_ms: u64) -> Cell {
+fn alarm(promise: &UsersPromise, now_unix_ms: u64) -> TextCell {
     let since = promise.alarms.iter().filter_map(|alarm| alarm.since_unix_ms).min();
     match since {
         Some(since) => {
             let age = span(now_unix_ms.saturating_sub(since));
-            Cell::led("burning", Colour::Bad, &format!(" {age}"))
+            TextCell::with_lead("burning", Colour::Bad, &format!(" {age}"))
         }
         None => "none".into(),
     }

@@ -3,12 +3,12 @@
 use api::types::{MemberStatus, Status};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, Cell, Table};
+use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::span;
 
 /// This member of each group.
-pub(super) fn members(status: &Status) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn members(status: &Status) -> TextTable {
+    let mut table = TextTable::new(&[
         ("GROUP", Align::Left),
         ("INTERFACE", Align::Left),
         ("ID", Align::Right),
@@ -36,7 +36,7 @@ pub(super) fn members(status: &Status) -> Table {
             shared.join("\n").into(),
             member.priority.to_string().into(),
             heard.into(),
-            Cell::led(state, colour, &format!(" {age}: {reason}")),
+            TextCell::with_lead(state, colour, &format!(" {age}: {reason}")),
         ]);
     }
     table

@@ -7,25 +7,25 @@ use ratatui::style::{Color, Modifier};
 
 use super::*;
 use crate::expect::expect;
-use crate::top::keys::Key;
-use crate::top::sample::snapshot;
+use crate::top::fixture::snapshot;
+use crate::top::keys::TopKey;
 use crate::top::tab::Tab;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn view(tab: Tab, of: &[(&str, f64)]) -> View {
-    View::new(snapshot(of), SECOND, Some(tab), Duration::ZERO)
+fn view(tab: Tab, of: &[(&str, f64)]) -> TopView {
+    TopView::new(snapshot(of), SECOND, Some(tab), Duration::ZERO)
 }
 
 /// What stands on a screen of this size.
-fn drawn(view: &mut View, size: (u16, u16), now: Duration, paint: Paint) -> TestBackend {
+fn drawn(view: &mut TopView, size: (u16, u16), now: Duration, paint: Paint) -> TestBackend {
     let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
     terminal.draw(|frame| draw(frame, view, now, paint)).unwrap();
     terminal.backend().clone()
 }
 
 /// Without colours; no line ends in spaces.
-fn plainly(view: &mut View, size: (u16, u16), now: Duration) -> String {
+fn plainly(view: &mut TopView, size: (u16, u16), now: Duration) -> String {
     let backend = drawn(view, size, now, Paint::fixed(false));
     let cells = &backend.buffer().content;
     let bare = |cell: &BufferCell| cell.fg == Color::Reset && cell.modifier.is_empty();
@@ -38,13 +38,13 @@ fn plainly(view: &mut View, size: (u16, u16), now: Duration) -> String {
 }
 
 /// A thousand servers.
-fn thousand(tab: Tab) -> View {
+fn thousand(tab: Tab) -> TopView {
     let names: Vec<String> = (0..1000).map(|number| format!("s{number:03}")).collect();
     view(tab, &names.iter().map(|name| (name.as_str(), 1.0)).collect::<Vec<_>>())
 }
 
 /// Two services and some looks, with a limit that is nearly met.
-fn busy() -> View {
+fn busy() -> TopView {
     let look = |rate: f64| {
         let mut look = snapshot(&[("a", rate), ("b", 0.25), ("long-name-of-a-server", rate / 3.0)]);
         let mut quiet = look.status.services[0].clone();
@@ -54,27 +54,27 @@ fn busy() -> View {
         look.status.warnings = vec!["a limit is near".to_owned(), "another".to_owned()];
         look
     };
-    let mut view = View::new(look(10.0), SECOND, Some(Tab::Servers), Duration::ZERO);
+    let mut view = TopView::new(look(10.0), SECOND, Some(Tab::Servers), Duration::ZERO);
     for second in 0..40 {
-        view.seen(look(f64::from(second * 37 % 100) * 12.0), Duration::ZERO);
+        view.update_snapshot(look(f64::from(second * 37 % 100) * 12.0), Duration::ZERO);
     }
     view
 }
 
 #[test]
 fn screens() {
-    let keys = |keys: &[Key]| {
+    let keys = |keys: &[TopKey]| {
         let mut view = busy();
-        keys.iter().for_each(|key| drop(view.press(*key)));
+        keys.iter().for_each(|key| drop(view.handle_key(*key)));
         view
     };
-    let down = [Key::Down];
+    let down = [TopKey::Down];
     let rows = [
         ("top-80x24.txt", keys(&down), (80, 24)),
         ("top-200x50.txt", keys(&down), (200, 50)),
         ("top-low-100x14.txt", keys(&down), (100, 14)),
-        ("top-question-80x24.txt", keys(&[Key::Down, Key::Letter('d')]), (80, 24)),
-        ("top-help-80x24.txt", keys(&[Key::Letter('?')]), (80, 24)),
+        ("top-question-80x24.txt", keys(&[TopKey::Down, TopKey::Letter('d')]), (80, 24)),
+        ("top-help-80x24.txt", keys(&[TopKey::Letter('?')]), (80, 24)),
         ("top-thousand-80x24.txt", thousand(Tab::Servers), (80, 24)),
     ];
     for (file, mut view, size) in rows {
@@ -105,8 +105,9 @@ fn colours_say_what_is_well_and_what_is_chosen() {
 fn every_size_is_drawn() {
     for tab in [Tab::Services, Tab::Servers, Tab::Causes] {
         for mut view in [thousand(tab), view(tab, &[])] {
-            for key in [Key::End, Key::Letter('d'), Key::Letter('n'), Key::Letter('?')] {
-                view.press(key);
+            for key in [TopKey::End, TopKey::Letter('d'), TopKey::Letter('n'), TopKey::Letter('?')]
+            {
+                view.handle_key(key);
                 for size in [(1, 1), (10, 5), (39, 12), (20, 20), (80, 24), (300, 100)] {
                     drawn(&mut view, size, 9 * SECOND, Paint::fixed(true));
                 }
@@ -119,7 +120,7 @@ fn every_size_is_drawn() {
 fn the_chosen_of_a_thousand_is_on_the_screen_and_no_line_is_left_empty() {
     let mut view = thousand(Tab::Servers);
     plainly(&mut view, (80, 24), SECOND);
-    view.press(Key::End);
+    view.handle_key(TopKey::End);
     let text = plainly(&mut view, (80, 24), SECOND);
     assert!(text.contains("\n> web/s999 "), "{text}");
     assert!(text.contains("-1000 of 1000 "), "{text}");
@@ -128,7 +129,7 @@ fn the_chosen_of_a_thousand_is_on_the_screen_and_no_line_is_left_empty() {
     let text = plainly(&mut view, (80, 40), SECOND);
     let shown = text.lines().filter(|line| line.contains("web/s")).count();
     assert!(text.contains("web/s999") && shown > 25, "{text}");
-    view.press(Key::Home);
+    view.handle_key(TopKey::Home);
     assert!(plainly(&mut view, (80, 24), SECOND).contains("\n> web/s000 "));
 }
 
@@ -151,7 +152,7 @@ fn nothing_up_and_nothing_configured_are_said() {
     assert!(text.contains("no pool has a server"), "{text}");
     let mut filtered = view(Tab::Servers, &[("a", 1.0)]);
     for letter in "/zzz".chars() {
-        filtered.press(Key::Letter(letter));
+        filtered.handle_key(TopKey::Letter(letter));
     }
     let text = plainly(&mut filtered, (120, 24), SECOND);
     assert!(text.contains("the filter leaves nothing") && text.contains("filter: zzz_"), "{text}");
@@ -160,7 +161,7 @@ fn nothing_up_and_nothing_configured_are_said() {
 #[test]
 fn silence_is_said_above_what_was_seen_last() {
     let mut view = view(Tab::Servers, &[("a", 1.0)]);
-    view.failed("no daemon at /run/sock\x1b[2J: is it running?");
+    view.record_failure("no daemon at /run/sock\x1b[2J: is it running?");
     let text = plainly(&mut view, (60, 24), 3 * SECOND);
     let said =
         "the daemon has not answered for 3 s: no daemon at\n/run/sock\u{fffd}[2J: is it running?\n";
@@ -171,7 +172,7 @@ fn silence_is_said_above_what_was_seen_last() {
 #[test]
 fn the_help_names_every_key() {
     let mut view = view(Tab::Services, &[("a", 1.0)]);
-    view.press(Key::Letter('?'));
+    view.handle_key(TopKey::Letter('?'));
     let text = plainly(&mut view, (80, 24), SECOND);
     for line in HELP.lines() {
         assert!(text.contains(line), "{line}: {text}");

@@ -3,8 +3,8 @@
 use api::types::{PacketEnd, PacketOutcome, PacketServer, PacketService};
 
 use crate::show::table::Align::{self, Left, Right};
-use crate::top::sheet::{Field, Row, Sheet};
-use crate::top::snapshot::Snapshot;
+use crate::top::sheet::{Sheet, SheetCell, SheetRow};
+use crate::top::snapshot::TopSnapshot;
 
 const COLUMNS: &[(&str, Align)] = &[
     ("SERVICE", Left),
@@ -19,46 +19,46 @@ const COLUMNS: &[(&str, Align)] = &[
 ];
 
 /// A line for each service, and one for each of its servers.
-pub fn sheet(snapshot: &Snapshot) -> Sheet {
+pub fn sheet(snapshot: &TopSnapshot) -> Sheet {
     let services = snapshot.report.packets.as_ref().map_or(&[][..], |packets| &packets.services);
     let mut rows = Vec::new();
     for service in services {
-        rows.push(whole(service));
-        rows.extend(service.servers.iter().map(|server| one(service, server)));
+        rows.push(service_row(service));
+        rows.extend(service.servers.iter().map(|server| server_row(service, server)));
     }
     Sheet { columns: COLUMNS, rows }
 }
 
-fn whole(service: &PacketService) -> Row {
+fn service_row(service: &PacketService) -> SheetRow {
     let sum = |of: fn(&PacketServer) -> f64| service.servers.iter().map(of).sum::<f64>();
     let fields = vec![
-        Field::text(&service.name),
-        Field::text("all"),
-        Field::count(service.flows),
-        Field::rate(sum(|server| server.connections.rate)),
-        Field::rate(packets(&service.outcomes)),
-        Field::bad_rate(dropped(&service.outcomes)),
-        Field::bytes(sum(|server| server.bytes_in.rate)),
-        Field::bytes(sum(|server| server.bytes_out.rate)),
-        Field::count(service.half_open),
+        SheetCell::text(&service.name),
+        SheetCell::text("all"),
+        SheetCell::count(service.flows),
+        SheetCell::rate(sum(|server| server.connections.rate)),
+        SheetCell::rate(packets(&service.outcomes)),
+        SheetCell::bad_rate(dropped(&service.outcomes)),
+        SheetCell::bytes(sum(|server| server.bytes_in.rate)),
+        SheetCell::bytes(sum(|server| server.bytes_out.rate)),
+        SheetCell::count(service.half_open),
     ];
-    Row { id: service.name.clone(), fields, server: None }
+    SheetRow { id: service.name.clone(), fields, server: None }
 }
 
-fn one(service: &PacketService, server: &PacketServer) -> Row {
+fn server_row(service: &PacketService, server: &PacketServer) -> SheetRow {
     let fields = vec![
-        Field::text(&service.name),
-        Field::text(&server.name),
-        Field::count(server.flows),
-        Field::rate(server.connections.rate),
-        Field::rate(packets(&server.outcomes)),
-        Field::bad_rate(dropped(&server.outcomes)),
-        Field::bytes(server.bytes_in.rate),
-        Field::bytes(server.bytes_out.rate),
-        Field::shown(String::new(), -1.0),
+        SheetCell::text(&service.name),
+        SheetCell::text(&server.name),
+        SheetCell::count(server.flows),
+        SheetCell::rate(server.connections.rate),
+        SheetCell::rate(packets(&server.outcomes)),
+        SheetCell::bad_rate(dropped(&server.outcomes)),
+        SheetCell::bytes(server.bytes_in.rate),
+        SheetCell::bytes(server.bytes_out.rate),
+        SheetCell::number_as(String::new(), -1.0),
     ];
     let to = server.name.split_once('/').map(|(pool, name)| (pool.to_owned(), name.to_owned()));
-    Row { id: format!("{} {}", service.name, server.name), fields, server: to }
+    SheetRow { id: format!("{} {}", service.name, server.name), fields, server: to }
 }
 
 fn packets(outcomes: &[PacketOutcome]) -> f64 {

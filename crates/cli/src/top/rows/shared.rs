@@ -5,8 +5,8 @@ use api::types::MemberStatus;
 use crate::show::paint::Colour;
 use crate::show::table::Align::{self, Left, Right};
 use crate::show::unit::span;
-use crate::top::sheet::{Field, Row, Sheet};
-use crate::top::snapshot::Snapshot;
+use crate::top::sheet::{Sheet, SheetCell, SheetRow};
+use crate::top::snapshot::TopSnapshot;
 
 const COLUMNS: &[(&str, Align)] = &[
     ("GROUP", Left),
@@ -20,13 +20,13 @@ const COLUMNS: &[(&str, Align)] = &[
 ];
 
 /// A line a group.
-pub fn sheet(snapshot: &Snapshot) -> Sheet {
+pub fn sheet(snapshot: &TopSnapshot) -> Sheet {
     let now = snapshot.status.now_unix_ms;
-    let rows = snapshot.status.vrrp.iter().map(|member| line(member, now)).collect();
+    let rows = snapshot.status.vrrp.iter().map(|member| group_row(member, now)).collect();
     Sheet { columns: COLUMNS, rows }
 }
 
-fn line(member: &MemberStatus, now_unix_ms: u64) -> Row {
+fn group_row(member: &MemberStatus, now_unix_ms: u64) -> SheetRow {
     let colour = match member.state.as_str() {
         "active" => Colour::Good,
         "idle" => Colour::Doubt,
@@ -40,14 +40,14 @@ fn line(member: &MemberStatus, now_unix_ms: u64) -> Row {
         (None, _) => "nobody".to_owned(),
     };
     let fields = vec![
-        Field::text(&member.name),
-        Field::coloured(&member.state, colour),
-        Field::shown(span(age), age as f64),
-        Field::count(member.priority),
-        Field::text(&member.interface),
-        Field::text(&addresses.join(", ")),
-        Field::text(&heard),
-        Field::text(&member.reason),
+        SheetCell::text(&member.name),
+        SheetCell::coloured(&member.state, colour),
+        SheetCell::number_as(span(age), age as f64),
+        SheetCell::count(member.priority),
+        SheetCell::text(&member.interface),
+        SheetCell::text(&addresses.join(", ")),
+        SheetCell::text(&heard),
+        SheetCell::text(&member.reason),
     ];
-    Row { id: member.name.clone(), fields, server: None }
+    SheetRow { id: member.name.clone(), fields, server: None }
 }

@@ -3,51 +3,51 @@
 use std::path::PathBuf;
 
 use api::types::{MemberStatus, PacketsStatus, Problem, ServerChange};
-use model::config::Admin;
+use model::config::AdminState;
 use model::snapshot::ServerState;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::widgets::{Row, StatefulWidget, Table};
 
 use super::*;
-use crate::top::sample::snapshot;
+use crate::top::fixture::snapshot;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn servers(of: &[(&str, f64)]) -> View {
-    View::new(snapshot(of), SECOND, Some(Tab::Servers), Duration::ZERO)
+fn servers(of: &[(&str, f64)]) -> TopView {
+    TopView::new(snapshot(of), SECOND, Some(Tab::Servers), Duration::ZERO)
 }
 
 /// Letters, and signs for keys without: `^` up, `v` down, `>` tab, `<` back, `!` enter, `-` escape, `_` backspace.
-fn press(view: &mut View, keys: &str) -> Vec<Step> {
+fn press(view: &mut TopView, keys: &str) -> Vec<KeyAction> {
     let key = |sign| match sign {
-        '^' => Key::Up,
-        'v' => Key::Down,
-        '>' => Key::Next,
-        '<' => Key::Back,
-        '!' => Key::Enter,
-        '-' => Key::Escape,
-        '_' => Key::Erase,
-        letter => Key::Letter(letter),
+        '^' => TopKey::Up,
+        'v' => TopKey::Down,
+        '>' => TopKey::Next,
+        '<' => TopKey::Back,
+        '!' => TopKey::Enter,
+        '-' => TopKey::Escape,
+        '_' => TopKey::Erase,
+        letter => TopKey::Letter(letter),
     };
-    keys.chars().map(|sign| view.press(key(sign))).collect()
+    keys.chars().map(|sign| view.handle_key(key(sign))).collect()
 }
 
-fn chosen(view: &View) -> String {
+fn chosen(view: &TopView) -> String {
     let (sheet, at) = view.listed();
     sheet.rows.get(at).map_or_else(String::new, |row| row.id.clone())
 }
 
-fn order(server: &str, action: ServerAction) -> Step {
-    Step::Give(Order { pool: "web".into(), server: server.into(), action })
+fn order(server: &str, action: ServerAction) -> KeyAction {
+    KeyAction::Send(ServerOperation { pool: "web".into(), server: server.into(), action })
 }
 
-fn said(view: &View, now: Duration) -> String {
+fn said(view: &TopView, now: Duration) -> String {
     view.notice(now).map_or_else(String::new, |(text, _)| text)
 }
 
-fn absent() -> CallError {
-    CallError::Absent { socket: PathBuf::from("/run/sock") }
+fn absent() -> ApiError {
+    ApiError::Absent { socket: PathBuf::from("/run/sock") }
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn arrows_choose_and_stop_at_the_ends() {
         assert_eq!(chosen(&view), expected, "{keys}");
     }
     let mut view = servers(&[("a", 1.0), ("b", 2.0), ("c", 3.0)]);
-    view.press(Key::End);
+    view.handle_key(TopKey::End);
     assert_eq!(chosen(&view), "web/c");
-    view.press(Key::Home);
+    view.handle_key(TopKey::Home);
     assert_eq!(chosen(&view), "web/a");
 }
 
@@ -81,14 +81,14 @@ fn the_choice_stays_with_its_server_when_lines_move() {
     let (sheet, at) = view.listed();
     let ids: Vec<&str> = sheet.rows.iter().map(|row| row.id.as_str()).collect();
     assert_eq!((ids, at), (vec!["web/c", "web/b", "web/a"], 1));
-    view.seen(snapshot(&[("a", 1.0), ("b", 9.0), ("c", 3.0)]), SECOND);
+    view.update_snapshot(snapshot(&[("a", 1.0), ("b", 9.0), ("c", 3.0)]), SECOND);
     assert_eq!((chosen(&view).as_str(), view.listed().1), ("web/b", 0));
-    view.seen(snapshot(&[("a", 8.0), ("b", 1.0), ("c", 3.0)]), SECOND);
+    view.update_snapshot(snapshot(&[("a", 8.0), ("b", 1.0), ("c", 3.0)]), SECOND);
     assert_eq!((chosen(&view).as_str(), view.listed().1), ("web/b", 2));
     // It has gone: what stands in its place is chosen.
-    view.seen(snapshot(&[("a", 8.0), ("c", 3.0)]), SECOND);
+    view.update_snapshot(snapshot(&[("a", 8.0), ("c", 3.0)]), SECOND);
     assert_eq!(chosen(&view), "web/c");
-    view.seen(snapshot(&[]), SECOND);
+    view.update_snapshot(snapshot(&[]), SECOND);
     assert_eq!(chosen(&view), "");
 }
 
@@ -99,10 +99,10 @@ fn an_order_goes_to_the_server_that_was_asked_about() {
     {
         let mut view = servers(&[("a", 1.0), ("b", 2.0)]);
         press(&mut view, "v");
-        assert_eq!(press(&mut view, key), [Step::Stay]);
+        assert_eq!(press(&mut view, key), [KeyAction::Stay]);
         assert!(said(&view, SECOND).ends_with(" web/b? y/n"), "{}", said(&view, SECOND));
         // Lines move, and the server even goes, between question and answer.
-        view.seen(snapshot(&[("z", 9.0), ("a", 3.0)]), SECOND);
+        view.update_snapshot(snapshot(&[("z", 9.0), ("a", 3.0)]), SECOND);
         assert_eq!(press(&mut view, "y"), [order("b", action)]);
         assert!(said(&view, SECOND).contains("waiting for the answer"));
     }
@@ -112,12 +112,12 @@ fn an_order_goes_to_the_server_that_was_asked_about() {
 fn nothing_is_ordered_without_a_yes() {
     for no in ["dn", "d-", "d!", "dq", "dd", "dv"] {
         let mut view = servers(&[("a", 1.0), ("b", 2.0)]);
-        assert_eq!(press(&mut view, no), [Step::Stay, Step::Stay], "{no}");
+        assert_eq!(press(&mut view, no), [KeyAction::Stay, KeyAction::Stay], "{no}");
         assert_eq!(said(&view, SECOND), "web/a is left as it is", "{no}");
-        assert_eq!(*view.mode(), Mode::Table, "{no}");
+        assert_eq!(*view.mode(), InputMode::Table, "{no}");
     }
     let mut view = servers(&[("a", 1.0)]);
-    assert_eq!(press(&mut view, "<dy"), vec![Step::Stay; 3], "a service is no server");
+    assert_eq!(press(&mut view, "<dy"), vec![KeyAction::Stay; 3], "a service is no server");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn answers_and_refusals_are_shown_until_the_next_key() {
         pool: "web".into(),
         server: "a".into(),
         changed: true,
-        admin: Admin::Drain,
+        admin: AdminState::Drain,
         state: ServerState::Drain,
         weight: 1,
         in_flight: 1200,
@@ -136,18 +136,18 @@ fn answers_and_refusals_are_shown_until_the_next_key() {
     let refused = Problem { detail: "it is the last".into(), ..Problem::default() };
     let rows = [
         (Ok(done), "drain web/a: web/a is drain, 1,200 in flight"),
-        (Err(CallError::Refused(Box::new(refused))), "it is the last"),
+        (Err(ApiError::Refused(Box::new(refused))), "it is the last"),
         (Err(absent()), "drain web/a: no daemon at /run/sock"),
     ];
     for (answer, expected) in rows {
         let mut view = servers(&[("a", 1.0), ("b", 2.0)]);
         press(&mut view, "dy");
         // One at a time.
-        assert_eq!(press(&mut view, "xy"), [Step::Stay, Step::Stay]);
-        view.answered(&answer);
+        assert_eq!(press(&mut view, "xy"), [KeyAction::Stay, KeyAction::Stay]);
+        view.record_answer(&answer);
         let text = said(&view, SECOND);
         assert!(text.contains(expected), "{text}");
-        assert_eq!(answer.as_ref().is_err_and(CallError::is_refusal), text.contains("refused"));
+        assert_eq!(answer.as_ref().is_err_and(ApiError::is_refusal), text.contains("refused"));
         press(&mut view, "v");
         assert_eq!(said(&view, SECOND), "");
         assert_eq!(press(&mut view, "xy")[1], order("b", ServerAction::Disable));
@@ -157,27 +157,27 @@ fn answers_and_refusals_are_shown_until_the_next_key() {
 #[test]
 fn the_filter_takes_letters_that_are_keys_elsewhere() {
     let mut view = servers(&[("a", 1.0), ("dq", 2.0), ("c", 3.0)]);
-    let shown = |view: &View| view.listed().0.rows.len();
-    assert_eq!(press(&mut view, "/DQ"), [Step::Stay, Step::Stay, Step::Stay]);
+    let shown = |view: &TopView| view.listed().0.rows.len();
+    assert_eq!(press(&mut view, "/DQ"), [KeyAction::Stay, KeyAction::Stay, KeyAction::Stay]);
     assert_eq!((shown(&view), chosen(&view).as_str()), (1, "web/dq"));
     press(&mut view, "x");
     assert_eq!((shown(&view), chosen(&view).as_str()), (0, ""));
     press(&mut view, "_!");
-    assert_eq!((shown(&view), view.mode()), (1, &Mode::Table));
+    assert_eq!((shown(&view), view.mode()), (1, &InputMode::Table));
     assert_eq!(press(&mut view, "dy")[1], order("dq", ServerAction::Drain));
     press(&mut view, "-");
     assert_eq!(shown(&view), 3);
     press(&mut view, &format!("/{}", "x".repeat(1000)));
     assert_eq!(said(&view, SECOND), format!("filter: {}_", "x".repeat(FILTER_MAX)));
-    assert_eq!(view.press(Key::Interrupt), Step::Quit);
+    assert_eq!(view.handle_key(TopKey::Interrupt), KeyAction::Quit);
 }
 
 #[test]
 fn tab_goes_around_the_views_that_there_are() {
-    let around = |snapshot: Snapshot| {
-        let mut view = View::new(snapshot, SECOND, None, Duration::ZERO);
+    let around = |snapshot: TopSnapshot| {
+        let mut view = TopView::new(snapshot, SECOND, None, Duration::ZERO);
         let mut seen = vec![view.tab()];
-        while press(&mut view, ">") == [Step::Stay] && view.tab() != seen[0] {
+        while press(&mut view, ">") == [KeyAction::Stay] && view.tab() != seen[0] {
             seen.push(view.tab());
         }
         press(&mut view, "<");
@@ -205,9 +205,9 @@ fn tab_goes_around_the_views_that_there_are() {
     let tabs = [Tab::Services, Tab::Servers, Tab::Causes, Tab::Packets, Tab::Shared];
     assert_eq!(around(all.clone()), tabs);
     // A view that goes away is left.
-    let mut view = View::new(all, SECOND, Some(Tab::Shared), Duration::ZERO);
+    let mut view = TopView::new(all, SECOND, Some(Tab::Shared), Duration::ZERO);
     assert_eq!(chosen(&view), "front");
-    view.seen(snapshot(&[]), SECOND);
+    view.update_snapshot(snapshot(&[]), SECOND);
     assert_eq!(view.tab(), Tab::Services);
 }
 
@@ -234,13 +234,13 @@ fn a_daemon_that_is_gone_is_told_with_its_age_and_comes_back() {
     assert_eq!(view.stale(3 * SECOND), None, "as long as it may take");
     let text = view.stale(4 * SECOND).unwrap_or_default();
     assert_eq!(text, "the daemon has not answered for 4 s: it was asked and says nothing");
-    view.failed("no daemon");
+    view.record_failure("no daemon");
     let text = view.stale(5 * SECOND).unwrap_or_default();
     assert_eq!(text, "the daemon has not answered for 5 s: no daemon");
     assert_eq!(chosen(&view), "web/a", "what was seen last is still there");
     let mut other = snapshot(&[("a", 1.0)]);
     other.status.pid = 4343;
-    view.seen(other, 6 * SECOND);
+    view.update_snapshot(other, 6 * SECOND);
     assert_eq!(view.stale(6 * SECOND), None);
     assert_eq!(said(&view, 6 * SECOND), "another process answers now: 4343, before it was 4242");
 }
@@ -250,13 +250,13 @@ fn a_pause_keeps_what_is_seen() {
     let mut view = servers(&[("a", 1.0)]);
     assert_eq!((view.ages(SECOND), view.ages(9 * SECOND)), (false, true), "silence grows older");
     press(&mut view, "p");
-    view.seen(snapshot(&[("b", 1.0)]), 5 * SECOND);
+    view.update_snapshot(snapshot(&[("b", 1.0)]), 5 * SECOND);
     assert!(view.ages(5 * SECOND));
     assert_eq!(chosen(&view), "web/a");
     assert_eq!(said(&view, 7 * SECOND), "paused: this is 7 s old; p goes on");
     assert_eq!(view.stale(7 * SECOND), None, "the daemon answers all the while");
     press(&mut view, "p");
-    view.seen(snapshot(&[("b", 1.0)]), 8 * SECOND);
+    view.update_snapshot(snapshot(&[("b", 1.0)]), 8 * SECOND);
     assert_eq!((chosen(&view).as_str(), said(&view, 8 * SECOND).as_str()), ("web/b", ""));
 }
 
@@ -266,19 +266,19 @@ fn a_thousand_lines_scroll_with_the_choice_on_the_screen() {
     let all: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
     let mut view = servers(&all);
     let steps = [
-        (Key::PageDown, 5, "web/s100", 81),
-        (Key::Up, 21, "web/s079", 79),
-        (Key::End, 1, "web/s999", 980),
-        (Key::Down, 1, "web/s999", 980),
-        (Key::PageUp, 1, "web/s979", 979),
-        (Key::Home, 1, "web/s000", 0),
-        (Key::Down, 20, "web/s020", 1),
+        (TopKey::PageDown, 5, "web/s100", 81),
+        (TopKey::Up, 21, "web/s079", 79),
+        (TopKey::End, 1, "web/s999", 980),
+        (TopKey::Down, 1, "web/s999", 980),
+        (TopKey::PageUp, 1, "web/s979", 979),
+        (TopKey::Home, 1, "web/s000", 0),
+        (TopKey::Down, 20, "web/s020", 1),
     ];
     assert_eq!(scroll(&mut view, 20), 0);
     for (key, times, expected, top) in steps {
         let mut first = 0;
         for _ in 0..times {
-            view.press(key);
+            view.handle_key(key);
             let at = view.listed().1;
             first = scroll(&mut view, 20);
             assert!(first <= at && at < first + 20, "{key:?}: {at} is not within 20 of {first}");
@@ -294,7 +294,7 @@ fn a_thousand_lines_scroll_with_the_choice_on_the_screen() {
 }
 
 /// The first line that the library's table shows of a thousand, where so many have room.
-fn scroll(view: &mut View, holds: u16) -> usize {
+fn scroll(view: &mut TopView, holds: u16) -> usize {
     let area = Rect::new(0, 0, 1, holds);
     let place = view.place(1000, usize::from(holds));
     let table = Table::new((0..1000).map(|_| Row::new(["x"])), [Constraint::Length(1)]);
@@ -306,8 +306,8 @@ fn scroll(view: &mut View, holds: u16) -> usize {
 fn help_is_left_by_any_key_and_q_quits() {
     let mut view = servers(&[("a", 1.0)]);
     press(&mut view, "?");
-    assert_eq!(*view.mode(), Mode::Help);
-    assert_eq!(press(&mut view, "q"), [Step::Stay]);
-    assert_eq!(*view.mode(), Mode::Table);
-    assert_eq!(press(&mut view, "q"), [Step::Quit]);
+    assert_eq!(*view.mode(), InputMode::Help);
+    assert_eq!(press(&mut view, "q"), [KeyAction::Stay]);
+    assert_eq!(*view.mode(), InputMode::Table);
+    assert_eq!(press(&mut view, "q"), [KeyAction::Quit]);
 }

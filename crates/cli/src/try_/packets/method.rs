@@ -3,7 +3,7 @@
 /// How a service is reached, in the order in which it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
+pub enum DemoMethod {
     /// Without a balancer: the client asks a server itself.
     Direct,
     /// Direct return on the same subnet.
@@ -16,19 +16,24 @@ pub enum Method {
     Http,
 }
 
-impl Method {
+impl DemoMethod {
     /// All of them.
-    pub const ALL: [Method; 5] =
-        [Method::Direct, Method::Mac, Method::Nat, Method::Tunnel, Method::Http];
+    pub const ALL: [DemoMethod; 5] = [
+        DemoMethod::Direct,
+        DemoMethod::Mac,
+        DemoMethod::Nat,
+        DemoMethod::Tunnel,
+        DemoMethod::Http,
+    ];
 
     /// The word of the configuration; `direct` is none.
     pub fn name(self) -> &'static str {
         match self {
-            Method::Direct => "direct",
-            Method::Mac => "mac",
-            Method::Nat => "nat",
-            Method::Tunnel => "tunnel",
-            Method::Http => "http",
+            DemoMethod::Direct => "direct",
+            DemoMethod::Mac => "mac",
+            DemoMethod::Nat => "nat",
+            DemoMethod::Tunnel => "tunnel",
+            DemoMethod::Http => "http",
         }
     }
 }

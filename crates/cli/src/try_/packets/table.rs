@@ -4,21 +4,22 @@
 
 use std::time::Duration;
 
-use lab::load::{Persist, Report};
+use lab::load::{ConnectionReuse, LoadReport};
 use serde::Serialize;
 
-use super::method::Method;
+use super::method::DemoMethod;
 use crate::show::unit::{count, micros, rate};
 
 /// Connections that are kept, then one for each request.
-pub const PERSISTS: [Persist; 2] = [Persist::KeepAlive, Persist::PerRequest];
+pub const PERSISTS: [ConnectionReuse; 2] =
+    [ConnectionReuse::KeepAlive, ConnectionReuse::PerRequest];
 
 /// One measurement.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Row {
+pub struct MethodMeasurement {
     /// The method.
-    pub method: Method,
+    pub method: DemoMethod,
     /// Whether connections served many requests.
     pub kept: bool,
     /// Requests answered.
@@ -37,19 +38,19 @@ pub struct Row {
     pub forwarded_packets: u64,
 }
 
-impl Row {
+impl MethodMeasurement {
     /// Of a load that has ended, and what the machine was busy meanwhile.
     pub fn new(
-        method: Method,
-        persist: Persist,
-        report: &Report,
+        method: DemoMethod,
+        persist: ConnectionReuse,
+        report: &LoadReport,
         busy: Option<Duration>,
         forwarded_packets: u64,
-    ) -> Row {
+    ) -> MethodMeasurement {
         let each = |busy: Duration| busy.as_secs_f64() * 1e6 / report.answered as f64;
-        Row {
+        MethodMeasurement {
             method,
-            kept: persist == Persist::KeepAlive,
+            kept: persist == ConnectionReuse::KeepAlive,
             answered: report.answered,
             failed: report.failed,
             per_second: report.answered_per_second,
@@ -61,7 +62,7 @@ impl Row {
     }
 
     /// Its line.
-    pub fn line(&self) -> String {
+    pub fn render_row(&self) -> String {
         let connections = if self.kept { "kept" } else { "one each" };
         let cpu = self.cpu_us.map_or("-".to_owned(), |us| format!("{us:.1} us"));
         format!(
@@ -79,7 +80,7 @@ impl Row {
 }
 
 /// The headings.
-pub fn head() -> String {
+pub fn render_head() -> String {
     format!(
         "a client, a router, the balancer and four servers in namespaces of this machine\n\n\
          {:<8}{:<12}{:>12}{:>14}{:>10}{:>10}{:>12}{:>8}\n",
@@ -88,7 +89,7 @@ pub fn head() -> String {
 }
 
 /// What the figures mean.
-pub fn foot(failed: u64) -> String {
+pub fn render_foot(failed: u64) -> String {
     format!(
         "\nCPU/request is the whole machine's, client and servers included; direct is without a balancer, so that\n\
          what a method costs is its difference to direct. packets are those that the packet plane sent on. failed requests: {}\n",
@@ -102,8 +103,8 @@ mod tests {
 
     #[test]
     fn lines_stand_under_their_headings() {
-        let row = Row {
-            method: Method::Tunnel,
+        let row = MethodMeasurement {
+            method: DemoMethod::Tunnel,
             kept: false,
             answered: 1,
             failed: 0,
@@ -113,9 +114,9 @@ mod tests {
             p99_us: 2_400,
             forwarded_packets: 184_000,
         };
-        let head = head();
+        let head = render_head();
         let columns = head.lines().last().unwrap();
-        let line = row.line();
+        let line = row.render_row();
         assert_eq!(
             line.trim_end(),
             "tunnel  one each          23,456       41.3 us    310 us    2.4 ms     184,000       0"

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use model::config::PatchError;
-use model::config::patch::Object;
+use model::config::patch::ConfigObject;
 use serde_json::json;
 
 use super::*;
@@ -11,17 +11,17 @@ use super::*;
 /// Who write at once.
 const WRITERS: usize = 60;
 
-fn patch(object: Object, patch: serde_json::Value) -> Patch {
-    Patch { object, patch, origin: by(), expect: None, save: None }
+fn patch(object: ConfigObject, patch: serde_json::Value) -> ConfigPatch {
+    ConfigPatch { object, patch, origin: by(), expect: None, save: None }
 }
 
-fn server(name: &str) -> Object {
-    Object::Server { pool: "web".into(), name: name.into() }
+fn server(name: &str) -> ConfigObject {
+    ConfigObject::Server { pool: "web".into(), name: name.into() }
 }
 
 #[tokio::test]
 async fn of_many_writers_none_loses_what_it_wrote_and_none_mixes_two() {
-    let world = World::start(TEXT, None).await;
+    let world = ControlFixture::start(TEXT, None).await;
     let (refused, mut tasks) = (Arc::new(AtomicUsize::new(0)), tokio::task::JoinSet::new());
     for writer in 0..WRITERS {
         let (control, refused) = (world.control.clone(), Arc::clone(&refused));
@@ -30,13 +30,13 @@ async fn of_many_writers_none_loses_what_it_wrote_and_none_mixes_two() {
             if writer % 2 == 0 {
                 let key = format!("w{writer}");
                 let new = json!({ "pool": { key: { "servers": ["10.1.0.1:80"] } } });
-                return control.patch(patch(Object::Whole, new)).await.unwrap().generation;
+                return control.patch(patch(ConfigObject::Root, new)).await.unwrap().generation;
             }
             loop {
                 // What it began with is named, and refused when it is not in force any more.
-                let picture = control.picture();
+                let picture = control.state();
                 let text = format!("{}{pool}", picture.text);
-                let change = Change { expect: Some(picture.generation), ..change(&text) };
+                let change = ConfigChange { expect: Some(picture.generation), ..change(&text) };
                 match control.apply(change).await {
                     Ok(applied) => return applied.generation,
                     Err(ApplyError::Stale { .. }) => {
@@ -52,7 +52,7 @@ async fn of_many_writers_none_loses_what_it_wrote_and_none_mixes_two() {
     generations.sort_unstable();
     let expected: Vec<u64> = (2..).take(WRITERS).collect();
     assert_eq!(generations, expected, "each has a generation of its own");
-    let picture = world.control.picture();
+    let picture = world.control.state();
     assert_eq!(picture.generation, expected[WRITERS - 1]);
     for writer in 0..WRITERS {
         assert!(picture.config.pools.contains_key(&format!("w{writer}")), "{writer} was lost");
@@ -63,11 +63,11 @@ async fn of_many_writers_none_loses_what_it_wrote_and_none_mixes_two() {
 
 #[tokio::test]
 async fn a_patch_is_checked_like_the_file_and_touches_its_object_alone() {
-    let world = World::start(TEXT, None).await;
-    let before = world.control.picture();
+    let world = ControlFixture::start(TEXT, None).await;
+    let before = world.control.state();
     let done = world.control.patch(patch(server("a"), json!({ "weight": 7 }))).await.unwrap();
     assert_eq!((done.generation, done.saved), (2, None));
-    let after = world.control.picture();
+    let after = world.control.state();
     assert_eq!(after.server("web", "a").unwrap().weight.get(), 7);
     assert_eq!(after.server("web", "a").unwrap().id, before.server("web", "a").unwrap().id);
     assert!(Arc::ptr_eq(&before.config.services["shop"], &after.config.services["shop"]));
@@ -76,17 +76,17 @@ async fn a_patch_is_checked_like_the_file_and_touches_its_object_alone() {
     let wrong = world.control.patch(patch(server("a"), json!({ "weigth": 7 }))).await;
     let Err(ApplyError::Invalid(findings)) = wrong else { panic!("{wrong:?}") };
     assert!(findings.to_string().contains("weight"), "{findings}");
-    let stale = Patch { expect: Some(1), ..patch(server("a"), json!({ "weight": 8 })) };
+    let stale = ConfigPatch { expect: Some(1), ..patch(server("a"), json!({ "weight": 8 })) };
     let stale = world.control.patch(stale).await;
     assert!(matches!(stale, Err(ApplyError::Stale { expected: 1, found: 2 })), "{stale:?}");
     let none = world.control.patch(patch(server("z"), json!({ "weight": 8 }))).await;
     assert!(matches!(none, Err(ApplyError::Patch(PatchError::Unknown { .. }))), "{none:?}");
-    let records = world.control.audit(0).await.unwrap().records;
+    let records = world.control.read_audit(0).await.unwrap().records;
     assert_eq!((records.len(), records[0].who.as_str()), (1, "tester"));
 }
 
 /// A world with a file that says how changes are kept.
-async fn kept(scratch: &Scratch, how: &str) -> (World, PathBuf, String) {
+async fn kept(scratch: &Scratch, how: &str) -> (ControlFixture, PathBuf, String) {
     let (file, state) = (scratch.path().join("t.toml"), scratch.path().join("state"));
     let text = format!(
         "# shop\n{TEXT}[global]\ncontrol = {{ state = \"{}\", write-back = \"{how}\" }}\n",
@@ -97,25 +97,25 @@ async fn kept(scratch: &Scratch, how: &str) -> (World, PathBuf, String) {
 }
 
 /// The daemon started from its file, as `run` does it.
-async fn again(scratch: &Scratch, file: &Path) -> World {
+async fn again(scratch: &Scratch, file: &Path) -> ControlFixture {
     let text = std::fs::read_to_string(file).unwrap();
-    let events = Events::quiet();
-    let laid = crate::cover::laid(&text, "t.toml", &events);
+    let events = EventLog::quiet();
+    let laid = crate::config_overlay::apply_overlay(&text, "t.toml", &events);
     let base = Some(text.as_str().into());
-    let fake = Fake::default();
-    let parts = Parts {
+    let fake = FakeEngine::default();
+    let parts = ActorParts {
         engine: Arc::new(fake.clone()),
         listeners: fake.listeners(2),
         workers: 2,
         state: Some(scratch.path().join("state")),
         file: Some(file.to_owned()),
-        before: None,
+        predecessor: None,
         events: events.clone(),
     };
-    let change = Change { base, ..change(&laid) };
-    let (control, actor) = Actor::begin(parts, change).await.unwrap();
+    let change = ConfigChange { base, ..change(&laid) };
+    let (control, actor) = ControlActor::start(parts, change).await.unwrap();
     tokio::spawn(actor.run());
-    World { fake, control, events }
+    ControlFixture { fake, control, events }
 }
 
 #[tokio::test]
@@ -126,15 +126,15 @@ async fn into_the_file_go_changes_with_its_comments_and_come_out_with_an_undo() 
     let done = world.control.patch(patch(server("b"), json!({ "weight": 2 }))).await.unwrap();
     assert_eq!(done.saved.as_deref(), file.canonicalize().unwrap().to_str());
     assert_eq!(written(), text.replace("10.0.0.2:80\"", "10.0.0.2:80\", weight = 2"));
-    assert_eq!(world.control.picture().drift, None);
+    assert_eq!(world.control.state().drift, None);
     world.control.undo(None, by()).await.unwrap();
     assert_eq!(written(), text);
     world.control.rollback(Some(2), None, by()).await.unwrap();
     assert!(written().contains("weight = 2"));
-    let aside = Patch { save: Some(false), ..patch(server("b"), json!({ "weight": 3 })) };
+    let aside = ConfigPatch { save: Some(false), ..patch(server("b"), json!({ "weight": 3 })) };
     assert_eq!(world.control.patch(aside).await.unwrap().saved, None);
     assert!(written().contains("weight = 2"));
-    let drift = world.control.picture().drift.clone().unwrap();
+    let drift = world.control.state().drift.clone().unwrap();
     assert_eq!(
         (drift.keys.join(" "), drift.edited, drift.kept),
         ("pool.web.servers".into(), false, false)
@@ -142,12 +142,12 @@ async fn into_the_file_go_changes_with_its_comments_and_come_out_with_an_undo() 
     // What somebody wrote meanwhile is not written over.
     std::fs::write(&file, format!("{}# by hand\n", written())).unwrap();
     let differs = world.control.patch(patch(server("b"), json!({ "weight": 4 }))).await;
-    assert!(matches!(differs, Err(ApplyError::Differs(_))), "{differs:?}");
-    assert_eq!(world.control.picture().server("web", "b").unwrap().weight.get(), 3);
+    assert!(matches!(differs, Err(ApplyError::FileDiffers(_))), "{differs:?}");
+    assert_eq!(world.control.state().server("web", "b").unwrap().weight.get(), 3);
     // Applying what the file says needs no writing.
     world.apply(&written()).await.unwrap();
     assert_eq!(
-        (world.control.picture().drift.clone(), written().ends_with("# by hand\n")),
+        (world.control.state().drift.clone(), written().ends_with("# by hand\n")),
         (None, true)
     );
 }
@@ -157,40 +157,36 @@ async fn beside_the_file_changes_outlive_restarts_until_the_file_has_another_wor
     let scratch = Scratch::new("changing").unwrap();
     let (world, file, text) = kept(&scratch, "overlay").await;
     let mine = json!({ "balance": "random", "timeout": { "idle": "9s" } });
-    world.control.patch(patch(Object::Pool("web".into()), mine)).await.unwrap();
-    let drift = world.control.picture().drift.clone().unwrap();
+    world.control.patch(patch(ConfigObject::Pool("web".into()), mine)).await.unwrap();
+    let drift = world.control.state().drift.clone().unwrap();
     assert!(
         drift.kept && !drift.edited && drift.keys == ["pool.web.balance", "pool.web.timeout"],
         "{drift:?}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "the file is the tool's");
-    let in_force = world.control.picture().text.clone();
+    let in_force = world.control.state().text.clone();
     let world = again(&scratch, &file).await;
-    assert_eq!(
-        (&*world.control.picture().text, world.control.picture().generation),
-        (&*in_force, 2)
-    );
+    assert_eq!((&*world.control.state().text, world.control.state().generation), (&*in_force, 2));
     // The tool writes another balance.
     let other = text.replace("[pool.web]", "[pool.web]\nbalance = \"source\"");
     std::fs::write(&file, &other).unwrap();
-    ticked(&world, |world| world.control.picture().drift.as_ref().is_some_and(|it| it.edited))
-        .await;
+    ticked(&world, |world| world.control.state().drift.as_ref().is_some_and(|it| it.edited)).await;
     let world = again(&scratch, &file).await;
-    let config = world.control.picture().config.clone();
+    let config = world.control.state().config.clone();
     assert_eq!(config.pools["web"].timeout.idle, Duration::from_secs(9));
-    assert_eq!(world.control.picture().drift.clone().unwrap().keys, ["pool.web.timeout"]);
+    assert_eq!(world.control.state().drift.clone().unwrap().keys, ["pool.web.timeout"]);
     assert!(world.whats().contains(&"overlay-ended"));
     // And takes it back: what it once replaced does not come again.
     std::fs::write(&file, &text).unwrap();
     let world = again(&scratch, &file).await;
-    assert_eq!(world.control.picture().drift.clone().unwrap().keys, ["pool.web.timeout"]);
+    assert_eq!(world.control.state().drift.clone().unwrap().keys, ["pool.web.timeout"]);
     // A configuration that is the file's leaves nothing to keep.
     world.apply(&text).await.unwrap();
     assert!(!scratch.path().join("state/overlay.json").exists());
-    assert_eq!(world.control.picture().drift, None);
+    assert_eq!(world.control.state().drift, None);
 }
 
-async fn ticked(world: &World, so: impl Fn(&World) -> bool) {
+async fn ticked(world: &ControlFixture, so: impl Fn(&ControlFixture) -> bool) {
     for _ in 0..500 {
         world.control.tick().await;
         world.control.generations().await.unwrap();

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 
 /// One sample: name, labels, value.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct ExpositionSample {
     pub name: String,
     pub labels: BTreeMap<String, String>,
     pub value: f64,
 }
 
 /// Every sample of a text that keeps to the format, or the first line that does not.
-pub fn check(text: &str) -> Result<Vec<Sample>, String> {
+pub fn check(text: &str) -> Result<Vec<ExpositionSample>, String> {
     let body = text.strip_suffix("# EOF\n").ok_or("does not end with # EOF")?;
     let (mut samples, mut series, mut families) = (Vec::new(), HashSet::new(), HashSet::new());
     let (mut family, mut kind, mut helped) = (String::new(), String::new(), String::new());
@@ -62,7 +62,7 @@ pub fn check(text: &str) -> Result<Vec<Sample>, String> {
 }
 
 /// Buckets of one series rise, and the last is the count.
-fn buckets(samples: &[Sample]) -> Result<(), String> {
+fn buckets(samples: &[ExpositionSample]) -> Result<(), String> {
     let mut last: BTreeMap<(String, BTreeMap<String, String>), (f64, f64)> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| sample.name.ends_with("_bucket")) {
         let mut labels = sample.labels.clone();
@@ -88,7 +88,7 @@ fn buckets(samples: &[Sample]) -> Result<(), String> {
     Ok(())
 }
 
-fn parse(line: &str) -> Option<Sample> {
+fn parse(line: &str) -> Option<ExpositionSample> {
     let (head, value) = line.rsplit_once(' ')?;
     let (name, labels) = match head.split_once('{') {
         Some((name, rest)) => (name, rest.strip_suffix('}')?),
@@ -109,7 +109,11 @@ fn parse(line: &str) -> Option<Sample> {
         }
         rest = after[end + 1..].strip_prefix(',').or(after[end + 1..].is_empty().then_some(""))?;
     }
-    word(name).then_some(Sample { name: name.to_owned(), labels: out, value: value.parse().ok()? })
+    word(name).then_some(ExpositionSample {
+        name: name.to_owned(),
+        labels: out,
+        value: value.parse().ok()?,
+    })
 }
 
 fn word(name: &str) -> bool {

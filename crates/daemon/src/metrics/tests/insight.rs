@@ -4,18 +4,18 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use api::types::SlowQuery;
-use model::insight::{Change, Opened, Told, Unfinished};
-use model::moment::Moment;
-use model::snapshot::Snapshot;
+use model::flow_samples::{FlowDelta, FlowSideCounters, HandshakeDurations, HandshakeStall};
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::WorkerSnapshot;
 
 use super::scrape::{scrape, value};
-use crate::control::Picture;
-use crate::insight::Insight;
-use crate::packets::view::{InsightView, View};
+use crate::control::StateSnapshot;
+use crate::flow_samples::FlowSampleCollector;
+use crate::packets::view::{FlowSampleView, PacketPlaneView};
 use crate::report::fixture;
-use crate::report::insight::Watching;
-use crate::report::vitals::Facts;
-use crate::slow::Slow;
+use crate::report::flow_samples::FlowSampleQuery;
+use crate::report::report_sources::ProcessFacts;
+use crate::slow_exchanges::SlowExchangeStore;
 
 const TEXT: &str = r#"
 [packets]
@@ -36,38 +36,42 @@ servers = [ { name = "a", address = "10.0.0.12:25" } ]
 
 const MS: u64 = 1_000_000;
 
-fn change(service: u32, server: u32, print: u64) -> Change {
-    let told = Told {
+fn change(service: u32, server: u32, print: u64) -> FlowDelta {
+    let told = FlowSideCounters {
         packets: 10,
-        again: 2,
+        retransmitted: 2,
         filled: 1,
-        zero: 3,
+        zero_window: 3,
         resets: 1,
-        zero_nanos: 500 * MS,
-        loss_nanos: 250 * MS,
-        ..Told::default()
+        zero_window_nanos: 500 * MS,
+        loss_recovery_nanos: 250 * MS,
+        ..FlowSideCounters::default()
     };
-    Change {
-        print,
-        born: 1,
+    FlowDelta {
+        fingerprint: print,
+        first_packet_at: 1,
         at: 60_000 * MS,
         client: IpAddr::from([192, 0, 2, 7]),
         port: 4_000,
         service,
         server: Some(server),
-        both: true,
-        late: false,
+        bidirectional: true,
+        joined_late: false,
         begun: true,
         scaled: true,
-        opened: Some(Opened { server: Some(20 * MS), client: Some(30 * MS), whole: Some(50 * MS) }),
-        unfinished: None,
+        handshake: Some(HandshakeDurations {
+            server: Some(20 * MS),
+            client: Some(30 * MS),
+            total: Some(50 * MS),
+        }),
+        stall: None,
         refused: false,
-        sides: [told, Told { packets: 12, ..Told::default() }],
+        sides: [told, FlowSideCounters { packets: 12, ..FlowSideCounters::default() }],
     }
 }
 
 /// One connection of each service, the second without a beginning that was done.
-fn seen(picture: &Picture) -> Insight {
+fn seen(picture: &StateSnapshot) -> FlowSampleCollector {
     let id = |name: &str| {
         let mut services = picture.snapshot.services.values();
         services.find(|view| view.config.name == name).unwrap().id.0
@@ -76,29 +80,33 @@ fn seen(picture: &Picture) -> Insight {
         let mut pools = picture.snapshot.pools.values();
         pools.find(|view| view.config.name == pool).unwrap().servers[0].id.0
     };
-    let insight = Insight::default();
-    let silent = Change {
-        opened: None,
-        unfinished: Some(Unfinished::Either),
-        both: false,
+    let insight = FlowSampleCollector::default();
+    let silent = FlowDelta {
+        handshake: None,
+        stall: Some(HandshakeStall::Either),
+        bidirectional: false,
         scaled: false,
         ..change(id("mail"), server("post"), 3)
     };
-    insight.take(vec![change(id("shop"), server("web"), 2), silent], &picture.snapshot);
+    insight.record_changes(vec![change(id("shop"), server("web"), 2), silent], &picture.snapshot);
     insight
 }
 
 /// The plane that watches them.
-fn plane() -> View {
-    let shown = InsightView { sample: Some(64), watched: 2, ..InsightView::default() };
-    View { wanted: true, insight: shown, ..View::default() }
+fn plane() -> PacketPlaneView {
+    let shown = FlowSampleView { sample: Some(64), watched: 2, ..FlowSampleView::default() };
+    PacketPlaneView { is_wanted: true, flow_samples: shown, ..PacketPlaneView::default() }
 }
 
 #[test]
 fn watched_connections_are_counted_by_service() {
     let picture = fixture::picture(TEXT, 1);
     let (insight, view) = (seen(&picture), plane());
-    let facts = Facts { insight: insight.totals(), packets: Arc::new(view), ..Facts::default() };
+    let facts = ProcessFacts {
+        flow_samples: insight.totals(),
+        packets: Arc::new(view),
+        ..ProcessFacts::default()
+    };
     let samples = scrape(&picture.snapshot, facts);
     let shop = ("service", "shop");
     for (name, labels, expected) in [
@@ -124,7 +132,7 @@ fn watched_connections_are_counted_by_service() {
         let name = format!("steelyard_packet_insight_{name}");
         assert_eq!(value(&samples, &name, &labels), expected, "{name} {labels:?}");
     }
-    insight.take(Vec::new(), &Snapshot::default());
+    insight.record_changes(Vec::new(), &WorkerSnapshot::default());
     assert!(insight.totals().services.is_empty(), "services that are gone are forgotten");
 }
 
@@ -132,14 +140,14 @@ fn watched_connections_are_counted_by_service() {
 fn watched_connections_are_explained_by_service() {
     let picture = fixture::picture(TEXT, 1);
     let (insight, view) = (seen(&picture), plane());
-    let watching = Watching { insight: &insight, view: &view, now: 60_000 * MS };
+    let watching = FlowSampleQuery { samples: &insight, view: &view, now: 60_000 * MS };
     let ask = |query: &SlowQuery| {
-        crate::report::slow::explain(
+        crate::report::slow::explain_slow(
             &picture,
-            &Slow::default(),
+            &SlowExchangeStore::default(),
             &watching,
             query,
-            Moment(1),
+            MonotonicTime(1),
             90_000,
         )
         .unwrap()

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::breaker::Bound;
 use model::cause::Cause;
-use model::live::pool::PoolCounters;
-use model::live::{Count, ServerCounters, ServiceCounters};
-use model::snapshot::Snapshot;
+use model::circuit_breaker::BreakerResource;
+use model::snapshot::WorkerSnapshot;
+use model::stats::pool::PoolCounters;
+use model::stats::{Count, ServerCounters, ServiceCounters};
 
-use super::check::{Sample, check};
-use crate::metrics::{Scrape, pool, server, service, text};
+use super::check::{ExpositionSample, check};
+use crate::metrics::{ScrapeInput, encode_metrics, pool, server, service};
 use crate::report::fixture;
-use crate::report::vitals::Facts;
+use crate::report::report_sources::ProcessFacts;
 
 const TEXT: &str = r#"
 [service.shop]
@@ -34,13 +34,18 @@ fn server_fields() -> impl Iterator<Item = fn(&ServerCounters) -> &Count> {
     plain.chain(labelled.into_iter().flatten().map(|row| row.1))
 }
 
-pub(super) fn scrape(snapshot: &Arc<Snapshot>, facts: Facts) -> Vec<Sample> {
-    let text = text(Scrape { snapshot: Arc::clone(snapshot), facts, now: NOW }).unwrap();
+pub(super) fn scrape(snapshot: &Arc<WorkerSnapshot>, facts: ProcessFacts) -> Vec<ExpositionSample> {
+    let text =
+        encode_metrics(ScrapeInput { snapshot: Arc::clone(snapshot), facts, now: NOW }).unwrap();
     check(&text).unwrap_or_else(|why| panic!("{why}"))
 }
 
-pub(super) fn value(samples: &[Sample], name: &str, labels: &[(&str, &str)]) -> Option<f64> {
-    let fits = |sample: &&Sample| {
+pub(super) fn value(
+    samples: &[ExpositionSample],
+    name: &str,
+    labels: &[(&str, &str)],
+) -> Option<f64> {
+    let fits = |sample: &&ExpositionSample| {
         sample.name == name
             && labels.iter().all(|(key, value)| sample.labels.get(*key).is_some_and(|v| v == value))
     };
@@ -52,15 +57,15 @@ fn counters_of_all_workers_are_summed_at_the_moment_of_asking() {
     let picture = fixture::picture(TEXT, 2);
     let snapshot = &picture.snapshot;
     let shop = snapshot.services.values().next().unwrap();
-    shop.live.slots[0].counters.requests.add(3);
-    shop.live.slots[1].counters.requests.add(1);
-    shop.live.slots[1].counters.client_out.add(4096);
-    shop.live.slots[0].causes[Cause::NoServer as usize].add(2);
-    shop.live.slots[0].defects[0].add(7);
-    shop.live.slots[1].phases.total.record(Duration::from_micros(100));
-    shop.live.slots[0].phases.total.record(Duration::from_secs(60));
-    shop.live.open.up();
-    let facts = Facts { workers: 2, ..Facts::default() };
+    shop.stats.slots[0].counters.requests.add(3);
+    shop.stats.slots[1].counters.requests.add(1);
+    shop.stats.slots[1].counters.client_out.add(4096);
+    shop.stats.slots[0].causes[Cause::NoServer as usize].add(2);
+    shop.stats.slots[0].defects[0].add(7);
+    shop.stats.slots[1].phases.total.record(Duration::from_micros(100));
+    shop.stats.slots[0].phases.total.record(Duration::from_secs(60));
+    shop.stats.open_connections.increment();
+    let facts = ProcessFacts { workers: 2, ..ProcessFacts::default() };
     let samples = scrape(snapshot, facts.clone());
     let own = [("service", "shop")];
     assert_eq!(value(&samples, "steelyard_service_requests_total", &own), Some(4.0));
@@ -91,7 +96,7 @@ fn counters_of_all_workers_are_summed_at_the_moment_of_asking() {
     );
     assert_eq!(value(&samples, "steelyard_workers", &[]), Some(2.0));
 
-    shop.live.slots[0].counters.requests.add(1);
+    shop.stats.slots[0].counters.requests.add(1);
     assert_eq!(
         value(&scrape(snapshot, facts), "steelyard_service_requests_total", &own),
         Some(5.0)
@@ -102,22 +107,22 @@ fn counters_of_all_workers_are_summed_at_the_moment_of_asking() {
 fn breakers_with_a_limit_are_shown_open_until_they_were_calm() {
     let limited = TEXT.replace("[pool.web]", "[pool.web]\nbreaker = { requests = 3 }");
     let picture = fixture::picture(&limited, 1);
-    let live = picture.snapshot.pools.values().next().unwrap().live.clone();
+    let live = picture.snapshot.pools.values().next().unwrap().stats.clone();
     let requests = [("pool", "web"), ("bound", "requests")];
     let shown = |name: &str| {
-        let samples = scrape(&picture.snapshot, Facts::default());
+        let samples = scrape(&picture.snapshot, ProcessFacts::default());
         value(&samples, &format!("steelyard_pool_{name}"), &requests)
     };
-    let permit = live.breakers.enter(Bound::Requests, Some(3));
+    let permit = live.breakers.try_acquire(BreakerResource::Requests, Some(3));
     assert_eq!((shown("breaker_open"), shown("breaker_limit")), (Some(0.0), Some(3.0)));
-    live.refused(Bound::Requests, 0, NOW - 999);
+    live.record_refusal(BreakerResource::Requests, 0, NOW - 999);
     assert_eq!((shown("breaker_open"), shown("breaker_in_use")), (Some(1.0), Some(1.0)));
     assert_eq!(shown("breaker_refused_total"), Some(1.0));
     drop(permit);
     assert_eq!(shown("breaker_in_use"), Some(0.0));
-    let waiting = live.breakers.enter(Bound::Pending, None);
-    live.shed(0, NOW);
-    let samples = scrape(&picture.snapshot, Facts::default());
+    let waiting = live.breakers.try_acquire(BreakerResource::Pending, None);
+    live.record_shed(0, NOW);
+    let samples = scrape(&picture.snapshot, ProcessFacts::default());
     let pool = [("pool", "web")];
     assert_eq!(value(&samples, "steelyard_pool_waiting", &pool), Some(1.0));
     assert_eq!(value(&samples, "steelyard_pool_shedding", &pool), Some(1.0));
@@ -127,10 +132,10 @@ fn breakers_with_a_limit_are_shown_open_until_they_were_calm() {
 
 #[test]
 fn every_counter_of_the_model_is_shown_once() {
-    let shown = |touch: &dyn Fn(&Snapshot), prefix: &str| {
+    let shown = |touch: &dyn Fn(&WorkerSnapshot), prefix: &str| {
         let picture = fixture::picture(TEXT, 1);
         touch(&picture.snapshot);
-        let samples = scrape(&picture.snapshot, Facts::default());
+        let samples = scrape(&picture.snapshot, ProcessFacts::default());
         samples
             .iter()
             .filter(|sample| sample.name.starts_with(prefix) && sample.value == 77.0)
@@ -139,30 +144,30 @@ fn every_counter_of_the_model_is_shown_once() {
     let rows: usize = service::FAMILIES.iter().map(|family| family.rows.len()).sum();
     assert_eq!(rows, ServiceCounters::NAMES.len());
     assert_eq!(server_fields().count(), ServerCounters::NAMES.len());
-    assert_eq!(pool::FAMILIES.len() + Bound::ALL.len(), PoolCounters::NAMES.len());
-    for bound in Bound::ALL {
-        let touch = |snapshot: &Snapshot| {
+    assert_eq!(pool::FAMILIES.len() + BreakerResource::ALL.len(), PoolCounters::NAMES.len());
+    for bound in BreakerResource::ALL {
+        let touch = |snapshot: &WorkerSnapshot| {
             let pool = snapshot.pools.values().next().unwrap();
-            pool.live.slots[0].counters.refused(bound).add(77);
+            pool.stats.slots[0].counters.refusals(bound).add(77);
         };
         assert_eq!(shown(&touch, "steelyard_pool_breaker_refused"), 1, "{bound:?}");
     }
     for row in pool::FAMILIES {
-        let touch = |snapshot: &Snapshot| {
-            (row.2)(&snapshot.pools.values().next().unwrap().live.slots[0].counters).add(77)
+        let touch = |snapshot: &WorkerSnapshot| {
+            (row.2)(&snapshot.pools.values().next().unwrap().stats.slots[0].counters).add(77)
         };
         assert_eq!(shown(&touch, "steelyard_pool_"), 1, "{}", row.0);
     }
     for row in service::FAMILIES.iter().flat_map(|family| family.rows) {
-        let touch = |snapshot: &Snapshot| {
-            (row.1)(&snapshot.services.values().next().unwrap().live.slots[0].counters).add(77)
+        let touch = |snapshot: &WorkerSnapshot| {
+            (row.1)(&snapshot.services.values().next().unwrap().stats.slots[0].counters).add(77)
         };
         assert_eq!(shown(&touch, "steelyard_service_"), 1, "{}", row.0);
     }
     for field in server_fields() {
-        let touch = |snapshot: &Snapshot| {
+        let touch = |snapshot: &WorkerSnapshot| {
             let pool = snapshot.pools.values().next().unwrap();
-            field(&pool.servers[0].live.slots[0].counters).add(77);
+            field(&pool.servers[0].stats.slots[0].counters).add(77);
         };
         assert_eq!(shown(&touch, "steelyard_server_"), 1);
     }
@@ -172,18 +177,18 @@ fn every_counter_of_the_model_is_shown_once() {
 fn what_is_removed_disappears_and_what_stays_goes_on() {
     let picture = fixture::picture(TEXT, 1);
     let pool = picture.snapshot.pools.values().next().unwrap();
-    pool.servers.iter().for_each(|view| view.live.slots[0].counters.requests.add(9));
-    let mut less = Snapshot::clone(&picture.snapshot);
+    pool.servers.iter().for_each(|view| view.stats.slots[0].counters.requests.add(9));
+    let mut less = WorkerSnapshot::clone(&picture.snapshot);
     let servers = pool.servers[..1].to_vec();
     let kept = model::snapshot::PoolView {
         id: pool.id,
         config: Arc::clone(&pool.config),
         tls: None,
-        live: Arc::clone(&pool.live),
+        stats: Arc::clone(&pool.stats),
         servers,
     };
     less.pools.insert(pool.id, Arc::new(kept));
-    let samples = scrape(&Arc::new(less), Facts::default());
+    let samples = scrape(&Arc::new(less), ProcessFacts::default());
     let requests = |name| {
         value(&samples, "steelyard_server_requests_total", &[("pool", "web"), ("server", name)])
     };
@@ -213,7 +218,7 @@ fn a_thousand_busy_servers_fit_five_mebibytes() {
     let picture = fixture::picture(&format!("{head}servers = [\n{servers}]\n"), 1);
     let pool = picture.snapshot.pools.values().next().unwrap();
     for view in &pool.servers {
-        let slot = &view.live.slots[0];
+        let slot = &view.stats.slots[0];
         for phase in slot.phases.all() {
             phase.record(Duration::from_micros(123_456));
         }
@@ -233,32 +238,37 @@ fn a_thousand_busy_servers_fit_five_mebibytes() {
             exhausted: 0,
         })
         .collect();
-    let facts = Facts { ports, ..Facts::default() };
-    let text = text(Scrape { snapshot: Arc::clone(&picture.snapshot), facts, now: NOW }).unwrap();
+    let facts = ProcessFacts { port_usage: ports, ..ProcessFacts::default() };
+    let text =
+        encode_metrics(ScrapeInput { snapshot: Arc::clone(&picture.snapshot), facts, now: NOW })
+            .unwrap();
     assert!(text.len() <= 5 << 20, "{} bytes", text.len());
     assert!(text.matches("steelyard_server_state{").count() == 5_000);
 }
 
 #[test]
 fn packets_are_shown_by_outcome_and_only_what_happened() {
-    use crate::packets::view::{InterfaceView, Sample as Counted, ServerFlows, ServiceFlows, View};
+    use crate::packets::view::{
+        PacketPlaneView, PlaneCounterSample as Counted, PlaneInterfaceView, ServerFlows,
+        ServiceFlows,
+    };
     use l4::abi::Outcome;
-    use l4::counts::{Counts, Packets};
+    use l4::counts::{PacketCounts, PlaneCounters};
 
     let picture = fixture::picture(TEXT, 1);
-    let none = scrape(&picture.snapshot, Facts::default());
+    let none = scrape(&picture.snapshot, ProcessFacts::default());
     assert!(
         none.iter().all(|sample| !sample.name.contains("steelyard_packet")),
         "no service forwards them"
     );
 
-    let of = |v4, v6| Packets { v4, v6, other: 0 };
-    let mut counts = Counts { received: 21, evicted: 1, ..Counts::default() };
+    let of = |v4, v6| PacketCounts { v4, v6, other: 0 };
+    let mut counts = PlaneCounters { received: 21, evicted: 1, ..PlaneCounters::default() };
     let mut server = l4::counts::ServerCounts { flows: 9, bytes_in: 640, ..Default::default() };
     server.outcomes.insert(Outcome::Forwarded, of(10, 2));
     counts.servers.insert(4, server);
     counts.services.insert(0, [(Outcome::Denied, of(0, 3))].into());
-    counts.plane.insert(Outcome::NotOurs, Packets { v4: 1, v6: 0, other: 4 });
+    counts.plane.insert(Outcome::NotOurs, PacketCounts { v4: 1, v6: 0, other: 4 });
     let mine = ServerFlows { pool: "web".into(), name: "a".into(), index: 4, flows: 5 };
     let flows = ServiceFlows {
         flows: 5,
@@ -268,19 +278,19 @@ fn packets_are_shown_by_outcome_and_only_what_happened() {
         indexes: [4].into(),
         ..ServiceFlows::default()
     };
-    let view = View {
-        wanted: true,
-        interfaces: vec![InterfaceView {
+    let view = PacketPlaneView {
+        is_wanted: true,
+        interfaces: vec![PlaneInterfaceView {
             name: "eth0".into(),
             mode: Some("native"),
-            problem: None,
+            last_error: None,
         }],
         flows: [("shop".to_owned(), flows)].into(),
         services: [("shop".to_owned(), 0)].into(),
-        now: Some(Counted { at: std::time::Instant::now(), counts }),
-        ..View::default()
+        current: Some(Counted { at: std::time::Instant::now(), counts }),
+        ..PacketPlaneView::default()
     };
-    let facts = Facts { packets: Arc::new(view), ..Facts::default() };
+    let facts = ProcessFacts { packets: Arc::new(view), ..ProcessFacts::default() };
     let samples = scrape(&picture.snapshot, facts);
     let server = [("service", "shop"), ("pool", "web"), ("server", "a"), ("outcome", "forwarded")];
     let v6 = [&server[..], &[("ip", "6")]].concat();

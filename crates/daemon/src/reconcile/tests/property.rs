@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{World, checked};
-use crate::reconcile::book::Book;
-use crate::reconcile::fake::Asked;
+use super::{ReconcileWorld, checked};
+use crate::reconcile::applied_state::AppliedState;
+use crate::reconcile::fake::RecordedCall;
 
 /// A small world of configurations in which much coincides.
 #[derive(Clone, Debug, PartialEq)]
-struct Plan(BTreeMap<u8, (u8, u8, bool)>, BTreeMap<u8, Vec<(u8, u8, bool)>>);
+struct RandomPlan(BTreeMap<u8, (u8, u8, bool)>, BTreeMap<u8, Vec<(u8, u8, bool)>>);
 
-impl Plan {
+impl RandomPlan {
     fn text(&self) -> String {
         let mut text = String::new();
         for (pool, servers) in &self.1 {
@@ -37,7 +37,7 @@ impl Plan {
     }
 }
 
-fn plans() -> impl Strategy<Value = Plan> {
+fn plans() -> impl Strategy<Value = RandomPlan> {
     let services = prop::collection::btree_map(1..5u8, (0..4u8, 0..3u8, any::<bool>()), 1..5);
     let server = (1..4u8, 1..3u8, any::<bool>());
     let servers = prop::collection::vec(server, 1..4).prop_map(|mut all| {
@@ -46,7 +46,7 @@ fn plans() -> impl Strategy<Value = Plan> {
         all
     });
     let pools = prop::collection::btree_map(1..4u8, servers, 1..4);
-    (services, pools).prop_map(|(services, pools)| Plan(services, pools))
+    (services, pools).prop_map(|(services, pools)| RandomPlan(services, pools))
 }
 
 proptest! {
@@ -54,7 +54,7 @@ proptest! {
 
     #[test]
     fn only_what_differs_is_touched(first in plans(), second in plans()) {
-        let mut world = World::new(&first.text());
+        let mut world = ReconcileWorld::new(&first.text());
         let before = world.book.clone();
         let (old, new) = (checked(&first.text()), checked(&second.text()));
         world.change(&second.text()).unwrap();
@@ -64,9 +64,9 @@ proptest! {
                 prop_assert_eq!(after.pools[name].id, before.pools[name].id);
                 prop_assert_eq!(same == pool, Arc::ptr_eq(&after.pools[name], &before.pools[name]));
                 for server in &pool.servers {
-                    let find = |book: &Book| {
+                    let find = |book: &AppliedState| {
                         let view = book.pools[name].servers.iter().find(|it| it.config.name == server.name)?;
-                        Some((view.id, Arc::as_ptr(&view.live)))
+                        Some((view.id, Arc::as_ptr(&view.stats)))
                     };
                     if let Some(old) = find(&before) {
                         prop_assert_eq!(Some(old), find(after));
@@ -78,20 +78,20 @@ proptest! {
             let Some(old) = old.services.get(name) else { continue };
             let (was, is) = (&before.services[name], &after.services[name]);
             prop_assert_eq!(was.id, is.id);
-            prop_assert!(Arc::ptr_eq(&was.live, &is.live));
+            prop_assert!(Arc::ptr_eq(&was.stats, &is.stats));
             if old == service {
                 prop_assert_eq!(was.pool == is.pool, Arc::ptr_eq(was, is));
             }
         }
         let same: Vec<_> = before.listeners.iter().filter(|(at, it)| after.listeners.get(at) == Some(it)).collect();
-        for asked in world.fake.take() {
+        for asked in world.fake.take_calls() {
             match asked {
-                Asked::Stop(id, _) | Asked::Accept(id, ..) =>
+                RecordedCall::Stop(id, _) | RecordedCall::Accept(id, ..) =>
                     prop_assert!(same.iter().all(|(_, it)| it.id != id)),
-                Asked::Bind(to, ..) | Asked::Listen(to) =>
+                RecordedCall::Bind(to, ..) | RecordedCall::Listen(to) =>
                     prop_assert!(!before.listeners.contains_key(&to)),
-                Asked::Alter | Asked::Rehearse | Asked::Install(_) | Asked::Ahead(_) => {}
-                Asked::Drain(_) | Asked::Cut(_) => prop_assert!(false),
+                RecordedCall::SetOptions | RecordedCall::TryOutgoing | RecordedCall::Install(_) | RecordedCall::ForwardEarly(_) => {}
+                RecordedCall::Drain(_) | RecordedCall::ResetServer(_) => prop_assert!(false),
             }
         }
         for (address, listener) in &after.listeners {

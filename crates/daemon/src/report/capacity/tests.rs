@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use model::capacity::demand::Machine;
-use model::capacity::ports::TimeWait;
-use model::capacity::quantity::Bytes;
+use model::capacity::demand::MachineCapacity;
+use model::capacity::ports::TimeWaitPolicy;
+use model::capacity::quantity::ByteCount;
 use model::capacity::wire::Duplex;
 
 use super::super::fixture;
-use super::super::sample::Sample;
-use super::super::vitals::Facts;
+use super::super::report_sources::ProcessFacts;
+use super::super::sample::CounterSample;
 use super::*;
 
 const TEXT: &str = r#"
@@ -26,16 +26,16 @@ limit = { connections = 1000 }
 servers = ["127.0.0.1:1001"]
 "#;
 
-fn machine() -> Machine {
-    Machine {
+fn machine() -> MachineCapacity {
+    MachineCapacity {
         processors: 4,
         descriptors: 65_536,
         ports: 28_232,
-        time_wait: TimeWait::WHOLE,
+        time_wait: TimeWaitPolicy::WHOLE,
         link: None,
         duplex: Duplex::Full,
-        receive_buffer: Bytes(6e6),
-        send_buffer: Bytes(4e6),
+        receive_buffer: ByteCount(6e6),
+        send_buffer: ByteCount(4e6),
         cost: None,
     }
 }
@@ -44,17 +44,19 @@ fn machine() -> Machine {
 fn after(requests: u64, spent: Duration) -> Capacity {
     let picture = fixture::picture(TEXT, 1);
     let begin = Instant::now();
-    let before = Sample::take(&picture.snapshot, 0, begin, None);
+    let before = CounterSample::read(&picture.snapshot, 0, begin, None);
     let view = picture.snapshot.services.values().next().unwrap();
-    let counters = &view.live.slots[0].counters;
+    let counters = &view.stats.slots[0].counters;
     counters.accepted.add(if requests > 0 { 10 } else { 0 });
     counters.requests.add(requests);
     counters.client_in.add(requests * 500);
     counters.client_out.add(requests * 2_000);
-    let now = Sample::take(&picture.snapshot, 0, begin + Duration::from_secs(2), Some(&before));
-    let facts = Facts::default();
-    let report = crate::report::report(&picture.snapshot, &before, &now, &facts, SystemTime::now());
-    capacity(&picture.config, &report, machine(), spent)
+    let now =
+        CounterSample::read(&picture.snapshot, 0, begin + Duration::from_secs(2), Some(&before));
+    let facts = ProcessFacts::default();
+    let report =
+        crate::report::build_report(&picture.snapshot, &before, &now, &facts, SystemTime::now());
+    forecast_capacity(&picture.config, &report, machine(), spent)
 }
 
 #[test]

@@ -4,28 +4,28 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use l4::hops::Link;
-use model::config::{BeatPath, Heartbeat};
+use l4::next_hops::NextHopLink;
+use model::config::{HeartbeatConfig, HeartbeatPathConfig};
 use tokio::sync::mpsc;
 
-use super::wire::Wire;
-use super::word::Word;
+use super::message::HeartbeatMessage;
+use super::path_socket::PathSocket;
 
 /// All of them, in the order of the configuration.
-pub struct Paths {
-    config: Arc<Heartbeat>,
-    era: u64,
-    words: mpsc::Sender<Word>,
-    each: Vec<Path>,
+pub struct HeartbeatSockets {
+    config: Arc<HeartbeatConfig>,
+    epoch: u64,
+    messages: mpsc::Sender<HeartbeatMessage>,
+    paths: Vec<HeartbeatSocket>,
 }
 
 /// One.
-pub struct Path {
-    wire: Option<Wire>,
+pub struct HeartbeatSocket {
+    socket: Option<PathSocket>,
     /// The number of its interface, where one is written.
     pub scope: u32,
     /// Why there is no socket.
-    pub problem: Option<String>,
+    pub last_error: Option<String>,
     /// Since when it is up or down.
     pub since: SystemTime,
     /// Beats that went out.
@@ -37,56 +37,60 @@ pub struct Path {
     /// Packets that were not, by what was wrong with them.
     pub refused: BTreeMap<&'static str, u64>,
     /// What was wrong with the last packet, if it was not taken.
-    pub last: Option<&'static str>,
+    pub last_defect: Option<&'static str>,
 }
 
-impl Paths {
+impl HeartbeatSockets {
     /// None of them open.
-    pub fn new(config: &Arc<Heartbeat>, era: u64, words: mpsc::Sender<Word>) -> Paths {
-        let path = |_: &BeatPath| Path {
-            wire: None,
+    pub fn new(
+        config: &Arc<HeartbeatConfig>,
+        era: u64,
+        words: mpsc::Sender<HeartbeatMessage>,
+    ) -> HeartbeatSockets {
+        let path = |_: &HeartbeatPathConfig| HeartbeatSocket {
+            socket: None,
             scope: 0,
-            problem: Some("it is not open yet".to_owned()),
+            last_error: Some("it is not open yet".to_owned()),
             since: SystemTime::now(),
             sent: 0,
             not_sent: 0,
             received: 0,
             refused: BTreeMap::new(),
-            last: None,
+            last_defect: None,
         };
         let each = config.paths.iter().map(path).collect();
-        Paths { config: Arc::clone(config), era, words, each }
+        HeartbeatSockets { config: Arc::clone(config), epoch: era, messages: words, paths: each }
     }
 
     /// All of them.
-    pub fn each(&self) -> &[Path] {
-        &self.each
+    pub fn paths(&self) -> &[HeartbeatSocket] {
+        &self.paths
     }
 
     /// Opens those that are not open.
-    pub fn look(&mut self, links: &HashMap<u32, Link>) {
-        for (at, (path, written)) in self.each.iter_mut().zip(&self.config.paths).enumerate() {
-            if path.wire.as_ref().is_some_and(Wire::lives) {
+    pub fn open_missing(&mut self, links: &HashMap<u32, NextHopLink>) {
+        for (at, (path, written)) in self.paths.iter_mut().zip(&self.config.paths).enumerate() {
+            if path.socket.as_ref().is_some_and(PathSocket::is_alive) {
                 continue;
             }
-            path.wire = None;
+            path.socket = None;
             let scope = match &written.interface {
                 None => 0,
                 Some(name) => match links.iter().find(|(_, link)| link.name == *name) {
                     Some((ifindex, _)) => *ifindex,
                     None => {
-                        path.problem = Some(format!("there is no interface {name}"));
+                        path.last_error = Some(format!("there is no interface {name}"));
                         continue;
                     }
                 },
             };
             path.scope = scope;
-            let ids = (self.era, at);
-            match Wire::open(written, self.config.port, scope, ids, self.words.clone()) {
-                Ok(wire) => (path.wire, path.problem) = (Some(wire), None),
+            let ids = (self.epoch, at);
+            match PathSocket::open(written, self.config.port, scope, ids, self.messages.clone()) {
+                Ok(wire) => (path.socket, path.last_error) = (Some(wire), None),
                 Err(error) => {
                     let (local, port) = (written.local, self.config.port);
-                    path.problem = Some(format!("no socket at {local}, port {port}: {error}"));
+                    path.last_error = Some(format!("no socket at {local}, port {port}: {error}"));
                 }
             }
         }
@@ -94,29 +98,29 @@ impl Paths {
 
     /// Sends by one of them.
     pub fn send(&mut self, at: usize, bytes: &[u8]) {
-        let Some(path) = self.each.get_mut(at) else { return };
-        let sent = path.wire.as_ref().is_some_and(|wire| wire.send(bytes).is_ok());
+        let Some(path) = self.paths.get_mut(at) else { return };
+        let sent = path.socket.as_ref().is_some_and(|wire| wire.send(bytes).is_ok());
         let counted = if sent { &mut path.sent } else { &mut path.not_sent };
         *counted += 1;
     }
 
     /// A packet was taken.
-    pub fn took(&mut self, at: usize) {
-        let Some(path) = self.each.get_mut(at) else { return };
+    pub fn count_received(&mut self, at: usize) {
+        let Some(path) = self.paths.get_mut(at) else { return };
         path.received += 1;
-        path.last = None;
+        path.last_defect = None;
     }
 
     /// A packet was not.
-    pub fn refuse(&mut self, at: usize, why: &'static str) {
-        let Some(path) = self.each.get_mut(at) else { return };
+    pub fn count_refused(&mut self, at: usize, why: &'static str) {
+        let Some(path) = self.paths.get_mut(at) else { return };
         *path.refused.entry(why).or_default() += 1;
-        path.last = Some(why);
+        path.last_defect = Some(why);
     }
 
     /// It is up or down from now on.
-    pub fn changed(&mut self, at: usize) {
-        if let Some(path) = self.each.get_mut(at) {
+    pub fn record_change(&mut self, at: usize) {
+        if let Some(path) = self.paths.get_mut(at) {
             path.since = SystemTime::now();
         }
     }

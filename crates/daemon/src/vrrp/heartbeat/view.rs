@@ -4,40 +4,40 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ha::beat::{Beat, Score};
+use ha::heartbeat::{PeerHeartbeat, ReachScore};
 
-use super::super::alive::now;
-use super::super::replica;
-use super::witness::Witness;
-use super::{Heartbeat, said};
+use super::super::control_liveness::monotonic_now;
+use super::super::replication;
+use super::witness::WitnessClient;
+use super::{HeartbeatSession, events};
 
 /// The heartbeat with another member.
 #[derive(Clone, Debug)]
-pub struct BeatView {
+pub struct HeartbeatView {
     /// The other member's name.
     pub peer: String,
     /// Ours.
     pub name: String,
     /// It is heard by some path.
-    pub heard: bool,
+    pub is_peer_up: bool,
     /// Since when it is heard or not.
     pub since: SystemTime,
     /// What it said last, as long as it is heard.
-    pub said: Option<Beat>,
+    pub last_heartbeat: Option<PeerHeartbeat>,
     /// Our configuration's generation.
     pub generation: u64,
     /// The parts of the configuration in which both differ.
     pub drift: Option<String>,
     /// Why the keys cannot be had.
-    pub trouble: Option<String>,
+    pub last_error: Option<String>,
     /// Numbers of the keys in force, the one that signs first.
     pub keys: Vec<u8>,
     /// Its paths, in the order of the configuration.
-    pub paths: Vec<PathView>,
+    pub paths: Vec<HeartbeatPathView>,
     /// Targets; none: nothing is compared.
-    pub targets: Vec<TargetView>,
+    pub targets: Vec<ReachTargetView>,
     /// How many we reach.
-    pub reach: Option<Score>,
+    pub reach: Option<ReachScore>,
     /// The other member has reached more for long enough.
     pub behind: bool,
     /// Beats that did not know our process.
@@ -47,7 +47,7 @@ pub struct BeatView {
     /// Who else has to agree; `None`: nobody.
     pub witness: Option<WitnessView>,
     /// Connections and sticky clients that both tell each other; `None`: there are none to tell.
-    pub replica: Option<Arc<replica::view::View>>,
+    pub replica: Option<Arc<replication::view::ReplicationView>>,
 }
 
 /// A witness.
@@ -58,20 +58,20 @@ pub struct WitnessView {
     /// `held`: a lease of it is ours, `answers`, `silent`, or `unasked`.
     pub state: &'static str,
     /// What it said last.
-    pub said: String,
+    pub last_answer: String,
     /// Since when it answers or not.
     pub since: SystemTime,
     /// Leases that are ours now.
-    pub held: usize,
+    pub leases_held: usize,
     /// Groups for which the other member has lent us its vote now.
-    pub lent: usize,
+    pub votes_granted: usize,
     /// Leases given, refused, and questions without an answer.
     pub counts: [u64; 3],
 }
 
 /// A path.
 #[derive(Clone, Debug)]
-pub struct PathView {
+pub struct HeartbeatPathView {
     /// As people write it.
     pub name: String,
     /// `up`, `one-way` or `down`.
@@ -96,7 +96,7 @@ pub struct PathView {
 
 /// A target.
 #[derive(Clone, Debug)]
-pub struct TargetView {
+pub struct ReachTargetView {
     /// Its address.
     pub name: String,
     /// Whether it is reached; `None`: not known yet.
@@ -107,9 +107,9 @@ pub struct TargetView {
     pub unanswered: u64,
 }
 
-fn witness(witness: &Witness) -> WitnessView {
-    let (held, lent) = witness.agreed(now());
-    let state = match witness.answers {
+fn witness(witness: &WitnessClient) -> WitnessView {
+    let (held, lent) = witness.voted_groups(monotonic_now());
+    let state = match witness.is_answering {
         None => "unasked",
         Some(false) => "silent",
         Some(true) if held > 0 => "held",
@@ -118,67 +118,67 @@ fn witness(witness: &Witness) -> WitnessView {
     WitnessView {
         places: witness.places(),
         state,
-        said: witness.said.clone(),
+        last_answer: witness.last_answer.clone(),
         since: witness.since,
-        held,
-        lent,
+        leases_held: held,
+        votes_granted: lent,
         counts: witness.counts(),
     }
 }
 
-impl Heartbeat {
+impl HeartbeatSession {
     /// How it stands.
-    pub fn view(&self) -> BeatView {
-        let target = |asked: &super::targets::Asked| TargetView {
-            name: asked.at.to_string(),
-            reached: asked.target.reached(),
+    pub fn view(&self) -> HeartbeatView {
+        let target = |asked: &super::reach_targets::ProbedTarget| ReachTargetView {
+            name: asked.endpoint.to_string(),
+            reached: asked.target.is_reached(),
             answered: asked.target.answered,
             unanswered: asked.target.unanswered,
         };
-        let keys = self.secret.keys();
-        BeatView {
+        let keys = self.keys.keys();
+        HeartbeatView {
             peer: self.config.peer.clone(),
             name: self.config.name.clone(),
-            heard: self.hearing.peer().is_some(),
+            is_peer_up: self.peer_link.peer().is_some(),
             since: self.since,
-            said: self.hearing.peer().cloned(),
+            last_heartbeat: self.peer_link.peer().cloned(),
             generation: self.digest.generation,
-            drift: self.drift.clone().filter(|_| self.hearing.peer().is_some()),
-            trouble: self.trouble.clone(),
+            drift: self.drift.clone().filter(|_| self.peer_link.peer().is_some()),
+            last_error: self.last_error.clone(),
             keys: keys.map(|keys| keys.ids().collect()).unwrap_or_default(),
             paths: (0..self.config.paths.len()).filter_map(|at| self.path(at)).collect(),
-            targets: self.targets.each().iter().map(target).collect(),
-            reach: self.targets.score(),
-            behind: self.standing.behind(),
-            introductions: self.hearing.introductions,
-            sessions: self.hearing.sessions,
+            targets: self.targets.targets().iter().map(target).collect(),
+            reach: self.targets.reach_score(),
+            behind: self.reach_comparison.is_behind(),
+            introductions: self.peer_link.introductions,
+            sessions: self.peer_link.sessions,
             witness: self.witness.as_ref().map(witness),
             replica: None,
         }
     }
 
-    fn path(&self, at: usize) -> Option<PathView> {
-        let (written, path) = (self.config.paths.get(at)?, self.paths.each().get(at)?);
-        let heard = self.hearing.paths().get(at)?;
+    fn path(&self, at: usize) -> Option<HeartbeatPathView> {
+        let (written, path) = (self.config.paths.get(at)?, self.paths.paths().get(at)?);
+        let heard = self.peer_link.paths().get(at)?;
         let peer = &self.config.peer;
-        let (state, reason) = if heard.up && self.hearing.one_way(at, now()) {
+        let (state, reason) = if heard.up && self.peer_link.is_one_way(at, monotonic_now()) {
             ("one-way", format!("{peer} is heard by it, and does not hear us"))
         } else if heard.up {
             ("up", "beats come and arrive".to_owned())
-        } else if let Some(problem) = &path.problem {
+        } else if let Some(problem) = &path.last_error {
             ("down", problem.clone())
-        } else if let Some(why) = path.last {
+        } else if let Some(why) = path.last_defect {
             ("down", format!("what comes by it is refused: {why}"))
         } else {
             ("down", "nothing comes by it".to_owned())
         };
-        Some(PathView {
-            name: said::path(written),
+        Some(HeartbeatPathView {
+            name: events::path_text(written),
             state,
             reason,
             since: path.since,
             round_trip: heard.round_trip(),
-            loss: self.hearing.loss(at),
+            loss: self.peer_link.loss(at),
             sent: path.sent,
             not_sent: path.not_sent,
             received: path.received,

@@ -1,18 +1,18 @@
 //! Packets as bytes and back, and what is wrong with others.
 
 use super::*;
-use crate::replica::record::Phase;
+use crate::replica::record::ReplicatedPhase;
 
 const KEY: &str = "1 0123456789abcdef0123456789abcdef";
 const OTHER: &str = "1 fedcba9876543210fedcba9876543210";
 
-fn keys(text: &str) -> Keys {
-    Keys::parse(text).unwrap()
+fn keys(text: &str) -> ClusterKeys {
+    ClusterKeys::parse(text).unwrap()
 }
 
 fn full() -> Vec<u8> {
-    let mut batch = Batch::default();
-    let record = Record::Phase { print: 9, phase: Phase::Open, left: 5 };
+    let mut batch = RecordBatch::default();
+    let record = ReplicaRecord::Phase { fingerprint: 9, phase: ReplicatedPhase::Open, left: 5 };
     while !batch.is_full() {
         assert!(batch.push(1, &record));
     }
@@ -28,18 +28,19 @@ fn signed(mut bytes: Vec<u8>, by: &str) -> Vec<u8> {
 #[test]
 fn packets_read_as_they_were_written() {
     let datagram = parse(&full(), &keys(KEY)).unwrap();
-    let Body::Records(records) = &datagram.body else { panic!("{datagram:?}") };
+    let ReplicaBody::Records(records) = &datagram.body else { panic!("{datagram:?}") };
     assert_eq!(
         records.len(),
-        (ROOM - LONGEST).div_ceil(12) + usize::from((ROOM - LONGEST).is_multiple_of(12))
+        (RECORD_SPACE_BYTES - MAX_RECORD_BYTES).div_ceil(12)
+            + usize::from((RECORD_SPACE_BYTES - MAX_RECORD_BYTES).is_multiple_of(12))
     );
     assert_eq!((datagram.from, datagram.to, datagram.number, datagram.key), (7, 8, 1, 1));
-    let came = Heard { newest: 300, came: [1, 2, 3, 4] };
-    let said = parse(&heard(7, 8, &came, &keys(KEY)), &keys(KEY)).unwrap();
-    assert_eq!((said.body, said.number), (Body::Heard(came), 0));
-    let stands = Hello { active: true, epoch: 3, whole: 4, tag: 5, sealed: [6; 32] };
-    let said = parse(&hello(7, 8, &stands, &keys(KEY)), &keys(KEY)).unwrap();
-    assert_eq!(said.body, Body::Hello(stands));
+    let came = Acknowledgement { newest: 300, received: [1, 2, 3, 4] };
+    let said = parse(&emit_acknowledgement(7, 8, &came, &keys(KEY)), &keys(KEY)).unwrap();
+    assert_eq!((said.body, said.number), (ReplicaBody::Acknowledgement(came), 0));
+    let stands = ReplicaHello { active: true, epoch: 3, synced_epoch: 4, tag: 5, sealed: [6; 32] };
+    let said = parse(&emit_hello(7, 8, &stands, &keys(KEY)), &keys(KEY)).unwrap();
+    assert_eq!(said.body, ReplicaBody::Hello(stands));
 }
 
 #[test]
@@ -52,8 +53,8 @@ fn each_defect_has_its_name() {
         bytes
     };
     let rows = [
-        ("too-short", good[..HEAD + TAG - 1].to_vec()),
-        ("too-long", vec![0; LARGEST + 1]),
+        ("too-short", good[..HEADER_BYTES + TAG - 1].to_vec()),
+        ("too-long", vec![0; MAX_PACKET_BYTES + 1]),
         ("not-replication", signed(with(0, b'X'), KEY)),
         ("unknown-key", signed(with(6, 2), KEY)),
         ("wrong-signature", signed(body.to_vec(), OTHER)),
@@ -63,7 +64,7 @@ fn each_defect_has_its_name() {
         ("malformed", signed(body[..body.len() - 1].to_vec(), KEY)),
     ];
     for (name, bytes) in rows {
-        assert_eq!(parse(&bytes, &keys(KEY)).map_err(Defect::name), Err(name));
+        assert_eq!(parse(&bytes, &keys(KEY)).map_err(ReplicaDefect::name), Err(name));
     }
     assert!(
         parse(&signed(with(4, 9), KEY), &keys(KEY)).is_ok(),

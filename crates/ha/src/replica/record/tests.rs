@@ -2,28 +2,28 @@
 
 use proptest::prelude::*;
 
-use model::capacity::telling::{self, LARGEST, LONGEST, Told};
+use model::capacity::replication_traffic::{self, MAX_PACKET_BYTES, MAX_RECORD_BYTES, RecordSizes};
 
 use super::*;
 
-fn opened(v6: bool, stamp: Option<u32>, kept: bool) -> Opened {
+fn opened(v6: bool, stamp: Option<u32>, kept: bool) -> TranslatedConnection {
     let ip = |last: u8| -> IpAddr {
         if v6 { format!("2001:db8::{last}") } else { format!("192.0.2.{last}") }.parse().unwrap()
     };
-    Opened {
-        phase: Phase::Opening,
-        left: 112,
+    TranslatedConnection {
+        phase: ReplicatedPhase::Opening,
+        ttl: 112,
         udp: false,
         client: (ip(1), 40_000),
         service: (ip(2), 80),
-        back: (!kept).then(|| ip(3)),
+        return_address: (!kept).then(|| ip(3)),
         port: 1_025,
         server: 0x0102_0304,
         stamp,
     }
 }
 
-fn emitted(record: &Record) -> Vec<u8> {
+fn emitted(record: &ReplicaRecord) -> Vec<u8> {
     let mut out = Vec::new();
     assert!(record.emit(&mut out));
     out
@@ -31,70 +31,100 @@ fn emitted(record: &Record) -> Vec<u8> {
 
 #[test]
 fn records_are_as_long_as_the_form_says() {
-    let flow = Record::Flow { print: 2, server: 1, phase: Phase::Open, left: 9 };
-    let stuck = Record::Stuck { print: 2, server: 1, left: 9 };
-    let phase = Record::Phase { print: 2, phase: Phase::Closing, left: 9 };
+    let flow =
+        ReplicaRecord::Flow { fingerprint: 2, server: 1, phase: ReplicatedPhase::Open, left: 9 };
+    let stuck = ReplicaRecord::Sticky { fingerprint: 2, server: 1, left: 9 };
+    let phase = ReplicaRecord::Phase { fingerprint: 2, phase: ReplicatedPhase::Closing, left: 9 };
     let rows = [
-        (flow, 16, telling::FLOW),
-        (stuck, 15, telling::STUCK),
-        (phase, 12, telling::PHASE),
-        (Record::Opened(opened(false, None, false)), 26, telling::opened(false, false)),
+        (flow, 16, replication_traffic::FLOW_RECORD_BYTES),
+        (stuck, 15, replication_traffic::AFFINITY_RECORD_BYTES),
+        (phase, 12, replication_traffic::PHASE_RECORD_BYTES),
         (
-            Record::Opened(opened(false, Some(7), false)),
-            30,
-            telling::opened(false, false) + telling::STAMP,
+            ReplicaRecord::Translated(opened(false, None, false)),
+            26,
+            replication_traffic::translated_record_bytes(false, false),
         ),
-        (Record::Opened(opened(false, None, true)), 22, telling::opened(false, true)),
-        (Record::Opened(opened(true, None, false)), 62, telling::opened(true, false)),
-        (Record::Opened(opened(true, None, true)), 46, telling::opened(true, true)),
-        (Record::Opened(opened(true, Some(7), false)), 66, LONGEST),
+        (
+            ReplicaRecord::Translated(opened(false, Some(7), false)),
+            30,
+            replication_traffic::translated_record_bytes(false, false)
+                + replication_traffic::SYN_COOKIE_BYTES,
+        ),
+        (
+            ReplicaRecord::Translated(opened(false, None, true)),
+            22,
+            replication_traffic::translated_record_bytes(false, true),
+        ),
+        (
+            ReplicaRecord::Translated(opened(true, None, false)),
+            62,
+            replication_traffic::translated_record_bytes(true, false),
+        ),
+        (
+            ReplicaRecord::Translated(opened(true, None, true)),
+            46,
+            replication_traffic::translated_record_bytes(true, true),
+        ),
+        (ReplicaRecord::Translated(opened(true, Some(7), false)), 66, MAX_RECORD_BYTES),
     ];
     for (record, bytes, reckoned) in rows {
         assert_eq!(bytes, reckoned, "{record:?}");
         let out = emitted(&record);
         assert_eq!(out.len(), bytes, "{record:?}");
-        assert_eq!(Record::take(&mut &out[..]), Ok(Some(record)));
+        assert_eq!(ReplicaRecord::take_first(&mut &out[..]), Ok(Some(record)));
         for end in 1..out.len() {
-            assert_eq!(Record::take(&mut &out[..end]), Err(Defect::Fields), "{record:?} {end}");
+            assert_eq!(
+                ReplicaRecord::take_first(&mut &out[..end]),
+                Err(ReplicaDefect::Fields),
+                "{record:?} {end}"
+            );
         }
     }
 }
 
 #[test]
 fn a_connection_of_two_families_is_not_told() {
-    let mixed = Opened { back: Some("2001:db8::9".parse().unwrap()), ..opened(false, None, false) };
+    let mixed = TranslatedConnection {
+        return_address: Some("2001:db8::9".parse().unwrap()),
+        ..opened(false, None, false)
+    };
     let mut out = Vec::new();
-    assert!(!Record::Opened(mixed).emit(&mut out) && out.is_empty());
+    assert!(!ReplicaRecord::Translated(mixed).emit(&mut out) && out.is_empty());
 }
 
 #[test]
 fn what_is_no_record() {
-    let flow = emitted(&Record::Flow { print: 2, server: 1, phase: Phase::Open, left: 9 });
+    let flow = emitted(&ReplicaRecord::Flow {
+        fingerprint: 2,
+        server: 1,
+        phase: ReplicatedPhase::Open,
+        left: 9,
+    });
     let changed = |at: usize, byte: u8| {
         let mut out = flow.clone();
         out[at] = byte;
-        Record::take(&mut &out[..])
+        ReplicaRecord::take_first(&mut &out[..])
     };
-    assert_eq!(changed(0, 9), Err(Defect::Fields), "a kind that is not known");
-    assert_eq!(changed(8, 1), Err(Defect::Fields), "a hash that means something else");
-    assert_eq!(changed(13, 0), Err(Defect::Fields), "a phase that is none");
-    assert_eq!(Record::take(&mut &[][..]), Ok(None));
+    assert_eq!(changed(0, 9), Err(ReplicaDefect::Fields), "a kind that is not known");
+    assert_eq!(changed(8, 1), Err(ReplicaDefect::Fields), "a hash that means something else");
+    assert_eq!(changed(13, 0), Err(ReplicaDefect::Fields), "a phase that is none");
+    assert_eq!(ReplicaRecord::take_first(&mut &[][..]), Ok(None));
 }
 
 #[test]
 fn opening_and_closing_a_connection_cost_less_than_ninety_bytes() {
-    const _: () = assert!(LARGEST + 40 + 8 <= 1_500);
+    const _: () = assert!(MAX_PACKET_BYTES + 40 + 8 <= 1_500);
     // Study S0: packets of 26 updates of 43 bytes, with headers of 54.
     let study = (26.0 * 43.0 + 54.0) / 26.0;
     let at_3500 = |bytes: f64| bytes * 8.0 * 3_500.0 / 1e6;
     assert_eq!((at_3500(study) * 1e3).round() / 1e3, 1.262);
     let rows = [
-        ("mac, tunnel", Told::FLOW),
-        ("nat, IPv4", Told::translated(false, false)),
-        ("nat, IPv6", Told::translated(true, false)),
+        ("mac, tunnel", RecordSizes::FLOW),
+        ("nat, IPv4", RecordSizes::for_translated(false, false)),
+        ("nat, IPv6", RecordSizes::for_translated(true, false)),
     ];
     for (name, told) in rows {
-        let bytes = told.changes().0;
+        let bytes = told.change_bytes().0;
         println!(
             "{name}: open and close {bytes:.1} bytes, {:.3} Mbit/s at 3,500 connections/s; the study's {:.1}, {:.3}",
             at_3500(bytes),
@@ -105,21 +135,38 @@ fn opening_and_closing_a_connection_cost_less_than_ninety_bytes() {
     }
 }
 
-fn phases() -> impl Strategy<Value = Phase> {
-    (0..6_usize).prop_map(|at| Phase::ALL[at])
+fn phases() -> impl Strategy<Value = ReplicatedPhase> {
+    (0..6_usize).prop_map(|at| ReplicatedPhase::ALL[at])
 }
 
-fn records() -> impl Strategy<Value = Record> {
+fn records() -> impl Strategy<Value = ReplicaRecord> {
     let flow = (2..u64::MAX, any::<u32>(), phases(), any::<u16>());
     let stuck = (2..u64::MAX, any::<u32>(), any::<u16>());
     let phase = (2..u64::MAX, phases(), any::<u16>());
     let opened = (any::<bool>(), any::<Option<u32>>(), any::<bool>(), any::<u16>(), any::<u32>());
     prop_oneof![
-        flow.prop_map(|(print, server, phase, left)| Record::Flow { print, server, phase, left }),
-        stuck.prop_map(|(print, server, left)| Record::Stuck { print, server, left }),
-        phase.prop_map(|(print, phase, left)| Record::Phase { print, phase, left }),
+        flow.prop_map(|(print, server, phase, left)| ReplicaRecord::Flow {
+            fingerprint: print,
+            server,
+            phase,
+            left
+        }),
+        stuck.prop_map(|(print, server, left)| ReplicaRecord::Sticky {
+            fingerprint: print,
+            server,
+            left
+        }),
+        phase.prop_map(|(print, phase, left)| ReplicaRecord::Phase {
+            fingerprint: print,
+            phase,
+            left
+        }),
         opened.prop_map(|(v6, stamp, kept, port, server)| {
-            Record::Opened(Opened { port, server, ..self::opened(v6, stamp, kept) })
+            ReplicaRecord::Translated(TranslatedConnection {
+                port,
+                server,
+                ..self::opened(v6, stamp, kept)
+            })
         }),
     ]
 }
@@ -131,15 +178,15 @@ proptest! {
         prop_assert!(all.iter().all(|record| record.emit(&mut out)));
         let mut rest = &out[..];
         for record in all {
-            prop_assert_eq!(Record::take(&mut rest), Ok(Some(record)));
+            prop_assert_eq!(ReplicaRecord::take_first(&mut rest), Ok(Some(record)));
         }
-        prop_assert_eq!(Record::take(&mut rest), Ok(None));
+        prop_assert_eq!(ReplicaRecord::take_first(&mut rest), Ok(None));
     }
 
     #[test]
     fn what_reads_writes_the_same(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let mut rest = &bytes[..];
-        if let Ok(Some(record)) = Record::take(&mut rest) {
+        if let Ok(Some(record)) = ReplicaRecord::take_first(&mut rest) {
             let mut out = Vec::new();
             // A reader cannot make what a writer refuses.
             prop_assert!(record.emit(&mut out));

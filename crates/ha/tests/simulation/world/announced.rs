@@ -1,13 +1,13 @@
 //! What members say to their neighbours: announcements, and answers.
 
-use super::{WAY, WELL, World};
+use super::{NORMAL_DELAY_MS, VrrpSimulation, WELL};
 
-impl World {
+impl VrrpSimulation {
     pub(super) fn announce(&mut self, from: usize) {
         for (to, beside) in self.neighbours.places() {
             let line = if beside == from { WELL } else { self.lines[from][beside] };
             if !self.dice.percent(line.loss) {
-                self.neighbours.tell(self.now + self.dice.between(0, line.way), to, from);
+                self.neighbours.tell(self.now + self.dice.between(0, line.delay), to, from);
             }
         }
     }
@@ -19,7 +19,11 @@ impl World {
                 let lines = [self.lines[from][beside], self.lines[beside][from]];
                 let lost = from != beside && lines.iter().any(|line| self.dice.percent(line.loss));
                 if !lost {
-                    self.neighbours.tell(self.now + self.dice.between(0, WAY), to, from);
+                    self.neighbours.tell(
+                        self.now + self.dice.between(0, NORMAL_DELAY_MS),
+                        to,
+                        from,
+                    );
                 }
             }
         }

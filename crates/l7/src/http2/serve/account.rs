@@ -5,21 +5,26 @@ use std::net::SocketAddr;
 use model::cause::Cause;
 use model::snapshot::ServiceView;
 
-use crate::account::{Protocol, Record};
-use crate::rt::Net;
-use crate::said::Said;
+use crate::accounting::{DownstreamProtocol, ExchangeRecord};
+use crate::logged_request::LoggedRequest;
+use crate::rt::NetDriver;
 use crate::worker::Worker;
 
 /// The account of what never became a request.
-pub(super) fn refused<N: Net>(
+pub(super) fn record_refused<N: NetDriver>(
     worker: &Worker<N>,
     view: &ServiceView,
     peer: SocketAddr,
     cause: Cause,
     detail: Option<&'static str>,
 ) {
-    view.live.slots[worker.index].counters.requests.add(1);
-    let mut record = Record::begin(worker.rt.now(), worker.rt.now());
+    view.stats.slots[worker.index].counters.requests.add(1);
+    let mut record = ExchangeRecord::begin(worker.rt.now(), worker.rt.now());
     (record.cause, record.defect) = (Some(cause), detail);
-    worker.close(view, None, &mut record, &Said::strand(peer, Protocol::Http2));
+    worker.close(
+        view,
+        None,
+        &mut record,
+        &LoggedRequest::multiplexed(peer, DownstreamProtocol::Http2),
+    );
 }

@@ -3,33 +3,33 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use model::admission::Phase;
+use model::admission::AdmissionPhase;
 use model::cause::Cause;
-use model::config::Forward;
+use model::config::ForwardingMode;
 use model::snapshot::ServiceView;
 use quinn_proto::{Incoming, ServerConfig};
 
-use super::super::link::Link;
-use super::{Admitted, Endpoint};
-use crate::account::Record;
-use crate::admission::{Eviction, OpenConnection};
-use crate::caller::Caller;
-use crate::said::Said;
-use crate::tls::aside::{self, Aside};
-use crate::tls::server::ServerTls;
+use super::super::connection::QuicConnection;
+use super::{AdmittedQuicConnection, QuicEndpoint};
+use crate::accounting::ExchangeRecord;
+use crate::admission::{EvictionScope, OpenConnection};
+use crate::client_peer::ClientPeer;
+use crate::logged_request::LoggedRequest;
+use crate::tls::downstream::DownstreamTls;
+use crate::tls::handshake_observation::{self, HandshakeObservation};
 
-impl Endpoint {
+impl QuicEndpoint {
     pub(super) fn admit(self: &Rc<Self>, incoming: Incoming) {
         let view = self.service.view.borrow().clone();
-        let counters = &view.live.slots[self.worker.index].counters;
-        let tls = view.tls.as_ref().and_then(|material| material.get::<ServerTls>());
-        let (Some(_), Some(config)) = (tls, self.config(&view)) else {
+        let counters = &view.stats.slots[self.worker.index].counters;
+        let tls = view.tls.as_ref().and_then(|material| material.downcast::<DownstreamTls>());
+        let (Some(_), Some(config)) = (tls, self.server_config(&view)) else {
             return self.refuse(incoming, &view, Cause::Internal);
         };
-        if self.closing.get() || self.worker.draining.get() || self.service.gone.get() {
+        if self.closing.get() || self.worker.draining.get() || self.service.removed.get() {
             let mut out = Vec::new();
             let transmit = self.machine.borrow_mut().refuse(incoming, &mut out);
-            return self.answer(&transmit, &out);
+            return self.send_answer(&transmit, &out);
         }
         let under_way = self.worker.admission.handshakes(view.id);
         let unproven = !incoming.remote_address_validated() && incoming.may_retry();
@@ -38,7 +38,7 @@ impl Endpoint {
             let mut out = Vec::new();
             let retry = self.machine.borrow_mut().retry(incoming, &mut out);
             if let Ok(transmit) = retry {
-                self.answer(&transmit, &out);
+                self.send_answer(&transmit, &out);
             }
             return;
         }
@@ -46,14 +46,14 @@ impl Endpoint {
         let address = proven.then(|| incoming.remote_address().ip());
         let (rt, admission) = (&self.worker.rt, &self.worker.admission);
         let admitted = admission
-            .may_shake(rt, &view, address)
-            .and_then(|()| admission.admit(rt, &view, address, Eviction::Any));
+            .check_handshake(rt, &view, address)
+            .and_then(|()| admission.admit(rt, &view, address, EvictionScope::Any));
         let open = match admitted {
             Ok(open) => open,
             Err(cause) => return self.refuse(incoming, &view, cause),
         };
         counters.accepted.add(1);
-        open.set(Phase::Hello, self.worker.rt.now());
+        open.set_phase(AdmissionPhase::Hello, self.worker.rt.now());
         self.accept(incoming, config, open);
     }
 
@@ -69,20 +69,23 @@ impl Endpoint {
         }
         let mut out = Vec::new();
         let now = self.instant(self.worker.rt.now());
-        aside::begin(&Aside::default());
+        handshake_observation::begin_step(&HandshakeObservation::default());
         let accepted = self.machine.borrow_mut().accept(incoming, now, &mut out, Some(config));
-        let seen = aside::end();
+        let seen = handshake_observation::end_step();
         match accepted {
             Ok((handle, conn)) => {
-                let link = Rc::new(Link::new(handle, conn, seen));
-                self.links.borrow_mut().insert(handle, link.clone());
-                let caller = Caller::new(peer, local);
-                (self.started)(self.clone(), Admitted { link, caller, open });
+                let link = Rc::new(QuicConnection::new(handle, conn, seen));
+                self.connections.borrow_mut().insert(handle, link.clone());
+                let caller = ClientPeer::new(peer, local);
+                (self.started)(
+                    self.clone(),
+                    AdmittedQuicConnection { connection: link, client_peer: caller, open },
+                );
             }
             Err(error) => {
-                self.count(|counters| &counters.tls_failed);
+                self.count_event(|counters| &counters.tls_failed);
                 if let Some(transmit) = error.response {
-                    self.answer(&transmit, &out);
+                    self.send_answer(&transmit, &out);
                 }
             }
         }
@@ -93,15 +96,20 @@ impl Endpoint {
         let peer = incoming.remote_address();
         let mut out = Vec::new();
         let transmit = self.machine.borrow_mut().refuse(incoming, &mut out);
-        self.answer(&transmit, &out);
-        let counters = &view.live.slots[self.worker.index].counters;
+        self.send_answer(&transmit, &out);
+        let counters = &view.stats.slots[self.worker.index].counters;
         for counter in [&counters.accepted, &counters.closed, &counters.refused, &counters.requests]
         {
             counter.add(1);
         }
         let now = self.worker.rt.now();
-        let mut record = Record::begin(now, now);
+        let mut record = ExchangeRecord::begin(now, now);
         record.cause = Some(cause);
-        self.worker.close(view, None, &mut record, &Said::nothing(peer, Forward::Http));
+        self.worker.close(
+            view,
+            None,
+            &mut record,
+            &LoggedRequest::unreadable(peer, ForwardingMode::Http),
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use model::pick::Rng;
+use model::load_balancing::Rng;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig,
     ServerConfig,
@@ -13,9 +13,9 @@ use quinn_proto::{
 use rustls::RootCertStore;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::super::link::Link;
+use super::super::connection::QuicConnection;
 use super::*;
-use crate::tls::aside::Aside;
+use crate::tls::handshake_observation::HandshakeObservation;
 
 const SERVER: &str = "198.51.100.1:443";
 const HOME: &str = "192.0.2.1:1000";
@@ -30,20 +30,20 @@ fn forged(at: u64) -> SocketAddr {
     address(all[at as usize % all.len()])
 }
 
-struct World {
+struct PathWorld {
     now: Instant,
     client: (Endpoint, Connection, ConnectionHandle),
     server: Endpoint,
-    link: Option<Link>,
+    link: Option<QuicConnection>,
     /// Where the client receives.
     here: Vec<SocketAddr>,
     received: HashMap<SocketAddr, u64>,
     sent: HashMap<SocketAddr, u64>,
 }
 
-impl World {
+impl PathWorld {
     /// A connection whose handshake is over.
-    fn new() -> World {
+    fn new() -> PathWorld {
         let cert = rcgen::generate_simple_self_signed(vec!["shop.example".to_owned()]).unwrap();
         let der = CertificateDer::from(cert.cert.der().to_vec());
         let key = PrivateKeyDer::Pkcs8(cert.signing_key.serialize_der().into());
@@ -56,7 +56,7 @@ impl World {
         let mut client = Endpoint::new(settings(), None, true, None);
         let now = Instant::now();
         let (handle, conn) = client.connect(now, trust, address(SERVER), "shop.example").unwrap();
-        let mut world = World {
+        let mut world = PathWorld {
             now,
             client: (client, conn, handle),
             server,
@@ -105,10 +105,11 @@ impl World {
             Some(DatagramEvent::NewConnection(incoming)) => {
                 let accepted = self.server.accept(incoming, self.now, &mut out, None);
                 let Ok((handle, conn)) = accepted else { panic!("it was refused") };
-                self.link = Some(Link::new(handle, conn, Aside::default()));
+                self.link =
+                    Some(QuicConnection::new(handle, conn, HandshakeObservation::default()));
             }
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
-                self.link.as_ref().unwrap().came(event, from, packet.len());
+                self.link.as_ref().unwrap().handle_datagram(event, from, packet.len());
             }
             Some(DatagramEvent::Response(_)) | None => {}
         }
@@ -116,7 +117,7 @@ impl World {
 
     fn deliver_from_server(&mut self) {
         let Some(link) = &self.link else { return };
-        link.with(|conn| {
+        link.with_connection(|conn| {
             conn.handle_timeout(self.now);
             while let Some(event) = conn.poll_endpoint_events() {
                 if let Some(answer) = self.server.handle_event(link.handle, event) {
@@ -143,7 +144,7 @@ impl World {
     /// The server has a lot to say.
     fn answers(&mut self, bytes: usize) {
         let link = self.link.as_ref().unwrap();
-        link.with(|conn| {
+        link.with_connection(|conn| {
             let id = conn.streams().open(quinn_proto::Dir::Uni).unwrap();
             let _ = conn.send_stream(id).write(&vec![7; bytes]);
         });
@@ -163,7 +164,7 @@ impl World {
 #[test]
 fn packets_with_a_forged_source_never_change_the_address() {
     for seed in 0..60 {
-        let (mut world, mut rng) = (World::new(), Rng::new(seed));
+        let (mut world, mut rng) = (PathWorld::new(), Rng::new(seed));
         let mut followed = false;
         for _ in 0..80 {
             if rng.below(3) == 0 {
@@ -175,8 +176,8 @@ fn packets_with_a_forged_source_never_change_the_address() {
             let (share, victim) = (1 + rng.below(4), rng.below(4));
             // Also answers of the client to challenges that came home go out under another name.
             world.round(|_| if rng.below(4) < share { forged(victim) } else { address(HOME) });
-            followed |=
-                world.link.as_ref().unwrap().with(|conn| conn.remote_address()) != address(HOME);
+            followed |= world.link.as_ref().unwrap().with_connection(|conn| conn.remote_address())
+                != address(HOME);
             assert_eq!(world.peer(), address(HOME), "seed {seed}");
             world.is_bounded();
         }
@@ -186,7 +187,7 @@ fn packets_with_a_forged_source_never_change_the_address() {
 
 #[test]
 fn many_small_packets_from_many_addresses_get_no_more_than_three_times_as_much() {
-    let mut world = World::new();
+    let mut world = PathWorld::new();
     for at in 0..200u8 {
         world.client.1.ping();
         world.round(|_| SocketAddr::from(([203, 0, 113, at], 53)));
@@ -199,7 +200,7 @@ fn many_small_packets_from_many_addresses_get_no_more_than_three_times_as_much()
 #[test]
 fn a_client_that_receives_at_its_new_address_is_known_by_it() {
     for to in ["203.0.113.9:443", "192.0.2.1:9999", "[2001:db8::9]:443"] {
-        let (mut world, to) = (World::new(), address(to));
+        let (mut world, to) = (PathWorld::new(), address(to));
         world.here.push(to);
         world.client.1.local_address_changed();
         world.round(|_| to);
@@ -223,24 +224,25 @@ fn a_client_that_receives_at_its_new_address_is_known_by_it() {
 #[test]
 fn no_frame_but_a_missing_challenge_tells_and_only_on_the_current_path() {
     let (home, new) = (address(HOME), forged(0));
-    let plain = Outgoing { to: new, bytes: 100, current: true, challenges: false, ordinary: true };
+    let plain =
+        OutgoingPackets { to: new, bytes: 100, current: true, challenges: false, ordinary: true };
     for doubtful in [
-        Outgoing { challenges: true, ..plain },
-        Outgoing { current: false, ..plain },
-        Outgoing { ordinary: false, ..plain },
+        OutgoingPackets { challenges: true, ..plain },
+        OutgoingPackets { current: false, ..plain },
+        OutgoingPackets { ordinary: false, ..plain },
     ] {
-        let mut path = Path::new(home);
-        assert!(path.allows(&doubtful) && path.validated() == home, "{doubtful:?}");
+        let mut path = ValidatedPath::new(home);
+        assert!(path.may_send(&doubtful) && path.validated() == home, "{doubtful:?}");
     }
-    let mut path = Path::new(home);
-    assert!(path.allows(&plain) && path.validated() == new);
-    let mut path = Path::new(home);
-    let large = Outgoing { bytes: 1_452, challenges: true, ..plain };
-    let sent = (0..10).filter(|_| path.allows(&large)).count();
+    let mut path = ValidatedPath::new(home);
+    assert!(path.may_send(&plain) && path.validated() == new);
+    let mut path = ValidatedPath::new(home);
+    let large = OutgoingPackets { bytes: 1_452, challenges: true, ..plain };
+    let sent = (0..10).filter(|_| path.may_send(&large)).count();
     assert_eq!(sent, 3);
     // 3 * 1,452 - 3,600 is what the next one has to be paid for.
-    path.came(new, 252);
-    assert!(!path.allows(&large));
-    path.came(new, 1);
-    assert!(path.allows(&large) && !path.allows(&large));
+    path.received_from(new, 252);
+    assert!(!path.may_send(&large));
+    path.received_from(new, 1);
+    assert!(path.may_send(&large) && !path.may_send(&large));
 }

@@ -4,25 +4,25 @@ use rustls::Error;
 use rustls::unbuffered::{EncryptError, WriteTraffic};
 
 /// Where a machine writes, whichever side it is.
-pub(super) enum WriteAny<'a> {
+pub(super) enum TrafficWriter<'a> {
     Server(WriteTraffic<'a, rustls::server::ServerConnectionData>),
     Client(WriteTraffic<'a, rustls::client::ClientConnectionData>),
 }
 
-impl WriteAny<'_> {
+impl TrafficWriter<'_> {
     /// As records.
     pub(super) fn encrypt(&mut self, plain: &[u8], to: &mut [u8]) -> Result<usize, EncryptError> {
         match self {
-            WriteAny::Server(it) => it.encrypt(plain, to),
-            WriteAny::Client(it) => it.encrypt(plain, to),
+            TrafficWriter::Server(it) => it.encrypt(plain, to),
+            TrafficWriter::Client(it) => it.encrypt(plain, to),
         }
     }
 
     /// The last word.
     pub(super) fn queue_close_notify(&mut self, to: &mut [u8]) -> Result<usize, EncryptError> {
         match self {
-            WriteAny::Server(it) => it.queue_close_notify(to),
-            WriteAny::Client(it) => it.queue_close_notify(to),
+            TrafficWriter::Server(it) => it.queue_close_notify(to),
+            TrafficWriter::Client(it) => it.queue_close_notify(to),
         }
     }
 }

@@ -4,140 +4,150 @@
 
 use std::time::Duration;
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 
-use super::Engine;
-use super::slot::{Lane, Phase, What};
-use crate::load::action::Action;
-use crate::load::answer::Progress;
+use super::LoadEngine;
+use super::slot::{ConnectionPhase, StreamSlot, TimerAction};
+use crate::load::action::SocketAction;
 use crate::load::fail::Fail;
-use crate::load::plan::{Closer, Pace, Persist};
-use crate::load::tally::Times;
+use crate::load::plan::{ClosingSide, ConnectionReuse, LoadModel};
+use crate::load::response::ResponseProgress;
+use crate::load::tally::ResponseTimes;
 
-impl Engine {
+impl LoadEngine {
     /// Takes what came of the connection's requests; then it, and the places that are free, go on.
-    pub(super) fn settle(&mut self, slot: usize, now: Moment) {
+    pub(super) fn settle_connection(&mut self, slot: usize, now: MonotonicTime) {
         let mut settled = std::mem::take(&mut self.settled);
         for (stream, progress) in settled.drain(..) {
             match progress {
-                Progress::More => {}
-                Progress::Failed(fail) => self.failed((slot, stream), fail),
-                Progress::Unprocessed => {
+                ResponseProgress::NeedMore => {}
+                ResponseProgress::Failed(fail) => self.record_failure((slot, stream), fail),
+                ResponseProgress::Unprocessed => {
                     let chosen = &mut self.slots[slot];
-                    if let Some(asked) = &mut chosen.asked[stream] {
-                        asked.sent = None;
-                        chosen.client.ask_again(stream, self.plan.protocol.shots());
+                    if let Some(asked) = &mut chosen.pending[stream] {
+                        asked.sent_at = None;
+                        chosen
+                            .client
+                            .resend_request(stream, self.plan.protocol.request_templates());
                     }
                 }
-                Progress::Whole { status, reusable } => {
-                    self.answered((slot, stream), (status, reusable), now);
+                ResponseProgress::Complete { status, reusable } => {
+                    self.record_response((slot, stream), (status, reusable), now);
                 }
             }
         }
         self.settled = settled;
-        self.go_on(slot, now);
+        self.continue_connection(slot, now);
     }
 
     /// One request has failed; those beside it on its connection go on.
-    pub(super) fn fail(&mut self, lane: Lane, fail: Fail, now: Moment) {
+    pub(super) fn fail_request(&mut self, lane: StreamSlot, fail: Fail, now: MonotonicTime) {
         let chosen = &mut self.slots[lane.0];
-        if chosen.asked[lane.1].is_some_and(|asked| asked.sent > Some(chosen.heard)) {
+        if chosen.pending[lane.1].is_some_and(|asked| asked.sent_at > Some(chosen.last_received)) {
             // Not a byte came for as long as this was waited for.
-            chosen.client.leave();
+            chosen.client.stop_reusing();
         }
-        self.failed(lane, fail);
-        self.go_on(lane.0, now);
+        self.record_failure(lane, fail);
+        self.continue_connection(lane.0, now);
     }
 
     /// The connection has failed, with everything on it.
-    pub(super) fn fail_all(&mut self, slot: usize, fail: Fail, now: Moment) {
-        for stream in 0..self.slots[slot].asked.len() {
-            self.failed((slot, stream), fail);
+    pub(super) fn fail_all(&mut self, slot: usize, fail: Fail, now: MonotonicTime) {
+        for stream in 0..self.slots[slot].pending.len() {
+            self.record_failure((slot, stream), fail);
         }
         self.close(slot);
-        self.go_on(slot, now);
+        self.continue_connection(slot, now);
     }
 
-    fn answered(
+    fn record_response(
         &mut self,
-        lane @ (slot, stream): Lane,
+        lane @ (slot, stream): StreamSlot,
         (status, reusable): (u16, bool),
-        now: Moment,
+        now: MonotonicTime,
     ) {
         let chosen = &mut self.slots[slot];
-        let Some(asked) = chosen.asked[stream].take() else { return };
+        let Some(asked) = chosen.pending[stream].take() else { return };
         self.tally.in_flight -= 1;
-        let (which, body) = (chosen.client.which(stream), chosen.client.body(stream));
-        let wrong = self.plan.protocol.judge(which, status, body);
+        let (which, body) = (chosen.client.request_kind(stream), chosen.client.body(stream));
+        let wrong = self.plan.protocol.check_response(which, status, body);
         self.tally.bytes_body += body.0;
-        let first = asked.first.unwrap_or(now);
-        let times = Times {
+        let first = asked.first_byte.unwrap_or(now);
+        let times = ResponseTimes {
             latency: now.since(asked.intended),
             service: now.since(asked.ready),
-            waiting: first.since(asked.sent.unwrap_or(asked.ready)),
+            waiting: first.since(asked.sent_at.unwrap_or(asked.ready)),
         };
-        self.tally.answer(status, wrong, times, chosen.answers > 0);
-        chosen.answers += 1;
-        if self.plan.persist == Persist::ClosedBy(Closer::Server) && chosen.phase == Phase::Ready {
-            chosen.parting = Some(asked.deadline);
-            return self.actions.push_back(Action::Read(slot));
+        self.tally.record_response(status, wrong, times, chosen.responses > 0);
+        chosen.responses += 1;
+        if self.plan.persist == ConnectionReuse::ClosedBy(ClosingSide::Server)
+            && chosen.phase == ConnectionPhase::Ready
+        {
+            chosen.close_deadline = Some(asked.deadline);
+            return self.actions.push_back(SocketAction::Read(slot));
         }
         if !reusable || self.plan.persist.is_single() {
             self.close(slot);
         }
-        self.freed.push((lane, self.think(lane)));
+        self.freed.push((lane, self.think_time(lane)));
     }
 
-    fn failed(&mut self, lane @ (slot, stream): Lane, fail: Fail) {
+    fn record_failure(&mut self, lane @ (slot, stream): StreamSlot, fail: Fail) {
         let chosen = &mut self.slots[slot];
-        let reused = chosen.answers > 0;
-        let goes_on = chosen.client.abandon(stream);
-        let asked = chosen.asked[stream].take().is_some();
+        let reused = chosen.responses > 0;
+        let goes_on = chosen.client.abandon_request(stream);
+        let asked = chosen.pending[stream].take().is_some();
         if !goes_on {
             self.close(slot);
         }
         if asked {
             self.tally.in_flight -= 1;
-            self.tally.fail(fail, reused);
+            self.tally.record_failure(fail, reused);
             self.freed.push((lane, PAUSE_AFTER_FAILURE));
         }
     }
 
     /// What the connection has to send goes out; one that is over is replaced where requests wait for another; then the
     /// next requests are found for what is free.
-    pub(super) fn go_on(&mut self, slot: usize, now: Moment) {
+    pub(super) fn continue_connection(&mut self, slot: usize, now: MonotonicTime) {
         let chosen = &self.slots[slot];
         if !chosen.client.pending().is_empty() {
-            self.actions.push_back(Action::Flush(slot));
+            self.actions.push_back(SocketAction::Flush(slot));
         }
-        if chosen.phase == Phase::Ready && chosen.client.is_over() {
+        if chosen.phase == ConnectionPhase::Ready && chosen.client.is_finished() {
             self.close(slot);
-            if self.slots[slot].is_asked() {
+            if self.slots[slot].has_request() {
                 self.connect(slot, now);
             }
         }
         let mut freed = std::mem::take(&mut self.freed);
         for (lane, pause) in freed.drain(..) {
-            self.free(lane, pause, now);
+            self.free_stream(lane, pause, now);
         }
         self.freed = freed;
     }
 
     /// The pause that the kind of request asks for which was asked last.
-    pub(super) fn think(&self, (slot, stream): Lane) -> Duration {
-        let shot = self.plan.protocol.shots().get(self.slots[slot].client.which(stream));
+    pub(super) fn think_time(&self, (slot, stream): StreamSlot) -> Duration {
+        let shot = self
+            .plan
+            .protocol
+            .request_templates()
+            .get(self.slots[slot].client.request_kind(stream));
         shot.map_or(Duration::ZERO, |shot| shot.think)
     }
 
     /// The place has nothing to do: the next request is found for it.
-    pub(super) fn free(&mut self, lane: Lane, pause: Duration, now: Moment) {
+    pub(super) fn free_stream(&mut self, lane: StreamSlot, pause: Duration, now: MonotonicTime) {
         match self.plan.pace {
-            Pace::Closed { think, .. } if think.max(pause).is_zero() => {
-                self.begin_closed(lane, now);
+            LoadModel::Closed { think, .. } if think.max(pause).is_zero() => {
+                self.begin_next(lane, now);
             }
-            Pace::Closed { think, .. } => self.wake(now + think.max(pause), lane, What::Ask),
-            Pace::Open { .. } => match self.backlog.pop_front() {
-                Some(intended) => self.ask(lane, intended, now),
+            LoadModel::Closed { think, .. } => {
+                self.add_timer(now + think.max(pause), lane, TimerAction::StartRequest)
+            }
+            LoadModel::Open { .. } => match self.backlog.pop_front() {
+                Some(intended) => self.send_request(lane, intended, now),
                 None => self.idle.push_back(lane),
             },
         }

@@ -2,27 +2,27 @@
 //!
 //! It decides nothing.
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 
-use crate::load::client::Client;
+use crate::load::client::LoadClient;
 
 /// A connection, and what is asked on it.
 #[derive(Debug)]
-pub struct Slot {
+pub struct ClientSlot {
     /// What is sent and read.
-    pub client: Client,
+    pub client: LoadClient,
     /// Where it stands.
-    pub phase: Phase,
+    pub phase: ConnectionPhase,
     /// The requests under way, by stream; one place without HTTP/2.
-    pub asked: Vec<Option<Asked>>,
+    pub pending: Vec<Option<PendingRequest>>,
     /// When establishing began, or since when the connection is there.
-    pub since: Moment,
+    pub phase_since: MonotonicTime,
     /// Whole answers that this connection gave.
-    pub answers: u64,
+    pub responses: u64,
     /// When bytes came last.
-    pub heard: Moment,
+    pub last_received: MonotonicTime,
     /// The answer is whole and the server's end is waited for, until then.
-    pub parting: Option<Moment>,
+    pub close_deadline: Option<MonotonicTime>,
     /// A slow reader waits for its clock.
     pub paused: bool,
     /// Counts connections, so that a wake-up for an earlier one is recognised.
@@ -30,12 +30,12 @@ pub struct Slot {
 }
 
 /// A connection, and which of its streams.
-pub type Lane = (usize, usize);
+pub type StreamSlot = (usize, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum ConnectionPhase {
     /// No connection.
-    Down,
+    Closed,
     /// It is being established.
     Connecting,
     /// It can carry a request.
@@ -43,23 +43,23 @@ pub enum Phase {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct PendingRequest {
     /// When it was meant to start; latency counts from here.
-    pub intended: Moment,
+    pub intended: MonotonicTime,
     /// When it has failed.
-    pub deadline: Moment,
+    pub deadline: MonotonicTime,
     /// When it could be sent: it had a connection, which was established.
-    pub ready: Moment,
+    pub ready: MonotonicTime,
     /// When its last byte was sent.
-    pub sent: Option<Moment>,
+    pub sent_at: Option<MonotonicTime>,
     /// When the first byte of its answer came.
-    pub first: Option<Moment>,
+    pub first_byte: Option<MonotonicTime>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Wake {
+pub struct EngineTimer {
     /// When.
-    pub at: Moment,
+    pub due: MonotonicTime,
     /// Which connection's.
     pub slot: usize,
     /// Which stream's.
@@ -67,35 +67,35 @@ pub struct Wake {
     /// Which of its connections it is for.
     pub connection: u32,
     /// What is due.
-    pub what: What,
+    pub action: TimerAction,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum TimerAction {
     /// The next request.
-    Ask,
+    StartRequest,
     /// The next read.
     Read,
 }
 
-impl Slot {
+impl ClientSlot {
     /// Nothing is asked and nothing is open; `streams` requests at a time.
-    pub fn new(client: Client, streams: usize) -> Slot {
-        Slot {
+    pub fn new(client: LoadClient, streams: usize) -> ClientSlot {
+        ClientSlot {
             client,
-            phase: Phase::Down,
-            asked: vec![None; streams],
-            since: Moment(0),
-            answers: 0,
-            heard: Moment(0),
-            parting: None,
+            phase: ConnectionPhase::Closed,
+            pending: vec![None; streams],
+            phase_since: MonotonicTime(0),
+            responses: 0,
+            last_received: MonotonicTime(0),
+            close_deadline: None,
             paused: false,
             connection: 0,
         }
     }
 
     /// Whether a request is under way.
-    pub fn is_asked(&self) -> bool {
-        self.asked.iter().any(Option::is_some)
+    pub fn has_request(&self) -> bool {
+        self.pending.iter().any(Option::is_some)
     }
 }

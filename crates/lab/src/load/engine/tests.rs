@@ -5,25 +5,27 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 use proptest::prelude::*;
 
-use super::{Action, Engine};
-use crate::load::client::End;
+use super::{LoadEngine, SocketAction};
+use crate::load::client::PeerClose;
 use crate::load::fail::Fail;
-use crate::load::plan::{Closer, HttpPlan, Pace, Persist, Plan, Protocol, Reading};
-use crate::load::report::Report;
-use crate::load::tally::{Standing, Tally};
+use crate::load::plan::{
+    ClosingSide, ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadProtocol, ReadSpeed,
+};
+use crate::load::report::LoadReport;
+use crate::load::tally::{LoadEndCounts, LoadTally};
 
 const MS: u64 = 1_000_000;
 const ANSWER_AFTER: u64 = MS / 10;
 
 /// An echo peer that answers after `ANSWER_AFTER`, or when a stall ends.
-struct World {
-    engine: Engine,
-    now: Moment,
+struct SimulatedEcho {
+    engine: LoadEngine,
+    now: MonotonicTime,
     /// What happens when: a connection is answered with these bytes.
-    answers: BTreeSet<(Moment, usize, Vec<u8>)>,
+    answers: BTreeSet<(MonotonicTime, usize, Vec<u8>)>,
     /// From, to: nothing is answered.
     stall: (u64, u64),
     /// After how long the answer to the request of this number leaves.
@@ -33,17 +35,18 @@ struct World {
     connects: usize,
 }
 
-impl World {
-    fn new(change: impl FnOnce(&mut Plan)) -> World {
-        let echo = Protocol::Echo { bytes: 8 };
-        let mut plan = Plan::new(SocketAddr::from(([127, 0, 0, 1], 1)), echo, 4);
+impl SimulatedEcho {
+    fn new(change: impl FnOnce(&mut LoadPlan)) -> SimulatedEcho {
+        let echo = LoadProtocol::Echo { bytes: 8 };
+        let mut plan = LoadPlan::new(SocketAddr::from(([127, 0, 0, 1], 1)), echo, 4);
         plan.time = Some(Duration::from_secs(2));
         change(&mut plan);
         plan.check().unwrap();
-        let engine = Engine::new(Arc::new(plan), 0, Moment(0), Tally::new().unwrap());
-        World {
+        let engine =
+            LoadEngine::new(Arc::new(plan), 0, MonotonicTime(0), LoadTally::new().unwrap());
+        SimulatedEcho {
             engine,
-            now: Moment(0),
+            now: MonotonicTime(0),
             answers: BTreeSet::new(),
             stall: (0, 0),
             delay: |_| ANSWER_AFTER,
@@ -60,40 +63,40 @@ impl World {
     }
 
     fn act(&mut self) {
-        while let Some(action) = self.engine.action() {
+        while let Some(action) = self.engine.next_action() {
             match action {
-                Action::Connect(slot) => {
+                SocketAction::Connect(slot) => {
                     self.connects += 1;
-                    self.engine.connected(slot, self.now);
+                    self.engine.on_connected(slot, self.now);
                 }
-                Action::Flush(slot) => {
+                SocketAction::Flush(slot) => {
                     let bytes = self.engine.pending(slot).to_vec();
-                    self.engine.wrote(slot, bytes.len(), self.now);
+                    self.engine.on_written(slot, bytes.len(), self.now);
                     let number = u64::from_be_bytes(bytes[..8].try_into().unwrap());
                     let at = self.leaves(self.now.0 + (self.delay)(number));
-                    self.answers.insert((Moment(at), slot, bytes));
+                    self.answers.insert((MonotonicTime(at), slot, bytes));
                 }
-                Action::Close(slot) => self.answers.retain(|(_, other, _)| *other != slot),
-                Action::Read(_) => {}
+                SocketAction::Close(slot) => self.answers.retain(|(_, other, _)| *other != slot),
+                SocketAction::Read(_) => {}
             }
         }
     }
 
     /// One step of time; `false`: over.
     fn step(&mut self) -> bool {
-        self.engine.tick(self.now);
+        self.engine.run_due(self.now);
         self.act();
         self.check();
         if self.engine.is_finished(self.now) {
             return false;
         }
-        let answer = self.answers.first().map_or(Moment::NEVER, |(at, ..)| *at);
-        self.now = self.engine.next_due().min(answer).max(self.now);
+        let answer = self.answers.first().map_or(MonotonicTime::NEVER, |(at, ..)| *at);
+        self.now = self.engine.next_deadline().min(answer).max(self.now);
         while let Some((at, slot, bytes)) = self.answers.first().cloned()
             && at <= self.now
         {
             self.answers.pop_first();
-            self.engine.received(slot, &bytes, self.now);
+            self.engine.on_received(slot, &bytes, self.now);
             self.act();
         }
         true
@@ -106,7 +109,7 @@ impl World {
         assert_eq!(tally.latency.len(), tally.answered);
     }
 
-    fn run(mut self) -> World {
+    fn run(mut self) -> SimulatedEcho {
         while self.step() {}
         self
     }
@@ -116,13 +119,13 @@ impl World {
     }
 }
 
-fn open(per_second: f64) -> impl FnOnce(&mut Plan) {
-    move |plan| plan.pace = Pace::Open { per_second, connections: 4 }
+fn open(per_second: f64) -> impl FnOnce(&mut LoadPlan) {
+    move |plan| plan.pace = LoadModel::Open { per_second, connections: 4 }
 }
 
 #[test]
 fn open_loop_latency_counts_from_the_intended_start() {
-    let mut world = World::new(open(1_000.0));
+    let mut world = SimulatedEcho::new(open(1_000.0));
     world.stall = (500 * MS, 1_000 * MS);
     let world = world.run();
     let tally = world.engine.tally();
@@ -143,8 +146,8 @@ fn percentiles_of_a_known_distribution_are_right() {
         90..99 => 20 * MS,
         _ => 100 * MS,
     };
-    let mut world = World::new(|plan| {
-        plan.pace = Pace::Open { per_second: 500.0, connections: 1_000 };
+    let mut world = SimulatedEcho::new(|plan| {
+        plan.pace = LoadModel::Open { per_second: 500.0, connections: 1_000 };
         plan.time = Some(Duration::from_secs(30));
     });
     (world.delay, world.stall, world.every) = (delay, (5_000 * MS, 6_000 * MS), 10_000 * MS);
@@ -167,9 +170,9 @@ fn percentiles_of_a_known_distribution_are_right() {
 
 #[test]
 fn the_servers_end_is_waited_for_where_it_closes() {
-    let mut world = World::new(|plan| {
-        plan.persist = Persist::ClosedBy(Closer::Server);
-        plan.pace = Pace::Closed { connections: 1, think: Duration::ZERO };
+    let mut world = SimulatedEcho::new(|plan| {
+        plan.persist = ConnectionReuse::ClosedBy(ClosingSide::Server);
+        plan.pace = LoadModel::Closed { connections: 1, think: Duration::ZERO };
         plan.timeout = Duration::from_millis(50);
         plan.requests = Some(2);
     });
@@ -178,7 +181,7 @@ fn the_servers_end_is_waited_for_where_it_closes() {
     assert_eq!(world.engine.tally().answered, 1);
     assert_eq!(world.connects, 1, "nothing is asked before the end");
     let at = world.now;
-    world.engine.ended(0, End::Closed, at);
+    world.engine.on_peer_end(0, PeerClose::Closed, at);
     world.act();
     assert_eq!(world.connects, 2);
     // The second server never ends its connection: that is counted, not waited for.
@@ -188,7 +191,7 @@ fn the_servers_end_is_waited_for_where_it_closes() {
 
 #[test]
 fn closed_loop_asks_less_during_the_same_stall() {
-    let mut world = World::new(|_| {});
+    let mut world = SimulatedEcho::new(|_| {});
     world.stall = (500 * MS, 1_000 * MS);
     let world = world.run();
     let tally = world.engine.tally();
@@ -199,7 +202,7 @@ fn closed_loop_asks_less_during_the_same_stall() {
 
 #[test]
 fn late_answers_are_timeouts_and_waiting_starts_are_not_sent() {
-    let mut world = World::new(|plan| {
+    let mut world = SimulatedEcho::new(|plan| {
         open(1_000.0)(plan);
         plan.timeout = Duration::from_millis(100);
     });
@@ -215,8 +218,8 @@ fn late_answers_are_timeouts_and_waiting_starts_are_not_sent() {
 
 #[test]
 fn a_connection_per_request_is_one() {
-    let world = World::new(|plan| {
-        plan.persist = Persist::PerRequest;
+    let world = SimulatedEcho::new(|plan| {
+        plan.persist = ConnectionReuse::PerRequest;
         plan.requests = Some(100);
     })
     .run();
@@ -225,11 +228,11 @@ fn a_connection_per_request_is_one() {
 
 #[test]
 fn failures_are_counted_once_and_never_asked_again() {
-    let mut world = World::new(|plan| plan.requests = Some(8));
+    let mut world = SimulatedEcho::new(|plan| plan.requests = Some(8));
     assert!(world.step());
     for slot in 0..4 {
-        world.engine.ended(slot, End::Reset, world.now);
-        world.engine.ended(slot, End::Reset, world.now);
+        world.engine.on_peer_end(slot, PeerClose::Reset, world.now);
+        world.engine.on_peer_end(slot, PeerClose::Reset, world.now);
     }
     let world = world.run();
     assert_eq!(world.failed(Fail::ResetBeforeAnswer), 4);
@@ -239,9 +242,9 @@ fn failures_are_counted_once_and_never_asked_again() {
 
 #[test]
 fn think_time_separates_requests() {
-    let world = World::new(|plan| {
+    let world = SimulatedEcho::new(|plan| {
         let think = Duration::from_millis(100);
-        plan.pace = Pace::Closed { connections: 1, think };
+        plan.pace = LoadModel::Closed { connections: 1, think };
     })
     .run();
     assert_eq!(world.engine.tally().requests, 20);
@@ -249,18 +252,18 @@ fn think_time_separates_requests() {
 
 #[test]
 fn a_slow_reader_reads_by_the_clock() {
-    let mut world = World::new(|plan| {
-        plan.pace = Pace::Closed { connections: 1, think: Duration::ZERO };
-        plan.reading = Reading::Slow { bytes: 3, pause: Duration::from_millis(10) };
+    let mut world = SimulatedEcho::new(|plan| {
+        plan.pace = LoadModel::Closed { connections: 1, think: Duration::ZERO };
+        plan.reading = ReadSpeed::Slow { bytes: 3, pause: Duration::from_millis(10) };
     });
-    world.engine.tick(world.now);
+    world.engine.run_due(world.now);
     world.act();
-    assert_eq!(world.engine.readable(0, 100), 3);
-    world.engine.received(0, &[0; 3], world.now);
-    assert_eq!(world.engine.readable(0, 100), 0);
-    world.engine.tick(world.now + Duration::from_millis(10));
-    assert_eq!(world.engine.action(), Some(Action::Read(0)));
-    assert_eq!(world.engine.readable(0, 100), 3);
+    assert_eq!(world.engine.readable_bytes(0, 100), 3);
+    world.engine.on_received(0, &[0; 3], world.now);
+    assert_eq!(world.engine.readable_bytes(0, 100), 0);
+    world.engine.run_due(world.now + Duration::from_millis(10));
+    assert_eq!(world.engine.next_action(), Some(SocketAction::Read(0)));
+    assert_eq!(world.engine.readable_bytes(0, 100), 3);
 }
 
 proptest! {
@@ -274,21 +277,21 @@ proptest! {
         is_open: bool,
         keep: bool,
     ) {
-        let mut world = World::new(|plan| {
+        let mut world = SimulatedEcho::new(|plan| {
             if is_open {
                 open(rate)(plan);
             }
             plan.time = Some(Duration::from_millis(60));
             plan.timeout = Duration::from_millis(20);
-            plan.persist = if keep { Persist::KeepAlive } else { Persist::PerRequest };
+            plan.persist = if keep { ConnectionReuse::KeepAlive } else { ConnectionReuse::PerRequest };
         });
         for (slot, event) in events {
             match event {
-                0 => world.engine.ended(slot, End::Closed, world.now),
-                1 => world.engine.ended(slot, End::Reset, world.now),
-                2 => world.engine.received(slot, b"garbage", world.now),
+                0 => world.engine.on_peer_end(slot, PeerClose::Closed, world.now),
+                1 => world.engine.on_peer_end(slot, PeerClose::Reset, world.now),
+                2 => world.engine.on_received(slot, b"garbage", world.now),
                 3 if world.engine.is_connecting(slot) => {
-                    world.engine.connect_failed(slot, Fail::Refused, world.now);
+                    world.engine.on_connect_failed(slot, Fail::Refused, world.now);
                 }
                 _ => {
                     world.step();
@@ -303,7 +306,7 @@ proptest! {
 }
 
 /// Likewise, and every answer is waited for.
-fn patient(per_second: f64) -> impl FnOnce(&mut Plan) {
+fn patient(per_second: f64) -> impl FnOnce(&mut LoadPlan) {
     move |plan| {
         open(per_second)(plan);
         (plan.timeout, plan.grace) = (Duration::from_secs(20), Duration::from_secs(20));
@@ -314,33 +317,34 @@ fn patient(per_second: f64) -> impl FnOnce(&mut Plan) {
 #[test]
 fn a_place_whose_answer_ends_with_the_connection_goes_on() {
     for pace in [
-        Pace::Closed { connections: 1, think: Duration::ZERO },
-        Pace::Open { per_second: 1_000.0, connections: 1 },
+        LoadModel::Closed { connections: 1, think: Duration::ZERO },
+        LoadModel::Open { per_second: 1_000.0, connections: 1 },
     ] {
-        let get = Protocol::Http(HttpPlan::get("x", "/"));
-        let mut plan = Plan::new(SocketAddr::from(([127, 0, 0, 1], 1)), get, 1);
-        (plan.persist, plan.pace) = (Persist::ClosedBy(Closer::Server), pace);
+        let get = LoadProtocol::Http(HttpPlan::get("x", "/"));
+        let mut plan = LoadPlan::new(SocketAddr::from(([127, 0, 0, 1], 1)), get, 1);
+        (plan.persist, plan.pace) = (ConnectionReuse::ClosedBy(ClosingSide::Server), pace);
         plan.requests = Some(3);
-        let mut engine = Engine::new(Arc::new(plan), 0, Moment(0), Tally::new().unwrap());
+        let mut engine =
+            LoadEngine::new(Arc::new(plan), 0, MonotonicTime(0), LoadTally::new().unwrap());
         for time in 0..3 {
-            let now = Moment(time * 10 * MS);
-            engine.tick(now);
-            let actions: Vec<Action> = std::iter::from_fn(|| engine.action()).collect();
-            assert!(actions.contains(&Action::Connect(0)), "{time}: {actions:?}");
-            engine.connected(0, now);
+            let now = MonotonicTime(time * 10 * MS);
+            engine.run_due(now);
+            let actions: Vec<SocketAction> = std::iter::from_fn(|| engine.next_action()).collect();
+            assert!(actions.contains(&SocketAction::Connect(0)), "{time}: {actions:?}");
+            engine.on_connected(0, now);
             let bytes = engine.pending(0).len();
-            engine.wrote(0, bytes, now);
-            engine.received(0, b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nbody", now);
-            engine.ended(0, End::Closed, now);
+            engine.on_written(0, bytes, now);
+            engine.on_received(0, b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nbody", now);
+            engine.on_peer_end(0, PeerClose::Closed, now);
         }
         assert_eq!(engine.tally().answered, 3);
-        assert!(engine.is_finished(Moment(30 * MS)));
+        assert!(engine.is_finished(MonotonicTime(30 * MS)));
     }
 }
 
 #[test]
 fn what_is_answered_after_the_last_start_has_no_time_of_its_own() {
-    let mut world = World::new(patient(1_000.0));
+    let mut world = SimulatedEcho::new(patient(1_000.0));
     // The last request is answered eight seconds after it.
     world.delay = |number| if number == 1_999 { 8_000 * MS } else { ANSWER_AFTER };
     let world = world.run();
@@ -348,19 +352,19 @@ fn what_is_answered_after_the_last_start_has_no_time_of_its_own() {
     assert_eq!((tally.answered, world.now.0 / MS), (2_000, 9_999));
     let end = tally.at_end.unwrap();
     assert_eq!((end.nanos / MS, end.answered, end.unsent), (2_000, 1_999, 0));
-    let report = Report::new(tally.clone(), Duration::from_secs(10), 0);
+    let report = LoadReport::new(tally.clone(), Duration::from_secs(10), 0);
     assert!((report.answered_per_second - 999.5).abs() < 0.1, "{}", report.answered_per_second);
     // Another thread was lost: what it had told counts.
-    let mut sum = Tally::new().unwrap();
-    let lost = Tally { answered: 10, ..Tally::new().unwrap() };
+    let mut sum = LoadTally::new().unwrap();
+    let lost = LoadTally { answered: 10, ..LoadTally::new().unwrap() };
     [&lost, tally, &lost].into_iter().for_each(|other| sum.merge(other));
-    assert_eq!(sum.at_end.unwrap(), Standing { answered: 2_019, ..end });
+    assert_eq!(sum.at_end.unwrap(), LoadEndCounts { answered: 2_019, ..end });
 }
 
 #[test]
 fn starts_that_found_no_connection_in_time_are_told() {
     // Four connections that answer in 10 ms carry 400 a second.
-    let mut world = World::new(patient(500.0));
+    let mut world = SimulatedEcho::new(patient(500.0));
     world.delay = |_| 10 * MS;
     let world = world.run();
     let tally = world.engine.tally();

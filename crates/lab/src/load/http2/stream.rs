@@ -12,29 +12,29 @@ use h2::client::{ResponseFuture, SendRequest};
 use h2::{Reason, RecvStream, SendStream};
 use http::Request;
 
-use crate::load::answer::Progress;
 use crate::load::fail::Fail;
-use crate::load::find::Find;
-use crate::load::mix::Shot;
+use crate::load::request_mix::RequestTemplate;
+use crate::load::response::ResponseProgress;
+use crate::load::text_search::TextSearch;
 
 /// A place for one request at a time.
 #[derive(Debug, Default)]
-pub struct Stream {
+pub struct Http2ClientStream {
     /// What is asked once there is a connection that takes it.
     waiting: Option<(Request<()>, Bytes)>,
     /// What of the body is not in the library's hands yet.
     sending: Option<(SendStream<Bytes>, Bytes)>,
-    exchange: Exchange,
-    text: Option<Find>,
+    exchange: StreamExchange,
+    text: Option<TextSearch>,
     status: u16,
     body_bytes: u64,
     began: bool,
-    which: usize,
-    call: Arc<Call>,
+    request_kind: usize,
+    waker: Arc<StreamWaker>,
 }
 
 #[derive(Debug, Default)]
-enum Exchange {
+enum StreamExchange {
     #[default]
     None,
     Head(ResponseFuture),
@@ -44,102 +44,102 @@ enum Exchange {
 
 /// Whether the library has news for the stream.
 #[derive(Debug, Default)]
-struct Call(AtomicBool);
+struct StreamWaker(AtomicBool);
 
-impl Wake for Call {
+impl Wake for StreamWaker {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-impl Stream {
+impl Http2ClientStream {
     /// The next request; it waits for `begin`.
-    pub fn ask(&mut self, which: usize, request: Request<()>, shot: &Shot) {
-        (self.which, self.status, self.body_bytes, self.began) = (which, 0, 0, false);
-        self.text = shot.expect.text.as_ref().map(Find::new);
+    pub fn queue_request(&mut self, which: usize, request: Request<()>, shot: &RequestTemplate) {
+        (self.request_kind, self.status, self.body_bytes, self.began) = (which, 0, 0, false);
+        self.text = shot.expect.text.as_ref().map(TextSearch::new);
         self.waiting = Some((request, Bytes::copy_from_slice(&shot.body)));
     }
 
     /// Hands over what waits. What this leads to is told with the next bytes.
-    pub fn begin(&mut self, send: &mut SendRequest<Bytes>) {
+    pub fn send_queued(&mut self, send: &mut SendRequest<Bytes>) {
         let Some((request, body)) = self.waiting.take() else { return };
-        self.call.0.store(true, Ordering::Relaxed);
+        self.waker.0.store(true, Ordering::Relaxed);
         match send.send_request(request, body.is_empty()) {
             Ok((answer, mut stream)) => {
-                self.exchange = Exchange::Head(answer);
+                self.exchange = StreamExchange::Head(answer);
                 if !body.is_empty() {
                     stream.reserve_capacity(body.len());
                     self.sending = Some((stream, body));
                 }
             }
-            Err(_) => self.exchange = Exchange::Failed,
+            Err(_) => self.exchange = StreamExchange::Failed,
         }
     }
 
     /// Whether the library has called since this was asked last.
-    pub fn is_called(&self) -> bool {
-        self.is_under_way() && self.call.0.swap(false, Ordering::Relaxed)
+    pub fn is_woken(&self) -> bool {
+        self.is_in_flight() && self.waker.0.swap(false, Ordering::Relaxed)
     }
 
     /// Whether its request is on the connection.
-    pub fn is_under_way(&self) -> bool {
-        !matches!(self.exchange, Exchange::None)
+    pub fn is_in_flight(&self) -> bool {
+        !matches!(self.exchange, StreamExchange::None)
     }
 
     /// Whether the library has the whole request.
-    pub fn is_handed_over(&self) -> bool {
+    pub fn is_fully_sent(&self) -> bool {
         self.waiting.is_none() && self.sending.is_none()
     }
 
     /// Whether the answer's head has come.
-    pub fn began(&self) -> bool {
+    pub fn has_begun(&self) -> bool {
         self.began
     }
 
     /// Which of the mix was asked last.
-    pub fn which(&self) -> usize {
-        self.which
+    pub fn request_kind(&self) -> usize {
+        self.request_kind
     }
 
     /// Bytes of the answer's body, and whether it held the text that was expected.
     pub fn body(&self) -> (u64, bool) {
-        (self.body_bytes, self.text.as_ref().is_none_or(Find::is_found))
+        (self.body_bytes, self.text.as_ref().is_none_or(TextSearch::is_found))
     }
 
     /// Ends what is under way; what waits goes on waiting. On a living connection the peer is told (CANCEL).
     pub fn cancel(&mut self) {
-        (self.exchange, self.sending) = (Exchange::None, None);
+        (self.exchange, self.sending) = (StreamExchange::None, None);
     }
 
     /// Ends what is under way or waits.
-    pub fn forget(&mut self) {
+    pub fn reset(&mut self) {
         self.cancel();
         self.waiting = None;
     }
 
     /// Takes what has come and hands over what there is room for.
-    pub fn exchange(&mut self) -> Progress {
+    pub fn drive(&mut self) -> ResponseProgress {
         self.send_body();
-        let waker = Waker::from(Arc::clone(&self.call));
+        let waker = Waker::from(Arc::clone(&self.waker));
         let mut context = Context::from_waker(&waker);
         loop {
             match &mut self.exchange {
-                Exchange::None => return Progress::More,
-                Exchange::Failed => {
+                StreamExchange::None => return ResponseProgress::NeedMore,
+                StreamExchange::Failed => {
                     self.cancel();
-                    return Progress::Failed(Fail::WrongAnswer);
+                    return ResponseProgress::Failed(Fail::WrongAnswer);
                 }
-                Exchange::Head(answer) => match Pin::new(answer).poll(&mut context) {
-                    Poll::Pending => return Progress::More,
-                    Poll::Ready(Err(error)) => return self.failed(&error),
+                StreamExchange::Head(answer) => match Pin::new(answer).poll(&mut context) {
+                    Poll::Pending => return ResponseProgress::NeedMore,
+                    Poll::Ready(Err(error)) => return self.classify_error(&error),
                     Poll::Ready(Ok(answer)) => {
                         self.began = true;
                         self.status = answer.status().as_u16();
-                        self.exchange = Exchange::Body(answer.into_body());
+                        self.exchange = StreamExchange::Body(answer.into_body());
                     }
                 },
-                Exchange::Body(body) => match body.poll_data(&mut context) {
-                    Poll::Pending => return Progress::More,
+                StreamExchange::Body(body) => match body.poll_data(&mut context) {
+                    Poll::Pending => return ResponseProgress::NeedMore,
                     Poll::Ready(Some(Ok(bytes))) => {
                         // Refused only where more is given back than came.
                         let _ = body.flow_control().release_capacity(bytes.len());
@@ -148,10 +148,10 @@ impl Stream {
                             text.feed(&bytes);
                         }
                     }
-                    Poll::Ready(Some(Err(error))) => return self.failed(&error),
+                    Poll::Ready(Some(Err(error))) => return self.classify_error(&error),
                     Poll::Ready(None) => {
                         self.cancel();
-                        return Progress::Whole { status: self.status, reusable: true };
+                        return ResponseProgress::Complete { status: self.status, reusable: true };
                     }
                 },
             }
@@ -160,7 +160,7 @@ impl Stream {
 
     /// Hands over as much of the body as there is room for; whether that was anything.
     pub fn send_body(&mut self) -> bool {
-        let waker = Waker::from(Arc::clone(&self.call));
+        let waker = Waker::from(Arc::clone(&self.waker));
         let mut context = Context::from_waker(&waker);
         let mut any = false;
         while let Some((stream, rest)) = &mut self.sending {
@@ -182,14 +182,14 @@ impl Stream {
         any
     }
 
-    fn failed(&mut self, error: &h2::Error) -> Progress {
+    fn classify_error(&mut self, error: &h2::Error) -> ResponseProgress {
         self.cancel();
         match error.is_remote() {
-            true if error.is_reset() => Progress::Failed(Fail::StreamReset),
+            true if error.is_reset() => ResponseProgress::Failed(Fail::StreamReset),
             true if error.reason() == Some(Reason::NO_ERROR) && !self.began => {
-                Progress::Unprocessed
+                ResponseProgress::Unprocessed
             }
-            _ => Progress::Failed(Fail::BadAnswer),
+            _ => ResponseProgress::Failed(Fail::BadAnswer),
         }
     }
 }

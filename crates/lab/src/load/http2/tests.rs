@@ -2,19 +2,19 @@
 
 use super::*;
 
-fn shot() -> Shot {
-    Shot::get("shop.example", "/")
+fn shot() -> RequestTemplate {
+    RequestTemplate::get("shop.example", "/")
 }
 
-fn received(client: &mut Http2, bytes: &[u8]) -> Vec<(usize, Progress)> {
+fn received(client: &mut Http2Client, bytes: &[u8]) -> Vec<(usize, ResponseProgress)> {
     let mut settled = Vec::new();
-    client.received(bytes, &mut settled);
+    client.on_received(bytes, &mut settled);
     settled
 }
 
-fn take(client: &mut Http2) -> Vec<u8> {
+fn take(client: &mut Http2Client) -> Vec<u8> {
     let bytes = client.pending().to_vec();
-    client.wrote(bytes.len());
+    client.on_written(bytes.len());
     bytes
 }
 
@@ -45,114 +45,114 @@ fn frame(kind: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-const WHOLE: Progress = Progress::Whole { status: 200, reusable: true };
+const WHOLE: ResponseProgress = ResponseProgress::Complete { status: 200, reusable: true };
 
 #[test]
 fn a_request_waits_in_memory_and_garbage_is_no_answer() {
-    let mut client = Http2::new(false, 1);
-    client.ask(0, 0, &shot());
-    client.renewed();
+    let mut client = Http2Client::new(false, 1);
+    client.send_request(0, 0, &shot());
+    client.start_connection();
     assert!(client.pending().starts_with(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
-    client.closed();
-    client.ask(0, 0, &shot());
+    client.on_closed();
+    client.send_request(0, 0, &shot());
     assert!(client.pending().is_empty(), "it waits for the next connection");
-    client.renewed();
+    client.start_connection();
     assert_eq!(heads(&take(&mut client)), [1]);
-    assert!(client.is_sent(0) && !client.began(0));
+    assert!(client.is_sent(0) && !client.has_begun(0));
     let settled = received(&mut client, b"HTTP/1.1 400 Bad Request\r\n\r\n");
-    assert!(matches!(settled[..], [(0, Progress::Failed(_))]), "{settled:?}");
-    assert!(client.is_over());
+    assert!(matches!(settled[..], [(0, ResponseProgress::Failed(_))]), "{settled:?}");
+    assert!(client.is_finished());
 }
 
 #[test]
 fn an_idle_connection_lives_through_pings_and_ends_with_a_farewell() {
-    let mut client = Http2::new(false, 3);
-    client.renewed();
+    let mut client = Http2Client::new(false, 3);
+    client.start_connection();
     // A PING is answered (RFC 9113 section 6.7).
-    assert!(client.idle(SETTINGS));
+    assert!(client.on_idle_bytes(SETTINGS));
     take(&mut client);
-    assert!(client.idle(b"\0\0\x08\x06\0\0\0\0\0abcdefgh"));
+    assert!(client.on_idle_bytes(b"\0\0\x08\x06\0\0\0\0\0abcdefgh"));
     assert!(client.pending().ends_with(b"abcdefgh"), "it is answered");
     // GOAWAY: no stream, no error (section 6.8).
-    assert!(!client.idle(&frame(7, 0, &[0; 8])));
+    assert!(!client.on_idle_bytes(&frame(7, 0, &[0; 8])));
 }
 
 #[test]
 fn answers_come_in_any_order() {
-    let mut client = Http2::new(false, 3);
+    let mut client = Http2Client::new(false, 3);
     for stream in 0..3 {
-        client.ask(stream, stream + 7, &shot());
+        client.send_request(stream, stream + 7, &shot());
     }
-    client.renewed();
+    client.start_connection();
     assert_eq!(heads(&take(&mut client)), [1, 3, 5]);
     let settled = received(&mut client, &[SETTINGS, &answer(5), &answer(1)].concat());
     assert_eq!(settled, [(0, WHOLE), (2, WHOLE)]);
-    assert_eq!((client.which(2), client.is_over()), (9, false));
-    assert!(!client.is_under_way(0) && client.is_under_way(1));
+    assert_eq!((client.request_kind(2), client.is_finished()), (9, false));
+    assert!(!client.is_in_flight(0) && client.is_in_flight(1));
     // The second of them is asked again while the first one waits.
-    client.ask(2, 0, &shot());
+    client.send_request(2, 0, &shot());
     assert_eq!(heads(&take(&mut client)), [7]);
     assert_eq!(received(&mut client, &[answer(3), answer(7)].concat()), [(1, WHOLE), (2, WHOLE)]);
 }
 
 #[test]
 fn a_stream_that_is_reset_or_given_up_leaves_the_others() {
-    let mut client = Http2::new(false, 3);
-    (0..3).for_each(|stream| client.ask(stream, 0, &shot()));
-    client.renewed();
+    let mut client = Http2Client::new(false, 3);
+    (0..3).for_each(|stream| client.send_request(stream, 0, &shot()));
+    client.start_connection();
     take(&mut client);
     // RST_STREAM: REFUSED_STREAM (section 6.4).
     let settled = received(&mut client, &[SETTINGS, &frame(3, 3, &[0, 0, 0, 7])].concat());
-    assert_eq!(settled, [(1, Progress::Failed(Fail::StreamReset))]);
+    assert_eq!(settled, [(1, ResponseProgress::Failed(Fail::StreamReset))]);
     take(&mut client);
-    client.abandon(2);
+    client.abandon_stream(2);
     assert!(take(&mut client).ends_with(&frame(3, 5, &[0, 0, 0, 8])), "CANCEL is told");
     assert_eq!(received(&mut client, &answer(1)), [(0, WHOLE)]);
-    assert!(!client.is_over());
+    assert!(!client.is_finished());
 }
 
 #[test]
 fn a_farewell_lets_answers_come_and_what_is_asked_waits_for_the_next_connection() {
-    let mut client = Http2::new(false, 2);
-    client.ask(0, 0, &shot());
-    client.renewed();
+    let mut client = Http2Client::new(false, 2);
+    client.send_request(0, 0, &shot());
+    client.start_connection();
     take(&mut client);
     // The last stream that is answered: 1.
     let farewell = frame(7, 0, &[0, 0, 0, 1, 0, 0, 0, 0]);
     assert_eq!(received(&mut client, &[SETTINGS, &farewell].concat()), []);
-    client.ask(1, 0, &shot());
+    client.send_request(1, 0, &shot());
     assert!(heads(&take(&mut client)).is_empty(), "nothing more is asked here");
-    assert!(!client.is_over() && !client.is_under_way(1));
+    assert!(!client.is_finished() && !client.is_in_flight(1));
     assert_eq!(received(&mut client, &answer(1)), [(0, WHOLE)]);
-    assert!(client.is_over());
-    client.renewed();
+    assert!(client.is_finished());
+    client.start_connection();
     assert_eq!(heads(&take(&mut client)), [1]);
-    assert!(client.is_under_way(1));
+    assert!(client.is_in_flight(1));
 }
 
 #[test]
 fn what_the_farewell_leaves_out_is_asked_on_the_next_connection() {
-    let mut client = Http2::new(false, 2);
-    (0..2).for_each(|stream| client.ask(stream, 0, &shot()));
-    client.renewed();
+    let mut client = Http2Client::new(false, 2);
+    (0..2).for_each(|stream| client.send_request(stream, 0, &shot()));
+    client.start_connection();
     assert_eq!(heads(&take(&mut client)), [1, 3]);
     let farewell = frame(7, 0, &[0, 0, 0, 1, 0, 0, 0, 0]);
     let settled = received(&mut client, &[SETTINGS, &farewell].concat());
-    assert_eq!(settled, [(1, Progress::Unprocessed)]);
-    client.ask(1, 0, &shot());
+    assert_eq!(settled, [(1, ResponseProgress::Unprocessed)]);
+    client.send_request(1, 0, &shot());
     assert!(heads(&take(&mut client)).is_empty());
     assert_eq!(received(&mut client, &answer(1)), [(0, WHOLE)]);
-    client.renewed();
+    client.start_connection();
     assert_eq!(heads(&take(&mut client)), [1]);
 }
 
 #[test]
 fn a_body_goes_as_the_peer_has_room() {
-    let mut client = Http2::new(false, 1);
+    let mut client = Http2Client::new(false, 1);
     let mut post = shot();
     (post.method, post.body) = ("POST".to_owned(), vec![b'x'; 100_000].into());
-    client.ask(0, 0, &post);
-    client.renewed();
+    client.send_request(0, 0, &post);
+    client.start_connection();
     assert_eq!(received(&mut client, SETTINGS), []);
     let sent = take(&mut client).len();
     assert!((65_535..67_000).contains(&sent), "{sent}: the window that a connection begins with");
@@ -165,7 +165,7 @@ fn a_body_goes_as_the_peer_has_room() {
     assert!(client.is_sent(0));
     assert_eq!(received(&mut client, &answer(1)), [(0, WHOLE)]);
     // The next one waits for nothing that comes: there is room.
-    client.ask(0, 0, &post);
+    client.send_request(0, 0, &post);
     let sent = take(&mut client).len();
     assert!((65_535..67_000).contains(&sent), "{sent}: the window of a stream");
 }

@@ -3,20 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::moment::Moment;
+use model::monotonic_time::MonotonicTime;
 
-use super::{Ending, Http};
-use crate::origin::seen::Seen;
-use crate::origin::site::{Fault, Site};
+use super::{CloseMode, HttpOriginConnection};
+use crate::origin::content::{OriginContent, OriginFault};
+use crate::origin::request_log::RequestIdLog;
 
-struct Peer {
-    site: Site,
-    http: Http,
+struct OriginTestClient {
+    site: OriginContent,
+    http: HttpOriginConnection,
 }
 
-impl Peer {
-    fn new() -> Peer {
-        Peer { site: Site::new("a", 3, Arc::new(Seen::default())), http: Http::new() }
+impl OriginTestClient {
+    fn new() -> OriginTestClient {
+        OriginTestClient {
+            site: OriginContent::new("a", 3, Arc::new(RequestIdLog::default())),
+            http: HttpOriginConnection::new(),
+        }
     }
 
     /// Everything that can be sent.
@@ -30,12 +33,12 @@ impl Peer {
             let sent = bytes.len() + fill as usize;
             text.extend_from_slice(bytes);
             text.resize(text.len() + fill as usize, b'-');
-            self.http.wrote(sent);
+            self.http.on_written(sent);
         }
     }
 
     fn ask(&mut self, text: &str) -> String {
-        self.http.received(text.as_bytes(), &mut self.site, Moment(0));
+        self.http.on_received(text.as_bytes(), &mut self.site, MonotonicTime(0));
         self.drain()
     }
 }
@@ -51,9 +54,9 @@ fn answers() {
         (
             "GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
             format!("{HEAD}3\r\nConnection: close\r\n\r\nok\n"),
-            Some(Ending::Close),
+            Some(CloseMode::Close),
         ),
-        ("GET / HTTP/1.0\r\n\r\n", format!("{HEAD}3\r\nConnection: close\r\n\r\n---"), Some(Ending::Close)),
+        ("GET / HTTP/1.0\r\n\r\n", format!("{HEAD}3\r\nConnection: close\r\n\r\n---"), Some(CloseMode::Close)),
         (
             "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody",
             format!("{HEAD}4\r\n\r\nbody"),
@@ -77,7 +80,7 @@ fn answers() {
     ];
     for (request, expected, ending) in rows {
         for split in 0..request.len() {
-            let mut peer = Peer::new();
+            let mut peer = OriginTestClient::new();
             let (first, second) = request.split_at(split);
             assert_eq!(peer.ask(first), "", "{request}");
             assert_eq!(peer.ask(second), expected, "{request}");
@@ -89,7 +92,7 @@ fn answers() {
 
 #[test]
 fn pipelined_requests_are_answered_in_order() {
-    let mut peer = Peer::new();
+    let mut peer = OriginTestClient::new();
     let one = |target: &str| format!("GET {target} HTTP/1.1\r\nHost: h\r\n\r\n");
     let text = one("/bytes/100000") + &one("/chunked/20000") + &one("/status/404");
     let mut all = peer.ask(&text);
@@ -105,42 +108,42 @@ fn pipelined_requests_are_answered_in_order() {
 
 #[test]
 fn a_delay_is_waited_for() {
-    let mut peer = Peer::new();
+    let mut peer = OriginTestClient::new();
     assert_eq!(peer.ask("GET /delay/50 HTTP/1.1\r\nHost: h\r\n\r\n"), "");
     let due = peer.http.wake_at().unwrap();
-    assert_eq!(due, Moment(0) + Duration::from_millis(50));
-    peer.http.received(b"", &mut peer.site, Moment(due.0 - 1));
+    assert_eq!(due, MonotonicTime(0) + Duration::from_millis(50));
+    peer.http.on_received(b"", &mut peer.site, MonotonicTime(due.0 - 1));
     assert_eq!(peer.drain(), "");
-    peer.http.received(b"", &mut peer.site, due);
+    peer.http.on_received(b"", &mut peer.site, due);
     assert!(peer.drain().ends_with("late\n"));
 }
 
 #[test]
 fn identifiers_are_recorded_when_a_request_is_whole() {
-    let mut peer = Peer::new();
+    let mut peer = OriginTestClient::new();
     let head = "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 20\r\n\r\n";
     peer.ask(&format!("{head}id=00000000000000"));
     peer.ask("ab");
-    assert!(!peer.site.seen.contains(0xab), "a byte is missing");
+    assert!(!peer.site.request_log.contains(0xab), "a byte is missing");
     peer.ask("\n");
-    assert!(peer.site.seen.contains(0xab));
+    assert!(peer.site.request_log.contains(0xab));
     peer.ask("GET / HTTP/1.1\r\nHost: h\r\nx-lab-id: 00000000000000ac\r\n\r\n");
-    assert_eq!(peer.site.seen.arrivals().distinct, 2);
+    assert_eq!(peer.site.request_log.arrivals().distinct, 2);
 }
 
 #[test]
 fn faults_end_connections_as_named() {
     let rows = [
-        (Fault::Status(500), None, "HTTP/1.1 500 "),
-        (Fault::Garbage, Some(Ending::Close), "\x16"),
-        (Fault::CloseBeforeAnswer, Some(Ending::Close), ""),
-        (Fault::ResetBeforeAnswer, Some(Ending::Reset), ""),
-        (Fault::CloseMidAnswer, Some(Ending::Close), "HTTP/1.1 200 "),
-        (Fault::ResetMidAnswer, Some(Ending::Reset), "HTTP/1.1 200 "),
-        (Fault::Silence, None, ""),
+        (OriginFault::Status(500), None, "HTTP/1.1 500 "),
+        (OriginFault::Garbage, Some(CloseMode::Close), "\x16"),
+        (OriginFault::CloseBeforeAnswer, Some(CloseMode::Close), ""),
+        (OriginFault::ResetBeforeAnswer, Some(CloseMode::Reset), ""),
+        (OriginFault::CloseMidAnswer, Some(CloseMode::Close), "HTTP/1.1 200 "),
+        (OriginFault::ResetMidAnswer, Some(CloseMode::Reset), "HTTP/1.1 200 "),
+        (OriginFault::Silence, None, ""),
     ];
     for (fault, ending, start) in rows {
-        let mut peer = Peer::new();
+        let mut peer = OriginTestClient::new();
         peer.site.fault = Some(fault);
         let answer = peer.ask("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
         assert!(answer.starts_with(start) && answer.is_empty() == start.is_empty(), "{fault:?}");
@@ -150,18 +153,18 @@ fn faults_end_connections_as_named() {
 
 #[test]
 fn broken_requests_and_websockets() {
-    let mut peer = Peer::new();
+    let mut peer = OriginTestClient::new();
     let answer = peer.ask(
         "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
     );
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
-    assert_eq!(peer.http.ending(), Some(Ending::Close));
+    assert_eq!(peer.http.ending(), Some(CloseMode::Close));
 
-    let mut peer = Peer::new();
+    let mut peer = OriginTestClient::new();
     let fields =
         "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
     let answer = peer.ask(&format!("GET /ws HTTP/1.1\r\nHost: h\r\n{fields}\r\n\r\n"));
     assert!(answer.contains("101") && answer.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{answer}");
-    peer.http.received(&[0x81, 0x81, 0, 0, 0, 0, b'x'], &mut peer.site, Moment(0));
+    peer.http.on_received(&[0x81, 0x81, 0, 0, 0, 0, b'x'], &mut peer.site, MonotonicTime(0));
     assert_eq!(peer.http.output().0, &[0x81, 1, b'x']);
 }

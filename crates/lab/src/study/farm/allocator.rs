@@ -34,17 +34,23 @@ pub struct Allocator {
 }
 
 /// The system's allocator and another one: a library that is installed, else the system's with a single arena.
-pub fn both() -> [Allocator; 2] {
+pub fn available_allocators() -> [Allocator; 2] {
     let own = Allocator { name: SYSTEM, environment: Vec::new(), library: None };
     let one_arena = || {
         let tunable = "glibc.malloc.arena_max=1".to_owned();
         let environment = vec![("GLIBC_TUNABLES".to_owned(), tunable)];
         Allocator { name: "the system's with one arena", environment, library: None }
     };
-    [own, LIBRARIES.iter().find_map(|(name, file)| installed(name, file)).unwrap_or_else(one_arena)]
+    [
+        own,
+        LIBRARIES
+            .iter()
+            .find_map(|(name, file)| find_installed(name, file))
+            .unwrap_or_else(one_arena),
+    ]
 }
 
-fn installed(name: &'static str, file: &str) -> Option<Allocator> {
+fn find_installed(name: &'static str, file: &str) -> Option<Allocator> {
     let mut places = PLACES.iter().map(|place| Path::new(place).join(file));
     let path = places.find(|path| path.is_file())?;
     let environment = vec![("LD_PRELOAD".to_owned(), path.display().to_string())];
@@ -97,11 +103,15 @@ mod tests {
             let why = other.missing_of(&maps(others)).unwrap();
             assert!(why.contains("jemalloc did not take effect"), "{others}: {why}");
         }
-        assert_eq!(both()[0].missing_of(""), None, "nothing is loaded for the system's");
+        assert_eq!(
+            available_allocators()[0].missing_of(""),
+            None,
+            "nothing is loaded for the system's"
+        );
         // This process was started without any of them, unless whoever runs the test wants it otherwise.
         let here = std::process::id();
         let preloaded = std::env::var_os("LD_PRELOAD").is_some();
-        if let Some(found) = LIBRARIES.iter().find_map(|(name, file)| installed(name, file)) {
+        if let Some(found) = LIBRARIES.iter().find_map(|(name, file)| find_installed(name, file)) {
             assert!(preloaded || found.missing(here).is_some(), "{found:?}");
         }
     }

@@ -6,44 +6,45 @@ use std::time::{Duration, Instant};
 
 use files::TemporaryDir;
 
-use super::allocator::{SYSTEM, both};
-use super::judge::{Case, Run, Through};
-use crate::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol, Secure};
-use crate::machine::read::used_by;
-use crate::net::{Checksums, Layout, SERVICE_V4, Site, fresh};
-use crate::origin::{Kind, Options, Origin};
-use crate::study::balancer::Balancer;
+use super::allocator::{SYSTEM, available_allocators};
+use super::analysis::{FarmCase, FarmPath, FarmRun};
+use crate::load::{
+    ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadRun, TargetTls,
+};
+use crate::machine::procfs::process_seconds;
+use crate::net::{ChecksumMode, SERVICE_V4, SiteLayout, TestSite, unique_name};
+use crate::origin::{OriginKind, OriginOptions, TestOrigin};
+use crate::study::balancer::StudyBalancer;
+use crate::study::context::{StudyContext, StudyError};
 use crate::study::parameter::Parameters;
-use crate::study::stage::{Stage, StudyError};
 
 /// The ports of the service, plain and over TLS; a second balancer has the next ones.
 const PORTS: [u16; 2] = [80, 443];
 /// A name in the balancer's certificate.
 const NAME: &str = "farm.example";
 /// How long a page may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const LOAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two looks at the balancer's processor time.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What was measured.
 #[derive(Debug, Default)]
-pub struct Measured {
+pub struct FarmMeasurements {
     /// Cases with at least one run.
-    pub cases: Vec<Case>,
+    pub cases: Vec<FarmCase>,
     /// What could not be measured, and why.
-    pub missing: Vec<String>,
+    pub unavailable: Vec<String>,
 }
 
-impl Measured {
+impl FarmMeasurements {
     /// Adds a run to its case, and returns the case.
-    fn add(&mut self, of: &Planned, allocator: Option<&'static str>, run: Run) -> &Case {
-        let is = |case: &Case| {
-            (case.through, case.allocator, case.connections)
-                == (of.through, allocator, of.connections)
+    fn add(&mut self, of: &PlannedRun, allocator: Option<&'static str>, run: FarmRun) -> &FarmCase {
+        let is = |case: &FarmCase| {
+            (case.path, case.allocator, case.connections) == (of.path, allocator, of.connections)
         };
         let at = self.cases.iter().position(is).unwrap_or_else(|| {
-            let Planned { through, connections, .. } = *of;
-            self.cases.push(Case { through, allocator, connections, runs: Vec::new() });
+            let PlannedRun { path: through, connections, .. } = *of;
+            self.cases.push(FarmCase { path: through, allocator, connections, runs: Vec::new() });
             self.cases.len() - 1
         });
         self.cases[at].runs.push(run);
@@ -52,15 +53,15 @@ impl Measured {
 }
 
 /// A balancer that runs with an allocator.
-struct Balanced {
+struct AllocatorBalancer {
     allocator: &'static str,
     ports: [u16; 2],
-    balancer: Balancer,
+    balancer: StudyBalancer,
 }
 
 /// Runs that are to be made.
-struct Planned {
-    through: Through,
+struct PlannedRun {
+    path: FarmPath,
     at: SocketAddr,
     connections: usize,
     /// The balancer's place.
@@ -68,65 +69,71 @@ struct Planned {
 }
 
 /// Everything; false: stopped before its end.
-pub fn all(
-    stage: &Stage<'_>,
+pub fn measure_all(
+    stage: &StudyContext<'_>,
     parameters: &Parameters,
-    measured: &mut Measured,
+    measured: &mut FarmMeasurements,
 ) -> Result<bool, StudyError> {
     let servers = u8::try_from(parameters.number("servers")).unwrap_or(u8::MAX).min(16);
-    let layout = Layout { near: servers, checksums: Checksums::Offloaded, ..Layout::default() };
-    let site = Site::open(&layout)?;
+    let layout = SiteLayout {
+        local_servers: servers,
+        checksums: ChecksumMode::Offloaded,
+        ..SiteLayout::default()
+    };
+    let site = TestSite::open(&layout)?;
     let body = parameters.size("page");
     let mut origins = Vec::new();
     for node in &site.servers {
         let listen = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORTS[0]));
-        let options = Options { listen, ..Options::new("server", Kind::Http { body }) };
-        origins.push(node.within(|| Origin::start(options))??);
+        let options =
+            OriginOptions { listen, ..OriginOptions::new("server", OriginKind::Http { body }) };
+        origins.push(node.run_inside(|| TestOrigin::start(options))??);
     }
-    let certificate = Certificate::new()?;
+    let certificate = SelfSignedCertificate::new()?;
     // All run all the time, so that each can have its turn.
-    let mut balancers = start(stage, &site, &certificate, &mut measured.missing)?;
-    let plan = plan(parameters, &site, &balancers);
+    let mut balancers = start_balancers(stage, &site, &certificate, &mut measured.unavailable)?;
+    let plan = plan_round(parameters, &site, &balancers);
     for round in 0..parameters.number("repeats") {
         // There and back, so that nobody always comes first.
-        let turns: Vec<&Planned> =
+        let turns: Vec<&PlannedRun> =
             if round % 2 == 0 { plan.iter().collect() } else { plan.iter().rev().collect() };
         for planned in turns {
-            if stage.stops() {
+            if stage.is_stopped() {
                 return Ok(false);
             }
             let mut by = planned.by.map(|place| &mut balancers[place]);
             let process = by.as_ref().map(|by| by.balancer.process());
-            let run = watched(stage, &site, load(parameters, planned)?, process)?;
-            if stage.stops() {
+            let run = run_load(stage, &site, load_plan(parameters, planned)?, process)?;
+            if stage.is_stopped() {
                 // It ended before its time.
                 return Ok(false);
             }
             if let Some(by) = &mut by {
-                by.balancer.still_runs()?;
+                by.balancer.check_running()?;
             }
             let rate = run.rate;
             let case = measured.add(planned, by.map(|by| by.allocator), run);
             let told =
                 format!("{}: run {}: {rate:.1} pages a second", case.name(), case.runs.len());
-            (stage.told)(&told);
+            (stage.log)(&told);
         }
     }
     Ok(true)
 }
 
 /// A balancer for each allocator, on ports of its own; what another one than the system's does not come to is missing.
-fn start(
-    stage: &Stage<'_>,
-    site: &Site,
-    certificate: &Certificate,
+fn start_balancers(
+    stage: &StudyContext<'_>,
+    site: &TestSite,
+    certificate: &SelfSignedCertificate,
     missing: &mut Vec<String>,
-) -> Result<Vec<Balanced>, StudyError> {
-    let mut balancers: Vec<Balanced> = Vec::new();
-    for (number, allocator) in (0..).zip(both()) {
+) -> Result<Vec<AllocatorBalancer>, StudyError> {
+    let mut balancers: Vec<AllocatorBalancer> = Vec::new();
+    for (number, allocator) in (0..).zip(available_allocators()) {
         let ports = PORTS.map(|port| port + number);
         let body = configuration(site, certificate, ports);
-        let started = Balancer::start(&site.balancer, stage.program, &body, &allocator.environment);
+        let started =
+            StudyBalancer::start(&site.balancer, stage.program, &body, &allocator.environment);
         let balancer = match started {
             Ok(balancer) => balancer,
             Err(error) if allocator.name != SYSTEM => {
@@ -137,32 +144,43 @@ fn start(
         };
         match allocator.missing(balancer.process()) {
             Some(why) => missing.push(why),
-            None => balancers.push(Balanced { allocator: allocator.name, ports, balancer }),
+            None => {
+                balancers.push(AllocatorBalancer { allocator: allocator.name, ports, balancer })
+            }
         }
     }
     Ok(balancers)
 }
 
 /// A round: what is compared with each other stands together.
-fn plan(parameters: &Parameters, site: &Site, balancers: &[Balanced]) -> Vec<Planned> {
+fn plan_round(
+    parameters: &Parameters,
+    site: &TestSite,
+    balancers: &[AllocatorBalancer],
+) -> Vec<PlannedRun> {
     let connections: Vec<usize> =
         parameters.numbers("connections").into_iter().map(|number| number as usize).collect();
     let first = site.servers.first().map_or(Ipv4Addr::LOCALHOST, |server| server.host.v4);
-    let (through, at) = (Through::Nothing, SocketAddr::from((first, PORTS[0])));
-    let direct = |connections: &usize| Planned { through, at, connections: *connections, by: None };
-    let mut out: Vec<Planned> = connections.iter().map(direct).collect();
-    for (port, through) in [Through::Plain, Through::Tls].into_iter().enumerate() {
+    let (through, at) = (FarmPath::Nothing, SocketAddr::from((first, PORTS[0])));
+    let direct =
+        |connections: &usize| PlannedRun { path: through, at, connections: *connections, by: None };
+    let mut out: Vec<PlannedRun> = connections.iter().map(direct).collect();
+    for (port, through) in [FarmPath::Plain, FarmPath::Tls].into_iter().enumerate() {
         for connections in &connections {
             out.extend(balancers.iter().enumerate().map(|(place, by)| {
                 let at = SocketAddr::from((SERVICE_V4, by.ports[port]));
-                Planned { through, at, connections: *connections, by: Some(place) }
+                PlannedRun { path: through, at, connections: *connections, by: Some(place) }
             }));
         }
     }
     out
 }
 
-fn configuration(site: &Site, certificate: &Certificate, [plain, tls]: [u16; 2]) -> String {
+fn configuration(
+    site: &TestSite,
+    certificate: &SelfSignedCertificate,
+    [plain, tls]: [u16; 2],
+) -> String {
     let servers: Vec<String> =
         site.servers.iter().map(|server| format!("\"{}:{}\"", server.host.v4, PORTS[0])).collect();
     format!(
@@ -175,39 +193,40 @@ fn configuration(site: &Site, certificate: &Certificate, [plain, tls]: [u16; 2])
 }
 
 /// The load of a run.
-fn load(parameters: &Parameters, planned: &Planned) -> Result<Plan, StudyError> {
-    let Planned { through, at, connections, .. } = *planned;
-    let secure = (through == Through::Tls).then(|| Secure::unverified(NAME, &[b"http/1.1"]));
+fn load_plan(parameters: &Parameters, planned: &PlannedRun) -> Result<LoadPlan, StudyError> {
+    let PlannedRun { path: through, at, connections, .. } = *planned;
+    let secure = (through == FarmPath::Tls).then(|| TargetTls::unverified(NAME, &[b"http/1.1"]));
     let secure = secure.transpose().map_err(|error| StudyError::Nothing(error.to_string()))?;
-    Ok(Plan {
-        persist: Persist::PerRequest,
-        pace: Pace::Closed { connections, think: Duration::ZERO },
+    Ok(LoadPlan {
+        persist: ConnectionReuse::PerRequest,
+        pace: LoadModel::Closed { connections, think: Duration::ZERO },
         requests: Some(parameters.number("requests").into()),
-        timeout: PATIENCE,
-        grace: PATIENCE,
+        timeout: LOAD_TIMEOUT,
+        grace: LOAD_TIMEOUT,
         // As ab does: a whole handshake each time.
-        secure: secure.map(Secure::whole_handshakes),
-        ..Plan::new(at, Protocol::Http(HttpPlan::get(NAME, "/")), connections)
+        secure: secure.map(TargetTls::without_resumption),
+        ..LoadPlan::new(at, LoadProtocol::Http(HttpPlan::get(NAME, "/")), connections)
     })
 }
 
 /// A run, with the processor time of the balancer meanwhile.
-fn watched(
-    stage: &Stage<'_>,
-    site: &Site,
-    plan: Plan,
+fn run_load(
+    stage: &StudyContext<'_>,
+    site: &TestSite,
+    plan: LoadPlan,
     process: Option<u32>,
-) -> Result<Run, StudyError> {
+) -> Result<FarmRun, StudyError> {
     let begun = Instant::now();
-    let start = process.and_then(used_by);
-    let load = site.client.within(|| Load::start(plan))??;
+    let start = process.and_then(process_seconds);
+    let load = site.client.run_inside(|| LoadRun::start(plan))??;
     let (mut trace, mut before) = (Vec::new(), start.map(|used| (0.0, used)));
     while !load.is_finished() {
         std::thread::park_timeout(LOOK);
-        if stage.stops() {
+        if stage.is_stopped() {
             load.stopper().stop();
         }
-        let now = process.and_then(used_by).map(|used| (begun.elapsed().as_secs_f64(), used));
+        let now =
+            process.and_then(process_seconds).map(|used| (begun.elapsed().as_secs_f64(), used));
         if let (Some((at, used)), Some((then, had))) = (now, before)
             && at - then >= STEP
         {
@@ -216,9 +235,9 @@ fn watched(
         }
     }
     let took = begun.elapsed().as_secs_f64();
-    let used = process.and_then(used_by).zip(start).map(|(after, start)| after - start);
+    let used = process.and_then(process_seconds).zip(start).map(|(after, start)| after - start);
     let report = load.wait();
-    Ok(Run {
+    Ok(FarmRun {
         rate: report.answered as f64 / report.seconds.max(1e-9),
         mbit: report.bytes_in as f64 * 8e-6 / report.seconds.max(1e-9),
         half_ms: report.latency.p50_us / 1e3,
@@ -234,17 +253,17 @@ fn watched(
 const STEP: f64 = 0.2;
 
 /// A certificate that nobody trusts, in a directory of its own; removed when dropped.
-struct Certificate {
+struct SelfSignedCertificate {
     file: PathBuf,
     _dir: TemporaryDir,
 }
 
-impl Certificate {
-    fn new() -> Result<Certificate, StudyError> {
+impl SelfSignedCertificate {
+    fn new() -> Result<SelfSignedCertificate, StudyError> {
         let made = rcgen::generate_simple_self_signed(vec![NAME.to_owned()]);
         let made = made.map_err(|error| StudyError::Nothing(format!("a certificate: {error}")))?;
-        let dir = TemporaryDir::named(&fresh("study"))?;
+        let dir = TemporaryDir::with_prefix(&unique_name("study"))?;
         let text = made.cert.pem() + &made.signing_key.serialize_pem();
-        Ok(Certificate { file: dir.write("pair.pem", text)?, _dir: dir })
+        Ok(SelfSignedCertificate { file: dir.write("pair.pem", text)?, _dir: dir })
     }
 }

@@ -6,17 +6,17 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::time::Instant;
 
-use links::steer::mask::Mask;
+use links::steering::cpu_mask::CpuMask;
 
-use super::judge::{Side, Sides};
-use super::resolve;
-use crate::load::{HttpPlan, Load, Pace, Plan, Protocol};
-use crate::machine::read::counters;
-use crate::net::{Checksums, End, HOST, Namespace, find, lay, said};
-use crate::origin::{Kind, Options, Origin};
-use crate::study::balancer::Balancer;
+use super::analysis::{NicRun, NicRuns};
+use super::dns_lookup;
+use crate::load::{HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadRun};
+use crate::machine::procfs::read_processor_counters;
+use crate::net::{ChecksumMode, HOST, NetworkNamespace, VethEnd, create_veth, find, run_command};
+use crate::origin::{OriginKind, OriginOptions, TestOrigin};
+use crate::study::balancer::StudyBalancer;
+use crate::study::context::{StudyContext, StudyError};
 use crate::study::parameter::Parameters;
-use crate::study::stage::{Stage, StudyError};
 
 /// The port of the web server.
 const PORT: u16 = 80;
@@ -33,10 +33,10 @@ fn addresses(number: u32) -> [Ipv4Addr; 2] {
 }
 
 /// Everything; false: stopped before its end.
-pub fn all(
-    stage: &Stage<'_>,
+pub fn measure_all(
+    stage: &StudyContext<'_>,
     parameters: &Parameters,
-    sides: &mut Sides,
+    sides: &mut NicRuns,
 ) -> Result<bool, StudyError> {
     let count = parameters.number("interfaces");
     if count > MOST {
@@ -44,41 +44,43 @@ pub fn all(
             "interfaces: found {count}, expected at most {MOST}"
         )));
     }
-    let (client, server) = (Namespace::new("client")?, Namespace::new("server")?);
-    client.set(&HOST)?;
-    server.set(&HOST)?;
+    let (client, server) = (NetworkNamespace::new("client")?, NetworkNamespace::new("server")?);
+    client.write_sysctls(&HOST)?;
+    server.write_sysctls(&HOST)?;
     for number in 0..count {
         let link = format!("eth{number}");
-        let end = |namespace| End { namespace, link: &link };
-        lay(end(&client), end(&server), 1_500, Checksums::Offloaded)?;
+        let end = |namespace| VethEnd { namespace, link: &link };
+        create_veth(end(&client), end(&server), 1_500, ChecksumMode::Offloaded)?;
         let [near, far] = addresses(number);
         client.ip(&format!("addr add {near}/24 dev {link}\n"))?;
         server.ip(&format!("addr add {far}/24 dev {link}\n"))?;
     }
     let listen = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT));
-    let options = Options { listen, ..Options::new("web", Kind::Http { body: BODY }) };
-    let _web = server.within(|| Origin::start(options))??;
+    let options =
+        OriginOptions { listen, ..OriginOptions::new("web", OriginKind::Http { body: BODY }) };
+    let _web = server.run_inside(|| TestOrigin::start(options))??;
     let body = configuration(count);
-    let _names = Balancer::start(&server, stage.program, &body, &[])?;
+    let _names = StudyBalancer::start(&server, stage.program, &body, &[])?;
     for repeat in 1..=parameters.number("repeats") {
-        if stage.stops() {
+        if stage.is_stopped() {
             return Ok(false);
         }
         // Both hosts share this machine: the clients' packets would blur what the server's show.
         for host in [&client, &server] {
-            steer(host, count, |_| first(parameters.number("processors")))?;
+            set_rps_masks(host, count, |_| first_processors(parameters.number("processors")))?;
         }
-        let before = run(parameters, &client, count, &asked(parameters, &client)?)?;
+        let before =
+            run_load(parameters, &client, count, &resolve_interfaces(parameters, &client)?)?;
         let slower = before.rate;
         sides.before.push(before);
         let processors = processors();
         for host in [&client, &server] {
-            steer(host, count, |number| alone(number % processors))?;
+            set_rps_masks(host, count, |number| processor_mask(number % processors))?;
         }
         let clients = parameters.number("clients");
         let each: Vec<u32> = (0..clients).map(|number| number % count).collect();
-        let after = run(parameters, &client, count, &each)?;
-        (stage.told)(&format!("{repeat}: {slower:.0} and {:.0} requests a second", after.rate));
+        let after = run_load(parameters, &client, count, &each)?;
+        (stage.log)(&format!("{repeat}: {slower:.0} and {:.0} requests a second", after.rate));
         sides.after.push(after);
     }
     Ok(true)
@@ -101,16 +103,20 @@ fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
 }
 
-fn first(count: u32) -> Mask {
+fn first_processors(count: u32) -> CpuMask {
     (0..count.min(processors())).collect()
 }
 
-fn alone(processor: u32) -> Mask {
+fn processor_mask(processor: u32) -> CpuMask {
     [processor].into_iter().collect()
 }
 
 /// Which processors take the packets of each interface of a host (RPS).
-fn steer(host: &Namespace, count: u32, mask: impl Fn(u32) -> Mask) -> Result<(), StudyError> {
+fn set_rps_masks(
+    host: &NetworkNamespace,
+    count: u32,
+    mask: impl Fn(u32) -> CpuMask,
+) -> Result<(), StudyError> {
     let lines: Vec<String> = (0..count)
         .map(|number| {
             format!("echo {} > /sys/class/net/eth{number}/queues/rx-0/rps_cpus", mask(number).hex())
@@ -119,15 +125,18 @@ fn steer(host: &Namespace, count: u32, mask: impl Fn(u32) -> Mask) -> Result<(),
     // Only this way /sys shows the interfaces of the namespace.
     let mut command = Command::new(find("ip"));
     command.args(["netns", "exec", host.name(), "sh", "-ec", &lines.join("; ")]);
-    said(&mut command)?;
+    run_command(&mut command)?;
     Ok(())
 }
 
 /// Which interface each client was told of by the name.
-fn asked(parameters: &Parameters, client: &Namespace) -> Result<Vec<u32>, StudyError> {
+fn resolve_interfaces(
+    parameters: &Parameters,
+    client: &NetworkNamespace,
+) -> Result<Vec<u32>, StudyError> {
     let server = SocketAddr::from((addresses(0)[1], 53));
-    let told = client.within(|| -> std::io::Result<Vec<Ipv4Addr>> {
-        (0..parameters.number("clients")).map(|_| resolve::first(server, NAME)).collect()
+    let told = client.run_inside(|| -> std::io::Result<Vec<Ipv4Addr>> {
+        (0..parameters.number("clients")).map(|_| dns_lookup::resolve_first(server, NAME)).collect()
     })??;
     let count = parameters.number("interfaces");
     let number = |address: &Ipv4Addr| (0..count).find(|number| addresses(*number)[1] == *address);
@@ -135,26 +144,26 @@ fn asked(parameters: &Parameters, client: &Namespace) -> Result<Vec<u32>, StudyE
 }
 
 /// A run: each client asks at the interface it has.
-fn run(
+fn run_load(
     parameters: &Parameters,
-    client: &Namespace,
+    client: &NetworkNamespace,
     count: u32,
     clients: &[u32],
-) -> Result<Side, StudyError> {
+) -> Result<NicRun, StudyError> {
     let connections = parameters.number("connections") as usize;
     let span = parameters.time("span");
-    let (before, begun) = (counters(), Instant::now());
+    let (before, begun) = (read_processor_counters(), Instant::now());
     let mut loads = Vec::new();
     for number in clients {
         let [near, far] = addresses(*number);
         let at = SocketAddr::from((far, PORT));
-        let plan = Plan {
-            pace: Pace::Closed { connections, think: std::time::Duration::ZERO },
+        let plan = LoadPlan {
+            pace: LoadModel::Closed { connections, think: std::time::Duration::ZERO },
             time: Some(span),
             sources: vec![IpAddr::from(near)],
-            ..Plan::new(at, Protocol::Http(HttpPlan::get(NAME, "/")), connections)
+            ..LoadPlan::new(at, LoadProtocol::Http(HttpPlan::get(NAME, "/")), connections)
         };
-        loads.push((*number, client.within(|| Load::start(plan))??));
+        loads.push((*number, client.run_inside(|| LoadRun::start(plan))??));
     }
     let mut each: BTreeMap<u32, u64> = (0..count).map(|number| (number, 0)).collect();
     let (mut answered, mut failed) = (0, 0);
@@ -165,8 +174,8 @@ fn run(
         *each.entry(number).or_default() += report.answered;
     }
     let seconds = begun.elapsed().as_secs_f64();
-    let shares = counters().since(&before, seconds);
-    Ok(Side {
+    let shares = read_processor_counters().since(&before, seconds);
+    Ok(NicRun {
         rate: answered as f64 / seconds,
         interfaces: each
             .into_values()

@@ -3,22 +3,25 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use l4::plan::ports_of;
-use model::capacity::ports::sustained;
+use l4::plan::distribute_ports;
+use model::capacity::ports::sustained_rate;
 
-use super::row::Row;
-use crate::load::{Closer, Fail, HttpPlan, Load, Pace, Persist, Plan, Protocol, Report};
-use crate::machine::read::facts;
-use crate::net::{BpfFs, Layout, SERVICE_V4, Site};
-use crate::origin::{Kind, Options, Origin};
-use crate::study::balancer::Balancer;
+use super::measurements::CapacityRow;
+use crate::load::{
+    ClosingSide, ConnectionReuse, Fail, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadReport,
+    LoadRun,
+};
+use crate::machine::procfs::machine_facts;
+use crate::net::{BpfFs, SERVICE_V4, SiteLayout, TestSite};
+use crate::origin::{OriginKind, OriginOptions, TestOrigin};
+use crate::study::balancer::StudyBalancer;
+use crate::study::context::{StudyContext, StudyError};
 use crate::study::parameter::Parameters;
-use crate::study::stage::{Stage, StudyError};
 
 /// The port of the service and of the server.
 const PORT: u16 = 80;
 /// Less than a client waits before it sends a SYN again: what finds no port fails once.
-pub const PATIENCE: Duration = Duration::from_millis(900);
+pub const REQUEST_TIMEOUT: Duration = Duration::from_millis(900);
 /// Ports of one client address that are used in a minute, so that none comes again while it rests. Linux gives every
 /// second port first, and once those are used up looks through all of them for each connection.
 const CLIENT_PORTS: f64 = 20_000.0;
@@ -28,39 +31,40 @@ const MOST_RESTING: &str = "8000000";
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A site with a server, and what the balancer needs.
-pub struct Bench {
+pub struct NatSite {
     // In the order in which it goes: what runs, what is mounted, where.
     /// The balancer, once it is started.
-    pub balancer: Option<Balancer>,
-    _origin: Origin,
+    pub balancer: Option<StudyBalancer>,
+    _origin: TestOrigin,
     pins: BpfFs,
     /// Where all of it is.
-    pub site: Site,
+    pub site: TestSite,
 }
 
-impl Bench {
+impl NatSite {
     /// Without a balancer.
-    pub fn open(parameters: &Parameters) -> Result<Bench, StudyError> {
-        let site = Site::open(&Layout { near: 1, ..Layout::default() })?;
+    pub fn open(parameters: &Parameters) -> Result<NatSite, StudyError> {
+        let site = TestSite::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() })?;
         // A port of the client's that rests is not taken again: it would meet the translation that rests with it.
         // So all of them must rest: beyond this number they are forgotten at once.
-        site.client.set(&[
+        site.client.write_sysctls(&[
             ("net/ipv4/tcp_tw_reuse", "0"),
             ("net/ipv4/tcp_max_tw_buckets", MOST_RESTING),
         ])?;
         let body = parameters.size("answer");
         let listen = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT));
-        let options = Options { listen, ..Options::new("server", Kind::Http { body }) };
+        let options =
+            OriginOptions { listen, ..OriginOptions::new("server", OriginKind::Http { body }) };
         let server =
             site.servers.first().ok_or_else(|| StudyError::Nothing("no server".to_owned()))?;
-        let origin = server.within(|| Origin::start(options))??;
-        Ok(Bench { balancer: None, _origin: origin, pins: BpfFs::mount()?, site })
+        let origin = server.run_inside(|| TestOrigin::start(options))??;
+        Ok(NatSite { balancer: None, _origin: origin, pins: BpfFs::mount()?, site })
     }
 
     /// Starts the balancer; `more` belongs to its service, `packets` to the packet plane.
-    pub fn balance(
+    pub fn start_balancer(
         &mut self,
-        stage: &Stage<'_>,
+        stage: &StudyContext<'_>,
         forward: &str,
         more: &str,
         packets: &str,
@@ -72,13 +76,13 @@ impl Bench {
              [pool.web]\nprobe = {{ tcp = true, every = \"500ms\", timeout = \"400ms\" }}\nservers = [\"{server}:{PORT}\"]\n",
             self.pins.path().display(),
         );
-        self.balancer = Some(Balancer::start(&self.site.balancer, stage.program, &body, &[])?);
+        self.balancer = Some(StudyBalancer::start(&self.site.balancer, stage.program, &body, &[])?);
         Ok(())
     }
 
     /// Whether what was measured was the balancer.
-    pub fn still_balances(&mut self) -> Result<(), StudyError> {
-        Ok(self.balancer.as_mut().map_or(Ok(()), Balancer::still_runs)?)
+    pub fn check_balancer(&mut self) -> Result<(), StudyError> {
+        Ok(self.balancer.as_mut().map_or(Ok(()), StudyBalancer::check_running)?)
     }
 
     /// Addresses of the client for so many connections: each has ports for a minute.
@@ -95,26 +99,26 @@ impl Bench {
 }
 
 /// Connections with one request each.
-pub fn plan(pace: Pace, sources: Vec<IpAddr>) -> Plan {
+pub fn connection_plan(pace: LoadModel, sources: Vec<IpAddr>) -> LoadPlan {
     let at = SocketAddr::from((SERVICE_V4, PORT));
     let connections = match pace {
-        Pace::Open { connections, .. } | Pace::Closed { connections, .. } => connections,
+        LoadModel::Open { connections, .. } | LoadModel::Closed { connections, .. } => connections,
     };
-    Plan {
+    LoadPlan {
         pace,
-        persist: Persist::ClosedBy(Closer::Client),
-        timeout: PATIENCE,
-        grace: PATIENCE,
+        persist: ConnectionReuse::ClosedBy(ClosingSide::Client),
+        timeout: REQUEST_TIMEOUT,
+        grace: REQUEST_TIMEOUT,
         sources,
-        ..Plan::new(at, Protocol::Http(HttpPlan::get(&at.to_string(), "/")), connections)
+        ..LoadPlan::new(at, LoadProtocol::Http(HttpPlan::get(&at.to_string(), "/")), connections)
     }
 }
 
 /// The smallest table of flows with which so many return addresses have so many ports on average.
-fn flows(ports: u32, addresses: u32) -> u32 {
+fn flow_table_size(ports: u32, addresses: u32) -> u32 {
     let wanted = u64::from(ports) * u64::from(addresses);
     let has = |flows: u32| {
-        ports_of(flows, addresses).iter().map(|n| u64::from(*n)).sum::<u64>() >= wanted
+        distribute_ports(flows, addresses).iter().map(|n| u64::from(*n)).sum::<u64>() >= wanted
     };
     let (mut least, mut most) = (1_024, 1 << 22);
     while least < most {
@@ -125,27 +129,27 @@ fn flows(ports: u32, addresses: u32) -> u32 {
 }
 
 /// A row of Table 1.
-pub fn row(
-    stage: &Stage<'_>,
+pub fn measure_row(
+    stage: &StudyContext<'_>,
     parameters: &Parameters,
     addresses: u32,
     closing: Duration,
-) -> Result<Row, StudyError> {
-    let flows = flows(parameters.number("ports"), addresses);
-    let ports = ports_of(flows, addresses);
+) -> Result<CapacityRow, StudyError> {
+    let flows = flow_table_size(parameters.number("ports"), addresses);
+    let ports = distribute_ports(flows, addresses);
     let all: u32 = ports.iter().sum();
-    let allowed = sustained(all, 1, Duration::ZERO, closing).0;
+    let allowed = sustained_rate(all, 1, Duration::ZERO, closing).0;
     let offered = allowed * f64::from(parameters.number("offered")) / 100.0;
-    let mut bench = Bench::open(parameters)?;
+    let mut bench = NatSite::open(parameters)?;
     let returns: Vec<String> = bench
         .site
-        .returns()
+        .return_addresses()
         .iter()
         .take(addresses as usize)
         .map(|host| format!("\"{}\"", host.v4))
         .collect();
     let packets = format!("flows = {flows}\nreturn = [{}]", returns.join(", "));
-    bench.balance(
+    bench.start_balancer(
         stage,
         "nat",
         &format!("fin-timeout = \"{}ms\"", closing.as_millis()),
@@ -153,20 +157,21 @@ pub fn row(
     )?;
     let periods = parameters.number("periods");
     let sources = bench.sources(offered * (closing * (periods + 1)).as_secs_f64().min(60.0))?;
-    let waiting = (offered * PATIENCE.as_secs_f64() * 1.5) as usize;
-    let most = facts().descriptors.saturating_sub(200) as usize;
-    let pace = Pace::Open { per_second: offered, connections: waiting.max(64).min(most) };
-    let load = bench.site.client.within(|| Load::start(plan(pace, sources)))??;
+    let waiting = (offered * REQUEST_TIMEOUT.as_secs_f64() * 1.5) as usize;
+    let most = machine_facts().descriptors.saturating_sub(200) as usize;
+    let pace = LoadModel::Open { per_second: offered, connections: waiting.max(64).min(most) };
+    let load =
+        bench.site.client.run_inside(|| LoadRun::start(connection_plan(pace, sources)))??;
     // The first closing time fills the ports; from then on as many come free as are taken.
-    let first = until(stage, &load, Instant::now() + closing);
-    let counted = until(stage, &load, Instant::now() + closing * periods);
+    let first = wait_until(stage, &load, Instant::now() + closing);
+    let counted = wait_until(stage, &load, Instant::now() + closing * periods);
     let steady = counted.since(&first);
     let busiest = load.cpu().iter().map(Duration::as_secs_f64).fold(0.0, f64::max)
         / counted.seconds.max(1e-9);
     load.stopper().stop();
     load.wait();
-    bench.still_balances()?;
-    Ok(Row {
+    bench.check_balancer()?;
+    Ok(CapacityRow {
         addresses,
         closing: closing.as_secs_f64(),
         ports,
@@ -186,8 +191,8 @@ pub fn row(
 }
 
 /// Waits until then, or until told to stop; what the load has come to.
-pub fn until(stage: &Stage<'_>, load: &Load, end: Instant) -> Report {
-    while Instant::now() < end && !stage.stops() && !load.is_finished() {
+pub fn wait_until(stage: &StudyContext<'_>, load: &LoadRun, end: Instant) -> LoadReport {
+    while Instant::now() < end && !stage.is_stopped() && !load.is_finished() {
         std::thread::park_timeout(LOOK);
     }
     load.report()
@@ -200,8 +205,8 @@ mod tests {
     #[test]
     fn tables_have_room_for_the_ports_that_are_wanted() {
         for (ports, addresses) in [(600, 1), (600, 2), (64_510, 1), (64_510, 2), (300, 4)] {
-            let flows = flows(ports, addresses);
-            let has: u32 = ports_of(flows, addresses).iter().sum();
+            let flows = flow_table_size(ports, addresses);
+            let has: u32 = distribute_ports(flows, addresses).iter().sum();
             assert!(
                 has >= ports * addresses && has <= ports * addresses + addresses,
                 "{ports} × {addresses}: {has}"

@@ -14,7 +14,7 @@ use crate::sys::unacknowledged;
 
 /// Sizes and times of the transaction.
 #[derive(Clone, Copy, Debug)]
-pub struct Transaction {
+pub struct TransactionSpec {
     /// Bytes of the request's body.
     pub request: u64,
     /// Bytes of the answer's body.
@@ -22,7 +22,7 @@ pub struct Transaction {
     /// How long the server thinks.
     pub think: Duration,
     /// How long all of it may take.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Between two looks at a listener or a socket.
@@ -31,11 +31,11 @@ const LOOK: Duration = Duration::from_millis(2);
 const PIECE: usize = 64 << 10;
 
 /// Asks once; how long it took. A short answer is an error.
-pub fn ask(to: SocketAddr, transaction: Transaction) -> io::Result<Duration> {
+pub fn run_transaction(to: SocketAddr, transaction: TransactionSpec) -> io::Result<Duration> {
     let begun = Instant::now();
-    let mut stream = TcpStream::connect_timeout(&to, transaction.patience)?;
-    stream.set_read_timeout(Some(transaction.patience))?;
-    stream.set_write_timeout(Some(transaction.patience))?;
+    let mut stream = TcpStream::connect_timeout(&to, transaction.timeout)?;
+    stream.set_read_timeout(Some(transaction.timeout))?;
+    stream.set_write_timeout(Some(transaction.timeout))?;
     stream.set_nodelay(true)?;
     let head = format!(
         "POST /transaction HTTP/1.1\r\nHost: {to}\r\nContent-Type: text/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -43,7 +43,7 @@ pub fn ask(to: SocketAddr, transaction: Transaction) -> io::Result<Duration> {
     );
     stream.write_all(head.as_bytes())?;
     while unacknowledged(&stream).is_some_and(|segments| segments > 0) {
-        if begun.elapsed() > transaction.patience {
+        if begun.elapsed() > transaction.timeout {
             return Err(io::ErrorKind::TimedOut.into());
         }
         std::thread::park_timeout(LOOK);
@@ -63,17 +63,17 @@ pub fn ask(to: SocketAddr, transaction: Transaction) -> io::Result<Duration> {
 }
 
 /// Serves transactions on this listener until told to stop.
-pub fn serve(
+pub fn serve_transactions(
     listener: &TcpListener,
-    transaction: Transaction,
+    transaction: TransactionSpec,
     stop: &AtomicBool,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     while !stop.load(Ordering::Relaxed) {
         match listener.accept() {
             // A client that goes away is told of by whoever waits for its answer.
-            Ok((stream, _)) => drop(answer(stream, transaction)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => idle(listener)?,
+            Ok((stream, _)) => drop(answer_transaction(stream, transaction)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait_for_client(listener)?,
             Err(error) => return Err(error),
         }
     }
@@ -81,7 +81,7 @@ pub fn serve(
 }
 
 /// Waits a while for a client.
-fn idle(listener: &TcpListener) -> io::Result<()> {
+fn wait_for_client(listener: &TcpListener) -> io::Result<()> {
     let mut ready = [PollFd::new(listener, PollFlags::IN)];
     let time = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
     match poll(&mut ready, Some(&time)) {
@@ -90,10 +90,10 @@ fn idle(listener: &TcpListener) -> io::Result<()> {
     }
 }
 
-fn answer(mut stream: TcpStream, transaction: Transaction) -> io::Result<()> {
+fn answer_transaction(mut stream: TcpStream, transaction: TransactionSpec) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(transaction.patience))?;
-    stream.set_write_timeout(Some(transaction.patience))?;
+    stream.set_read_timeout(Some(transaction.timeout))?;
+    stream.set_write_timeout(Some(transaction.timeout))?;
     let (mut got, mut buffer) = (Vec::new(), vec![0; PIECE]);
     let mut head = None;
     while head.is_none_or(|end| got.len() < end + transaction.request as usize) {
@@ -134,19 +134,19 @@ mod tests {
     #[test]
     fn a_transaction_takes_as_long_as_the_server_thinks() {
         let think = Duration::from_millis(30);
-        let transaction = Transaction {
+        let transaction = TransactionSpec {
             request: 3_000,
             answer: 200_000,
             think,
-            patience: Duration::from_secs(20),
+            timeout: Duration::from_secs(20),
         };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (to, stop) = (listener.local_addr().unwrap(), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            scope.spawn(|| serve(&listener, transaction, &stop).unwrap());
-            assert!(ask(to, transaction).unwrap() >= think);
-            let more = Transaction { answer: 200_200, ..transaction };
-            assert_eq!(ask(to, more).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+            scope.spawn(|| serve_transactions(&listener, transaction, &stop).unwrap());
+            assert!(run_transaction(to, transaction).unwrap() >= think);
+            let more = TransactionSpec { answer: 200_200, ..transaction };
+            assert_eq!(run_transaction(to, more).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
             stop.store(true, Ordering::Relaxed);
         });
     }

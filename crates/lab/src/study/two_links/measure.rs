@@ -4,15 +4,15 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::cell::{Cell, Layout, Policy};
-use crate::line::{Lines, Shape};
-use crate::net::{BpfFs, Namespace};
-use crate::stream::ask::{Ask, Carrier, VERSION, Way};
+use super::stream_cell::{LinkLayout, SpreadPolicy, StreamCell};
+use crate::link_emulation::{LinkShape, ParallelLinks};
+use crate::net::{BpfFs, NetworkNamespace};
 use crate::stream::client;
-use crate::stream::serve::{Counts, serve};
-use crate::study::balancer::Balancer;
+use crate::stream::request::{StreamDirection, StreamRequest, StreamTransport, VERSION};
+use crate::stream::server::{StreamServerCounts, serve_streams};
+use crate::study::balancer::StudyBalancer;
+use crate::study::context::{StudyContext, StudyError};
 use crate::study::parameter::Parameters;
-use crate::study::stage::{Stage, StudyError};
 
 /// The hosts' addresses on their bundles.
 const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 50, 0, 1), Ipv4Addr::new(10, 50, 0, 2)];
@@ -20,13 +20,13 @@ const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 50, 0, 1), Ipv4Addr::new(10, 50, 
 const PORT: u16 = 7_008;
 
 /// Everything; false: stopped before its end.
-pub fn all(
-    stage: &Stage<'_>,
+pub fn measure_all(
+    stage: &StudyContext<'_>,
     parameters: &Parameters,
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<StreamCell>,
 ) -> Result<bool, StudyError> {
-    for layout in Layout::ALL {
-        if !over(stage, parameters, layout, cells)? {
+    for layout in LinkLayout::ALL {
+        if !measure_layout(stage, parameters, layout, cells)? {
             return Ok(false);
         }
     }
@@ -34,57 +34,65 @@ pub fn all(
 }
 
 /// A layout with every policy that it can have; false: it was stopped before its end.
-fn over(
-    stage: &Stage<'_>,
+fn measure_layout(
+    stage: &StudyContext<'_>,
     parameters: &Parameters,
-    layout: Layout,
-    cells: &mut Vec<Cell>,
+    layout: LinkLayout,
+    cells: &mut Vec<StreamCell>,
 ) -> Result<bool, StudyError> {
-    let shapes: Vec<[Shape; 2]> = layout
-        .lengths(parameters)
+    let shapes: Vec<[LinkShape; 2]> = layout
+        .link_delays(parameters)
         .into_iter()
         .map(|delay| {
             let bits_per_second = parameters.rate("rate");
             // A queue of 20 ms.
-            let shape = Shape {
+            let shape = LinkShape {
                 delay,
                 bits_per_second,
                 queue_bytes: bits_per_second / 8 / 50,
-                ..Shape::default()
+                ..LinkShape::default()
             };
             [shape.clone(), shape]
         })
         .collect();
-    let lines = Lines::open(&shapes)?;
+    let lines = ParallelLinks::open(&shapes)?;
     for host in [&lines.client, &lines.server] {
-        host.set(&[
+        host.write_sysctls(&[
             ("net/ipv4/conf/all/rp_filter", "0"),
             ("net/ipv4/conf/default/rp_filter", "0"),
         ])?;
         for number in 1..=shapes.len() {
-            host.set(&[(&format!("net/ipv4/conf/eth{number}/rp_filter"), "0")])?;
+            host.write_sysctls(&[(&format!("net/ipv4/conf/eth{number}/rp_filter"), "0")])?;
         }
     }
     if shapes.len() == 1 {
-        let [_, far] = Lines::addresses(1);
-        return streams(stage, parameters, &lines, far.into(), (layout, Policy::Alone), cells);
+        let [_, far] = ParallelLinks::addresses(1);
+        return measure_streams(
+            stage,
+            parameters,
+            &lines,
+            far.into(),
+            (layout, SpreadPolicy::SingleLink),
+            cells,
+        );
     }
     let count = shapes.len() as u8;
     let pins = [BpfFs::mount()?, BpfFs::mount()?];
-    let mut ends: Vec<Balancer> = Vec::new();
+    let mut ends: Vec<StudyBalancer> = Vec::new();
     for policy in layout.policies() {
-        if stage.stops() {
+        if stage.is_stopped() {
             return Ok(false);
         }
         for (number, host) in [&lines.client, &lines.server].into_iter().enumerate() {
             let body = configuration(number, count, *policy, &pins[number]);
             match ends.get_mut(number) {
                 Some(end) => end.apply(&body)?,
-                None => ends.push(Balancer::start(host, stage.program, &body, &[])?),
+                None => ends.push(StudyBalancer::start(host, stage.program, &body, &[])?),
             }
         }
-        let whole = streams(stage, parameters, &lines, ENDS[1].into(), (layout, *policy), cells)?;
-        ends.iter_mut().try_for_each(Balancer::still_runs)?;
+        let whole =
+            measure_streams(stage, parameters, &lines, ENDS[1].into(), (layout, *policy), cells)?;
+        ends.iter_mut().try_for_each(StudyBalancer::check_running)?;
         if !whole {
             return Ok(false);
         }
@@ -92,10 +100,10 @@ fn over(
     Ok(true)
 }
 
-fn configuration(end: usize, links: u8, policy: Policy, pins: &BpfFs) -> String {
+fn configuration(end: usize, links: u8, policy: SpreadPolicy, pins: &BpfFs) -> String {
     let (own, peer) = (ENDS[end], ENDS[1 - end]);
     let links = (1..=links).map(|number| {
-        let via = Lines::addresses(number)[1 - end];
+        let via = ParallelLinks::addresses(number)[1 - end];
         format!("{{ interface = \"eth{number}\", via = \"{via}\" }}")
     });
     format!(
@@ -107,20 +115,22 @@ fn configuration(end: usize, links: u8, policy: Policy, pins: &BpfFs) -> String 
 }
 
 /// Every carrier, buffer and message over what stands; false: stopped before its end.
-fn streams(
-    stage: &Stage<'_>,
+fn measure_streams(
+    stage: &StudyContext<'_>,
     parameters: &Parameters,
-    lines: &Lines,
+    lines: &ParallelLinks,
     to: IpAddr,
-    (layout, policy): (Layout, Policy),
-    cells: &mut Vec<Cell>,
+    (layout, policy): (LinkLayout, SpreadPolicy),
+    cells: &mut Vec<StreamCell>,
 ) -> Result<bool, StudyError> {
-    let bound = lines.server.within(|| TcpListener::bind((to, PORT)))?;
-    let (listener, stop, counts) = (bound?, AtomicBool::new(false), Arc::new(Counts::default()));
+    let bound = lines.server.run_inside(|| TcpListener::bind((to, PORT)))?;
+    let (listener, stop, counts) =
+        (bound?, AtomicBool::new(false), Arc::new(StreamServerCounts::default()));
     std::thread::scope(|scope| {
         // Sockets of runs are opened by the serving thread: it must be on that host.
-        let served = scope.spawn(|| lines.server.within(|| serve(&listener, &stop, &counts)));
-        let done = every(
+        let served =
+            scope.spawn(|| lines.server.run_inside(|| serve_streams(&listener, &stop, &counts)));
+        let done = measure_cells(
             stage,
             parameters,
             &lines.client,
@@ -135,34 +145,35 @@ fn streams(
     })
 }
 
-fn every(
-    stage: &Stage<'_>,
+fn measure_cells(
+    stage: &StudyContext<'_>,
     parameters: &Parameters,
-    client: &Namespace,
+    client: &NetworkNamespace,
     to: SocketAddr,
-    (layout, policy): (Layout, Policy),
-    cells: &mut Vec<Cell>,
+    (layout, policy): (LinkLayout, SpreadPolicy),
+    cells: &mut Vec<StreamCell>,
 ) -> Result<bool, StudyError> {
     let mut buffers = parameters.buffers("buffers");
-    if parameters.is_quick() && policy != Policy::Alone {
+    if parameters.is_quick() && policy != SpreadPolicy::SingleLink {
         // There is no time for all of them.
         buffers = buffers.split_off(buffers.len() - 1);
     }
     let millis = u32::try_from(parameters.time("span").as_millis()).unwrap_or(u32::MAX);
     let last = buffers.last().copied().flatten();
-    let tcp = buffers.iter().map(|buffer| (Carrier::Tcp, *buffer));
-    for (carrier, buffer) in tcp.chain([(Carrier::Udp, last)]) {
+    let tcp = buffers.iter().map(|buffer| (StreamTransport::Tcp, *buffer));
+    for (carrier, buffer) in tcp.chain([(StreamTransport::Udp, last)]) {
         for message in parameters.numbers("messages") {
-            if stage.stops() {
+            if stage.is_stopped() {
                 return Ok(false);
             }
             let asked = buffer.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
-            let rate = (carrier == Carrier::Udp).then(|| policy.carries(layout, parameters));
-            let (version, way, buffer) = (VERSION, Way::To, asked);
-            let ask = Ask { version, carrier, way, message, buffer, millis, rate };
-            let run = client.within(|| client::run(to, &ask))??;
-            let cell = Cell::new(layout, policy, &ask, &run);
-            (stage.told)(&format!("{}: {:.1} Mbit/s", cell.name(), cell.mbit));
+            let rate =
+                (carrier == StreamTransport::Udp).then(|| policy.usable_rate(layout, parameters));
+            let (version, way, buffer) = (VERSION, StreamDirection::To, asked);
+            let ask = StreamRequest { version, carrier, way, message, buffer, millis, rate };
+            let run = client.run_inside(|| client::run_stream(to, &ask))??;
+            let cell = StreamCell::new(layout, policy, &ask, &run);
+            (stage.log)(&format!("{}: {:.1} Mbit/s", cell.name(), cell.mbit));
             cells.push(cell);
         }
     }

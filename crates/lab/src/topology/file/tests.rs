@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::line::Fault;
+use crate::link_emulation::LinkFault;
 
 const WAN: &str = r#"
 [host.client]
@@ -36,13 +36,13 @@ mtu = 9000
 
 #[test]
 fn a_network_is_as_written() {
-    let plan = read(WAN, "wan").unwrap();
-    assert_eq!((plan.name.as_str(), plan.nodes.len(), plan.cords.len()), ("wan", 4, 3));
-    let [far, trunk, near] = plan.cords.as_slice() else { panic!() };
+    let plan = parse_topology(WAN, "wan").unwrap();
+    assert_eq!((plan.name.as_str(), plan.nodes.len(), plan.links.len()), ("wan", 4, 3));
+    let [far, trunk, near] = plan.links.as_slice() else { panic!() };
     let [there, back] = &far.shapes;
     assert_eq!((there.delay, back.delay), (Duration::from_millis(65), Duration::from_millis(65)));
     assert_eq!((there.loss_ppm, back.loss_ppm), (0, 1_000));
-    assert_eq!((there.fault, back.fault), (Fault::None, Fault::WindowScale));
+    assert_eq!((there.fault, back.fault), (LinkFault::None, LinkFault::WindowScale));
     assert!(!far.is_plain() && trunk.is_plain() && near.is_plain());
     assert_eq!((near.mtu, far.mtu), (9_000, 1_500));
     assert_eq!(
@@ -51,14 +51,14 @@ fn a_network_is_as_written() {
     );
     assert_eq!(near.ends[0].interface, "eth1", "the bridge's second");
     let told = "client:eth0 — edge:eth0, there 65ms, 200Mbit/s, back 65ms, 200Mbit/s, 0.1% lost, window scale broken";
-    assert_eq!(plan.told(far), told);
-    assert_eq!(plan.told(near), "lan:eth1 — server:eth0");
+    assert_eq!(plan.describe_link(far), told);
+    assert_eq!(plan.describe_link(near), "lan:eth1 — server:eth0");
 }
 
 /// What is said when a piece of the network is written in another way.
 fn said(from: &str, to: &str) -> String {
     assert!(WAN.contains(from), "{from}");
-    read(&WAN.replacen(from, to, 1), "wan").unwrap_err().to_string()
+    parse_topology(&WAN.replacen(from, to, 1), "wan").unwrap_err().to_string()
 }
 
 /// What is written, what instead, and what is said then.
@@ -147,18 +147,23 @@ fn mistakes_say_where_what_and_what_to_do() {
         let found = said(from, to);
         assert!(found.contains(says), "{to}: `{says}` is not in: {found}");
     }
-    assert!(read("", "x").unwrap_err().to_string().contains("no host"));
-    assert!(read("name = \"a/b\"", "x").unwrap_err().to_string().contains("name: found `a/b`"));
+    assert!(parse_topology("", "x").unwrap_err().to_string().contains("no host"));
+    assert!(
+        parse_topology("name = \"a/b\"", "x")
+            .unwrap_err()
+            .to_string()
+            .contains("name: found `a/b`")
+    );
     let many: String = (0..70).map(|n| format!("[host.h{n}]\n")).collect();
-    assert!(read(&many, "x").unwrap_err().to_string().contains("70 nodes; at most 64"));
+    assert!(parse_topology(&many, "x").unwrap_err().to_string().contains("70 nodes; at most 64"));
 }
 
 proptest::proptest! {
     #[test]
     fn no_file_is_too_odd_to_be_read(at in 0..WAN.len(), cut in 0..40_usize, put in "[a-z0-9 =\"\\[\\]{}.,:/%-]{0,12}") {
         let text = format!("{}{put}{}", &WAN[..at], &WAN[(at + cut).min(WAN.len())..]);
-        match read(&text, "odd") {
-            Ok(plan) => proptest::prop_assert!(plan.nodes.len() <= 64 && plan.cords.len() <= 4),
+        match parse_topology(&text, "odd") {
+            Ok(plan) => proptest::prop_assert!(plan.nodes.len() <= 64 && plan.links.len() <= 4),
             Err(error) => proptest::prop_assert!(!error.to_string().is_empty()),
         }
     }

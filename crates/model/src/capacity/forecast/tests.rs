@@ -1,28 +1,28 @@
 //! Forecasts follow what is stated.
 
 use super::*;
-use crate::capacity::demand::Cost;
-use crate::capacity::ports::{TRANSLATED_PORTS, TimeWait};
+use crate::capacity::demand::ProcessingCost;
+use crate::capacity::ports::{TRANSLATED_PORTS, TimeWaitPolicy};
 use crate::config::load;
 
-fn machine() -> Machine {
-    Machine {
+fn machine() -> MachineCapacity {
+    MachineCapacity {
         processors: 2,
         descriptors: 1_024,
         ports: 28_232,
-        time_wait: TimeWait::WHOLE,
+        time_wait: TimeWaitPolicy::WHOLE,
         link: Some(BitRate(1e9)),
         duplex: Duplex::Full,
-        receive_buffer: Bytes(6_291_456.0),
-        send_buffer: Bytes(4_194_304.0),
+        receive_buffer: ByteCount(6_291_456.0),
+        send_buffer: ByteCount(4_194_304.0),
         cost: None,
     }
 }
 
-fn demand() -> Demand {
-    Demand {
-        request: Bytes(200.0),
-        response: Bytes(1_024.0),
+fn demand() -> TrafficDemand {
+    TrafficDemand {
+        request: ByteCount(200.0),
+        response: ByteCount(1_024.0),
         per_connection: 1.0,
         per_server_connection: 1.0,
         life: Duration::from_millis(100),
@@ -30,12 +30,12 @@ fn demand() -> Demand {
     }
 }
 
-fn of(text: &str, demand: &Demand, machine: &Machine) -> Forecast {
+fn of(text: &str, demand: &TrafficDemand, machine: &MachineCapacity) -> ServiceForecast {
     let checked = load(text, "test.toml").unwrap();
-    forecast(&checked.config, demand, machine).remove(0)
+    forecast_services(&checked.config, demand, machine).remove(0)
 }
 
-fn limit(forecast: &Forecast, kind: Kind) -> &Limit {
+fn limit(forecast: &ServiceForecast, kind: LimitKind) -> &ForecastLimit {
     forecast.limits.iter().find(|limit| limit.kind == kind).unwrap()
 }
 
@@ -45,48 +45,48 @@ const WEB: &str = "[service.web]\nlisten = \"127.0.0.1:8080\"\nforward = \"FORWA
 #[test]
 fn ports_are_first_without_kept_connections() {
     let found = of(&WEB.replace("FORWARD", "http"), &demand(), &machine());
-    assert_eq!(found.limits[0].kind, Kind::Ports, "{found:#?}");
+    assert_eq!(found.limits[0].kind, LimitKind::Ports, "{found:#?}");
     assert!((found.limits[0].requests_per_second.0 - 470.53).abs() < 0.01);
-    let kept = Demand { per_server_connection: 1_000.0, ..demand() };
+    let kept = TrafficDemand { per_server_connection: 1_000.0, ..demand() };
     let found = of(&WEB.replace("FORWARD", "http"), &kept, &machine());
-    assert_eq!(found.limits[0].kind, Kind::Descriptors, "{found:#?}");
+    assert_eq!(found.limits[0].kind, LimitKind::Descriptors, "{found:#?}");
     assert!((found.limits[0].requests_per_second.0 - 5_120.0).abs() < 1e-6);
 }
 
 #[test]
 fn a_planted_change_moves_the_forecast() {
     let text = WEB.replace("FORWARD", "tcp");
-    let rate = |demand: &Demand, machine: &Machine| {
-        limit(&of(&text, demand, machine), Kind::Ports).requests_per_second.0
+    let rate = |demand: &TrafficDemand, machine: &MachineCapacity| {
+        limit(&of(&text, demand, machine), LimitKind::Ports).requests_per_second.0
     };
     let base = rate(&demand(), &machine());
     assert!((base - 28_232.0 / 60.1).abs() < 1e-6);
-    let double = Machine { ports: 56_464, ..machine() };
+    let double = MachineCapacity { ports: 56_464, ..machine() };
     assert!((rate(&demand(), &double) / base - 2.0).abs() < 1e-9);
-    let long = Demand { life: Duration::from_secs(60), ..demand() };
+    let long = TrafficDemand { life: Duration::from_secs(60), ..demand() };
     assert!((rate(&long, &machine()) - 28_232.0 / 120.0).abs() < 1e-6);
     let server = format!("{text}[[pool.p.servers]]\nname = \"b\"\naddress = \"127.0.0.1:9002\"\n");
     let two = of(&server, &demand(), &machine());
-    assert!((limit(&two, Kind::Ports).requests_per_second.0 / base - 2.0).abs() < 1e-9);
+    assert!((limit(&two, LimitKind::Ports).requests_per_second.0 / base - 2.0).abs() < 1e-9);
 }
 
 #[test]
 fn processors_and_links() {
-    let cost = Cost { request_us: 20.0, connection_us: 30.0, kibibyte_us: 1.0 };
-    let machine = Machine { cost: Some(cost), ..machine() };
+    let cost = ProcessingCost { request_us: 20.0, connection_us: 30.0, kibibyte_us: 1.0 };
+    let machine = MachineCapacity { cost: Some(cost), ..machine() };
     let found = of(&WEB.replace("FORWARD", "http"), &demand(), &machine);
-    let rate = limit(&found, Kind::Processors).requests_per_second.0;
+    let rate = limit(&found, LimitKind::Processors).requests_per_second.0;
     assert!((rate - 2e6 / 51.0).abs() < 1e-6, "{rate}");
-    let full = limit(&found, Kind::Bandwidth).requests_per_second.0;
-    let half = Machine { duplex: Duplex::Half, ..machine };
+    let full = limit(&found, LimitKind::Bandwidth).requests_per_second.0;
+    let half = MachineCapacity { duplex: Duplex::Half, ..machine };
     let half = of(&WEB.replace("FORWARD", "http"), &demand(), &half);
-    assert!((full / limit(&half, Kind::Bandwidth).requests_per_second.0 - 2.0).abs() < 1e-9);
+    assert!((full / limit(&half, LimitKind::Bandwidth).requests_per_second.0 - 2.0).abs() < 1e-9);
 }
 
 #[test]
 fn round_trips_ask_for_buffers() {
-    let far = Demand { round_trip: Some(Duration::from_millis(130)), ..demand() };
-    let small = Machine { send_buffer: Bytes(262_144.0), ..machine() };
+    let far = TrafficDemand { round_trip: Some(Duration::from_millis(130)), ..demand() };
+    let small = MachineCapacity { send_buffer: ByteCount(262_144.0), ..machine() };
     let path = of(&WEB.replace("FORWARD", "http"), &far, &small).path.unwrap();
     assert!((path.allowed.megabits() - 8.066).abs() < 0.001);
     assert!((path.unscaled.megabits() - 4.033).abs() < 0.001);
@@ -98,10 +98,10 @@ fn replication_follows_the_first_limit() {
     let text = "[packets]\ninterfaces = [\"eth0\"]\nreturn = [\"192.0.2.9\"]\n\
                 [service.web]\nlisten = \"192.0.2.1:80\"\nforward = \"nat\"\npool = \"p\"\n\
                 [pool.p]\nprobe = { tcp = true }\n[[pool.p.servers]]\nname = \"a\"\naddress = \"10.0.0.1:80\"\n";
-    let slow = Machine { link: None, ..machine() };
-    let found = of(text, &Demand { life: Duration::ZERO, ..demand() }, &slow);
+    let slow = MachineCapacity { link: None, ..machine() };
+    let found = of(text, &TrafficDemand { life: Duration::ZERO, ..demand() }, &slow);
     let first = found.limits[0].connections_per_second;
-    assert_eq!(found.limits[0].kind, Kind::Ports, "{found:#?}");
+    assert_eq!(found.limits[0].kind, LimitKind::Ports, "{found:#?}");
     let told = found.replication.unwrap();
     assert_eq!(told.connections, first);
     // Records of 26 and 12 bytes, in packets that have 106 beside some 1,322 of them; 50 rounds end with one that is not full.
@@ -114,7 +114,7 @@ fn replication_follows_the_first_limit() {
     let silent = text.replace("forward =", "replicate = \"none\"\nforward =");
     assert_eq!(of(&silent, &demand(), &slow).replication, None);
     let direct = text.replace("\"nat\"", "\"mac\"");
-    let direct = of(&direct, &Demand { life: Duration::ZERO, ..demand() }, &slow);
+    let direct = of(&direct, &TrafficDemand { life: Duration::ZERO, ..demand() }, &slow);
     let (told, first) = (direct.replication.unwrap(), direct.limits[0].connections_per_second);
     let each = 32.0 * (1.0 + 106.0 / 1_322.0);
     assert!((told.changes.0 / 8.0 - first.0 * each - 50.0 * 106.0).abs() < 1e-3, "{told:?}");
@@ -137,32 +137,32 @@ fn eight() -> String {
 
 #[test]
 fn ports_of_return_addresses_are_those_that_the_plane_makes() {
-    let quick = Demand { life: Duration::ZERO, ..demand() };
+    let quick = TrafficDemand { life: Duration::ZERO, ..demand() };
     let rate =
         |text: &str, kind| limit(&of(text, &quick, &machine()), kind).connections_per_second.0;
     // 4 x 8 shares of 16,384 ports: half of the usual table, not 64,510 each.
     let usual = translating("", &eight());
-    assert!((rate(&usual, Kind::Ports) - 32.0 * 16_384.0 / 60.0).abs() < 1e-6);
-    assert!((rate(&usual, Kind::Flows) - 1_048_576.0 / 60.0).abs() < 1e-6);
+    assert!((rate(&usual, LimitKind::Ports) - 32.0 * 16_384.0 / 60.0).abs() < 1e-6);
+    assert!((rate(&usual, LimitKind::Flows) - 1_048_576.0 / 60.0).abs() < 1e-6);
     let found = of(&usual, &quick, &machine());
-    assert!(limit(&found, Kind::Ports).change.contains("`flows`"), "{found:#?}");
+    assert!(limit(&found, LimitKind::Ports).change.contains("`flows`"), "{found:#?}");
     // With room for all of them the addresses are the limit.
     let roomy = translating("flows = 8388608", &eight());
     let full = f64::from(TRANSLATED_PORTS);
-    assert!((rate(&roomy, Kind::Ports) - 32.0 * full / 60.0).abs() < 1e-6);
+    assert!((rate(&roomy, LimitKind::Ports) - 32.0 * full / 60.0).abs() < 1e-6);
     let found = of(&roomy, &quick, &machine());
-    assert!(limit(&found, Kind::Ports).change.contains("`return`"), "{found:#?}");
+    assert!(limit(&found, LimitKind::Ports).change.contains("`return`"), "{found:#?}");
     // Without room for any, nothing is carried.
     let servers: Vec<String> = (1..30).map(|n| format!("\"10.0.0.{n}:80\"")).collect();
     let full = translating("flows = 4096", &servers.join(", "));
-    assert!(rate(&full, Kind::Ports).abs() < 1e-9);
+    assert!(rate(&full, LimitKind::Ports).abs() < 1e-9);
 }
 
 #[test]
 fn a_server_has_the_return_addresses_of_its_family_and_its_pool() {
-    let quick = Demand { life: Duration::ZERO, ..demand() };
+    let quick = TrafficDemand { life: Duration::ZERO, ..demand() };
     let rate = |text: &str| {
-        limit(&of(text, &quick, &machine()), Kind::Ports).connections_per_second.0 * 60.0
+        limit(&of(text, &quick, &machine()), LimitKind::Ports).connections_per_second.0 * 60.0
     };
     let full = f64::from(TRANSLATED_PORTS);
     let one = translating("", "\"10.0.0.1:80\"");
@@ -182,7 +182,7 @@ fn a_proxys_source_addresses_count_for_servers_of_their_family() {
     let text = WEB.replace("FORWARD", "tcp");
     let rate = |source: &str, more: &str| {
         let text = text.replace("probe =", &format!("source = [{source}]\nprobe =")) + more;
-        limit(&of(&text, &demand(), &machine()), Kind::Ports).requests_per_second.0 * 60.1
+        limit(&of(&text, &demand(), &machine()), LimitKind::Ports).requests_per_second.0 * 60.1
     };
     let two = "\"127.0.0.2\", \"127.0.0.3\"";
     assert!((rate(two, "") - 2.0 * 28_232.0).abs() < 1e-3);
@@ -198,9 +198,9 @@ fn ports_that_are_taken_again_carry_more() {
     let text = WEB.replace("FORWARD", "tcp");
     let rate = |address: &str, reuse| {
         let text = text.replace("127.0.0.1:9001", address);
-        let time_wait = TimeWait::of(Some(reuse), Some(1), Some(1_000));
-        let found = of(&text, &demand(), &Machine { time_wait, ..machine() });
-        let ports = limit(&found, Kind::Ports);
+        let time_wait = TimeWaitPolicy::from_sysctls(Some(reuse), Some(1), Some(1_000));
+        let found = of(&text, &demand(), &MachineCapacity { time_wait, ..machine() });
+        let ports = limit(&found, LimitKind::Ports);
         assert_eq!(ports.change.contains("tcp_tw_reuse"), ports.because.contains("60.1 s"));
         28_232.0 / ports.requests_per_second.0
     };

@@ -1,79 +1,80 @@
 //! How work is shared out, from its settings to its checked form.
 
-use super::super::balance::{Balance, HashOn, Judge, Priority};
-use super::super::section::Section;
+use super::super::balance::{BalancePolicy, HashKey, Priority, WeightControllerConfig};
+use super::super::section::ConfigSection;
 
 /// The policy.
-pub fn balance(section: &Section) -> Balance {
+pub fn build_balance(section: &ConfigSection) -> BalancePolicy {
     match section.text("by") {
-        Some("least-request") => Balance::LeastRequest,
-        Some("least-connections") => Balance::LeastConnections,
-        Some("least-bandwidth") => Balance::LeastBandwidth,
-        Some("fastest") => Balance::Fastest,
-        Some("least-loaded") => Balance::LeastLoaded,
-        Some("peak-ewma") => Balance::PeakEwma,
-        Some("prequal") => Balance::Prequal,
-        Some("random") => Balance::Random,
-        Some("maglev") => Balance::Maglev { size: section.number("size") },
-        Some("bounded-hash") => Balance::BoundedHash {
-            size: section.number("size"),
-            load_factor: section.number("load-factor"),
+        Some("least-request") => BalancePolicy::LeastRequest,
+        Some("least-connections") => BalancePolicy::LeastConnections,
+        Some("least-bandwidth") => BalancePolicy::LeastBandwidth,
+        Some("fastest") => BalancePolicy::Fastest,
+        Some("least-loaded") => BalancePolicy::LeastLoaded,
+        Some("peak-ewma") => BalancePolicy::PeakEwma,
+        Some("prequal") => BalancePolicy::Prequal,
+        Some("random") => BalancePolicy::Random,
+        Some("maglev") => BalancePolicy::Maglev { size: section.count_or_zero("size") },
+        Some("bounded-hash") => BalancePolicy::BoundedHash {
+            size: section.count_or_zero("size"),
+            load_factor: section.count_or_zero("load-factor"),
         },
-        Some("source") => {
-            Balance::Source { mask4: section.number("mask4"), mask6: section.number("mask6") }
-        }
-        _ => Balance::RoundRobin,
+        Some("source") => BalancePolicy::Source {
+            mask4: section.count_or_zero("mask4"),
+            mask6: section.count_or_zero("mask6"),
+        },
+        _ => BalancePolicy::RoundRobin,
     }
 }
 
 /// What is hashed, of a pool.
-pub fn hash_on(pool: &Section) -> HashOn {
-    let Some(section) = pool.table("hash-on") else { return HashOn::Address };
+pub fn build_hash_key(pool: &ConfigSection) -> HashKey {
+    let Some(section) = pool.table("hash-on") else { return HashKey::Address };
     let named = |key: &str| section.text(key).map(str::to_owned);
     if let Some(name) = named("header") {
-        return HashOn::Header(name);
+        return HashKey::Header(name);
     }
     if let Some(name) = named("cookie") {
-        return HashOn::Cookie(name);
+        return HashKey::Cookie(name);
     }
     if let Some(name) = named("query") {
-        return HashOn::Query(name);
+        return HashKey::Query(name);
     }
     match section.text("by") {
-        Some("address-port") => HashOn::AddressPort,
-        Some("uri") => HashOn::Uri,
-        Some("path") => HashOn::Path,
-        _ => HashOn::Address,
+        Some("address-port") => HashKey::AddressPort,
+        Some("uri") => HashKey::Uri,
+        Some("path") => HashKey::Path,
+        _ => HashKey::Address,
     }
 }
 
 /// The judge of a pool, if it has one.
-pub fn judge(pool: &Section) -> Option<Judge> {
+pub fn build_weight_controller(pool: &ConfigSection) -> Option<WeightControllerConfig> {
     let section = pool.table("judge")?;
-    Some(Judge {
-        active: section.number("active"),
-        new: section.number("new"),
-        latency: section.number("latency"),
-        agent: section.number("agent"),
-        every: section.span("every"),
-        sensitivity: section.number("sensitivity"),
-        smoothing: section.number("smoothing"),
-        bound: section.number("bound"),
+    Some(WeightControllerConfig {
+        active: section.count_or_zero("active"),
+        new: section.count_or_zero("new"),
+        latency: section.count_or_zero("latency"),
+        agent: section.count_or_zero("agent"),
+        every: section.time_or_zero("every"),
+        sensitivity: section.count_or_zero("sensitivity"),
+        smoothing: section.count_or_zero("smoothing"),
+        bound: section.count_or_zero("bound"),
     })
 }
 
 /// The rank of a server.
-pub fn priority(server: &Section) -> Priority {
+pub fn build_priority(server: &ConfigSection) -> Priority {
     if server.flag("last-resort") {
         return Priority::LAST_RESORT;
     }
     if server.flag("backup") {
         return Priority::BACKUP;
     }
-    Priority::new(server.number("priority")).unwrap_or_default()
+    Priority::new(server.count_or_zero("priority")).unwrap_or_default()
 }
 
 /// A locality, if one is set.
-pub fn locality(section: &Section) -> Option<String> {
+pub fn build_locality(section: &ConfigSection) -> Option<String> {
     section.text("locality").map(str::to_owned)
 }

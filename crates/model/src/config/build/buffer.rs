@@ -1,17 +1,17 @@
 //! From settings in force to what `buffer` means. Everything was judged before.
 
-use super::super::buffer::{Beyond, Buffer};
-use super::super::section::Section;
+use super::super::buffer::{BufferConfig, BufferOverflow};
+use super::super::section::ConfigSection;
 
 /// A service's.
-pub fn buffer(section: &Section) -> Buffer {
-    Buffer {
+pub fn build_buffer(section: &ConfigSection) -> BufferConfig {
+    BufferConfig {
         request: section.count("request"),
         beyond: match section.text("beyond") {
-            Some("refuse") => Beyond::Refuse,
-            _ => Beyond::Stream,
+            Some("refuse") => BufferOverflow::Refuse,
+            _ => BufferOverflow::Stream,
         },
         response: section.count("response"),
-        memory: section.number("memory"),
+        memory: section.count_or_zero("memory"),
     }
 }

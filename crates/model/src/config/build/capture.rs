@@ -1,22 +1,22 @@
 //! Builds captures that rules make.
 
-use super::super::capture::Capture;
-use super::super::section::Section;
+use super::super::capture::CaptureConfig;
+use super::super::section::ConfigSection;
 use crate::limit::Limit;
 
-pub(super) fn capture(section: &Section) -> Capture {
+pub(super) fn build_capture(section: &ConfigSection) -> CaptureConfig {
     let limit = |code: &&str| Limit::ALL.iter().find(|limit| limit.code() == *code).copied();
-    Capture {
+    CaptureConfig {
         name: section.name.clone(),
         service: section.text("service").map(str::to_owned),
         latency: section.time("latency"),
-        cause: section.words("cause").iter().filter_map(limit).collect(),
+        cause: section.keywords("cause").iter().filter_map(limit).collect(),
         from: section.prefixes("from").to_vec(),
         errors: section.count("errors"),
-        payload: section.number("payload"),
-        size: section.number("size"),
-        time: section.span("time"),
-        pause: section.span("pause"),
-        keep: section.number("keep"),
+        payload: section.count_or_zero("payload"),
+        size: section.count_or_zero("size"),
+        time: section.time_or_zero("time"),
+        pause: section.time_or_zero("pause"),
+        keep: section.count_or_zero("keep"),
     }
 }

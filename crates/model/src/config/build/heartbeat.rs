@@ -3,50 +3,53 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use super::super::heartbeat::{BeatPath, By, Heartbeat, Place, Reach, Witness};
-use super::super::section::Section;
+use super::super::heartbeat::{
+    HeartbeatConfig, HeartbeatPathConfig, ReachabilityConfig, WitnessConfig, WitnessProtocol,
+    WitnessUrl,
+};
+use super::super::section::ConfigSection;
 
-pub(super) fn heartbeat(section: &Section) -> Heartbeat {
-    let address = |path: &Section, key: &str| {
+pub(super) fn build_heartbeat(section: &ConfigSection) -> HeartbeatConfig {
+    let address = |path: &ConfigSection, key: &str| {
         path.addresses(key).first().copied().unwrap_or(IpAddr::from([0; 4]))
     };
-    let path = |path: &Section| BeatPath {
+    let path = |path: &ConfigSection| HeartbeatPathConfig {
         local: address(path, "local"),
         peer: address(path, "peer"),
         interface: path.text("interface").map(str::to_owned),
     };
-    Heartbeat {
+    HeartbeatConfig {
         peer: section.name.clone(),
         name: section.text("name").unwrap_or_default().to_owned(),
         secret: PathBuf::from(section.text("secret").unwrap_or_default()),
         paths: section.list("paths").iter().map(path).collect(),
-        port: section.number("port"),
-        every: section.span("every"),
-        timeout: section.span("timeout"),
-        reach: section.table("reach").map(|reach| Reach {
+        port: section.count_or_zero("port"),
+        every: section.time_or_zero("every"),
+        timeout: section.time_or_zero("timeout"),
+        reach: section.table("reach").map(|reach| ReachabilityConfig {
             echo: reach.addresses("echo").to_vec(),
             connect: reach.sockets("connect").to_vec(),
-            every: reach.span("every"),
-            timeout: reach.span("timeout"),
-            rise: reach.number("rise"),
-            fall: reach.number("fall"),
-            settle: reach.span("settle"),
+            every: reach.time_or_zero("every"),
+            timeout: reach.time_or_zero("timeout"),
+            rise: reach.count_or_zero("rise"),
+            fall: reach.count_or_zero("fall"),
+            settle: reach.time_or_zero("settle"),
         }),
-        witness: section.table("witness").map(witness),
+        witness: section.table("witness").map(build_witness),
     }
 }
 
-fn witness(section: &Section) -> Witness {
+fn build_witness(section: &ConfigSection) -> WitnessConfig {
     let etcd = section.texts("etcd");
     let (by, written) = match section.text("http") {
-        Some(http) => (By::Http, vec![http]),
-        None => (By::Etcd, etcd.iter().map(String::as_str).collect()),
+        Some(http) => (WitnessProtocol::Http, vec![http]),
+        None => (WitnessProtocol::Etcd, etcd.iter().map(String::as_str).collect()),
     };
     let file = |key: &str| section.text(key).map(PathBuf::from);
-    Witness {
+    WitnessConfig {
         by,
-        at: written.into_iter().filter_map(Place::parse).collect(),
-        lease: section.span("lease"),
+        at: written.into_iter().filter_map(WitnessUrl::parse).collect(),
+        lease: section.time_or_zero("lease"),
         token: file("token"),
         ca: file("ca"),
     }

@@ -1,41 +1,43 @@
 //! From settings in force to what `http2` means. Everything was judged before.
 
-use super::super::http2::{ClientHttp2, Http2Flood, Offer, ServerHttp2, Speak};
-use super::super::section::Section;
+use super::super::http2::{
+    ClientHttp2, ClientHttp2Mode, Http2FloodLimits, ServerHttp2, ServerHttp2Mode,
+};
+use super::super::section::ConfigSection;
 
 /// A service's.
-pub fn service(section: &Section) -> ClientHttp2 {
+pub fn build_client_http2(section: &ConfigSection) -> ClientHttp2 {
     ClientHttp2 {
         offer: match section.text("offer") {
-            Some("off") => Offer::Off,
-            Some("always") => Offer::Always,
-            _ => Offer::Tls,
+            Some("off") => ClientHttp2Mode::Off,
+            Some("always") => ClientHttp2Mode::Always,
+            _ => ClientHttp2Mode::Tls,
         },
-        streams: section.number("streams"),
-        window: section.number("window"),
-        window_most: section.number("window-most"),
-        send_buffer: section.number("send-buffer"),
+        streams: section.count_or_zero("streams"),
+        window: section.count_or_zero("window"),
+        window_most: section.count_or_zero("window-most"),
+        send_buffer: section.count_or_zero("send-buffer"),
         age: section.time("age"),
-        flood: Http2Flood {
-            resets: section.number("resets"),
-            control_frames: section.number("control-frames"),
-            tiny_frames: section.number("tiny-frames"),
-            malformed: section.number("malformed"),
+        flood: Http2FloodLimits {
+            resets: section.count_or_zero("resets"),
+            control_frames: section.count_or_zero("control-frames"),
+            tiny_frames: section.count_or_zero("tiny-frames"),
+            malformed: section.count_or_zero("malformed"),
         },
     }
 }
 
 /// A pool's.
-pub fn pool(section: &Section) -> ServerHttp2 {
+pub fn build_server_http2(section: &ConfigSection) -> ServerHttp2 {
     ServerHttp2 {
         speak: match section.text("speak") {
-            Some("prefer") => Speak::Prefer,
-            Some("only") => Speak::Only,
-            _ => Speak::Off,
+            Some("prefer") => ServerHttp2Mode::Prefer,
+            Some("only") => ServerHttp2Mode::Only,
+            _ => ServerHttp2Mode::Off,
         },
-        streams: section.number("streams"),
-        window: section.number("window"),
-        window_most: section.number("window-most"),
+        streams: section.count_or_zero("streams"),
+        window: section.count_or_zero("window"),
+        window_most: section.count_or_zero("window-most"),
         ping: section.time("ping"),
     }
 }

@@ -1,16 +1,16 @@
 //! Builds bundles of links.
 
-use super::super::link::{Bundle, LinkPolicy, LinkProbe, Member};
-use super::super::section::Section;
+use super::super::link::{BundleLink, LinkBundle, LinkPolicy, LinkProbe};
+use super::super::section::ConfigSection;
 
-pub(super) fn bundle(section: &Section) -> Bundle {
-    let member = |link: &Section| Member {
+pub(super) fn build_bundle(section: &ConfigSection) -> LinkBundle {
+    let member = |link: &ConfigSection| BundleLink {
         interface: link.text("interface").map(ToOwned::to_owned),
         via: link.addresses("via").to_vec(),
         capacity: link.count("capacity"),
         delay: link.time("delay"),
     };
-    Bundle {
+    LinkBundle {
         name: section.name.clone(),
         policy: match section.text("policy") {
             Some("round-robin") => LinkPolicy::RoundRobin,
@@ -25,10 +25,10 @@ pub(super) fn bundle(section: &Section) -> Bundle {
         equalise: section.flag("equalise"),
         burst: section.count("burst").unwrap_or(1),
         probe: section.table("probe").map(|probe| LinkProbe {
-            every: probe.span("every"),
-            timeout: probe.span("timeout"),
-            rise: probe.number("rise"),
-            fall: probe.number("fall"),
+            every: probe.time_or_zero("every"),
+            timeout: probe.time_or_zero("timeout"),
+            rise: probe.count_or_zero("rise"),
+            fall: probe.count_or_zero("fall"),
         }),
     }
 }

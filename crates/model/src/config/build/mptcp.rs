@@ -1,30 +1,30 @@
 //! Builds what Multipath TCP is told.
 
-use super::super::mptcp::{Endpoint, Mptcp, Purpose};
-use super::super::section::Section;
+use super::super::mptcp::{EndpointPurpose, MptcpConfig, MptcpEndpointConfig};
+use super::super::section::ConfigSection;
 
-pub(super) fn mptcp(section: &Section) -> Mptcp {
-    let all = purpose(section).unwrap_or(Purpose::Both);
-    let endpoint = |one: &Section| {
-        Some(Endpoint {
+pub(super) fn build_mptcp(section: &ConfigSection) -> MptcpConfig {
+    let all = build_purpose(section).unwrap_or(EndpointPurpose::Both);
+    let endpoint = |one: &ConfigSection| {
+        Some(MptcpEndpointConfig {
             address: *one.addresses("address").first()?,
             interface: one.text("interface").map(str::to_owned),
-            purpose: purpose(one).unwrap_or(all),
+            purpose: build_purpose(one).unwrap_or(all),
             backup: one.flag("backup"),
         })
     };
-    Mptcp {
+    MptcpConfig {
         bundle: section.text("bundle").map(str::to_owned),
         endpoints: section.list("endpoints").iter().filter_map(endpoint).collect(),
         purpose: all,
-        subflows: section.number("subflows"),
+        subflows: section.count_or_zero("subflows"),
     }
 }
 
-fn purpose(section: &Section) -> Option<Purpose> {
+fn build_purpose(section: &ConfigSection) -> Option<EndpointPurpose> {
     match section.text("use")? {
-        "subflow" => Some(Purpose::Subflow),
-        "signal" => Some(Purpose::Signal),
-        _ => Some(Purpose::Both),
+        "subflow" => Some(EndpointPurpose::Subflow),
+        "signal" => Some(EndpointPurpose::Signal),
+        _ => Some(EndpointPurpose::Both),
     }
 }

@@ -1,18 +1,18 @@
 //! From settings in force to what `objective` means. Everything was judged before.
 
-use super::super::objective::Objective;
-use super::super::section::Section;
+use super::super::objective::ServiceObjective;
+use super::super::section::ConfigSection;
 
 /// A service's.
-pub fn objective(section: &Section) -> Objective {
-    Objective {
+pub fn build_objective(section: &ConfigSection) -> ServiceObjective {
+    ServiceObjective {
         fast: section.time("fast"),
-        share: section.number("share"),
+        share: section.count_or_zero("share"),
         available: section.count("available"),
-        window: section.span("window"),
-        at_least: section.number("at-least"),
-        networks: section.number("networks"),
-        mask4: section.number("mask4"),
-        mask6: section.number("mask6"),
+        window: section.time_or_zero("window"),
+        at_least: section.count_or_zero("at-least"),
+        networks: section.count_or_zero("networks"),
+        mask4: section.count_or_zero("mask4"),
+        mask6: section.count_or_zero("mask6"),
     }
 }

@@ -4,19 +4,19 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use super::super::packets::{
-    AttachMode, Caps, FlowTimers, Guard, PacketRule, PacketService, Packets, Protocols, Sticky,
-    Tunnel, TunnelKind,
+    AttachMode, FlowTimers, GuardConfig, GuardLimits, PacketAffinityConfig, PacketPlaneConfig,
+    PacketRule, PacketServiceConfig, TransportProtocols, TunnelConfig, TunnelKind,
 };
-use super::super::replicate::Replicate;
-use super::super::section::Section;
-use super::super::value::Value;
-use super::inner::inner;
+use super::super::replication::ReplicationScope;
+use super::super::section::ConfigSection;
+use super::super::value::ConfigValue;
+use super::inner_table::read_inner_table;
 
 /// `[packets]`.
-pub(super) fn packets(section: &Section) -> Packets {
-    Packets {
+pub(super) fn build_packet_plane(section: &ConfigSection) -> PacketPlaneConfig {
+    PacketPlaneConfig {
         interfaces: match section.value("interfaces") {
-            Some(Value::Texts(names)) => Some(names.clone()),
+            Some(ConfigValue::Texts(names)) => Some(names.clone()),
             _ => None,
         },
         mode: match section.text("mode") {
@@ -24,8 +24,8 @@ pub(super) fn packets(section: &Section) -> Packets {
             Some("generic") => AttachMode::Generic,
             _ => AttachMode::Auto,
         },
-        flows: section.number("flows"),
-        fragments: section.number("fragments"),
+        flows: section.count_or_zero("flows"),
+        fragments: section.count_or_zero("fragments"),
         insight: section.count("insight"),
         pins: PathBuf::from(section.text("pins").unwrap_or_default()),
         returns: section.addresses("return").to_vec(),
@@ -33,45 +33,45 @@ pub(super) fn packets(section: &Section) -> Packets {
 }
 
 /// The packet keys of a service.
-pub(super) fn service(section: &Section) -> PacketService {
-    let words = section.words("protocol");
-    PacketService {
-        listen: section.spans("listen"),
-        protocols: Protocols { tcp: words.contains(&"tcp"), udp: words.contains(&"udp") },
-        timers: inner(section, "timeout", |timeout| FlowTimers {
-            fin: section.span("fin-timeout"),
-            stale: section.span("stale-timeout"),
-            embryonic: timeout.span("embryonic"),
-            half_closed: timeout.span("half-closed"),
-            udp: timeout.span("udp"),
+pub(super) fn build_packet_service(section: &ConfigSection) -> PacketServiceConfig {
+    let words = section.keywords("protocol");
+    PacketServiceConfig {
+        listen: section.listen_ranges("listen"),
+        protocols: TransportProtocols { tcp: words.contains(&"tcp"), udp: words.contains(&"udp") },
+        timers: read_inner_table(section, "timeout", |timeout| FlowTimers {
+            fin: section.time_or_zero("fin-timeout"),
+            stale: section.time_or_zero("stale-timeout"),
+            embryonic: timeout.time_or_zero("embryonic"),
+            half_closed: timeout.time_or_zero("half-closed"),
+            udp: timeout.time_or_zero("udp"),
         }),
-        sticky: section.table("sticky").map(|sticky| Sticky {
-            time: sticky.span("time"),
-            mask4: sticky.number("mask4"),
-            mask6: sticky.number("mask6"),
+        sticky: section.table("sticky").map(|sticky| PacketAffinityConfig {
+            time: sticky.time_or_zero("time"),
+            mask4: sticky.count_or_zero("mask4"),
+            mask6: sticky.count_or_zero("mask6"),
         }),
-        rules: section.list("rule").iter().map(rule).collect(),
-        guard: inner(section, "guard", guard),
-        tunnel: inner(section, "tunnel", tunnel),
+        rules: section.list("rule").iter().map(build_packet_rule).collect(),
+        guard: read_inner_table(section, "guard", build_guard),
+        tunnel: read_inner_table(section, "tunnel", build_tunnel),
         mss: section.count("mss-clamp"),
         replicate: match section.text("replicate") {
-            Some("flows") => Replicate::Flows,
-            Some("affinity") => Replicate::Affinity,
-            Some("none") => Replicate::None,
-            _ => Replicate::Both,
+            Some("flows") => ReplicationScope::Flows,
+            Some("affinity") => ReplicationScope::Affinity,
+            Some("none") => ReplicationScope::None,
+            _ => ReplicationScope::Both,
         },
     }
 }
 
-fn rule(section: &Section) -> PacketRule {
-    inner(section, "when", |when| PacketRule {
+fn build_packet_rule(section: &ConfigSection) -> PacketRule {
+    read_inner_table(section, "when", |when| PacketRule {
         client: when.prefixes("client").to_vec(),
         client_port: match when.value("client-port") {
-            Some(Value::PortRange(first, last)) => Some((*first, *last)),
+            Some(ConfigValue::PortRange(first, last)) => Some((*first, *last)),
             _ => None,
         },
         hours: match when.value("hours") {
-            Some(Value::Hours(hours)) => Some(*hours),
+            Some(ConfigValue::DailyWindow(hours)) => Some(*hours),
             _ => None,
         },
         tos: when.count("tos"),
@@ -80,20 +80,20 @@ fn rule(section: &Section) -> PacketRule {
     })
 }
 
-fn guard(section: &Section) -> Guard {
-    Guard {
+fn build_guard(section: &ConfigSection) -> GuardConfig {
+    GuardConfig {
         allow: section.prefixes("allow").to_vec(),
         deny: section.prefixes("deny").to_vec(),
         ban: section.time("ban"),
         half_open: section.count("half-open"),
         syn_cookies: section.flag("syn-cookies"),
-        all: caps(section),
-        source: inner(section, "source", caps),
+        all: build_guard_limits(section),
+        source: read_inner_table(section, "source", build_guard_limits),
     }
 }
 
-fn caps(section: &Section) -> Caps {
-    Caps {
+fn build_guard_limits(section: &ConfigSection) -> GuardLimits {
+    GuardLimits {
         connections: section.count("connections"),
         syn_rate: section.count("syn-rate"),
         rst_rate: section.count("rst-rate"),
@@ -101,16 +101,16 @@ fn caps(section: &Section) -> Caps {
     }
 }
 
-fn tunnel(section: &Section) -> Tunnel {
+fn build_tunnel(section: &ConfigSection) -> TunnelConfig {
     let kind = match section.text("kind") {
         Some("gre") => TunnelKind::Gre,
         Some("gue") => TunnelKind::Gue,
         _ => TunnelKind::Ipip,
     };
     let sources = section.addresses("source");
-    Tunnel {
+    TunnelConfig {
         kind,
-        port: section.number("port"),
+        port: section.count_or_zero("port"),
         source4: sources.iter().find_map(|address| match address {
             IpAddr::V4(v4) => Some(*v4),
             IpAddr::V6(_) => None,

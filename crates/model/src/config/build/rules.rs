@@ -1,130 +1,133 @@
 //! Builds rules and stickiness of proxied services from settings that were judged before.
 
-use super::super::matching::{HostPattern, Match, PathPattern, Range};
+use super::super::affinity::{
+    AffinityConfig, AffinityCookie, AffinityKey, CookieMode, UnavailableServerAction,
+};
+use super::super::matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
 use super::super::pattern::Pattern;
 use super::super::rules::{
-    Action, Condition, Counted, FixedAnswer, LimitBy, Mirror, PoolState, RateLimit, Rewrite, Rule,
-    WithoutServers,
+    ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,
+    RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
 };
-use super::super::section::Section;
-use super::super::sticky::{Affinity, Cookie, CookieMode, Gone, StickyBy};
-use super::super::value::Value;
-use super::operate::days;
+use super::super::section::ConfigSection;
+use super::super::value::ConfigValue;
+use super::operations::build_days;
 
 /// A rule.
-pub(super) fn rule(section: &Section) -> Rule {
-    Rule {
-        name: owned(section, "name"),
-        when: section.table("when").map_or(Condition::All(Vec::new()), condition),
-        action: action(section),
+pub(super) fn build_rule(section: &ConfigSection) -> RuleConfig {
+    RuleConfig {
+        name: owned_text(section, "name"),
+        when: section.table("when").map_or(Condition::All(Vec::new()), build_condition),
+        action: build_action(section),
         mirror: section.table("mirror").map(|mirror| Mirror {
-            pool: owned(mirror, "pool").unwrap_or_default(),
-            percent: mirror.number("percent"),
-            at_once: mirror.number("at-once"),
+            pool: owned_text(mirror, "pool").unwrap_or_default(),
+            percent: mirror.count_or_zero("percent"),
+            at_once: mirror.count_or_zero("at-once"),
         }),
-        rewrite: section.table("rewrite").map(|rewrite| Rewrite {
-            path: owned(rewrite, "path"),
-            strip: owned(rewrite, "strip"),
-            prefix: owned(rewrite, "prefix"),
-            host: owned(rewrite, "host"),
+        rewrite: section.table("rewrite").map(|rewrite| RewriteConfig {
+            path: owned_text(rewrite, "path"),
+            strip: owned_text(rewrite, "strip"),
+            prefix: owned_text(rewrite, "prefix"),
+            host: owned_text(rewrite, "host"),
             set: rewrite.texts("set").to_vec(),
             add: rewrite.texts("add").to_vec(),
             remove: rewrite.texts("remove").to_vec(),
             answer_set: rewrite.texts("answer-set").to_vec(),
             answer_remove: rewrite.texts("answer-remove").to_vec(),
         }),
-        limit: section.table("limit").map(limit),
+        limit: section.table("limit").map(build_rate_limit),
         priority: section.count("priority"),
         without_servers: match section.text("without-servers") {
-            Some("next") => WithoutServers::Next,
-            Some("answer") => WithoutServers::Answer,
-            _ => WithoutServers::Pool,
+            Some("next") => NoServersAction::Next,
+            Some("answer") => NoServersAction::Answer,
+            _ => NoServersAction::Pool,
         },
     }
 }
 
-fn owned(section: &Section, key: &str) -> Option<String> {
+fn owned_text(section: &ConfigSection, key: &str) -> Option<String> {
     section.text(key).map(str::to_owned)
 }
 
-fn action(section: &Section) -> Action {
+fn build_action(section: &ConfigSection) -> RuleActionConfig {
     if section.flag("deny") {
-        return Action::Deny;
+        return RuleActionConfig::Deny;
     }
     if let Some(redirect) = section.table("redirect") {
-        let to = owned(redirect, "to").unwrap_or_default();
-        return Action::Redirect { to, status: redirect.number("status") };
+        let to = owned_text(redirect, "to").unwrap_or_default();
+        return RuleActionConfig::Redirect { to, status: redirect.count_or_zero("status") };
     }
     if let Some(answer) = section.table("answer") {
-        return Action::Answer(FixedAnswer {
-            status: answer.number("status"),
-            content_type: owned(answer, "type").unwrap_or_default(),
-            body: owned(answer, "body").unwrap_or_default(),
+        return RuleActionConfig::Answer(FixedAnswer {
+            status: answer.count_or_zero("status"),
+            content_type: owned_text(answer, "type").unwrap_or_default(),
+            body: owned_text(answer, "body").unwrap_or_default(),
             headers: answer.texts("headers").to_vec(),
         });
     }
     let split = section.list("split");
     if !split.is_empty() {
-        let part =
-            |part: &Section| (owned(part, "pool").unwrap_or_default(), part.number("weight"));
-        return Action::Split(split.iter().map(part).collect());
+        let part = |part: &ConfigSection| {
+            (owned_text(part, "pool").unwrap_or_default(), part.count_or_zero("weight"))
+        };
+        return RuleActionConfig::Split(split.iter().map(part).collect());
     }
-    Action::Pool(owned(section, "pool"))
+    RuleActionConfig::Pool(owned_text(section, "pool"))
 }
 
-fn limit(section: &Section) -> RateLimit {
-    let rate = section.number("rate");
+fn build_rate_limit(section: &ConfigSection) -> RateLimit {
+    let rate = section.count_or_zero("rate");
     RateLimit {
         rate,
         burst: section.count("burst").unwrap_or(rate),
         by: match (section.text("by"), section.text("header")) {
-            (Some("address"), _) => LimitBy::Address(
+            (Some("address"), _) => RateLimitKey::Address(
                 section.count("mask4").unwrap_or(32),
                 section.count("mask6").unwrap_or(64),
             ),
-            (Some("header"), Some(name)) => LimitBy::Header(name.to_ascii_lowercase()),
-            _ => LimitBy::Rule,
+            (Some("header"), Some(name)) => RateLimitKey::Header(name.to_ascii_lowercase()),
+            _ => RateLimitKey::Rule,
         },
-        entries: section.number("entries"),
+        entries: section.count_or_zero("entries"),
     }
 }
 
 /// A condition: what is cheap to look at first, what counts last.
-pub(super) fn condition(section: &Section) -> Condition {
+pub(super) fn build_condition(section: &ConfigSection) -> Condition {
     let mut all = Vec::new();
-    requests(section, &mut all);
+    push_request_conditions(section, &mut all);
     let client = section.prefixes("client");
     if !client.is_empty() {
         all.push(Condition::Client(client.to_vec()));
     }
-    if let Some(Value::PortRange(first, last)) = section.value("client-port") {
+    if let Some(ConfigValue::PortRange(first, last)) = section.value("client-port") {
         all.push(Condition::ClientPort(*first, *last));
     }
     all.extend(section.count("tos").map(Condition::Tos));
     let hours = match section.value("hours") {
-        Some(Value::Hours(hours)) => Some(*hours),
+        Some(ConfigValue::DailyWindow(hours)) => Some(*hours),
         _ => None,
     };
-    if hours.is_some() || !section.words("days").is_empty() {
-        all.push(Condition::Time(hours, days(section)));
+    if hours.is_some() || !section.keywords("days").is_empty() {
+        all.push(Condition::Time(hours, build_days(section)));
     }
     let nested =
-        |key: &str| -> Vec<Condition> { section.list(key).iter().map(condition).collect() };
+        |key: &str| -> Vec<Condition> { section.list(key).iter().map(build_condition).collect() };
     all.extend(nested("all"));
     let any = nested("any");
     if !any.is_empty() {
         all.push(Condition::Any(any));
     }
     if let Some(not) = section.table("not") {
-        all.push(Condition::Not(Box::new(condition(not))));
+        all.push(Condition::Not(Box::new(build_condition(not))));
     }
-    states(section, &mut all);
+    push_state_conditions(section, &mut all);
     Condition::All(all)
 }
 
-fn requests(section: &Section, all: &mut Vec<Condition>) {
+fn push_request_conditions(section: &ConfigSection, all: &mut Vec<Condition>) {
     fn each<T>(
-        section: &Section,
+        section: &ConfigSection,
         key: &str,
         parse: impl Fn(&str) -> Option<T>,
         make: fn(Vec<T>) -> Condition,
@@ -140,46 +143,46 @@ fn requests(section: &Section, all: &mut Vec<Condition>) {
     each(section, "sni", HostPattern::parse, Condition::Sni, all);
     each(section, "method", |text| Some(text.to_owned()), Condition::Method, all);
     each(section, "path-regex", |text| Pattern::new(text).ok(), Condition::PathRegex, all);
-    each(section, "header", Match::field, Condition::Header, all);
-    each(section, "cookie", Match::pair, Condition::Cookie, all);
-    each(section, "query", Match::pair, Condition::Query, all);
+    each(section, "header", NameValuePattern::parse_field, Condition::Header, all);
+    each(section, "cookie", NameValuePattern::parse_pair, Condition::Cookie, all);
+    each(section, "query", NameValuePattern::parse_pair, Condition::Query, all);
 }
 
-fn states(section: &Section, all: &mut Vec<Condition>) {
-    if let Some(active) = range(section, "active") {
+fn push_state_conditions(section: &ConfigSection, all: &mut Vec<Condition>) {
+    if let Some(active) = build_range(section, "active") {
         let count = match section.text("count") {
-            Some("pool") => Counted::Pool,
-            Some("service") => Counted::Service,
-            _ => Counted::Rule,
+            Some("pool") => ActiveCountScope::Pool,
+            Some("service") => ActiveCountScope::Service,
+            _ => ActiveCountScope::Rule,
         };
         all.push(Condition::Active(active, count));
     }
-    all.extend(range(section, "arrivals").map(Condition::Arrivals));
+    all.extend(build_range(section, "arrivals").map(Condition::Arrivals));
     all.extend(section.count("bandwidth").map(Condition::Bandwidth));
     all.extend(section.count("shared-bandwidth").map(Condition::SharedBandwidth));
     if let Some(servers) = section.table("servers") {
-        all.push(Condition::Servers(PoolState {
-            of: owned(servers, "of"),
-            up: range(servers, "up"),
-            busy: range(servers, "busy"),
-            load: range(servers, "load"),
-            each_load: range(servers, "each-load"),
+        all.push(Condition::Servers(PoolCondition {
+            of: owned_text(servers, "of"),
+            up: build_range(servers, "up"),
+            busy: build_range(servers, "busy"),
+            load: build_range(servers, "load"),
+            each_load: build_range(servers, "each-load"),
         }));
     }
     // It takes something when it holds, so nothing may fail behind it.
     all.extend(section.count("rate").map(Condition::Rate));
 }
 
-fn range(section: &Section, key: &str) -> Option<Range> {
-    section.text(key).and_then(Range::parse)
+fn build_range(section: &ConfigSection, key: &str) -> Option<NumberRange> {
+    section.text(key).and_then(NumberRange::parse)
 }
 
 /// How a proxied service keeps clients.
-pub(super) fn affinity(sticky: &Section, speaks_tls: bool) -> Affinity {
-    let name = || owned(sticky, "name").unwrap_or_default();
+pub(super) fn build_affinity(sticky: &ConfigSection, speaks_tls: bool) -> AffinityConfig {
+    let name = || owned_text(sticky, "name").unwrap_or_default();
     let flag = |key, else_| sticky.setting(key).map_or(else_, |_| sticky.flag(key));
     let by = match sticky.text("by") {
-        Some("cookie") => StickyBy::Cookie(Cookie {
+        Some("cookie") => AffinityKey::Cookie(AffinityCookie {
             name: name(),
             mode: match sticky.text("cookie") {
                 Some("rewrite") => CookieMode::Rewrite,
@@ -194,23 +197,23 @@ pub(super) fn affinity(sticky: &Section, speaks_tls: bool) -> Affinity {
                 _ => "Lax",
             },
         }),
-        Some("header") => StickyBy::Header(name().to_ascii_lowercase()),
-        Some("path") => StickyBy::Path,
-        Some("query") => StickyBy::Query(name()),
-        Some("tls-session") => StickyBy::TlsSession,
-        _ => StickyBy::Address(sticky.number("mask4"), sticky.number("mask6")),
+        Some("header") => AffinityKey::Header(name().to_ascii_lowercase()),
+        Some("path") => AffinityKey::Path,
+        Some("query") => AffinityKey::Query(name()),
+        Some("tls-session") => AffinityKey::TlsSession,
+        _ => AffinityKey::Address(sticky.count_or_zero("mask4"), sticky.count_or_zero("mask6")),
     };
-    Affinity {
+    AffinityConfig {
         by,
         time: sticky.time("time"),
-        entries: sticky.number("entries"),
+        entries: sticky.count_or_zero("entries"),
         gone: match sticky.text("gone") {
-            Some("wait") => Gone::Wait,
-            Some("refuse") => Gone::Refuse,
-            _ => Gone::Choose,
+            Some("wait") => UnavailableServerAction::Wait,
+            Some("refuse") => UnavailableServerAction::Refuse,
+            _ => UnavailableServerAction::Choose,
         },
         spill: sticky.text("full") == Some("spill"),
-        drain: sticky.span("drain"),
-        share: owned(sticky, "share"),
+        drain: sticky.time_or_zero("drain"),
+        share: owned_text(sticky, "share"),
     }
 }

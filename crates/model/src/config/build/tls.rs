@@ -3,28 +3,28 @@
 use std::path::PathBuf;
 
 use super::super::matching::HostPattern;
-use super::super::section::Section;
+use super::super::section::ConfigSection;
 use super::super::tls::{
-    Acme, CertificateField, Challenge, ClientAuth, PoolTls, Revoked, ServiceTls, TlsPolicy,
-    TlsVersion, UnknownName,
+    AcmeChallengeType, AcmeConfig, CertificateField, ClientAuth, PoolTls, RevocationConfig,
+    ServiceTls, TlsPolicy, TlsVersion, UnknownSniAction,
 };
-use super::super::value::Value;
+use super::super::value::ConfigValue;
 
 /// A service's.
-pub fn service(section: &Section) -> ServiceTls {
+pub fn build_service_tls(section: &ConfigSection) -> ServiceTls {
     let modern = section.text("policy") == Some("modern");
     ServiceTls {
-        certificates: files(section, "certificates"),
-        acme: section.table("acme").map(acme),
+        certificates: file_paths(section, "certificates"),
+        acme: section.table("acme").map(build_acme),
         unknown_name: match section.text("unknown-name") {
-            Some("refuse") => UnknownName::Refuse,
-            _ => UnknownName::Default,
+            Some("refuse") => UnknownSniAction::Refuse,
+            _ => UnknownSniAction::Default,
         },
-        minimum: minimum(section, modern),
+        minimum: minimum_version(section, modern),
         policy: if modern { TlsPolicy::Modern } else { TlsPolicy::Intermediate },
         tickets: section.time("tickets"),
-        handshake: section.span("handshake"),
-        handshakes: section.number("handshakes"),
+        handshake: section.time_or_zero("handshake"),
+        handshakes: section.count_or_zero("handshakes"),
         handshakes_per_client: section.count("handshakes-per-client"),
         client: section.table("client").map(|client| ClientAuth {
             ca: PathBuf::from(client.text("ca").unwrap_or_default()),
@@ -40,54 +40,54 @@ pub fn service(section: &Section) -> ServiceTls {
                 .iter()
                 .filter_map(|name| HostPattern::parse(name))
                 .collect(),
-            revoked: revoked(client),
+            revoked: build_revocation(client),
         }),
     }
 }
 
-fn acme(section: &Section) -> Acme {
-    Acme {
+fn build_acme(section: &ConfigSection) -> AcmeConfig {
+    AcmeConfig {
         names: section.texts("names").iter().map(|name| name.to_ascii_lowercase()).collect(),
         directory: section.text("directory").unwrap_or_default().to_owned(),
         contact: section.texts("contact").to_vec(),
         challenge: match section.text("challenge") {
-            Some("tls") => Challenge::Tls,
-            _ => Challenge::Http,
+            Some("tls") => AcmeChallengeType::Tls,
+            _ => AcmeChallengeType::Http,
         },
         ca: section.text("ca").map(PathBuf::from),
-        retry: section.span("retry"),
+        retry: section.time_or_zero("retry"),
     }
 }
 
 /// A pool's.
-pub fn pool(section: &Section) -> PoolTls {
+pub fn build_pool_tls(section: &ConfigSection) -> PoolTls {
     PoolTls {
         name: section.text("name").map(str::to_owned),
         ca: section.text("ca").map(PathBuf::from),
         verify: section.text("verify") != Some("off"),
-        revoked: revoked(section),
+        revoked: build_revocation(section),
         certificate: section.text("certificate").map(PathBuf::from),
-        minimum: minimum(section, false),
+        minimum: minimum_version(section, false),
     }
 }
 
 /// Lists of revoked certificates.
-pub(super) fn revoked(section: &Section) -> Revoked {
-    Revoked {
-        files: files(section, "crl"),
+pub(super) fn build_revocation(section: &ConfigSection) -> RevocationConfig {
+    RevocationConfig {
+        files: file_paths(section, "crl"),
         accept_expired: section.text("expired-crl") == Some("accept"),
     }
 }
 
-fn files(section: &Section, key: &str) -> Vec<PathBuf> {
+fn file_paths(section: &ConfigSection, key: &str) -> Vec<PathBuf> {
     match section.value(key) {
-        Some(Value::Files(files)) => files.iter().map(PathBuf::from).collect(),
+        Some(ConfigValue::Files(files)) => files.iter().map(PathBuf::from).collect(),
         _ => Vec::new(),
     }
 }
 
 /// The oldest version.
-pub(super) fn minimum(section: &Section, modern: bool) -> TlsVersion {
+pub(super) fn minimum_version(section: &ConfigSection, modern: bool) -> TlsVersion {
     if modern || section.text("minimum") == Some("1.3") {
         TlsVersion::Tls13
     } else {

@@ -1,38 +1,38 @@
 //! Builds uplinks.
 
-use super::super::section::Section;
-use super::super::uplink::{Translate, Uplink, UplinkProbe, Uplinks};
+use super::super::section::ConfigSection;
+use super::super::uplink::{SourceNatMode, UplinkConfig, UplinkProbe, UplinksConfig};
 
-pub(super) fn all(section: &Section) -> Uplinks {
-    Uplinks {
+pub(super) fn build_uplinks(section: &ConfigSection) -> UplinksConfig {
+    UplinksConfig {
         inside: section.texts("inside").to_vec(),
         translate: match section.text("translate") {
-            Some("off") => Translate::Off,
-            Some("both") => Translate::Both,
-            _ => Translate::Ipv4,
+            Some("off") => SourceNatMode::Off,
+            Some("both") => SourceNatMode::Both,
+            _ => SourceNatMode::Ipv4,
         },
-        mark_bit: section.number("mark-bit"),
-        table: section.number("table"),
-        rule: section.number("rule"),
+        mark_bit: section.count_or_zero("mark-bit"),
+        table: section.count_or_zero("table"),
+        rule: section.count_or_zero("rule"),
     }
 }
 
-pub(super) fn uplink(section: &Section) -> Uplink {
-    Uplink {
+pub(super) fn build_uplink(section: &ConfigSection) -> UplinkConfig {
+    UplinkConfig {
         name: section.name.clone(),
         interface: section.text("interface").unwrap_or_default().to_owned(),
         via: section.addresses("via").to_vec(),
         source: section.addresses("source").to_vec(),
-        weight: section.number("weight"),
-        priority: section.number("priority"),
+        weight: section.count_or_zero("weight"),
+        priority: section.count_or_zero("priority"),
         probe: section.table("probe").map(|probe| UplinkProbe {
             echo: probe.addresses("echo").to_vec(),
             connect: probe.sockets("connect").to_vec(),
-            need: probe.number("need"),
-            every: probe.span("every"),
-            timeout: probe.span("timeout"),
-            rise: probe.number("rise"),
-            fall: probe.number("fall"),
+            need: probe.count_or_zero("need"),
+            every: probe.time_or_zero("every"),
+            timeout: probe.time_or_zero("timeout"),
+            rise: probe.count_or_zero("rise"),
+            fall: probe.count_or_zero("fall"),
         }),
     }
 }

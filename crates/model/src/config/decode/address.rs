@@ -4,14 +4,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use toml::de::DeValue;
 
-use super::super::address::{Host, ServerAddress};
-use super::super::finding::Trouble;
-use super::super::value::Value;
+use super::super::address::{ServerAddress, ServerHost};
+use super::super::finding::FindingDetails;
+use super::super::value::ConfigValue;
 use super::packets;
-use super::punycode::ascii;
+use super::punycode::to_ascii;
 
 /// Addresses that one service may listen on, and sources that one pool may use.
-const MOST: usize = 1_024;
+const MAX_ADDRESSES: usize = 1_024;
 
 const LISTEN: &str =
     "an address and port such as \"203.0.113.10:80\", \"[2001:db8::10]:80\" or \":80\"";
@@ -19,125 +19,138 @@ const SOURCE: &str = "an address without port, such as \"10.0.0.2\" or \"2001:db
 const SERVER: &str = "an address or a name, and a port: \"10.0.0.11:8080\", \"[2001:db8::11]:8080\", \"name.example:8080\"";
 
 /// One or several; `":80"` stands for every address of both families.
-pub fn listen(node: &DeValue<'_>) -> Result<Value, Trouble> {
-    let texts = texts(node, LISTEN)?;
+pub fn decode_listen(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
+    let texts = decode_strings(node, LISTEN)?;
     if texts.is_empty() {
-        return Err(Trouble::new("nothing to listen on").expected(LISTEN));
+        return Err(FindingDetails::new("nothing to listen on").with_expected(LISTEN));
     }
-    if texts.iter().any(|text| packets::has_spans(text)) {
-        return spans(&texts);
+    if texts.iter().any(|text| packets::has_port_ranges(text)) {
+        return decode_listen_ranges(&texts);
     }
     let mut list = Vec::with_capacity(texts.len());
     for text in texts {
-        let (host, port) = split(text, LISTEN)?;
+        let (host, port) = split_host_port(text, LISTEN)?;
         match host {
             "" => {
                 list.push(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)));
                 list.push(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)));
             }
             "*" => {
-                let trouble = Trouble::new("`*` is not an address").expected(LISTEN);
-                return Err(trouble.suggest(Some(format!("\":{port}\""))));
+                let trouble = FindingDetails::new("`*` is not an address").with_expected(LISTEN);
+                return Err(trouble.with_suggestion(Some(format!("\":{port}\""))));
             }
-            host => list.push(SocketAddr::new(local(host, LISTEN)?, port)),
+            host => list.push(SocketAddr::new(parse_local_address(host, LISTEN)?, port)),
         }
     }
-    Ok(Value::Listen(list))
+    Ok(ConfigValue::Listen(list))
 }
 
 /// The same where one of them has several ports or any.
-fn spans(texts: &[&str]) -> Result<Value, Trouble> {
+fn decode_listen_ranges(texts: &[&str]) -> Result<ConfigValue, FindingDetails> {
     let mut list = Vec::with_capacity(texts.len());
     for text in texts {
-        packets::spans(text, |host| local(host, LISTEN), &mut list)?;
+        packets::parse_listen_ranges(text, |host| parse_local_address(host, LISTEN), &mut list)?;
     }
-    Ok(Value::Spans(list))
+    Ok(ConfigValue::ListenRanges(list))
 }
 
 /// One address and port of this machine.
-pub fn socket(node: &DeValue<'_>) -> Result<Value, Trouble> {
+pub fn decode_socket(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let expected = "an address and port, such as \"127.0.0.1:9100\"";
-    let text =
-        node.as_str().ok_or_else(|| Trouble::new("not an address and port").expected(expected))?;
-    let (host, port) = split(text, expected)?;
-    let address =
-        if host.is_empty() { IpAddr::V6(Ipv6Addr::UNSPECIFIED) } else { local(host, expected)? };
-    Ok(Value::Socket(SocketAddr::new(address, port)))
+    let text = node
+        .as_str()
+        .ok_or_else(|| FindingDetails::new("not an address and port").with_expected(expected))?;
+    let (host, port) = split_host_port(text, expected)?;
+    let address = if host.is_empty() {
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+    } else {
+        parse_local_address(host, expected)?
+    };
+    Ok(ConfigValue::Socket(SocketAddr::new(address, port)))
 }
 
 /// Source addresses, each once.
-pub fn addresses(node: &DeValue<'_>) -> Result<Value, Trouble> {
+pub fn decode_addresses(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let mut list = Vec::new();
-    for text in texts(node, SOURCE)? {
-        let address = local(text, SOURCE)?;
+    for text in decode_strings(node, SOURCE)? {
+        let address = parse_local_address(text, SOURCE)?;
         if address.is_unspecified() {
-            return Err(
-                Trouble::new(format!("nothing can be sent from {address}")).expected(SOURCE)
-            );
+            return Err(FindingDetails::new(format!("nothing can be sent from {address}"))
+                .with_expected(SOURCE));
         }
         if list.contains(&address) {
-            return Err(
-                Trouble::new(format!("{address} stands here twice")).expected("each address once")
-            );
+            return Err(FindingDetails::new(format!("{address} stands here twice"))
+                .with_expected("each address once"));
         }
         list.push(address);
     }
-    Ok(Value::Addresses(list))
+    Ok(ConfigValue::Addresses(list))
 }
 
 /// Where a server is.
-pub fn server(node: &DeValue<'_>) -> Result<Value, Trouble> {
+pub fn decode_server_address(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let text = node
         .as_str()
-        .ok_or_else(|| Trouble::new("not the address of a server").expected(SERVER))?;
-    let (host, port) = split(text, SERVER)?;
-    let host = match ip(host) {
-        Some(address) if address.is_unspecified() || multicast(address) => {
-            return Err(Trouble::new(format!("no server can be at {address}")).expected(SERVER));
+        .ok_or_else(|| FindingDetails::new("not the address of a server").with_expected(SERVER))?;
+    let (host, port) = split_host_port(text, SERVER)?;
+    let host = match parse_ip(host) {
+        Some(address) if address.is_unspecified() || is_multicast(address) => {
+            return Err(
+                FindingDetails::new(format!("no server can be at {address}")).with_expected(SERVER)
+            );
         }
         Some(IpAddr::V6(v6)) if v6.to_ipv4_mapped().is_some() => {
             let v4 = v6.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED);
-            return Err(Trouble::new("an IPv4 address in IPv6 form")
-                .expected(SERVER)
-                .suggest(Some(format!("\"{v4}:{port}\""))));
+            return Err(FindingDetails::new("an IPv4 address in IPv6 form")
+                .with_expected(SERVER)
+                .with_suggestion(Some(format!("\"{v4}:{port}\""))));
         }
-        Some(address) => Host::Ip(address),
-        None => Host::Name(dns_name(host).ok_or_else(|| {
-            let near = ascii(host).map(|name| format!("\"{name}:{port}\""));
-            Trouble::new(format!("`{}` is neither an address nor a name", clipped(host)))
-                .expected(SERVER)
-                .suggest(near)
+        Some(address) => ServerHost::Ip(address),
+        None => ServerHost::Name(parse_dns_name(host).ok_or_else(|| {
+            let near = to_ascii(host).map(|name| format!("\"{name}:{port}\""));
+            FindingDetails::new(format!(
+                "`{}` is neither an address nor a name",
+                truncate_for_message(host)
+            ))
+            .with_expected(SERVER)
+            .with_suggestion(near)
         })?),
     };
-    Ok(Value::Server(ServerAddress { host, port }))
+    Ok(ConfigValue::Server(ServerAddress { host, port }))
 }
 
 /// The name that a server has when none is written: its address with `-` for what a name cannot hold. IPv6
 /// addresses are spelled out, so that two of them never share a name.
-pub fn name_from(address: &ServerAddress) -> String {
+pub fn derive_server_name(address: &ServerAddress) -> String {
     let host = match &address.host {
-        Host::Ip(IpAddr::V4(v4)) => v4.to_string(),
-        Host::Ip(IpAddr::V6(v6)) => v6.segments().map(|segment| format!("{segment:x}")).join("-"),
-        Host::Name(name) => name.clone(),
+        ServerHost::Ip(IpAddr::V4(v4)) => v4.to_string(),
+        ServerHost::Ip(IpAddr::V6(v6)) => {
+            v6.segments().map(|segment| format!("{segment:x}")).join("-")
+        }
+        ServerHost::Name(name) => name.clone(),
     };
     let text = format!("{host}-{}", address.port);
     let parts = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("-")
 }
 
-fn texts<'n>(node: &'n DeValue<'_>, expected: &str) -> Result<Vec<&'n str>, Trouble> {
+fn decode_strings<'n>(
+    node: &'n DeValue<'_>,
+    expected: &str,
+) -> Result<Vec<&'n str>, FindingDetails> {
     let wrong = |node: &DeValue<'_>| {
         let port = node
             .as_integer()
             .and_then(|port| port.as_str().parse::<u16>().ok())
             .filter(|port| *port > 0);
         let meant = port.filter(|_| expected == LISTEN).map(|port| format!("\":{port}\""));
-        Trouble::new("not an address").expected(expected).suggest(meant)
+        FindingDetails::new("not an address").with_expected(expected).with_suggestion(meant)
     };
     match node {
         DeValue::String(text) => Ok(vec![text.as_ref()]),
-        DeValue::Array(list) if list.len() > MOST => {
-            Err(Trouble::new(format!("more than {MOST} addresses")).expected(expected))
+        DeValue::Array(list) if list.len() > MAX_ADDRESSES => {
+            Err(FindingDetails::new(format!("more than {MAX_ADDRESSES} addresses"))
+                .with_expected(expected))
         }
         DeValue::Array(list) => list
             .iter()
@@ -147,21 +160,25 @@ fn texts<'n>(node: &'n DeValue<'_>, expected: &str) -> Result<Vec<&'n str>, Trou
     }
 }
 
-fn split<'t>(text: &'t str, expected: &str) -> Result<(&'t str, u16), Trouble> {
-    let trouble =
-        |message: &str| Trouble::new(format!("`{}`: {message}", clipped(text))).expected(expected);
+fn split_host_port<'t>(text: &'t str, expected: &str) -> Result<(&'t str, u16), FindingDetails> {
+    let trouble = |message: &str| {
+        FindingDetails::new(format!("`{}`: {message}", truncate_for_message(text)))
+            .with_expected(expected)
+    };
     if let Some(scheme) = text.split_once("://") {
         let rest = scheme.1.trim_end_matches('/');
         return Err(trouble("a scheme does not belong here")
-            .suggest(Some(format!("\"{}\"", clipped(rest)))));
+            .with_suggestion(Some(format!("\"{}\"", truncate_for_message(rest)))));
     }
     if text.parse::<Ipv6Addr>().is_ok() {
         return Err(trouble("an IPv6 address stands in brackets, before its port")
-            .suggest(Some(format!("\"[{text}]:80\""))));
+            .with_suggestion(Some(format!("\"[{text}]:80\""))));
     }
     let Some((host, port)) = text.rsplit_once(':') else {
         let bare = text.parse::<u16>().ok().filter(|port| *port > 0 && expected == LISTEN);
-        return Err(trouble("the port is missing").suggest(bare.map(|port| format!("\":{port}\""))));
+        return Err(
+            trouble("the port is missing").with_suggestion(bare.map(|port| format!("\":{port}\"")))
+        );
     };
     let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
     match port.parse::<u16>().ok().filter(|_| digits) {
@@ -172,7 +189,7 @@ fn split<'t>(text: &'t str, expected: &str) -> Result<(&'t str, u16), Trouble> {
 }
 
 /// An address, IPv6 in brackets or bare where no port follows.
-fn ip(host: &str) -> Option<IpAddr> {
+fn parse_ip(host: &str) -> Option<IpAddr> {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     match inner {
         Some(inner) => inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
@@ -180,37 +197,36 @@ fn ip(host: &str) -> Option<IpAddr> {
     }
 }
 
-fn local(host: &str, expected: &str) -> Result<IpAddr, Trouble> {
-    let address = ip(host).ok_or_else(|| {
-        let message = match dns_name(host) {
+fn parse_local_address(host: &str, expected: &str) -> Result<IpAddr, FindingDetails> {
+    let address = parse_ip(host).ok_or_else(|| {
+        let message = match parse_dns_name(host) {
             Some(name) => format!("`{name}` is a name: only addresses of this machine fit here"),
-            None => format!("`{}` is not an address", clipped(host)),
+            None => format!("`{}` is not an address", truncate_for_message(host)),
         };
-        Trouble::new(message).expected(expected)
+        FindingDetails::new(message).with_expected(expected)
     })?;
-    if multicast(address) {
-        return Err(
-            Trouble::new(format!("{address} is not an address of one machine")).expected(expected)
-        );
+    if is_multicast(address) {
+        return Err(FindingDetails::new(format!("{address} is not an address of one machine"))
+            .with_expected(expected));
     }
     match address {
         IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
             let v4 = v6.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED);
-            Err(Trouble::new("an IPv4 address in IPv6 form")
-                .expected(expected)
-                .suggest(Some(v4.to_string())))
+            Err(FindingDetails::new("an IPv4 address in IPv6 form")
+                .with_expected(expected)
+                .with_suggestion(Some(v4.to_string())))
         }
         address => Ok(address),
     }
 }
 
-fn multicast(address: IpAddr) -> bool {
+fn is_multicast(address: IpAddr) -> bool {
     address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST)
 }
 
 /// A host name: labels of letters, digits, `-` and `_`, at most 253 bytes (RFC 1035 §2.3.4), whose last label is
 /// not a number (RFC 1123 §2.1), so that a mistyped address is not taken for a name.
-fn dns_name(host: &str) -> Option<String> {
+fn parse_dns_name(host: &str) -> Option<String> {
     let host = host.strip_suffix('.').unwrap_or(host);
     let label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -226,6 +242,6 @@ fn dns_name(host: &str) -> Option<String> {
 }
 
 /// Short enough and harmless enough for a message.
-fn clipped(text: &str) -> String {
+fn truncate_for_message(text: &str) -> String {
     text.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

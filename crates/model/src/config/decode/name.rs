@@ -1,9 +1,9 @@
 //! Names of ours: kebab-case.
 
-use super::super::finding::Trouble;
+use super::super::finding::FindingDetails;
 
 /// Approve a kebab-case name of at most `most` characters.
-pub fn name(text: &str, most: usize) -> Result<(), Trouble> {
+pub fn validate_name(text: &str, most: usize) -> Result<(), FindingDetails> {
     let kebab = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
     };
@@ -15,9 +15,9 @@ pub fn name(text: &str, most: usize) -> Result<(), Trouble> {
         .take(most)
         .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' });
     let better = lower.collect::<String>().split_whitespace().collect::<Vec<_>>().join("-");
-    Err(Trouble::new("not a name in kebab-case")
-        .expected(format!(
+    Err(FindingDetails::new("not a name in kebab-case")
+        .with_expected(format!(
             "lower-case letters, digits and single `-` between them, at most {most} characters"
         ))
-        .suggest((!better.is_empty()).then_some(better)))
+        .with_suggestion((!better.is_empty()).then_some(better)))
 }

@@ -4,12 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use toml::de::DeValue;
 
-use super::super::finding::Trouble;
-use super::super::packets::{Hours, Prefix, Span};
-use super::super::value::Value;
+use super::super::finding::FindingDetails;
+use super::super::packets::{DailyWindow, IpPrefix, ListenRange};
+use super::super::value::ConfigValue;
 
 /// Spans that one service may have, and networks that one list may have.
-const MOST: usize = 1_024;
+const MAX_RANGES: usize = 1_024;
 
 const PREFIX: &str = "a network such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
 const PORT_RANGE: &str = "a port or a range: 1024, \"1024-65535\"";
@@ -17,18 +17,18 @@ const HOURS: &str =
     "a part of the day: \"22:00-06:00\", or by whole hours, the last included: \"22-5\"";
 
 /// Whether a listening address is written in the form that `spans` reads: ports in a list or range, or any port.
-pub fn has_spans(text: &str) -> bool {
+pub fn has_port_ranges(text: &str) -> bool {
     let ports = text.rsplit_once(':').map_or("", |(_, ports)| ports);
     let digits = |c: char| c.is_ascii_digit() || matches!(c, ',' | '-' | '*');
     !ports.is_empty() && ports.contains([',', '-', '*']) && ports.chars().all(digits)
 }
 
 /// One address with its ports: `10.0.0.1:80,443,8000-8010`, `10.0.0.1:*`, `:53,853`.
-pub fn spans(
+pub fn parse_listen_ranges(
     text: &str,
-    address: impl Fn(&str) -> Result<IpAddr, Trouble>,
-    into: &mut Vec<Span>,
-) -> Result<(), Trouble> {
+    address: impl Fn(&str) -> Result<IpAddr, FindingDetails>,
+    into: &mut Vec<ListenRange>,
+) -> Result<(), FindingDetails> {
     let (host, ports) = text.rsplit_once(':').unwrap_or((text, ""));
     let hosts = match host {
         "" | "*" => vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
@@ -36,29 +36,31 @@ pub fn spans(
     };
     if ports == "*" {
         if host.is_empty() || host == "*" {
-            let trouble = Trouble::new(
+            let trouble = FindingDetails::new(
                 "every port of every address would take this machine's own traffic too",
             );
-            return Err(trouble.expected("an address with any port, or a port of any address"));
+            return Err(trouble.with_expected("an address with any port, or a port of any address"));
         }
-        into.extend(hosts.into_iter().map(Span::any_port));
+        into.extend(hosts.into_iter().map(ListenRange::any_port));
         return Ok(());
     }
     for part in ports.split(',') {
         let wrong = || {
-            Trouble::new(format!("`{part}` is neither a port nor a range of ports"))
-                .expected("such as \"203.0.113.10:80,443,8000-8010\" or \"203.0.113.10:*\"")
+            FindingDetails::new(format!("`{part}` is neither a port nor a range of ports"))
+                .with_expected("such as \"203.0.113.10:80,443,8000-8010\" or \"203.0.113.10:*\"")
         };
-        let (first, last) = range(part).ok_or_else(wrong)?;
-        into.extend(hosts.iter().map(|address| Span { address: *address, first, last }));
+        let (first, last) = parse_port_range(part).ok_or_else(wrong)?;
+        into.extend(hosts.iter().map(|address| ListenRange { address: *address, first, last }));
     }
-    if into.len() > MOST {
-        return Err(Trouble::new(format!("more than {MOST} addresses and port ranges")));
+    if into.len() > MAX_RANGES {
+        return Err(FindingDetails::new(format!(
+            "more than {MAX_RANGES} addresses and port ranges"
+        )));
     }
     Ok(())
 }
 
-fn range(text: &str) -> Option<(u16, u16)> {
+fn parse_port_range(text: &str) -> Option<(u16, u16)> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -68,70 +70,74 @@ fn range(text: &str) -> Option<(u16, u16)> {
 }
 
 /// Networks: one or a list; an address alone is a network of one.
-pub fn prefixes(node: &DeValue<'_>) -> Result<Value, Trouble> {
+pub fn decode_prefixes(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let nodes: Vec<&DeValue<'_>> = match node {
         DeValue::Array(list) => list.iter().map(|item| item.get_ref()).collect(),
         other => vec![other],
     };
-    if nodes.len() > MOST {
-        return Err(Trouble::new(format!("more than {MOST} networks")).expected(PREFIX));
+    if nodes.len() > MAX_RANGES {
+        return Err(
+            FindingDetails::new(format!("more than {MAX_RANGES} networks")).with_expected(PREFIX)
+        );
     }
     let mut list = Vec::with_capacity(nodes.len());
     for node in nodes {
-        let text = node.as_str().ok_or_else(|| Trouble::new("not a network").expected(PREFIX))?;
-        list.push(prefix(text)?);
+        let text = node
+            .as_str()
+            .ok_or_else(|| FindingDetails::new("not a network").with_expected(PREFIX))?;
+        list.push(parse_prefix(text)?);
     }
-    Ok(Value::Prefixes(list))
+    Ok(ConfigValue::Prefixes(list))
 }
 
-fn prefix(text: &str) -> Result<Prefix, Trouble> {
+fn parse_prefix(text: &str) -> Result<IpPrefix, FindingDetails> {
     let shown: String =
         text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let wrong = || Trouble::new(format!("`{shown}` is not a network")).expected(PREFIX);
+    let wrong = || FindingDetails::new(format!("`{shown}` is not a network")).with_expected(PREFIX);
     let (address, bits) = match text.split_once('/') {
         Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| wrong())?)),
         None => (text, None),
     };
     let address: IpAddr = address.parse().map_err(|_| wrong())?;
-    if let Some(v4) = mapped(address, bits) {
-        let trouble = Trouble::new(format!(
+    if let Some(v4) = unmap_prefix(address, bits) {
+        let trouble = FindingDetails::new(format!(
             "`{shown}` is IPv4 in IPv6 form: such clients are known by their IPv4 address, so none is in it"
         ));
-        return Err(trouble.expected(PREFIX).suggest(Some(format!("\"{v4}\""))));
+        return Err(trouble.with_expected(PREFIX).with_suggestion(Some(format!("\"{v4}\""))));
     }
     let most = if address.is_ipv4() { 32 } else { 128 };
-    let prefix = Prefix::new(address, bits.unwrap_or(most)).ok_or_else(wrong)?;
+    let prefix = IpPrefix::new(address, bits.unwrap_or(most)).ok_or_else(wrong)?;
     if prefix.address() != address {
-        let trouble =
-            Trouble::new(format!("`{shown}` has bits beyond its length")).expected(PREFIX);
-        return Err(trouble.suggest(Some(format!("\"{prefix}\""))));
+        let trouble = FindingDetails::new(format!("`{shown}` has bits beyond its length"))
+            .with_expected(PREFIX);
+        return Err(trouble.with_suggestion(Some(format!("\"{prefix}\""))));
     }
     Ok(prefix)
 }
 
 /// The IPv4 network that an IPv4-mapped one means (RFC 4291 §2.5.5.2).
-fn mapped(address: IpAddr, bits: Option<u8>) -> Option<Prefix> {
+fn unmap_prefix(address: IpAddr, bits: Option<u8>) -> Option<IpPrefix> {
     const MAPPED: u8 = 96;
     let IpAddr::V6(v6) = address else { return None };
     let v4 = IpAddr::V4(v6.to_ipv4_mapped()?);
     let bits = bits.unwrap_or(128).checked_sub(MAPPED)?;
-    Prefix::new(v4, bits)
+    IpPrefix::new(v4, bits)
 }
 
 /// A port or a range of ports.
-pub fn port_range(node: &DeValue<'_>) -> Result<Value, Trouble> {
+pub fn decode_port_range(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let found = match node {
-        DeValue::Integer(number) => range(number.as_str()),
-        DeValue::String(text) => range(text),
+        DeValue::Integer(number) => parse_port_range(number.as_str()),
+        DeValue::String(text) => parse_port_range(text),
         _ => None,
     };
-    found
-        .map(|(first, last)| Value::PortRange(first, last))
-        .ok_or_else(|| Trouble::new("neither a port nor a range of ports").expected(PORT_RANGE))
+    found.map(|(first, last)| ConfigValue::PortRange(first, last)).ok_or_else(|| {
+        FindingDetails::new("neither a port nor a range of ports").with_expected(PORT_RANGE)
+    })
 }
 
 /// A part of the day.
-pub fn hours(node: &DeValue<'_>) -> Result<Value, Trouble> {
+pub fn decode_daily_window(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let minute = |text: &str| {
         let (hour, minute) = text.trim().split_once(':')?;
         let (hour, minute) = (hour.parse::<u16>().ok()?, minute.parse::<u16>().ok()?);
@@ -144,11 +150,14 @@ pub fn hours(node: &DeValue<'_>) -> Result<Value, Trouble> {
     // Whole hours, the last one included.
     let hours = parts.and_then(|(from, to)| hour(from).zip(hour(to)));
     if let Some((from, to)) = hours {
-        return Ok(Value::Hours(Hours { from: from * 60, to: (to + 1) % 24 * 60 }));
+        return Ok(ConfigValue::DailyWindow(DailyWindow {
+            from: from * 60,
+            to: (to + 1) % 24 * 60,
+        }));
     }
     let found = parts.and_then(|(from, to)| minute(from).zip(minute(to)));
     match found {
-        Some((from, to)) if from != to => Ok(Value::Hours(Hours { from, to })),
-        _ => Err(Trouble::new("not a part of the day").expected(HOURS)),
+        Some((from, to)) if from != to => Ok(ConfigValue::DailyWindow(DailyWindow { from, to })),
+        _ => Err(FindingDetails::new("not a part of the day").with_expected(HOURS)),
     }
 }

@@ -11,7 +11,7 @@ const BIAS: u32 = 72;
 const FIRST: u32 = 128;
 
 /// A name as it is sent; `None`: it is all ASCII, or no name.
-pub fn ascii(name: &str) -> Option<String> {
+pub fn to_ascii(name: &str) -> Option<String> {
     let odd = |c: char| !c.is_alphanumeric() && !"-._*".contains(c);
     if name.is_ascii() || name.chars().any(odd) {
         return None;
@@ -41,7 +41,7 @@ fn encode(label: &str) -> Option<String> {
                 delta = delta.checked_add(1)?;
             }
             if *c == next {
-                number(delta, bias, &mut out);
+                encode_integer(delta, bias, &mut out);
                 bias = adapt(delta, done + 1, done == basic);
                 (delta, done) = (0, done + 1);
             }
@@ -52,20 +52,20 @@ fn encode(label: &str) -> Option<String> {
 }
 
 /// A number of variable length.
-fn number(mut left: u32, bias: u32, out: &mut String) {
+fn encode_integer(mut left: u32, bias: u32, out: &mut String) {
     for at in (BASE..).step_by(BASE as usize) {
         let threshold = at.saturating_sub(bias).clamp(LEAST, MOST);
         if left < threshold {
             break;
         }
-        out.push(digit(threshold + (left - threshold) % (BASE - threshold)));
+        out.push(encode_digit(threshold + (left - threshold) % (BASE - threshold)));
         left = (left - threshold) / (BASE - threshold);
     }
-    out.push(digit(left));
+    out.push(encode_digit(left));
 }
 
 /// `a` to `z` for 0 to 25, `0` to `9` for 26 to 35.
-fn digit(value: u32) -> char {
+fn encode_digit(value: u32) -> char {
     let found = match value.checked_sub(MOST) {
         None => char::from_digit(value + 10, BASE),
         Some(number) => char::from_digit(number, 10),
@@ -98,9 +98,9 @@ mod tests {
             ("fa\u{e7}ade.example", "xn--faade-zra.example"),
             ("\u{43f}\u{43e}\u{447}\u{435}\u{43c}\u{443}", "xn--e1aoedxv"),
         ] {
-            assert_eq!(ascii(name).unwrap_or_default(), sent, "{name}");
+            assert_eq!(to_ascii(name).unwrap_or_default(), sent, "{name}");
         }
-        assert_eq!(ascii("shop.example"), None);
-        assert_eq!(ascii("b\u{fc}cher example"), None);
+        assert_eq!(to_ascii("shop.example"), None);
+        assert_eq!(to_ascii("b\u{fc}cher example"), None);
     }
 }

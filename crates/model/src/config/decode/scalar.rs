@@ -7,151 +7,169 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::super::finding::Trouble;
-use super::super::schema::{Form, Kind, Word};
-use super::super::suggest::nearest;
-use super::super::unit::{Rate, Share, Size, Time, UnitError};
-use super::super::value::Value;
+use super::super::finding::FindingDetails;
+use super::super::schema::{Keyword, TextFormat, ValueKind};
+use super::super::suggestion::nearest_match;
+use super::super::unit::{BitsPerSecond, ByteSize, Percentage, Time, UnitError};
+use super::super::value::ConfigValue;
 use super::address;
-use super::form;
 use super::packets;
+use super::text_format;
 
 /// Read a value, or say what is wrong with it.
-pub fn read(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
+pub fn decode_value(kind: &ValueKind, node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let text = node.as_str();
-    if let (Some(word), Some(text)) = (unset(kind), text)
+    if let (Some(word), Some(text)) = (unset_keyword(kind), text)
         && text == word
     {
-        return Ok(Value::Unset(word));
+        return Ok(ConfigValue::Unset(word));
     }
     match kind {
-        Kind::Flag => match (node.as_bool(), text) {
-            (Some(flag), _) => Ok(Value::Flag(flag)),
+        ValueKind::Flag => match (node.as_bool(), text) {
+            (Some(flag), _) => Ok(ConfigValue::Flag(flag)),
             (None, Some(flag @ ("true" | "false"))) => {
-                Err(wrong(kind, node).suggest(Some(flag.to_owned())))
+                Err(type_mismatch(kind, node).with_suggestion(Some(flag.to_owned())))
             }
-            _ => Err(wrong(kind, node)),
+            _ => Err(type_mismatch(kind, node)),
         },
-        Kind::Count { min, max, .. } => count(kind, node, *min, *max),
-        Kind::Time { min, max, whole_seconds, .. } => {
-            let Time(time) =
-                quantity(kind, node, |seconds| Time(std::time::Duration::from_secs(seconds)))?;
-            bounded(kind, time, *min, *max)?;
+        ValueKind::Count { min, max, .. } => decode_count(kind, node, *min, *max),
+        ValueKind::Time { min, max, whole_seconds, .. } => {
+            let Time(time) = decode_quantity(kind, node, |seconds| {
+                Time(std::time::Duration::from_secs(seconds))
+            })?;
+            check_bounds(kind, time, *min, *max)?;
             if *whole_seconds && time.subsec_nanos() != 0 {
-                return Err(
-                    Trouble::new("the kernel takes whole seconds here").expected(expected(kind))
-                );
+                return Err(FindingDetails::new("the kernel takes whole seconds here")
+                    .with_expected(describe_expected(kind)));
             }
-            Ok(Value::Time(time))
+            Ok(ConfigValue::Time(time))
         }
-        Kind::Size { min, max, .. } => {
-            let Size(size) = quantity(kind, node, Size)?;
-            bounded(kind, size, *min, *max)?;
-            Ok(Value::Size(size))
+        ValueKind::Size { min, max, .. } => {
+            let ByteSize(size) = decode_quantity(kind, node, ByteSize)?;
+            check_bounds(kind, size, *min, *max)?;
+            Ok(ConfigValue::Size(size))
         }
-        Kind::Rate { min, max, .. } => {
-            let Rate(rate) = quantity(kind, node, Rate)?;
-            bounded(kind, rate, *min, *max)?;
-            Ok(Value::Rate(rate))
+        ValueKind::Rate { min, max, .. } => {
+            let BitsPerSecond(rate) = decode_quantity(kind, node, BitsPerSecond)?;
+            check_bounds(kind, rate, *min, *max)?;
+            Ok(ConfigValue::Rate(rate))
         }
-        Kind::Share(min, max, _) => {
-            let Share(share) =
-                quantity(kind, node, |percent| Share(percent.saturating_mul(Share::WHOLE / 100)))?;
-            bounded(kind, share, *min, *max)?;
-            Ok(Value::Share(share))
+        ValueKind::Share(min, max, _) => {
+            let Percentage(share) = decode_quantity(kind, node, |percent| {
+                Percentage(percent.saturating_mul(Percentage::WHOLE / 100))
+            })?;
+            check_bounds(kind, share, *min, *max)?;
+            Ok(ConfigValue::Share(share))
         }
-        Kind::Words(words) => word(kind, node, words),
-        Kind::WordList(words) => word_list(kind, node, words),
-        Kind::Texts { form, .. } => text_list(kind, node, *form),
-        Kind::Lines { form, most } => lines(kind, node, *form, *most),
-        Kind::Text { form, .. } => form::read(*form, text.ok_or_else(|| wrong(kind, node))?),
-        Kind::Mode => mode(kind, node),
-        Kind::Listen => address::listen(node),
-        Kind::Socket => address::socket(node),
-        Kind::Addresses | Kind::AddressesOr(_) => address::addresses(node),
-        Kind::Prefixes => packets::prefixes(node),
-        Kind::PortRange => packets::port_range(node),
-        Kind::Hours => packets::hours(node),
-        Kind::Server => address::server(node),
-        Kind::Status => status(kind, node),
-        Kind::Files => files(kind, node),
-        Kind::Table { .. } | Kind::List { .. } | Kind::Named { .. } | Kind::Refused(_) => {
-            Err(wrong(kind, node))
+        ValueKind::Keyword(words) => decode_keyword(kind, node, words),
+        ValueKind::KeywordList(words) => decode_keyword_list(kind, node, words),
+        ValueKind::Texts { form, .. } => decode_text_list(kind, node, *form),
+        ValueKind::Lines { form, most } => decode_lines(kind, node, *form, *most),
+        ValueKind::Text { form, .. } => {
+            text_format::parse_text(*form, text.ok_or_else(|| type_mismatch(kind, node))?)
         }
+        ValueKind::Mode => decode_mode(kind, node),
+        ValueKind::Listen => address::decode_listen(node),
+        ValueKind::Socket => address::decode_socket(node),
+        ValueKind::Addresses | ValueKind::AddressesOr(_) => address::decode_addresses(node),
+        ValueKind::Prefixes => packets::decode_prefixes(node),
+        ValueKind::PortRange => packets::decode_port_range(node),
+        ValueKind::DailyWindow => packets::decode_daily_window(node),
+        ValueKind::Server => address::decode_server_address(node),
+        ValueKind::Status => decode_status(kind, node),
+        ValueKind::Files => decode_files(kind, node),
+        ValueKind::Table { .. }
+        | ValueKind::List { .. }
+        | ValueKind::Named { .. }
+        | ValueKind::Refused(_) => Err(type_mismatch(kind, node)),
     }
 }
 
 /// What may be written for this kind, in words; the reference prints the same.
-pub fn expected(kind: &Kind) -> String {
+pub fn describe_expected(kind: &ValueKind) -> String {
     let text = match kind {
-        Kind::Flag => "true or false".to_owned(),
-        Kind::Count { min, max, .. } => format!("a whole number, {min} to {max}"),
-        Kind::Time { min, max, whole_seconds, .. } => {
+        ValueKind::Flag => "true or false".to_owned(),
+        ValueKind::Count { min, max, .. } => format!("a whole number, {min} to {max}"),
+        ValueKind::Time { min, max, whole_seconds, .. } => {
             let whole = if *whole_seconds { " in whole seconds" } else { "" };
             format!("a time with its unit{whole}, \"{}\" to \"{}\"", Time(*min), Time(*max))
         }
-        Kind::Size { min, max, .. } => {
-            format!("a number of bytes with its unit, \"{}\" to \"{}\"", Size(*min), Size(*max))
+        ValueKind::Size { min, max, .. } => {
+            format!(
+                "a number of bytes with its unit, \"{}\" to \"{}\"",
+                ByteSize(*min),
+                ByteSize(*max)
+            )
         }
-        Kind::Rate { min, max, .. } => {
-            format!("a rate with its unit, \"{}\" to \"{}\"", Rate(*min), Rate(*max))
+        ValueKind::Rate { min, max, .. } => {
+            format!(
+                "a rate with its unit, \"{}\" to \"{}\"",
+                BitsPerSecond(*min),
+                BitsPerSecond(*max)
+            )
         }
-        Kind::Share(min, max, _) => {
-            format!("a share in percent, \"{}\" to \"{}\"", Share(*min), Share(*max))
+        ValueKind::Share(min, max, _) => {
+            format!("a share in percent, \"{}\" to \"{}\"", Percentage(*min), Percentage(*max))
         }
-        Kind::Words(words) => {
+        ValueKind::Keyword(words) => {
             let available =
                 words.iter().filter(|word| word.available).map(|word| format!("\"{}\"", word.name));
             available.collect::<Vec<_>>().join(", ")
         }
-        Kind::WordList(words) => {
+        ValueKind::KeywordList(words) => {
             let words: Vec<String> = words.iter().map(|w| format!("\"{}\"", w.name)).collect();
             format!("{}, or a list of them", words.join(", "))
         }
-        Kind::Texts { form, .. } => format!("{}, or a list of them", form::expected(*form)),
-        Kind::Prefixes => {
+        ValueKind::Texts { form, .. } => {
+            format!("{}, or a list of them", text_format::describe_format(*form))
+        }
+        ValueKind::Prefixes => {
             "a network such as \"10.0.0.0/8\" or \"2001:db8::/32\", or a list of them".to_owned()
         }
-        Kind::PortRange => "a port or a range: 1024, \"1024-65535\"".to_owned(),
-        Kind::Hours => "a part of the day: \"22:00-06:00\" or \"22-5\"".to_owned(),
-        Kind::Lines { form, most } => {
-            format!("{}, or a list of at most {most} of them", form::expected(*form))
+        ValueKind::PortRange => "a port or a range: 1024, \"1024-65535\"".to_owned(),
+        ValueKind::DailyWindow => "a part of the day: \"22:00-06:00\" or \"22-5\"".to_owned(),
+        ValueKind::Lines { form, most } => {
+            format!("{}, or a list of at most {most} of them", text_format::describe_format(*form))
         }
-        Kind::Text { form, .. } => form::expected(*form).to_owned(),
-        Kind::Mode => "permissions in octal, such as \"0660\"".to_owned(),
-        Kind::Listen => {
+        ValueKind::Text { form, .. } => text_format::describe_format(*form).to_owned(),
+        ValueKind::Mode => "permissions in octal, such as \"0660\"".to_owned(),
+        ValueKind::Listen => {
             "an address and port such as \"203.0.113.10:80\" or \":80\", or a list of them"
                 .to_owned()
         }
-        Kind::Socket => "an address and port, such as \"127.0.0.1:9100\"".to_owned(),
-        Kind::Addresses | Kind::AddressesOr(_) => {
+        ValueKind::Socket => "an address and port, such as \"127.0.0.1:9100\"".to_owned(),
+        ValueKind::Addresses | ValueKind::AddressesOr(_) => {
             "an address without port, or a list of them".to_owned()
         }
-        Kind::Server => "an address or a name, and a port, such as \"10.0.0.11:8080\"".to_owned(),
-        Kind::Files => "a path, or a list of them".to_owned(),
-        Kind::Status => "statuses: 200, \"200-299\", or a list of them".to_owned(),
-        Kind::Table { .. } => "a table".to_owned(),
-        Kind::List { .. } => "a list".to_owned(),
-        Kind::Named { .. } => "tables by name".to_owned(),
-        Kind::Refused(reason) => (*reason).to_owned(),
+        ValueKind::Server => {
+            "an address or a name, and a port, such as \"10.0.0.11:8080\"".to_owned()
+        }
+        ValueKind::Files => "a path, or a list of them".to_owned(),
+        ValueKind::Status => "statuses: 200, \"200-299\", or a list of them".to_owned(),
+        ValueKind::Table { .. } => "a table".to_owned(),
+        ValueKind::List { .. } => "a list".to_owned(),
+        ValueKind::Named { .. } => "tables by name".to_owned(),
+        ValueKind::Refused(reason) => (*reason).to_owned(),
     };
-    unset(kind).map(|word| format!("{text}, or \"{word}\"")).unwrap_or(text)
+    unset_keyword(kind).map(|word| format!("{text}, or \"{word}\"")).unwrap_or(text)
 }
 
 /// The word for nothing set, if the kind has one.
-pub fn unset(kind: &Kind) -> Option<&'static str> {
+pub fn unset_keyword(kind: &ValueKind) -> Option<&'static str> {
     match kind {
-        Kind::Count { unset, .. } | Kind::Time { unset, .. } | Kind::Size { unset, .. } => *unset,
-        Kind::AddressesOr(unset) => Some(unset),
-        Kind::Rate { unset, .. } | Kind::Share(_, _, unset) => *unset,
-        Kind::Texts { unset, .. } => *unset,
-        Kind::Text { unset, .. } | Kind::Table { unset, .. } => *unset,
+        ValueKind::Count { unset, .. }
+        | ValueKind::Time { unset, .. }
+        | ValueKind::Size { unset, .. } => *unset,
+        ValueKind::AddressesOr(unset) => Some(unset),
+        ValueKind::Rate { unset, .. } | ValueKind::Share(_, _, unset) => *unset,
+        ValueKind::Texts { unset, .. } => *unset,
+        ValueKind::Text { unset, .. } | ValueKind::Table { unset, .. } => *unset,
         _ => None,
     }
 }
 
 /// A value's type, for sentences.
-pub fn kind_of(node: &DeValue<'_>) -> &'static str {
+pub fn toml_type_name(node: &DeValue<'_>) -> &'static str {
     match node {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a number",
@@ -163,107 +181,143 @@ pub fn kind_of(node: &DeValue<'_>) -> &'static str {
     }
 }
 
-fn wrong(kind: &Kind, node: &DeValue<'_>) -> Trouble {
-    Trouble::new(format!("{} does not fit here", kind_of(node))).expected(expected(kind))
+fn type_mismatch(kind: &ValueKind, node: &DeValue<'_>) -> FindingDetails {
+    FindingDetails::new(format!("{} does not fit here", toml_type_name(node)))
+        .with_expected(describe_expected(kind))
 }
 
-fn integer(node: &DeValue<'_>) -> Option<i128> {
+fn parse_integer(node: &DeValue<'_>) -> Option<i128> {
     let integer = node.as_integer()?;
     // Too many digits for any bound: clipped, so that the bounds are what is complained about.
     Some(i128::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(i128::MAX))
 }
 
-fn count(kind: &Kind, node: &DeValue<'_>, min: u64, max: u64) -> Result<Value, Trouble> {
-    let Some(number) = integer(node) else {
+fn decode_count(
+    kind: &ValueKind,
+    node: &DeValue<'_>,
+    min: u64,
+    max: u64,
+) -> Result<ConfigValue, FindingDetails> {
+    let Some(number) = parse_integer(node) else {
         let meant = node.as_str().and_then(|text| text.trim().parse::<u64>().ok());
         let meant =
             meant.filter(|number| (min..=max).contains(number)).map(|number| number.to_string());
-        let near = unset(kind)
-            .filter(|word| node.as_str().is_some_and(|text| nearest(text, [*word]).is_some()));
-        return Err(wrong(kind, node).suggest(meant.or(near.map(|word| format!("\"{word}\"")))));
+        let near = unset_keyword(kind).filter(|word| {
+            node.as_str().is_some_and(|text| nearest_match(text, [*word]).is_some())
+        });
+        return Err(type_mismatch(kind, node)
+            .with_suggestion(meant.or(near.map(|word| format!("\"{word}\"")))));
     };
     let count = u64::try_from(number.max(0)).unwrap_or(u64::MAX);
     if number < 0 {
-        return Err(Trouble::new("a negative number does not fit here").expected(expected(kind)));
+        return Err(FindingDetails::new("a negative number does not fit here")
+            .with_expected(describe_expected(kind)));
     }
-    bounded(kind, count, min, max)?;
-    Ok(Value::Count(count))
+    check_bounds(kind, count, min, max)?;
+    Ok(ConfigValue::Count(count))
 }
 
-fn bounded<T: PartialOrd>(kind: &Kind, value: T, min: T, max: T) -> Result<(), Trouble> {
+fn check_bounds<T: PartialOrd>(
+    kind: &ValueKind,
+    value: T,
+    min: T,
+    max: T,
+) -> Result<(), FindingDetails> {
     if value < min {
-        return Err(Trouble::new("too small").expected(expected(kind)));
+        return Err(FindingDetails::new("too small").with_expected(describe_expected(kind)));
     }
     if value > max {
-        return Err(Trouble::new("too large").expected(expected(kind)));
+        return Err(FindingDetails::new("too large").with_expected(describe_expected(kind)));
     }
     Ok(())
 }
 
-fn quantity<Q>(kind: &Kind, node: &DeValue<'_>, bare: impl Fn(u64) -> Q) -> Result<Q, Trouble>
+fn decode_quantity<Q>(
+    kind: &ValueKind,
+    node: &DeValue<'_>,
+    bare: impl Fn(u64) -> Q,
+) -> Result<Q, FindingDetails>
 where
     Q: FromStr<Err = UnitError> + Display,
 {
     let spelled = |number: u64| format!("\"{}\"", bare(number));
-    if let Some(number) = integer(node) {
+    if let Some(number) = parse_integer(node) {
         let meant = u64::try_from(number).ok().map(spelled);
-        return Err(Trouble::new("the unit is missing").expected(expected(kind)).suggest(meant));
+        return Err(FindingDetails::new("the unit is missing")
+            .with_expected(describe_expected(kind))
+            .with_suggestion(meant));
     }
-    let text = node.as_str().ok_or_else(|| wrong(kind, node))?;
+    let text = node.as_str().ok_or_else(|| type_mismatch(kind, node))?;
     text.trim().parse::<Q>().map_err(|error| {
-        let near = unset(kind)
-            .filter(|word| nearest(text, [*word]).is_some())
+        let near = unset_keyword(kind)
+            .filter(|word| nearest_match(text, [*word]).is_some())
             .map(|word| format!("\"{word}\""));
         let meant = match error {
             UnitError::NoUnit => text.trim().parse::<u64>().ok().map(spelled),
             _ => near,
         };
-        Trouble::new(error.to_string()).expected(expected(kind)).suggest(meant)
+        FindingDetails::new(error.to_string())
+            .with_expected(describe_expected(kind))
+            .with_suggestion(meant)
     })
 }
 
-fn word(kind: &Kind, node: &DeValue<'_>, words: &'static [Word]) -> Result<Value, Trouble> {
-    let text = node.as_str().ok_or_else(|| wrong(kind, node))?;
+fn decode_keyword(
+    kind: &ValueKind,
+    node: &DeValue<'_>,
+    words: &'static [Keyword],
+) -> Result<ConfigValue, FindingDetails> {
+    let text = node.as_str().ok_or_else(|| type_mismatch(kind, node))?;
     match words.iter().find(|word| word.name == text) {
-        Some(word) if word.available => Ok(Value::Word(word.name)),
+        Some(word) if word.available => Ok(ConfigValue::Keyword(word.name)),
         Some(word) => {
             let message = format!("`{}` is known, but not available in this build", word.name);
-            Err(Trouble::new(message).expected(format!("one of the available: {}", expected(kind))))
+            Err(FindingDetails::new(message)
+                .with_expected(format!("one of the available: {}", describe_expected(kind))))
         }
         None => {
-            let near =
-                nearest(text, words.iter().filter(|word| word.available).map(|word| word.name));
-            Err(Trouble::new("not a word that fits here")
-                .expected(format!("one of {}", expected(kind)))
-                .suggest(near.map(|word| format!("\"{word}\""))))
+            let near = nearest_match(
+                text,
+                words.iter().filter(|word| word.available).map(|word| word.name),
+            );
+            Err(FindingDetails::new("not a word that fits here")
+                .with_expected(format!("one of {}", describe_expected(kind)))
+                .with_suggestion(near.map(|word| format!("\"{word}\""))))
         }
     }
 }
 
-fn lines(kind: &Kind, node: &DeValue<'_>, form: Form, most: usize) -> Result<Value, Trouble> {
+fn decode_lines(
+    kind: &ValueKind,
+    node: &DeValue<'_>,
+    form: TextFormat,
+    most: usize,
+) -> Result<ConfigValue, FindingDetails> {
     let items: Vec<&DeValue<'_>> = match node {
         DeValue::Array(array) if array.len() <= most => {
             array.iter().map(|item| item.get_ref()).collect()
         }
         DeValue::Array(_) => {
-            return Err(Trouble::new("too many of them").expected(expected(kind)));
+            return Err(
+                FindingDetails::new("too many of them").with_expected(describe_expected(kind))
+            );
         }
-        DeValue::Table(table) if matches!(form, Form::Field) => {
-            return Err(wrong(kind, node).suggest(fields_of(table)));
+        DeValue::Table(table) if matches!(form, TextFormat::Field) => {
+            return Err(type_mismatch(kind, node).with_suggestion(table_as_fields(table)));
         }
         single => vec![single],
     };
     let mut texts = Vec::with_capacity(items.len());
     for item in items {
-        let text = item.as_str().ok_or_else(|| wrong(kind, item))?;
-        form::read(form, text)?;
+        let text = item.as_str().ok_or_else(|| type_mismatch(kind, item))?;
+        text_format::parse_text(form, text)?;
         texts.push(text.to_owned());
     }
-    Ok(Value::Texts(texts))
+    Ok(ConfigValue::Texts(texts))
 }
 
 /// Fields that were written as a table, in the form that fits.
-fn fields_of(table: &DeTable<'_>) -> Option<String> {
+fn table_as_fields(table: &DeTable<'_>) -> Option<String> {
     let field = |(name, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
         let value = value.get_ref().as_str()?;
         Some(format!("\"{}: {value}\"", name.get_ref()))
@@ -277,73 +331,88 @@ fn fields_of(table: &DeTable<'_>) -> Option<String> {
 }
 
 /// The elements of a list, or the single value as a list of one; each only once.
-fn listed<'n, 't>(kind: &Kind, node: &'n DeValue<'t>) -> Result<Vec<&'n DeValue<'t>>, Trouble> {
+fn list_elements<'n, 't>(
+    kind: &ValueKind,
+    node: &'n DeValue<'t>,
+) -> Result<Vec<&'n DeValue<'t>>, FindingDetails> {
     let nodes: Vec<&DeValue<'_>> = match node {
         DeValue::Array(list) => list.iter().map(|item| item.get_ref()).collect(),
         single => vec![single],
     };
     if !(1..=64).contains(&nodes.len()) {
-        return Err(Trouble::new("1 to 64 of these fit here").expected(expected(kind)));
+        return Err(
+            FindingDetails::new("1 to 64 of these fit here").with_expected(describe_expected(kind))
+        );
     }
     Ok(nodes)
 }
 
-fn word_list(kind: &Kind, node: &DeValue<'_>, words: &'static [Word]) -> Result<Value, Trouble> {
+fn decode_keyword_list(
+    kind: &ValueKind,
+    node: &DeValue<'_>,
+    words: &'static [Keyword],
+) -> Result<ConfigValue, FindingDetails> {
     let mut list = Vec::new();
-    for node in listed(kind, node)? {
-        let Value::Word(word) = word(kind, node, words)? else { continue };
+    for node in list_elements(kind, node)? {
+        let ConfigValue::Keyword(word) = decode_keyword(kind, node, words)? else { continue };
         if list.contains(&word) {
-            return Err(
-                Trouble::new(format!("`{word}` stands here twice")).expected(expected(kind))
-            );
+            return Err(FindingDetails::new(format!("`{word}` stands here twice"))
+                .with_expected(describe_expected(kind)));
         }
         list.push(word);
     }
-    Ok(Value::Words(Cow::Owned(list)))
+    Ok(ConfigValue::Keywords(Cow::Owned(list)))
 }
 
-fn text_list(kind: &Kind, node: &DeValue<'_>, form: Form) -> Result<Value, Trouble> {
+fn decode_text_list(
+    kind: &ValueKind,
+    node: &DeValue<'_>,
+    form: TextFormat,
+) -> Result<ConfigValue, FindingDetails> {
     let mut list = Vec::new();
-    for node in listed(kind, node)? {
-        let text = node.as_str().ok_or_else(|| wrong(kind, node))?;
-        form::read(form, text)?;
+    for node in list_elements(kind, node)? {
+        let text = node.as_str().ok_or_else(|| type_mismatch(kind, node))?;
+        text_format::parse_text(form, text)?;
         if list.iter().any(|known| known == text) {
-            return Err(
-                Trouble::new(format!("`{text}` stands here twice")).expected(expected(kind))
-            );
+            return Err(FindingDetails::new(format!("`{text}` stands here twice"))
+                .with_expected(describe_expected(kind)));
         }
         list.push(text.to_owned());
     }
-    Ok(Value::Texts(list))
+    Ok(ConfigValue::Texts(list))
 }
 
-fn mode(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
+fn decode_mode(kind: &ValueKind, node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let octal = match (node.as_str(), node.as_integer()) {
         (Some(text), _) => u32::from_str_radix(text.trim_start_matches("0o"), 8).ok(),
         (None, Some(number)) if number.radix() == 8 => u32::from_str_radix(number.as_str(), 8).ok(),
         (None, Some(number)) => {
-            return Err(Trouble::new("permissions are written in octal")
-                .expected(expected(kind))
-                .suggest(Some(format!("\"0{}\"", number.as_str()))));
+            return Err(FindingDetails::new("permissions are written in octal")
+                .with_expected(describe_expected(kind))
+                .with_suggestion(Some(format!("\"0{}\"", number.as_str()))));
         }
         _ => None,
     };
-    octal.filter(|mode| *mode <= 0o777).map(Value::Mode).ok_or_else(|| wrong(kind, node))
+    octal
+        .filter(|mode| *mode <= 0o777)
+        .map(ConfigValue::Mode)
+        .ok_or_else(|| type_mismatch(kind, node))
 }
 
-fn status(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
+fn decode_status(kind: &ValueKind, node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let items: Vec<&DeValue<'_>> = match node {
         DeValue::Array(array) if (1..=64).contains(&array.len()) => {
             array.iter().map(|item| item.get_ref()).collect()
         }
         DeValue::Array(_) => {
-            return Err(Trouble::new("1 to 64 statuses fit here").expected(expected(kind)));
+            return Err(FindingDetails::new("1 to 64 statuses fit here")
+                .with_expected(describe_expected(kind)));
         }
         single => vec![single],
     };
     let mut ranges = Vec::with_capacity(items.len());
     for item in items {
-        let pair = match (integer(item), item.as_str()) {
+        let pair = match (parse_integer(item), item.as_str()) {
             (Some(number), _) => u16::try_from(number).ok().map(|status| (status, status)),
             (None, Some(text)) => {
                 let (first, last) = text.split_once('-').unwrap_or((text, text));
@@ -353,25 +422,27 @@ fn status(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
         };
         let known = |(first, last): &(u16, u16)| *first >= 100 && first <= last && *last <= 599;
         let range = pair.filter(known).ok_or_else(|| {
-            Trouble::new("not a status from 100 to 599, nor a range of them")
-                .expected(expected(kind))
+            FindingDetails::new("not a status from 100 to 599, nor a range of them")
+                .with_expected(describe_expected(kind))
         })?;
         ranges.push(range);
     }
-    Ok(Value::Status(Cow::Owned(ranges)))
+    Ok(ConfigValue::Status(Cow::Owned(ranges)))
 }
 
-fn files(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
+fn decode_files(kind: &ValueKind, node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let items: Vec<&DeValue<'_>> = match node {
         DeValue::Array(array) => array.iter().map(|item| item.get_ref()).collect(),
         single => vec![single],
     };
     if !(1..=1_024).contains(&items.len()) {
-        return Err(Trouble::new("1 to 1024 paths fit here").expected(expected(kind)));
+        return Err(
+            FindingDetails::new("1 to 1024 paths fit here").with_expected(describe_expected(kind))
+        );
     }
     let path = |item: &DeValue<'_>| {
-        let text = item.as_str().ok_or_else(|| wrong(kind, item))?;
-        form::read(Form::File, text).map(|_| text.to_owned())
+        let text = item.as_str().ok_or_else(|| type_mismatch(kind, item))?;
+        text_format::parse_text(TextFormat::File, text).map(|_| text.to_owned())
     };
-    Ok(Value::Files(items.into_iter().map(path).collect::<Result<_, _>>()?))
+    Ok(ConfigValue::Files(items.into_iter().map(path).collect::<Result<_, _>>()?))
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::super::checked::{Config, Pool};
-use super::identities;
+use super::super::objects::{Config, PoolConfig};
+use super::index_servers;
 
 impl Config {
     /// The same configuration, in which every object that `old` has just so is the object of `old`.
-    pub fn reuse(self, old: &Config) -> Config {
+    pub fn reuse_unchanged(self, old: &Config) -> Config {
         let services = self.services.into_iter().map(|(name, new)| match old.services.get(&name) {
             Some(old) if *old == new => (name, Arc::clone(old)),
             _ => (name, new),
@@ -36,13 +36,13 @@ impl Config {
     }
 }
 
-fn reuse_servers(new: &Pool, old: &Pool) -> Pool {
-    let before = identities(old);
+fn reuse_servers(new: &PoolConfig, old: &PoolConfig) -> PoolConfig {
+    let before = index_servers(old);
     let servers = new.servers.iter().map(|server| {
         match before.get(&(server.name.as_str(), &server.address)) {
             Some(old) if *old == server => Arc::clone(old),
             _ => Arc::clone(server),
         }
     });
-    Pool { servers: servers.collect(), ..new.clone() }
+    PoolConfig { servers: servers.collect(), ..new.clone() }
 }

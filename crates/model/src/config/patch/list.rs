@@ -5,45 +5,50 @@
 use serde_json::{Map, Value};
 use toml_edit::{Array, ArrayOfTables, Item, Table, TableLike, Value as Node, value};
 
-use super::plain::{PatchError, name_of, node};
-use crate::config::tree::between;
+use super::json_to_toml::{PatchError, element_name, to_toml_value};
+use crate::config::toml_tree::merge_patch_between;
 
 /// Writes a patch into a table of the list.
-type Merge = fn(&mut dyn TableLike, &Map<String, Value>, &str) -> Result<(), PatchError>;
+type MergeTable = fn(&mut dyn TableLike, &Map<String, Value>, &str) -> Result<(), PatchError>;
 
 /// The list with these elements, in the form of the old one.
-pub(super) fn list(
+pub(super) fn patch_list(
     old: Option<&Item>,
     new: &[Value],
     path: &str,
-    merge: Merge,
+    merge: MergeTable,
 ) -> Result<Item, PatchError> {
     match old {
         // Without an element there would be no header, and so no list either.
         Some(Item::ArrayOfTables(tables))
             if !new.is_empty() && new.iter().all(Value::is_object) =>
         {
-            in_tables(tables, new, path, merge).map(Item::ArrayOfTables)
+            patch_table_array(tables, new, path, merge).map(Item::ArrayOfTables)
         }
-        Some(Item::Value(Node::Array(array))) => in_array(array, new, path, merge).map(value),
-        _ => in_array(&Array::new(), new, path, merge).map(value),
+        Some(Item::Value(Node::Array(array))) => patch_array(array, new, path, merge).map(value),
+        _ => patch_array(&Array::new(), new, path, merge).map(value),
     }
 }
 
-fn in_array(old: &Array, new: &[Value], path: &str, merge: Merge) -> Result<Array, PatchError> {
-    let plain: Vec<Value> = old.iter().map(plain).collect();
+fn patch_array(
+    old: &Array,
+    new: &[Value],
+    path: &str,
+    merge: MergeTable,
+) -> Result<Array, PatchError> {
+    let plain: Vec<Value> = old.iter().map(array_value_to_json).collect();
     let mut free: Vec<bool> = vec![true; plain.len()];
     let style = old.get(old.len().saturating_sub(1)).map(|last| last.decor().clone());
     let mut made = old.clone();
     made.clear();
     for (at, element) in new.iter().enumerate() {
         let place = format!("{path}[{at}]");
-        let from = like(&plain, &mut free, (at, element), new.len());
+        let from = find_same_element(&plain, &mut free, (at, element), new.len());
         let mut next = match from.and_then(|from| Some((from, old.get(from)?))) {
             Some((from, kept)) if plain.get(from) == Some(element) => kept.clone(),
-            Some((from, kept)) => changed((kept, plain.get(from)), element, &place, merge)?,
+            Some((from, kept)) => patch_element((kept, plain.get(from)), element, &place, merge)?,
             None => {
-                let mut next = node(element, &place)?;
+                let mut next = to_toml_value(element, &place)?;
                 match &style {
                     Some(style) => {
                         let prefix = style.prefix().and_then(|it| it.as_str()).unwrap_or_default();
@@ -72,42 +77,42 @@ fn in_array(old: &Array, new: &[Value], path: &str, merge: Merge) -> Result<Arra
 }
 
 /// An element of the same name with other keys, in its old form.
-fn changed(
+fn patch_element(
     (kept, before): (&Node, Option<&Value>),
     element: &Value,
     path: &str,
-    merge: Merge,
+    merge: MergeTable,
 ) -> Result<Node, PatchError> {
     let mut next = kept.clone();
     let was = before.filter(|it| it.is_object());
-    match (was.map(|was| between(was, element)), next.as_inline_table_mut()) {
+    match (was.map(|was| merge_patch_between(was, element)), next.as_inline_table_mut()) {
         (Some(Value::Object(keys)), Some(table)) => {
             merge(table, &keys, path)?;
             table.fmt();
         }
         _ => {
-            next = node(element, path)?;
+            next = to_toml_value(element, path)?;
             *next.decor_mut() = kept.decor().clone();
         }
     }
     Ok(next)
 }
 
-fn in_tables(
+fn patch_table_array(
     old: &ArrayOfTables,
     new: &[Value],
     path: &str,
-    merge: Merge,
+    merge: MergeTable,
 ) -> Result<ArrayOfTables, PatchError> {
-    let plain: Vec<Value> = old.iter().map(plain_table).collect();
+    let plain: Vec<Value> = old.iter().map(table_to_json).collect();
     let mut free: Vec<bool> = vec![true; plain.len()];
     let mut made = ArrayOfTables::new();
     for (at, element) in new.iter().enumerate() {
-        let from = like(&plain, &mut free, (at, element), new.len());
+        let from = find_same_element(&plain, &mut free, (at, element), new.len());
         let mut table = from.and_then(|from| old.get(from)).cloned().unwrap_or_else(Table::new);
         let empty = Value::Object(Map::new());
         let before = from.and_then(|from| plain.get(from)).unwrap_or(&empty);
-        if let Value::Object(keys) = between(before, element) {
+        if let Value::Object(keys) = merge_patch_between(before, element) {
             merge(&mut table, &keys, &format!("{path}[{at}]"))?;
         }
         made.push(table);
@@ -117,15 +122,20 @@ fn in_tables(
 
 /// The old element that this is, or was: an equal one, else one of the same name; where nothing came or went, one without
 /// a name is that in its place. Each is given once.
-fn like(old: &[Value], free: &mut [bool], (at, new): (usize, &Value), all: usize) -> Option<usize> {
+fn find_same_element(
+    old: &[Value],
+    free: &mut [bool],
+    (at, new): (usize, &Value),
+    all: usize,
+) -> Option<usize> {
     let is_free = |at: &usize| free.get(*at) == Some(&true);
     let equal = (0..old.len()).filter(is_free).find(|at| old.get(*at) == Some(new));
     let named = || {
-        let name = name_of(new)?;
-        let same = |at: &usize| old.get(*at).and_then(name_of).as_ref() == Some(&name);
+        let name = element_name(new)?;
+        let same = |at: &usize| old.get(*at).and_then(element_name).as_ref() == Some(&name);
         (0..old.len()).filter(is_free).find(same)
     };
-    let nameless = |value: Option<&Value>| value.is_some_and(|it| name_of(it).is_none());
+    let nameless = |value: Option<&Value>| value.is_some_and(|it| element_name(it).is_none());
     let in_place = || {
         let same = all == old.len() && nameless(Some(new)) && nameless(old.get(at));
         Some(at).filter(|_| same).filter(is_free)
@@ -145,25 +155,25 @@ fn has_comment(node: &Node) -> bool {
     node.decor().prefix().and_then(|it| it.as_str()).is_some_and(|prefix| prefix.contains('#'))
 }
 
-fn plain(node: &Node) -> Value {
+fn array_value_to_json(node: &Node) -> Value {
     match node {
         Node::String(text) => Value::from(text.value().as_str()),
         Node::Integer(whole) => Value::from(*whole.value()),
         Node::Float(part) => Value::from(*part.value()),
         Node::Boolean(flag) => Value::from(*flag.value()),
         Node::Datetime(time) => Value::from(time.value().to_string()),
-        Node::Array(array) => array.iter().map(plain).collect(),
-        Node::InlineTable(table) => {
-            Value::Object(table.iter().map(|(key, inner)| (key.to_owned(), plain(inner))).collect())
-        }
+        Node::Array(array) => array.iter().map(array_value_to_json).collect(),
+        Node::InlineTable(table) => Value::Object(
+            table.iter().map(|(key, inner)| (key.to_owned(), array_value_to_json(inner))).collect(),
+        ),
     }
 }
 
-fn plain_table(table: &Table) -> Value {
+fn table_to_json(table: &Table) -> Value {
     let item = |item: &Item| match item {
-        Item::Value(node) => plain(node),
-        Item::Table(table) => plain_table(table),
-        Item::ArrayOfTables(tables) => tables.iter().map(plain_table).collect(),
+        Item::Value(node) => array_value_to_json(node),
+        Item::Table(table) => table_to_json(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(table_to_json).collect(),
         Item::None => Value::Null,
     };
     Value::Object(table.iter().map(|(key, inner)| (key.to_owned(), item(inner))).collect())

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::config::load;
-use crate::config::tree::{between, differing};
+use crate::config::toml_tree::{diff_trees, merge_patch_between};
 
 const TEXT: &str = r#"# Our shop.
 [service.shop]
@@ -32,12 +32,12 @@ servers = [
 ]
 "#;
 
-fn server(name: &str) -> Object {
-    Object::Server { pool: "web".into(), name: name.into() }
+fn server(name: &str) -> ConfigObject {
+    ConfigObject::Server { pool: "web".into(), name: name.into() }
 }
 
-fn rule(name: &str) -> Object {
-    Object::Rule { service: "shop".into(), name: name.into() }
+fn rule(name: &str) -> ConfigObject {
+    ConfigObject::Rule { service: "shop".into(), name: name.into() }
 }
 
 #[test]
@@ -53,33 +53,33 @@ fn an_object_is_patched_where_it_stands() {
         (rule("api"), json!({ "when": { "path": "/v2/*" } }), "/api/*", "/v2/*"),
         (rule("2"), json!({ "redirect": "/other" }), "/new", "/other"),
         (
-            Object::Pool("web".into()),
+            ConfigObject::Pool("web".into()),
             json!({ "balance": "random" }),
             "\"round-robin\" #",
             "\"random\" #",
         ),
         (
-            Object::Service("shop".into()),
+            ConfigObject::Service("shop".into()),
             json!({ "listen": "127.0.0.1:9" }),
             "127.0.0.1:8080",
             "127.0.0.1:9",
         ),
         (
-            Object::Pool("web".into()),
+            ConfigObject::Pool("web".into()),
             json!({ "balance": null }),
             "balance = \"round-robin\" # fair\n",
             "",
         ),
         (
-            Object::Whole,
+            ConfigObject::Root,
             json!({ "pool": { "web": { "balance": "random" } } }),
             "round-robin",
             "random",
         ),
-        (Object::Whole, json!({}), "", ""),
+        (ConfigObject::Root, json!({}), "", ""),
     ];
     for (object, change, from, to) in rows {
-        let got = patch(TEXT, &object, &change).unwrap();
+        let got = apply_patch(TEXT, &object, &change).unwrap();
         assert_eq!(got, TEXT.replacen(from, to, 1), "{object:?} {change}");
         load(&got, "x").unwrap();
     }
@@ -92,13 +92,13 @@ fn objects_come_and_go_by_the_patch_of_the_whole() {
         "service": { "two": { "listen": "127.0.0.1:8081", "forward": "tcp", "pool": "new" } },
         "global": { "drain": "5s" },
     });
-    let got = patch(TEXT, &Object::Whole, &more).unwrap();
+    let got = apply_patch(TEXT, &ConfigObject::Root, &more).unwrap();
     assert!(got.starts_with(TEXT.split("[pool.web]").next().unwrap()), "{got}");
     assert!(got.contains("[pool.new]") && got.contains("[service.two]"), "{got}");
     load(&got, "x").unwrap();
     let back = json!({ "pool": { "new": null }, "service": { "two": null }, "global": null });
-    let back = patch(&got, &Object::Whole, &back).unwrap();
-    assert_eq!(tree(&back).unwrap(), tree(TEXT).unwrap());
+    let back = apply_patch(&got, &ConfigObject::Root, &back).unwrap();
+    assert_eq!(parse_tree(&back).unwrap(), parse_tree(TEXT).unwrap());
 }
 
 #[test]
@@ -108,8 +108,11 @@ fn a_list_keeps_comments_of_what_stays() {
         { "name": "b", "address": "10.0.0.2:80", "weight": 2 },
         { "name": "a", "address": "10.0.0.1:80" },
     ] });
-    let got = patch(TEXT, &Object::Pool("web".into()), &servers).unwrap();
-    assert_eq!(read(&got, &Object::Pool("web".into())).unwrap()["servers"], servers["servers"]);
+    let got = apply_patch(TEXT, &ConfigObject::Pool("web".into()), &servers).unwrap();
+    assert_eq!(
+        read_object(&got, &ConfigObject::Pool("web".into())).unwrap()["servers"],
+        servers["servers"]
+    );
     assert!(got.contains("# The old one.\n  { name = \"a\""), "{got}");
     assert!(got.contains("# rack 1") && got.contains("weight = 2"), "{got}");
     load(&got, "x").unwrap();
@@ -119,37 +122,42 @@ fn a_list_keeps_comments_of_what_stays() {
 #[test]
 fn a_list_without_elements_is_still_a_list() {
     let none = json!({ "service": { "shop": { "rule": [] } } });
-    let got = patch(TEXT, &Object::Whole, &none).unwrap();
-    assert_eq!(tree(&got).unwrap()["service"]["shop"]["rule"], json!([]), "{got}");
+    let got = apply_patch(TEXT, &ConfigObject::Root, &none).unwrap();
+    assert_eq!(parse_tree(&got).unwrap()["service"]["shop"]["rule"], json!([]), "{got}");
     load(&got, "x").unwrap();
     let back =
         json!({ "service": { "shop": { "rule": [{ "when": { "path": "/x" }, "pool": "web" }] } } });
-    let back = patch(&got, &Object::Whole, &back).unwrap();
-    assert_eq!(tree(&back).unwrap()["service"]["shop"]["rule"][0]["pool"], "web", "{back}");
+    let back = apply_patch(&got, &ConfigObject::Root, &back).unwrap();
+    assert_eq!(parse_tree(&back).unwrap()["service"]["shop"]["rule"][0]["pool"], "web", "{back}");
     load(&back, "x").unwrap();
 }
 
 #[test]
 fn an_object_without_keys_is_there() {
     for keys in [json!({ "global": {} }), json!({ "global": { "limit": {} } })] {
-        let got = patch(TEXT, &Object::Whole, &keys).unwrap();
-        assert_eq!(tree(&got).unwrap()["global"], keys["global"], "{got}");
+        let got = apply_patch(TEXT, &ConfigObject::Root, &keys).unwrap();
+        assert_eq!(parse_tree(&got).unwrap()["global"], keys["global"], "{got}");
     }
 }
 
 #[test]
 fn what_is_not_there_or_cannot_be_written_is_told() {
-    let no = |object: &Object, change: serde_json::Value| patch(TEXT, object, &change).unwrap_err();
+    let no = |object: &ConfigObject, change: serde_json::Value| {
+        apply_patch(TEXT, object, &change).unwrap_err()
+    };
     let some = json!({ "weight": 1 });
     assert!(no(&server("z"), some.clone()).to_string().contains("there are a, b, 10-0-0-3-80"));
     assert!(no(&rule("9"), some.clone()).to_string().ends_with("there are api, 2"));
-    assert!(matches!(no(&Object::Pool("x".into()), some), PatchError::Unknown { .. }));
+    assert!(matches!(no(&ConfigObject::Pool("x".into()), some), PatchError::Unknown { .. }));
     assert!(matches!(no(&server("a"), json!([1])), PatchError::Form("a list")));
-    let pool = Object::Pool("web".into());
+    let pool = ConfigObject::Pool("web".into());
     for bad in [json!({ "servers": [null] }), json!({ "a": { "b": u64::MAX } })] {
         assert!(matches!(no(&pool, bad), PatchError::Value { .. }));
     }
-    assert!(matches!(patch("[a", &Object::Whole, &json!({})), Err(PatchError::Syntax(_))));
+    assert!(matches!(
+        apply_patch("[a", &ConfigObject::Root, &json!({})),
+        Err(PatchError::Syntax(_))
+    ));
 }
 
 #[test]
@@ -160,10 +168,10 @@ fn any_change_between_two_texts_can_be_written_as_a_patch() {
         .replace("round-robin", "random")
         .replace("[[service.shop.rule]]\nwhen = { path = \"/old\" }\nredirect = \"/new\"\n", "");
     for (from, to) in [(TEXT, other.as_str()), (other.as_str(), TEXT)] {
-        let (old, new) = (tree(from).unwrap(), tree(to).unwrap());
-        assert!(differing(&old, &new).len() > 2);
-        let got = patch(from, &Object::Whole, &between(&old, &new)).unwrap();
-        assert_eq!(tree(&got).unwrap(), new, "{got}");
+        let (old, new) = (parse_tree(from).unwrap(), parse_tree(to).unwrap());
+        assert!(diff_trees(&old, &new).len() > 2);
+        let got = apply_patch(from, &ConfigObject::Root, &merge_patch_between(&old, &new)).unwrap();
+        assert_eq!(parse_tree(&got).unwrap(), new, "{got}");
         assert!(got.contains("# Our shop.") && got.contains("# rack 1"), "{got}");
     }
 }

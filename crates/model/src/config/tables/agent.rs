@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
-use super::super::value::Value;
+use super::super::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use super::super::value::ConfigValue;
 
 const DAY: u64 = 86_400_000;
 
 /// Keys that mean something only for some kinds, and those kinds.
-pub const OF_AGENTS: [(&str, &[&str]); 5] = [
+pub const KEYS_BY_AGENT_KIND: [(&str, &[&str]); 5] = [
     ("path", &["orca"]),
     ("send", &["text"]),
     ("port", &["text", "orca"]),
@@ -17,53 +19,66 @@ pub const OF_AGENTS: [(&str, &[&str]); 5] = [
 ];
 
 /// The agents of a pool's servers.
-pub const AGENT: Key = Key::new(
+pub const AGENT: KeySchema = KeySchema::new(
     "agent",
-    Kind::Table { table: &AGENT_TABLE, short: Short::Key("kind"), unset: Some("off") },
-    Fallback::unset("off"),
+    ValueKind::Table {
+        table: &AGENT_TABLE,
+        short: TableShorthand::Key("kind"),
+        unset: Some("off"),
+    },
+    DefaultValue::unset("off"),
     "How servers tell their own load and wishes. Short form: the kind alone.",
 );
 
-static AGENT_TABLE: Table = Table {
-    what: "an agent",
-    choices: &[],
+static AGENT_TABLE: TableSchema = TableSchema {
+    description: "an agent",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "kind",
-            Kind::Words(&[Word::of("text"), Word::of("orca"), Word::of("answers")]),
-            Fallback::word("text"),
+            ValueKind::Keyword(&[
+                Keyword::new("text"),
+                Keyword::new("orca"),
+                Keyword::new("answers"),
+            ]),
+            DefaultValue::keyword("text"),
             "`text`: one line as HAProxy's agent-check (`steelyard agent` serves it); `orca`: a report is fetched over \
              HTTP; `answers`: it stands in the field `endpoint-load-metrics` of answers (`http` services).",
         ),
-        Key::new(
+        KeySchema::new(
             "port",
-            Kind::count_or(1, 65_535, "server"),
-            Fallback::count(9_707),
+            ValueKind::count_or_keyword(1, 65_535, "server"),
+            DefaultValue::count(9_707),
             "`text`, `orca`: where the agent listens on the server's address.",
         ),
-        Key::new(
+        KeySchema::new(
             "path",
-            Kind::Text { form: Form::RequestPath, unset: None },
-            Fallback::Is(Value::Text(Cow::Borrowed("/orca"))),
+            ValueKind::Text { form: TextFormat::RequestPath, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("/orca"))),
             "`orca`: what is fetched.",
         ),
-        Key::new(
+        KeySchema::new(
             "send",
-            Kind::Text { form: Form::Free, unset: None },
-            Fallback::Is(Value::Text(Cow::Borrowed(""))),
+            ValueKind::Text { form: TextFormat::FreeText, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(""))),
             "`text`: what is sent first.",
         ),
-        Key::new("every", Kind::time(10, DAY), Fallback::millis(2_000), "Between two questions."),
-        Key::new(
+        KeySchema::new(
+            "every",
+            ValueKind::time(10, DAY),
+            DefaultValue::millis(2_000),
+            "Between two questions.",
+        ),
+        KeySchema::new(
             "timeout",
-            Kind::time(1, DAY),
-            Fallback::millis(1_000),
+            ValueKind::time(1, DAY),
+            DefaultValue::millis(1_000),
             "One question; at most `every`.",
         ),
-        Key::new(
+        KeySchema::new(
             "age",
-            Kind::time(100, DAY),
-            Fallback::millis(10_000),
+            ValueKind::time(100, DAY),
+            DefaultValue::millis(10_000),
             "A report that is older counts no more: the load is not known, which is not the same as none.",
         ),
     ],

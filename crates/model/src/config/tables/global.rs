@@ -2,166 +2,176 @@
 
 use std::borrow::Cow;
 
-use super::super::operate::{SOCKET, STATE};
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
-use super::super::value::Value;
-use super::{balance, operate, pool, service, socket};
+use super::super::operations::{DEFAULT_SOCKET, DEFAULT_STATE_DIR};
+use super::super::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use super::super::value::ConfigValue;
+use super::{balance, operations, pool, service, socket};
 
 /// `[global]`.
-pub static GLOBAL: Table = Table {
-    what: "the global table",
-    choices: &[],
+pub static GLOBAL: TableSchema = TableSchema {
+    description: "the global table",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "workers",
-            Kind::count_or(1, 1_024, "auto"),
-            Fallback::unset("auto"),
+            ValueKind::count_or_keyword(1, 1_024, "auto"),
+            DefaultValue::unset("auto"),
             "Worker threads; `auto`: one for each core that the process may use.",
         ),
-        Key::new(
+        KeySchema::new(
             "connections",
-            Kind::count_or(1, 100_000_000, "auto"),
-            Fallback::unset("auto"),
+            ValueKind::count_or_keyword(1, 100_000_000, "auto"),
+            DefaultValue::unset("auto"),
             "Client connections over all services; `auto`: half of what the file descriptor limit leaves after 128 of our own, for each \
              client may need a second one towards a server; 16 at least, 1,000,000 at most.",
         ),
-        Key::new(
+        KeySchema::new(
             "drain",
-            Kind::time(0, 86_400_000),
-            Fallback::millis(30_000),
+            ValueKind::time(0, 86_400_000),
+            DefaultValue::millis(30_000),
             "How long a stop lets exchanges finish.",
         ),
-        Key::new(
+        KeySchema::new(
             "access-log",
-            Kind::Table { table: &ACCESS_LOG, short: Short::Key("target"), unset: None },
-            Fallback::Inner,
+            ValueKind::Table {
+                table: &ACCESS_LOG,
+                short: TableShorthand::Key("target"),
+                unset: None,
+            },
+            DefaultValue::Inner,
             "The access log. Short form: its target.",
         ),
-        Key::new(
+        KeySchema::new(
             "control",
-            Kind::table(&CONTROL),
-            Fallback::Inner,
+            ValueKind::table(&CONTROL),
+            DefaultValue::Inner,
             "The local API and what is kept on disk.",
         ),
-        Key::new(
+        KeySchema::new(
             "metrics",
-            Kind::Table { table: &METRICS, short: Short::Key("listen"), unset: Some("off") },
-            Fallback::unset("off"),
+            ValueKind::Table {
+                table: &METRICS,
+                short: TableShorthand::Key("listen"),
+                unset: Some("off"),
+            },
+            DefaultValue::unset("off"),
             "The Prometheus endpoint. Short form: where it listens.",
         ),
-        operate::TELEMETRY,
-        Key::new(
+        operations::TELEMETRY,
+        KeySchema::new(
             "timeout",
-            Kind::table(&TIMEOUT),
-            Fallback::Inner,
+            ValueKind::table(&TIMEOUT),
+            DefaultValue::Inner,
             "Default times of services and pools.",
         ),
-        Key::new(
+        KeySchema::new(
             "limit",
-            Kind::table(&LIMIT),
-            Fallback::Inner,
+            ValueKind::table(&LIMIT),
+            DefaultValue::Inner,
             "Default limits of services and pools.",
         ),
-        Key::new(
+        KeySchema::new(
             "socket",
-            Kind::table(&socket::ALL),
-            Fallback::Inner,
+            ValueKind::table(&socket::ALL),
+            DefaultValue::Inner,
             "Default socket settings of services and pools.",
         ),
         service::TRUST,
-        Key::new(
+        KeySchema::new(
             "sample",
-            Kind::count_or(1, 1_000_000, "off"),
-            Fallback::count(64),
+            ValueKind::count_or_keyword(1, 1_000_000, "off"),
+            DefaultValue::count(64),
             "For `explain slow` one exchange in so many is measured whatever it takes, and every slow one; `off`: none.",
         ),
-        operate::STICKY_SECRET_FILE,
-        operate::CERTIFICATE_WARNING,
-        operate::HOOK,
-        operate::HISTORY,
-        balance::HERE,
+        operations::STICKY_SECRET_FILE,
+        operations::CERTIFICATE_WARNING,
+        operations::HOOK,
+        operations::HISTORY,
+        balance::POOL_LOCALITY,
     ],
 };
 
-static ACCESS_LOG: Table = Table {
-    what: "the access log",
-    choices: &[],
+static ACCESS_LOG: TableSchema = TableSchema {
+    description: "the access log",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "all",
-            Kind::Flag,
-            Fallback::Is(Value::Flag(false)),
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(false)),
             "Log every exchange; otherwise only the failed ones.",
         ),
-        Key::new(
+        KeySchema::new(
             "format",
-            Kind::Words(&[Word::of("json"), Word::of("common")]),
-            Fallback::word("json"),
+            ValueKind::Keyword(&[Keyword::new("json"), Keyword::new("common")]),
+            DefaultValue::keyword("json"),
             "One JSON object a line, or the common log format with times appended.",
         ),
-        Key::new(
+        KeySchema::new(
             "target",
-            Kind::Text { form: Form::Target, unset: None },
-            Fallback::Is(Value::Text(Cow::Borrowed("stderr"))),
+            ValueKind::Text { form: TextFormat::Target, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("stderr"))),
             "`stderr`, `stdout`, `off`, or a file's path; a file is reopened on SIGUSR1.",
         ),
     ],
 };
 
-static CONTROL: Table = Table {
-    what: "the control table",
-    choices: &[],
+static CONTROL: TableSchema = TableSchema {
+    description: "the control table",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "socket",
-            Kind::Text { form: Form::File, unset: None },
-            Fallback::Is(Value::Text(Cow::Borrowed(SOCKET))),
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(DEFAULT_SOCKET))),
             "Unix socket of the local API. Where there can be none at the usual path, as with a read-only root, the daemon runs \
              without, with a warning; a path that is written here must be writable.",
         ),
-        Key::new(
+        KeySchema::new(
             "mode",
-            Kind::Mode,
-            Fallback::Is(Value::Mode(0o660)),
+            ValueKind::Mode,
+            DefaultValue::Literal(ConfigValue::Mode(0o660)),
             "Permissions of that socket.",
         ),
-        Key::new(
+        KeySchema::new(
             "state",
-            Kind::Text { form: Form::File, unset: None },
-            Fallback::Is(Value::Text(Cow::Borrowed(STATE))),
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(DEFAULT_STATE_DIR))),
             "Directory of generations and kept states.",
         ),
-        Key::new(
+        KeySchema::new(
             "generations",
-            Kind::count(1, 1_000),
-            Fallback::count(20),
+            ValueKind::count(1, 1_000),
+            DefaultValue::count(20),
             "Generations kept for rollback.",
         ),
-        operate::WRITE_BACK,
-        operate::ALLOW_PROGRAMS,
-        operate::AUDIT,
-        operate::LISTEN,
-        operate::TOKENS,
-        operate::CERTIFICATE,
-        operate::CLIENT_AUTHORITIES,
-        operate::HOSTS,
+        operations::WRITE_BACK,
+        operations::ALLOW_PROGRAMS,
+        operations::AUDIT,
+        operations::LISTEN,
+        operations::TOKENS,
+        operations::CERTIFICATE,
+        operations::CLIENT_AUTHORITIES,
+        operations::HOSTS,
     ],
 };
 
-static METRICS: Table = Table {
-    what: "the metrics table",
-    choices: &[],
-    keys: &[Key::new(
+static METRICS: TableSchema = TableSchema {
+    description: "the metrics table",
+    exclusive_groups: &[],
+    keys: &[KeySchema::new(
         "listen",
-        Kind::Socket,
-        Fallback::Required,
+        ValueKind::Socket,
+        DefaultValue::Required,
         "Address and port of the endpoint.",
     )],
 };
 
-static TIMEOUT: Table = Table {
-    what: "default times",
-    choices: &[],
+static TIMEOUT: TableSchema = TableSchema {
+    description: "default times",
+    exclusive_groups: &[],
     keys: &[
         service::HEADER,
         service::IDLE_BOTH,
@@ -171,13 +181,13 @@ static TIMEOUT: Table = Table {
         pool::CONNECT,
         pool::FIRST_BYTE,
         pool::QUEUE_TIME,
-        Key::refused("drain", "it is a key of `[global]` itself: `drain`"),
+        KeySchema::refused("drain", "it is a key of `[global]` itself: `drain`"),
     ],
 };
 
-static LIMIT: Table = Table {
-    what: "default limits",
-    choices: &[],
+static LIMIT: TableSchema = TableSchema {
+    description: "default limits",
+    exclusive_groups: &[],
     keys: &[
         service::HEADER_BYTES,
         service::HEADER_COUNT,
@@ -185,6 +195,6 @@ static LIMIT: Table = Table {
         service::CONNECTION_BYTES,
         pool::IDLE_CONNECTIONS,
         pool::QUEUE_LENGTH,
-        Key::refused("connections", "it is a key of `[global]` itself: `connections`"),
+        KeySchema::refused("connections", "it is a key of `[global]` itself: `connections`"),
     ],
 };

@@ -1,6 +1,8 @@
 //! Describes `[heartbeat.PEER]`: what two members tell each other beside VRRP, by several paths.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table};
+use super::super::schema::{
+    DefaultValue, KeySchema, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
 
 /// Members that one file may name.
 pub const PEERS: usize = 1;
@@ -12,58 +14,58 @@ pub const PATHS: usize = 8;
 pub const TARGETS: usize = 16;
 
 /// `[heartbeat.PEER]`.
-pub static HEARTBEAT: Table = Table {
-    what: "a heartbeat",
-    choices: &[],
+pub static HEARTBEAT: TableSchema = TableSchema {
+    description: "a heartbeat",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "name",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::Required,
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Required,
             "The name of this member, by which the table of the other one is called.",
         ),
-        Key::new(
+        KeySchema::new(
             "secret",
-            Kind::Text { form: Form::File, unset: None },
-            Fallback::Required,
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Required,
             "The file of keys, the same on both members: lines `ID SECRET`, the first signs, a second is accepted too. Only \
              the daemon's user may read it. It is read again when it changes.",
         ),
-        Key::new(
+        KeySchema::new(
             "paths",
-            Kind::List { table: &PATH, short: Short::None, most: PEERS * PATHS },
-            Fallback::Required,
+            ValueKind::List { table: &PATH, short: TableShorthand::None, most: PEERS * PATHS },
+            DefaultValue::Required,
             "The ways between both members, one to eight, best over different links. The other member counts as dead when \
              all of them are silent.",
         ),
-        Key::new(
+        KeySchema::new(
             "port",
-            Kind::count(1, 65_535),
-            Fallback::count(7_694),
+            ValueKind::count(1, 65_535),
+            DefaultValue::count(7_694),
             "Port of UDP, the same on both members.",
         ),
-        Key::new(
+        KeySchema::new(
             "every",
-            Kind::time(10, 10_000),
-            Fallback::Derived("the shortest `advertise` of the groups; `1s` without groups"),
+            ValueKind::time(10, 10_000),
+            DefaultValue::Derived("the shortest `advertise` of the groups; `1s` without groups"),
             "Between two beats on each path.",
         ),
-        Key::new(
+        KeySchema::new(
             "timeout",
-            Kind::time(20, 120_000),
-            Fallback::Derived("three times `every`"),
+            ValueKind::time(20, 120_000),
+            DefaultValue::Derived("three times `every`"),
             "A path by which nothing comes for so long is down.",
         ),
-        Key::new(
+        KeySchema::new(
             "reach",
-            Kind::Table { table: &REACH, short: Short::Key("echo"), unset: None },
-            Fallback::Absent,
+            ValueKind::Table { table: &REACH, short: TableShorthand::Key("echo"), unset: None },
+            DefaultValue::Absent,
             "Targets that both members ask; whoever reaches more becomes active. Equal numbers move nothing.",
         ),
-        Key::new(
+        KeySchema::new(
             "witness",
-            Kind::Table { table: &WITNESS, short: Short::Key("http"), unset: None },
-            Fallback::Absent,
+            ValueKind::Table { table: &WITNESS, short: TableShorthand::Key("http"), unset: None },
+            DefaultValue::Absent,
             "A third machine, for addresses that must never be at both members: an active member needs its agreement or the \
              other member's. The same on both.",
         ),
@@ -71,111 +73,116 @@ pub static HEARTBEAT: Table = Table {
 };
 
 /// A path of `paths`.
-pub static PATH: Table = Table {
-    what: "a path of a heartbeat",
-    choices: &[],
+pub static PATH: TableSchema = TableSchema {
+    description: "a path of a heartbeat",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "local",
-            Kind::Addresses,
-            Fallback::Required,
+            ValueKind::Addresses,
+            DefaultValue::Required,
             "Our address, one, which is no shared one.",
         ),
-        Key::new("peer", Kind::Addresses, Fallback::Required, "The other member's address, one."),
-        Key::new(
+        KeySchema::new(
+            "peer",
+            ValueKind::Addresses,
+            DefaultValue::Required,
+            "The other member's address, one.",
+        ),
+        KeySchema::new(
             "interface",
-            Kind::Text { form: Form::Interface, unset: None },
-            Fallback::Derived("as the kernel routes"),
+            ValueKind::Text { form: TextFormat::Interface, unset: None },
+            DefaultValue::Derived("as the kernel routes"),
             "Beats of this path go and come by this interface alone.",
         ),
     ],
 };
 
 /// `witness`.
-pub static WITNESS: Table = Table {
-    what: "a heartbeat's witness",
-    choices: &[],
+pub static WITNESS: TableSchema = TableSchema {
+    description: "a heartbeat's witness",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "http",
-            Kind::Text { form: Form::Visible, unset: None },
-            Fallback::Absent,
+            ValueKind::Text { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::Absent,
             "Where leases are asked for: another steelyard's API, `https://HOST:9443/v1/leases`, or a server that does the same.",
         ),
-        Key::new(
+        KeySchema::new(
             "etcd",
-            Kind::Texts { form: Form::Visible, unset: None },
-            Fallback::Absent,
+            ValueKind::Texts { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::Absent,
             "Or the members of an etcd, one to nine: `http://HOST:2379`.",
         ),
-        Key::new(
+        KeySchema::new(
             "lease",
-            Kind::time(500, 30_000),
-            Fallback::millis(3_000),
+            ValueKind::time(500, 30_000),
+            DefaultValue::millis(3_000),
             "For how long both agree at a time: when a member is gone, so long passes before the other one takes over. etcd \
              counts whole seconds.",
         ),
-        Key::new(
+        KeySchema::new(
             "token",
-            Kind::Text { form: Form::File, unset: None },
-            Fallback::Absent,
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Absent,
             "The file of the token that is shown there; for steelyard one with the role `lease`. Only the daemon's user may \
              read it.",
         ),
-        Key::new(
+        KeySchema::new(
             "ca",
-            Kind::Text { form: Form::File, unset: Some("system") },
-            Fallback::unset("system"),
+            ValueKind::Text { form: TextFormat::File, unset: Some("system") },
+            DefaultValue::unset("system"),
             "PEM file of who may have signed its certificate; `system`: whom this machine trusts.",
         ),
     ],
 };
 
 /// `reach`.
-pub static REACH: Table = Table {
-    what: "a heartbeat's reach",
-    choices: &[],
+pub static REACH: TableSchema = TableSchema {
+    description: "a heartbeat's reach",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "echo",
-            Kind::Addresses,
-            Fallback::Absent,
+            ValueKind::Addresses,
+            DefaultValue::Absent,
             "Targets that are asked by ICMP echo, such as the router.",
         ),
-        Key::new(
+        KeySchema::new(
             "connect",
-            Kind::Listen,
-            Fallback::Absent,
+            ValueKind::Listen,
+            DefaultValue::Absent,
             "Targets that are asked by a TCP connection, addresses with ports.",
         ),
-        Key::new(
+        KeySchema::new(
             "every",
-            Kind::time(50, 60_000),
-            Fallback::millis(1_000),
+            ValueKind::time(50, 60_000),
+            DefaultValue::millis(1_000),
             "Between two questions.",
         ),
-        Key::new(
+        KeySchema::new(
             "timeout",
-            Kind::time(20, 60_000),
-            Fallback::millis(1_000),
+            ValueKind::time(20, 60_000),
+            DefaultValue::millis(1_000),
             "An answer that takes longer is none.",
         ),
-        Key::new(
+        KeySchema::new(
             "rise",
-            Kind::count(1, 100),
-            Fallback::count(2),
+            ValueKind::count(1, 100),
+            DefaultValue::count(2),
             "Answers in a row after which a target is reached again.",
         ),
-        Key::new(
+        KeySchema::new(
             "fall",
-            Kind::count(1, 100),
-            Fallback::count(3),
+            ValueKind::count(1, 100),
+            DefaultValue::count(3),
             "Questions in a row without an answer after which it is not.",
         ),
-        Key::new(
+        KeySchema::new(
             "settle",
-            Kind::time(0, 600_000),
-            Fallback::millis(3_000),
+            ValueKind::time(0, 600_000),
+            DefaultValue::millis(3_000),
             "The other member must have reached more, or not more any longer, for so long before anything follows.",
         ),
     ],

@@ -1,79 +1,81 @@
 //! Describes `http3` of a service.
 
-use super::super::schema::{Fallback, Key, Kind, Short, Table, Word};
-use super::super::value::Value;
+use super::super::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, ValueKind,
+};
+use super::super::value::ConfigValue;
 
 const DAY: u64 = 86_400_000;
 /// A window of QUIC could be more; nothing here is.
 const WINDOW: u64 = (1 << 31) - 1;
 
 /// `http3` of a service.
-pub const OF_SERVICE: Key = Key::new(
+pub const SERVICE_HTTP3: KeySchema = KeySchema::new(
     "http3",
-    Kind::Table { table: &SERVICE, short: Short::Key("offer"), unset: None },
-    Fallback::Inner,
+    ValueKind::Table { table: &SERVICE, short: TableShorthand::Key("offer"), unset: None },
+    DefaultValue::Inner,
     "HTTP/3 towards clients. Short form: whether it is spoken.",
 )
-.http();
+.http_only();
 
-static SERVICE: Table = Table {
-    what: "HTTP/3 towards clients",
-    choices: &[],
+static SERVICE: TableSchema = TableSchema {
+    description: "HTTP/3 towards clients",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "offer",
-            Kind::Words(&[Word::of("off"), Word::of("on")]),
-            Fallback::word("off"),
+            ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("on")]),
+            DefaultValue::keyword("off"),
             "`on`: it is also spoken over UDP at the addresses of `listen`, which takes `tls`.",
         ),
-        Key::new(
+        KeySchema::new(
             "announce",
-            Kind::time_or(1_000, 365 * DAY, "off"),
-            Fallback::millis(DAY),
+            ValueKind::time_or_keyword(1_000, 365 * DAY, "off"),
+            DefaultValue::millis(DAY),
             "How long clients of HTTP/1 and HTTP/2, which answers tell of it (Alt-Svc), may remember that.",
         ),
-        Key::new(
+        KeySchema::new(
             "streams",
-            Kind::count(1, 10_000),
-            Fallback::count(100),
+            ValueKind::count(1, 10_000),
+            DefaultValue::count(100),
             "Requests at a time on one connection.",
         ),
-        Key::new(
+        KeySchema::new(
             "window",
-            Kind::size(65_535, WINDOW),
-            Fallback::Is(Value::Size(256 * 1_024)),
+            ValueKind::size(65_535, WINDOW),
+            DefaultValue::Literal(ConfigValue::Size(256 * 1_024)),
             "Bytes of one body that may be on their way to us.",
         ),
-        Key::new(
+        KeySchema::new(
             "window-most",
-            Kind::size(65_535, WINDOW),
-            Fallback::Is(Value::Size(4 * 1_024 * 1_024)),
+            ValueKind::size(65_535, WINDOW),
+            DefaultValue::Literal(ConfigValue::Size(4 * 1_024 * 1_024)),
             "The same of all bodies of one connection together: the most that is kept of them.",
         ),
-        Key::new(
+        KeySchema::new(
             "send-buffer",
-            Kind::size(65_536, 64 * 1_024 * 1_024),
-            Fallback::Is(Value::Size(1_024 * 1_024)),
+            ValueKind::size(65_536, 64 * 1_024 * 1_024),
+            DefaultValue::Literal(ConfigValue::Size(1_024 * 1_024)),
             "Bytes of all answers of one connection that were sent and are not acknowledged, or wait to be sent.",
         ),
-        Key::new(
+        KeySchema::new(
             "age",
-            Kind::time_or(1_000, 30 * DAY, "off"),
-            Fallback::millis(3_600_000),
+            ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
+            DefaultValue::millis(3_600_000),
             "How old a connection may become, a tenth more or less by chance. Then the client is told to open another \
              one, and what is under way ends in order.",
         ),
-        Key::new(
+        KeySchema::new(
             "prove",
-            Kind::count(0, 1_000_000),
-            Fallback::count(100),
+            ValueKind::count(0, 1_000_000),
+            DefaultValue::count(100),
             "Handshakes under way at a worker from which on a client must first prove that its address is its own \
              (Retry). How many there may be at all is `tls.handshakes`.",
         ),
-        Key::new(
+        KeySchema::new(
             "resets",
-            Kind::count(1, 1_000_000),
-            Fallback::count(500),
+            ValueKind::count(1, 1_000_000),
+            DefaultValue::count(500),
             "Requests that a client may take back in ten seconds. Its connection is ended beyond.",
         ),
     ],

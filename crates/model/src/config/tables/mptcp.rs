@@ -1,65 +1,84 @@
 //! Describes `[mptcp]`: by which addresses connections of Multipath TCP take further paths.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
+use super::super::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
 
 /// Endpoints that the kernel keeps.
 pub const ENDPOINTS: usize = 8;
 
 /// `[mptcp]`.
-pub static MPTCP: Table = Table {
-    what: "the mptcp table",
-    choices: &[],
+pub static MPTCP: TableSchema = TableSchema {
+    description: "the mptcp table",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "bundle",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::Absent,
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Absent,
             "A bundle of links: the addresses that the interfaces of its links have are endpoints as well.",
         ),
-        Key::new(
+        KeySchema::new(
             "endpoints",
-            Kind::List { table: &ENDPOINT, short: Short::Key("address"), most: ENDPOINTS },
-            Fallback::Absent,
+            ValueKind::List {
+                table: &ENDPOINT,
+                short: TableShorthand::Key("address"),
+                most: ENDPOINTS,
+            },
+            DefaultValue::Absent,
             "Addresses of this machine by which connections may take further paths; short form: the address.",
         ),
-        Key::new(
+        KeySchema::new(
             "use",
-            Kind::Words(&[Word::of("subflow"), Word::of("signal"), Word::of("both")]),
-            Fallback::word("both"),
+            ValueKind::Keyword(&[
+                Keyword::new("subflow"),
+                Keyword::new("signal"),
+                Keyword::new("both"),
+            ]),
+            DefaultValue::keyword("both"),
             "What endpoints are for that say nothing themselves: connections that begin here open a subflow from them, \
              the far end is told of them, or both as a connection's side allows.",
         ),
-        Key::new(
+        KeySchema::new(
             "subflows",
-            Kind::count(1, 8),
-            Fallback::count(4),
+            ValueKind::count(1, 8),
+            DefaultValue::count(4),
             "Further subflows of one connection, and addresses of the far end that are taken up, at most.",
         ),
     ],
 };
 
 /// An endpoint of `endpoints`.
-pub static ENDPOINT: Table = Table {
-    what: "an endpoint",
-    choices: &[],
+pub static ENDPOINT: TableSchema = TableSchema {
+    description: "an endpoint",
+    exclusive_groups: &[],
     keys: &[
-        Key::new("address", Kind::Addresses, Fallback::Required, "One address of this machine."),
-        Key::new(
+        KeySchema::new(
+            "address",
+            ValueKind::Addresses,
+            DefaultValue::Required,
+            "One address of this machine.",
+        ),
+        KeySchema::new(
             "interface",
-            Kind::Text { form: Form::Interface, unset: None },
-            Fallback::Derived("as the kernel routes"),
+            ValueKind::Text { form: TextFormat::Interface, unset: None },
+            DefaultValue::Derived("as the kernel routes"),
             "Subflows from it leave by this interface.",
         ),
-        Key::new(
+        KeySchema::new(
             "use",
-            Kind::Words(&[Word::of("subflow"), Word::of("signal"), Word::of("both")]),
-            Fallback::Derived("the `use` of the table"),
+            ValueKind::Keyword(&[
+                Keyword::new("subflow"),
+                Keyword::new("signal"),
+                Keyword::new("both"),
+            ]),
+            DefaultValue::Derived("the `use` of the table"),
             "What it is for.",
         ),
-        Key::new(
+        KeySchema::new(
             "backup",
-            Kind::Flag,
-            Fallback::Is(super::super::value::Value::Flag(false)),
+            ValueKind::Flag,
+            DefaultValue::Literal(super::super::value::ConfigValue::Flag(false)),
             "Its subflows carry data only while no other one does.",
         ),
     ],

@@ -1,7 +1,7 @@
 //! Describes `objective` of a service: what it promises its users.
 
-use super::super::schema::{Fallback, Key, Kind, Short, Table};
-use super::super::value::Value;
+use super::super::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
+use super::super::value::ConfigValue;
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -11,59 +11,69 @@ const LEAST: u64 = 500_000;
 const MOST: u64 = 999_999;
 
 /// `objective`.
-pub const OBJECTIVE: Key = Key::new(
+pub const OBJECTIVE: KeySchema = KeySchema::new(
     "objective",
-    Kind::Table { table: &OBJECTIVE_TABLE, short: Short::Key("available"), unset: None },
-    Fallback::Absent,
+    ValueKind::Table { table: &OBJECTIVE_TABLE, short: TableShorthand::Key("available"), unset: None },
+    DefaultValue::Absent,
     "What users are promised: how many operations succeed, and how many are fast. What is left of it is counted, and an \
      alarm tells when it goes too quickly. Short form: `available`.",
 )
-.proxy();
+.proxy_only();
 
-static OBJECTIVE_TABLE: Table = Table {
-    what: "an objective",
-    choices: &[],
+static OBJECTIVE_TABLE: TableSchema = TableSchema {
+    description: "an objective",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "available",
-            Kind::Share(LEAST, MOST, Some("off")),
-            Fallback::Is(Value::Share(999_000)),
+            ValueKind::Share(LEAST, MOST, Some("off")),
+            DefaultValue::Literal(ConfigValue::Share(999_000)),
             "Operations that succeed: an answer below 500, or a `tcp` connection that ended in order. What a client spoils \
              itself does not count.",
         ),
-        Key::new(
+        KeySchema::new(
             "fast",
-            Kind::time(1, HOUR),
-            Fallback::Absent,
+            ValueKind::time(1, HOUR),
+            DefaultValue::Absent,
             "An operation that takes no longer is fast, from its first byte to the answer's last.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "share",
-            Kind::Share(LEAST, MOST, None),
-            Fallback::Is(Value::Share(990_000)),
+            ValueKind::Share(LEAST, MOST, None),
+            DefaultValue::Literal(ConfigValue::Share(990_000)),
             "Operations that are fast; those that fail are not.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "window",
-            Kind::time(DAY, 90 * DAY),
-            Fallback::millis(30 * DAY),
+            ValueKind::time(DAY, 90 * DAY),
+            DefaultValue::millis(30 * DAY),
             "Over so much time. After a restart it is taken from the history.",
         ),
-        Key::new(
+        KeySchema::new(
             "at-least",
-            Kind::count(1, 1_000_000),
-            Fallback::count(10),
+            ValueKind::count(1, 1_000_000),
+            DefaultValue::count(10),
             "Bad operations in an alarm's longer span below which it is not raised.",
         ),
-        Key::new(
+        KeySchema::new(
             "networks",
-            Kind::count(1, 4_096),
-            Fallback::count(64),
+            ValueKind::count(1, 4_096),
+            DefaultValue::count(64),
             "Networks of clients that are told apart; what is more is counted together.",
         ),
-        Key::new("mask4", Kind::count(1, 32), Fallback::count(24), "Bits of a network in IPv4."),
-        Key::new("mask6", Kind::count(1, 128), Fallback::count(56), "Bits of a network in IPv6."),
+        KeySchema::new(
+            "mask4",
+            ValueKind::count(1, 32),
+            DefaultValue::count(24),
+            "Bits of a network in IPv4.",
+        ),
+        KeySchema::new(
+            "mask6",
+            ValueKind::count(1, 128),
+            DefaultValue::count(56),
+            "Bits of a network in IPv6.",
+        ),
     ],
 };

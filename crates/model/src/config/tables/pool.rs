@@ -1,120 +1,144 @@
 //! Describes `[pool.NAME]` and its servers.
 
-use super::super::schema::{Fallback, Form, Key, Kind, SERVERS, Short, Table, Word};
-use super::super::value::Value;
+use super::super::schema::{
+    DefaultValue, KeySchema, Keyword, MAX_SERVERS, TableSchema, TableShorthand, TextFormat,
+    ValueKind,
+};
+use super::super::value::ConfigValue;
 use super::agent::AGENT;
 use super::balance;
 use super::probe::PROBE;
 use super::resilience;
 use super::service;
-use super::{http2, lenient, tls};
-use super::{operate, proxy, socket};
+use super::{http2, lenient_answers, tls};
+use super::{operations, proxy_protocol, socket};
 
 const DAY: u64 = 86_400_000;
 
 /// `[pool.NAME]`.
-pub static POOL: Table = Table {
-    what: "a pool",
-    choices: &[],
+pub static POOL: TableSchema = TableSchema {
+    description: "a pool",
+    exclusive_groups: &[],
     keys: &[
         balance::BALANCE,
         balance::HASH_ON,
         balance::JUDGE,
         balance::SLOW_START,
         balance::SPILL_OVER,
-        balance::HERE,
-        Key::new(
+        balance::POOL_LOCALITY,
+        KeySchema::new(
             "initial",
-            Kind::Words(&[Word::of("up"), Word::of("unknown"), Word::of("down")]),
-            Fallback::Derived("`unknown` when every server has a probe, else `up`"),
+            ValueKind::Keyword(&[
+                Keyword::new("up"),
+                Keyword::new("unknown"),
+                Keyword::new("down"),
+            ]),
+            DefaultValue::Derived("`unknown` when every server has a probe, else `up`"),
             "What a server is before its first evidence; `unknown` takes work only while no server is up.",
         ),
-        Key::new(
+        KeySchema::new(
             "all-down",
-            Kind::Words(&[Word::of("refuse"), Word::of("spread")]),
-            Fallback::Derived(
+            ValueKind::Keyword(&[Keyword::new("refuse"), Keyword::new("spread")]),
+            DefaultValue::Derived(
                 "`spread` when only packets are forwarded to the pool, else `refuse`",
             ),
             "When no server may take work: refuse with the cause, or use every enabled server.",
         ),
         PROBE,
         AGENT,
-        Key::new(
+        KeySchema::new(
             "servers",
-            Kind::List { table: &SERVER, short: Short::Key("address"), most: SERVERS },
-            Fallback::Derived("required where `servers-from` is not written"),
+            ValueKind::List {
+                table: &SERVER,
+                short: TableShorthand::Key("address"),
+                most: MAX_SERVERS,
+            },
+            DefaultValue::Derived("required where `servers-from` is not written"),
             "Its servers, at least one: tables, or in short their addresses.",
         ),
-        operate::SERVERS_FROM,
-        operate::SCHEDULE,
+        operations::SERVERS_FROM,
+        operations::SCHEDULE,
         WEIGHT,
         CONNECTIONS,
-        Key::new("timeout", Kind::table(&TIMEOUT), Fallback::Inner, "Times towards servers.")
-            .inherited()
-            .proxy(),
-        Key::new("limit", Kind::table(&LIMIT), Fallback::Inner, "Limits towards servers.")
-            .inherited()
-            .proxy(),
-        Key::new(
+        KeySchema::new(
+            "timeout",
+            ValueKind::table(&TIMEOUT),
+            DefaultValue::Inner,
+            "Times towards servers.",
+        )
+        .inherited()
+        .proxy_only(),
+        KeySchema::new(
+            "limit",
+            ValueKind::table(&LIMIT),
+            DefaultValue::Inner,
+            "Limits towards servers.",
+        )
+        .inherited()
+        .proxy_only(),
+        KeySchema::new(
             "source",
-            Kind::AddressesOr("client"),
-            Fallback::Is(Value::Addresses(Vec::new())),
+            ValueKind::AddressesOr("client"),
+            DefaultValue::Literal(ConfigValue::Addresses(Vec::new())),
             "Source addresses towards servers, used in turn; none: the kernel chooses. For `nat` services the return \
              addresses, or `client`: servers see the client's own address and route back through this machine.",
         ),
-        Key::new(
+        KeySchema::new(
             "socket",
-            Kind::table(&socket::POOL),
-            Fallback::Inner,
+            ValueKind::table(&socket::POOL),
+            DefaultValue::Inner,
             "What is set on connections to servers.",
         )
         .inherited()
-        .proxy(),
-        Key::new(
+        .proxy_only(),
+        KeySchema::new(
             "retries",
-            Kind::count(0, 10),
-            Fallback::count(2),
+            ValueKind::count(0, 10),
+            DefaultValue::count(2),
             "Further attempts after a failed one that may be repeated.",
         )
-        .proxy(),
+        .proxy_only(),
         resilience::RETRY,
         resilience::EJECT,
         resilience::BREAKER,
         resilience::SHED,
         resilience::HEDGE,
-        Key::refused("sticky", "keeping clients is the service's: `sticky` in `[service.NAME]`"),
+        KeySchema::refused(
+            "sticky",
+            "keeping clients is the service's: `sticky` in `[service.NAME]`",
+        ),
         tls::OF_POOL,
-        http2::OF_POOL,
-        proxy::SEND,
-        lenient::LENIENT_ANSWERS,
-        Key::refused(
+        http2::POOL_HTTP2,
+        proxy_protocol::SEND,
+        lenient_answers::LENIENT_ANSWERS,
+        KeySchema::refused(
             "fin-timeout",
             "packet forwarding has it in the service: `fin-timeout` in `[service.NAME]`",
         ),
-        Key::refused(
+        KeySchema::refused(
             "stale-timeout",
             "packet forwarding has it in the service: `stale-timeout` in `[service.NAME]`",
         ),
-        Key::refused("listen", "listening is the service's: `listen` in `[service.NAME]`"),
-        Key::refused("forward", "the method is the service's: `forward` in `[service.NAME]`"),
+        KeySchema::refused("listen", "listening is the service's: `listen` in `[service.NAME]`"),
+        KeySchema::refused("forward", "the method is the service's: `forward` in `[service.NAME]`"),
     ],
 };
 
 /// An element of `servers`.
-pub static SERVER: Table = Table {
-    what: "a server",
-    choices: &[],
+pub static SERVER: TableSchema = TableSchema {
+    description: "a server",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "name",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::Derived("the address with `-` for every other character"),
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Derived("the address with `-` for every other character"),
             "Its name within the pool.",
         ),
-        Key::new(
+        KeySchema::new(
             "address",
-            Kind::Server,
-            Fallback::Required,
+            ValueKind::Server,
+            DefaultValue::Required,
             "Where it is: `\"10.0.0.11:8080\"`, `\"[2001:db8::11]:8080\"` or `\"name.example:8080\"`.",
         ),
         WEIGHT.inherited(),
@@ -122,145 +146,149 @@ pub static SERVER: Table = Table {
         balance::BACKUP,
         balance::LAST_RESORT,
         balance::LOCALITY,
-        Key::new(
+        KeySchema::new(
             "state",
-            Kind::Words(&[Word::of("enabled"), Word::of("drain"), Word::of("disabled")]),
-            Fallback::word("enabled"),
+            ValueKind::Keyword(&[
+                Keyword::new("enabled"),
+                Keyword::new("drain"),
+                Keyword::new("disabled"),
+            ]),
+            DefaultValue::keyword("enabled"),
             "What the operator wants of it: judged by its health, finish what it has, or take nothing.",
         ),
-        operate::SCHEDULE.inherited(),
+        operations::SCHEDULE.inherited(),
         CONNECTIONS.inherited(),
         PROBE.inherited(),
     ],
 };
 
-static TIMEOUT: Table = Table {
-    what: "times of a pool",
-    choices: &[],
+static TIMEOUT: TableSchema = TableSchema {
+    description: "times of a pool",
+    exclusive_groups: &[],
     keys: &[
         CONNECT,
         FIRST_BYTE,
         ATTEMPTS,
-        Key::new(
+        KeySchema::new(
             "between-bytes",
-            Kind::time(1, 7 * DAY),
-            Fallback::millis(30_000),
+            ValueKind::time(1, 7 * DAY),
+            DefaultValue::millis(30_000),
             "Between two bytes of an answer, and between two reads by a server of its request.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "stream",
-            Kind::time(1, 7 * DAY),
-            Fallback::millis(3_600_000),
+            ValueKind::time(1, 7 * DAY),
+            DefaultValue::millis(3_600_000),
             "The same in a stream of events (`text/event-stream`) or of gRPC messages (`application/grpc`), which may say \
              nothing for long; at least `between-bytes`. Of a request of gRPC also between two bytes of the client.",
         )
-        .http(),
+        .http_only(),
         QUEUE_TIME,
-        Key::new(
+        KeySchema::new(
             "idle",
-            Kind::time(1, 7 * DAY),
-            Fallback::millis(60_000),
+            ValueKind::time(1, 7 * DAY),
+            DefaultValue::millis(60_000),
             "A kept connection, unless the server's own limit, once learned, is shorter.",
         )
-        .http(),
-        Key::refused(
+        .http_only(),
+        KeySchema::refused(
             "header",
             "a request's head is the service's: `timeout.header` in `[service.NAME]`",
         ),
-        Key::refused(
+        KeySchema::refused(
             "whole",
             "a whole exchange is the service's: `timeout.whole` in `[service.NAME]`",
         ),
-        Key::refused("tunnel", "tunnels are the service's: `timeout.tunnel` in `[service.NAME]`"),
-        Key::refused("drain", "draining is the service's: `timeout.drain` in `[service.NAME]`"),
+        KeySchema::refused("tunnel", "tunnels are the service's: `timeout.tunnel` in `[service.NAME]`"),
+        KeySchema::refused("drain", "draining is the service's: `timeout.drain` in `[service.NAME]`"),
     ],
 };
 
-static LIMIT: Table = Table {
-    what: "limits of a pool",
-    choices: &[],
+static LIMIT: TableSchema = TableSchema {
+    description: "limits of a pool",
+    exclusive_groups: &[],
     keys: &[
         IDLE_CONNECTIONS,
         QUEUE_LENGTH,
         service::HEADER_BYTES,
         service::HEADER_COUNT,
-        Key::refused(
+        KeySchema::refused(
             "connections",
             "a cap for each server is `connections` in the pool or the server",
         ),
-        Key::refused(
+        KeySchema::refused(
             "target-bytes",
             "targets are the service's: `limit.target-bytes` in `[service.NAME]`",
         ),
-        Key::refused(
+        KeySchema::refused(
             "connection-bytes",
             "it is the service's: `limit.connection-bytes` in `[service.NAME]`",
         ),
     ],
 };
 
-const WEIGHT: Key = Key::new(
+const WEIGHT: KeySchema = KeySchema::new(
     "weight",
-    Kind::count(0, 256),
-    Fallback::count(1),
+    ValueKind::count(0, 256),
+    DefaultValue::count(1),
     "A server's share; 0 takes no new work. In a pool: for its servers that set none.",
 );
 
-const CONNECTIONS: Key = Key::new(
+const CONNECTIONS: KeySchema = KeySchema::new(
     "connections",
-    Kind::count_or(1, 1_000_000, "off"),
-    Fallback::unset("off"),
+    ValueKind::count_or_keyword(1, 1_000_000, "off"),
+    DefaultValue::unset("off"),
     "Connections at a time to one server. In a pool: for each of its servers that set none.",
 );
 
 /// Until a connection is established.
-pub const CONNECT: Key = Key::new(
+pub const CONNECT: KeySchema = KeySchema::new(
     "connect",
-    Kind::time(1, 10 * 60_000),
-    Fallback::millis(3_000),
+    ValueKind::time(1, 10 * 60_000),
+    DefaultValue::millis(3_000),
     "Until a connection is established.",
 );
 
 /// Until an answer begins.
-pub const FIRST_BYTE: Key = Key::new(
+pub const FIRST_BYTE: KeySchema = KeySchema::new(
     "first-byte",
-    Kind::time(1, 7 * DAY),
-    Fallback::millis(60_000),
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::millis(60_000),
     "From the request's last byte to the answer's first.",
 )
-.http();
+.http_only();
 
 /// All attempts together.
-pub const ATTEMPTS: Key = Key::new(
+pub const ATTEMPTS: KeySchema = KeySchema::new(
     "attempts",
-    Kind::time(1, 7 * DAY),
-    Fallback::Derived("`connect` and `first-byte` together, or with `retry.on-timeout` twice `first-byte`"),
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::Derived("`connect` and `first-byte` together, or with `retry.on-timeout` twice `first-byte`"),
     "From the beginning of the first attempt to an answer: later no further attempt is begun, and one under way ends.",
 )
-.http();
+.http_only();
 
 /// In the pool's queue.
-pub const QUEUE_TIME: Key = Key::new(
+pub const QUEUE_TIME: KeySchema = KeySchema::new(
     "queue",
-    Kind::time(0, DAY),
-    Fallback::millis(1_000),
+    ValueKind::time(0, DAY),
+    DefaultValue::millis(1_000),
     "Waiting for a server below its connection cap.",
 );
 
 /// The shelf's size.
-pub const IDLE_CONNECTIONS: Key = Key::new(
+pub const IDLE_CONNECTIONS: KeySchema = KeySchema::new(
     "idle",
-    Kind::count(0, 65_535),
-    Fallback::count(256),
+    ValueKind::count(0, 65_535),
+    DefaultValue::count(256),
     "Kept connections per server and worker. A server whose connection is not kept is told so (`Connection: close`).",
 )
-.http();
+.http_only();
 
 /// The queue's size.
-pub const QUEUE_LENGTH: Key = Key::new(
+pub const QUEUE_LENGTH: KeySchema = KeySchema::new(
     "queue",
-    Kind::count(0, 1_000_000),
-    Fallback::count(1_024),
+    ValueKind::count(0, 1_000_000),
+    DefaultValue::count(1_024),
     "Exchanges waiting for a server, per worker.",
 );

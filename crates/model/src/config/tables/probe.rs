@@ -4,8 +4,10 @@
 
 use std::borrow::Cow;
 
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
-use super::super::value::Value;
+use super::super::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use super::super::value::ConfigValue;
 use super::tls::{CRL, EXPIRED_CRL, MINIMUM};
 
 const DAY: u64 = 86_400_000;
@@ -71,26 +73,30 @@ pub const RECORDS: [(&str, u16); 9] = [
 ];
 
 /// The probe of a pool or a server.
-pub const PROBE: Key = Key::new(
+pub const PROBE: KeySchema = KeySchema::new(
     "probe",
-    Kind::Table { table: &PROBE_TABLE, short: Short::Flags(&FLAGS), unset: Some("off") },
-    Fallback::Derived("a TLS handshake in a pool with `tls`, else `off`"),
+    ValueKind::Table {
+        table: &PROBE_TABLE,
+        short: TableShorthand::Flags(&FLAGS),
+        unset: Some("off"),
+    },
+    DefaultValue::Derived("a TLS handshake in a pool with `tls`, else `off`"),
     "The active check. Short form: a kind that needs nothing further, such as `\"tcp\"` or `\"redis\"`. A server \
      overrides single keys of its pool's.",
 );
 
-const fn flag(name: &'static str, doc: &'static str) -> Key {
-    Key::new(name, Kind::Flag, Fallback::Absent, doc)
+const fn flag_key(name: &'static str, doc: &'static str) -> KeySchema {
+    KeySchema::new(name, ValueKind::Flag, DefaultValue::Absent, doc)
 }
 
-const fn text(name: &'static str, form: Form, doc: &'static str) -> Key {
-    Key::new(name, Kind::Text { form, unset: None }, Fallback::Absent, doc)
+const fn text_key(name: &'static str, form: TextFormat, doc: &'static str) -> KeySchema {
+    KeySchema::new(name, ValueKind::Text { form, unset: None }, DefaultValue::Absent, doc)
 }
 
 /// `probe`.
-pub static PROBE_TABLE: Table = Table {
-    what: "a probe",
-    choices: &[
+pub static PROBE_TABLE: TableSchema = TableSchema {
+    description: "a probe",
+    exclusive_groups: &[
         &["tcp"],
         &["http"],
         &["http2"],
@@ -114,209 +120,238 @@ pub static PROBE_TABLE: Table = Table {
         &["program", "args", "memory", "processes"],
     ],
     keys: &[
-        flag("tcp", "`true`: the server accepts a connection; with `expect`, it says something."),
-        text(
+        flag_key(
+            "tcp",
+            "`true`: the server accepts a connection; with `expect`, it says something.",
+        ),
+        text_key(
             "http",
-            Form::RequestPath,
+            TextFormat::RequestPath,
             "An HTTP/1.1 request of this path and query is answered as expected.",
         ),
-        text(
+        text_key(
             "http2",
-            Form::RequestPath,
+            TextFormat::RequestPath,
             "The same over HTTP/2; without `tls` with prior knowledge.",
         ),
-        text(
+        text_key(
             "grpc",
-            Form::Free,
+            TextFormat::FreeText,
             "`grpc.health.v1` says SERVING of this service; `\"\"`: of the server.",
         ),
-        text("dns", Form::Domain, "A question for this name over UDP has an answer."),
-        flag("smtp", "`true`: greeting 220 and EHLO answered 250."),
-        flag("imap", "`true`: greeting and NOOP answered OK."),
-        flag("pop3", "`true`: greeting +OK."),
-        flag("ftp", "`true`: greeting 220 and SYST answered."),
-        flag("telnet", "`true`: text comes after options were refused; `expect` says which."),
-        flag("nntp", "`true`: greeting 200 or 201."),
-        flag("ldap", "`true`: a simple bind succeeds, anonymous unless `user` is set."),
-        flag(
+        text_key("dns", TextFormat::Domain, "A question for this name over UDP has an answer."),
+        flag_key("smtp", "`true`: greeting 220 and EHLO answered 250."),
+        flag_key("imap", "`true`: greeting and NOOP answered OK."),
+        flag_key("pop3", "`true`: greeting +OK."),
+        flag_key("ftp", "`true`: greeting 220 and SYST answered."),
+        flag_key("telnet", "`true`: text comes after options were refused; `expect` says which."),
+        flag_key("nntp", "`true`: greeting 200 or 201."),
+        flag_key("ldap", "`true`: a simple bind succeeds, anonymous unless `user` is set."),
+        flag_key(
             "redis",
             "`true`: PING is answered PONG, or a password is asked for; not while loading.",
         ),
-        flag("mysql", "`true`: the server greets and answers a log-in without password."),
-        flag("postgres", "`true`: a start-up message is answered; not while starting or stopping."),
-        flag("sip", "`true`: OPTIONS over UDP is answered with a good status."),
-        flag("udp", "`true`: a datagram (`send`) is answered as `expect`ed, or with itself."),
-        flag("ping", "`true`: an ICMP echo request is answered."),
-        flag("radius", "`true`: Status-Server is answered; needs `secret-file`."),
-        text("snmp", Form::Oid, "GET of this object over SNMPv2c is answered with a value."),
-        text(
+        flag_key("mysql", "`true`: the server greets and answers a log-in without password."),
+        flag_key(
+            "postgres",
+            "`true`: a start-up message is answered; not while starting or stopping.",
+        ),
+        flag_key("sip", "`true`: OPTIONS over UDP is answered with a good status."),
+        flag_key("udp", "`true`: a datagram (`send`) is answered as `expect`ed, or with itself."),
+        flag_key("ping", "`true`: an ICMP echo request is answered."),
+        flag_key("radius", "`true`: Status-Server is answered; needs `secret-file`."),
+        text_key(
+            "snmp",
+            TextFormat::Oid,
+            "GET of this object over SNMPv2c is answered with a value.",
+        ),
+        text_key(
             "program",
-            Form::File,
+            TextFormat::File,
             "This program ends with exit code 0; HOST, PORT and NAME are in its environment.",
         ),
-        Key::new(
+        KeySchema::new(
             "host",
-            Kind::Text { form: Form::Host, unset: Some("auto") },
-            Fallback::unset("auto"),
+            ValueKind::Text { form: TextFormat::Host, unset: Some("auto") },
+            DefaultValue::unset("auto"),
             "`http`, `http2`, `grpc`: the Host header; `auto`: the server's address.",
         ),
-        Key::new(
+        KeySchema::new(
             "method",
-            Kind::Text { form: Form::Method, unset: None },
-            Fallback::Is(Value::Text(Cow::Borrowed("GET"))),
+            ValueKind::Text { form: TextFormat::Method, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("GET"))),
             "`http`, `http2`: the method.",
         ),
-        Key::new(
+        KeySchema::new(
             "headers",
-            Kind::Lines { form: Form::Field, most: 32 },
-            Fallback::Is(Value::Texts(Vec::new())),
+            ValueKind::Lines { form: TextFormat::Field, most: 32 },
+            DefaultValue::Literal(ConfigValue::Texts(Vec::new())),
             "`http`, `http2`: further fields, each `\"name: value\"`.",
         ),
-        Key::new(
+        KeySchema::new(
             "status",
-            Kind::Status,
-            Fallback::Is(Value::Status(Cow::Borrowed(&[(200, 399)]))),
+            ValueKind::Status,
+            DefaultValue::Literal(ConfigValue::Status(Cow::Borrowed(&[(200, 399)]))),
             "`http`, `http2`: good statuses: `200`, `\"200-299\"`, or a list. `sip`: 200 to 299 unless set.",
         ),
-        text(
+        text_key(
             "send",
-            Form::Free,
+            TextFormat::FreeText,
             "`tcp`, `udp`: what is sent; `\\r`, `\\n`, `\\t`, `\\xHH` in basic strings as TOML has them.",
         ),
-        text(
+        text_key(
             "expect",
-            Form::Pattern,
+            TextFormat::Pattern,
             "A regular expression that the body, the answer, the text or the value contains.",
         ),
-        text("digest", Form::Digest, "`http`, `http2`: `\"sha256:HEX\"` of the whole body."),
-        Key::new(
+        text_key(
+            "digest",
+            TextFormat::Digest,
+            "`http`, `http2`: `\"sha256:HEX\"` of the whole body.",
+        ),
+        KeySchema::new(
             "body",
-            Kind::size(1, 16 * 1024 * 1024),
-            Fallback::Is(Value::Size(64 * 1024)),
+            ValueKind::size(1, 16 * 1024 * 1024),
+            DefaultValue::Literal(ConfigValue::Size(64 * 1024)),
             "`http`, `http2`: a body is read so far for `expect`; one that `digest` wants must not be longer.",
         ),
-        Key::new(
+        KeySchema::new(
             "record",
-            Kind::Words(&[
-                Word::of("a"),
-                Word::of("ns"),
-                Word::of("cname"),
-                Word::of("soa"),
-                Word::of("ptr"),
-                Word::of("mx"),
-                Word::of("txt"),
-                Word::of("aaaa"),
-                Word::of("srv"),
+            ValueKind::Keyword(&[
+                Keyword::new("a"),
+                Keyword::new("ns"),
+                Keyword::new("cname"),
+                Keyword::new("soa"),
+                Keyword::new("ptr"),
+                Keyword::new("mx"),
+                Keyword::new("txt"),
+                Keyword::new("aaaa"),
+                Keyword::new("srv"),
             ]),
-            Fallback::word("a"),
+            DefaultValue::keyword("a"),
             "`dns`: the record's type.",
         ),
-        text(
+        text_key(
             "user",
-            Form::Free,
+            TextFormat::FreeText,
             "`ldap`: the DN that binds; `mysql`, `postgres`: the user named, `steelyard` unless set.",
         ),
-        text(
+        text_key(
             "secret-file",
-            Form::File,
+            TextFormat::File,
             "`ldap`: the file with the password; `radius`: with the shared secret; `snmp`: with the community (`public` unless set).",
         ),
-        Key::new(
+        KeySchema::new(
             "args",
-            Kind::Lines { form: Form::Free, most: 64 },
-            Fallback::Is(Value::Texts(Vec::new())),
+            ValueKind::Lines { form: TextFormat::FreeText, most: 64 },
+            DefaultValue::Literal(ConfigValue::Texts(Vec::new())),
             "`program`: its arguments. No shell reads them.",
         ),
-        Key::new(
+        KeySchema::new(
             "memory",
-            Kind::size(1024 * 1024, 1 << 40),
-            Fallback::Is(Value::Size(256 * 1024 * 1024)),
+            ValueKind::size(1024 * 1024, 1 << 40),
+            DefaultValue::Literal(ConfigValue::Size(256 * 1024 * 1024)),
             "`program`: address space of each of its processes.",
         ),
-        Key::new(
+        KeySchema::new(
             "processes",
-            Kind::count(1, 10_000),
-            Fallback::count(64),
+            ValueKind::count(1, 10_000),
+            DefaultValue::count(64),
             "`program`: processes of its user at most (RLIMIT_NPROC); not binding where it runs as root.",
         ),
-        Key::new(
+        KeySchema::new(
             "tls",
-            Kind::Table { table: &TLS, short: Short::On, unset: Some("off") },
-            Fallback::unset("off"),
+            ValueKind::Table { table: &TLS, short: TableShorthand::Switch, unset: Some("off") },
+            DefaultValue::unset("off"),
             "TLS beneath the probe; `true`: with all defaults. Alone or with `tcp`: the handshake is the probe. Where \
              nothing is said of it, a probe of the server's own port has the `tls` of its pool.",
         ),
-        Key::new("every", Kind::time(10, DAY), Fallback::millis(2_000), "Between two probes."),
-        Key::new(
+        KeySchema::new(
+            "every",
+            ValueKind::time(10, DAY),
+            DefaultValue::millis(2_000),
+            "Between two probes.",
+        ),
+        KeySchema::new(
             "doubt",
-            Kind::time(10, DAY),
-            Fallback::millis(250),
+            ValueKind::time(10, DAY),
+            DefaultValue::millis(250),
             "Between two probes while a server rises or falls; at most `every`, which a smaller `every` makes it.",
         ),
-        Key::new(
+        KeySchema::new(
             "timeout",
-            Kind::time(1, DAY),
-            Fallback::millis(1_000),
+            ValueKind::time(1, DAY),
+            DefaultValue::millis(1_000),
             "One probe; at most `every`.",
         ),
-        Key::new("rise", Kind::count(1, 100), Fallback::count(2), "Successes in a row until up."),
-        Key::new("fall", Kind::count(1, 100), Fallback::count(3), "Failures in a row until down."),
-        Key::new(
+        KeySchema::new(
+            "rise",
+            ValueKind::count(1, 100),
+            DefaultValue::count(2),
+            "Successes in a row until up.",
+        ),
+        KeySchema::new(
+            "fall",
+            ValueKind::count(1, 100),
+            DefaultValue::count(3),
+            "Failures in a row until down.",
+        ),
+        KeySchema::new(
             "jitter",
-            Kind::count(0, 50),
-            Fallback::count(10),
+            ValueKind::count(0, 50),
+            DefaultValue::count(10),
             "Random share of the interval, in percent.",
         ),
-        Key::new(
+        KeySchema::new(
             "port",
-            Kind::count_or(1, 65_535, "server"),
-            Fallback::unset("server"),
+            ValueKind::count_or_keyword(1, 65_535, "server"),
+            DefaultValue::unset("server"),
             "Another port than the server's.",
         ),
-        Key::new(
+        KeySchema::new(
             "grace",
-            Kind::time(0, DAY),
-            Fallback::millis(0),
+            ValueKind::time(0, DAY),
+            DefaultValue::millis(0),
             "For how long failures of a server that has never answered do not take it down.",
         ),
-        Key::new(
+        KeySchema::new(
             "on-down",
-            Kind::Words(&[Word::of("keep"), Word::of("cut")]),
-            Fallback::word("keep"),
+            ValueKind::Keyword(&[Keyword::new("keep"), Keyword::new("cut")]),
+            DefaultValue::keyword("keep"),
             "When the server goes down: open connections stay until they end, or are cut.",
         ),
     ],
 };
 
 /// `tls` of a probe.
-pub static TLS: Table = Table {
-    what: "TLS of a probe",
-    choices: &[],
+pub static TLS: TableSchema = TableSchema {
+    description: "TLS of a probe",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "name",
-            Kind::Text { form: Form::Domain, unset: Some("auto") },
-            Fallback::unset("auto"),
+            ValueKind::Text { form: TextFormat::Domain, unset: Some("auto") },
+            DefaultValue::unset("auto"),
             "The name that is asked for and that the certificate must bear; `auto`: the server's name or address.",
         ),
-        Key::new(
+        KeySchema::new(
             "verify",
-            Kind::Flag,
-            Fallback::Is(Value::Flag(true)),
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(true)),
             "`false`: any certificate will do.",
         ),
-        Key::new(
+        KeySchema::new(
             "ca",
-            Kind::Text { form: Form::File, unset: Some("system") },
-            Fallback::unset("system"),
+            ValueKind::Text { form: TextFormat::File, unset: Some("system") },
+            DefaultValue::unset("system"),
             "Who signs certificates: a PEM file, or whom the system trusts.",
         ),
         CRL,
         EXPIRED_CRL,
-        Key::new(
+        KeySchema::new(
             "certificate",
-            Kind::Text { form: Form::File, unset: Some("none") },
-            Fallback::unset("none"),
+            ValueKind::Text { form: TextFormat::File, unset: Some("none") },
+            DefaultValue::unset("none"),
             "PEM file of our certificate; its key is found as that of a service's.",
         ),
         MINIMUM,

@@ -1,48 +1,57 @@
 //! Describes `limit` of a rule: how much it lets through.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
+use super::super::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
 
 /// `limit` of a rule.
-pub static LIMIT_TABLE: Table = Table {
-    what: "a rate limit",
-    choices: &[],
+pub static LIMIT_TABLE: TableSchema = TableSchema {
+    description: "a rate limit",
+    exclusive_groups: &[],
     keys: &[
-        Key::new("rate", Kind::count(1, 100_000_000), Fallback::Required, "So many a second."),
-        Key::new(
+        KeySchema::new(
+            "rate",
+            ValueKind::count(1, 100_000_000),
+            DefaultValue::Required,
+            "So many a second.",
+        ),
+        KeySchema::new(
             "burst",
-            Kind::count(1, 100_000_000),
-            Fallback::Derived("the rate"),
+            ValueKind::count(1, 100_000_000),
+            DefaultValue::Derived("the rate"),
             "So many at once after a pause.",
         ),
-        Key::new(
+        KeySchema::new(
             "by",
-            Kind::Words(&[Word::of("rule"), Word::of("address"), Word::of("header")]),
-            Fallback::word("rule"),
+            ValueKind::Keyword(&[
+                Keyword::new("rule"),
+                Keyword::new("address"),
+                Keyword::new("header"),
+            ]),
+            DefaultValue::keyword("rule"),
             "What is counted apart: all that fits the rule together, each client's network, or each value of `header`.",
         ),
-        Key::new(
+        KeySchema::new(
             "mask4",
-            Kind::count(1, 32),
-            Fallback::Derived("32"),
+            ValueKind::count(1, 32),
+            DefaultValue::Derived("32"),
             "`by = \"address\"`: bits of an IPv4 address that count.",
         ),
-        Key::new(
+        KeySchema::new(
             "mask6",
-            Kind::count(1, 128),
-            Fallback::Derived("64"),
+            ValueKind::count(1, 128),
+            DefaultValue::Derived("64"),
             "`by = \"address\"`: bits of an IPv6 address that count. A single machine commonly has all addresses of 64 bits.",
         ),
-        Key::new(
+        KeySchema::new(
             "header",
-            Kind::Text { form: Form::Token, unset: None },
-            Fallback::Absent,
+            ValueKind::Text { form: TextFormat::Token, unset: None },
+            DefaultValue::Absent,
             "`by = \"header\"`: its name. Requests without it count together.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "entries",
-            Kind::count(64, 4_194_304),
-            Fallback::count(65_536),
+            ValueKind::count(64, 4_194_304),
+            DefaultValue::count(65_536),
             "Clients or values that are remembered at a time, about 64 bytes each; the oldest goes first.",
         ),
     ],

@@ -1,57 +1,60 @@
 //! Describes what a rule changes in a request and its answer.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Table};
-use super::super::value::Value;
+use super::super::schema::{DefaultValue, KeySchema, TableSchema, TextFormat, ValueKind};
+use super::super::value::ConfigValue;
 
 /// `rewrite`.
-pub static TABLE: Table = Table {
-    what: "a rewrite",
-    choices: &[&["path"], &["strip", "prefix"]],
+pub static TABLE: TableSchema = TableSchema {
+    description: "a rewrite",
+    exclusive_groups: &[&["path"], &["strip", "prefix"]],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "path",
-            Kind::Text { form: Form::Template, unset: None },
-            Fallback::Absent,
+            ValueKind::Text { form: TextFormat::Template, unset: None },
+            DefaultValue::Absent,
             "The new path; the query stays. As in `redirect.to`.",
         ),
-        Key::new(
+        KeySchema::new(
             "strip",
-            Kind::Text { form: Form::RequestPath, unset: None },
-            Fallback::Absent,
+            ValueKind::Text { form: TextFormat::RequestPath, unset: None },
+            DefaultValue::Absent,
             "Taken off the beginning of the path.",
         ),
-        Key::new(
+        KeySchema::new(
             "prefix",
-            Kind::Text { form: Form::RequestPath, unset: None },
-            Fallback::Absent,
+            ValueKind::Text { form: TextFormat::RequestPath, unset: None },
+            DefaultValue::Absent,
             "Put before the path.",
         ),
-        Key::new(
+        KeySchema::new(
             "host",
-            Kind::Text { form: Form::Host, unset: None },
-            Fallback::Absent,
+            ValueKind::Text { form: TextFormat::Host, unset: None },
+            DefaultValue::Absent,
             "The Host that the server gets.",
         ),
-        fields("set", "Fields of the request that are put in the place of those of the same name."),
-        fields("add", "Fields that are added to the request."),
-        names("remove", "Names of fields that are taken out of the request."),
-        fields(
+        fields_key(
+            "set",
+            "Fields of the request that are put in the place of those of the same name.",
+        ),
+        fields_key("add", "Fields that are added to the request."),
+        names_key("remove", "Names of fields that are taken out of the request."),
+        fields_key(
             "answer-set",
             "Fields of the answer that are put in the place of those of the same name.",
         ),
-        names(
+        names_key(
             "answer-remove",
             "Names of fields that are taken out of the answer, and of interim ones before it.",
         ),
     ],
 };
 
-const fn fields(name: &'static str, doc: &'static str) -> Key {
-    let kind = Kind::Lines { form: Form::Field, most: 32 };
-    Key::new(name, kind, Fallback::Is(Value::Texts(Vec::new())), doc)
+const fn fields_key(name: &'static str, doc: &'static str) -> KeySchema {
+    let kind = ValueKind::Lines { form: TextFormat::Field, most: 32 };
+    KeySchema::new(name, kind, DefaultValue::Literal(ConfigValue::Texts(Vec::new())), doc)
 }
 
-const fn names(name: &'static str, doc: &'static str) -> Key {
-    let kind = Kind::Lines { form: Form::FieldName, most: 32 };
-    Key::new(name, kind, Fallback::Is(Value::Texts(Vec::new())), doc)
+const fn names_key(name: &'static str, doc: &'static str) -> KeySchema {
+    let kind = ValueKind::Lines { form: TextFormat::FieldName, most: 32 };
+    KeySchema::new(name, kind, DefaultValue::Literal(ConfigValue::Texts(Vec::new())), doc)
 }

@@ -2,317 +2,329 @@
 //!
 //! One table for both planes: keys that only one of them can carry are marked, and refused in the other.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
-use super::super::value::Value;
-use super::{operate::DAYS, resilience, rewrite};
+use super::super::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use super::super::value::ConfigValue;
+use super::{operations::DAYS, resilience, rewrite};
 
 /// Rules of one file.
 pub const RULES: usize = 20_000;
 
 /// The list of rules of a service.
-pub const RULE: Key = Key::new(
+pub const RULE: KeySchema = KeySchema::new(
     "rule",
-    Kind::List { table: &RULE_TABLE, short: Short::None, most: RULES },
-    Fallback::Absent,
+    ValueKind::List { table: &RULE_TABLE, short: TableShorthand::None, most: RULES },
+    DefaultValue::Absent,
     "What is done with some requests or connections, in order; the first rule that fits counts, else the service's pool. \
      At most 1024 where packets are forwarded.",
 );
 
 /// One rule.
-pub static RULE_TABLE: Table = Table {
-    what: "a rule",
-    choices: &[&["pool"], &["split"], &["redirect"], &["answer"], &["deny"]],
+pub static RULE_TABLE: TableSchema = TableSchema {
+    description: "a rule",
+    exclusive_groups: &[&["pool"], &["split"], &["redirect"], &["answer"], &["deny"]],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "name",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::Derived("`rule-N` by its place, from 1"),
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Derived("`rule-N` by its place, from 1"),
             "Its name in status, report and metrics. Counts stay with a rule that is the same after a change.",
         )
-        .proxy(),
-        Key::new(
+        .proxy_only(),
+        KeySchema::new(
             "when",
-            Kind::table(&WHEN_TABLE),
-            Fallback::Inner,
+            ValueKind::table(&WHEN_TABLE),
+            DefaultValue::Inner,
             "What must hold: each key that is written, of several values of a key one. Nothing: always.",
         ),
-        Key::new(
+        KeySchema::new(
             "pool",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::Derived("the service's pool; required where packets are forwarded"),
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Derived("the service's pool; required where packets are forwarded"),
             "Name of the pool that takes it.",
         ),
-        Key::new(
+        KeySchema::new(
             "split",
-            Kind::List { table: &SPLIT_TABLE, short: Short::None, most: RULES },
-            Fallback::Absent,
+            ValueKind::List { table: &SPLIT_TABLE, short: TableShorthand::None, most: RULES },
+            DefaultValue::Absent,
             "Pools that share it by weight.",
         )
-        .proxy(),
-        Key::new(
+        .proxy_only(),
+        KeySchema::new(
             "redirect",
-            Kind::Table { table: &REDIRECT_TABLE, short: Short::Key("to"), unset: None },
-            Fallback::Absent,
+            ValueKind::Table { table: &REDIRECT_TABLE, short: TableShorthand::Key("to"), unset: None },
+            DefaultValue::Absent,
             "The client is sent elsewhere. Short form: where to.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "answer",
-            Kind::Table { table: &ANSWER_TABLE, short: Short::Key("status"), unset: None },
-            Fallback::Absent,
+            ValueKind::Table { table: &ANSWER_TABLE, short: TableShorthand::Key("status"), unset: None },
+            DefaultValue::Absent,
             "A fixed answer. Short form: its status.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "deny",
-            Kind::Flag,
-            Fallback::Absent,
+            ValueKind::Flag,
+            DefaultValue::Absent,
             "Refused: 403 with the cause `rule-denied` (`http`), a reset (`tcp`).",
         )
-        .proxy(),
-        Key::new(
+        .proxy_only(),
+        KeySchema::new(
             "mirror",
-            Kind::Table { table: &MIRROR_TABLE, short: Short::Key("pool"), unset: None },
-            Fallback::Absent,
+            ValueKind::Table { table: &MIRROR_TABLE, short: TableShorthand::Key("pool"), unset: None },
+            DefaultValue::Absent,
             "Copies of requests go to a further pool, whose answers are dropped. Short form: the pool.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "rewrite",
-            Kind::Table { table: &rewrite::TABLE, short: Short::None, unset: None },
-            Fallback::Absent,
+            ValueKind::Table { table: &rewrite::TABLE, short: TableShorthand::None, unset: None },
+            DefaultValue::Absent,
             "What is changed in the request and its answer.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "limit",
-            Kind::Table { table: &super::rate_limit::LIMIT_TABLE, short: Short::Key("rate"), unset: None },
-            Fallback::Absent,
+            ValueKind::Table { table: &super::rate_limit::LIMIT_TABLE, short: TableShorthand::Key("rate"), unset: None },
+            DefaultValue::Absent,
             "At most so many a second; what comes above is refused: 429 with the cause `rate-limited` (`http`), a reset \
              (`tcp`). Short form: the rate.",
         )
-        .proxy(),
+        .proxy_only(),
         resilience::OF_RULE,
-        Key::new(
+        KeySchema::new(
             "without-servers",
-            Kind::Words(&[Word::of("pool"), Word::of("next"), Word::of("answer")]),
-            Fallback::word("pool"),
+            ValueKind::Keyword(&[Keyword::new("pool"), Keyword::new("next"), Keyword::new("answer")]),
+            DefaultValue::keyword("pool"),
             "When no server of its pool may take work: as the pool's `all-down` says, on to the next rule, or 503 at \
              once.",
         )
-        .proxy(),
+        .proxy_only(),
     ],
 };
 
-const POOL: Key = Key::new(
+const POOL: KeySchema = KeySchema::new(
     "pool",
-    Kind::Text { form: Form::Name, unset: None },
-    Fallback::Required,
+    ValueKind::Text { form: TextFormat::Name, unset: None },
+    DefaultValue::Required,
     "Name of the pool.",
 );
 
-static SPLIT_TABLE: Table = Table {
-    what: "a part of a split",
-    choices: &[],
+static SPLIT_TABLE: TableSchema = TableSchema {
+    description: "a part of a split",
+    exclusive_groups: &[],
     keys: &[
         POOL,
-        Key::new(
+        KeySchema::new(
             "weight",
-            Kind::count(0, 1_000_000),
-            Fallback::count(1),
+            ValueKind::count(0, 1_000_000),
+            DefaultValue::count(1),
             "Its share among those of the rule.",
         ),
     ],
 };
 
-static REDIRECT_TABLE: Table = Table {
-    what: "a redirect",
-    choices: &[],
+static REDIRECT_TABLE: TableSchema = TableSchema {
+    description: "a redirect",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "to",
-            Kind::Text { form: Form::Template, unset: None },
-            Fallback::Required,
+            ValueKind::Text { form: TextFormat::Template, unset: None },
+            DefaultValue::Required,
             "Where to. `{host}`, `{path}`, `{query}` (with its `?`), `{rest}` (what the path's last `*` stood for) and `{1}` \
              to `{9}` (groups of `path-regex`) are put in, encoded where a URL needs it. An empty `{rest}` takes the slash \
              before it along.",
         ),
-        Key::new(
+        KeySchema::new(
             "status",
-            Kind::count(301, 308),
-            Fallback::count(302),
+            ValueKind::count(301, 308),
+            DefaultValue::count(302),
             "301, 302, 303, 307 or 308 (RFC 9110 §15.4).",
         ),
     ],
 };
 
-static ANSWER_TABLE: Table = Table {
-    what: "a fixed answer",
-    choices: &[],
+static ANSWER_TABLE: TableSchema = TableSchema {
+    description: "a fixed answer",
+    exclusive_groups: &[],
     keys: &[
-        Key::new("status", Kind::count(200, 599), Fallback::Required, "Its status."),
-        Key::new(
+        KeySchema::new("status", ValueKind::count(200, 599), DefaultValue::Required, "Its status."),
+        KeySchema::new(
             "body",
-            Kind::Text { form: Form::Free, unset: None },
-            Fallback::Is(Value::Text(std::borrow::Cow::Borrowed(""))),
+            ValueKind::Text { form: TextFormat::FreeText, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(std::borrow::Cow::Borrowed(""))),
             "Its body.",
         ),
-        Key::new(
+        KeySchema::new(
             "type",
-            Kind::Text { form: Form::Visible, unset: None },
-            Fallback::Is(Value::Text(std::borrow::Cow::Borrowed("text/plain"))),
+            ValueKind::Text { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(std::borrow::Cow::Borrowed("text/plain"))),
             "Its Content-Type.",
         ),
-        Key::new(
+        KeySchema::new(
             "headers",
-            Kind::Lines { form: Form::Field, most: 16 },
-            Fallback::Is(Value::Texts(Vec::new())),
+            ValueKind::Lines { form: TextFormat::Field, most: 16 },
+            DefaultValue::Literal(ConfigValue::Texts(Vec::new())),
             "Further fields.",
         ),
     ],
 };
 
-static MIRROR_TABLE: Table = Table {
-    what: "a mirror",
-    choices: &[],
+static MIRROR_TABLE: TableSchema = TableSchema {
+    description: "a mirror",
+    exclusive_groups: &[],
     keys: &[
         POOL,
-        Key::new("percent", Kind::count(1, 100), Fallback::count(100), "Of how many requests."),
-        Key::new(
+        KeySchema::new(
+            "percent",
+            ValueKind::count(1, 100),
+            DefaultValue::count(100),
+            "Of how many requests.",
+        ),
+        KeySchema::new(
             "at-once",
-            Kind::count(1, 10_000),
-            Fallback::count(64),
+            ValueKind::count(1, 10_000),
+            DefaultValue::count(64),
             "Copies under way per worker; further ones are dropped and counted.",
         ),
     ],
 };
 
 /// A condition.
-pub static WHEN_TABLE: Table = Table {
-    what: "a condition",
-    choices: &[],
+pub static WHEN_TABLE: TableSchema = TableSchema {
+    description: "a condition",
+    exclusive_groups: &[],
     keys: &[
-        Key::new("client", Kind::Prefixes, Fallback::Absent, "Networks of clients."),
-        Key::new("client-port", Kind::PortRange, Fallback::Absent, "The client's port, or a range."),
-        Key::new(
+        KeySchema::new("client", ValueKind::Prefixes, DefaultValue::Absent, "Networks of clients."),
+        KeySchema::new("client-port", ValueKind::PortRange, DefaultValue::Absent, "The client's port, or a range."),
+        KeySchema::new(
             "hours",
-            Kind::Hours,
-            Fallback::Absent,
+            ValueKind::DailyWindow,
+            DefaultValue::Absent,
             "A part of the day, local time as in `schedule`; it may pass midnight.",
         ),
-        Key::new(
+        KeySchema::new(
             "days",
-            Kind::WordList(&DAYS),
-            Fallback::Absent,
+            ValueKind::KeywordList(&DAYS),
+            DefaultValue::Absent,
             "Days of the week, local time; with `hours`, those on which they begin.",
         )
-        .proxy(),
-        Key::new(
+        .proxy_only(),
+        KeySchema::new(
             "tos",
-            Kind::count(0, 255),
-            Fallback::Absent,
+            ValueKind::count(0, 255),
+            DefaultValue::Absent,
             "The type of service or traffic class byte.",
         )
-        .packets(),
-        Key::new(
+        .packets_only(),
+        KeySchema::new(
             "rate",
-            Kind::count(1, 100_000_000),
-            Fallback::Absent,
+            ValueKind::count(1, 100_000_000),
+            DefaultValue::Absent,
             "At most so many new connections (`http`: requests) a second; those beyond go on to the next rule.",
         ),
-        texts("host", Form::HostPattern, "The host asked for, without its port: `\"shop.example\"`, or `\"*.shop.example\"` for \
+        texts_key("host", TextFormat::HostPattern, "The host asked for, without its port: `\"shop.example\"`, or `\"*.shop.example\"` for \
              every name below.")
-        .http(),
-        texts("path", Form::PathPattern, "The path, without the query: `\"/about\"`, `\"/api/*\"` for what begins so, or with `*` (not \
+        .http_only(),
+        texts_key("path", TextFormat::PathPattern, "The path, without the query: `\"/about\"`, `\"/api/*\"` for what begins so, or with `*` (not \
              over a `/`), `**` and `?` in it. See the service's `path-normalization`.")
-        .http(),
-        texts("path-regex", Form::Pattern, "A regular expression that the whole path fits.").http(),
-        texts("method", Form::Method, "The method.").http(),
-        texts("header", Form::Match, "A field: `\"name\"` when it is there, `\"name: value\"` when it has the value; `*` in it stands for \
+        .http_only(),
+        texts_key("path-regex", TextFormat::Pattern, "A regular expression that the whole path fits.").http_only(),
+        texts_key("method", TextFormat::Method, "The method.").http_only(),
+        texts_key("header", TextFormat::Match, "A field: `\"name\"` when it is there, `\"name: value\"` when it has the value; `*` in it stands for \
              anything, `?` for one character but `/`, and `\\*`, `\\?`, `\\\\` for themselves.")
-        .http(),
-        texts("cookie", Form::Cookie, "A cookie: `\"name\"` or `\"name=value\"`, likewise.").http(),
-        texts("query", Form::Pair, "A parameter of the query: `\"name\"` or `\"name=value\"`, likewise; a value that fits as it stands \
+        .http_only(),
+        texts_key("cookie", TextFormat::Cookie, "A cookie: `\"name\"` or `\"name=value\"`, likewise.").http_only(),
+        texts_key("query", TextFormat::Pair, "A parameter of the query: `\"name\"` or `\"name=value\"`, likewise; a value that fits as it stands \
              or decoded is one.")
-            .http(),
-        texts("sni", Form::HostPattern, "The name that a TLS client asks for. Where a `tcp` service does not speak TLS itself, the \
+            .http_only(),
+        texts_key("sni", TextFormat::HostPattern, "The name that a TLS client asks for. Where a `tcp` service does not speak TLS itself, the \
              beginning of the connection is read for it and passed on.")
-        .proxy(),
-        range("active", "Requests or connections under way: `\"100-\"` at least, `\"-99\"` at most, `\"10-20\"`. Whose, `count` says.")
-            .proxy(),
-        Key::new(
+        .proxy_only(),
+        range_key("active", "Requests or connections under way: `\"100-\"` at least, `\"-99\"` at most, `\"10-20\"`. Whose, `count` says.")
+            .proxy_only(),
+        KeySchema::new(
             "count",
-            Kind::Words(&[Word::of("rule"), Word::of("pool"), Word::of("service")]),
-            Fallback::Derived("`rule`"),
+            ValueKind::Keyword(&[Keyword::new("rule"), Keyword::new("pool"), Keyword::new("service")]),
+            DefaultValue::Derived("`rule`"),
             "`active`: what this rule itself sent on, what is under way at the servers of its pool, or all of the service, \
              also what other rules sent elsewhere.",
         )
-        .proxy(),
-        range("arrivals", "Connections that the service accepted in the last whole second.").proxy(),
-        Key::new(
+        .proxy_only(),
+        range_key("arrivals", "Connections that the service accepted in the last whole second.").proxy_only(),
+        KeySchema::new(
             "bandwidth",
-            Kind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },
-            Fallback::Absent,
+            ValueKind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },
+            DefaultValue::Absent,
             "Holds while the answers that this rule let through stayed below it in the last whole second: bandwidth \
              reserved for the rule.",
         )
-        .proxy(),
-        Key::new(
+        .proxy_only(),
+        KeySchema::new(
             "shared-bandwidth",
-            Kind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },
-            Fallback::Absent,
+            ValueKind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },
+            DefaultValue::Absent,
             "Holds while all answers of the service together stayed below it in the last whole second: bandwidth that \
              rules share.",
         )
-        .proxy(),
-        Key::new(
+        .proxy_only(),
+        KeySchema::new(
             "servers",
-            Kind::Table { table: &SERVERS_TABLE, short: Short::Key("up"), unset: None },
-            Fallback::Absent,
+            ValueKind::Table { table: &SERVERS_TABLE, short: TableShorthand::Key("up"), unset: None },
+            DefaultValue::Absent,
             "The state of a pool. Short form: how many servers are up.",
         )
-        .proxy(),
-        nested("all", "Conditions that all hold."),
-        nested("any", "Conditions of which one holds."),
-        Key::new(
+        .proxy_only(),
+        nested_key("all", "Conditions that all hold."),
+        nested_key("any", "Conditions of which one holds."),
+        KeySchema::new(
             "not",
-            Kind::Table { table: &WHEN_TABLE, short: Short::None, unset: None },
-            Fallback::Absent,
+            ValueKind::Table { table: &WHEN_TABLE, short: TableShorthand::None, unset: None },
+            DefaultValue::Absent,
             "A condition that does not hold.",
         )
-        .proxy(),
+        .proxy_only(),
     ],
 };
 
-const fn texts(name: &'static str, form: Form, doc: &'static str) -> Key {
-    Key::new(name, Kind::Texts { form, unset: None }, Fallback::Absent, doc)
+const fn texts_key(name: &'static str, form: TextFormat, doc: &'static str) -> KeySchema {
+    KeySchema::new(name, ValueKind::Texts { form, unset: None }, DefaultValue::Absent, doc)
 }
 
-const fn range(name: &'static str, doc: &'static str) -> Key {
-    Key::new(name, Kind::Text { form: Form::Range, unset: None }, Fallback::Absent, doc)
+const fn range_key(name: &'static str, doc: &'static str) -> KeySchema {
+    KeySchema::new(
+        name,
+        ValueKind::Text { form: TextFormat::Range, unset: None },
+        DefaultValue::Absent,
+        doc,
+    )
 }
 
-const fn nested(name: &'static str, doc: &'static str) -> Key {
-    let kind = Kind::List { table: &WHEN_TABLE, short: Short::None, most: 100_000 };
-    Key::new(name, kind, Fallback::Absent, doc).proxy()
+const fn nested_key(name: &'static str, doc: &'static str) -> KeySchema {
+    let kind = ValueKind::List { table: &WHEN_TABLE, short: TableShorthand::None, most: 100_000 };
+    KeySchema::new(name, kind, DefaultValue::Absent, doc).proxy_only()
 }
 
-static SERVERS_TABLE: Table = Table {
-    what: "a state of a pool",
-    choices: &[],
+static SERVERS_TABLE: TableSchema = TableSchema {
+    description: "a state of a pool",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "of",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::Derived("the rule's pool"),
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Derived("the rule's pool"),
             "Name of the pool.",
         ),
-        range("up", "Servers that are up and take work."),
-        range("busy", "Under way at each server that is up, on average."),
-        range(
+        range_key("up", "Servers that are up and take work."),
+        range_key("busy", "Under way at each server that is up, on average."),
+        range_key(
             "load",
             "The load that servers tell of themselves, percent, on average over those that tell.",
         ),
-        range("each-load", "The same, of every server that tells."),
+        range_key("each-load", "The same, of every server that tells."),
     ],
 };

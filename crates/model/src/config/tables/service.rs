@@ -1,145 +1,157 @@
 //! Describes `[service.NAME]`.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
-use super::super::value::Value;
-use super::{buffer, compress, objective, packets, proxy, resilience, rules, socket, sticky};
-use super::{http2, http3, path, tls};
+use super::super::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
+use super::super::value::ConfigValue;
+use super::{
+    affinity, buffer, compression, objective, packets, proxy_protocol, resilience, rules, socket,
+};
+use super::{http2, http3, path_normalization, tls};
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
 
 /// `[service.NAME]`.
-pub static SERVICE: Table = Table {
-    what: "a service",
-    choices: &[],
+pub static SERVICE: TableSchema = TableSchema {
+    description: "a service",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "listen",
-            Kind::Listen,
-            Fallback::Required,
+            ValueKind::Listen,
+            DefaultValue::Required,
             "Where it listens: `\"203.0.113.10:80\"`, `\"[2001:db8::10]:80\"`, `\":80\"` for every address of both \
              families, or a list. Where packets are forwarded also `\"203.0.113.10:80,443,8000-8010\"` and \
              `\"203.0.113.10:*\"` for any port.",
         ),
-        Key::new(
+        KeySchema::new(
             "forward",
-            Kind::Words(&[
-                Word::of("http"),
-                Word::of("tcp"),
-                Word::of("mac"),
-                Word::of("nat"),
-                Word::of("tunnel"),
+            ValueKind::Keyword(&[
+                Keyword::new("http"),
+                Keyword::new("tcp"),
+                Keyword::new("mac"),
+                Keyword::new("nat"),
+                Keyword::new("tunnel"),
             ]),
-            Fallback::Required,
+            DefaultValue::Required,
             "The method: proxied requests, proxied bytes, or packets: sent on with another MAC address, translated \
              both ways, or put into a tunnel.",
         ),
-        Key::new(
+        KeySchema::new(
             "pool",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::Required,
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Required,
             "Name of its pool.",
         ),
-        Key::new("timeout", Kind::table(&TIMEOUT), Fallback::Inner, "Times towards clients.")
-            .inherited(),
-        Key::new("limit", Kind::table(&LIMIT), Fallback::Inner, "Limits towards clients.")
-            .inherited()
-            .proxy(),
-        Key::new(
+        KeySchema::new(
+            "timeout",
+            ValueKind::table(&TIMEOUT),
+            DefaultValue::Inner,
+            "Times towards clients.",
+        )
+        .inherited(),
+        KeySchema::new(
+            "limit",
+            ValueKind::table(&LIMIT),
+            DefaultValue::Inner,
+            "Limits towards clients.",
+        )
+        .inherited()
+        .proxy_only(),
+        KeySchema::new(
             "socket",
-            Kind::table(&socket::ALL),
-            Fallback::Inner,
+            ValueKind::table(&socket::ALL),
+            DefaultValue::Inner,
             "What is set on listeners and client connections.",
         )
         .inherited()
-        .proxy(),
-        TRUST.inherited().proxy(),
-        Key::new(
+        .proxy_only(),
+        TRUST.inherited().proxy_only(),
+        KeySchema::new(
             "forwarded",
-            Kind::table(&FORWARDED),
-            Fallback::Inner,
+            ValueKind::table(&FORWARDED),
+            DefaultValue::Inner,
             "Which headers tell the server about the client.",
         )
-        .http(),
+        .http_only(),
         packets::PROTOCOL,
         packets::FIN_TIMEOUT,
         packets::STALE_TIMEOUT,
-        sticky::STICKY,
+        affinity::STICKY,
         packets::TUNNEL,
         packets::MSS_CLAMP,
         packets::REPLICATE,
         packets::GUARD,
         rules::RULE,
-        path::NORMALIZATION,
-        path::CASE,
+        path_normalization::NORMALIZATION,
+        path_normalization::CASE,
         tls::OF_SERVICE,
-        http2::OF_SERVICE,
-        http3::OF_SERVICE,
-        proxy::ACCEPT,
-        compress::COMPRESS,
+        http2::SERVICE_HTTP2,
+        http3::SERVICE_HTTP3,
+        proxy_protocol::ACCEPT,
+        compression::COMPRESS,
         buffer::BUFFER,
         resilience::PRIORITY,
         objective::OBJECTIVE,
-        Key::refused("access-log", "there is one access log: `access-log` in `[global]`"),
-        Key::refused("servers", "servers stand in a pool: `[pool.NAME]`"),
-        Key::refused("balance", "choosing is the pool's: `balance` in `[pool.NAME]`"),
-        Key::refused("probe", "judging is the pool's: `probe` in `[pool.NAME]`"),
+        KeySchema::refused("access-log", "there is one access log: `access-log` in `[global]`"),
+        KeySchema::refused("servers", "servers stand in a pool: `[pool.NAME]`"),
+        KeySchema::refused("balance", "choosing is the pool's: `balance` in `[pool.NAME]`"),
+        KeySchema::refused("probe", "judging is the pool's: `probe` in `[pool.NAME]`"),
     ],
 };
 
-static TIMEOUT: Table = Table {
-    what: "times of a service",
-    choices: &[],
+static TIMEOUT: TableSchema = TableSchema {
+    description: "times of a service",
+    exclusive_groups: &[],
     keys: &[
         HEADER,
-        Key::new(
+        KeySchema::new(
             "idle",
-            Kind::time(1, 7 * DAY),
-            Fallback::millis(60_000),
+            ValueKind::time(1, 7 * DAY),
+            DefaultValue::millis(60_000),
             "A keep-alive connection without a request.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "between-bytes",
-            Kind::time(1, 7 * DAY),
-            Fallback::millis(30_000),
+            ValueKind::time(1, 7 * DAY),
+            DefaultValue::millis(30_000),
             "Between two bytes of a request's body, and between two reads by a client of its answer.",
         )
-        .http(),
+        .http_only(),
         WHOLE,
-        Key::new(
+        KeySchema::new(
             "drain",
-            Kind::time(0, DAY),
-            Fallback::Derived("global.drain"),
+            ValueKind::time(0, DAY),
+            DefaultValue::Derived("global.drain"),
             "How long exchanges of a removed or changed service may finish.",
         )
-        .proxy(),
+        .proxy_only(),
         TUNNEL,
         packets::EMBRYONIC,
         packets::HALF_CLOSED,
         packets::UDP,
         packets::ICMP,
-        Key::refused("connect", "connecting is the pool's: `timeout.connect` in `[pool.NAME]`"),
-        Key::refused("first-byte", "waiting for a server is the pool's: `timeout.first-byte` in `[pool.NAME]`"),
-        Key::refused("queue", "waiting for a server is the pool's: `timeout.queue` in `[pool.NAME]`"),
+        KeySchema::refused("connect", "connecting is the pool's: `timeout.connect` in `[pool.NAME]`"),
+        KeySchema::refused("first-byte", "waiting for a server is the pool's: `timeout.first-byte` in `[pool.NAME]`"),
+        KeySchema::refused("queue", "waiting for a server is the pool's: `timeout.queue` in `[pool.NAME]`"),
     ],
 };
 
-static LIMIT: Table = Table {
-    what: "limits of a service",
-    choices: &[],
+static LIMIT: TableSchema = TableSchema {
+    description: "limits of a service",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "connections",
-            Kind::count_or(1, 100_000_000, "off"),
-            Fallback::unset("off"),
+            ValueKind::count_or_keyword(1, 100_000_000, "off"),
+            DefaultValue::unset("off"),
             "Client connections at a time; `off`: the global limit alone. At the limit a connection without a request is \
              closed for a newcomer.",
         ),
-        Key::new(
+        KeySchema::new(
             "connections-per-client",
-            Kind::count_or(1, 100_000_000, "auto"),
-            Fallback::unset("auto"),
+            ValueKind::count_or_keyword(1, 100_000_000, "auto"),
+            DefaultValue::unset("auto"),
             "The same of one client: an IPv4 address, or a /64 of IPv6. `auto`: once half of the limit is taken, at most as \
              many as are free, but never fewer than 8. Clients in `trust` and senders in `accept-proxy` have no such limit.",
         ),
@@ -147,115 +159,132 @@ static LIMIT: Table = Table {
         HEADER_COUNT,
         TARGET_BYTES,
         CONNECTION_BYTES,
-        Key::refused("idle", "kept connections are the pool's: `limit.idle` in `[pool.NAME]`"),
-        Key::refused("queue", "the queue is the pool's: `limit.queue` in `[pool.NAME]`"),
+        KeySchema::refused(
+            "idle",
+            "kept connections are the pool's: `limit.idle` in `[pool.NAME]`",
+        ),
+        KeySchema::refused("queue", "the queue is the pool's: `limit.queue` in `[pool.NAME]`"),
     ],
 };
 
-static FORWARDED: Table = Table {
-    what: "forwarding headers",
-    choices: &[],
+static FORWARDED: TableSchema = TableSchema {
+    description: "forwarding headers",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "x-forwarded",
-            Kind::Words(TREATMENTS),
-            Fallback::word("append"),
+            ValueKind::Keyword(TREATMENTS),
+            DefaultValue::keyword("append"),
             "X-Forwarded-For and X-Forwarded-Proto: passed as they came, appended to, replaced by ours, or removed. Other \
              `X-Forwarded-` fields and X-Real-IP pass with `keep` and `append`. What a client sends that is not in `trust` \
              never passes: `keep` and `append` then replace it, X-Real-IP too.",
         ),
-        Key::new(
+        KeySchema::new(
             "forwarded",
-            Kind::Words(TREATMENTS),
-            Fallback::word("keep"),
+            ValueKind::Keyword(TREATMENTS),
+            DefaultValue::keyword("keep"),
             "Forwarded (RFC 7239): likewise. With `keep` nothing is added where none came.",
         ),
-        Key::new("via", Kind::Flag, Fallback::Is(Value::Flag(true)), "Add Via (RFC 9110 §7.6.3)."),
+        KeySchema::new(
+            "via",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(true)),
+            "Add Via (RFC 9110 §7.6.3).",
+        ),
     ],
 };
 
-const TREATMENTS: &[Word] =
-    &[Word::of("keep"), Word::of("append"), Word::of("replace"), Word::of("remove")];
+const TREATMENTS: &[Keyword] = &[
+    Keyword::new("keep"),
+    Keyword::new("append"),
+    Keyword::new("replace"),
+    Keyword::new("remove"),
+];
 
 /// Whose word about earlier hops is believed.
-pub const TRUST: Key = Key::new(
+pub const TRUST: KeySchema = KeySchema::new(
     "trust",
-    Kind::Prefixes,
-    Fallback::Is(Value::Prefixes(Vec::new())),
+    ValueKind::Prefixes,
+    DefaultValue::Literal(ConfigValue::Prefixes(Vec::new())),
     "Networks of proxies in front, such as a CDN's. Forwarding fields (X-Forwarded-*, Forwarded, X-Real-IP) are believed \
      from these addresses alone; by default from none. Limits of one client's connections and handshakes do not hold \
      for them, since many clients stand behind each.",
 );
 
 /// A request's head.
-pub const HEADER: Key = Key::new(
+pub const HEADER: KeySchema = KeySchema::new(
     "header",
-    Kind::time(1, 7 * DAY),
-    Fallback::millis(10_000),
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::millis(10_000),
     "A whole head, from the connection's first byte or the end of the previous exchange.",
 )
-.http();
+.http_only();
 
 /// Idle connections of both sides.
-pub const IDLE_BOTH: Key = Key::new(
+pub const IDLE_BOTH: KeySchema = KeySchema::new(
     "idle",
-    Kind::time(1, 7 * DAY),
-    Fallback::millis(60_000),
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::millis(60_000),
     "A keep-alive connection without a request: a client's, and a kept one towards a server.",
 );
 
 /// Silence within a message, both sides.
-pub const BETWEEN_BYTES_BOTH: Key = Key::new(
+pub const BETWEEN_BYTES_BOTH: KeySchema = KeySchema::new(
     "between-bytes",
-    Kind::time(1, 7 * DAY),
-    Fallback::millis(30_000),
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::millis(30_000),
     "Between two bytes or two reads within a message, of a client and of a server.",
 );
 
 /// A whole exchange.
-pub const WHOLE: Key = Key::new(
+pub const WHOLE: KeySchema = KeySchema::new(
     "whole",
-    Kind::time_or(1, 7 * DAY, "off"),
-    Fallback::unset("off"),
+    ValueKind::time_or_keyword(1, 7 * DAY, "off"),
+    DefaultValue::unset("off"),
     "The whole exchange, from its first byte to its last.",
 )
-.http();
+.http_only();
 
 /// An idle tunnel.
-pub const TUNNEL: Key = Key::new(
+pub const TUNNEL: KeySchema = KeySchema::new(
     "tunnel",
-    Kind::time(1, 7 * DAY),
-    Fallback::millis(HOUR),
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::millis(HOUR),
     "A tunnel (`tcp`, or an upgraded connection such as a WebSocket) with no byte either way.",
 )
-.proxy();
+.proxy_only();
 
 /// Bytes of a head; the buffer of 64 KiB keeps room for what we add.
-pub const HEADER_BYTES: Key = Key::new(
+pub const HEADER_BYTES: KeySchema = KeySchema::new(
     "header-bytes",
-    Kind::size(1_024, 60 * 1_024),
-    Fallback::Is(Value::Size(32 * 1_024)),
+    ValueKind::size(1_024, 60 * 1_024),
+    DefaultValue::Literal(ConfigValue::Size(32 * 1_024)),
     "Bytes of a head.",
 )
-.http();
+.http_only();
 
 /// Fields of a head.
-pub const HEADER_COUNT: Key =
-    Key::new("header-count", Kind::count(1, 256), Fallback::count(100), "Fields of a head.").http();
+pub const HEADER_COUNT: KeySchema = KeySchema::new(
+    "header-count",
+    ValueKind::count(1, 256),
+    DefaultValue::count(100),
+    "Fields of a head.",
+)
+.http_only();
 
 /// Bytes of a target.
-pub const TARGET_BYTES: Key = Key::new(
+pub const TARGET_BYTES: KeySchema = KeySchema::new(
     "target-bytes",
-    Kind::size(64, 60 * 1_024),
-    Fallback::Is(Value::Size(8 * 1_024)),
+    ValueKind::size(64, 60 * 1_024),
+    DefaultValue::Literal(ConfigValue::Size(8 * 1_024)),
     "Bytes of a request's target; at most `header-bytes`.",
 )
-.http();
+.http_only();
 
 /// Our bytes for one connection.
-pub const CONNECTION_BYTES: Key = Key::new(
+pub const CONNECTION_BYTES: KeySchema = KeySchema::new(
     "connection-bytes",
-    Kind::size(64 * 1_024, 16 * 1_024 * 1_024),
-    Fallback::Is(Value::Size(64 * 1_024)),
+    ValueKind::size(64 * 1_024, 16 * 1_024 * 1_024),
+    DefaultValue::Literal(ConfigValue::Size(64 * 1_024)),
     "Bytes of ours that one connection may hold.",
 );

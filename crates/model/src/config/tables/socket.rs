@@ -1,7 +1,9 @@
 //! Describes `socket`: what is set on the sockets of a service or of a pool.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table};
-use super::super::value::Value;
+use super::super::schema::{
+    DefaultValue, KeySchema, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use super::super::value::ConfigValue;
 
 /// One day, in milliseconds.
 const DAY: u64 = 86_400_000;
@@ -17,167 +19,174 @@ macro_rules! with_common {
 }
 
 /// In `[global]`, for services and pools, and in a service.
-pub static ALL: Table =
-    Table { what: "socket settings", choices: &[], keys: with_common!(DEFER_ACCEPT, BACKLOG) };
+pub static ALL: TableSchema = TableSchema {
+    description: "socket settings",
+    exclusive_groups: &[],
+    keys: with_common!(DEFER_ACCEPT, BACKLOG),
+};
 
 /// In a pool.
-pub static POOL: Table = Table {
-    what: "socket settings of a pool",
-    choices: &[],
+pub static POOL: TableSchema = TableSchema {
+    description: "socket settings of a pool",
+    exclusive_groups: &[],
     keys: with_common!(
-        Key::refused("defer-accept", NOT_A_POOL),
-        Key::refused("backlog", NOT_A_POOL)
+        KeySchema::refused("defer-accept", NOT_A_POOL),
+        KeySchema::refused("backlog", NOT_A_POOL)
     ),
 };
 
 const NOT_A_POOL: &str = "a pool accepts nothing; it belongs to `socket` of a service";
 
-static KEEP_ALIVE_TABLE: Table = Table {
-    what: "keep-alive settings",
-    choices: &[],
+static KEEP_ALIVE_TABLE: TableSchema = TableSchema {
+    description: "keep-alive settings",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "idle",
-            Kind::seconds(1, 32_767, None),
-            Fallback::millis(60_000),
+            ValueKind::seconds(1, 32_767, None),
+            DefaultValue::millis(60_000),
             "Silence before the first probe (TCP_KEEPIDLE).",
         ),
-        Key::new(
+        KeySchema::new(
             "interval",
-            Kind::seconds(1, 32_767, None),
-            Fallback::millis(10_000),
+            ValueKind::seconds(1, 32_767, None),
+            DefaultValue::millis(10_000),
             "Between two probes (TCP_KEEPINTVL).",
         ),
-        Key::new(
+        KeySchema::new(
             "count",
-            Kind::count(1, 127),
-            Fallback::count(3),
+            ValueKind::count(1, 127),
+            DefaultValue::count(3),
             "Unanswered probes until the connection is dead (TCP_KEEPCNT).",
         ),
     ],
 };
 
-static PATH_TABLE: Table = Table {
-    what: "an expected path",
-    choices: &[],
+static PATH_TABLE: TableSchema = TableSchema {
+    description: "an expected path",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "rate",
-            Kind::Rate { min: 1_000, max: 1_000_000_000_000, unset: None },
-            Fallback::Required,
+            ValueKind::Rate { min: 1_000, max: 1_000_000_000_000, unset: None },
+            DefaultValue::Required,
             "The rate wanted.",
         ),
-        Key::new(
+        KeySchema::new(
             "round-trip",
-            Kind::time(0, 60_000),
-            Fallback::Required,
+            ValueKind::time(0, 60_000),
+            DefaultValue::Required,
             "The round trip of the path.",
         ),
     ],
 };
 
-const NODELAY: Key = Key::new(
+const NODELAY: KeySchema = KeySchema::new(
     "nodelay",
-    Kind::Flag,
-    Fallback::Is(Value::Flag(true)),
+    ValueKind::Flag,
+    DefaultValue::Literal(ConfigValue::Flag(true)),
     "Send small segments at once (TCP_NODELAY).",
 );
 
-const KEEP_ALIVE: Key = Key::new(
+const KEEP_ALIVE: KeySchema = KeySchema::new(
     "keep-alive",
-    Kind::Table { table: &KEEP_ALIVE_TABLE, short: Short::Key("idle"), unset: Some("off") },
-    Fallback::Inner,
+    ValueKind::Table {
+        table: &KEEP_ALIVE_TABLE,
+        short: TableShorthand::Key("idle"),
+        unset: Some("off"),
+    },
+    DefaultValue::Inner,
     "Probing of silent connections (SO_KEEPALIVE). Short form: the idle time.",
 );
 
-const USER_TIMEOUT: Key = Key::new(
+const USER_TIMEOUT: KeySchema = KeySchema::new(
     "user-timeout",
-    Kind::time_or(1, 7 * DAY, "system"),
-    Fallback::unset("system"),
+    ValueKind::time_or_keyword(1, 7 * DAY, "system"),
+    DefaultValue::unset("system"),
     "How long sent data may stay unacknowledged (TCP_USER_TIMEOUT).",
 );
 
-const MSS: Key = Key::new(
+const MSS: KeySchema = KeySchema::new(
     "mss",
-    Kind::count_or(88, 65_495, "auto"),
-    Fallback::unset("auto"),
+    ValueKind::count_or_keyword(88, 65_495, "auto"),
+    DefaultValue::unset("auto"),
     "Largest segment, in bytes (TCP_MAXSEG).",
 );
 
-const CONGESTION: Key = Key::new(
+const CONGESTION: KeySchema = KeySchema::new(
     "congestion",
-    Kind::Text { form: Form::Congestion, unset: Some("system") },
-    Fallback::unset("system"),
+    ValueKind::Text { form: TextFormat::Congestion, unset: Some("system") },
+    DefaultValue::unset("system"),
     "Congestion control, by the kernel's name for it (TCP_CONGESTION).",
 );
 
-const FAST_OPEN: Key = Key::new(
+const FAST_OPEN: KeySchema = KeySchema::new(
     "fast-open",
-    Kind::count_or(1, 65_535, "off"),
-    Fallback::unset("off"),
+    ValueKind::count_or_keyword(1, 65_535, "off"),
+    DefaultValue::unset("off"),
     "TCP Fast Open: the queue's length for a service (TCP_FASTOPEN), any number for a pool (TCP_FASTOPEN_CONNECT).",
 );
 
-const MPTCP: Key = Key::new(
+const MPTCP: KeySchema = KeySchema::new(
     "mptcp",
-    Kind::Flag,
-    Fallback::Is(Value::Flag(false)),
+    ValueKind::Flag,
+    DefaultValue::Literal(ConfigValue::Flag(false)),
     "Multipath TCP (IPPROTO_MPTCP).",
 );
 
-const TRANSPARENT: Key = Key::new(
+const TRANSPARENT: KeySchema = KeySchema::new(
     "transparent",
-    Kind::Flag,
-    Fallback::Is(Value::Flag(false)),
+    ValueKind::Flag,
+    DefaultValue::Literal(ConfigValue::Flag(false)),
     "A service accepts for any address; a pool connects from the client's address (IP_TRANSPARENT; needs \
          CAP_NET_ADMIN).",
 );
 
-const INTERFACE: Key = Key::new(
+const INTERFACE: KeySchema = KeySchema::new(
     "interface",
-    Kind::Text { form: Form::Interface, unset: Some("any") },
-    Fallback::unset("any"),
+    ValueKind::Text { form: TextFormat::Interface, unset: Some("any") },
+    DefaultValue::unset("any"),
     "Bound to this network interface (SO_BINDTODEVICE).",
 );
 
-const MARK: Key = Key::new(
+const MARK: KeySchema = KeySchema::new(
     "mark",
-    Kind::count_or(1, u32::MAX as u64, "off"),
-    Fallback::unset("off"),
+    ValueKind::count_or_keyword(1, u32::MAX as u64, "off"),
+    DefaultValue::unset("off"),
     "Mark for routing and filters (SO_MARK; needs CAP_NET_ADMIN).",
 );
 
-const SEND_BUFFER: Key = Key::new(
+const SEND_BUFFER: KeySchema = KeySchema::new(
     "send-buffer",
-    Kind::Size { min: 4_096, max: BUFFER_MAX, unset: Some("auto") },
-    Fallback::unset("auto"),
+    ValueKind::Size { min: 4_096, max: BUFFER_MAX, unset: Some("auto") },
+    DefaultValue::unset("auto"),
     "Bytes asked for (SO_SNDBUF); `auto` leaves the kernel's autotuning on.",
 );
 
-const RECEIVE_BUFFER: Key = Key::new(
+const RECEIVE_BUFFER: KeySchema = KeySchema::new(
     "receive-buffer",
-    Kind::Size { min: 4_096, max: BUFFER_MAX, unset: Some("auto") },
-    Fallback::unset("auto"),
+    ValueKind::Size { min: 4_096, max: BUFFER_MAX, unset: Some("auto") },
+    DefaultValue::unset("auto"),
     "Bytes asked for (SO_RCVBUF); `auto` leaves the kernel's autotuning on.",
 );
 
-const PATH: Key = Key::new(
+const PATH: KeySchema = KeySchema::new(
     "path",
-    Kind::Table { table: &PATH_TABLE, short: Short::None, unset: Some("off") },
-    Fallback::unset("off"),
+    ValueKind::Table { table: &PATH_TABLE, short: TableShorthand::None, unset: Some("off") },
+    DefaultValue::unset("off"),
     "What the path is expected to carry; only for warnings about buffers that are too small for it.",
 );
 
-const DEFER_ACCEPT: Key = Key::new(
+const DEFER_ACCEPT: KeySchema = KeySchema::new(
     "defer-accept",
-    Kind::seconds(1, 3_600, Some("off")),
-    Fallback::unset("off"),
+    ValueKind::seconds(1, 3_600, Some("off")),
+    DefaultValue::unset("off"),
     "Wake for a new client only when it has sent something, or after this time (TCP_DEFER_ACCEPT); services only.",
 );
 
-const BACKLOG: Key = Key::new(
+const BACKLOG: KeySchema = KeySchema::new(
     "backlog",
-    Kind::count(1, 65_535),
-    Fallback::count(4_096),
+    ValueKind::count(1, 65_535),
+    DefaultValue::count(4_096),
     "Connections waiting to be accepted, per listener (listen(2)); services only.",
 );

@@ -1,174 +1,188 @@
 //! Describes `tls` of a service and of a pool.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
+use super::super::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
 use super::acme;
 
 const DAY: u64 = 86_400_000;
 
 /// `tls` of a service.
-pub const OF_SERVICE: Key = Key::new(
+pub const OF_SERVICE: KeySchema = KeySchema::new(
     "tls",
-    Kind::Table { table: &SERVICE, short: Short::Key("certificates"), unset: Some("off") },
-    Fallback::unset("off"),
+    ValueKind::Table {
+        table: &SERVICE,
+        short: TableShorthand::Key("certificates"),
+        unset: Some("off"),
+    },
+    DefaultValue::unset("off"),
     "TLS towards clients. Short form: one certificate's file.",
 )
-.proxy();
+.proxy_only();
 
 /// `tls` of a pool.
-pub const OF_POOL: Key = Key::new(
+pub const OF_POOL: KeySchema = KeySchema::new(
     "tls",
-    Kind::Table { table: &POOL, short: Short::Key("verify"), unset: Some("off") },
-    Fallback::unset("off"),
+    ValueKind::Table { table: &POOL, short: TableShorthand::Key("verify"), unset: Some("off") },
+    DefaultValue::unset("off"),
     "TLS towards servers. Short form: `\"on\"`, which verifies them by the system's authorities.",
 )
-.proxy();
+.proxy_only();
 
-static SERVICE: Table = Table {
-    what: "TLS towards clients",
-    choices: &[],
+static SERVICE: TableSchema = TableSchema {
+    description: "TLS towards clients",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "certificates",
-            Kind::Files,
-            Fallback::Absent,
+            ValueKind::Files,
+            DefaultValue::Absent,
             "Required without `acme`. PEM files, each with a certificate and its chain; the key stands in the same file, in a file of the same \
              name that ends in `.key`, or in `privkey.pem` beside a `fullchain.pem`. A directory stands for its `.pem` \
              and `.crt` files. The first one is the default. An OCSP response beside it (`.ocsp`, DER) is stapled. They \
              are watched: a new pair is taken up when it is good.",
         ),
-        Key::new(
+        KeySchema::new(
             "acme",
-            Kind::Table { table: &acme::ACME, short: Short::Key("names"), unset: Some("off") },
-            Fallback::unset("off"),
+            ValueKind::Table {
+                table: &acme::ACME,
+                short: TableShorthand::Key("names"),
+                unset: Some("off"),
+            },
+            DefaultValue::unset("off"),
             "A certificate that is ordered from an authority, and renewed in time (ACME, RFC 8555). Short form: its \
              names. It comes after those of `certificates`.",
         ),
-        Key::new(
+        KeySchema::new(
             "unknown-name",
-            Kind::Words(&[Word::of("default"), Word::of("refuse")]),
-            Fallback::word("default"),
+            ValueKind::Keyword(&[Keyword::new("default"), Keyword::new("refuse")]),
+            DefaultValue::keyword("default"),
             "A client that asks for a name of no certificate gets the default one, or is refused.",
         ),
-        Key::new(
+        KeySchema::new(
             "policy",
-            Kind::Words(&[Word::of("intermediate"), Word::of("modern")]),
-            Fallback::word("intermediate"),
+            ValueKind::Keyword(&[Keyword::new("intermediate"), Keyword::new("modern")]),
+            DefaultValue::keyword("intermediate"),
             "TLS 1.3 and what is sound of TLS 1.2 (ECDHE with AES-GCM or ChaCha20), or TLS 1.3 alone.",
         ),
         MINIMUM,
-        Key::new(
+        KeySchema::new(
             "tickets",
-            Kind::time_or(60_000, 7 * DAY, "off"),
-            Fallback::millis(6 * 3_600_000),
+            ValueKind::time_or_keyword(60_000, 7 * DAY, "off"),
+            DefaultValue::millis(6 * 3_600_000),
             "How long one key seals session tickets, shared by all workers; a ticket is good for at most twice that. \
              `off`: no session is resumed.",
         ),
-        Key::new(
+        KeySchema::new(
             "handshake",
-            Kind::time(10, 600_000),
-            Fallback::millis(10_000),
+            ValueKind::time(10, 600_000),
+            DefaultValue::millis(10_000),
             "From the connection's begin to the end of its handshake.",
         ),
-        Key::new(
+        KeySchema::new(
             "handshakes",
-            Kind::count(1, 1_000_000),
-            Fallback::count(1_024),
+            ValueKind::count(1, 1_000_000),
+            DefaultValue::count(1_024),
             "Handshakes at a time, per worker, each from its first byte. At the limit a handshake that has stalled for a second \
              is closed for a newcomer; in HTTP/3 one whose client has not answered for a quarter of a second. Without such a \
              handshake the newcomer is refused. Beside them as many connections may be silent; of more the \
              oldest is closed.",
         ),
-        Key::new(
+        KeySchema::new(
             "handshakes-per-client",
-            Kind::count_or(1, 1_000_000, "auto"),
-            Fallback::unset("auto"),
+            ValueKind::count_or_keyword(1, 1_000_000, "auto"),
+            DefaultValue::unset("auto"),
             "The same of one client: an IPv4 address, or a /64 of IPv6. `auto`: once half of the limit is taken, at most as \
              many as are free, but never fewer than 8. Clients in `trust` have no such limit.",
         ),
-        Key::new(
+        KeySchema::new(
             "client",
-            Kind::Table { table: &CLIENT, short: Short::Key("ca"), unset: Some("off") },
-            Fallback::unset("off"),
+            ValueKind::Table {
+                table: &CLIENT,
+                short: TableShorthand::Key("ca"),
+                unset: Some("off"),
+            },
+            DefaultValue::unset("off"),
             "Certificates of clients. Short form: the file of who may have signed them.",
         ),
-        Key::refused(
+        KeySchema::refused(
             "alpn",
             "it follows from `forward`: `http` offers what this build speaks, `tcp` offers nothing",
         ),
     ],
 };
 
-static CLIENT: Table = Table {
-    what: "certificates of clients",
-    choices: &[],
+static CLIENT: TableSchema = TableSchema {
+    description: "certificates of clients",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "ca",
-            Kind::Text { form: Form::File, unset: None },
-            Fallback::Required,
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Required,
             "PEM file of who may have signed them.",
         ),
-        Key::new(
+        KeySchema::new(
             "verify",
-            Kind::Words(&[Word::of("required"), Word::of("optional")]),
-            Fallback::word("required"),
+            ValueKind::Keyword(&[Keyword::new("required"), Keyword::new("optional")]),
+            DefaultValue::keyword("required"),
             "A client without one is refused, or served without an identity. A bad one is refused in any case.",
         ),
-        Key::new(
+        KeySchema::new(
             "headers",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::text("x-client-cert"),
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::text("x-client-cert"),
             "Servers are told by `NAME-verified` (`yes`, `no`), `NAME-subject`, `NAME-names` and `NAME-fingerprint` \
              (SHA-256). What a client sends under names that begin so is removed, so no field that HTTP needs may.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "certificate-field",
-            Kind::Words(&[Word::of("off"), Word::of("certificate"), Word::of("chain")]),
-            Fallback::word("off"),
+            ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("certificate"), Keyword::new("chain")]),
+            DefaultValue::keyword("off"),
             "Servers get the certificate in `Client-Cert` (RFC 9440); with `chain` also those above it, in \
              `Client-Cert-Chain`.",
         )
-        .http(),
-        Key::new(
+        .http_only(),
+        KeySchema::new(
             "names",
-            Kind::Texts { form: Form::HostPattern, unset: Some("all") },
-            Fallback::unset("all"),
+            ValueKind::Texts { form: TextFormat::HostPattern, unset: Some("all") },
+            DefaultValue::unset("all"),
             "Names (SNI) whose connections are asked for a certificate; `*.` and a name: every name below it. A request \
              whose Host is of the other kind than the name of its connection gets 421.",
         )
-        .http(),
+        .http_only(),
         CRL,
         EXPIRED_CRL,
     ],
 };
 
-static POOL: Table = Table {
-    what: "TLS towards servers",
-    choices: &[],
+static POOL: TableSchema = TableSchema {
+    description: "TLS towards servers",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "verify",
-            Kind::Words(&[Word::of("on"), Word::of("off")]),
-            Fallback::word("on"),
+            ValueKind::Keyword(&[Keyword::new("on"), Keyword::new("off")]),
+            DefaultValue::keyword("on"),
             "Whether a server's certificate must be good. `off` keeps out listeners, not impostors.",
         ),
-        Key::new(
+        KeySchema::new(
             "name",
-            Kind::Text { form: Form::Host, unset: Some("auto") },
-            Fallback::unset("auto"),
+            ValueKind::Text { form: TextFormat::Host, unset: Some("auto") },
+            DefaultValue::unset("auto"),
             "The name that servers are asked for and must prove; `auto`: each server's own name or address.",
         ),
-        Key::new(
+        KeySchema::new(
             "ca",
-            Kind::Text { form: Form::File, unset: Some("system") },
-            Fallback::unset("system"),
+            ValueKind::Text { form: TextFormat::File, unset: Some("system") },
+            DefaultValue::unset("system"),
             "PEM file of who may have signed their certificates; `system`: whom this machine trusts.",
         ),
-        Key::new(
+        KeySchema::new(
             "certificate",
-            Kind::Text { form: Form::File, unset: Some("none") },
-            Fallback::unset("none"),
+            ValueKind::Text { form: TextFormat::File, unset: Some("none") },
+            DefaultValue::unset("none"),
             "PEM file of our certificate; its key is found as that of a service's.",
         ),
         CRL,
@@ -178,26 +192,26 @@ static POOL: Table = Table {
 };
 
 /// Files of revocation lists.
-pub const CRL: Key = Key::new(
+pub const CRL: KeySchema = KeySchema::new(
     "crl",
-    Kind::Files,
-    Fallback::Absent,
+    ValueKind::Files,
+    DefaultValue::Absent,
     "Files of certificate revocation lists, PEM or DER, watched like certificates. With one, each certificate of a chain \
      but the root needs a list of who signed it, and is refused without.",
 );
 
 /// What an overdue one is worth.
-pub const EXPIRED_CRL: Key = Key::new(
+pub const EXPIRED_CRL: KeySchema = KeySchema::new(
     "expired-crl",
-    Kind::Words(&[Word::of("refuse"), Word::of("accept")]),
-    Fallback::word("refuse"),
+    ValueKind::Keyword(&[Keyword::new("refuse"), Keyword::new("accept")]),
+    DefaultValue::keyword("refuse"),
     "A list whose next one is overdue: certificates that it is needed for are refused, or judged by the old list.",
 );
 
 /// The oldest version.
-pub const MINIMUM: Key = Key::new(
+pub const MINIMUM: KeySchema = KeySchema::new(
     "minimum",
-    Kind::Words(&[Word::of("1.2"), Word::of("1.3")]),
-    Fallback::Derived("`1.3` with `policy = \"modern\"`, else `1.2`"),
+    ValueKind::Keyword(&[Keyword::new("1.2"), Keyword::new("1.3")]),
+    DefaultValue::Derived("`1.3` with `policy = \"modern\"`, else `1.2`"),
     "The oldest version spoken.",
 );

@@ -1,6 +1,8 @@
 //! Describes `[uplinks]` and `[uplink.NAME]`: several gateways out of this machine's network, used side by side.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
+use super::super::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
 
 /// Uplinks that one file may hold.
 pub const UPLINKS: usize = 8;
@@ -12,135 +14,135 @@ pub const TARGETS: usize = 16;
 const TABLES: u64 = 256;
 
 /// `[uplinks]`.
-pub static UPLINKS_TABLE: Table = Table {
-    what: "the uplinks table",
-    choices: &[],
+pub static UPLINKS_TABLE: TableSchema = TableSchema {
+    description: "the uplinks table",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "inside",
-            Kind::Texts { form: Form::Interface, unset: None },
-            Fallback::Absent,
+            ValueKind::Texts { form: TextFormat::Interface, unset: None },
+            DefaultValue::Absent,
             "Interfaces by which packets come in that this machine forwards: their connections are shared among the \
              uplinks too.",
         ),
-        Key::new(
+        KeySchema::new(
             "translate",
-            Kind::Words(&[Word::of("ipv4"), Word::of("both"), Word::of("off")]),
-            Fallback::word("ipv4"),
+            ValueKind::Keyword(&[Keyword::new("ipv4"), Keyword::new("both"), Keyword::new("off")]),
+            DefaultValue::keyword("ipv4"),
             "Which forwarded connections have the uplink's own address as their source; `off`: somebody else sees to \
              that, or the addresses are known beyond every uplink.",
         ),
-        Key::new(
+        KeySchema::new(
             "mark-bit",
-            Kind::count(0, 27),
-            Fallback::count(24),
+            ValueKind::count(0, 27),
+            DefaultValue::count(24),
             "The lowest of five bits of a packet's mark that say which uplink it takes; nobody else may use them.",
         ),
-        Key::new(
+        KeySchema::new(
             "table",
-            Kind::count(TABLES, 4_000_000_000),
-            Fallback::count(7_800),
+            ValueKind::count(TABLES, 4_000_000_000),
+            DefaultValue::count(7_800),
             "The routing table of all uplinks together; those of the single ones follow it. Nobody else may use them.",
         ),
-        Key::new(
+        KeySchema::new(
             "rule",
-            Kind::count(1, 32_000),
-            Fallback::count(30_000),
+            ValueKind::count(1, 32_000),
+            DefaultValue::count(30_000),
             "The priority of the first of five kinds of routing rules; rules of others before it come first.",
         ),
     ],
 };
 
 /// `[uplink.NAME]`.
-pub static UPLINK: Table = Table {
-    what: "an uplink",
-    choices: &[],
+pub static UPLINK: TableSchema = TableSchema {
+    description: "an uplink",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "interface",
-            Kind::Text { form: Form::Interface, unset: None },
-            Fallback::Required,
+            ValueKind::Text { form: TextFormat::Interface, unset: None },
+            DefaultValue::Required,
             "Where it begins. Several uplinks may share one.",
         ),
-        Key::new(
+        KeySchema::new(
             "via",
-            Kind::Addresses,
-            Fallback::Required,
+            ValueKind::Addresses,
+            DefaultValue::Required,
             "Its gateway, in a network of the interface: one address, or one of each family.",
         ),
-        Key::new(
+        KeySchema::new(
             "source",
-            Kind::Addresses,
-            Fallback::Derived("the interface's address in the gateway's network"),
+            ValueKind::Addresses,
+            DefaultValue::Derived("the interface's address in the gateway's network"),
             "What leaves by it has this address of this machine: one, or one of each family.",
         ),
-        Key::new(
+        KeySchema::new(
             "weight",
-            Kind::count(0, 256),
-            Fallback::count(1),
+            ValueKind::count(0, 256),
+            DefaultValue::count(1),
             "Its share of new connections among those of the same priority; 0 takes none.",
         ),
-        Key::new(
+        KeySchema::new(
             "priority",
-            Kind::count(1, 9),
-            Fallback::count(1),
+            ValueKind::count(1, 9),
+            DefaultValue::count(1),
             "Its rank: new connections go to the lowest number of which one is up.",
         ),
-        Key::new(
+        KeySchema::new(
             "probe",
-            Kind::Table { table: &PROBE, short: Short::None, unset: Some("off") },
-            Fallback::Inner,
+            ValueKind::Table { table: &PROBE, short: TableShorthand::None, unset: Some("off") },
+            DefaultValue::Inner,
             "What is asked through it to learn whether it leads anywhere. `off`: the carrier alone says so.",
         ),
     ],
 };
 
 /// `probe`.
-pub static PROBE: Table = Table {
-    what: "an uplink's probe",
-    choices: &[],
+pub static PROBE: TableSchema = TableSchema {
+    description: "an uplink's probe",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "echo",
-            Kind::Addresses,
-            Fallback::Absent,
+            ValueKind::Addresses,
+            DefaultValue::Absent,
             "Targets beyond the gateway that are asked by ICMP echo. A family without a target asks its gateway, which \
              says nothing of what lies beyond.",
         ),
-        Key::new(
+        KeySchema::new(
             "connect",
-            Kind::Listen,
-            Fallback::Absent,
+            ValueKind::Listen,
+            DefaultValue::Absent,
             "Targets beyond it that are asked by a TCP connection, addresses with ports; a refusal is an answer.",
         ),
-        Key::new(
+        KeySchema::new(
             "need",
-            Kind::count(1, TARGETS as u64),
-            Fallback::count(1),
+            ValueKind::count(1, TARGETS as u64),
+            DefaultValue::count(1),
             "So many targets of a family must answer; all of them where there are fewer.",
         ),
-        Key::new(
+        KeySchema::new(
             "every",
-            Kind::time(20, 600_000),
-            Fallback::millis(1_000),
+            ValueKind::time(20, 600_000),
+            DefaultValue::millis(1_000),
             "Between two questions to a target.",
         ),
-        Key::new(
+        KeySchema::new(
             "timeout",
-            Kind::time(20, 60_000),
-            Fallback::millis(1_000),
+            ValueKind::time(20, 60_000),
+            DefaultValue::millis(1_000),
             "An answer that takes longer is none.",
         ),
-        Key::new(
+        KeySchema::new(
             "rise",
-            Kind::count(1, 100),
-            Fallback::count(2),
+            ValueKind::count(1, 100),
+            DefaultValue::count(2),
             "Answers in a row after which a target counts as reached again.",
         ),
-        Key::new(
+        KeySchema::new(
             "fall",
-            Kind::count(1, 100),
-            Fallback::count(3),
+            ValueKind::count(1, 100),
+            DefaultValue::count(3),
             "Questions in a row without an answer after which it does not.",
         ),
     ],

@@ -1,7 +1,9 @@
 //! Describes `[vrrp.NAME]`: an address that this machine shares with others.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
-use super::super::value::Value;
+use super::super::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use super::super::value::ConfigValue;
 
 /// Groups that one file may hold.
 pub const GROUPS: usize = 255;
@@ -10,112 +12,112 @@ pub const GROUPS: usize = 255;
 pub const ADDRESSES: usize = 64;
 
 /// `[vrrp.NAME]`.
-pub static VRRP: Table = Table {
-    what: "a group of vrrp",
-    choices: &[],
+pub static VRRP: TableSchema = TableSchema {
+    description: "a group of vrrp",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "interface",
-            Kind::Text { form: Form::Interface, unset: None },
-            Fallback::Required,
+            ValueKind::Text { form: TextFormat::Interface, unset: None },
+            DefaultValue::Required,
             "Where the addresses are shared, and where advertisements go and come from.",
         ),
-        Key::new(
+        KeySchema::new(
             "id",
-            Kind::count(1, 255),
-            Fallback::Required,
+            ValueKind::count(1, 255),
+            DefaultValue::Required,
             "The virtual router's number, the same on every member.",
         ),
-        Key::new(
+        KeySchema::new(
             "addresses",
-            Kind::Addresses,
-            Fallback::Required,
+            ValueKind::Addresses,
+            DefaultValue::Required,
             "What is shared, all of one family; the active member has them as `/32` or `/128`.",
         ),
-        Key::new(
+        KeySchema::new(
             "also",
-            Kind::List { table: &ALSO, short: Short::None, most: GROUPS },
-            Fallback::Absent,
+            ValueKind::List { table: &ALSO, short: TableShorthand::None, most: GROUPS },
+            DefaultValue::Absent,
             "Addresses that move with the group and that advertisements do not name, of either family and at any \
              interface: return addresses of `nat`, where servers find whoever is active.",
         ),
-        Key::new(
+        KeySchema::new(
             "version",
-            Kind::count(2, 3),
-            Fallback::count(3),
+            ValueKind::count(2, 3),
+            DefaultValue::count(3),
             "VRRP's version, the same on every member: 3, or 2 for old peers, with IPv4 and whole seconds.",
         ),
-        Key::new(
+        KeySchema::new(
             "priority",
-            Kind::count(1, 255),
-            Fallback::count(100),
+            ValueKind::count(1, 255),
+            DefaultValue::count(100),
             "The highest is active; of equal ones that with the higher address. 255: the address is our own, and we are \
              active at once.",
         ),
-        Key::new(
+        KeySchema::new(
             "advertise",
-            Kind::time(10, 40_950),
-            Fallback::millis(1_000),
+            ValueKind::time(10, 40_950),
+            DefaultValue::millis(1_000),
             "Between two advertisements, in steps of 10 ms; the others take over after three and a bit.",
         ),
-        Key::new(
+        KeySchema::new(
             "preempt",
-            Kind::Flag,
-            Fallback::Is(Value::Flag(true)),
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(true)),
             "Take over from a lower priority. `false`: whoever is active stays, until it fails or `steelyard takeover`.",
         ),
-        Key::new(
+        KeySchema::new(
             "preempt-delay",
-            Kind::time(0, 3_600_000),
-            Fallback::millis(0),
+            ValueKind::time(0, 3_600_000),
+            DefaultValue::millis(0),
             "How long a lower priority is borne before that.",
         ),
-        Key::new(
+        KeySchema::new(
             "peers",
-            Kind::Addresses,
-            Fallback::Absent,
+            ValueKind::Addresses,
+            DefaultValue::Absent,
             "Send to these members and not to the multicast group, where a network carries none. Only they are heard.",
         ),
-        Key::new(
+        KeySchema::new(
             "allow",
-            Kind::Prefixes,
-            Fallback::Derived("`peers`; without them everybody on the link"),
+            ValueKind::Prefixes,
+            DefaultValue::Derived("`peers`; without them everybody on the link"),
             "Whose advertisements are heard; those of others are counted and dropped.",
         ),
-        Key::new(
+        KeySchema::new(
             "source",
-            Kind::Addresses,
-            Fallback::Derived(
+            ValueKind::Addresses,
+            DefaultValue::Derived(
                 "the interface's first address of that family; IPv6: its link-local one",
             ),
             "Our address in advertisements, one.",
         ),
-        Key::new(
+        KeySchema::new(
             "link-address",
-            Kind::Words(&[Word::of("own"), Word::of("virtual")]),
-            Fallback::word("own"),
+            ValueKind::Keyword(&[Keyword::new("own"), Keyword::new("virtual")]),
+            DefaultValue::keyword("own"),
             "The link address of `addresses`: the interface's `own`, so that neighbours are told of another one when they \
              move; or the `virtual` router's, 00:00:5e:00:01 or, with IPv6, 00:00:5e:00:02, and `id`, which stays the same. \
              The addresses are then on a link of their own that the daemon makes at the interface (macvlan).",
         ),
-        Key::new(
+        KeySchema::new(
             "dead-man",
-            Kind::time_or(20, 120_000, "off"),
-            Fallback::Derived("two and a half times `advertise`"),
+            ValueKind::time_or_keyword(20, 120_000, "off"),
+            DefaultValue::Derived("two and a half times `advertise`"),
             "When the daemon has advertised nothing for so long, the kernel stops answering for the addresses although it \
              has them: shorter than the others wait, longer than a restart. `off`: a daemon that hangs keeps them.",
         ),
-        Key::new(
+        KeySchema::new(
             "self-check",
-            Kind::time_or(1_000, 3_600_000, "off"),
-            Fallback::millis(10_000),
+            ValueKind::time_or_keyword(1_000, 3_600_000, "off"),
+            DefaultValue::millis(10_000),
             "While active, so often it is asked whether an address answers elsewhere; who announces one is heard at any time. \
              `off`: neither.",
         ),
-        Key::new(
+        KeySchema::new(
             "announce-every",
-            Kind::time_or(1_000, 3_600_000, "off"),
-            Fallback::millis(60_000),
+            ValueKind::time_or_keyword(1_000, 3_600_000, "off"),
+            DefaultValue::millis(60_000),
             "While active, so often the addresses are announced to neighbours although nothing changed, for those that \
              missed the announcements of a change. `off`: only after a change.",
         ),
@@ -123,20 +125,20 @@ pub static VRRP: Table = Table {
 };
 
 /// An entry of `also`.
-pub static ALSO: Table = Table {
-    what: "addresses that move with a group",
-    choices: &[],
+pub static ALSO: TableSchema = TableSchema {
+    description: "addresses that move with a group",
+    exclusive_groups: &[],
     keys: &[
-        Key::new(
+        KeySchema::new(
             "addresses",
-            Kind::Addresses,
-            Fallback::Required,
+            ValueKind::Addresses,
+            DefaultValue::Required,
             "What moves; the active member has them as `/32` or `/128`.",
         ),
-        Key::new(
+        KeySchema::new(
             "interface",
-            Kind::Text { form: Form::Interface, unset: None },
-            Fallback::Derived("the group's"),
+            ValueKind::Text { form: TextFormat::Interface, unset: None },
+            DefaultValue::Derived("the group's"),
             "Where they are. When its link is down the member gives up.",
         ),
     ],

@@ -34,7 +34,7 @@ fn sizes_and_rates_are_read_and_written_canonically() {
         ("10KB", 10_000, "10kB"),
         ("0B", 0, "0B"),
     ] {
-        let size: Size = text.parse().unwrap();
+        let size: ByteSize = text.parse().unwrap();
         assert_eq!((size.0, size.to_string().as_str()), (bytes, canonical), "{text}");
     }
     for (text, bits, canonical) in [
@@ -43,7 +43,7 @@ fn sizes_and_rates_are_read_and_written_canonically() {
         ("1MB/s", 8_000_000, "8Mbit/s"),
         ("100 Mbit/s", 100_000_000, "100Mbit/s"),
     ] {
-        let rate: Rate = text.parse().unwrap();
+        let rate: BitsPerSecond = text.parse().unwrap();
         assert_eq!((rate.0, rate.to_string().as_str()), (bits, canonical), "{text}");
     }
 }
@@ -57,10 +57,10 @@ fn shares_are_written_in_percent() {
         ("99.9999%", 999_999, "99.9999%"),
         ("0.0500%", 500, "0.05%"),
     ] {
-        let share: Share = text.parse().unwrap();
+        let share: Percentage = text.parse().unwrap();
         assert_eq!((share.0, share.to_string().as_str()), (millionths, canonical), "{text}");
     }
-    let wrong = |text: &str| text.parse::<Share>().unwrap_err();
+    let wrong = |text: &str| text.parse::<Percentage>().unwrap_err();
     assert_eq!(wrong("99.9"), UnitError::NoUnit);
     assert_eq!(wrong("99.99999%"), UnitError::TooFine);
     assert_eq!(wrong("9ms"), UnitError::Unknown("ms".into()));
@@ -80,9 +80,9 @@ fn what_is_not_a_quantity_says_why() {
     assert_eq!(time("1s1s"), UnitError::Order);
     assert_eq!(time("0.5ns"), UnitError::TooFine);
     assert_eq!(time("999999999999999999999999d"), UnitError::TooLarge);
-    assert_eq!("1.5B".parse::<Size>().unwrap_err(), UnitError::TooFine);
-    assert_eq!("99999999TiB".parse::<Size>().unwrap_err(), UnitError::TooLarge);
-    assert_eq!("1MB".parse::<Rate>().unwrap_err(), UnitError::Unknown("MB".into()));
+    assert_eq!("1.5B".parse::<ByteSize>().unwrap_err(), UnitError::TooFine);
+    assert_eq!("99999999TiB".parse::<ByteSize>().unwrap_err(), UnitError::TooLarge);
+    assert_eq!("1MB".parse::<BitsPerSecond>().unwrap_err(), UnitError::Unknown("MB".into()));
 }
 
 #[test]
@@ -99,9 +99,9 @@ proptest! {
     fn what_is_written_is_read_back(nanos in any::<u64>(), bytes in any::<u64>(), bits in any::<u64>()) {
         let time = Time(Duration::from_nanos(nanos));
         prop_assert_eq!(time.to_string().parse::<Time>(), Ok(time));
-        prop_assert_eq!(Size(bytes).to_string().parse::<Size>(), Ok(Size(bytes)));
-        prop_assert_eq!(Rate(bits).to_string().parse::<Rate>(), Ok(Rate(bits)));
-        prop_assert_eq!(Share(bits).to_string().parse::<Share>(), Ok(Share(bits)));
+        prop_assert_eq!(ByteSize(bytes).to_string().parse::<ByteSize>(), Ok(ByteSize(bytes)));
+        prop_assert_eq!(BitsPerSecond(bits).to_string().parse::<BitsPerSecond>(), Ok(BitsPerSecond(bits)));
+        prop_assert_eq!(Percentage(bits).to_string().parse::<Percentage>(), Ok(Percentage(bits)));
     }
 
     #[test]
@@ -110,7 +110,7 @@ proptest! {
             if let Ok(time) = text.parse::<Time>() {
                 prop_assert_eq!(time.to_string().parse::<Time>(), Ok(time));
             }
-            let _ = (text.parse::<Size>(), text.parse::<Rate>());
+            let _ = (text.parse::<ByteSize>(), text.parse::<BitsPerSecond>());
         }
     }
 }

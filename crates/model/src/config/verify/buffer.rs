@@ -1,36 +1,44 @@
 //! Judges `buffer` of a service: what it says of bodies that are not kept, and bodies that its memory cannot hold.
 
-use super::super::finding::{Sink, Trouble};
-use super::super::section::Section;
-use super::super::unit::Size;
-use super::method::set_here;
+use super::super::finding::{FindingCollector, FindingDetails};
+use super::super::section::ConfigSection;
+use super::super::unit::ByteSize;
+use super::method::written_keys;
 
 /// Judge a service's.
-pub fn verify(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+pub fn verify(service: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let Some(buffer) = service.table("buffer") else { return };
     let path = format!("{path}.buffer");
     let (request, response) = (buffer.count::<u64>("request"), buffer.count::<u64>("response"));
-    if buffer.text("beyond") == Some("refuse") && request.is_none() && !buffer.broken("request") {
+    if buffer.text("beyond") == Some("refuse") && request.is_none() && !buffer.is_invalid("request")
+    {
         let message = "nothing is refused: without `request` no body is read before a server is chosen, however long it is";
-        let trouble = Trouble::new(message).expected("`request = \"1MiB\"` beside it");
-        sink.error(buffer.place_of("beyond"), &format!("{path}.beyond"), trouble);
+        let trouble = FindingDetails::new(message).with_expected("`request = \"1MiB\"` beside it");
+        sink.error(buffer.span_of("beyond"), &format!("{path}.beyond"), trouble);
     }
-    let memory: u64 = buffer.number("memory");
+    let memory: u64 = buffer.count_or_zero("memory");
     for (key, size) in [("request", request), ("response", response)] {
-        let Some(size) = size.filter(|size| *size > memory && !buffer.broken("memory")) else {
+        let Some(size) = size.filter(|size| *size > memory && !buffer.is_invalid("memory")) else {
             continue;
         };
         let message = format!(
             "a body of {} is never kept: `memory` of all bodies together is {}",
-            Size(size),
-            Size(memory)
+            ByteSize(size),
+            ByteSize(memory)
         );
-        let expected = format!("at most {}, or a larger `memory`", Size(memory));
-        let trouble = Trouble::new(message).expected(expected);
-        sink.warning(buffer.place_of(key), &format!("{path}.{key}"), trouble);
+        let expected = format!("at most {}, or a larger `memory`", ByteSize(memory));
+        let trouble = FindingDetails::new(message).with_expected(expected);
+        sink.warning(buffer.span_of(key), &format!("{path}.{key}"), trouble);
     }
-    if request.is_none() && response.is_none() && set_here(buffer, "").any(|key| key == "memory") {
+    if request.is_none()
+        && response.is_none()
+        && written_keys(buffer, "").any(|key| key == "memory")
+    {
         let message = "`memory` has no effect: neither `request` nor `response` keeps a body";
-        sink.warning(buffer.place_of("memory"), &format!("{path}.memory"), Trouble::new(message));
+        sink.warning(
+            buffer.span_of("memory"),
+            &format!("{path}.memory"),
+            FindingDetails::new(message),
+        );
     }
 }

@@ -1,39 +1,40 @@
 //! Judges captures that rules make: a rule says when, and of which service.
 
-use super::super::decode::quoted;
-use super::super::finding::{Sink, Trouble};
-use super::super::resolve::Effective;
-use super::super::section::Section;
-use super::super::suggest::nearest;
+use super::super::decode::quote_key;
+use super::super::finding::{FindingCollector, FindingDetails};
+use super::super::resolve::EffectiveSettings;
+use super::super::section::ConfigSection;
+use super::super::suggestion::nearest_match;
 
 /// What says when.
-const WHEN: [&str; 4] = ["latency", "cause", "from", "errors"];
+const TRIGGER_KEYS: [&str; 4] = ["latency", "cause", "from", "errors"];
 
 /// Judge all of them. `whole`: the file was read to its end.
-pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
+pub fn verify(effective: &EffectiveSettings, whole: bool, sink: &mut FindingCollector<'_, '_>) {
     for rule in &effective.captures {
-        let path = format!("capture.{}", quoted(&rule.name));
-        if whole && !WHEN.iter().any(|key| rule.wrote(key)) {
-            let trouble = Trouble::new("nothing says when a capture is made").found("nothing");
+        let path = format!("capture.{}", quote_key(&rule.name));
+        if whole && !TRIGGER_KEYS.iter().any(|key| rule.is_written(key)) {
+            let trouble =
+                FindingDetails::new("nothing says when a capture is made").with_found("nothing");
             let expected = "`latency`, `cause`, `from` or `errors`";
-            sink.error(rule.place, &path, trouble.expected(expected));
+            sink.error(rule.span, &path, trouble.with_expected(expected));
         }
-        if rule.wrote("errors") && WHEN[..3].iter().any(|key| rule.wrote(key)) {
+        if rule.is_written("errors") && TRIGGER_KEYS[..3].iter().any(|key| rule.is_written(key)) {
             let message = "failures are counted over a service, not for single exchanges";
-            let trouble = Trouble::new(message);
-            let trouble = trouble.expected("`errors` in a capture of its own");
-            sink.error(rule.place_of("errors"), &format!("{path}.errors"), trouble);
+            let trouble = FindingDetails::new(message);
+            let trouble = trouble.with_expected("`errors` in a capture of its own");
+            sink.error(rule.span_of("errors"), &format!("{path}.errors"), trouble);
         }
-        service(rule, &path, effective, whole, sink);
+        verify_service_reference(rule, &path, effective, whole, sink);
     }
 }
 
-fn service(
-    rule: &Section,
+fn verify_service_reference(
+    rule: &ConfigSection,
     path: &str,
-    effective: &Effective,
+    effective: &EffectiveSettings,
     whole: bool,
-    sink: &mut Sink<'_, '_>,
+    sink: &mut FindingCollector<'_, '_>,
 ) {
     let Some(name) = rule.text("service").filter(|_| whole) else { return };
     let found = effective.services.iter().find(|service| service.name == name);
@@ -41,16 +42,17 @@ fn service(
     match found.map(|service| service.text("forward")) {
         None => {
             let names = effective.services.iter().map(|service| service.name.as_str());
-            let near = if sink.searches() { nearest(name, names) } else { None };
-            let trouble = Trouble::new(format!("there is no service `{name}`"))
-                .expected("the name of a table `[service.NAME]`")
-                .suggest(near.map(|name| format!("\"{name}\"")));
-            sink.error(rule.place_of("service"), &key, trouble);
+            let near = if sink.wants_suggestions() { nearest_match(name, names) } else { None };
+            let trouble = FindingDetails::new(format!("there is no service `{name}`"))
+                .with_expected("the name of a table `[service.NAME]`")
+                .with_suggestion(near.map(|name| format!("\"{name}\"")));
+            sink.error(rule.span_of("service"), &key, trouble);
         }
         Some(Some("mac" | "nat" | "tunnel")) => {
             let message = "exchanges of packet services are not measured, so nothing calls for one";
-            let trouble = Trouble::new(message).expected("a service with `http` or `tcp`");
-            sink.error(rule.place_of("service"), &key, trouble);
+            let trouble =
+                FindingDetails::new(message).with_expected("a service with `http` or `tcp`");
+            sink.error(rule.span_of("service"), &key, trouble);
         }
         Some(_) => {}
     }

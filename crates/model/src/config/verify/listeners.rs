@@ -3,68 +3,73 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use super::super::decode::quoted;
-use super::super::finding::{Sink, Trouble};
-use super::super::packets::Span;
-use super::super::resolve::Effective;
-use super::super::schema::OBJECTS;
-use super::super::section::Section;
-use super::super::source::Place;
+use super::super::decode::quote_key;
+use super::super::finding::{FindingCollector, FindingDetails};
+use super::super::packets::ListenRange;
+use super::super::resolve::EffectiveSettings;
+use super::super::schema::MAX_OBJECTS;
+use super::super::section::ConfigSection;
+use super::super::source_text::SourceSpan;
 use super::method::forwards_packets;
 
-struct Listener<'e> {
+struct ListenerAddress<'e> {
     address: SocketAddr,
     path: &'e str,
-    place: Place,
+    span: SourceSpan,
 }
 
 /// Two on one address are an error. A single address beside all addresses of one port is a warning: the kernel
 /// gives it its connections and the other the rest, which may be meant.
-pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
-    let paths = listening(effective);
-    let mut listeners: Vec<Listener<'_>> = Vec::new();
+pub fn verify(effective: &EffectiveSettings, sink: &mut FindingCollector<'_, '_>) {
+    let paths = collect_listeners(effective);
+    let mut listeners: Vec<ListenerAddress<'_>> = Vec::new();
     for (path, section) in paths.iter().filter(|(_, section)| !forwards_packets(section)) {
-        let place = section.place_of("listen");
-        if !section.broken("listen")
+        let place = section.span_of("listen");
+        if !section.is_invalid("listen")
             && section.sockets("listen").is_empty()
-            && !section.spans("listen").is_empty()
+            && !section.listen_ranges("listen").is_empty()
         {
-            let trouble = Trouble::new("ranges of ports and any port belong to packet forwarding")
-                .expected("an address with one port, or a list of them");
+            let trouble =
+                FindingDetails::new("ranges of ports and any port belong to packet forwarding")
+                    .with_expected("an address with one port, or a list of them");
             sink.error(place, path, trouble);
         }
         let addresses = section.sockets("listen").iter();
-        listeners.extend(addresses.map(|address| Listener { address: *address, path, place }));
+        listeners.extend(addresses.map(|address| ListenerAddress {
+            address: *address,
+            path,
+            span: place,
+        }));
     }
     // In the order of the file, so that it is the later one that is complained about.
-    listeners.sort_by_key(|listener| listener.place);
-    let mut taken: HashMap<SocketAddr, Listener<'_>> = HashMap::new();
+    listeners.sort_by_key(|listener| listener.span);
+    let mut taken: HashMap<SocketAddr, ListenerAddress<'_>> = HashMap::new();
     let mut count = 0;
     for listener in listeners {
         count += 1;
-        if count == OBJECTS + 1 {
-            let message = format!("the file has more than {OBJECTS} listening addresses");
-            sink.error(listener.place, listener.path, Trouble::new(message));
+        if count == MAX_OBJECTS + 1 {
+            let message = format!("the file has more than {MAX_OBJECTS} listening addresses");
+            sink.error(listener.span, listener.path, FindingDetails::new(message));
             return;
         }
         match taken.get(&listener.address) {
             Some(first) => {
-                let line = sink.source().lines.line(first.place);
+                let line = sink.source().lines.line(first.span);
                 let message = format!(
                     "{} is already taken by `{}` at line {line}",
                     listener.address, first.path
                 );
-                sink.error(listener.place, listener.path, Trouble::new(message));
+                sink.error(listener.span, listener.path, FindingDetails::new(message));
             }
             None => {
                 taken.insert(listener.address, listener);
             }
         }
     }
-    spans(&paths, &taken, sink);
-    let mut narrow: Vec<&Listener<'_>> =
+    verify_listen_ranges(&paths, &taken, sink);
+    let mut narrow: Vec<&ListenerAddress<'_>> =
         taken.values().filter(|one| !one.address.ip().is_unspecified()).collect();
-    narrow.sort_by_key(|one| (one.place, one.address));
+    narrow.sort_by_key(|one| (one.span, one.address));
     for one in narrow {
         let all =
             if one.address.is_ipv4() { [0; 4].into() } else { std::net::IpAddr::from([0u16; 8]) };
@@ -73,17 +78,17 @@ pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
                 "{} is taken out of {} of `{}`: connections to it come here",
                 one.address, wide.address, wide.path
             );
-            sink.warning(one.place, one.path, Trouble::new(message));
+            sink.warning(one.span, one.path, FindingDetails::new(message));
         }
     }
 }
 
 /// What listens, each with the path of the key that says where.
-fn listening(effective: &Effective) -> Vec<(String, &Section)> {
+fn collect_listeners(effective: &EffectiveSettings) -> Vec<(String, &ConfigSection)> {
     effective
         .services
         .iter()
-        .map(|service| (format!("service.{}.listen", quoted(&service.name)), service))
+        .map(|service| (format!("service.{}.listen", quote_key(&service.name)), service))
         .chain(
             effective
                 .global
@@ -102,26 +107,29 @@ fn listening(effective: &Effective) -> Vec<(String, &Section)> {
 
 /// Where packets are forwarded: two services on one port are an error, a wildcard beside a port is not, since the most
 /// specific one counts. A proxy's own address is the most specific of all.
-fn spans(
-    paths: &[(String, &Section)],
-    sockets: &HashMap<SocketAddr, Listener<'_>>,
-    sink: &mut Sink<'_, '_>,
+fn verify_listen_ranges(
+    paths: &[(String, &ConfigSection)],
+    sockets: &HashMap<SocketAddr, ListenerAddress<'_>>,
+    sink: &mut FindingCollector<'_, '_>,
 ) {
-    type Taken<'p> = (Span, bool, bool, &'p str, Place);
+    type Taken<'p> = (ListenRange, bool, bool, &'p str, SourceSpan);
     let mut all: Vec<Taken<'_>> = Vec::new();
     for (path, service) in paths.iter().filter(|(_, section)| forwards_packets(section)) {
-        let words = service.words("protocol");
+        let words = service.keywords("protocol");
         let (tcp, udp) = (words.contains(&"tcp"), words.contains(&"udp"));
-        let place = service.place_of("listen");
+        let place = service.span_of("listen");
         all.extend(
-            service.spans("listen").into_iter().map(|span| (span, tcp, udp, path.as_str(), place)),
+            service
+                .listen_ranges("listen")
+                .into_iter()
+                .map(|span| (span, tcp, udp, path.as_str(), place)),
         );
     }
-    if all.len() > OBJECTS
-        && let Some((_, _, _, path, place)) = all.get(OBJECTS)
+    if all.len() > MAX_OBJECTS
+        && let Some((_, _, _, path, place)) = all.get(MAX_OBJECTS)
     {
-        let message = format!("the file has more than {OBJECTS} listening addresses");
-        sink.error(*place, path, Trouble::new(message));
+        let message = format!("the file has more than {MAX_OBJECTS} listening addresses");
+        sink.error(*place, path, FindingDetails::new(message));
         return;
     }
     all.sort_by_key(|(span, ..)| *span);
@@ -129,19 +137,19 @@ fn spans(
     let mut reach: [Option<Taken<'_>>; 2] = [None, None];
     for one in all {
         let (span, tcp, udp, path, place) = one;
-        if let Some(port) = span.single().filter(|_| tcp)
+        if let Some(port) = span.exact_port().filter(|_| tcp)
             && let Some(proxy) = sockets.get(&SocketAddr::new(span.address, port))
         {
-            let line = sink.source().lines.line(proxy.place);
+            let line = sink.source().lines.line(proxy.span);
             let message = format!("{span} is already taken by `{}` at line {line}", proxy.path);
-            sink.error(place, path, Trouble::new(message));
+            sink.error(place, path, FindingDetails::new(message));
         }
         for (last, mine) in reach.iter_mut().zip([tcp, udp]) {
             if !mine {
                 continue;
             }
             if let Some((other, _, _, path_before, place_before)) =
-                last.filter(|(other, ..)| other.collides(span))
+                last.filter(|(other, ..)| other.overlaps(span))
             {
                 let (first, later) = if place_before <= place {
                     (place_before, place)
@@ -153,7 +161,7 @@ fn spans(
                 let line = sink.source().lines.line(first);
                 let message =
                     format!("{span} and {other} overlap: `{by}` at line {line} has it already");
-                sink.error(later, at, Trouble::new(message));
+                sink.error(later, at, FindingDetails::new(message));
                 break;
             }
             let farther = last.is_none_or(|(other, ..)| {

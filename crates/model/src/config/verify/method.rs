@@ -1,42 +1,45 @@
 //! Finds settings that mean nothing for the method at hand. What that weighs, the caller says.
 
-use super::super::schema::{Fallback, Key, Kind, Table};
-use super::super::section::{Section, Slot};
+use super::super::schema::{DefaultValue, KeySchema, TableSchema, ValueKind};
+use super::super::section::{ConfigSection, SettingContent};
 
 /// Whether a service's method carries packets.
-pub fn forwards_packets(service: &Section) -> bool {
+pub fn forwards_packets(service: &ConfigSection) -> bool {
     matches!(service.text("forward"), Some("mac" | "nat" | "tunnel"))
 }
 
 /// Visit the keys that were written right here and that `misfit` names.
-pub fn misfits(
-    table: &'static Table,
-    section: &Section,
+pub fn visit_unsupported_keys(
+    table: &'static TableSchema,
+    section: &ConfigSection,
     path: &str,
-    misfit: &dyn Fn(&Key) -> bool,
-    say: &mut dyn FnMut(&Section, &str, &str),
+    misfit: &dyn Fn(&KeySchema) -> bool,
+    say: &mut dyn FnMut(&ConfigSection, &str, &str),
 ) {
     for key in table.keys {
         let path = || format!("{path}.{}", key.name);
-        if misfit(key) && section.wrote(key.name) {
+        if misfit(key) && section.is_written(key.name) {
             say(section, key.name, &path());
-        } else if let (Kind::Table { table: inner, .. }, Some(below)) =
+        } else if let (ValueKind::Table { table: inner, .. }, Some(below)) =
             (&key.kind, section.table(key.name))
         {
-            misfits(inner, below, &path(), misfit, say);
+            visit_unsupported_keys(inner, below, &path(), misfit, say);
         }
     }
 }
 
 /// Keys that were written right here and say something else than their default, the one that switches the table aside.
 /// An explanation writes every default out.
-pub fn set_here<'s>(section: &'s Section, switch: &'s str) -> impl Iterator<Item = &'static str> {
+pub fn written_keys<'s>(
+    section: &'s ConfigSection,
+    switch: &'s str,
+) -> impl Iterator<Item = &'static str> {
     let settings = section.settings().filter(move |(key, _)| key.name != switch);
-    let said = settings.filter(|(key, setting)| match (&key.default, &setting.slot) {
-        (Fallback::Is(default), Slot::Value(value)) => default != value,
+    let said = settings.filter(|(key, setting)| match (&key.default, &setting.content) {
+        (DefaultValue::Literal(default), SettingContent::Value(value)) => default != value,
         _ => true,
     });
-    said.map(|(key, _)| key.name).filter(|name| section.wrote(name))
+    said.map(|(key, _)| key.name).filter(|name| section.is_written(name))
 }
 
 #[cfg(test)]

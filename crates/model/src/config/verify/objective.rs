@@ -1,26 +1,30 @@
 //! Judges `objective`: that something is promised, that its alarms can be raised, and that it outlives a restart.
 
-use super::super::decode::quoted;
-use super::super::finding::{Sink, Trouble};
-use super::super::section::Section;
-use super::super::unit::{Share, Time};
-use crate::users::burn::{Goal, RULES};
+use super::super::decode::quote_key;
+use super::super::finding::{FindingCollector, FindingDetails};
+use super::super::section::ConfigSection;
+use super::super::unit::{Percentage, Time};
+use crate::slo::burn_rate::{BURN_RULES, SloTarget};
 
 /// Judge a service.
-pub fn verify(service: &Section, global: &Section, sink: &mut Sink<'_, '_>) {
+pub fn verify(
+    service: &ConfigSection,
+    global: &ConfigSection,
+    sink: &mut FindingCollector<'_, '_>,
+) {
     let Some(objective) = service.table("objective") else { return };
-    let path = format!("service.{}.objective", quoted(&service.name));
-    let broken = ["fast", "available", "share"].iter().any(|key| objective.broken(key));
+    let path = format!("service.{}.objective", quote_key(&service.name));
+    let broken = ["fast", "available", "share"].iter().any(|key| objective.is_invalid(key));
     if !broken && objective.time("fast").is_none() {
-        if objective.unset("available") {
-            let trouble = Trouble::new("nothing is promised")
-                .expected("`fast`, a time, or `available`, a share such as \"99.9%\"");
-            sink.error(objective.place_of("available"), &path, trouble);
+        if objective.is_unset("available") {
+            let trouble = FindingDetails::new("nothing is promised")
+                .with_expected("`fast`, a time, or `available`, a share such as \"99.9%\"");
+            sink.error(objective.span_of("available"), &path, trouble);
         }
-        if objective.wrote("share") {
-            let trouble = Trouble::new("`share` says nothing: it is not said what is fast")
-                .expected("`fast = \"300ms\"` beside it");
-            sink.error(objective.place_of("share"), &format!("{path}.share"), trouble);
+        if objective.is_written("share") {
+            let trouble = FindingDetails::new("`share` says nothing: it is not said what is fast")
+                .with_expected("`fast = \"300ms\"` beside it");
+            sink.error(objective.span_of("share"), &format!("{path}.share"), trouble);
         }
     }
     for key in ["available", "share"] {
@@ -28,23 +32,32 @@ pub fn verify(service: &Section, global: &Section, sink: &mut Sink<'_, '_>) {
             continue;
         }
         let Some(share) = objective.count(key) else { continue };
-        let never = RULES.iter().filter(|rule| !rule.can_be_raised(Goal(share)));
-        for rule in never.filter(|_| objective.wrote(key)) {
+        let never = BURN_RULES.iter().filter(|rule| !rule.can_be_raised(SloTarget(share)));
+        for rule in never.filter(|_| objective.is_written(key)) {
             let message = format!(
                 "of {}, no more than {:.1} times as many operations can be bad as may be: the alarm at {} times is \
                  never raised",
-                Share(u64::from(share)),
-                1.0 / Goal(share).budget(),
+                Percentage(u64::from(share)),
+                1.0 / SloTarget(share).error_budget(),
                 rule.factor,
             );
-            sink.warning(objective.place_of(key), &format!("{path}.{key}"), Trouble::new(message));
+            sink.warning(
+                objective.span_of(key),
+                &format!("{path}.{key}"),
+                FindingDetails::new(message),
+            );
         }
     }
-    kept(objective, global, &path, sink);
+    verify_history_covers_window(objective, global, &path, sink);
 }
 
 /// What the history does not hold is forgotten with the process.
-fn kept(objective: &Section, global: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+fn verify_history_covers_window(
+    objective: &ConfigSection,
+    global: &ConfigSection,
+    path: &str,
+    sink: &mut FindingCollector<'_, '_>,
+) {
     let Some(window) = objective.time("window") else { return };
     let why = match global.table("history").and_then(|history| history.time("keep")) {
         Some(keep) if keep < window => format!(
@@ -52,10 +65,10 @@ fn kept(objective: &Section, global: &Section, path: &str, sink: &mut Sink<'_, '
             Time(window),
             Time(keep)
         ),
-        None if global.unset("history") => {
+        None if global.is_unset("history") => {
             "there is no history: after a restart nothing is known of before".to_owned()
         }
         _ => return,
     };
-    sink.warning(objective.place_of("window"), &format!("{path}.window"), Trouble::new(why));
+    sink.warning(objective.span_of("window"), &format!("{path}.window"), FindingDetails::new(why));
 }

@@ -3,64 +3,73 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-use super::super::address::Host;
-use super::super::decode::quoted;
-use super::super::finding::{Sink, Trouble};
-use super::super::packets::Span;
-use super::super::resolve::{Effective, Uses};
-use super::super::schema::Key;
-use super::super::section::Section;
+use super::super::address::ServerHost;
+use super::super::decode::quote_key;
+use super::super::finding::{FindingCollector, FindingDetails};
+use super::super::packets::ListenRange;
+use super::super::resolve::{EffectiveSettings, PoolUsage};
+use super::super::schema::KeySchema;
+use super::super::section::ConfigSection;
 use super::super::tables::pool::POOL;
 use super::super::tables::service::SERVICE;
 use super::super::unit::Time;
-use super::method::{forwards_packets, misfits};
+use super::method::{forwards_packets, visit_unsupported_keys};
 
 /// Ways to choose that need no more than a packet's addresses and counted flows.
-const CHOICES: [&str; 4] = ["round-robin", "maglev", "source", "least-connections"];
+const SUPPORTED_POLICIES: [&str; 4] = ["round-robin", "maglev", "source", "least-connections"];
 
 /// Judge every service that forwards packets, and the pools they use.
-pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
-    let pools: HashMap<&str, &Section> =
+pub fn verify(effective: &EffectiveSettings, sink: &mut FindingCollector<'_, '_>) {
+    let pools: HashMap<&str, &ConfigSection> =
         effective.pools.iter().map(|pool| (pool.name.as_str(), pool)).collect();
-    let uses = effective.uses();
+    let uses = effective.pool_usage();
     let mut judged = HashSet::new();
     for service in effective.services.iter().filter(|one| forwards_packets(one)) {
-        let path = format!("service.{}", quoted(&service.name));
+        let path = format!("service.{}", quote_key(&service.name));
         let method = service.text("forward").unwrap_or_default();
-        let misfit = |key: &Key| key.http_only || key.proxy_only;
-        misfits(&SERVICE, service, &path, &misfit, &mut |section, key, path| {
+        let misfit = |key: &KeySchema| key.http_only || key.proxy_only;
+        visit_unsupported_keys(&SERVICE, service, &path, &misfit, &mut |section, key, path| {
             let message = format!(
                 "`{key}` belongs to proxied services; `forward = \"{method}\"` carries packets"
             );
-            sink.error(section.place_of(key), path, Trouble::new(message));
+            sink.error(section.span_of(key), path, FindingDetails::new(message));
         });
-        methods(service, method, &path, sink);
-        guard(service, method, &path, sink);
-        timers(service, &path, sink);
+        verify_method_keys(service, method, &path, sink);
+        verify_guard(service, method, &path, sink);
+        verify_timers(service, &path, sink);
         let mut names: Vec<&str> = service.text("pool").into_iter().collect();
         names.extend(service.list("rule").iter().filter_map(|rule| rule.text("pool")));
         for pool in names.iter().filter_map(|name| pools.get(name)) {
             if judged.insert(pool.name.as_str()) {
                 let uses = uses.get(pool.name.as_str()).copied().unwrap_or_default();
-                self::pool(pool, uses, sink);
+                self::verify_pool(pool, uses, sink);
             }
-            together(service, method, pool, sink);
+            verify_service_and_pool(service, method, pool, sink);
             if method == "nat" && Some(pool.name.as_str()) == service.text("pool") {
-                families(service, pool, sink);
+                verify_families(service, pool, sink);
             }
             if method == "nat" {
-                moving(service, pool, effective, sink);
+                verify_floating_return_addresses(service, pool, effective, sink);
             }
         }
     }
 }
 
 /// Keys of one method that another cannot carry.
-fn methods(service: &Section, method: &str, path: &str, sink: &mut Sink<'_, '_>) {
+fn verify_method_keys(
+    service: &ConfigSection,
+    method: &str,
+    path: &str,
+    sink: &mut FindingCollector<'_, '_>,
+) {
     let mut only = |key: &str, owner: &str, why: &str| {
-        if method != owner && service.wrote(key) {
+        if method != owner && service.is_written(key) {
             let message = format!("`{key}` belongs to `forward = \"{owner}\"`: {why}");
-            sink.error(service.place_of(key), &format!("{path}.{key}"), Trouble::new(message));
+            sink.error(
+                service.span_of(key),
+                &format!("{path}.{key}"),
+                FindingDetails::new(message),
+            );
         }
     };
     only("tunnel", "tunnel", "packets of this service are not put into a tunnel");
@@ -69,25 +78,33 @@ fn methods(service: &Section, method: &str, path: &str, sink: &mut Sink<'_, '_>)
         "nat",
         "answers go from the server to the client directly and are never seen here",
     );
-    if service.table("tunnel").is_some_and(|t| t.wrote("port") && t.text("kind") != Some("gue")) {
+    if service
+        .table("tunnel")
+        .is_some_and(|t| t.is_written("port") && t.text("kind") != Some("gue"))
+    {
         let message = "`port` belongs to `kind = \"gue\"`";
-        let place = service.table("tunnel").map_or(service.place, |tunnel| tunnel.place_of("port"));
-        sink.error(place, &format!("{path}.tunnel.port"), Trouble::new(message));
+        let place = service.table("tunnel").map_or(service.span, |tunnel| tunnel.span_of("port"));
+        sink.error(place, &format!("{path}.tunnel.port"), FindingDetails::new(message));
     }
     let sources = service.table("tunnel").map_or(&[][..], |tunnel| tunnel.addresses("source"));
     for v4 in [true, false] {
         if sources.iter().filter(|address| address.is_ipv4() == v4).count() > 1 {
             let message = "one outer source address for each family";
             sink.error(
-                service.place_of("tunnel"),
+                service.span_of("tunnel"),
                 &format!("{path}.tunnel.source"),
-                Trouble::new(message),
+                FindingDetails::new(message),
             );
         }
     }
 }
 
-fn guard(service: &Section, method: &str, path: &str, sink: &mut Sink<'_, '_>) {
+fn verify_guard(
+    service: &ConfigSection,
+    method: &str,
+    path: &str,
+    sink: &mut FindingCollector<'_, '_>,
+) {
     let Some(guard) = service.table("guard") else { return };
     let path = format!("{path}.guard");
     let capped = guard.table("source").is_some_and(|source| {
@@ -96,8 +113,8 @@ fn guard(service: &Section, method: &str, path: &str, sink: &mut Sink<'_, '_>) {
             .any(|key| source.count::<u64>(key).is_some())
     });
     if guard.time("ban").is_some() && !capped {
-        let trouble = Trouble::new("`ban` follows a limit of `source`, and none is set");
-        sink.error(guard.place_of("ban"), &format!("{path}.ban"), trouble);
+        let trouble = FindingDetails::new("`ban` follows a limit of `source`, and none is set");
+        sink.error(guard.span_of("ban"), &format!("{path}.ban"), trouble);
     }
     if !guard.flag("syn-cookies") {
         return;
@@ -111,13 +128,13 @@ fn guard(service: &Section, method: &str, path: &str, sink: &mut Sink<'_, '_>) {
         return;
     };
     sink.error(
-        guard.place_of("syn-cookies"),
+        guard.span_of("syn-cookies"),
         &format!("{path}.syn-cookies"),
-        Trouble::new(trouble),
+        FindingDetails::new(trouble),
     );
 }
 
-fn timers(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+fn verify_timers(service: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let stale = service.time("stale-timeout");
     let Some(((stale, fin), timeout)) =
         stale.zip(service.time("fin-timeout")).zip(service.table("timeout"))
@@ -131,9 +148,9 @@ fn timers(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
             Time(fin)
         );
         sink.warning(
-            service.place_of("stale-timeout"),
+            service.span_of("stale-timeout"),
             &format!("{path}.stale-timeout"),
-            Trouble::new(message),
+            FindingDetails::new(message),
         );
     }
     if let Some(embryonic) = timeout.time("embryonic").filter(|time| *time > stale) {
@@ -143,66 +160,75 @@ fn timers(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
             Time(stale)
         );
         sink.warning(
-            timeout.place_of("embryonic"),
+            timeout.span_of("embryonic"),
             &format!("{path}.timeout.embryonic"),
-            Trouble::new(message),
+            FindingDetails::new(message),
         );
     }
 }
 
 /// What a pool cannot do for packets.
-fn pool(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
-    let path = format!("pool.{}", quoted(&pool.name));
+fn verify_pool(pool: &ConfigSection, uses: PoolUsage, sink: &mut FindingCollector<'_, '_>) {
+    let path = format!("pool.{}", quote_key(&pool.name));
     if let Some(balance) = pool.table("balance")
-        && balance.wrote("by")
-        && !balance.broken("by")
-        && let Some(by) = balance.text("by").filter(|by| !CHOICES.contains(by))
+        && balance.is_written("by")
+        && !balance.is_invalid("by")
+        && let Some(by) = balance.text("by").filter(|by| !SUPPORTED_POLICIES.contains(by))
     {
         let meant = if by == "least-request" { "\"least-connections\"" } else { "\"round-robin\"" };
-        let trouble = Trouble::new(format!("`{by}` needs more than packets show"))
-            .expected(format!("one of {}", CHOICES.join(", ")))
-            .suggest(Some(meant.to_owned()));
-        sink.error(balance.place_of("by"), &format!("{path}.balance"), trouble);
+        let trouble = FindingDetails::new(format!("`{by}` needs more than packets show"))
+            .with_expected(format!("one of {}", SUPPORTED_POLICIES.join(", ")))
+            .with_suggestion(Some(meant.to_owned()));
+        sink.error(balance.span_of("by"), &format!("{path}.balance"), trouble);
     }
-    let misfit = |key: &Key| key.http_only || key.proxy_only;
-    misfits(&POOL, pool, &path, &misfit, &mut |section, key, path| {
+    let misfit = |key: &KeySchema| key.http_only || key.proxy_only;
+    visit_unsupported_keys(&POOL, pool, &path, &misfit, &mut |section, key, path| {
         let message = format!("`{key}` has no effect on packets that are forwarded to this pool");
-        let trouble = Trouble::new(message);
+        let trouble = FindingDetails::new(message);
         match uses.http || uses.tcp {
-            true => sink.warning(section.place_of(key), path, trouble),
-            false => sink.error(section.place_of(key), path, trouble),
+            true => sink.warning(section.span_of(key), path, trouble),
+            false => sink.error(section.span_of(key), path, trouble),
         }
     });
 }
 
 /// What a service and its pool cannot do together.
-fn together(service: &Section, method: &str, pool: &Section, sink: &mut Sink<'_, '_>) {
-    let spans = service.spans("listen");
+fn verify_service_and_pool(
+    service: &ConfigSection,
+    method: &str,
+    pool: &ConfigSection,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    let spans = service.listen_ranges("listen");
     for (at, server) in pool.list("servers").iter().enumerate() {
-        let Some(address) = server.server("address") else { continue };
-        let path = format!("pool.{}.servers[{at}].address", quoted(&pool.name));
+        let Some(address) = server.server_address("address") else { continue };
+        let path = format!("pool.{}.servers[{at}].address", quote_key(&pool.name));
         if method != "nat" {
-            direct(service, method, &spans, (server, address.port, &path), sink);
-        } else if let Host::Ip(ip) = &address.host {
-            let other = |span: &&Span| span.address.is_ipv4() != ip.is_ipv4();
+            verify_direct_return(service, method, &spans, (server, address.port, &path), sink);
+        } else if let ServerHost::Ip(ip) = &address.host {
+            let other = |span: &&ListenRange| span.address.is_ipv4() != ip.is_ipv4();
             if let Some(span) = spans.iter().find(other).filter(|_| spans.iter().all(|s| other(&s)))
             {
                 let message = format!(
                     "`nat` does not change the family: {span} of service `{}` cannot go to {ip}",
                     service.name
                 );
-                sink.error(server.place_of("address"), &path, Trouble::new(message));
+                sink.error(server.span_of("address"), &path, FindingDetails::new(message));
             }
         }
     }
     if method == "nat" {
-        returns(service, pool, sink);
+        verify_return_addresses(service, pool, sink);
     }
 }
 
 /// A service of `nat` that listens in both families needs servers in both.
-fn families(service: &Section, pool: &Section, sink: &mut Sink<'_, '_>) {
-    let spans = service.spans("listen");
+fn verify_families(
+    service: &ConfigSection,
+    pool: &ConfigSection,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    let spans = service.listen_ranges("listen");
     let listens = |v4| spans.iter().find(|span| span.address.is_ipv4() == v4);
     let servers = pool.list("servers");
     if servers.is_empty() || pool.setting("servers-from").is_some() {
@@ -211,74 +237,87 @@ fn families(service: &Section, pool: &Section, sink: &mut Sink<'_, '_>) {
     let (Some(first4), Some(first6)) = (listens(true), listens(false)) else { return };
     for (span, v4, family, other) in [(first4, true, 4, 6), (first6, false, 6, 4)] {
         // What a name comes to is not known here; a server of this machine gets packets as they came.
-        let can = |server: &Section| match server.server("address").map(|address| &address.host) {
-            Some(Host::Ip(ip)) => ip.is_ipv4() == v4 || ip.is_loopback(),
+        let can = |server: &ConfigSection| match server
+            .server_address("address")
+            .map(|address| &address.host)
+        {
+            Some(ServerHost::Ip(ip)) => ip.is_ipv4() == v4 || ip.is_loopback(),
             Some(_) | None => true,
         };
         if servers.iter().any(can) {
             continue;
         }
-        let trouble = Trouble::new(format!(
+        let trouble = FindingDetails::new(format!(
             "`nat` does not change the family: {span} has no server, since pool `{}` has servers of IPv{other} alone",
             pool.name
         ))
-        .expected(format!(
+        .with_expected(format!(
             "a server of IPv{family} in the pool, or no address of IPv{family} here: `tunnel`, `tcp` and `http` carry \
              one family to servers of the other"
         ));
-        let path = format!("service.{}.listen", quoted(&service.name));
+        let path = format!("service.{}.listen", quote_key(&service.name));
         // `:80` says every address of both families, perhaps without a thought of one of them.
         if spans.iter().any(|span| span.address.is_ipv4() == v4 && !span.address.is_unspecified()) {
-            sink.error(service.place_of("listen"), &path, trouble);
+            sink.error(service.span_of("listen"), &path, trouble);
         } else {
-            sink.warning(service.place_of("listen"), &path, trouble);
+            sink.warning(service.span_of("listen"), &path, trouble);
         }
     }
 }
 
 /// Direct return: the server answers from the address and port that the client asked.
-fn direct(
-    service: &Section,
+fn verify_direct_return(
+    service: &ConfigSection,
     method: &str,
-    spans: &[Span],
-    (server, port, path): (&Section, u16, &str),
-    sink: &mut Sink<'_, '_>,
+    spans: &[ListenRange],
+    (server, port, path): (&ConfigSection, u16, &str),
+    sink: &mut FindingCollector<'_, '_>,
 ) {
-    let ports: HashSet<u16> = spans.iter().filter_map(|span| span.single()).collect();
+    let ports: HashSet<u16> = spans.iter().filter_map(|span| span.exact_port()).collect();
     let [only] = ports.iter().collect::<Vec<_>>()[..] else { return };
-    if spans.iter().any(|span| span.single().is_none()) || *only == port {
+    if spans.iter().any(|span| span.exact_port().is_none()) || *only == port {
         return;
     }
-    let trouble = Trouble::new(format!(
+    let trouble = FindingDetails::new(format!(
         "direct return cannot change the port: service `{}` takes {only}, this server is at {port}",
         service.name
     ))
-    .expected(format!("port {only} here, or `forward = \"nat\"` in place of `\"{method}\"`"));
-    sink.error(server.place_of("address"), path, trouble);
+    .with_expected(format!("port {only} here, or `forward = \"nat\"` in place of `\"{method}\"`"));
+    sink.error(server.span_of("address"), path, trouble);
 }
 
 /// Return addresses of a service that moves between machines.
-fn moving(service: &Section, pool: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
-    if pool.unset("source") {
+fn verify_floating_return_addresses(
+    service: &ConfigSection,
+    pool: &ConfigSection,
+    effective: &EffectiveSettings,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    if pool.is_unset("source") {
         return;
     }
     let own = pool.addresses("source");
     let backs = if own.is_empty() { effective.packets.addresses("return") } else { own };
-    super::vrrp::returns(effective, service, (pool, backs), sink);
+    super::vrrp::verify_return_addresses(effective, service, (pool, backs), sink);
 }
 
-fn returns(service: &Section, pool: &Section, sink: &mut Sink<'_, '_>) {
-    let path = format!("pool.{}.source", quoted(&pool.name));
-    let listens: Vec<IpAddr> = service.spans("listen").iter().map(|span| span.address).collect();
+fn verify_return_addresses(
+    service: &ConfigSection,
+    pool: &ConfigSection,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    let path = format!("pool.{}.source", quote_key(&pool.name));
+    let listens: Vec<IpAddr> =
+        service.listen_ranges("listen").iter().map(|span| span.address).collect();
     for address in pool.addresses("source") {
         if listens.contains(address) {
             let message = format!(
                 "{address} is where service `{}` listens: servers' answers could not be told from requests",
                 service.name
             );
-            let trouble =
-                Trouble::new(message).expected("an address of this machine that nothing else uses");
-            sink.error(pool.place_of("source"), &path, trouble);
+            let trouble = FindingDetails::new(message)
+                .with_expected("an address of this machine that nothing else uses");
+            sink.error(pool.span_of("source"), &path, trouble);
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::capacity::quantity::BitRate;
 
-fn goal() -> Goal {
-    Goal {
+fn goal() -> HostWorkload {
+    HostWorkload {
         connections: 10_000,
         per_second: 400.0,
         link: BitRate(1e9),
@@ -12,7 +12,7 @@ fn goal() -> Goal {
     }
 }
 
-fn picture() -> Picture {
+fn picture() -> HostSnapshot {
     let settings = [
         ("net.ipv4.ip_local_port_range", "32768 60999"),
         ("net.ipv4.tcp_max_tw_buckets", "262144"),
@@ -27,33 +27,38 @@ fn picture() -> Picture {
         ("net.ipv4.tcp_syncookies", "1"),
     ];
     let offloads = WANTED_ON.into_iter().map(|name| (name.to_owned(), true)).collect();
-    Picture {
+    HostSnapshot {
         processors: 2,
         settings: settings.into_iter().map(|(a, b)| (a.to_owned(), b.to_owned())).collect(),
         descriptors: (32_768, 1 << 20),
         time_wait: 3,
         governors: [("performance".to_owned(), 2)].into(),
-        interfaces: vec![Interface { name: "eth0".to_owned(), queues: 2, spread: false, offloads }],
+        interfaces: vec![HostInterface {
+            name: "eth0".to_owned(),
+            queues: 2,
+            spread: false,
+            offloads,
+        }],
     }
 }
 
-fn poor(picture: &Picture, goal: &Goal) -> Vec<(&'static str, String)> {
-    let found = examine(picture, goal).into_iter();
-    let poor = found.filter(|one| one.verdict == Verdict::Poor);
+fn poor(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<(&'static str, String)> {
+    let found = check_host(picture, goal).into_iter();
+    let poor = found.filter(|one| one.verdict == HostCheckResult::Poor);
     poor.map(|one| (one.check, one.change.unwrap().command())).collect()
 }
 
 #[test]
 fn what_fits_is_good_and_each_planted_setting_is_named_with_its_command() {
     assert_eq!(poor(&picture(), &goal()), []);
-    let mut rows: Vec<(&str, Picture, &str)> = Vec::new();
-    let mut plant = |check, change: &dyn Fn(&mut Picture), command| {
+    let mut rows: Vec<(&str, HostSnapshot, &str)> = Vec::new();
+    let mut plant = |check, change: &dyn Fn(&mut HostSnapshot), command| {
         let mut planted = picture();
         change(&mut planted);
         rows.push((check, planted, command));
     };
     let set = |name: &'static str, value: &'static str| {
-        move |p: &mut Picture| p.settings.extend([(name.to_owned(), value.to_owned())])
+        move |p: &mut HostSnapshot| p.settings.extend([(name.to_owned(), value.to_owned())])
     };
     plant("source ports", &set("net.ipv4.ip_local_port_range", "50000 60999"), "1024 65535");
     plant("TIME_WAIT", &set("net.ipv4.tcp_max_tw_buckets", "5000"), "tcp_max_tw_buckets=258048");
@@ -73,12 +78,12 @@ fn what_fits_is_good_and_each_planted_setting_is_named_with_its_command() {
     plant("SYN cookies", &set("net.ipv4.tcp_syncookies", "0"), "syncookies=1");
     let max = "net.netfilter.nf_conntrack_max";
     plant("tracked connections", &set(max, "1000"), "conntrack_max=40000");
-    let slow = |p: &mut Picture| p.governors.extend([("powersave".to_owned(), 1)]);
+    let slow = |p: &mut HostSnapshot| p.governors.extend([("powersave".to_owned(), 1)]);
     plant("governor", &slow, "performance");
     let gro = "generic-receive-offload";
-    let no_gro = |p: &mut Picture| p.interfaces[0].offloads.extend([(gro.to_owned(), false)]);
+    let no_gro = |p: &mut HostSnapshot| p.interfaces[0].offloads.extend([(gro.to_owned(), false)]);
     plant("offloads", &no_gro, gro);
-    let lro = |p: &mut Picture| p.interfaces[0].offloads.extend([(LRO.to_owned(), true)]);
+    let lro = |p: &mut HostSnapshot| p.interfaces[0].offloads.extend([(LRO.to_owned(), true)]);
     plant("offloads", &lro, "large-receive-offload off");
     plant("steering", &|p| p.interfaces[0].queues = 1, "doctor cores eth0");
     for (check, planted, command) in rows {
@@ -92,7 +97,7 @@ fn what_fits_is_good_and_each_planted_setting_is_named_with_its_command() {
 
 #[test]
 fn the_goal_decides() {
-    let of = |change: &dyn Fn(&mut Goal)| {
+    let of = |change: &dyn Fn(&mut HostWorkload)| {
         let mut goal = goal();
         change(&mut goal);
         poor(&picture(), &goal).into_iter().map(|(check, _)| check).collect::<Vec<_>>()
@@ -124,8 +129,8 @@ fn the_goal_decides() {
 }
 
 /// A goal that nothing fits.
-fn vast() -> Goal {
-    Goal {
+fn vast() -> HostWorkload {
+    HostWorkload {
         connections: 10_000_000,
         per_second: 1e6,
         link: BitRate(1e11),
@@ -151,10 +156,12 @@ fn no_setting_is_ever_lowered() {
             .flat_map(|value| [0, 262_144, u64::MAX].map(|used| (value, used)))
             .flat_map(|row| [goal(), vast()].map(|goal| (row, goal)))
         {
-            let mut planted = Picture { time_wait, ..picture() };
+            let mut planted = HostSnapshot { time_wait, ..picture() };
             planted.settings.insert(name.clone(), (*value).to_owned());
-            for finding in examine(&planted, &goal) {
-                let Some(Change::Setting(setting, wanted)) = finding.change else { continue };
+            for finding in check_host(&planted, &goal) {
+                let Some(SettingChange::Setting(setting, wanted)) = finding.change else {
+                    continue;
+                };
                 let (before, after) = (planted.numbers(&setting), numbers(&wanted));
                 assert_eq!(before.len(), after.len(), "{setting} {wanted}");
                 // The first port of a range is the one that grows downwards.
@@ -175,7 +182,7 @@ fn numbers(text: &str) -> Vec<u64> {
 #[test]
 fn a_full_table_of_closed_connections_grows() {
     for (most, wanted) in [("262144", "=524288"), ("65000", "=258048"), ("200000", "=400000")] {
-        let mut full = Picture { time_wait: 262_144, ..picture() };
+        let mut full = HostSnapshot { time_wait: 262_144, ..picture() };
         full.settings.insert("net.ipv4.tcp_max_tw_buckets".to_owned(), most.to_owned());
         let found = poor(&full, &goal());
         assert!(
@@ -187,16 +194,18 @@ fn a_full_table_of_closed_connections_grows() {
 
 #[test]
 fn ports_that_the_kernel_gives_again_carry_more() {
-    let busy = Goal { per_second: 5_000.0, ..goal() };
+    let busy = HostWorkload { per_second: 5_000.0, ..goal() };
     let of = |reuse: &str| {
         let mut picture = picture();
         picture.settings.insert("net.ipv4.tcp_tw_reuse".to_owned(), reuse.to_owned());
-        let found = examine(&picture, &busy).remove(0);
+        let found = check_host(&picture, &busy).remove(0);
         (found.verdict, found.why)
     };
-    for (reuse, verdict, rest) in
-        [("0", Verdict::Poor, "60 s"), ("2", Verdict::Poor, "60 s"), ("1", Verdict::Good, "1 s")]
-    {
+    for (reuse, verdict, rest) in [
+        ("0", HostCheckResult::Poor, "60 s"),
+        ("2", HostCheckResult::Poor, "60 s"),
+        ("1", HostCheckResult::Good, "1 s"),
+    ] {
         let (found, why) = of(reuse);
         assert!(found == verdict && why.contains(&format!("rests {rest}")), "{reuse}: {why}");
     }
@@ -204,10 +213,15 @@ fn ports_that_the_kernel_gives_again_carry_more() {
 
 #[test]
 fn what_cannot_be_read_is_unknown_and_not_good() {
-    let found =
-        examine(&Picture { descriptors: (1 << 20, 1 << 20), ..Picture::default() }, &goal());
-    let good: Vec<&str> =
-        found.iter().filter(|one| one.verdict == Verdict::Good).map(|one| one.check).collect();
+    let found = check_host(
+        &HostSnapshot { descriptors: (1 << 20, 1 << 20), ..HostSnapshot::default() },
+        &goal(),
+    );
+    let good: Vec<&str> = found
+        .iter()
+        .filter(|one| one.verdict == HostCheckResult::Good)
+        .map(|one| one.check)
+        .collect();
     assert_eq!(good, ["open files"]);
-    assert!(found.iter().all(|one| one.verdict != Verdict::Poor), "{found:?}");
+    assert!(found.iter().all(|one| one.verdict != HostCheckResult::Poor), "{found:?}");
 }

@@ -24,15 +24,15 @@ const LONGEST: usize = 30;
 const END: u16 = 256;
 
 /// Of each length: the first code, how many there are, and where their symbols begin in `symbols`.
-struct Code {
+struct HuffmanCode {
     first: [u32; LONGEST + 1],
     count: [u32; LONGEST + 1],
     begin: [u32; LONGEST + 1],
     symbols: [u16; 257],
 }
 
-const fn code() -> Code {
-    let mut code = Code {
+const fn code() -> HuffmanCode {
+    let mut code = HuffmanCode {
         first: [0; LONGEST + 1],
         count: [0; LONGEST + 1],
         begin: [0; LONGEST + 1],
@@ -57,7 +57,7 @@ const fn code() -> Code {
     code
 }
 
-static CODE: Code = code();
+static CODE: HuffmanCode = code();
 
 /// Appends the text of a coded string; `None`: it is none, or longer than `most` bytes.
 pub(super) fn decode(coded: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {

@@ -6,20 +6,20 @@
 
 use std::time::Duration;
 
-use ha::witness::{Answer, Ask, What};
+use ha::witness::{WitnessOperation, WitnessReply, WitnessRequest};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::call::{CallError, Caller, Said};
+use super::http_client::{WitnessCallError, WitnessCallResult, WitnessHttpClient};
 
 /// Where keys begin.
 const PREFIX: &str = "steelyard/";
 
 /// The lock.
-pub struct Etcd {
-    callers: Vec<Caller>,
+pub struct EtcdLock {
+    members: Vec<WitnessHttpClient>,
     /// Which of them is asked.
-    at: usize,
+    current_member: usize,
     key: String,
     holder: String,
     seconds: u64,
@@ -27,35 +27,47 @@ pub struct Etcd {
     lease: Option<(String, u64)>,
 }
 
-impl Etcd {
+impl EtcdLock {
     /// Of this name, for this holder.
-    pub fn new(callers: Vec<Caller>, name: String, holder: String, length: Duration) -> Etcd {
+    pub fn new(
+        callers: Vec<WitnessHttpClient>,
+        name: String,
+        holder: String,
+        length: Duration,
+    ) -> EtcdLock {
         let seconds = length.as_secs() + u64::from(length.subsec_nanos() > 0);
         let key = base64(format!("{PREFIX}{name}").as_bytes());
-        Etcd { callers, at: 0, key, holder: base64(holder.as_bytes()), seconds, lease: None }
+        EtcdLock {
+            members: callers,
+            current_member: 0,
+            key,
+            holder: base64(holder.as_bytes()),
+            seconds,
+            lease: None,
+        }
     }
 
     /// The next question goes by a new connection, to the next member.
-    pub fn hang_up(&mut self) {
-        self.callers.iter_mut().for_each(Caller::hang_up);
-        self.at = (self.at + 1) % self.callers.len().max(1);
+    pub fn disconnect(&mut self) {
+        self.members.iter_mut().for_each(WitnessHttpClient::disconnect);
+        self.current_member = (self.current_member + 1) % self.members.len().max(1);
     }
 
     /// Asks.
     ///
     /// # Errors
     /// No answer that could be understood.
-    pub async fn ask(&mut self, ask: Ask) -> Said {
-        match ask.what {
-            What::Release => self.release().await,
-            What::Take { .. } => self.take(ask.ticket).await,
+    pub async fn send_request(&mut self, ask: WitnessRequest) -> WitnessCallResult {
+        match ask.operation {
+            WitnessOperation::Release => self.release().await,
+            WitnessOperation::Acquire { .. } => self.acquire(ask.ticket).await,
         }
     }
 
-    async fn take(&mut self, ticket: u64) -> Said {
+    async fn acquire(&mut self, ticket: u64) -> WitnessCallResult {
         let known = self.lease.clone().filter(|(_, of)| *of == ticket);
         let renewed = match known {
-            Some((id, _)) => self.renew(id).await?,
+            Some((id, _)) => self.renew_lease(id).await?,
             None => None,
         };
         let (id, seconds) = match renewed {
@@ -63,7 +75,8 @@ impl Etcd {
             None => self.grant().await?,
         };
         self.lease = Some((id.clone(), ticket));
-        let ours = (Answer::Given(Duration::from_secs(seconds)), "the lock is ours".to_owned());
+        let ours =
+            (WitnessReply::Granted(Duration::from_secs(seconds)), "the lock is ours".to_owned());
         let none = json!({ "key": self.key, "target": "CREATE", "createRevision": "0" });
         let found = match self.put(none, &id).await? {
             None => return Ok(ours),
@@ -80,15 +93,15 @@ impl Etcd {
                 return Ok(ours);
             }
         }
-        Ok((Answer::Refused, "another member has the lock".to_owned()))
+        Ok((WitnessReply::Refused, "another member has the lock".to_owned()))
     }
 
     /// Puts the key with this lease if that is so; otherwise how the key is.
-    async fn put(&mut self, compare: Value, id: &str) -> Result<Option<Value>, CallError> {
+    async fn put(&mut self, compare: Value, id: &str) -> Result<Option<Value>, WitnessCallError> {
         let put = json!({ "requestPut": { "key": self.key, "value": self.holder, "lease": id } });
         let range = json!({ "requestRange": { "key": self.key } });
         let body = json!({ "compare": [compare], "success": [put], "failure": [range] });
-        let said = self.call("/v3/kv/txn", &body).await?;
+        let said = self.post("/v3/kv/txn", &body).await?;
         if said.get("succeeded").and_then(Value::as_bool) == Some(true) {
             return Ok(None);
         }
@@ -97,42 +110,43 @@ impl Etcd {
     }
 
     /// The lease goes on; `None`: it is over.
-    async fn renew(&mut self, id: String) -> Result<Option<(String, u64)>, CallError> {
-        let said = self.call("/v3/lease/keepalive", &json!({ "ID": id })).await?;
+    async fn renew_lease(&mut self, id: String) -> Result<Option<(String, u64)>, WitnessCallError> {
+        let said = self.post("/v3/lease/keepalive", &json!({ "ID": id })).await?;
         let seconds = said.pointer("/result/TTL").and_then(number).filter(|ttl| *ttl > 0);
         Ok(seconds.map(|seconds| (id, seconds)))
     }
 
-    async fn grant(&mut self) -> Result<(String, u64), CallError> {
-        let said = self.call("/v3/lease/grant", &json!({ "TTL": self.seconds })).await?;
+    async fn grant(&mut self) -> Result<(String, u64), WitnessCallError> {
+        let said = self.post("/v3/lease/grant", &json!({ "TTL": self.seconds })).await?;
         let id = said.get("ID").and_then(Value::as_str).map(str::to_owned);
         let seconds = said.get("TTL").and_then(number).filter(|ttl| *ttl > 0);
-        id.zip(seconds).ok_or(CallError::Content)
+        id.zip(seconds).ok_or(WitnessCallError::Content)
     }
 
     /// Revokes the lease; the key goes with it.
-    async fn release(&mut self) -> Said {
+    async fn release(&mut self) -> WitnessCallResult {
         if let Some((id, _)) = &self.lease {
             let body = json!({ "ID": id });
-            self.call("/v3/lease/revoke", &body).await.or_else(|error| match error {
+            self.post("/v3/lease/revoke", &body).await.or_else(|error| match error {
                 // It is over already.
-                CallError::Status(404, _) => Ok(Value::Null),
+                WitnessCallError::Status(404, _) => Ok(Value::Null),
                 error => Err(error),
             })?;
             self.lease = None;
         }
-        Ok((Answer::Released, "the lock was given back".to_owned()))
+        Ok((WitnessReply::Released, "the lock was given back".to_owned()))
     }
 
-    async fn call(&mut self, path: &str, body: &Value) -> Result<Value, CallError> {
-        let caller = self.callers.get_mut(self.at).ok_or(CallError::Nowhere)?;
-        let (status, said) = caller.call(Method::POST, path, body).await?;
+    async fn post(&mut self, path: &str, body: &Value) -> Result<Value, WitnessCallError> {
+        let caller =
+            self.members.get_mut(self.current_member).ok_or(WitnessCallError::NoAddress)?;
+        let (status, said) = caller.exchange(Method::POST, path, body).await?;
         if status == 200 {
             return Ok(said);
         }
         let why = said.get("error").and_then(Value::as_str).unwrap_or_default();
         let why = why.chars().filter(|c| !c.is_control()).take(200).collect();
-        Err(CallError::Status(status, why))
+        Err(WitnessCallError::Status(status, why))
     }
 }
 
@@ -143,13 +157,14 @@ fn number(value: &Value) -> Option<u64> {
 
 /// With padding (RFC 4648 §4).
 fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const BASE64_ALPHABET: &[u8; 64] =
+        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for part in bytes.chunks(3) {
         let at = |index: usize| u32::from(part.get(index).copied().unwrap_or(0));
         let word = (at(0) << 16) | (at(1) << 8) | at(2);
         for place in 0..4 {
-            let letter = LETTERS[((word >> (18 - 6 * place)) & 63) as usize];
+            let letter = BASE64_ALPHABET[((word >> (18 - 6 * place)) & 63) as usize];
             out.push(if place <= part.len() { char::from(letter) } else { '=' });
         }
     }

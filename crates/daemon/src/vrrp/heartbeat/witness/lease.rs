@@ -2,45 +2,45 @@
 
 use std::time::Duration;
 
-use ha::witness::{Answer, Ask, What};
+use ha::witness::{WitnessOperation, WitnessReply, WitnessRequest};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::call::{CallError, Caller, Said};
+use super::http_client::{WitnessCallError, WitnessCallResult, WitnessHttpClient};
 
 /// The lease.
-pub struct Lease {
-    caller: Option<Caller>,
+pub struct WitnessLease {
+    client: Option<WitnessHttpClient>,
     name: String,
     holder: String,
     length: Duration,
 }
 
-impl Lease {
+impl WitnessLease {
     /// Of this name, for this holder.
     pub fn new(
-        callers: impl Iterator<Item = Caller>,
+        callers: impl Iterator<Item = WitnessHttpClient>,
         name: String,
         holder: String,
         length: Duration,
-    ) -> Lease {
+    ) -> WitnessLease {
         let mut callers = callers;
-        Lease { caller: callers.next(), name, holder, length }
+        WitnessLease { client: callers.next(), name, holder, length }
     }
 
     /// The next question goes by a new connection.
-    pub fn hang_up(&mut self) {
-        self.caller.iter_mut().for_each(Caller::hang_up);
+    pub fn disconnect(&mut self) {
+        self.client.iter_mut().for_each(WitnessHttpClient::disconnect);
     }
 
     /// Asks.
     ///
     /// # Errors
     /// No answer that could be understood.
-    pub async fn ask(&mut self, ask: Ask) -> Said {
-        let (holds, length) = match ask.what {
-            What::Take { holds } => (holds, self.length),
-            What::Release => (false, Duration::ZERO),
+    pub async fn send_request(&mut self, ask: WitnessRequest) -> WitnessCallResult {
+        let (holds, length) = match ask.operation {
+            WitnessOperation::Acquire { is_holder: holds } => (holds, self.length),
+            WitnessOperation::Release => (false, Duration::ZERO),
         };
         let body = json!({
             "holder": self.holder,
@@ -48,29 +48,31 @@ impl Lease {
             "holds": holds,
             "lease-ms": millis(length),
         });
-        let caller = self.caller.as_mut().ok_or(CallError::Nowhere)?;
-        let (status, said) = caller.call(Method::PUT, &format!("/{}", self.name), &body).await?;
-        read(status, &said)
+        let caller = self.client.as_mut().ok_or(WitnessCallError::NoAddress)?;
+        let (status, said) =
+            caller.exchange(Method::PUT, &format!("/{}", self.name), &body).await?;
+        parse_reply(status, &said)
     }
 }
 
-fn read(status: u16, said: &Value) -> Said {
+fn parse_reply(status: u16, said: &Value) -> WitnessCallResult {
     match status {
         200 => match said.get("lease-ms").and_then(Value::as_u64) {
-            Some(0) => Ok((Answer::Released, "the lease was given back".to_owned())),
-            Some(ms) => {
-                Ok((Answer::Given(Duration::from_millis(ms)), "the lease is ours".to_owned()))
-            }
-            None => Err(CallError::Content),
+            Some(0) => Ok((WitnessReply::Released, "the lease was given back".to_owned())),
+            Some(ms) => Ok((
+                WitnessReply::Granted(Duration::from_millis(ms)),
+                "the lease is ours".to_owned(),
+            )),
+            None => Err(WitnessCallError::Content),
         },
         409 => {
             let why = said.get("detail").and_then(Value::as_str).unwrap_or("another one holds it");
-            Ok((Answer::Refused, why.chars().filter(|c| !c.is_control()).take(200).collect()))
+            Ok((WitnessReply::Refused, why.chars().filter(|c| !c.is_control()).take(200).collect()))
         }
         _ => {
             let why = said.get("detail").and_then(Value::as_str).unwrap_or_default();
             let why: String = why.chars().filter(|c| !c.is_control()).take(200).collect();
-            Err(CallError::Status(status, why))
+            Err(WitnessCallError::Status(status, why))
         }
     }
 }
@@ -85,15 +87,15 @@ mod tests {
 
     #[test]
     fn answers_are_read_or_are_none() {
-        let given = read(200, &json!({ "lease-ms": 3_000 })).unwrap().0;
-        assert_eq!(given, Answer::Given(Duration::from_secs(3)));
-        assert_eq!(read(200, &json!({ "lease-ms": 0 })).unwrap().0, Answer::Released);
-        let refused = read(409, &json!({ "detail": "left holds it\n" })).unwrap();
-        assert_eq!(refused, (Answer::Refused, "left holds it".to_owned()));
+        let given = parse_reply(200, &json!({ "lease-ms": 3_000 })).unwrap().0;
+        assert_eq!(given, WitnessReply::Granted(Duration::from_secs(3)));
+        assert_eq!(parse_reply(200, &json!({ "lease-ms": 0 })).unwrap().0, WitnessReply::Released);
+        let refused = parse_reply(409, &json!({ "detail": "left holds it\n" })).unwrap();
+        assert_eq!(refused, (WitnessReply::Refused, "left holds it".to_owned()));
         for (status, said) in
             [(200, json!({})), (200, json!([])), (403, json!({})), (500, Value::Null)]
         {
-            assert!(read(status, &said).is_err(), "{status} {said}");
+            assert!(parse_reply(status, &said).is_err(), "{status} {said}");
         }
     }
 }

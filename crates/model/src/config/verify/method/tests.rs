@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table as Toml, Value};
 
 use super::super::super::finding::Severity;
-use super::super::super::load::load;
-use super::super::super::schema::{Fallback, Form, Key, Kind, Table};
+use super::super::super::loader::load;
+use super::super::super::schema::{DefaultValue, KeySchema, TableSchema, TextFormat, ValueKind};
 use super::super::super::tables::pool::POOL;
 use super::super::super::tables::service::SERVICE;
 
 const METHODS: [&str; 5] = ["http", "tcp", "mac", "tunnel", "nat"];
 
 /// A key with what stands above it.
-struct Walked {
+struct SchemaPath {
     /// From the service or pool.
-    keys: Vec<&'static Key>,
+    keys: Vec<&'static KeySchema>,
 }
 
-impl Walked {
+impl SchemaPath {
     fn path(&self) -> String {
         self.keys.iter().map(|key| key.name).collect::<Vec<_>>().join(".")
     }
@@ -34,33 +34,37 @@ impl Walked {
 }
 
 /// Every key that can be written below a table; conditions within conditions are left out.
-fn walk(table: &'static Table, above: &[&'static Key], seen: &[*const Table]) -> Vec<Walked> {
+fn walk(
+    table: &'static TableSchema,
+    above: &[&'static KeySchema],
+    seen: &[*const TableSchema],
+) -> Vec<SchemaPath> {
     let mut all = Vec::new();
-    for key in table.keys.iter().filter(|key| !matches!(key.kind, Kind::Refused(_))) {
+    for key in table.keys.iter().filter(|key| !matches!(key.kind, ValueKind::Refused(_))) {
         let keys: Vec<_> = above.iter().copied().chain([key]).collect();
-        if let Kind::Table { table, .. } | Kind::List { table, .. } = &key.kind {
-            let this: *const Table = *table;
+        if let ValueKind::Table { table, .. } | ValueKind::List { table, .. } = &key.kind {
+            let this: *const TableSchema = *table;
             if seen.contains(&this) {
                 continue;
             }
             let seen: Vec<_> = seen.iter().copied().chain([this]).collect();
             all.extend(walk(table, &keys, &seen));
         } else {
-            all.push(Walked { keys });
+            all.push(SchemaPath { keys });
         }
     }
     all
 }
 
 /// The values that the full example has, by their path within a service or pool; of one path possibly several.
-struct Samples {
+struct ExampleValues {
     own: BTreeMap<String, Vec<Value>>,
     /// Of other tables, such as `[global]`.
     elsewhere: BTreeMap<String, Vec<Value>>,
 }
 
-impl Samples {
-    fn of(kind: &str) -> Samples {
+impl ExampleValues {
+    fn of(kind: &str) -> ExampleValues {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/full.toml");
         let full: Toml = std::fs::read_to_string(path).unwrap().parse().unwrap();
         let (mut own, mut elsewhere) = (BTreeMap::new(), BTreeMap::new());
@@ -68,7 +72,7 @@ impl Samples {
             collect(one, String::new(), &mut own);
         }
         collect(&Value::Table(full), String::new(), &mut elsewhere);
-        Samples { own, elsewhere }
+        ExampleValues { own, elsewhere }
     }
 
     /// Values for a path; where this kind of table has none, those of the longest like ending elsewhere.
@@ -108,7 +112,13 @@ fn collect(value: &Value, path: String, all: &mut BTreeMap<String, Vec<Value>>) 
 }
 
 /// One service of the method and its pool, with `value` at a key of one of them and what that key cannot stand without.
-fn text(method: &str, kind: &str, walked: &Walked, value: &Value, samples: &Samples) -> String {
+fn text(
+    method: &str,
+    kind: &str,
+    walked: &SchemaPath,
+    value: &Value,
+    samples: &ExampleValues,
+) -> String {
     let listen = "192.0.2.1:80";
     let mut service: Toml =
         format!("listen = \"{listen}\"\nforward = \"{method}\"\npool = \"p\"").parse().unwrap();
@@ -128,10 +138,10 @@ fn text(method: &str, kind: &str, walked: &Walked, value: &Value, samples: &Samp
 
 fn put(
     into: &mut Toml,
-    keys: &[&'static Key],
+    keys: &[&'static KeySchema],
     above: &str,
     (value, packets): (&Value, bool),
-    samples: &Samples,
+    samples: &ExampleValues,
 ) {
     let Some((key, below)) = keys.split_first() else { return };
     if below.is_empty() {
@@ -141,9 +151,11 @@ fn put(
         return;
     }
     let path = if above.is_empty() { key.name.to_owned() } else { format!("{above}.{}", key.name) };
-    let (Kind::Table { table, .. } | Kind::List { table, .. }) = &key.kind else { return };
+    let (ValueKind::Table { table, .. } | ValueKind::List { table, .. }) = &key.kind else {
+        return;
+    };
     let mut inner = Toml::new();
-    for needed in table.keys.iter().filter(|key| matches!(key.default, Fallback::Required)) {
+    for needed in table.keys.iter().filter(|key| matches!(key.default, DefaultValue::Required)) {
         if let Some(value) = samples.get(&format!("{path}.{}", needed.name)).first() {
             let pool = needed.name == "pool";
             let value = if pool { Value::String("p".into()) } else { value.clone() };
@@ -159,7 +171,7 @@ fn put(
     inner.extend(beside.map(|(key, value)| (key.to_owned(), Value::String(value.into()))));
     put(&mut inner, below, &path, (value, packets), samples);
     let inner = match &key.kind {
-        Kind::List { .. } => Value::Array(vec![Value::Table(inner)]),
+        ValueKind::List { .. } => Value::Array(vec![Value::Table(inner)]),
         _ => Value::Table(inner),
     };
     into.insert(key.name.into(), inner);
@@ -189,8 +201,8 @@ fn refused(text: &str, key: &str) -> bool {
 fn a_key_that_the_method_cannot_carry_is_refused() {
     let mut taken = BTreeSet::new();
     for (kind, table) in [("service", &SERVICE), ("pool", &POOL)] {
-        let samples = Samples::of(kind);
-        for walked in walk(table, &[], &[table as *const Table]) {
+        let samples = ExampleValues::of(kind);
+        for walked in walk(table, &[], &[table as *const TableSchema]) {
             let path = walked.path();
             let values = samples.get(&path);
             assert!(!values.is_empty(), "no example of {kind} {path}");
@@ -215,8 +227,8 @@ fn a_key_that_the_method_can_carry_changes_the_configuration() {
     let mut idle = BTreeSet::new();
     let mut tried = 0;
     for (kind, table) in [("service", &SERVICE), ("pool", &POOL)] {
-        let samples = Samples::of(kind);
-        for walked in walk(table, &[], &[table as *const Table]) {
+        let samples = ExampleValues::of(kind);
+        for walked in walk(table, &[], &[table as *const TableSchema]) {
             let path = walked.path();
             let values = samples.get(&path);
             for method in METHODS.into_iter().filter(|method| walked.fits(method)) {
@@ -244,26 +256,29 @@ fn a_key_that_the_method_can_carry_changes_the_configuration() {
 }
 
 /// More values that the kind of the key allows, since an example may have the default.
-fn others(walked: &Walked) -> Vec<Value> {
+fn others(walked: &SchemaPath) -> Vec<Value> {
     match walked.keys.last().map(|key| &key.kind) {
-        Some(Kind::Flag) => vec![Value::Boolean(true), Value::Boolean(false)],
-        Some(Kind::Count { min, max, .. }) => [*min, (*min + 1).min(*max), *max]
+        Some(ValueKind::Flag) => vec![Value::Boolean(true), Value::Boolean(false)],
+        Some(ValueKind::Count { min, max, .. }) => [*min, (*min + 1).min(*max), *max]
             .into_iter()
             .filter_map(|count| i64::try_from(count).ok().map(Value::Integer))
             .collect(),
-        Some(Kind::Time { .. }) => vec![Value::String("41s".into())],
-        Some(Kind::Size { max, .. }) => vec![Value::String(format!("{max}B"))],
-        Some(Kind::Words(words)) => {
+        Some(ValueKind::Time { .. }) => vec![Value::String("41s".into())],
+        Some(ValueKind::Size { max, .. }) => vec![Value::String(format!("{max}B"))],
+        Some(ValueKind::Keyword(words)) => {
             words.iter().map(|word| Value::String(word.name.into())).collect()
         }
-        Some(Kind::Text { form: Form::Name | Form::Interface | Form::Congestion, .. }) => {
+        Some(ValueKind::Text {
+            form: TextFormat::Name | TextFormat::Interface | TextFormat::Congestion,
+            ..
+        }) => {
             vec![Value::String("other".into())]
         }
         _ => Vec::new(),
     }
 }
 
-fn text_without(method: &str, kind: &str, walked: &Walked, samples: &Samples) -> String {
+fn text_without(method: &str, kind: &str, walked: &SchemaPath, samples: &ExampleValues) -> String {
     let written = text(method, kind, walked, &Value::Boolean(true), samples);
     let mut root: Toml = written.parse().unwrap();
     let letter = if kind == "service" { "s" } else { "p" };

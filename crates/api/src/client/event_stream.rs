@@ -1,0 +1,52 @@
+//! A stream of events: lines of server-sent events, each event's size bounded.
+//!
+//! It waits as long as the daemon lives; whoever wants less drops it.
+
+use http_body_util::BodyExt;
+
+use super::call::{ApiCall, CallMethod, media_type, send};
+use super::error::ApiError;
+use super::transport::DaemonTransport;
+use crate::routes;
+use crate::types::Event;
+
+/// Bytes of one event's text on the wire.
+const LINE: usize = 64 * 1024;
+
+/// Gives each event to `each` until that says no more, or the daemon ends the stream.
+pub(super) async fn follow(
+    way: &DaemonTransport,
+    mut each: impl FnMut(Event) -> bool,
+) -> Result<(), ApiError> {
+    let path = routes::EVENTS_STREAM.to_owned();
+    let call =
+        ApiCall { method: CallMethod::Get, path: path.clone(), content_type: "", body: Vec::new() };
+    let (response, _driver) = send(way, call).await?;
+    if !response.status().is_success() {
+        return Err(ApiError::Status { path, status: response.status().as_u16() });
+    }
+    let found = media_type(&response);
+    if found != routes::EVENT_STREAM {
+        return Err(ApiError::ContentType { path, found, expected: routes::EVENT_STREAM });
+    }
+    let mut body = response.into_body();
+    let mut held: Vec<u8> = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return Ok(()) };
+        let Ok(data) = frame.into_data() else { continue };
+        held.extend_from_slice(&data);
+        while let Some(end) = held.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = held.drain(..=end).collect();
+            let Some(json) = line.strip_prefix(b"data: ") else { continue };
+            let event = serde_json::from_slice(json)
+                .map_err(|source| ApiError::Decode { path: path.clone(), source })?;
+            if !each(event) {
+                return Ok(());
+            }
+        }
+        if held.len() > LINE {
+            return Err(ApiError::TooLarge { path, limit: LINE });
+        }
+    }
+    Ok(())
+}

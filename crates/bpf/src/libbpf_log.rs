@@ -1,0 +1,136 @@
+//! What libbpf and the verifier said while an object was loaded, made short: the line that names the reason, and what to
+//! do about it. It loads nothing.
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::sync::Once;
+
+use libbpf_rs::{ErrorKind, PrintLevel, set_print};
+
+/// The most that is kept: the end of a verifier's log has the reason.
+const MAX_LOG_BYTES: usize = 1 << 16;
+
+thread_local! {
+    /// What was said to this thread, while it listens.
+    static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs something, and gives back what libbpf said meanwhile to this thread.
+pub fn capture_log<T>(run: impl FnOnce() -> T) -> (T, String) {
+    static HEARD: Once = Once::new();
+    HEARD.call_once(|| {
+        set_print(Some((PrintLevel::Warn, record_message)));
+    });
+    SAID.with_borrow_mut(|said| *said = Some(String::new()));
+    let done = run();
+    let said = SAID.with_borrow_mut(Option::take);
+    (done, said.unwrap_or_default())
+}
+
+fn record_message(_: PrintLevel, text: String) {
+    SAID.with_borrow_mut(|said| match said {
+        Some(said) => {
+            said.push_str(&text);
+            if said.len() > MAX_LOG_BYTES {
+                let mut from = said.len() - MAX_LOG_BYTES;
+                while !said.is_char_boundary(from) {
+                    from += 1;
+                }
+                said.drain(..from);
+            }
+        }
+        // Nobody waits for it here. When that cannot be written there is nobody to tell.
+        None => drop(std::io::stderr().write_all(text.as_bytes())),
+    });
+}
+
+/// Why the kernel refused, in one line, and what to do.
+pub fn explain_refusal(said: &str, kind: ErrorKind) -> (String, &'static str) {
+    if let Some((program, reason)) = verifier_message(said) {
+        let why = format!("its verifier says of `{program}`: {reason}");
+        return (why, "use a newer kernel (5.18 at least), or report this line with `uname -r`");
+    }
+    let plain = |line: &str| line.trim().trim_start_matches("libbpf: ").to_owned();
+    let failed = |line: &&str| line.contains("failed") || line.contains("Error");
+    let why = said.lines().find(failed).map_or_else(|| "it does not say why".to_owned(), plain);
+    let has = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    let remedy = if kind == ErrorKind::OutOfMemory
+        || has(&["ENOMEM", "E2BIG", "Cannot allocate memory", "Argument list too long"])
+    {
+        "the tables are too large for this machine: lower `flows` in `[packets]`"
+    } else if kind == ErrorKind::PermissionDenied || has(&["EPERM", "Operation not permitted"]) {
+        "packet programs are forbidden here: look at CAP_BPF and CAP_NET_ADMIN, at the kernel's lockdown, and at the \
+         seccomp profile of a container"
+    } else {
+        "Linux 5.18 or later with CONFIG_BPF_SYSCALL=y and CONFIG_DEBUG_INFO_BTF=y is needed"
+    };
+    (why, remedy)
+}
+
+/// The program that the verifier refused, and the last thing it said of it.
+fn verifier_message(said: &str) -> Option<(&str, &str)> {
+    let (before, log) = said.rsplit_once("-- BEGIN PROG LOAD LOG --")?;
+    let program = before.rsplit_once("prog '")?.1.split('\'').next()?;
+    let log = log.split("-- END PROG LOAD LOG --").next()?;
+    let says = |line: &&str| !line.is_empty() && !line.starts_with("processed ");
+    let reason = log.lines().map(str::trim).rfind(says)?;
+    Some((program, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "libbpf: prog 'balance': BPF program load failed: Permission denied\n\
+        libbpf: prog 'balance': -- BEGIN PROG LOAD LOG --\n\
+        0: R1=ctx() R10=fp0\n; int balance(struct xdp_md *ctx) @ lb.bpf.c:150\n\
+        1: (79) r0 = *(u64 *)(r2 +0)\nR2 !read_ok\n\
+        processed 2 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0\n\
+        -- END PROG LOAD LOG --\nlibbpf: prog 'balance': failed to load: -13\n\
+        libbpf: failed to load object 'lb'\n";
+
+    #[test]
+    fn each_refusal_is_one_line_with_a_remedy() {
+        let unknown = LOG.replace("R2 !read_ok", "unknown func bpf_loop#181");
+        let rows = [
+            (LOG, ErrorKind::PermissionDenied, "`balance`: R2 !read_ok", "newer kernel"),
+            (&unknown, ErrorKind::InvalidInput, "unknown func bpf_loop#181", "newer kernel"),
+            (
+                "libbpf: Error in bpf_create_map_xattr(flows): -ENOMEM. Retrying without BTF.\n\
+                 libbpf: map 'flows': failed to create: -ENOMEM\n",
+                ErrorKind::Other,
+                "flows",
+                "lower `flows`",
+            ),
+            (
+                "libbpf: map 'x': failed to create: -E2BIG\n",
+                ErrorKind::Other,
+                "'x'",
+                "lower `flows`",
+            ),
+            (
+                "libbpf: map 'vips4': failed to create: -EPERM\n",
+                ErrorKind::PermissionDenied,
+                "vips4",
+                "forbidden here",
+            ),
+            ("", ErrorKind::Other, "does not say", "CONFIG_DEBUG_INFO_BTF"),
+        ];
+        for (said, kind, why, remedy) in rows {
+            let (told, advice) = explain_refusal(said, kind);
+            assert!(told.contains(why) && !told.contains('\n'), "{told}");
+            assert!(advice.contains(remedy), "{told}: {advice}");
+        }
+    }
+
+    #[test]
+    fn only_who_listens_hears_and_not_without_end() {
+        let ((), said) = capture_log(|| {
+            record_message(PrintLevel::Warn, "first ".to_owned());
+            (0..3).for_each(|_| record_message(PrintLevel::Warn, "ä".repeat(MAX_LOG_BYTES / 2)));
+            record_message(PrintLevel::Warn, "last".to_owned());
+        });
+        assert!(said.ends_with("last") && !said.contains("first") && said.len() <= MAX_LOG_BYTES);
+        assert_eq!(capture_log(|| ()).1, "");
+    }
+}

@@ -1,0 +1,225 @@
+//! The directory of a BPF file system under which everything is pinned. Says why it cannot be had; loads nothing.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::mount::{MountFlags, mount};
+use thiserror::Error;
+
+use crate::pin_lifetime;
+use crate::pin_owner::{self, ClaimError, ClaimScope, PinOwner};
+
+/// Where BPF file systems are mounted by custom.
+const CUSTOM: &str = "/sys/fs/bpf";
+/// `BPF_FS_MAGIC` of `linux/magic.h`.
+const MAGIC: u64 = 0xcafe_4a11;
+/// `CAP_NET_ADMIN` of `linux/capability.h`.
+const NET_ADMIN: u32 = 12;
+/// `CAP_SYS_ADMIN`, which includes `CAP_BPF`.
+const SYS_ADMIN: u32 = 21;
+/// `CAP_PERFMON`, without which the kernel lets no program calculate with pointers to what it holds.
+const PERFMON: u32 = 38;
+/// `CAP_BPF`.
+const BPF: u32 = 39;
+
+/// Why BPF cannot be used here.
+#[derive(Debug, Error)]
+pub enum PinDirectoryError {
+    /// The process may not.
+    #[error(
+        "loading packet programs needs {missing}: run as root, or choose the drop-in of the plane for the service \
+         (/usr/share/steelyard/systemd)"
+    )]
+    NotPermitted {
+        /// The missing capabilities by name.
+        missing: String,
+    },
+    /// The kernel does not describe its types.
+    #[error(
+        "the kernel has no type information (/sys/kernel/btf/vmlinux): a kernel with CONFIG_DEBUG_INFO_BTF=y is needed"
+    )]
+    NoBtf,
+    /// The directory is no place for pins.
+    #[error("`{}` is not on a BPF file system: mount one with `mount -t bpf bpf {}`", path.display(), path.display())]
+    NotBpf {
+        /// The directory.
+        path: PathBuf,
+        /// Why one could not be mounted.
+        #[source]
+        source: io::Error,
+    },
+    /// The directory cannot be made or read.
+    #[error("cannot {act} `{}`", path.display())]
+    Directory {
+        /// What was attempted.
+        act: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// Another process has the directory.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
+}
+
+/// A directory for pins.
+#[derive(Clone, Debug)]
+pub struct PinDirectory {
+    root: PathBuf,
+    /// Held while it is ours.
+    _lock: Option<Arc<File>>,
+}
+
+impl PinDirectory {
+    /// Checks rights and kernel, and makes the directory. Where no BPF file system is mounted at `/sys/fs/bpf` one is.
+    pub fn open(root: &Path) -> Result<PinDirectory, PinDirectoryError> {
+        check_permissions(PointerArithmetic::Unused)?;
+        if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+            return Err(PinDirectoryError::NoBtf);
+        }
+        if root.starts_with(CUSTOM) && !is_bpf(Path::new(CUSTOM)) {
+            mount_at(Path::new(CUSTOM))?;
+            // Without the mark nothing but a warning is lost.
+            let _ = pin_lifetime::mark_mount(Path::new(CUSTOM));
+        }
+        let home = PinDirectory { root: root.to_owned(), _lock: None };
+        home.create_directory(root)?;
+        if !is_bpf(root) {
+            let source = io::ErrorKind::Unsupported.into();
+            return Err(PinDirectoryError::NotBpf { path: root.to_owned(), source });
+        }
+        Ok(home)
+    }
+
+    /// The same as a daemon's own: as long as this or a clone of it is there, no other daemon gets it.
+    ///
+    /// # Errors
+    /// As `open`, and where another process has it.
+    pub fn claim(
+        root: &Path,
+        owner: &PinOwner,
+        sharing: ClaimScope,
+    ) -> Result<PinDirectory, PinDirectoryError> {
+        let home = PinDirectory::open(root)?;
+        let lock = pin_owner::claim(root, owner, sharing)?;
+        Ok(PinDirectory { _lock: Some(Arc::new(lock)), ..home })
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A directory below it, made when missing.
+    pub fn subdirectory(&self, name: &str) -> Result<PathBuf, PinDirectoryError> {
+        let path = self.root.join(name);
+        self.create_directory(&path)?;
+        Ok(path)
+    }
+
+    /// Removes a directory below it with all pins; packets that relied on them go to the host. No error when missing.
+    pub fn remove(&self, name: &str) -> Result<(), PinDirectoryError> {
+        let path = self.root.join(name);
+        match std::fs::remove_dir_all(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(PinDirectoryError::Directory { act: "remove", path, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the directory and every pin in it. A directory that was made for us by somebody else stays, empty.
+    pub fn clear(&self) -> Result<(), PinDirectoryError> {
+        let left = self.remove("");
+        let is_empty = || std::fs::read_dir(&self.root).is_ok_and(|mut left| left.next().is_none());
+        match left {
+            Err(PinDirectoryError::Directory { source, .. })
+                if source.kind() == io::ErrorKind::PermissionDenied && is_empty() =>
+            {
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    fn create_directory(&self, path: &Path) -> Result<(), PinDirectoryError> {
+        files::create::make_dir(path, 0o755).map_err(|source| PinDirectoryError::Directory {
+            act: "make",
+            path: path.to_owned(),
+            source,
+        })
+    }
+}
+
+/// Mounts a BPF file system at an existing directory.
+pub fn mount_at(path: &Path) -> Result<(), PinDirectoryError> {
+    mount("bpf", path, "bpf", MountFlags::empty(), None)
+        .map_err(|error| PinDirectoryError::NotBpf { path: path.to_owned(), source: error.into() })
+}
+
+fn is_bpf(path: &Path) -> bool {
+    rustix::fs::statfs(path).is_ok_and(|found| found.f_type as u64 & 0xffff_ffff == MAGIC)
+}
+
+/// Whether programs calculate with pointers, which takes a right of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointerArithmetic {
+    /// They do not.
+    Unused,
+    /// They do.
+    Used,
+}
+
+/// Checks that this process may load such programs.
+///
+/// # Errors
+/// `NotPermitted`, with all that is missing.
+pub fn check_permissions(pointers: PointerArithmetic) -> Result<(), PinDirectoryError> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let held = line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
+    let missing = missing_capabilities(held, pointers);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(PinDirectoryError::NotPermitted { missing: missing.join(" and ") })
+}
+
+/// Names of the capabilities that a set of them lacks.
+fn missing_capabilities(held: u64, pointers: PointerArithmetic) -> Vec<&'static str> {
+    let has = |bit: u32| held & (1 << bit) != 0;
+    let mut out = Vec::new();
+    if !has(BPF) && !has(SYS_ADMIN) {
+        out.push("CAP_BPF");
+    }
+    if !has(NET_ADMIN) {
+        out.push("CAP_NET_ADMIN");
+    }
+    if pointers == PointerArithmetic::Used && !has(PERFMON) && !has(SYS_ADMIN) {
+        out.push("CAP_PERFMON");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities() {
+        use PointerArithmetic::{Unused, Used};
+        let none = Vec::<&str>::new();
+        for pointers in [Unused, Used] {
+            assert_eq!(missing_capabilities(u64::MAX, pointers), none);
+            assert_eq!(missing_capabilities(1 << SYS_ADMIN | 1 << NET_ADMIN, pointers), none);
+        }
+        assert_eq!(missing_capabilities(1 << BPF, Unused), ["CAP_NET_ADMIN"]);
+        assert_eq!(missing_capabilities(0, Unused), ["CAP_BPF", "CAP_NET_ADMIN"]);
+        assert_eq!(missing_capabilities(1 << BPF | 1 << NET_ADMIN, Used), ["CAP_PERFMON"]);
+        assert_eq!(missing_capabilities(0, Used), ["CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON"]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Whether what is pinned outlives the process: a BPF file system is gone with the last mount namespace that has it.
+//!
+//! It judges by the first process: who has mounted the same file system there keeps it.
+
+use std::fs::read_to_string;
+use std::io;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// The mark of a file system that we mounted: a symbolic link to nowhere.
+const MARK: &str = "steelyard-mounted";
+/// The inode of the machine's own namespace of processes (`PROC_PID_INIT_INO`).
+const MACHINE: u64 = 0xefff_fffc;
+
+/// How a process sees the file system of its pins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct MountVisibility {
+    /// The first process has it mounted too.
+    init_has_mount: bool,
+    /// This process is the first one.
+    is_init: bool,
+    /// This is a container's namespace of processes.
+    container: bool,
+    /// One of ours mounted it.
+    mounted_by_us: bool,
+}
+
+impl MountVisibility {
+    fn warning(self) -> Option<&'static str> {
+        match self {
+            MountVisibility { mounted_by_us: true, container: true, .. } => Some(
+                "the BPF file system was mounted inside this container, and goes with it: mount the host's /sys/fs/bpf into it",
+            ),
+            MountVisibility { init_has_mount: false, is_init: false, .. } => Some(
+                "the BPF file system is mounted in this process's mount namespace alone (as `ip netns exec` and `unshare -m` \
+                 make one), and goes with that: mount one outside first and have packets.pins lie there",
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// Why pins in a directory on a BPF file system are gone when the process dies. `None`: they are not, as far as can be seen,
+/// or there is no such directory.
+pub fn lifetime_warning(root: &Path) -> Option<&'static str> {
+    let found = std::fs::metadata(root).ok()?;
+    let device = device_numbers(found.dev());
+    let mounted = |of: &str| read_to_string(format!("/proc/{of}/mountinfo")).ok();
+    let own = mount_of(&mounted("self")?, &device)?;
+    // Where the first process is hidden nothing can be told.
+    let first = mounted("1")?;
+    let namespace = std::fs::metadata("/proc/self/ns/pid").map_or(MACHINE, |found| found.ino());
+    let sight = MountVisibility {
+        init_has_mount: mount_of(&first, &device).is_some(),
+        is_init: std::process::id() == 1,
+        container: namespace != MACHINE,
+        mounted_by_us: std::fs::symlink_metadata(own.join(MARK)).is_ok(),
+    };
+    sight.warning()
+}
+
+/// Marks a file system that was just mounted as ours.
+pub(crate) fn mark_mount(at: &Path) -> io::Result<()> {
+    symlink("steelyard", at.join(MARK))
+}
+
+/// A device's numbers as mountinfo has them.
+fn device_numbers(number: u64) -> String {
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    format!("{major}:{minor}")
+}
+
+/// Where a BPF file system is mounted.
+fn mount_of(mounts: &str, device: &str) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut words = place.split(' ').skip(2);
+        let (found, _, at) = (words.next()?, words.next()?, words.next()?);
+        (found == device && kind.starts_with("bpf ")).then(|| PathBuf::from(at))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_keeps_the_file_system_decides() {
+        // First process has it, we are the first, in a container, mounted by us: whether it is doubted.
+        let rows = [
+            ([true, false, false, false], false),
+            ([true, false, false, true], false),
+            ([false, false, false, false], true),
+            ([false, false, false, true], true),
+            ([true, true, true, false], false),
+            ([true, true, true, true], true),
+            ([true, false, true, false], false),
+            ([true, false, true, true], true),
+            ([true, true, false, true], false),
+        ];
+        for ([first_has_it, is_first, container, ours], wanted) in rows {
+            let sight = MountVisibility {
+                init_has_mount: first_has_it,
+                is_init: is_first,
+                container,
+                mounted_by_us: ours,
+            };
+            assert_eq!(sight.warning().is_some(), wanted, "{sight:?}");
+        }
+    }
+
+    #[test]
+    fn mounts_are_found_by_their_device() {
+        let mounts = "25 30 0:23 / /sys rw shared:7 - sysfs sysfs rw\n\
+                      249 27 0:57 / /sys/fs/bpf rw,relatime shared:9 - bpf bpf rw\n\
+                      250 27 0:58 / /other rw - tmpfs tmpfs rw\nodd\n";
+        assert_eq!(mount_of(mounts, "0:57"), Some(PathBuf::from("/sys/fs/bpf")));
+        assert_eq!(mount_of(mounts, "0:58"), None);
+        assert_eq!(mount_of(mounts, "0:5"), None);
+    }
+
+    #[test]
+    fn a_directory_elsewhere_is_not_doubted() {
+        assert_eq!(lifetime_warning(Path::new("/")), None);
+        assert_eq!(lifetime_warning(Path::new("/nowhere/at/all")), None);
+    }
+}

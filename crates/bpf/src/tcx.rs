@@ -1,0 +1,106 @@
+//! Programs of traffic control at an interface, by pinned links that outlive the process. Which program belongs where is
+//! the tenant's business.
+
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::{fs, io};
+
+use thiserror::Error;
+
+use crate::interface::{InterfaceError, NetworkInterface};
+use crate::load::{LoadError, LoadedObject};
+use crate::pin_directory::{PinDirectory, PinDirectoryError};
+use crate::sys;
+
+pub use crate::sys::TcDirection;
+
+/// Why a program does not stand.
+#[derive(Debug, Error)]
+pub enum TcxError {
+    /// The directory for pins.
+    #[error(transparent)]
+    Home(#[from] PinDirectoryError),
+    /// The interface.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
+    /// The program.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A link cannot be made, pinned or opened; links of this kind came with Linux 6.6.
+    #[error("cannot {act} the {what} of interface `{interface}`, which needs Linux 6.6")]
+    Link {
+        /// What was attempted.
+        act: &'static str,
+        /// Whose program.
+        what: &'static str,
+        /// The interface.
+        interface: String,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Programs of one tenant.
+#[derive(Clone, Copy, Debug)]
+pub struct TcxPrograms {
+    /// In errors: `gate`.
+    pub what: &'static str,
+    /// The directory of their pins below the home; its name ends in `-hooks` or `-links`, by which `owner` knows it.
+    pub pins: &'static str,
+}
+
+impl TcxPrograms {
+    /// Has a program of an object stand at one side of an interface; another one of the same ending is replaced at once.
+    /// `false`: it stood there already.
+    ///
+    /// # Errors
+    /// The interface is missing, or the kernel refuses.
+    pub fn attach(
+        &self,
+        home: &PinDirectory,
+        loaded: &LoadedObject,
+        (program, ending): (&str, &str),
+        (name, side): (&str, TcDirection),
+    ) -> Result<bool, TcxError> {
+        let interface = NetworkInterface::find(name)?;
+        let program = loaded.program(program)?;
+        let path = self.pin_path(home, name, ending)?;
+        let failed = |act| {
+            let (interface, what) = (name.to_owned(), self.what);
+            move |source| TcxError::Link { act, what, interface, source }
+        };
+        match sys::pinned(&path) {
+            // An interface that was removed and made anew has another number: its old link is of no use.
+            Ok(link) if sys::tcx_ifindex(link.as_fd()).ok() == Some(interface.index) => {
+                let renewed = sys::link_update(link.as_fd(), program.as_fd());
+                return renewed.map(|()| false).map_err(failed("renew"));
+            }
+            Ok(_) => fs::remove_file(&path).map_err(failed("renew"))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed("open")(error)),
+        }
+        let link = sys::link_tcx(program.as_fd(), interface.index, side);
+        let link = link.map_err(failed("attach"))?;
+        sys::pin(link.as_fd(), &path).map(|()| true).map_err(failed("pin"))
+    }
+
+    /// Leaves an interface, which may be gone.
+    ///
+    /// # Errors
+    /// The pin cannot be removed.
+    pub fn detach(&self, home: &PinDirectory, name: &str, ending: &str) -> Result<(), TcxError> {
+        match fs::remove_file(self.pin_path(home, name, ending)?) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                let (interface, what) = (name.to_owned(), self.what);
+                Err(TcxError::Link { act: "remove", what, interface, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn pin_path(&self, home: &PinDirectory, name: &str, ending: &str) -> Result<PathBuf, TcxError> {
+        // Names in a BPF file system have no dots; interfaces may.
+        Ok(home.subdirectory(self.pins)?.join(format!("{}-{ending}", name.replace('.', "%"))))
+    }
+}

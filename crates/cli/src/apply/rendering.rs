@@ -1,0 +1,49 @@
+//! What a change did, as text. Pure.
+
+use api::types::Applied;
+
+use crate::show::plain::plain;
+
+/// What is in force now, and what it touched.
+pub fn render_applied(applied: &Applied) -> String {
+    let generation = applied.generation;
+    if !applied.changed {
+        return format!("nothing differs: generation {generation} stays in force\n");
+    }
+    let mut out = format!("generation {generation} is in force\n");
+    for effect in &applied.effects {
+        out.push_str(&format!("  {}\n", plain(effect)));
+    }
+    if let Some(file) = &applied.saved {
+        out.push_str(&format!("  {} says so\n", plain(file)));
+    }
+    if !applied.confirmed {
+        out.push_str("  not every worker has confirmed it yet; look at `steelyard status`\n");
+    }
+    for what in &applied.needs_restart {
+        out.push_str(&format!("  takes effect at the next start: {}\n", plain(what)));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_and_what_was_not_is_told() {
+        let mut applied = Applied { generation: 7, ..Applied::default() };
+        assert_eq!(render_applied(&applied), "nothing differs: generation 7 stays in force\n");
+        applied.changed = true;
+        applied.confirmed = true;
+        applied.effects = vec!["service shop stops listening on 127.0.0.1:80".into()];
+        let text = "generation 7 is in force\n  service shop stops listening on 127.0.0.1:80\n";
+        assert_eq!(render_applied(&applied), text);
+        applied.confirmed = false;
+        applied.needs_restart = vec!["workers".into()];
+        assert!(render_applied(&applied).ends_with(
+            "  not every worker has confirmed it yet; look at `steelyard status`\n  \
+             takes effect at the next start: workers\n"
+        ));
+    }
+}

@@ -1,0 +1,191 @@
+//! Carries changes of steering out, and keeps what was there before so that it can be taken back.
+//!
+//! It plans nothing. What was there before is on disk before anything is changed.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use files::create::{make_dir, replace};
+use lab::net::{find, run_command};
+use links::steering::plan::SteeringChange;
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{CommandError, sentence};
+
+/// What was there before, in a file.
+#[derive(Debug)]
+pub struct UndoFile {
+    file: PathBuf,
+    entries: Vec<UndoEntry>,
+}
+
+/// A change that was made, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum UndoEntry {
+    Write { file: String, from: String, to: String },
+    Ethtool { from: Vec<String>, to: Vec<String> },
+}
+
+impl UndoFile {
+    /// Reads it; nothing is kept where there is no such file.
+    pub fn open(file: &Path) -> Result<UndoFile, CommandError> {
+        let entries = match read(file) {
+            Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_err(|error| {
+                CommandError::Unusable(format!(
+                    "{} is not what `doctor cores --apply` wrote: {error}; move it away",
+                    file.display()
+                ))
+            })?,
+            Ok(None) => Vec::new(),
+            Err(error) => return Err(file_failure("read", file, &error)),
+        };
+        Ok(UndoFile { file: file.to_owned(), entries })
+    }
+
+    /// Adds changes that are about to be made, and writes all down.
+    pub fn add(
+        &mut self,
+        changes: impl Iterator<Item = SteeringChange>,
+    ) -> Result<(), CommandError> {
+        for change in changes {
+            let new = to_entry(change);
+            // What a file held before the first change is what it goes back to.
+            let again = self.entries.iter_mut().find_map(|old| match (old, &new) {
+                (
+                    UndoEntry::Write { file, to, .. },
+                    UndoEntry::Write { file: same, to: now, .. },
+                ) if file == same => Some((to, now)),
+                _ => None,
+            });
+            match again {
+                Some((to, now)) => to.clone_from(now),
+                None => self.entries.push(new),
+            }
+        }
+        self.write()
+    }
+
+    /// Takes everything back, the last first. What could not be stays kept.
+    pub fn undo(mut self) -> Result<(Vec<SteeringChange>, Vec<String>), CommandError> {
+        let (mut done, mut failed, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        for entry in self.entries.drain(..).rev() {
+            let back = from_entry(entry.clone()).into_reverse();
+            match apply_change(&back) {
+                Ok(()) => done.push(back),
+                Err(why) => {
+                    failed.push(why);
+                    left.insert(0, entry);
+                }
+            }
+        }
+        self.entries = left;
+        self.write()?;
+        Ok((done, failed))
+    }
+
+    /// Whole or not at all.
+    fn write(&self) -> Result<(), CommandError> {
+        if self.entries.is_empty() {
+            return match fs::remove_file(&self.file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(file_failure("remove", &self.file, &error))
+                }
+                _ => Ok(()),
+            };
+        }
+        let dir = self.file.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let made = dir.map_or(Ok(()), |dir| make_dir(dir, 0o755));
+        let text = serde_json::to_vec_pretty(&self.entries).map_err(io::Error::from);
+        let written = made.and(text).and_then(|text| replace(&self.file, &text, 0o644, |_| Ok(())));
+        written.map_err(|error| file_failure("write", &self.file, &error))
+    }
+}
+
+/// Makes a change. What the kernel says against it, with the command.
+pub fn apply_change(change: &SteeringChange) -> Result<(), String> {
+    match change {
+        SteeringChange::Write { file, to, .. } => {
+            fs::write(file, format!("{to}\n")).map_err(|error| {
+                let why = match error.raw_os_error() {
+                    // What the kernel answers for interrupts that it places itself.
+                    Some(5) => "the kernel places this interrupt itself".to_owned(),
+                    _ => error.to_string(),
+                };
+                format!("`{}` failed: {why}", change.command())
+            })
+        }
+        SteeringChange::Ethtool { to, .. } => run_command(Command::new(find("ethtool")).args(to))
+            .map(drop)
+            .map_err(|error| sentence(&error)),
+    }
+}
+
+/// What root writes into the kernel's files comes from nobody else.
+fn read(file: &Path) -> io::Result<Option<Vec<u8>>> {
+    let Some(mut open) = files::owned_file::open(file)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    open.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+fn to_entry(change: SteeringChange) -> UndoEntry {
+    match change {
+        SteeringChange::Write { file, from, to } => UndoEntry::Write { file, from, to },
+        SteeringChange::Ethtool { to, from } => UndoEntry::Ethtool { from, to },
+    }
+}
+
+fn from_entry(entry: UndoEntry) -> SteeringChange {
+    match entry {
+        UndoEntry::Write { file, from, to } => SteeringChange::Write { file, from, to },
+        UndoEntry::Ethtool { from, to } => SteeringChange::Ethtool { to, from },
+    }
+}
+
+fn file_failure(what: &str, file: &Path, error: &io::Error) -> CommandError {
+    let hint = if error.kind() == io::ErrorKind::PermissionDenied {
+        "; run as root, or name another place with --kept"
+    } else {
+        ""
+    };
+    CommandError::Unusable(format!("cannot {what} {}: {error}{hint}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(file: &Path, from: &str, to: &str) -> SteeringChange {
+        SteeringChange::Write { file: file.display().to_string(), from: from.into(), to: to.into() }
+    }
+
+    #[test]
+    fn what_was_there_first_comes_back() {
+        let room = files::TemporaryDir::new("kept").expect("a directory");
+        let dir = room.path();
+        let (mask, kept) = (dir.join("mask"), dir.join("state/kept.json"));
+        for (from, to) in [("0", "3"), ("3", "f")] {
+            let change = write(&mask, from, to);
+            let mut open = UndoFile::open(&kept).expect("readable");
+            open.add([change.clone()].into_iter()).expect("written");
+            apply_change(&change).expect("changed");
+        }
+        let (done, failed) = UndoFile::open(&kept).expect("readable").undo().expect("undone");
+        assert_eq!((done.len(), failed.len()), (1, 0));
+        assert_eq!(fs::read_to_string(&mask).expect("a file"), "0\n");
+        assert!(!kept.exists(), "nothing is left to take back");
+        // What cannot be taken back stays, and is said.
+        let gone = write(&dir.join("no/such"), "0", "3");
+        UndoFile::open(&kept).and_then(|mut open| open.add([gone].into_iter())).expect("written");
+        let (done, failed) = UndoFile::open(&kept).expect("readable").undo().expect("undone");
+        assert_eq!((done.len(), failed.len()), (0, 1), "{failed:?}");
+        assert_eq!(UndoFile::open(&kept).expect("readable").entries.len(), 1);
+        fs::write(&kept, "{}").expect("written");
+        assert!(
+            UndoFile::open(&kept).is_err_and(|error| error.to_string().contains("move it away"))
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! An order to a server, and what became of it, in words. Pure; `shell` gives it.
+
+use api::types::{ServerAction, ServerChanged};
+
+use crate::show::unit::count;
+
+/// An order to one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerOperation {
+    /// Its pool.
+    pub pool: String,
+    /// Its name.
+    pub server: String,
+    /// What is ordered.
+    pub action: ServerAction,
+}
+
+impl ServerOperation {
+    /// As a person says it: `drain web/a`.
+    pub fn describe(&self) -> String {
+        let verb = match self.action {
+            ServerAction::Drain => "drain",
+            ServerAction::Enable => "enable",
+            _ => "disable",
+        };
+        format!("{verb} {}/{}", self.pool, self.server)
+    }
+}
+
+/// What became of the server that was selected.
+pub fn describe_change(changed: &ServerChanged) -> String {
+    let each = changed.servers.iter().map(|one| {
+        let before = if one.changed { "" } else { " as before" };
+        let left = count(u64::from(one.in_flight));
+        format!("{}/{} is {}{before}, {left} in flight", one.pool, one.server, one.state.name())
+    });
+    let mut text = each.collect::<Vec<_>>().join("; ");
+    if let Some(file) = &changed.saved {
+        text.push_str(&format!("; written to {file}"));
+    }
+    text
+}

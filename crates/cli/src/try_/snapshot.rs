@@ -1,0 +1,262 @@
+//! One look at servers and clients, and what lies between two looks: the rows of the table. Pure.
+//!
+//! It takes no look itself: `stage` does.
+
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
+
+use lab::load::LoadReport;
+use model::snapshot::ServerState;
+use model::stats::HistogramSum;
+
+/// Everything as of one moment.
+#[derive(Clone, Debug)]
+pub struct DemoSnapshot {
+    /// Since the load began.
+    pub at: Duration,
+    /// The same moment, for ages.
+    pub clock: SystemTime,
+    /// What the clients of each service saw.
+    pub clients: Vec<ServiceClients>,
+    /// What the balancer says of its servers, in the order of their numbers.
+    pub servers: Vec<ServerSnapshot>,
+    /// Attempts after the first, and replays.
+    pub retried: u64,
+}
+
+/// The clients of one service.
+#[derive(Clone, Debug)]
+pub struct ServiceClients {
+    /// The service.
+    pub service: &'static str,
+    /// `http` or `tcp`.
+    pub forward: &'static str,
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// What they counted.
+    pub report: LoadReport,
+}
+
+/// One server, as the balancer sees it.
+#[derive(Clone, Debug)]
+pub struct ServerSnapshot {
+    /// `POOL/NAME`.
+    pub name: String,
+    /// What it may take.
+    pub state: ServerState,
+    /// Since when.
+    pub since: SystemTime,
+    /// Why.
+    pub reason: String,
+    /// Whether it was killed here.
+    pub killed: bool,
+    /// Exchanges or connections under way.
+    pub in_flight: u32,
+    /// Requests or connections that it was given.
+    pub requests: u64,
+    /// Of those, ended other than well, at this server.
+    pub failures: u64,
+    /// Their times.
+    pub times: HistogramSum,
+}
+
+/// What the screen shows.
+#[derive(Clone, Debug)]
+pub struct DemoFrame {
+    /// Since the load began.
+    pub at: Duration,
+    /// A row a service.
+    pub services: Vec<ServiceRow>,
+    /// A row a server.
+    pub servers: Vec<ServerRow>,
+    /// Requests of all clients.
+    pub requests: u64,
+    /// Of those, failed.
+    pub failed: u64,
+    /// Failed by cause.
+    pub causes: Vec<(&'static str, u64)>,
+    /// Attempts after the first, and replays.
+    pub retried: u64,
+}
+
+/// A service, as its clients see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceRow {
+    /// Its name.
+    pub name: &'static str,
+    /// `http` or `tcp`.
+    pub forward: &'static str,
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Over the last second or so.
+    pub recent: RecentRates,
+    /// Asked and not answered yet.
+    pub in_flight: u64,
+    /// Failed since the start.
+    pub failed: u64,
+}
+
+/// A server, as the balancer sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerRow {
+    /// `POOL/NAME`.
+    pub name: String,
+    /// What it may take.
+    pub state: ServerState,
+    /// For how long.
+    pub age: Duration,
+    /// Why.
+    pub reason: String,
+    /// Whether it was killed here.
+    pub killed: bool,
+    /// Over the last second or so.
+    pub recent: RecentRates,
+    /// Under way.
+    pub in_flight: u32,
+    /// Ended other than well, since the start.
+    pub failures: u64,
+}
+
+/// Rates and times of a short span.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RecentRates {
+    /// Answered a second.
+    pub per_second: f64,
+    /// Half took at most so many microseconds; `None`: nothing was answered.
+    pub p50_us: Option<u64>,
+    /// 99 % took at most so many microseconds.
+    pub p99_us: Option<u64>,
+}
+
+impl DemoFrame {
+    /// What is there now, with rates since `earlier`.
+    pub fn between(earlier: &DemoSnapshot, now: &DemoSnapshot) -> DemoFrame {
+        let span = now.at.saturating_sub(earlier.at);
+        let services = now.clients.iter().zip(&earlier.clients);
+        let servers = now.servers.iter().zip(&earlier.servers);
+        let mut causes: Vec<(&'static str, u64)> = Vec::new();
+        for (cause, count) in now.clients.iter().flat_map(|clients| &clients.report.failed_by_cause)
+        {
+            match causes.iter_mut().find(|(name, _)| name == cause) {
+                Some((_, sum)) => *sum += count,
+                None => causes.push((cause, *count)),
+            }
+        }
+        DemoFrame {
+            at: now.at,
+            services: services.map(|(now, earlier)| ServiceRow::between(earlier, now)).collect(),
+            servers: servers
+                .map(|(server, earlier)| ServerRow::between(earlier, server, span, now.clock))
+                .collect(),
+            requests: now.requests(),
+            failed: now.failed(),
+            causes,
+            retried: now.retried,
+        }
+    }
+}
+
+impl DemoSnapshot {
+    /// Requests of all clients.
+    pub fn requests(&self) -> u64 {
+        self.clients.iter().map(|clients| clients.report.requests).sum()
+    }
+
+    /// Failed requests of all clients.
+    pub fn failed(&self) -> u64 {
+        self.clients.iter().map(|clients| clients.report.failed).sum()
+    }
+}
+
+impl ServiceRow {
+    fn between(earlier: &ServiceClients, now: &ServiceClients) -> ServiceRow {
+        let span = now.report.since(&earlier.report);
+        let micros = |value: f64| (span.answered > 0).then_some(value as u64);
+        ServiceRow {
+            name: now.service,
+            forward: now.forward,
+            listen: now.listen,
+            recent: RecentRates {
+                per_second: span.answered_per_second,
+                p50_us: micros(span.latency.p50_us),
+                p99_us: micros(span.latency.p99_us),
+            },
+            in_flight: now.report.in_flight,
+            failed: now.report.failed,
+        }
+    }
+}
+
+impl ServerRow {
+    fn between(
+        earlier: &ServerSnapshot,
+        now: &ServerSnapshot,
+        span: Duration,
+        clock: SystemTime,
+    ) -> ServerRow {
+        let requests = now.requests.saturating_sub(earlier.requests) as f64;
+        let seconds = span.as_secs_f64();
+        let times = difference(&earlier.times, &now.times);
+        let micros = |quantile| {
+            let time: Duration = times.quantile(quantile)?;
+            u64::try_from(time.as_micros()).ok()
+        };
+        ServerRow {
+            name: now.name.clone(),
+            state: now.state,
+            age: clock.duration_since(now.since).unwrap_or_default(),
+            reason: now.reason.clone(),
+            killed: now.killed,
+            recent: RecentRates {
+                per_second: if seconds > 0.0 { requests / seconds } else { 0.0 },
+                p50_us: micros(0.5),
+                p99_us: micros(0.99),
+            },
+            in_flight: now.in_flight,
+            failures: now.failures,
+        }
+    }
+}
+
+fn difference(earlier: &HistogramSum, now: &HistogramSum) -> HistogramSum {
+    let mut span = now.clone();
+    for (left, before) in span.buckets.iter_mut().zip(&earlier.buckets) {
+        *left = left.saturating_sub(*before);
+    }
+    span.sum_nanos = span.sum_nanos.saturating_sub(earlier.sum_nanos);
+    span
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(requests: u64, times: &[(usize, u64)]) -> ServerSnapshot {
+        let mut sum = HistogramSum::default();
+        times.iter().for_each(|(bucket, count)| sum.buckets[*bucket] = *count);
+        ServerSnapshot {
+            name: "web/a".to_owned(),
+            state: ServerState::Up,
+            since: SystemTime::UNIX_EPOCH + Duration::from_secs(10),
+            reason: "it answers".to_owned(),
+            killed: false,
+            in_flight: 2,
+            requests,
+            failures: 1,
+            times: sum,
+        }
+    }
+
+    #[test]
+    fn rates_and_times_are_of_the_span_alone() {
+        let earlier = server(1_000, &[(100, 1_000)]);
+        let now = server(1_500, &[(0, 495), (2, 5), (100, 1_000)]);
+        let clock = SystemTime::UNIX_EPOCH + Duration::from_secs(13);
+        let row = ServerRow::between(&earlier, &now, Duration::from_secs(2), clock);
+        assert_eq!(row.recent.per_second, 250.0);
+        assert_eq!((row.recent.p50_us, row.recent.p99_us), (Some(1), Some(1)));
+        assert_eq!(row.age, Duration::from_secs(3));
+        let same = ServerRow::between(&now, &now, Duration::ZERO, clock);
+        assert_eq!(same.recent, RecentRates::default(), "no span, no rate");
+    }
+}

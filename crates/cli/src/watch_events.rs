@@ -1,0 +1,75 @@
+//! `steelyard watch`: what happens, as it happens.
+
+use std::process::ExitCode;
+
+use api::types::{Event, Level};
+
+use crate::common_args::{DaemonArgs, block_on};
+use crate::outcome::{CommandError, CommandOutcome, finish, json_line};
+use crate::show::plain::plain;
+use crate::show::screen;
+use crate::show::unit::moment;
+
+/// Show events as they come: servers up and down, pools empty and back, orders, alarms.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard watch                         until Ctrl-C, or until the daemon goes
+  steelyard watch --on pool-empty,server-down
+  steelyard watch --json | jq .about      one object a line
+  steelyard watch --last                  the latest ones first")]
+pub struct WatchArgs {
+    /// Only these kinds.
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    on: Vec<String>,
+    /// Show the latest ones before those to come.
+    #[arg(long)]
+    last: bool,
+    #[command(flatten)]
+    contact: DaemonArgs,
+}
+
+/// Carries it out.
+pub fn run(args: &WatchArgs) -> ExitCode {
+    finish(args.contact.json, block_on(watch_events(args)))
+}
+
+async fn watch_events(args: &WatchArgs) -> Result<CommandOutcome, CommandError> {
+    let client = args.contact.client()?;
+    let wanted = |event: &Event| args.on.is_empty() || args.on.contains(&event.what);
+    let show = |event: &Event| -> Result<(), CommandError> {
+        if wanted(event) {
+            screen::print(&render_event(event, args.contact.json)?)?;
+        }
+        Ok(())
+    };
+    if args.last {
+        for event in &client.events().await?.events {
+            show(event)?;
+        }
+    }
+    let mut failed = None;
+    client
+        .follow(|event| match show(&event) {
+            Ok(()) => true,
+            Err(failure) => {
+                failed = Some(failure);
+                false
+            }
+        })
+        .await?;
+    failed.map_or(Ok(CommandOutcome::Done), Err)
+}
+
+fn render_event(event: &Event, json: bool) -> Result<String, CommandError> {
+    if json {
+        return json_line(event);
+    }
+    let level = match event.level {
+        Level::Info => "info",
+        Level::Warning => "warning",
+        Level::Error => "error",
+    };
+    let text = plain(&event.text);
+    Ok(format!("{} {level} {}: {text}\n", moment(event.at_unix_ms), event.what))
+}

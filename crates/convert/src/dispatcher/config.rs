@@ -1,0 +1,352 @@
+//! What commands leave behind: clusters, ports, servers, rules, the manager's numbers and the advisors.
+
+use std::collections::BTreeMap;
+
+use crate::notes::ConversionNotes;
+
+use super::command::DispatcherCommand;
+
+/// Settings of an object: keyword to value and line.
+pub type KeywordSettings = BTreeMap<String, (String, u32)>;
+
+/// Everything.
+#[derive(Debug, Default)]
+pub struct DispatcherConfig {
+    /// `executor set`.
+    pub executor: KeywordSettings,
+    /// By name, in their order.
+    pub clusters: Vec<Cluster>,
+    /// `manager`, when it was started.
+    pub manager: Option<KeywordSettings>,
+    /// Kind, target and settings.
+    pub advisors: Vec<Advisor>,
+}
+
+/// A cluster.
+#[derive(Debug, Default)]
+pub struct Cluster {
+    /// Its name, often its address.
+    pub name: String,
+    /// Its keywords.
+    pub keys: KeywordSettings,
+    /// Its ports.
+    pub ports: Vec<ClusterPort>,
+}
+
+/// A port.
+#[derive(Debug, Default)]
+pub struct ClusterPort {
+    /// Its number; 0: any.
+    pub number: u16,
+    /// Its keywords.
+    pub keys: KeywordSettings,
+    /// Its servers.
+    pub servers: Vec<PortObject>,
+    /// Its rules.
+    pub rules: Vec<PortObject>,
+    /// Where it was added.
+    pub line: u32,
+    /// The command.
+    pub text: String,
+}
+
+/// A server or a rule.
+#[derive(Debug, Default)]
+pub struct PortObject {
+    /// Its name.
+    pub name: String,
+    /// Its keywords.
+    pub keys: KeywordSettings,
+    /// Servers of a rule.
+    pub servers: Vec<String>,
+    /// Taken down by hand.
+    pub down: bool,
+    /// Where it was added.
+    pub line: u32,
+    /// The command.
+    pub text: String,
+}
+
+/// An advisor.
+#[derive(Debug)]
+pub struct Advisor {
+    /// What it asks.
+    pub kind: String,
+    /// Of one cluster alone.
+    pub cluster: Option<String>,
+    /// At this port.
+    pub port: u16,
+    /// `interval`, `timeout`, …
+    pub keys: KeywordSettings,
+    /// Where it was started.
+    pub line: u32,
+}
+
+impl DispatcherConfig {
+    /// One more command.
+    pub fn apply(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
+        match command.object {
+            "executor" => self.executor(command, notes),
+            "cluster" => self.cluster(command, notes),
+            "port" => self.port(command, notes),
+            "server" => self.server(command, notes),
+            "rule" => self.rule(command, notes),
+            "manager" => self.manager(command, notes),
+            "advisor" => self.advisor(command, notes),
+            "highavailability" => {
+                let reason = "members find each other by VRRP, and need an interface and a number";
+                notes.left_out(
+                    command.line,
+                    &command.text,
+                    reason,
+                    "`[vrrp.NAME]` with the clusters' addresses",
+                );
+            }
+            "metric" | "subagent" => {
+                notes.left_out(
+                    command.line,
+                    &command.text,
+                    "servers tell their load in another form",
+                    "`agent` in the pool, and `steelyard agent` on the servers",
+                );
+            }
+            _ => notes.not_needed(
+                command.line,
+                &command.text,
+                "logs and files of the product itself",
+            ),
+        }
+    }
+
+    fn executor(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
+        if command.has_action("set") {
+            insert_keywords(&mut self.executor, command, 1);
+        } else {
+            notes.not_needed(command.line, &command.text, "packets are taken as soon as a service is there; its addresses are put on an interface by the system or by `[vrrp.NAME]`");
+        }
+    }
+
+    fn cluster(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
+        for target in command.targets() {
+            let [name] = &target[..] else { return note_malformed(command, notes) };
+            if command.has_action("add") || command.has_action("set") {
+                let cluster = self.cluster_of(name);
+                insert_keywords(&mut cluster.keys, command, 2);
+            } else if command.has_action("remove") {
+                self.clusters.retain(|cluster| cluster.name != *name);
+            } else {
+                notes.not_needed(command.line, &command.text, "it changes no setting; addresses are put on an interface by the system or by `[vrrp.NAME]`");
+            }
+        }
+    }
+
+    fn cluster_of(&mut self, name: &str) -> &mut Cluster {
+        let at =
+            self.clusters.iter().position(|cluster| cluster.name == name).unwrap_or_else(|| {
+                self.clusters.push(Cluster { name: name.to_owned(), ..Cluster::default() });
+                self.clusters.len() - 1
+            });
+        &mut self.clusters[at]
+    }
+
+    fn port_of(
+        &mut self,
+        cluster: &str,
+        number: &str,
+        command: &DispatcherCommand,
+    ) -> Option<&mut ClusterPort> {
+        let number: u16 = number.parse().ok()?;
+        let cluster = self.cluster_of(cluster);
+        let at = cluster.ports.iter().position(|port| port.number == number).unwrap_or_else(|| {
+            cluster.ports.push(ClusterPort {
+                number,
+                line: command.line,
+                text: command.text.clone(),
+                ..ClusterPort::default()
+            });
+            cluster.ports.len() - 1
+        });
+        cluster.ports.get_mut(at)
+    }
+
+    fn port(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
+        for target in command.targets() {
+            let [cluster, number] = &target[..] else { return note_malformed(command, notes) };
+            if command.has_action("add") || command.has_action("set") {
+                match self.port_of(cluster, number, command) {
+                    Some(port) => insert_keywords(&mut port.keys, command, 2),
+                    None => return note_malformed(command, notes),
+                }
+            } else if command.has_action("remove") {
+                let cluster = self.cluster_of(cluster);
+                cluster.ports.retain(|port| port.number.to_string() != *number);
+            } else {
+                note_malformed(command, notes);
+            }
+        }
+    }
+
+    fn server(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
+        for target in command.targets() {
+            let [cluster, number, name] = &target[..] else {
+                return note_malformed(command, notes);
+            };
+            let Some(port) = self.port_of(cluster, number, command) else {
+                return note_malformed(command, notes);
+            };
+            if command.has_action("remove") {
+                port.servers.retain(|server| server.name != *name);
+                continue;
+            }
+            let server = object(&mut port.servers, name, command);
+            match () {
+                () if command.has_action("down") => server.down = true,
+                () if command.has_action("up") => server.down = false,
+                () => insert_keywords(&mut server.keys, command, 2),
+            }
+        }
+    }
+
+    fn rule(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
+        for target in command.targets() {
+            let [cluster, number, name] = &target[..] else {
+                return note_malformed(command, notes);
+            };
+            let Some(port) = self.port_of(cluster, number, command) else {
+                return note_malformed(command, notes);
+            };
+            if command.has_action("remove") {
+                port.rules.retain(|rule| rule.name != *name);
+                continue;
+            }
+            let rule = object(&mut port.rules, name, command);
+            if command.has_action("useserver") {
+                rule.servers.extend(command.argument(2).split('+').map(str::to_owned));
+            } else if command.has_action("dropserver") {
+                rule.servers
+                    .retain(|known| !command.argument(2).split('+').any(|one| one == known));
+            } else {
+                insert_keywords(&mut rule.keys, command, 2);
+            }
+        }
+    }
+
+    fn manager(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
+        match command.argument(0) {
+            "start" => drop(self.manager.get_or_insert_default()),
+            "stop" => self.manager = None,
+            "proportions" => {
+                let numbers = (command.arguments[1..].join(" "), command.line);
+                self.manager.get_or_insert_default().insert("proportions".to_owned(), numbers);
+            }
+            "interval" | "sensitivity" | "smoothing" => {
+                let number = (command.argument(1).to_owned(), command.line);
+                self.manager.get_or_insert_default().insert(command.argument(0).to_owned(), number);
+            }
+            "quiesce" | "unquiesce" => {
+                notes.left_out(
+                    command.line,
+                    &command.text,
+                    "it is an order, not a setting",
+                    "`steelyard server quiesce POOL/NAME`",
+                );
+            }
+            "reach" => notes.left_out(
+                command.line,
+                &command.text,
+                "members tell each other what they reach by a heartbeat, which has names and keys",
+                "`reach` of `[heartbeat.PEER]`",
+            ),
+            _ => notes.not_needed(
+                command.line,
+                &command.text,
+                "it is about the manager's own process",
+            ),
+        }
+    }
+
+    fn advisor(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
+        let (action, kind, target) =
+            (command.argument(0), command.argument(1).to_ascii_lowercase(), command.argument(2));
+        let separator = if target.contains('@') { '@' } else { ':' };
+        let (cluster, port) = match target.rsplit_once(separator) {
+            Some((cluster, port)) => (Some(cluster.to_owned()), port),
+            None => (None, target),
+        };
+        let Ok(port) = port.parse::<u16>() else {
+            return notes.not_needed(command.line, &command.text, "it names no port");
+        };
+        let same = |one: &Advisor| one.kind == kind && one.port == port && one.cluster == cluster;
+        let at = self.advisors.iter().position(same);
+        match (action, at) {
+            ("start", None) => {
+                let line = command.line;
+                self.advisors.push(Advisor {
+                    kind,
+                    cluster,
+                    port,
+                    keys: KeywordSettings::new(),
+                    line,
+                });
+            }
+            ("stop", Some(at)) => drop(self.advisors.remove(at)),
+            ("interval" | "timeout" | "connecttimeout" | "receivetimeout", Some(at)) => {
+                let time = (command.argument(3).to_owned(), command.line);
+                self.advisors[at].keys.insert(action.to_owned(), time);
+            }
+            _ => notes.not_needed(command.line, &command.text, "it changes nothing that is asked"),
+        }
+    }
+}
+
+fn object<'o>(
+    list: &'o mut Vec<PortObject>,
+    name: &str,
+    command: &DispatcherCommand,
+) -> &'o mut PortObject {
+    let at = list.iter().position(|one| one.name == name).unwrap_or_else(|| {
+        let (line, text) = (command.line, command.text.clone());
+        list.push(PortObject { name: name.to_owned(), line, text, ..PortObject::default() });
+        list.len() - 1
+    });
+    &mut list[at]
+}
+
+fn insert_keywords(keys: &mut KeywordSettings, command: &DispatcherCommand, from: usize) {
+    // `proportions` of a cluster has four numbers.
+    if command.argument(from) == "proportions" {
+        let numbers = command.arguments.get(from + 1..).unwrap_or(&[]).join(" ");
+        keys.insert("proportions".to_owned(), (numbers, command.line));
+        return;
+    }
+    for (key, value) in command.pairs(from) {
+        keys.insert(key.to_ascii_lowercase(), (value.to_owned(), command.line));
+    }
+}
+
+fn note_malformed(command: &DispatcherCommand, notes: &mut ConversionNotes) {
+    notes.left_out(command.line, &command.text, "its target cannot be read", "CLUSTER:PORT:SERVER");
+}
+
+/// A keyword's value.
+pub fn keyword_value<'k>(keys: &'k KeywordSettings, key: &str) -> Option<&'k str> {
+    keys.get(key).map(|(value, _)| value.as_str())
+}
+
+/// Where a keyword stands; 0: nowhere.
+pub fn keyword_line(keys: &KeywordSettings, key: &str) -> u32 {
+    keys.get(key).map_or(0, |(_, line)| *line)
+}
+
+/// A keyword of the port, of its cluster, or of the executor, and its line.
+pub fn inherited_keyword<'p>(
+    picture: &'p DispatcherConfig,
+    cluster: &'p Cluster,
+    port: &'p ClusterPort,
+    key: &str,
+) -> Option<(&'p str, u32)> {
+    let of = |keys: &'p KeywordSettings| {
+        keyword_value(keys, key).map(|value| (value, keyword_line(keys, key)))
+    };
+    of(&port.keys).or_else(|| of(&cluster.keys)).or_else(|| of(&picture.executor))
+}

@@ -1,0 +1,147 @@
+//! How servers of a port are judged: the manager's numbers and what its advisor asks.
+
+use crate::notes::ConversionNotes;
+use crate::{duration, value};
+
+use super::config::{
+    Advisor, Cluster, ClusterPort, DispatcherConfig, PortObject, inherited_keyword, keyword_value,
+};
+
+/// A port and what it belongs to.
+pub struct PortChecks<'j> {
+    /// Everything.
+    pub config: &'j DispatcherConfig,
+    /// Its cluster.
+    pub cluster: &'j Cluster,
+    /// It.
+    pub port: &'j ClusterPort,
+}
+
+impl PortChecks<'_> {
+    /// The manager's numbers; none where every weight is fixed or nobody started it.
+    pub fn dynamic_weights(
+        &self,
+        servers: &[&PortObject],
+        notes: &mut ConversionNotes,
+    ) -> Option<(String, u32)> {
+        let manager = self.config.manager.as_ref()?;
+        let fixed = |server: &&&PortObject| {
+            matches!(keyword_value(&server.keys, "fixedweight"), Some("yes" | "y"))
+        };
+        let count = servers.iter().filter(fixed).count();
+        if count == servers.len() {
+            return None;
+        }
+        if let Some(one) = servers.iter().find(fixed) {
+            notes.changed(
+                one.line,
+                &one.text,
+                "weights of a pool are judged all or none",
+                "a pool of its own for fixed weights",
+            );
+        }
+        let own = self.cluster.keys.get("proportions").or(manager.get("proportions"));
+        let (numbers, line) =
+            own.map_or(("50 50 0 0", 0), |(numbers, line)| (numbers.as_str(), *line));
+        let parts: Vec<u32> =
+            numbers.split_whitespace().filter_map(|text| text.parse().ok()).collect();
+        let [mut active, new, latency, system] = parts[..] else {
+            notes.left_out(line, numbers, "the manager's proportions are four numbers", "`judge`");
+            return None;
+        };
+        if system > 0 {
+            notes.changed(
+                line,
+                &format!("proportions {numbers}"),
+                "the share of the metric server was given to active connections",
+                "`agent` in the pool and `judge.agent`",
+            );
+            active += system;
+        }
+        let mut pairs = vec![
+            ("active", active.to_string()),
+            ("new", new.to_string()),
+            ("latency", latency.to_string()),
+        ];
+        let seconds = manager.get("interval").and_then(|(text, _)| duration::parse_seconds(text));
+        pairs.extend(seconds.map(|ms| ("every", duration::format_duration(ms))));
+        pairs.extend(manager.get("sensitivity").map(|(text, _)| ("sensitivity", text.clone())));
+        let smoothing =
+            manager.get("smoothing").and_then(|(text, _)| duration::parse_seconds(text));
+        pairs.extend(smoothing.map(|thousandths| ("smoothing", (thousandths / 10).to_string())));
+        pairs.extend(
+            inherited_keyword(self.config, self.cluster, self.port, "weightbound")
+                .map(|(bound, _)| ("bound", bound.to_owned())),
+        );
+        Some((value::table(&pairs), line))
+    }
+
+    /// What the advisor of this port asks.
+    pub fn health_check(&self, notes: &mut ConversionNotes) -> Option<(String, u32)> {
+        let own = |one: &&Advisor| {
+            one.port == self.port.number
+                && one.cluster.as_ref().is_none_or(|name| *name == self.cluster.name)
+        };
+        let advisor = self.config.advisors.iter().find(own)?;
+        let yes = || "true".to_owned();
+        let request = self
+            .port
+            .servers
+            .iter()
+            .find_map(|server| keyword_value(&server.keys, "advisorrequest"));
+        let mut pairs = match advisor.kind.as_str() {
+            "http" | "https" => {
+                let mut words = request.unwrap_or("HEAD /").split_whitespace();
+                let method = words.next().unwrap_or("HEAD");
+                let path = words.next().filter(|path| path.starts_with('/')).unwrap_or("/");
+                vec![("http", value::quote(path)), ("method", value::quote(method))]
+            }
+            "connect" => vec![("tcp", yes())],
+            "ssl" => vec![("tls", value::table(&[("verify", "false".to_owned())]))],
+            "ftp" => vec![("ftp", yes())],
+            "smtp" => vec![("smtp", yes())],
+            "imap" => vec![("imap", yes())],
+            "pop3" => vec![("pop3", yes())],
+            "nntp" => vec![("nntp", yes())],
+            "telnet" => vec![("telnet", yes())],
+            "ldap" => vec![("ldap", yes())],
+            "sip" => vec![("sip", yes())],
+            "ping" => vec![("ping", yes())],
+            "dns" => vec![("dns", value::quote("localhost"))],
+            other => {
+                let instead = "`probe = { program = … }`, or `agent`";
+                notes.left_out(
+                    advisor.line,
+                    &format!("advisor start {other}"),
+                    "there is no such probe",
+                    instead,
+                );
+                return None;
+            }
+        };
+        if advisor.kind == "https" {
+            pairs.push(("tls", value::table(&[("verify", "false".to_owned())])));
+        }
+        let response = self
+            .port
+            .servers
+            .iter()
+            .find_map(|server| keyword_value(&server.keys, "advisorresponse"));
+        pairs.extend(
+            response
+                .filter(|_| request.is_some())
+                .map(|text| ("expect", value::quote(&crate::condition::escape_regex(text)))),
+        );
+        let every = advisor
+            .keys
+            .get("interval")
+            .and_then(|(text, _)| duration::parse_seconds(text))
+            .unwrap_or(7_000);
+        pairs.push(("every", duration::format_duration(every)));
+        let limit = ["timeout", "receivetimeout", "connecttimeout"]
+            .iter()
+            .find_map(|key| duration::parse_seconds(keyword_value(&advisor.keys, key)?));
+        pairs.push(("timeout", duration::format_duration(limit.unwrap_or(1_000).min(every))));
+        Some((value::table(&pairs), advisor.line))
+    }
+}

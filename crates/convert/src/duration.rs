@@ -1,0 +1,88 @@
+//! Times of other dialects in ours.
+
+/// A time in milliseconds as the configuration writes it.
+pub fn format_duration(ms: u64) -> String {
+    const UNITS: [(u64, &str); 4] =
+        [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
+    let unit = UNITS.iter().find(|(size, _)| ms > 0 && ms.is_multiple_of(*size));
+    match unit {
+        Some((size, unit)) => format!("\"{}{unit}\"", ms / size),
+        None if ms == 0 => "\"0s\"".to_owned(),
+        None => format!("\"{ms}ms\""),
+    }
+}
+
+/// `10`, `10s`, `1m30s`: a bare number counts `bare` milliseconds. `None`: it is none, or longer than a century.
+pub fn parse_duration(text: &str, bare: u64) -> Option<u64> {
+    const LONGEST: u64 = 100 * 366 * 86_400_000;
+    let (mut total, mut rest) = (0u64, text);
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, after) = rest.split_at(digits);
+        let letters =
+            after.len() - after.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
+        let (unit, after) = after.split_at(letters);
+        let number: u64 = number.parse().ok()?;
+        let ms = match unit {
+            "us" => number / 1_000,
+            "" => number.checked_mul(bare)?,
+            "ms" => number,
+            "s" => number.checked_mul(1_000)?,
+            "m" => number.checked_mul(60_000)?,
+            "h" => number.checked_mul(3_600_000)?,
+            "d" => number.checked_mul(86_400_000)?,
+            "w" => number.checked_mul(604_800_000)?,
+            _ => return None,
+        };
+        total = total.checked_add(ms)?;
+        rest = after;
+    }
+    (total <= LONGEST).then_some(total)
+}
+
+/// Seconds with a fraction, such as `0.5`.
+pub fn parse_seconds(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() && part.is_empty() || !digits(whole) || !digits(part) {
+        return None;
+    }
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let part: String = part.chars().chain("000".chars()).take(3).collect();
+    whole.checked_mul(1_000)?.checked_add(part.parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_written() {
+        for (text, bare, ms) in [
+            ("10", 1, Some(10)),
+            ("10", 1_000, Some(10_000)),
+            ("1m30s", 1, Some(90_000)),
+            ("1w", 1, Some(604_800_000)),
+            ("", 1, None),
+            ("s", 1, None),
+            ("5x", 1, None),
+            ("99999999999999999999", 1, None),
+            ("9999999999d", 1, None),
+        ] {
+            assert_eq!(parse_duration(text, bare), ms, "{text}");
+        }
+        for (text, ms) in
+            [("1", Some(1_000)), ("0.25", Some(250)), (".5", Some(500)), ("x", None), (".", None)]
+        {
+            assert_eq!(parse_seconds(text), ms, "{text}");
+        }
+        for (ms, text) in
+            [(0, "0s"), (250, "250ms"), (60_000, "1m"), (90_000, "90s"), (86_400_000, "1d")]
+        {
+            assert_eq!(format_duration(ms), format!("\"{text}\""));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! A pool for services that only answer by themselves: each service needs one.
+
+use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
+use crate::value;
+
+/// Its name, which nothing else may take.
+pub const NAME: &str = "nowhere";
+
+/// Keeps the name.
+pub fn reserve_name() -> UniqueNames {
+    let mut names = UniqueNames::default();
+    names.unique_name(NAME);
+    names
+}
+
+/// Writes it, unless it stands there already.
+pub fn ensure_pool(document: &mut Document) {
+    let path = format!("pool.{NAME}");
+    if document.find(&path).is_some() {
+        return;
+    }
+    let mut pool = TomlTable::new(path, 0, "");
+    let server = [("address", value::quote("127.0.0.1:9")), ("state", value::quote("disabled"))];
+    pool.push_item("servers", value::table(&server), 0);
+    document.push(pool);
+}

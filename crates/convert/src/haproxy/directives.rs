@@ -1,0 +1,380 @@
+//! Directives that are not carried over: those without which nothing is missing, and those for which there is
+//! something else.
+
+use crate::notes::{ConversionNotes, NoteKind};
+
+use super::lex::ConfigLine;
+
+type HaproxyDirective = (&'static [&'static str], NoteKind, &'static str, &'static str);
+
+/// First words, or two words for `option`.
+const ROWS: &[HaproxyDirective] = &[
+    (
+        &[
+            "daemon",
+            "user",
+            "group",
+            "chroot",
+            "pidfile",
+            "uid",
+            "gid",
+            "master-worker",
+            "nbproc",
+            "cpu-map",
+            "ulimit-n",
+            "description",
+            "node",
+            "numa-cpu-mapping",
+            "set-dumpable",
+            "bind-process",
+            "id",
+        ],
+        NoteKind::NotNeeded,
+        "the service manager starts and confines the process",
+        "",
+    ),
+    (
+        &[
+            "stats socket",
+            "stats timeout",
+            "stats maxconn",
+            "server-state-base",
+            "server-state-file",
+            "load-server-state-from-file",
+        ],
+        NoteKind::NotNeeded,
+        "the daemon has its own control socket and keeps states itself",
+        "",
+    ),
+    (
+        &[
+            "tune.",
+            "spread-checks",
+            "busy-polling",
+            "max-spread-checks",
+            "profiling.",
+            "noepoll",
+            "nopoll",
+            "nosplice",
+            "maxpipes",
+            "maxsslconn",
+            "maxconnrate",
+            "maxsessrate",
+            "maxsslrate",
+            "expose-experimental-directives",
+            "presetenv",
+            "setenv",
+            "resetenv",
+            "unsetenv",
+            "zero-warning",
+            "strict-limits",
+            "thread-groups",
+            "quiet",
+            "h1-case-adjust",
+            "default-path",
+            "ca-base",
+            "issuers-chain-path",
+            "localpeer",
+        ],
+        NoteKind::NotNeeded,
+        "tuning of HAProxy itself",
+        "",
+    ),
+    (
+        &[
+            "ssl-default-",
+            "ssl-dh-",
+            "ssl-server-verify",
+            "ssl-engine",
+            "ssl-mode-async",
+            "ssl-load-extra-files",
+            "ssl-security-level",
+            "ssl-skip-self-issued-ca",
+            "ssl-propquery",
+        ],
+        NoteKind::Changed,
+        "ciphers and curves are chosen by `tls.policy`",
+        "`tls = { policy = \"intermediate\" }` (the default) or \"modern\"",
+    ),
+    (
+        &[
+            "log",
+            "log-format",
+            "log-tag",
+            "log-send-hostname",
+            "log-format-sd",
+            "error-log-format",
+            "option httplog",
+            "option tcplog",
+            "option httpslog",
+            "option dontlognull",
+            "option dontlog-normal",
+            "option logasap",
+            "option log-separate-errors",
+            "option log-health-checks",
+            "option socket-stats",
+            "option contstats",
+        ],
+        NoteKind::Changed,
+        "the access log has its own form and goes to standard error",
+        "`[global] access-log`",
+    ),
+    (
+        &["lua-load", "lua-load-per-thread", "lua-prepend-path", "filter"],
+        NoteKind::LeftOut,
+        "there are no scripts and filters",
+        "do it at the servers",
+    ),
+    (
+        &[
+            "stats enable",
+            "stats uri",
+            "stats auth",
+            "stats refresh",
+            "stats admin",
+            "stats realm",
+            "stats hide-version",
+            "stats show-",
+            "stats scope",
+            "stats http-request",
+        ],
+        NoteKind::LeftOut,
+        "there is no statistics page",
+        "`steelyard status`, `steelyard top` and `[global] metrics`",
+    ),
+    (
+        &["compression offload", "compression direction"],
+        NoteKind::LeftOut,
+        "answers are compressed, requests are not, and what a server has compressed stays so",
+        "`compress` in a service",
+    ),
+    (
+        &["errorfile", "errorloc", "errorloc302", "errorloc303", "errorfiles", "http-error"],
+        NoteKind::LeftOut,
+        "errors of the balancer have bodies of its own, with the cause",
+        "a rule with `answer` for what should have another body",
+    ),
+    (
+        &["capture", "unique-id-format", "unique-id-header", "declare"],
+        NoteKind::LeftOut,
+        "nothing is captured from requests",
+        "the access log's own fields",
+    ),
+    (
+        &[
+            "option redispatch",
+            "option http-keep-alive",
+            "option http-server-close",
+            "option prefer-last-server",
+            "option tcpka",
+            "option clitcpka",
+            "option srvtcpka",
+            "option splice-auto",
+            "option splice-request",
+            "option splice-response",
+            "option tcp-smart-accept",
+            "option tcp-smart-connect",
+            "option nolinger",
+            "option checkcache",
+            "option http-ignore-probes",
+            "option http-use-htx",
+            "option idle-close-on-response",
+            "http-reuse",
+            "option http-pretend-keepalive",
+            "option independent-streams",
+            "grace",
+            "option spop-check",
+        ],
+        NoteKind::NotNeeded,
+        "connections are kept, shared and given up by rules that need no switch",
+        "",
+    ),
+    (
+        &["option httpclose", "option forceclose", "option http-tunnel"],
+        NoteKind::Changed,
+        "connections to clients and servers are kept open where both allow it",
+        "",
+    ),
+    (
+        &["option abortonclose"],
+        NoteKind::NotNeeded,
+        "a request whose client has gone is always given up",
+        "",
+    ),
+    (
+        &["option http-buffer-request"],
+        NoteKind::LeftOut,
+        "bodies are passed on as they come, unless a service says otherwise",
+        "`buffer = { request = \"16KiB\" }` in the service; `timeout.between-bytes` ends slow ones",
+    ),
+    (
+        &[
+            "option accept-invalid-http-request",
+            "option accept-invalid-http-response",
+            "option accept-unsafe-violations-in-http-request",
+            "option http-no-delay",
+            "option http_proxy",
+            "option transparent",
+            "option h1-case-adjust-bogus-client",
+            "option h1-case-adjust-bogus-server",
+            "option originalto",
+            "option httpslog",
+            "option http-restrict-req-hdr-names",
+            "option disable-h2-upgrade",
+            "option http-drop-request-trailers",
+        ],
+        NoteKind::LeftOut,
+        "requests are read strictly, and there is no switch for that",
+        "",
+    ),
+    (
+        &[
+            "option persist",
+            "option external-check",
+            "external-check",
+            "email-alert",
+            "option lb-agent-chk",
+        ],
+        NoteKind::LeftOut,
+        "it has no counterpart",
+        "`[[global.hook]]` for alerts, `probe = { program = … }` for checks",
+    ),
+    (
+        &[
+            "http-request track-",
+            "tcp-request connection track-",
+            "tcp-request content track-",
+            "http-response track-",
+            "tcp-request session",
+        ],
+        NoteKind::LeftOut,
+        "counters of clients are not tables of their own",
+        "a rule with `limit = { rate = …, by = \"address\" }`",
+    ),
+    (
+        &[
+            "http-request lua",
+            "http-request cache-use",
+            "http-response cache-store",
+            "http-request set-var",
+            "http-request set-map",
+            "http-request set-log-level",
+            "http-request capture",
+            "http-request replace-",
+            "http-request set-path",
+            "http-request set-uri",
+            "http-request set-query",
+            "http-request set-src",
+            "http-request tarpit",
+            "http-request normalize-uri",
+            "http-request use-service",
+            "http-request do-resolve",
+            "http-request sc-",
+            "http-request wait-for",
+            "http-request send-spoe-group",
+            "http-request silent-drop",
+            "http-request strict-mode",
+            "http-request disable-l7-retry",
+            "http-request add-acl",
+            "http-request set-",
+        ],
+        NoteKind::LeftOut,
+        "it has no counterpart that does the same to every request",
+        "`rewrite` in a rule, or do it at the servers",
+    ),
+    (
+        &[
+            "http-response",
+            "http-after-response",
+            "tcp-response",
+            "rspadd",
+            "rspidel",
+            "rspirep",
+            "reqadd",
+            "reqrep",
+            "reqirep",
+            "reqidel",
+        ],
+        NoteKind::LeftOut,
+        "it has no counterpart",
+        "`rewrite = { answer-set = …, answer-remove = … }` in a rule",
+    ),
+    (
+        &["tcp-request inspect-delay", "tcp-request content accept"],
+        NoteKind::NotNeeded,
+        "the beginning of a connection is read where a rule asks for its name",
+        "",
+    ),
+    (
+        &[
+            "use-server",
+            "force-persist",
+            "ignore-persist",
+            "dispatch",
+            "fullconn",
+            "http-send-name-header",
+            "max-keep-alive-queue",
+            "rate-limit",
+            "monitor fail",
+            "monitor-net",
+            "guid",
+            "persist",
+            "load-on-bind",
+        ],
+        NoteKind::LeftOut,
+        "it has no counterpart",
+        "",
+    ),
+    (&["hash-type"], NoteKind::Changed, "hashing is consistent (Maglev)", ""),
+    (&["enabled", "no option", "default-server"], NoteKind::NotNeeded, "it is the default", ""),
+    (
+        &["retry-on"],
+        NoteKind::Changed,
+        "what may be sent again is judged by what is provably harmless",
+        "`retry = { on = [502, 503] }`",
+    ),
+];
+
+/// Says what is known of a directive.
+pub fn note_directive(word: &str, line: &ConfigLine, notes: &mut ConversionNotes) {
+    let text = line.text();
+    let two = format!("{word} {}", line.word(1));
+    let three = format!("{two} {}", line.word(2));
+    let fits = |row: &HaproxyDirective| {
+        row.0.iter().any(|known| match known.strip_suffix(['.', '-']) {
+            Some(_) => text.starts_with(known),
+            None => *known == word || *known == two || *known == three,
+        })
+    };
+    match ROWS.iter().find(|row| fits(row)) {
+        Some((_, NoteKind::NotNeeded, reason, _)) => notes.not_needed(line.number, &text, reason),
+        Some((_, NoteKind::Changed, reason, instead)) => {
+            notes.changed(line.number, &text, reason, instead)
+        }
+        Some((_, NoteKind::LeftOut, reason, instead)) => {
+            notes.left_out(line.number, &text, reason, instead)
+        }
+        None => notes.left_out(line.number, &text, "the converter does not know it", ""),
+    }
+}
+
+/// Why a section is not carried over, and what to use instead.
+pub fn unsupported_section(word: &str) -> (&'static str, &'static str) {
+    match word.split(' ').next().unwrap_or_default() {
+        "resolvers" => (
+            "names are resolved with the system's resolvers",
+            "`servers-from = { dns = …, resolver = … }`",
+        ),
+        "peers" => (
+            "tables of clients are not shared between machines",
+            "our own cookies need no table: `sticky = { by = \"cookie\", … }`",
+        ),
+        "userlist" => (
+            "there is no authentication by password",
+            "authenticate at the servers, or `tls.client`",
+        ),
+        "cache" => ("answers are not cached", "a cache behind or before the balancer"),
+        "mailers" => ("no mail is sent", "`[[global.hook]]`"),
+        _ => ("there is no such thing", ""),
+    }
+}

@@ -1,0 +1,252 @@
+//! Health checks of a backend as a `probe`.
+
+use crate::condition::escape_regex;
+use crate::notes::ConversionNotes;
+use crate::{duration, value};
+
+use super::settings::ProxySettings;
+
+/// Keys of a probe without its times.
+#[derive(Clone, Debug, Default)]
+pub struct CheckSettings {
+    /// They, as TOML writes them.
+    pub keys: Vec<(&'static str, String)>,
+    /// Where most of it stands.
+    pub line: u32,
+    /// `timeout check`.
+    pub timeout: Option<u64>,
+}
+
+/// What servers with `check` are asked.
+pub fn health_check(settings: &ProxySettings, notes: &mut ConversionNotes) -> CheckSettings {
+    let mut out = CheckSettings {
+        timeout: settings.time("check").map(|(ms, _)| ms),
+        ..CheckSettings::default()
+    };
+    let on = |name: &str| settings.options.get(name);
+    let yes = || "true".to_owned();
+    if let Some(line) = on("httpchk") {
+        out.line = line.number;
+        out.http(settings, line.rest(2), notes);
+    } else if let Some((name, key)) = [
+        ("redis-check", "redis"),
+        ("mysql-check", "mysql"),
+        ("pgsql-check", "postgres"),
+        ("smtpchk", "smtp"),
+        ("ldap-check", "ldap"),
+        ("ssl-hello-chk", "tls"),
+    ]
+    .into_iter()
+    .find(|(name, _)| on(name).is_some())
+    {
+        let line = on(name).map_or_else(Default::default, Clone::clone);
+        out.line = line.number;
+        let value =
+            if key == "tls" { value::table(&[("verify", "false".to_owned())]) } else { yes() };
+        out.keys.push((key, value));
+        let user = line.words.iter().position(|word| word == "user").map(|at| line.word(at + 1));
+        out.keys.extend(
+            user.filter(|_| matches!(key, "mysql" | "postgres"))
+                .map(|user| ("user", value::quote(user))),
+        );
+    } else {
+        out.keys.push(("tcp", yes()));
+        out.line = on("tcp-check").map_or(0, |line| line.number);
+        out.tcp(settings, notes);
+    }
+    out
+}
+
+impl CheckSettings {
+    fn http(&mut self, settings: &ProxySettings, words: &[String], notes: &mut ConversionNotes) {
+        let (mut method, mut uri) = match words {
+            [] => ("OPTIONS".to_owned(), "/".to_owned()),
+            [uri] => ("OPTIONS".to_owned(), uri.clone()),
+            [method, uri, ..] => (method.clone(), uri.clone()),
+        };
+        let mut fields = fields_after_version(words);
+        for line in &settings.checks {
+            let mut rest = line.rest(2).iter().map(String::as_str);
+            match line.word(1) {
+                "send" => {
+                    while let Some(word) = rest.next() {
+                        let mut next = || rest.next().unwrap_or_default().to_owned();
+                        match word {
+                            "meth" => method = next(),
+                            "uri" => uri = next(),
+                            "hdr" => {
+                                let name = next();
+                                fields.push(format!("{name}: {}", next()));
+                            }
+                            "ver" => drop(next()),
+                            _ => notes.left_out(
+                                line.number,
+                                &line.text(),
+                                &format!("a check has no `{word}`"),
+                                "",
+                            ),
+                        }
+                    }
+                }
+                "expect" => self.expect(line.rest(2), (line.number, &line.text()), notes),
+                "disable-on-404" => notes.left_out(
+                    line.number,
+                    &line.text(),
+                    "404 is a failure or a success",
+                    "`probe.status`",
+                ),
+                "connect" if line.word(2).is_empty() => {}
+                _ => notes.left_out(
+                    line.number,
+                    &line.text(),
+                    "a check is one request",
+                    "`probe = { http = … }`",
+                ),
+            }
+        }
+        self.keys.push(("http", value::quote(&uri)));
+        if method != "GET" {
+            self.keys.push(("method", value::quote(&method)));
+        }
+        let host = fields.iter().position(|field| field.to_ascii_lowercase().starts_with("host:"));
+        if let Some(at) = host {
+            let host = fields.remove(at);
+            self.keys.push(("host", value::quote(host[5..].trim())));
+        }
+        fields.retain(|field| field.contains(':'));
+        if !fields.is_empty() {
+            self.keys.push(("headers", value::quote_all(&fields)));
+        }
+    }
+
+    fn expect(&mut self, words: &[String], (line, text): (u32, &str), notes: &mut ConversionNotes) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words[..] {
+            ["status", list] => {
+                let parts: Vec<String> = list
+                    .split(',')
+                    .map(
+                        |part| {
+                            if part.contains('-') { value::quote(part) } else { part.to_owned() }
+                        },
+                    )
+                    .collect();
+                self.keys.push(("status", value::list(parts)));
+            }
+            ["rstatus", expression] => match statuses(expression) {
+                Some(list) => self.keys.push(("status", list)),
+                None => notes.left_out(
+                    line,
+                    text,
+                    "statuses are written as numbers and ranges",
+                    "`probe.status`",
+                ),
+            },
+            ["string", ..] => {
+                self.keys.push(("expect", value::quote(&escape_regex(&words[1..].join(" ")))))
+            }
+            ["rstring", ..] => self.keys.push(("expect", value::quote(&words[1..].join(" ")))),
+            _ => notes.left_out(
+                line,
+                text,
+                "an answer is not judged so",
+                "`probe.status` and `probe.expect`",
+            ),
+        }
+    }
+
+    fn tcp(&mut self, settings: &ProxySettings, notes: &mut ConversionNotes) {
+        let mut done = (false, false);
+        for line in &settings.checks {
+            let text = line.rest(2).join(" ").replace("\\r", "\r").replace("\\n", "\n");
+            match (line.word(1), line.word(2)) {
+                ("connect", _) => {}
+                ("send", _) if !done.0 && !done.1 => {
+                    self.keys.push(("send", value::quote(&text)));
+                    done.0 = true;
+                }
+                ("expect", "string") if !done.1 => {
+                    self.keys
+                        .push(("expect", value::quote(&escape_regex(&line.rest(3).join(" ")))));
+                    done.1 = true;
+                }
+                ("expect", "rstring") if !done.1 => {
+                    self.keys.push(("expect", value::quote(&line.rest(3).join(" "))));
+                    done.1 = true;
+                }
+                _ => notes.left_out(
+                    line.number,
+                    &line.text(),
+                    "a check sends once and expects once",
+                    "`probe = { program = … }` for a longer talk",
+                ),
+            }
+        }
+    }
+
+    /// The whole probe, with the times of its servers.
+    pub fn to_toml(&self, times: &CheckTimes) -> String {
+        let mut pairs = self.keys.clone();
+        let every = times.interval.unwrap_or(2_000);
+        pairs.push(("every", duration::format_duration(every)));
+        let timeout = self.timeout.unwrap_or(1_000).min(every);
+        if self.timeout.is_some() || timeout != 1_000 {
+            pairs.push(("timeout", duration::format_duration(timeout)));
+        }
+        let doubt = times.fast_interval.unwrap_or(every.min(250)).min(every);
+        if times.fast_interval.is_some() || doubt != 250 {
+            pairs.push(("doubt", duration::format_duration(doubt)));
+        }
+        pairs.extend(times.rise.clone().map(|rise| ("rise", rise)));
+        pairs.extend(times.fall.clone().map(|fall| ("fall", fall)));
+        pairs.extend(times.port.clone().map(|port| ("port", port)));
+        if times.close_sessions {
+            pairs.push(("on-down", value::quote("cut")));
+        }
+        if times.tls && !pairs.iter().any(|(key, _)| *key == "tls") {
+            pairs.push(("tls", value::table(&[("verify", "false".to_owned())])));
+        }
+        value::table(&pairs)
+    }
+}
+
+/// Fields behind the version: an old way to send a Host.
+fn fields_after_version(words: &[String]) -> Vec<String> {
+    let text = words.get(2..).unwrap_or(&[]).join(" ").replace("\\r\\n", "\r\n");
+    text.split("\r\n").skip(1).map(|line| line.replace("\\ ", " ")).collect()
+}
+
+/// How a server is probed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckTimes {
+    /// `inter`.
+    pub interval: Option<u64>,
+    /// `fastinter`.
+    pub fast_interval: Option<u64>,
+    /// `rise`.
+    pub rise: Option<String>,
+    /// `fall`.
+    pub fall: Option<String>,
+    /// `port`.
+    pub port: Option<String>,
+    /// `on-marked-down shutdown-sessions`.
+    pub close_sessions: bool,
+    /// Over TLS.
+    pub tls: bool,
+}
+
+/// `^2`, `[23]..`, `(2|3)[0-9][0-9]`: whole hundreds.
+fn statuses(expression: &str) -> Option<String> {
+    let body = expression.trim_start_matches('^').trim_end_matches('$');
+    let hundreds = body
+        .strip_suffix("[0-9][0-9]")
+        .or(body.strip_suffix(".."))
+        .or(body.strip_suffix("\\d\\d"))
+        .unwrap_or(body);
+    let digits: String = hundreds.chars().filter(|c| !"()[]|".contains(*c)).collect();
+    let good = !digits.is_empty()
+        && digits.len() <= 5
+        && digits.bytes().all(|b| (b'1'..=b'5').contains(&b));
+    let ranges = digits.chars().map(|digit| value::quote(&format!("{digit}00-{digit}99")));
+    good.then(|| value::list(ranges))
+}

@@ -1,0 +1,294 @@
+//! What HAProxy does with a request before it chooses a backend, as rules: refusals, redirects, fixed answers,
+//! fields that are set on every request.
+
+use crate::condition::RuleCondition;
+use crate::notes::{ConversionNotes, UnsupportedReason};
+use crate::value;
+
+use super::acl::{self, AclTable};
+use super::directives;
+use super::lex::ConfigLine;
+use super::pools::BackendPools;
+
+const AUTH: &str = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
+
+/// A rule that ends there.
+#[derive(Clone, Debug)]
+pub struct FinalRule {
+    /// When.
+    pub when: RuleCondition,
+    /// `deny`, `redirect` or `answer`.
+    pub key: &'static str,
+    /// Its value.
+    pub value: String,
+    /// Where it stood.
+    pub line: u32,
+    /// What stood there.
+    pub text: String,
+}
+
+/// Fields that are changed on everything.
+#[derive(Clone, Debug, Default)]
+pub struct HeaderEdits {
+    set: Vec<String>,
+    add: Vec<String>,
+    remove: Vec<String>,
+    response_set: Vec<String>,
+    response_remove: Vec<String>,
+}
+
+impl HeaderEdits {
+    /// As `rewrite` writes them, after those of `before`; `None`: nothing is changed.
+    pub fn to_rewrite(&self, before: &HeaderEdits) -> Option<String> {
+        let both = |a: &[String], b: &[String]| [a, b].concat();
+        let pairs: Vec<(&str, String)> = [
+            ("set", both(&before.set, &self.set)),
+            ("add", both(&before.add, &self.add)),
+            ("remove", both(&before.remove, &self.remove)),
+            ("answer-set", both(&before.response_set, &self.response_set)),
+            ("answer-remove", both(&before.response_remove, &self.response_remove)),
+        ]
+        .into_iter()
+        .filter(|(_, list)| !list.is_empty())
+        .map(|(key, list)| (key, value::quote_all(&list)))
+        .collect();
+        (!pairs.is_empty()).then(|| value::table(&pairs))
+    }
+}
+
+/// What all steps of a proxy come to.
+#[derive(Debug, Default)]
+pub struct ProxyRules {
+    /// In the order in which HAProxy looks at them.
+    pub final_rules: Vec<FinalRule>,
+    /// On everything.
+    pub fields: HeaderEdits,
+    accept_conditions: Vec<RuleCondition>,
+}
+
+/// Reads them. `http`: requests are seen.
+pub fn read(
+    lines: &[ConfigLine],
+    http: bool,
+    acls: &AclTable,
+    pools: &BackendPools,
+    notes: &mut ConversionNotes,
+) -> ProxyRules {
+    let mut out = ProxyRules::default();
+    // Whatever their order in the file: connections before requests, redirects last.
+    for wanted in ["tcp-request", "block", "http-request", "redirect", "http-response"] {
+        for line in lines.iter().filter(|line| line.word(0) == wanted) {
+            if wanted.starts_with("http") && !http {
+                notes.not_needed(
+                    line.number,
+                    &line.text(),
+                    "this proxy forwards bytes and sees no requests",
+                );
+                continue;
+            }
+            if let Err(why) = out.line(line, acls, pools, notes) {
+                notes.left_out_because(line.number, &line.text(), &why);
+            }
+        }
+        out.accept_conditions.clear();
+    }
+    out
+}
+
+impl ProxyRules {
+    fn line(
+        &mut self,
+        line: &ConfigLine,
+        acls: &AclTable,
+        pools: &BackendPools,
+        notes: &mut ConversionNotes,
+    ) -> Result<(), UnsupportedReason> {
+        let from = match (line.word(0), line.word(1)) {
+            ("tcp-request", "connection" | "content" | "session") => 2,
+            ("redirect" | "block", _) => 0,
+            _ => 1,
+        };
+        acl::note_case_sensitivity(line, notes);
+        let words = line.rest(from);
+        let split =
+            words.iter().position(|word| word == "if" || word == "unless").unwrap_or(words.len());
+        let (action, condition) = words.split_at(split);
+        let when = || acls.condition(condition, pools);
+        let first = action.first().map_or("", String::as_str);
+        match (line.word(0), first) {
+            ("tcp-request", "reject") | ("http-request", "deny" | "reject") | ("block", _) => {
+                let (key, value) = refuse_action(action, line.word(0) == "http-request");
+                self.push_final_rule(when()?, key, value, line);
+            }
+            ("tcp-request" | "http-request", "accept" | "allow") => {
+                self.accept_conditions.push(when()?)
+            }
+            ("redirect", _) | ("http-request", "redirect") => {
+                let value = redirect(&action[1..])?;
+                self.push_final_rule(when()?, "redirect", value, line);
+            }
+            ("http-request", "auth") => {
+                let (when, reason) = (when()?, AUTH);
+                let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
+                notes.left_out(line.number, &line.text(), reason, instead);
+                self.push_final_rule(when, "deny", "true".to_owned(), line);
+            }
+            ("http-request", "return") => {
+                let value = return_action(&action[1..])?;
+                self.push_final_rule(when()?, "answer", value, line);
+            }
+            ("http-request" | "http-response", "set-header" | "add-header" | "del-header") => {
+                self.field(line, action, when()?, notes)?;
+            }
+            (word, _) => directives::note_directive(word, line, notes),
+        }
+        Ok(())
+    }
+
+    fn push_final_rule(
+        &mut self,
+        when: RuleCondition,
+        key: &'static str,
+        value: String,
+        line: &ConfigLine,
+    ) {
+        // What was let through before is not looked at any more.
+        let mut all = vec![when];
+        all.extend(self.accept_conditions.iter().cloned().map(RuleCondition::negate));
+        self.final_rules.push(FinalRule {
+            when: RuleCondition::All(all),
+            key,
+            value,
+            line: line.number,
+            text: line.text(),
+        });
+    }
+
+    fn field(
+        &mut self,
+        line: &ConfigLine,
+        action: &[String],
+        when: RuleCondition,
+        notes: &mut ConversionNotes,
+    ) -> Result<(), UnsupportedReason> {
+        let word = |at: usize| action.get(at).map_or("", String::as_str);
+        let (name, text) = (word(1), action.get(2..).unwrap_or(&[]).join(" "));
+        let lower = name.to_ascii_lowercase();
+        if matches!(lower.as_str(), "x-forwarded-for" | "x-forwarded-proto") && text.contains("%[")
+            || lower == "x-forwarded-proto"
+        {
+            notes.changed(
+                line.number,
+                &line.text(),
+                "`forwarded` writes it, with what the client really used",
+                "`forwarded = { x-forwarded = \"append\" }`",
+            );
+            return Ok(());
+        }
+        if when.simplify(false) != RuleCondition::Is(true) {
+            return Err(UnsupportedReason::new(
+                "fields are changed by the rule that chooses the pool",
+                "`rewrite` in that rule",
+            ));
+        }
+        if text.contains('%') {
+            return Err(UnsupportedReason::new(
+                "a field's value cannot be made of variables",
+                "`forwarded`, or `rewrite.set` with a fixed value",
+            ));
+        }
+        let field = format!("{name}: {text}");
+        let fields = &mut self.fields;
+        match (line.word(0), word(0)) {
+            ("http-request", "set-header") => fields.set.push(field),
+            ("http-request", "add-header") => fields.add.push(field),
+            ("http-request", _) => fields.remove.push(name.to_owned()),
+            (_, "set-header") => fields.response_set.push(field),
+            (_, "del-header") => fields.response_remove.push(name.to_owned()),
+            _ => {
+                notes.changed(
+                    line.number,
+                    &line.text(),
+                    "the field takes the place of one of the same name",
+                    "",
+                );
+                fields.response_set.push(field);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refuse_action(action: &[String], request: bool) -> (&'static str, String) {
+    let at = action.iter().position(|word| word == "deny_status" || word == "status");
+    match at.and_then(|at| action.get(at + 1)).filter(|_| request) {
+        Some(status) if status != "403" => ("answer", status.clone()),
+        _ => ("deny", "true".to_owned()),
+    }
+}
+
+fn redirect(words: &[String]) -> Result<String, UnsupportedReason> {
+    let (mut to, mut status, mut query) = (None, "302".to_owned(), "{query}");
+    let mut words = words.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "scheme" | "location" | "prefix" => to = Some((word, words.next().unwrap_or_default())),
+            "code" => words.next().unwrap_or_default().clone_into(&mut status),
+            "drop-query" => query = "",
+            "append-slash" | "set-cookie" | "clear-cookie" | "ignore-empty" => {
+                return Err(UnsupportedReason::new(format!("a redirect has no `{word}`"), ""));
+            }
+            _ => {
+                return Err(UnsupportedReason::new(
+                    format!("`{word}` is not known in a redirect"),
+                    "",
+                ));
+            }
+        }
+    }
+    let (kind, target) =
+        to.ok_or_else(|| UnsupportedReason::new("it does not say where to", ""))?;
+    if target.contains('%') || target.contains(['{', '}']) {
+        return Err(UnsupportedReason::new(
+            "where to depends on variables",
+            "`redirect.to` with {host}, {path}, {query}",
+        ));
+    }
+    let to = match kind {
+        "scheme" => format!("{target}://{{host}}{{path}}{query}"),
+        "prefix" => format!("{}{{path}}{query}", if target == "/" { "" } else { target }),
+        _ => target.to_owned(),
+    };
+    Ok(value::table(&[("to", value::quote(&to)), ("status", status)]))
+}
+
+fn return_action(words: &[String]) -> Result<String, UnsupportedReason> {
+    let (mut status, mut kind, mut body, mut fields) = ("200", None, None, Vec::new());
+    let mut words = words.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        let mut next = || words.next().unwrap_or_default();
+        match word {
+            "status" => status = next(),
+            "content-type" => kind = Some(next()),
+            "string" => body = Some(next()),
+            "lf-string" => body = Some(next()).filter(|text| !text.contains('%')),
+            "hdr" => {
+                let name = next().to_owned();
+                fields.push(format!("{name}: {}", next()));
+            }
+            _ => {
+                return Err(UnsupportedReason::new(
+                    format!("an answer has no `{word}`"),
+                    "`answer` with a body of at most 4,096 bytes",
+                ));
+            }
+        }
+    }
+    let mut pairs = vec![("status", status.to_owned())];
+    pairs.extend(kind.map(|kind| ("type", value::quote(kind))));
+    pairs.extend(body.map(|body| ("body", value::quote(body))));
+    if !fields.is_empty() {
+        pairs.push(("headers", value::quote_all(&fields)));
+    }
+    Ok(value::table(&pairs))
+}

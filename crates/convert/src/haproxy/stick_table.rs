@@ -1,0 +1,164 @@
+//! Who keeps a client: cookies and tables of a backend, as the `sticky` of the service before it.
+
+use crate::document::TomlTable;
+use crate::notes::ConversionNotes;
+use crate::{duration, value};
+
+use super::lex::ConfigLine;
+use super::pools::BackendPools;
+use super::settings::ProxySettings;
+
+/// What a backend says of it.
+struct StickyLine {
+    value: String,
+    line: u32,
+}
+
+/// Writes that of the first backend which says so.
+pub fn write(
+    service: &mut TomlTable,
+    settings: &ProxySettings,
+    used: &[String],
+    pools: &BackendPools,
+    notes: &mut ConversionNotes,
+) {
+    let backends = used.iter().filter_map(|name| pools.settings(name));
+    let found: Vec<Option<StickyLine>> =
+        backends.map(|backend| backend_stickiness(backend, settings.http, notes)).collect();
+    let Some(first) = found.iter().flatten().next() else { return };
+    let different =
+        found.iter().any(|one| one.as_ref().map(|one| &one.value) != Some(&first.value));
+    if different {
+        let reason = "a service keeps clients for all of its pools alike, and its backends differ";
+        notes.changed(
+            first.line,
+            "cookie, stick",
+            reason,
+            "services of their own, or the same in all backends",
+        );
+    }
+    service.set("sticky", first.value.clone(), first.line);
+}
+
+fn backend_stickiness(
+    backend: &ProxySettings,
+    http: bool,
+    notes: &mut ConversionNotes,
+) -> Option<StickyLine> {
+    let cookie = backend.single.get("cookie").filter(|_| http);
+    let found = cookie.map(|line| (own_cookie(line, notes), line));
+    let learned = backend.single.get("appsession").filter(|_| http);
+    let found = found.or_else(|| learned.map(|line| (learned_cookie(line.word(1), "1h"), line)));
+    let found = found.or_else(|| stick_table(backend, http, notes));
+    found.map(|(value, line)| StickyLine { value, line: line.number })
+}
+
+fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> String {
+    let has = |word: &str| line.words.iter().any(|one| one == word);
+    let name = ("name", value::quote(line.word(1)));
+    let by = ("by", value::quote("cookie"));
+    if has("rewrite") || has("prefix") {
+        if has("prefix") {
+            let reason = "a cookie is rewritten whole, not prefixed";
+            notes.changed(
+                line.number,
+                &line.text(),
+                reason,
+                "`cookie = \"insert\"` for a cookie of its own",
+            );
+        }
+        return value::table(&[by, name, ("cookie", value::quote("rewrite"))]);
+    }
+    let mut pairs = vec![by, name, ("cookie", value::quote("insert"))];
+    let after = |word: &str| {
+        let at = line.words.iter().position(|one| one == word)?;
+        duration::parse_duration(line.word(at + 1), 1_000)
+    };
+    pairs.extend(after("maxidle").map(|ms| ("time", duration::format_duration(ms))));
+    if has("httponly") {
+        pairs.push(("http-only", "true".to_owned()));
+    }
+    if has("secure") {
+        pairs.push(("secure", "true".to_owned()));
+    }
+    notes.changed(
+        line.number,
+        &line.text(),
+        "its values are ours: clients are shared out anew once",
+        "",
+    );
+    value::table(&pairs)
+}
+
+fn learned_cookie(name: &str, time: &str) -> String {
+    value::table(&[
+        ("by", value::quote("cookie")),
+        ("name", value::quote(name)),
+        ("cookie", value::quote("learn")),
+        ("time", value::quote(time)),
+    ])
+}
+
+/// `stick-table` with its `stick` lines.
+fn stick_table<'s>(
+    backend: &'s ProxySettings,
+    http: bool,
+    notes: &mut ConversionNotes,
+) -> Option<(String, &'s ConfigLine)> {
+    let line = backend.sticks.first()?;
+    let kept = backend.single.get("stick-table");
+    let word = |name: &str| {
+        let line = kept?;
+        let at = line.words.iter().position(|one| one == name)?;
+        Some(line.word(at + 1))
+    };
+    let time = word("expire")
+        .and_then(|text| duration::parse_duration(text, 1))
+        .unwrap_or(3_600_000)
+        .max(1_000);
+    let mut pairs = vec![("time", duration::format_duration(time))];
+    let size = word("size").and_then(count).map(|size| size.clamp(64, 16_777_216));
+    pairs.extend(size.map(|size| ("entries", size.to_string())));
+    let fetch = line
+        .words
+        .iter()
+        .find(|one| one.contains('(') || one.starts_with("src"))
+        .map_or("", String::as_str);
+    let argument =
+        fetch.split_once('(').map_or("", |(_, rest)| rest.split(')').next().unwrap_or_default());
+    let (by, name) = match fetch.split('(').next().unwrap_or_default() {
+        "src" => ("address", None),
+        "req.cook" | "cook" | "res.cook" if http => ("cookie", Some(argument)),
+        "req.hdr" | "hdr" if http => ("header", Some(argument)),
+        "urlp" | "url_param" if http => ("query", Some(argument)),
+        "path" if http => ("path", None),
+        _ => {
+            notes.left_out(
+                line.number,
+                &line.text(),
+                "clients are not told apart so",
+                "`sticky` by address, cookie, header, path or query",
+            );
+            return None;
+        }
+    };
+    pairs.insert(0, ("by", value::quote(by)));
+    pairs.extend(name.map(|name| ("name", value::quote(name))));
+    if by == "cookie" {
+        pairs.push(("cookie", value::quote("learn")));
+    }
+    Some((value::table(&pairs), line))
+}
+
+/// `100k`, `1m`.
+fn count(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match &text[digits.len()..] {
+        "" => 1,
+        "k" | "K" => 1_024,
+        "m" | "M" => 1_048_576,
+        "g" | "G" => 1_073_741_824,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(scale)
+}

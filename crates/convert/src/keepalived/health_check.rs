@@ -1,0 +1,159 @@
+//! Checkers of a real server as a `probe`.
+
+use crate::notes::ConversionNotes;
+use crate::{duration, value};
+
+use super::tree::BlockNode;
+
+/// A probe as TOML writes it; `None`: the server has no checker that is known.
+pub fn health_check(
+    real: &BlockNode,
+    delay: Option<u64>,
+    host: Option<&str>,
+    notes: &mut ConversionNotes,
+) -> Option<String> {
+    let mut probe = None;
+    for node in &real.inner {
+        let keys = check_keys(node, host, notes);
+        match keys {
+            Some(keys) if probe.is_none() => probe = Some((node, keys)),
+            Some(_) => notes.left_out(
+                node.line,
+                &node.text(),
+                "a server has one probe",
+                "`probe = { program = … }` for several in one",
+            ),
+            None => {}
+        }
+    }
+    let (node, mut keys) = probe?;
+    let every = time(node, "delay_loop").or(delay).unwrap_or(60_000);
+    keys.push(("every", duration::format_duration(every)));
+    let limit = time(node, "connect_timeout").or(time(node, "misc_timeout")).unwrap_or(5_000);
+    keys.push(("timeout", duration::format_duration(limit.min(every))));
+    let retry: u32 = node
+        .get("retry")
+        .or(node.get("nb_get_retry"))
+        .and_then(|one| one.word(1).parse().ok())
+        .unwrap_or(0);
+    keys.push(("fall", (u64::from(retry) + 1).clamp(1, 100).to_string()));
+    keys.push(("rise", "1".to_owned()));
+    let doubt = time(node, "delay_before_retry").unwrap_or(1_000);
+    keys.push(("doubt", duration::format_duration(doubt.clamp(10, every.max(10)))));
+    if let Some(port) = node.get("connect_port") {
+        keys.push(("port", port.word(1).to_owned()));
+    }
+    Some(value::table(&keys))
+}
+
+fn time(node: &BlockNode, name: &str) -> Option<u64> {
+    duration::parse_seconds(node.get(name)?.word(1)).filter(|ms| *ms > 0)
+}
+
+/// What is asked; `None`: the line is no checker.
+fn check_keys(
+    node: &BlockNode,
+    host: Option<&str>,
+    notes: &mut ConversionNotes,
+) -> Option<Vec<(&'static str, String)>> {
+    let yes = || "true".to_owned();
+    Some(match node.word(0) {
+        "TCP_CHECK" => vec![("tcp", yes())],
+        "SMTP_CHECK" => vec![("smtp", yes())],
+        "PING_CHECK" => vec![("ping", yes())],
+        "UDP_CHECK" => vec![("udp", yes())],
+        "DNS_CHECK" => {
+            let word = |name: &str| node.get(name).map(|one| one.word(1).to_owned());
+            let mut keys = vec![(
+                "dns",
+                value::quote(&word("name").unwrap_or_else(|| "localhost".to_owned())),
+            )];
+            keys.push((
+                "record",
+                value::quote(
+                    &word("type").unwrap_or_else(|| "soa".to_owned()).to_ascii_lowercase(),
+                ),
+            ));
+            keys
+        }
+        "MISC_CHECK" => {
+            let path =
+                node.get("misc_path").map(|one| one.words[1..].join(" ")).unwrap_or_default();
+            let mut words = path.split_whitespace();
+            let mut keys = vec![("program", value::quote(words.next().unwrap_or_default()))];
+            let rest: Vec<&str> = words.collect();
+            if !rest.is_empty() {
+                keys.push(("args", value::quote_all(&rest)));
+            }
+            if node.get("misc_dynamic").is_some() {
+                notes.left_out(
+                    node.line,
+                    "misc_dynamic",
+                    "a probe's exit code sets no weight",
+                    "`agent`",
+                );
+            }
+            keys
+        }
+        "HTTP_GET" | "SSL_GET" => http_check(node, host, notes),
+        "BFD_CHECK" | "FILE_CHECK" => {
+            notes.left_out(
+                node.line,
+                &node.text(),
+                "there is no such probe",
+                "`probe = { program = … }`",
+            );
+            return None;
+        }
+        _ => return None,
+    })
+}
+
+fn http_check(
+    node: &BlockNode,
+    host: Option<&str>,
+    notes: &mut ConversionNotes,
+) -> Vec<(&'static str, String)> {
+    let mut keys = Vec::new();
+    let urls: Vec<&BlockNode> = node.inner.iter().filter(|one| one.word(0) == "url").collect();
+    let word =
+        |name: &str| urls.first().and_then(|url| url.get(name)).map(|one| one.word(1).to_owned());
+    keys.push(("http", value::quote(&word("path").unwrap_or_else(|| "/".to_owned()))));
+    if let Some(host) = word("virtualhost")
+        .or(node.get("virtualhost").map(|one| one.word(1).to_owned()))
+        .or(host.map(str::to_owned))
+    {
+        keys.push(("host", value::quote(&host)));
+    }
+    let codes: Vec<String> = urls
+        .first()
+        .and_then(|url| url.get("status_code"))
+        .map(|one| {
+            one.words[1..]
+                .iter()
+                .map(|code| if code.contains('-') { value::quote(code) } else { code.clone() })
+                .collect()
+        })
+        .unwrap_or_else(|| vec![value::quote("200-299")]);
+    keys.push(("status", value::list(codes)));
+    if node.word(0) == "SSL_GET" {
+        keys.push(("tls", value::table(&[("verify", "false".to_owned())])));
+    }
+    for other in urls.iter().skip(1) {
+        notes.left_out(
+            other.line,
+            &other.text(),
+            "a probe asks for one page",
+            "`probe = { program = … }` for several",
+        );
+    }
+    for digest in urls.iter().filter_map(|url| url.get("digest")) {
+        notes.left_out(
+            digest.line,
+            &digest.text(),
+            "digests are SHA-256, not MD5",
+            "`digest = \"sha256:…\"`, from `curl -s URL | sha256sum`",
+        );
+    }
+    keys
+}

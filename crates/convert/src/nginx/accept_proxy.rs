@@ -1,0 +1,17 @@
+//! Whose headers of the PROXY protocol are believed.
+
+use crate::value;
+
+use super::scope::DirectiveScope;
+
+/// `accept-proxy`: the networks of `set_real_ip_from` where the header names the client, or everybody's.
+pub fn accept_proxy(scope: &DirectiveScope<'_>) -> String {
+    let by_header = scope.get("real_ip_header").is_some_and(|one| one.word(0) == "proxy_protocol");
+    let mut networks: Vec<&str> =
+        scope.all("set_real_ip_from").iter().map(|one| one.word(0)).collect();
+    networks.retain(|network| by_header && !network.starts_with("unix"));
+    if networks.is_empty() {
+        networks = vec!["0.0.0.0/0", "::/0"];
+    }
+    value::table(&[("from", value::quote_all(&networks))])
+}

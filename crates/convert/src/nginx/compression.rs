@@ -1,0 +1,64 @@
+//! `gzip` and `brotli` of servers as `compress` of their service.
+
+use crate::document::TomlTable;
+use crate::notes::ConversionNotes;
+use crate::value;
+
+use super::scope::DirectiveScope;
+use super::tree::Directive;
+
+/// Directives that are read here, at any level.
+pub const READ: [&str; 6] =
+    ["gzip", "gzip_types", "gzip_min_length", "brotli", "brotli_types", "brotli_min_length"];
+
+/// Writes it where all servers say so. `scopes`: theirs, the default one first.
+pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mut ConversionNotes) {
+    let Some(scope) = scopes.first() else { return };
+    if scopes.iter().any(|one| names(one) != names(scope)) {
+        for (_, line) in scopes.iter().flat_map(|one| codings(one)) {
+            let reason = "a service compresses, and its servers differ";
+            notes.left_out(line, "gzip on", reason, "`compress = true` in the service");
+        }
+        return;
+    }
+    let coded = codings(scope);
+    let Some((first, line)) = coded.first().copied() else { return };
+    let kind = if first == "br" { "brotli" } else { "gzip" };
+    let mut pairs = vec![("codings", value::quote_all(&names(scope)))];
+    // nginx adds this one to whatever is written.
+    let mut types: Vec<&str> = vec!["text/html"];
+    let listed = scope.get(&format!("{kind}_types"));
+    let others = listed.iter().flat_map(|one| &one.args).map(String::as_str);
+    types.extend(others.filter(|one| *one != "text/html"));
+    match types.contains(&"*") {
+        true => {
+            notes.changed(line, "gzip_types *", "not what is packed already", "`compress.types`")
+        }
+        false => pairs.push(("types", value::quote_all(&types))),
+    }
+    let least = scope.get(&format!("{kind}_min_length")).map_or("20", |one| one.word(0));
+    if least.parse::<u32>().is_ok_and(|least| least > 0) {
+        pairs.push(("min", value::quote(&format!("{least}B"))));
+    }
+    service.set("compress", value::table(&pairs), line);
+}
+
+/// Codings that are switched on, and where.
+fn codings(scope: &DirectiveScope<'_>) -> Vec<(&'static str, u32)> {
+    let on = |name| scope.get(name).is_some_and(|one| one.word(0) == "on");
+    let line = |name| scope.get(name).map_or(0, |one| one.line);
+    let all = [("br", "brotli"), ("gzip", "gzip")].into_iter();
+    all.filter(|(_, name)| on(name)).map(|(coding, name)| (coding, line(name))).collect()
+}
+
+fn names(scope: &DirectiveScope<'_>) -> Vec<&'static str> {
+    codings(scope).into_iter().map(|(name, _)| name).collect()
+}
+
+/// A location cannot do otherwise than its server.
+pub fn note_location_overrides(level: &[Directive], notes: &mut ConversionNotes) {
+    for one in level.iter().filter(|one| READ.contains(&one.name.as_str())) {
+        let reason = "a service compresses, not a rule";
+        notes.left_out(one.line, &one.text(), reason, "`compress` in the service");
+    }
+}

@@ -1,0 +1,193 @@
+//! Takes out of a document what `steelyard check` would refuse, with the judge's own reason as a note.
+//!
+//! Nothing leaves this crate that the configuration's own reader does not take.
+
+use std::collections::BTreeSet;
+
+use model::config::{ConfigFinding, load};
+
+use crate::document::{Document, LineContent, TomlValue};
+use crate::notes::ConversionNotes;
+
+/// Rounds of taking out: what one takes away, others may have needed.
+const ROUNDS: usize = 64;
+
+/// The text that passes, or `None` when nothing of use is left.
+pub fn validate(mut document: Document, notes: &mut ConversionNotes) -> Option<String> {
+    if document.dropped > 0 {
+        let reason =
+            format!("{} objects and rules are more than one conversion carries", document.dropped);
+        notes.left_out(0, "the rest of the file", &reason, "split the file");
+    }
+    for _ in 0..ROUNDS {
+        let (text, slots) = document.render(notes.file());
+        let Err(findings) = load(&text, "converted") else {
+            let of_use = |path: &str| {
+                path.starts_with("service.")
+                    || path.starts_with("vrrp.")
+                    || path.starts_with("pool.")
+            };
+            return document.tables.iter().any(|table| of_use(&table.path)).then_some(text);
+        };
+        let mut out = RemovedItems::default();
+        for finding in findings.errors() {
+            let at = (finding.line as usize).saturating_sub(1);
+            let slot = slots.get(at).copied().unwrap_or(LineContent::Fixed);
+            out.mark_removed(&document, slot, finding, notes);
+        }
+        if out.is_empty() {
+            break;
+        }
+        out.remove_marked(&mut document);
+    }
+    notes.left_out(
+        0,
+        "the whole file",
+        "what was written of it contradicts itself",
+        "report the file: this is a mistake of the converter",
+    );
+    None
+}
+
+/// The service or the pool that a table is a part of; the table itself where it is none.
+fn owning_table(document: &Document, at: usize) -> usize {
+    let path = &document.tables[at].path;
+    let end = path.match_indices('.').nth(1).map_or(path.len(), |(end, _)| end);
+    let owner =
+        document.tables.iter().position(|table| !table.repeated && table.path == path[..end]);
+    owner.unwrap_or(at)
+}
+
+/// What goes.
+#[derive(Default)]
+struct RemovedItems {
+    tables: BTreeSet<usize>,
+    entries: BTreeSet<(usize, usize)>,
+    items: BTreeSet<(usize, usize, usize)>,
+}
+
+impl RemovedItems {
+    fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.entries.is_empty() && self.items.is_empty()
+    }
+
+    fn mark_removed(
+        &mut self,
+        document: &Document,
+        slot: LineContent,
+        finding: &ConfigFinding,
+        notes: &mut ConversionNotes,
+    ) {
+        let (at, line, new) = match slot {
+            LineContent::Fixed => return,
+            LineContent::Table(at) => (at, document.tables[at].line, self.tables.insert(at)),
+            LineContent::Entry(at, which) => {
+                let (table, entry) = (&document.tables[at], &document.tables[at].entries[which]);
+                let new = if entry.essential {
+                    // Below a service it is the service that may not stand without it.
+                    self.tables.insert(owning_table(document, at))
+                } else if table.atomic {
+                    self.tables.insert(at)
+                } else {
+                    self.entries.insert((at, which))
+                };
+                (at, entry.line, new)
+            }
+            LineContent::Item(at, which, item) => {
+                let TomlValue::List(items) = &document.tables[at].entries[which].value else {
+                    return;
+                };
+                (at, items[item].1, self.items.insert((at, which, item)))
+            }
+        };
+        if !new {
+            return;
+        }
+        let table = &document.tables[at];
+        let line = if line > 0 { line } else { table.line };
+        let mut reason = finding.message.clone();
+        if let Some(found) = &finding.found {
+            reason.push_str(&format!(" (found {found})"));
+        }
+        let what = if line == table.line { table.directive.clone() } else { finding.key.clone() };
+        let instead = finding.expected.clone().unwrap_or_default();
+        notes.left_out(line, &what, &reason, &instead);
+    }
+
+    fn remove_marked(&self, document: &mut Document) {
+        // A table takes what stands below it along.
+        let gone: Vec<String> = self
+            .tables
+            .iter()
+            .map(|at| &document.tables[*at])
+            .filter(|table| !table.repeated)
+            .map(|table| format!("{}.", table.path))
+            .collect();
+        for (at, which, item) in self.items.iter().rev() {
+            if let TomlValue::List(items) = &mut document.tables[*at].entries[*which].value {
+                items.remove(*item);
+            }
+        }
+        let empty = |value: &TomlValue| matches!(value, TomlValue::List(items) if items.is_empty());
+        for (at, which) in self.entries.iter().rev() {
+            document.tables[*at].entries.remove(*which);
+        }
+        for table in &mut document.tables {
+            table.entries.retain(|entry| !empty(&entry.value));
+        }
+        let mut at = 0;
+        document.tables.retain(|table| {
+            let stays = !self.tables.contains(&at)
+                && !table.entries.is_empty()
+                && !gone.iter().any(|prefix| table.path.starts_with(prefix));
+            at += 1;
+            stays
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::TomlTable;
+    use crate::value;
+
+    fn document(forward: &str, rule: &str) -> Document {
+        let mut document = Document::default();
+        let mut service = TomlTable::new("service.a", 1, "frontend a");
+        service.set("listen", value::quote("127.0.0.1:80"), 2);
+        service.set("forward", value::quote(forward), 3);
+        service.set("pool", value::quote("b"), 4);
+        document.push(service);
+        let mut one = TomlTable::one_of("service.a.rule", 5, "use_backend b if x");
+        one.set("when", rule, 5);
+        one.set("pool", value::quote("b"), 5);
+        document.push(one);
+        let mut pool = TomlTable::new("pool.b", 6, "backend b");
+        pool.push_item("servers", value::quote("10.0.0.1:80"), 7);
+        pool.push_item("servers", value::quote("nonsense"), 8);
+        document.push(pool);
+        document
+    }
+
+    #[test]
+    fn what_is_refused_goes_and_is_told_with_its_line() {
+        let mut notes = ConversionNotes::new("x.cfg");
+        let text = validate(document("http", "{ path = \"no slash\" }"), &mut notes).unwrap();
+        assert!(load(&text, "x").is_ok());
+        assert!(text.contains("\"10.0.0.1:80\", # line 7") && !text.contains("nonsense"), "{text}");
+        assert!(
+            !text.contains("rule"),
+            "a rule without its condition would take everything: {text}"
+        );
+        let (list, left, _) = notes.finish();
+        assert_eq!((left, list[0].line, list[1].line), (2, 5, 8), "{list:?}");
+    }
+
+    #[test]
+    fn a_service_that_may_not_stand_takes_its_rules_along() {
+        let mut notes = ConversionNotes::new("x.cfg");
+        let text = validate(document("nonsense", "{ path = \"/a\" }"), &mut notes).unwrap();
+        assert!(!text.contains("service"), "{text}");
+    }
+}

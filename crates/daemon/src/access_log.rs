@@ -1,0 +1,210 @@
+//! The access log's writer: one thread behind a bounded queue.
+//!
+//! Workers hand over batches of whole lines and never wait: a full queue drops the batch and counts it. What the
+//! target does (a full disk, a pipe nobody reads, a missing directory) reaches this thread alone, which counts,
+//! tells once a minute for each cause, and goes on trying. It formats nothing: lines arrive finished.
+
+mod shared;
+mod sink;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use model::config::AccessLogTarget;
+
+use crate::control::ControlHandle;
+pub use shared::NoticeCallback;
+use shared::{AccessLogMessage, AccessLogShared, count_lines};
+use sink::AccessLogSink;
+use writer::AccessLogWriter;
+
+/// Batches that may wait for the thread.
+pub const QUEUE_BATCHES: usize = 256;
+/// Bytes that may wait for the thread.
+pub const QUEUE_BYTES: usize = 16 << 20;
+
+/// The running writer.
+#[derive(Debug)]
+pub struct AccessLogger {
+    shared: Arc<AccessLogShared>,
+    queue: SyncSender<AccessLogMessage>,
+    ended: Mutex<Option<Receiver<()>>>,
+}
+
+/// Why the access log could not be started or pointed elsewhere.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessLogOpenError {
+    /// The file cannot be opened, and waiting will not change that.
+    #[error("access-log.target: {} cannot be opened for appending: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The thread could not be started.
+    #[error("the access log's thread cannot be started: {0}")]
+    Thread(#[source] std::io::Error),
+}
+
+/// What the writer has counted since it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccessCounts {
+    /// Lines written.
+    pub written: u64,
+    /// Lines dropped because the queue was full; workers count these by service too.
+    pub dropped_queue: u64,
+    /// Lines dropped because the target did not take them.
+    pub dropped_target: u64,
+    /// Failed attempts to open or write the target.
+    pub errors: u64,
+}
+
+impl AccessLogger {
+    /// Opens the target and starts the thread.
+    ///
+    /// # Errors
+    /// When the target cannot be opened for a reason that does not pass by itself (a missing directory, no
+    /// permission), or the thread cannot be started. A full disk or a pipe without reader is not an error here.
+    pub fn start(
+        target: &AccessLogTarget,
+        notice: NoticeCallback,
+    ) -> Result<AccessLogger, AccessLogOpenError> {
+        let sink = AccessLogSink::open(target).or_else(|error| open_or_retry(target, error))?;
+        let (queue, inbox) = sync_channel(QUEUE_BATCHES);
+        let (end, ended) = sync_channel(1);
+        let shared = Arc::new(AccessLogShared {
+            target: Mutex::new(target.clone()),
+            ..AccessLogShared::default()
+        });
+        let writer = AccessLogWriter::new(Arc::clone(&shared), sink, notice);
+        std::thread::Builder::new()
+            .name("access-log".into())
+            .spawn(move || {
+                writer.run(&inbox);
+                // The receiver is gone when nobody waits for the end.
+                let _ = end.send(());
+            })
+            .map_err(AccessLogOpenError::Thread)?;
+        Ok(AccessLogger { shared, queue, ended: Mutex::new(Some(ended)) })
+    }
+
+    /// Takes a batch of whole lines, or drops and counts it. Never blocks.
+    pub fn log(&self, lines: Vec<u8>) -> bool {
+        let size = lines.len();
+        if size == 0 {
+            return true;
+        }
+        let room = self.shared.queued.fetch_add(size, Ordering::Relaxed) + size <= QUEUE_BYTES;
+        let sent = if room {
+            self.queue.try_send(AccessLogMessage::Lines(lines))
+        } else {
+            Err(TrySendError::Full(AccessLogMessage::Lines(lines)))
+        };
+        let Err(
+            TrySendError::Full(AccessLogMessage::Lines(lines))
+            | TrySendError::Disconnected(AccessLogMessage::Lines(lines)),
+        ) = sent
+        else {
+            return true;
+        };
+        self.shared.queued.fetch_sub(size, Ordering::Relaxed);
+        self.shared.dropped_queue.fetch_add(count_lines(&lines), Ordering::Relaxed);
+        false
+    }
+
+    /// Closes and opens the target again, as after a rotation (SIGUSR1). Until the new one opens the old is kept.
+    pub fn reopen(&self) {
+        self.shared.reopen.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Points the log at another target without losing what is queued.
+    ///
+    /// # Errors
+    /// As `start`; the old target then stays.
+    pub fn retarget(&self, target: &AccessLogTarget) -> Result<(), AccessLogOpenError> {
+        drop(AccessLogSink::open(target).or_else(|error| open_or_retry(target, error))?);
+        *self.shared.target.lock().unwrap_or_else(PoisonError::into_inner) = target.clone();
+        self.reopen();
+        Ok(())
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> AccessCounts {
+        AccessCounts {
+            written: self.shared.written.load(Ordering::Relaxed),
+            dropped_queue: self.shared.dropped_queue.load(Ordering::Relaxed),
+            dropped_target: self.shared.dropped_target.load(Ordering::Relaxed),
+            errors: self.shared.errors.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Writes what is queued and ends the thread; `false` when the target did not take it all within `limit`.
+    pub fn stop(&self, limit: Duration) -> bool {
+        let Some(ended) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return true;
+        };
+        self.shared.stop.store(true, Ordering::Release);
+        self.wake();
+        if ended.recv_timeout(limit).is_err() {
+            self.shared.give_up.store(true, Ordering::Release);
+            return false;
+        }
+        true
+    }
+
+    /// A full queue needs no waking: its thread looks at the orders between two batches.
+    fn wake(&self) {
+        let _ = self.queue.try_send(AccessLogMessage::Wake);
+    }
+}
+
+/// Points the log where the configuration in force says, until the daemon is gone.
+pub async fn follow_config(control: ControlHandle, log: Arc<AccessLogger>) {
+    let mut pictures = control.watch();
+    let mut target = pictures.borrow_and_update().config.global.access_log.target.clone();
+    while pictures.changed().await.is_ok() {
+        let wanted = pictures.borrow_and_update().config.global.access_log.target.clone();
+        if wanted != target {
+            if let Err(error) = log.retarget(&wanted) {
+                control
+                    .events()
+                    .error("access-log", format!("{error}; the log goes on where it was"));
+            }
+            target = wanted;
+        }
+    }
+}
+
+/// A target that may open later is no reason to refuse a configuration.
+fn open_or_retry(
+    target: &AccessLogTarget,
+    error: std::io::Error,
+) -> Result<Option<AccessLogSink>, AccessLogOpenError> {
+    use rustix::io::Errno;
+    let passes = [
+        Errno::NXIO,
+        Errno::NOSPC,
+        Errno::DQUOT,
+        Errno::IO,
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::INTR,
+    ]
+    .iter()
+    .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
+    match target {
+        AccessLogTarget::File(path) if !passes => {
+            Err(AccessLogOpenError::File { path: path.clone(), source: error })
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,160 @@
+//! The access log's thread: takes batches, writes them, follows orders between two of them.
+//!
+//! It decides nothing about what is logged and never makes a worker wait.
+
+use std::collections::HashMap;
+use std::io::{self, ErrorKind};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use model::config::AccessLogTarget;
+
+use super::shared::{AccessLogMessage, AccessLogShared, NoticeCallback, count_lines};
+use super::sink::AccessLogSink;
+
+/// A cause is told once in this time.
+const QUIET: Duration = Duration::from_secs(60);
+/// A target that does not open is tried again after this.
+const OPEN_AGAIN: Duration = Duration::from_secs(1);
+
+/// What the thread owns.
+pub(super) struct AccessLogWriter {
+    shared: Arc<AccessLogShared>,
+    sink: Option<AccessLogSink>,
+    target: AccessLogTarget,
+    notice: NoticeCallback,
+    last_notices: HashMap<(&'static str, Option<i32>), Instant>,
+    opened: Instant,
+    /// The last line was cut by an error: the next write begins with a line feed.
+    torn: bool,
+}
+
+impl AccessLogWriter {
+    pub(super) fn new(
+        shared: Arc<AccessLogShared>,
+        sink: Option<AccessLogSink>,
+        notice: NoticeCallback,
+    ) -> AccessLogWriter {
+        let target = shared.target.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        AccessLogWriter {
+            shared,
+            sink,
+            target,
+            notice,
+            last_notices: HashMap::new(),
+            opened: Instant::now(),
+            torn: false,
+        }
+    }
+
+    /// Runs until stopped and the queue is empty, or told to give up.
+    pub(super) fn run(mut self, inbox: &Receiver<AccessLogMessage>) {
+        loop {
+            let stopping = self.shared.stop.load(Ordering::Acquire);
+            let message = if stopping { inbox.try_recv().ok() } else { inbox.recv().ok() };
+            let Some(message) = message else { return };
+            self.handle_requests();
+            if let AccessLogMessage::Lines(lines) = message {
+                self.shared.queued.fetch_sub(lines.len(), Ordering::Relaxed);
+                self.batch(&lines);
+            }
+            if self.shared.give_up.load(Ordering::Acquire) {
+                return;
+            }
+        }
+    }
+
+    /// Reopens when asked, and opens what did not open before.
+    fn handle_requests(&mut self) {
+        let asked = self.shared.reopen.swap(false, Ordering::AcqRel);
+        let missing = self.sink.is_none() && self.target != AccessLogTarget::Off;
+        let again = missing && self.opened.elapsed() >= OPEN_AGAIN;
+        if !asked && !again {
+            return;
+        }
+        self.target = self.shared.target.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.opened = Instant::now();
+        match AccessLogSink::open(&self.target) {
+            Ok(sink) => {
+                self.sink = sink;
+                self.torn = false;
+            }
+            Err(error) => self.failed("opened", &error),
+        }
+    }
+
+    fn batch(&mut self, lines: &[u8]) {
+        if self.sink.is_none() {
+            if self.target != AccessLogTarget::Off {
+                self.shared.dropped_target.fetch_add(count_lines(lines), Ordering::Relaxed);
+            }
+            return;
+        }
+        if self.torn {
+            match self.write_all(b"\n") {
+                Ok(()) => self.torn = false,
+                Err((_, error)) => return self.lost(lines, 0, &error),
+            }
+        }
+        match self.write_all(lines) {
+            Ok(()) => {
+                self.shared.written.fetch_add(count_lines(lines), Ordering::Relaxed);
+            }
+            Err((done, error)) => self.lost(lines, done, &error),
+        }
+    }
+
+    /// All of it, or how much was written and why not more.
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        let mut done = 0;
+        while done < bytes.len() {
+            match sink.write(&bytes[done..]) {
+                Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
+                Ok(n) => done += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err((done, error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self, lines: &[u8], done: usize, error: &io::Error) {
+        let whole = count_lines(&lines[..done]);
+        self.shared.written.fetch_add(whole, Ordering::Relaxed);
+        self.shared.dropped_target.fetch_add(count_lines(lines) - whole, Ordering::Relaxed);
+        self.torn |= done > 0 && lines[done - 1] != b'\n';
+        // A pipe whose reader left may get a new one, a file on a full disk may be rotated away.
+        if error.kind() == ErrorKind::BrokenPipe && matches!(self.target, AccessLogTarget::File(_))
+        {
+            self.sink = None;
+            self.torn = false;
+        }
+        self.failed("written", error);
+    }
+
+    fn failed(&mut self, what: &'static str, error: &io::Error) {
+        self.shared.errors.fetch_add(1, Ordering::Relaxed);
+        let why = match error.kind() {
+            ErrorKind::WouldBlock => "nobody reads from it".to_owned(),
+            ErrorKind::StorageFull => "the disk is full".to_owned(),
+            _ => error.to_string(),
+        };
+        let (now, cause) = (Instant::now(), (what, error.raw_os_error()));
+        if self.last_notices.get(&cause).is_some_and(|at| now.duration_since(*at) < QUIET) {
+            return;
+        }
+        self.last_notices.insert(cause, now);
+        let target = match &self.target {
+            AccessLogTarget::File(path) => path.display().to_string(),
+            AccessLogTarget::Stdout => "standard output".into(),
+            AccessLogTarget::Stderr => "standard error".into(),
+            AccessLogTarget::Off => "off".into(),
+        };
+        (self.notice)(format!(
+            "access log: {target} cannot be {what}: {why}; lines are dropped and counted until it can"
+        ));
+    }
+}

@@ -1,0 +1,48 @@
+//! What is known of orders, for the status, the metrics and whoever waits. It decides nothing.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// All of them, by their keys.
+#[derive(Debug, Default)]
+pub struct AcmeOrders(Mutex<BTreeMap<String, AcmeOrderStatus>>);
+
+/// One certificate that is ordered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AcmeOrderStatus {
+    /// Its names.
+    pub names: Vec<String>,
+    /// The authority.
+    pub directory: String,
+    /// When it is ordered next, seconds since 1970; `None`: an order is under way.
+    pub next: Option<u64>,
+    /// Orders that came to nothing, in a row.
+    pub failures: u32,
+    /// Why the last one did; `None`: it did not.
+    pub trouble: Option<String>,
+    /// Orders that brought a certificate.
+    pub done: u64,
+    /// Orders that came to nothing.
+    pub failed: u64,
+}
+
+impl AcmeOrders {
+    /// Changes what is known of one.
+    pub fn note(&self, key: &str, change: impl FnOnce(&mut AcmeOrderStatus)) {
+        change(self.rows().entry(key.to_owned()).or_default());
+    }
+
+    /// It is not ordered any more.
+    pub fn forget(&self, key: &str) {
+        self.rows().remove(key);
+    }
+
+    /// All, in the order of their keys.
+    pub fn statuses(&self) -> Vec<AcmeOrderStatus> {
+        self.rows().values().cloned().collect()
+    }
+
+    fn rows(&self) -> MutexGuard<'_, BTreeMap<String, AcmeOrderStatus>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

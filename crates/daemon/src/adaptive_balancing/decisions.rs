@@ -1,0 +1,66 @@
+//! The arithmetic of the weights in force and of ejections, for those who ask. It judges nothing and keeps no history.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use model::id::ServerId;
+use model::outlier_detection;
+use model::weight_controller::WeightCalculation;
+
+/// The newest arithmetic of ejections by server, and when it was made.
+type OutlierEvaluations = HashMap<ServerId, (outlier_detection::OutlierEvaluation, SystemTime)>;
+
+/// The newest arithmetic by server: of weights, and of ejections.
+#[derive(Debug, Default)]
+pub struct BalancingDecisions(Mutex<HashMap<ServerId, WeightDecision>>, Mutex<OutlierEvaluations>);
+
+/// One server's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightDecision {
+    /// The judge's row.
+    pub calculation: WeightCalculation,
+    /// The change of all weights of the pool, in percent of their sum.
+    pub change: f64,
+    /// When it was made.
+    pub at: SystemTime,
+}
+
+impl BalancingDecisions {
+    /// Replaces what was known.
+    pub(super) fn set_weight(&self, server: ServerId, sum: WeightDecision) {
+        self.sums().insert(server, sum);
+    }
+
+    /// Forgets servers that are not judged any more.
+    pub(super) fn retain_servers(&self, judged: impl Fn(ServerId) -> bool) {
+        self.sums().retain(|server, _| judged(*server));
+    }
+
+    /// What was made of a server's weight last.
+    pub fn weight_decision(&self, server: ServerId) -> Option<WeightDecision> {
+        self.sums().get(&server).cloned()
+    }
+
+    /// Replaces what was known of ejections.
+    pub(super) fn set_ejections(
+        &self,
+        sums: Vec<(ServerId, outlier_detection::OutlierEvaluation)>,
+        at: SystemTime,
+    ) {
+        let sums = sums.into_iter().map(|(server, sum)| (server, (sum, at))).collect();
+        *self.1.lock().unwrap_or_else(PoisonError::into_inner) = sums;
+    }
+
+    /// The arithmetic of a server's ejection, and when it was looked at last; `None`: nobody puts it out.
+    pub fn ejection_decision(
+        &self,
+        server: ServerId,
+    ) -> Option<(outlier_detection::OutlierEvaluation, SystemTime)> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).get(&server).cloned()
+    }
+
+    fn sums(&self) -> MutexGuard<'_, HashMap<ServerId, WeightDecision>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

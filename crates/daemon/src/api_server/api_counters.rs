@@ -1,0 +1,170 @@
+//! What is counted of the API: refusals by why, streams, updates that readers were too slow for. Nothing but counters.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why a request was refused before it reached a route, over TCP or because of its head, or a stream was not begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalReason {
+    /// Too many requests of one client.
+    Rate,
+    /// It asks for a host that is not ours.
+    Host,
+    /// Another page asks.
+    Origin,
+    /// No token, or a wrong one.
+    Token,
+    /// A certificate that no role is known for.
+    Certificate,
+    /// A token or certificate with too small a role.
+    Role,
+    /// Too many streams.
+    Streams,
+    /// A head that several readers would understand differently.
+    Malformed,
+}
+
+impl RefusalReason {
+    const ALL: [RefusalReason; 8] = [
+        RefusalReason::Rate,
+        RefusalReason::Host,
+        RefusalReason::Origin,
+        RefusalReason::Token,
+        RefusalReason::Certificate,
+        RefusalReason::Role,
+        RefusalReason::Streams,
+        RefusalReason::Malformed,
+    ];
+
+    /// As in metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RefusalReason::Rate => "rate",
+            RefusalReason::Host => "host",
+            RefusalReason::Origin => "origin",
+            RefusalReason::Token => "token",
+            RefusalReason::Certificate => "certificate",
+            RefusalReason::Role => "role",
+            RefusalReason::Streams => "streams",
+            RefusalReason::Malformed => "malformed",
+        }
+    }
+}
+
+/// A listener whose connections are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenerKind {
+    /// The control socket.
+    Socket,
+    /// The API and its page over TCP.
+    Api,
+    /// Metrics.
+    Metrics,
+}
+
+impl ListenerKind {
+    const ALL: [ListenerKind; 3] = [ListenerKind::Socket, ListenerKind::Api, ListenerKind::Metrics];
+
+    /// As in metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ListenerKind::Socket => "socket",
+            ListenerKind::Api => "api",
+            ListenerKind::Metrics => "metrics",
+        }
+    }
+}
+
+/// The counters.
+#[derive(Debug, Default)]
+pub struct ApiCounters {
+    refused: [AtomicU64; RefusalReason::ALL.len()],
+    evicted: [AtomicU64; ListenerKind::ALL.len()],
+    rejected: [AtomicU64; ListenerKind::ALL.len()],
+    streams: AtomicU64,
+    lost_updates: AtomicU64,
+}
+
+/// What they were at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApiCounts {
+    /// Refusals by why.
+    pub refused: Vec<(&'static str, u64)>,
+    /// Connections closed so that newcomers had a place, by listener.
+    pub evicted: Vec<(&'static str, u64)>,
+    /// Connections that got none.
+    pub rejected: Vec<(&'static str, u64)>,
+    /// Streams open.
+    pub streams: u64,
+    /// Updates that readers were too slow for.
+    pub lost_updates: u64,
+}
+
+impl ApiCounters {
+    /// A refusal.
+    pub fn record_refusal(&self, why: RefusalReason) {
+        self.refused[why as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection was closed so that a newcomer had a place.
+    pub fn record_eviction(&self, listener: ListenerKind) {
+        self.evicted[listener as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection got no place.
+    pub fn record_rejection(&self, listener: ListenerKind) {
+        self.rejected[listener as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A stream that begins, unless `most` are open.
+    pub fn try_begin_stream(&self, most: u64) -> bool {
+        let more = |open: u64| (open < most).then_some(open + 1);
+        self.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    /// A stream that has ended.
+    pub fn end_stream(&self) {
+        self.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Updates that a reader was too slow for.
+    pub fn record_lost_updates(&self, updates: u64) {
+        self.lost_updates.fetch_add(updates, Ordering::Relaxed);
+    }
+
+    /// All of them.
+    pub fn snapshot(&self) -> ApiCounts {
+        let count =
+            |why: RefusalReason| (why.name(), self.refused[why as usize].load(Ordering::Relaxed));
+        let by = |counts: &[AtomicU64; ListenerKind::ALL.len()]| {
+            let count = |of: ListenerKind| (of.name(), counts[of as usize].load(Ordering::Relaxed));
+            ListenerKind::ALL.into_iter().map(count).collect()
+        };
+        ApiCounts {
+            evicted: by(&self.evicted),
+            rejected: by(&self.rejected),
+            refused: RefusalReason::ALL.into_iter().map(count).collect(),
+            streams: self.streams.load(Ordering::Relaxed),
+            lost_updates: self.lost_updates.load(Ordering::Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_have_a_limit_and_each_refusal_its_own_row() {
+        let counts = ApiCounters::default();
+        assert!(
+            counts.try_begin_stream(2) && counts.try_begin_stream(2) && !counts.try_begin_stream(2)
+        );
+        counts.end_stream();
+        assert!(counts.try_begin_stream(2));
+        counts.record_refusal(RefusalReason::Streams);
+        counts.record_lost_updates(3);
+        let read = counts.snapshot();
+        assert_eq!((read.streams, read.lost_updates, read.refused[6]), (2, 3, ("streams", 1)));
+        assert_eq!(read.refused.iter().map(|(_, count)| count).sum::<u64>(), 1);
+    }
+}

@@ -1,0 +1,85 @@
+//! Routes for captures: what there is, and taking one by hand. Files are read where they lie, by who may.
+
+use std::sync::Arc;
+
+use api::types::{Capture, CaptureAction, CaptureOrder, CaptureRule, Captures};
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{ConnectInfo, Path, Query, State};
+
+use super::context::ApiContext;
+use super::peer::ApiPeer;
+use super::problem::ApiProblem;
+use crate::capture::files::CaptureListing;
+
+pub(super) async fn list_captures(State(context): State<Arc<ApiContext>>) -> Json<Captures> {
+    let vitals = Arc::clone(&context.report_sources);
+    let now = (vitals.read_open_counts)().now.0;
+    // The disk may take its time.
+    let stored = tokio::task::spawn_blocking(move || vitals.captures.stored()).await;
+    let captures = &context.report_sources.captures;
+    let counts = captures.counts();
+    let rules = captures.rule_statuses(now).into_iter().map(|one| CaptureRule {
+        name: one.rule,
+        taking: one.capturing,
+        waits_ms: one.cooldown_ns / 1_000_000,
+    });
+    let CaptureListing { captures: stored, refused } = stored.unwrap_or_default();
+    let stored = stored.into_iter().map(|one| Capture {
+        name: one.name,
+        rule: one.rule,
+        at_unix_ms: one.at_unix_ms,
+        file: one.file.display().to_string(),
+        bytes: one.bytes,
+        about: one.about,
+    });
+    Json(Captures {
+        rules: rules.collect(),
+        captures: stored.collect(),
+        trouble: captures.last_error().or(refused),
+        packets_kept: counts.buffered,
+        packets_evicted: counts.evicted,
+        packets_dropped: counts.dropped,
+        made: counts.written,
+        failed: counts.failed,
+    })
+}
+
+pub(super) async fn start_capture(
+    State(context): State<Arc<ApiContext>>,
+    ConnectInfo(peer): ConnectInfo<ApiPeer>,
+    Path(name): Path<String>,
+    query: Result<Query<CaptureOrder>, QueryRejection>,
+) -> Result<Json<Captures>, ApiProblem> {
+    let Query(CaptureOrder { action }) = query?;
+    let vitals = &context.report_sources;
+    if let Some(why) = vitals.captures.last_error() {
+        return Err(ApiProblem::new(409, "capture", why));
+    }
+    let picture = vitals.control.state();
+    if !picture.config.captures.contains_key(&name) {
+        let known: Vec<&str> = picture.config.captures.keys().map(String::as_str).collect();
+        let hint = match known[..] {
+            [] => "there is no table `[capture.NAME]`".to_owned(),
+            _ => format!("there are {}", known.join(", ")),
+        };
+        return Err(ApiProblem::new(
+            404,
+            "no-capture",
+            format!("there is no capture '{name}'; {hint}"),
+        ));
+    }
+    let now = (vitals.read_open_counts)().now.0;
+    let done = match action {
+        CaptureAction::Start => vitals.captures.start(&name, &peer.to_string(), now),
+        CaptureAction::Stop => vitals.captures.stop(&name),
+    };
+    if !done {
+        let text = match action {
+            CaptureAction::Start => "packets are not kept yet: try again",
+            CaptureAction::Stop => "nothing is taken by it now",
+        };
+        return Err(ApiProblem::new(409, "capture", format!("{name}: {text}")));
+    }
+    Ok(list_captures(State(context)).await)
+}

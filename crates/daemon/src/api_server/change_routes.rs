@@ -1,0 +1,111 @@
+//! Routes that change something: each gives an order to `Control` and tells what came of it.
+//!
+//! They check no configuration and know no rule: the control does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::types::{ApplyQuery, PlanChange, RollbackQuery, StopQuery, Stopping};
+use axum::Json;
+use axum::extract::rejection::{QueryRejection, StringRejection};
+use axum::extract::{ConnectInfo, Query, State};
+use axum::response::Response;
+use model::config::toml_tree::parse_tree;
+
+use super::apply_response::{NAMELESS, changed_response, full_config_text};
+use super::change_impact::{
+    changed_keys, changed_objects, changed_pools, changed_tables, describe_impact, object_at,
+    other_changes,
+};
+use super::context::{ApiContext, StopRequest};
+use super::peer::ApiPeer;
+use super::problem::ApiProblem;
+use crate::control::{ChangeTrigger, ConfigChange};
+
+type SharedContext = State<Arc<ApiContext>>;
+
+pub(super) async fn plan(
+    State(context): SharedContext,
+    query: Result<Query<ApplyQuery>, QueryRejection>,
+    body: Result<String, StringRejection>,
+) -> Result<Json<PlanChange>, ApiProblem> {
+    let (Query(query), text) = (query?, full_config_text(body?, &context.report_sources.control)?);
+    let file = query.file.unwrap_or_else(|| NAMELESS.into());
+    let control = &context.report_sources.control;
+    let picture = control.state();
+    let trees =
+        (parse_tree(&picture.text).unwrap_or_default(), parse_tree(&text).unwrap_or_default());
+    let planned = control.plan(text, file).await??;
+    let wanted = query.if_generation.filter(|wanted| *wanted != planned.generation);
+    if let Some(wanted) = wanted {
+        let detail = format!("generation {} is in force, not {wanted}", planned.generation);
+        return Err(ApiProblem::new(409, "generation-moved", detail));
+    }
+    Ok(Json(PlanChange {
+        generation: planned.generation,
+        changed: !planned.diff.is_empty(),
+        global: changed_keys(&planned.diff.global, trees.0.get("global"), trees.1.get("global")),
+        services: changed_objects(
+            &planned.diff.services,
+            |name| object_at(&trees.0, "service", name),
+            |name| object_at(&trees.1, "service", name),
+        ),
+        pools: changed_pools(&planned.diff, &trees.0, &trees.1),
+        parts: changed_tables(&planned.diff, &trees.0, &trees.1),
+        objects: other_changes(&planned.diff, &trees.0, &trees.1),
+        effects: [planned.listeners, describe_impact(&picture, &planned.diff)].concat(),
+        needs_restart: planned.needs_restart,
+        warnings: planned.warnings,
+    }))
+}
+
+pub(super) async fn apply(
+    State(context): SharedContext,
+    ConnectInfo(peer): ConnectInfo<ApiPeer>,
+    query: Result<Query<ApplyQuery>, QueryRejection>,
+    body: Result<String, StringRejection>,
+) -> Result<Response, ApiProblem> {
+    let (Query(query), text) = (query?, full_config_text(body?, &context.report_sources.control)?);
+    let file = query.file.unwrap_or_else(|| NAMELESS.into());
+    let (expect, save) = (query.if_generation, query.save);
+    let change = ConfigChange {
+        expect,
+        save,
+        ..ConfigChange::new(text, file, peer.change_origin(ChangeTrigger::Api))
+    };
+    Ok(changed_response(context.report_sources.control.apply(change).await?))
+}
+
+pub(super) async fn rollback(
+    State(context): SharedContext,
+    ConnectInfo(peer): ConnectInfo<ApiPeer>,
+    query: Result<Query<RollbackQuery>, QueryRejection>,
+) -> Result<Response, ApiProblem> {
+    let Query(query) = query?;
+    let origin = peer.change_origin(ChangeTrigger::Rollback);
+    let (to, save) = (query.generation, query.save);
+    Ok(changed_response(context.report_sources.control.rollback(to, save, origin).await?))
+}
+
+pub(super) async fn stop(
+    State(context): SharedContext,
+    query: Result<Query<StopQuery>, QueryRejection>,
+) -> Result<Json<Stopping>, ApiProblem> {
+    let Query(query) = query?;
+    let picture = context.report_sources.control.state();
+    let services = picture.snapshot.services.values();
+    let (connections, in_flight) = services.fold((0, 0), |(open, under_way), view| {
+        (
+            open + u64::from(view.stats.open_connections.get()),
+            under_way + u64::from(view.stats.in_flight.get()),
+        )
+    });
+    let limit = query.limit_ms.map(Duration::from_millis);
+    (context.stop)(StopRequest { limit, detach: query.detach });
+    let limit_ms = limit.unwrap_or(picture.config.global.drain).as_millis();
+    Ok(Json(Stopping {
+        limit_ms: u64::try_from(limit_ms).unwrap_or(u64::MAX),
+        connections,
+        in_flight,
+    }))
+}

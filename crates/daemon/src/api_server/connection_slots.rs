@@ -1,0 +1,400 @@
+//! Places of one control listener: who has one, and whose connection is closed for the next.
+//!
+//! What is decided in `model::admission` is carried out here. A few places beyond the limit are kept for requests that
+//! come while all others are in use; whoever has one of those has it for a short time. A request counts once it is whole:
+//! whose body has not come gives way as one does whose head has not.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as Turn, Poll, Waker};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use hyper::body::{Frame, SizeHint};
+use model::admission::{
+    AdmissionPhase, AdmissionTable, ClientConnectionCounts, ClientKey, ClientShare,
+    ConnectionHandle, ConnectionScope,
+};
+use model::id::ServiceId;
+use model::monotonic_time::MonotonicTime;
+use tokio::time::Instant;
+
+use super::api_counters::{ApiCounters, ListenerKind};
+
+/// Places beyond the limit that are for requests alone.
+pub(crate) const RESERVED: usize = 8;
+/// How long a connection may have one of those.
+pub(super) const RESERVED_SLOT_LIFETIME: Duration = Duration::from_secs(30);
+/// How long a connection has for its request before it counts as one that does nothing: requests may be on their way, and
+/// answers too.
+const GRACE: Duration = Duration::from_millis(250);
+/// A listener is the only one of its table.
+const LISTENER_ID: ServiceId = ServiceId(0);
+
+/// The places of a listener.
+#[derive(Clone)]
+pub(crate) struct ConnectionSlots(Arc<ApiSlotTable>);
+
+struct ApiSlotTable {
+    limit: usize,
+    listener: ListenerKind,
+    counts: Arc<ApiCounters>,
+    started_at: Instant,
+    holders: ClientConnectionCounts,
+    state: Mutex<ApiSlotState>,
+}
+
+struct ApiSlotState {
+    table: AdmissionTable,
+    slots: HashMap<ConnectionHandle, ConnectionSlot>,
+}
+
+/// A connection that has a place.
+#[derive(Clone)]
+pub(crate) struct ConnectionSlot(Arc<SlotEntry>);
+
+struct SlotEntry {
+    slots: ConnectionSlots,
+    place: ConnectionHandle,
+    client: Option<ClientKey>,
+    /// It has one of the reserved places.
+    is_reserved: bool,
+    is_evicted: AtomicBool,
+    /// A request has come but for its body.
+    in_body: AtomicBool,
+    /// A head has come that says two things of its body.
+    has_conflicting_lengths: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl ConnectionSlots {
+    /// So many, of this listener.
+    pub(crate) fn new(
+        limit: usize,
+        which: ListenerKind,
+        counts: Arc<ApiCounters>,
+    ) -> ConnectionSlots {
+        let state =
+            ApiSlotState { table: AdmissionTable::with_grace(GRACE), slots: HashMap::new() };
+        let (holders, state) = (ClientConnectionCounts::default(), Mutex::new(state));
+        ConnectionSlots(Arc::new(ApiSlotTable {
+            limit,
+            listener: which,
+            counts,
+            started_at: Instant::now(),
+            holders,
+            state,
+        }))
+    }
+
+    /// A place for a connection; `None`: all are in use, or the client has its share.
+    pub(super) fn acquire(&self, address: Option<IpAddr>) -> Option<ConnectionSlot> {
+        let shared = &self.0;
+        let client = address.map(ClientKey::from_address);
+        let mut state = shared.lock();
+        let open = |state: &ApiSlotState| u32::try_from(state.slots.len()).unwrap_or(u32::MAX);
+        let limit = u32::try_from(shared.limit).unwrap_or(u32::MAX);
+        let held = |client| shared.holders.connections_of(client);
+        let share = client
+            .filter(|client| ClientShare::Auto.is_reached(held(*client), open(&state), limit));
+        let scope = match share {
+            Some(client) => Some(ConnectionScope::Client(client)),
+            None => (state.slots.len() >= shared.limit).then_some(ConnectionScope::All),
+        };
+        let mut short = false;
+        if let Some(scope) = scope {
+            match state.table.eviction_candidate(scope, self.elapsed(), held) {
+                Some(victim) => self.evict_idle(&mut state, victim.slot),
+                None if share.is_none() && state.slots.len() < shared.limit + RESERVED => {
+                    short = true
+                }
+                None => {
+                    shared.counts.record_rejection(shared.listener);
+                    return None;
+                }
+            }
+        }
+        let place = state.table.insert(LISTENER_ID, client, self.elapsed(), ());
+        if let Some(client) = client {
+            shared.holders.add(client);
+        }
+        let pass = ConnectionSlot(Arc::new(SlotEntry {
+            slots: self.clone(),
+            place,
+            client,
+            is_reserved: short,
+            is_evicted: AtomicBool::new(false),
+            in_body: AtomicBool::new(false),
+            has_conflicting_lengths: AtomicBool::new(false),
+            waker: Mutex::default(),
+        }));
+        state.slots.insert(place, pass.clone());
+        Some(pass)
+    }
+
+    /// Whether a newcomer does better to wait: all places are in use, reserved ones too, and none by one that does nothing.
+    pub(super) fn should_wait(&self) -> bool {
+        let mut state = self.0.lock();
+        let held = |client| self.0.holders.connections_of(client);
+        state.slots.len() >= self.0.limit + RESERVED
+            && state.table.eviction_candidate(ConnectionScope::All, self.elapsed(), held).is_none()
+    }
+
+    fn evict_idle(&self, state: &mut ApiSlotState, place: ConnectionHandle) {
+        self.0.counts.record_eviction(self.0.listener);
+        let Some(pass) = state.slots.remove(&place) else { return };
+        state.table.remove(place);
+        if let Some(client) = pass.0.client {
+            self.0.holders.remove(client);
+        }
+        pass.0.is_evicted.store(true, Ordering::Release);
+        let waker = pass.0.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn elapsed(&self) -> MonotonicTime {
+        MonotonicTime(0) + self.0.started_at.elapsed()
+    }
+}
+
+impl ApiSlotTable {
+    fn lock(&self) -> MutexGuard<'_, ApiSlotState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ConnectionSlot {
+    /// What it does from now on.
+    pub(super) fn set_phase(&self, phase: AdmissionPhase) {
+        let places = &self.0.slots;
+        places.0.lock().table.set_phase(self.0.place, phase, places.elapsed());
+    }
+
+    /// What it does.
+    pub(super) fn phase(&self) -> Option<AdmissionPhase> {
+        self.0.slots.0.lock().table.phase(self.0.place)
+    }
+
+    /// A request has come; with its body, if it has any, it is one that is carried out.
+    pub(super) fn begin_request(&self, whole: bool) {
+        self.0.in_body.store(!whole, Ordering::Release);
+        match self.phase() {
+            _ if whole => self.set_phase(AdmissionPhase::Busy),
+            // It has done something just now.
+            Some(AdmissionPhase::Idle) => self.set_phase(AdmissionPhase::Idle),
+            _ => {}
+        }
+    }
+
+    /// Its answer begins.
+    fn end_request(&self) {
+        self.0.in_body.store(false, Ordering::Release);
+        self.set_phase(AdmissionPhase::Idle);
+    }
+
+    /// Whether a body is awaited.
+    pub(super) fn is_in_body(&self) -> bool {
+        self.0.in_body.load(Ordering::Acquire)
+    }
+
+    /// A head has come that says two things of its body.
+    pub(super) fn mark_conflicting_lengths(&self) {
+        self.0.has_conflicting_lengths.store(true, Ordering::Release);
+    }
+
+    /// Whether one has.
+    pub(super) fn has_conflicting_lengths(&self) -> bool {
+        self.0.has_conflicting_lengths.load(Ordering::Acquire)
+    }
+
+    /// Whether it has one of the reserved places.
+    pub(super) fn is_reserved(&self) -> bool {
+        self.0.is_reserved
+    }
+
+    /// Whether it has lost its place; if not, this waker is woken when it does.
+    pub(super) fn poll_evicted(&self, waker: &Waker) -> bool {
+        if !self.0.is_evicted.load(Ordering::Acquire) {
+            let mut kept = self.0.waker.lock().unwrap_or_else(PoisonError::into_inner);
+            if !kept.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
+                *kept = Some(waker.clone());
+            }
+        }
+        // It may have lost it meanwhile.
+        self.0.is_evicted.load(Ordering::Acquire)
+    }
+
+    /// Its connection has ended.
+    pub(super) fn release(&self) {
+        let shared = &self.0.slots.0;
+        let mut state = shared.lock();
+        if state.slots.remove(&self.0.place).is_some() {
+            state.table.remove(self.0.place);
+            if let Some(client) = self.0.client {
+                shared.holders.remove(client);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ConnectionSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pass({:?})", self.0.place)
+    }
+}
+
+/// A whole request is being carried out until its answer begins: nobody takes its connection's place meanwhile.
+pub(crate) async fn track_request(
+    ConnectInfo(pass): ConnectInfo<ConnectionSlot>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let whole = request.body().is_end_stream();
+    pass.begin_request(whole);
+    let of = pass.clone();
+    let request = if whole {
+        request
+    } else {
+        request.map(|inner| Body::new(TrackedBody { body: inner, slot: of }))
+    };
+    let answer = next.run(request).await;
+    pass.end_request();
+    answer
+}
+
+/// The body of a request, which is whole once this has been read to its end.
+struct TrackedBody {
+    body: Body,
+    slot: ConnectionSlot,
+}
+
+impl HttpBody for TrackedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        turn: &mut Turn<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(turn);
+        let ended = matches!(polled, Poll::Ready(None)) || self.body.is_end_stream();
+        if ended && self.slot.is_in_body() {
+            self.slot.begin_request(true);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(limit: usize) -> (ConnectionSlots, Arc<ApiCounters>) {
+        let counts = Arc::new(ApiCounters::default());
+        (ConnectionSlots::new(limit, ListenerKind::Socket, Arc::clone(&counts)), counts)
+    }
+
+    fn is_given_up(pass: &ConnectionSlot) -> bool {
+        pass.poll_evicted(Waker::noop())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_silent_connection_goes_first_and_orders_are_never_cut() {
+        let (places, counts) = places(3);
+        let order = places.acquire(None).unwrap();
+        order.set_phase(AdmissionPhase::Busy);
+        let [first, second] = [(); 2].map(|()| places.acquire(None).unwrap());
+        tokio::time::advance(GRACE).await;
+        let third = places.acquire(None).unwrap();
+        assert!(is_given_up(&first) && !is_given_up(&second) && !is_given_up(&order));
+        assert!(!third.is_reserved());
+        for pass in [&second, &third] {
+            pass.set_phase(AdmissionPhase::Busy);
+        }
+        let more: Vec<ConnectionSlot> = (0..RESERVED)
+            .map(|_| {
+                let pass = places.acquire(None).unwrap();
+                pass.set_phase(AdmissionPhase::Busy);
+                pass
+            })
+            .collect();
+        assert!(more.iter().all(ConnectionSlot::is_reserved));
+        assert!(places.acquire(None).is_none());
+        assert!([&order, &second, &third].iter().all(|pass| !is_given_up(pass)));
+        order.release();
+        assert!(places.acquire(None).is_some(), "its place is free");
+        let read = counts.snapshot();
+        assert_eq!((read.evicted[0], read.rejected[0]), (("socket", 1), ("socket", 1)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_address_has_its_share_and_what_does_nothing_goes_by_age() {
+        let (places, counts) = places(32);
+        let address = |last| Some(IpAddr::from([192, 0, 2, last]));
+        let held: Vec<ConnectionSlot> =
+            (0..16).map(|_| places.acquire(address(1)).unwrap()).collect();
+        held[1..].iter().for_each(|pass| pass.set_phase(AdmissionPhase::Busy));
+        tokio::time::advance(GRACE).await;
+        let next = places.acquire(address(1)).unwrap();
+        assert!(is_given_up(&held[0]), "half of the places: only in the place of its own");
+        next.set_phase(AdmissionPhase::Busy);
+        assert!(places.acquire(address(1)).is_none());
+        let others: Vec<ConnectionSlot> =
+            (2..18).map(|last| places.acquire(address(last)).unwrap()).collect();
+        tokio::time::advance(Duration::from_secs(2)).await;
+        others[1].set_phase(AdmissionPhase::Idle);
+        assert!(!places.acquire(address(31)).unwrap().is_reserved());
+        assert!(is_given_up(&others[0]) && !is_given_up(&others[1]));
+        assert_eq!(counts.snapshot().rejected[0], ("socket", 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_just_come_or_been_answered_keeps_its_place_and_newcomers_wait() {
+        let (places, counts) = places(2);
+        let open: Vec<ConnectionSlot> =
+            (0..2 + RESERVED).map(|_| places.acquire(None).unwrap()).collect();
+        open[0].set_phase(AdmissionPhase::Busy);
+        open[1].set_phase(AdmissionPhase::Idle);
+        assert!(places.should_wait(), "requests and answers may be on their way");
+        tokio::time::advance(GRACE).await;
+        assert!(!places.should_wait());
+        assert!(places.acquire(None).is_some());
+        assert!(is_given_up(&open[2]) && !is_given_up(&open[0]) && !is_given_up(&open[1]));
+        assert_eq!(counts.snapshot().rejected[0], ("socket", 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_without_its_body_gives_way_and_a_whole_one_does_not() {
+        let (places, _) = places(2);
+        let waiting: Vec<ConnectionSlot> =
+            (0..2 + RESERVED).map(|_| places.acquire(None).unwrap()).collect();
+        // Some have had an answer before.
+        waiting[1].set_phase(AdmissionPhase::Idle);
+        waiting.iter().for_each(|pass| pass.begin_request(false));
+        assert!(places.should_wait(), "their bodies may be on their way");
+        tokio::time::advance(GRACE).await;
+        waiting[0].begin_request(true);
+        for _ in 1..2 + RESERVED {
+            places.acquire(None).unwrap().begin_request(true);
+        }
+        assert!(waiting[1..].iter().all(is_given_up) && !is_given_up(&waiting[0]));
+        assert!(places.acquire(None).is_none(), "all of them are carried out");
+    }
+}

@@ -1,0 +1,241 @@
+//! Routes for events: the latest ones, and a stream of those to come (server-sent events, WHATWG HTML §9.2), alone or
+//! with state and rates.
+//!
+//! A reader that is slow loses the oldest and is told how many; it never holds up who has something to say.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Turn, Poll};
+use std::time::Duration;
+
+use api::types::{Event, Events, Level, Lost};
+use axum::Json;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use hyper::body::Frame;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, mpsc};
+
+use super::api_counters::RefusalReason;
+use super::context::ApiContext;
+use super::live_feed::{LiveUpdate, STREAMS};
+use super::problem::ApiProblem;
+
+type SharedContext = State<Arc<ApiContext>>;
+
+/// Frames that may wait for a reader.
+const FRAMES: usize = 16;
+/// The same of state, each of which may be megabytes.
+const LARGE_FRAMES: usize = 1;
+/// A comment after so long a silence, so that both ends know that the other one lives.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+pub(super) async fn recent_events(State(context): SharedContext) -> Json<Events> {
+    let recent = context.report_sources.control.events().recent();
+    Json(Events { events: recent.iter().map(event).collect() })
+}
+
+pub(super) async fn stream_events(State(context): SharedContext) -> Response {
+    let mut events = context.report_sources.control.events().follow();
+    let (frames, body) = mpsc::channel(FRAMES);
+    tokio::spawn(async move {
+        loop {
+            let text = match tokio::time::timeout(KEEP_ALIVE_INTERVAL, events.recv()).await {
+                Ok(Ok(one)) => frame(&event(&one)),
+                Ok(Err(RecvError::Lagged(lost))) => format!(": {lost} events were lost\n\n"),
+                Ok(Err(RecvError::Closed)) => return,
+                Err(_) => ": still here\n\n".to_owned(),
+            };
+            // A reader that takes nothing for so long has gone.
+            let sent = frames.send_timeout(Bytes::from(text), KEEP_ALIVE_INTERVAL).await;
+            if sent.is_err() {
+                return;
+            }
+        }
+    });
+    let kind = [(header::CONTENT_TYPE, api::routes::EVENT_STREAM)];
+    (kind, Body::new(FrameBody(body))).into_response()
+}
+
+pub(super) async fn stream_live(State(context): SharedContext) -> Result<Response, ApiProblem> {
+    let counts = Arc::clone(&context.report_sources.api_counters);
+    let Some((seat, last, updates)) = context.live.subscribe() else {
+        counts.record_refusal(RefusalReason::Streams);
+        let detail = format!("{STREAMS} streams are open already, which is the most");
+        return Err(ApiProblem::new(503, "streams", detail)
+            .with_hint("read /v1/status and /v1/report instead"));
+    };
+    let events = context.report_sources.control.events().follow();
+    let (frames, body) = mpsc::channel(LARGE_FRAMES);
+    let lose = move |updates| counts.record_lost_updates(updates);
+    tokio::spawn(
+        EventSubscriber { _subscription: seat, updates, events, frames, last_sequence: None }
+            .run(last, lose),
+    );
+    let kind = [(header::CONTENT_TYPE, api::routes::EVENT_STREAM)];
+    Ok((kind, Body::new(FrameBody(body))).into_response())
+}
+
+/// Somebody who watches state, rates and events.
+struct EventSubscriber<S> {
+    /// Its place among those that may watch.
+    _subscription: S,
+    updates: broadcast::Receiver<Arc<LiveUpdate>>,
+    events: broadcast::Receiver<crate::event::DaemonEvent>,
+    frames: mpsc::Sender<Bytes>,
+    /// The number of the update that was sent last.
+    last_sequence: Option<u64>,
+}
+
+impl<S: Send> EventSubscriber<S> {
+    /// Until it reads no more, or the daemon is gone.
+    async fn run(mut self, last: Option<Arc<LiveUpdate>>, lose: impl Fn(u64)) {
+        if let Some(last) = last
+            && !self.send_update(&last).await
+        {
+            return;
+        }
+        loop {
+            let goes_on = tokio::select! {
+                update = self.updates.recv() => match update {
+                    Ok(update) => self.send_update(&update).await,
+                    Err(RecvError::Lagged(updates)) => {
+                        lose(updates);
+                        self.last_sequence = None;
+                        self.send_lost(Lost { updates, events: 0 }).await
+                    }
+                    Err(RecvError::Closed) => false,
+                },
+                one = self.events.recv() => match one {
+                    Ok(one) => {
+                        let json = serde_json::to_string(&event(&one)).unwrap_or_default();
+                        self.send(format!("event: event\ndata: {json}\n\n").into()).await
+                    }
+                    Err(RecvError::Lagged(events)) => self.send_lost(Lost { updates: 0, events }).await,
+                    Err(RecvError::Closed) => false,
+                },
+                () = self.frames.closed() => false,
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    async fn send_update(&mut self, update: &LiveUpdate) -> bool {
+        if self.last_sequence.is_some_and(|seen| update.sequence() <= seen) {
+            return true;
+        }
+        let frame = update.frame(self.last_sequence);
+        self.last_sequence = Some(update.sequence());
+        self.send(frame).await
+    }
+
+    async fn send_lost(&self, lost: Lost) -> bool {
+        let json = serde_json::to_string(&lost).unwrap_or_default();
+        self.send(format!("event: lost\ndata: {json}\n\n").into()).await
+    }
+
+    /// A reader that takes nothing for so long has gone.
+    async fn send(&self, frame: Bytes) -> bool {
+        self.frames.send_timeout(frame, KEEP_ALIVE_INTERVAL).await.is_ok()
+    }
+}
+
+fn frame(event: &Event) -> String {
+    // Strings and numbers: it cannot fail, and JSON has no line breaks of its own.
+    let json = serde_json::to_string(event).unwrap_or_default();
+    format!("event: {}\ndata: {json}\n\n", event.what)
+}
+
+fn event(event: &crate::event::DaemonEvent) -> Event {
+    let about = event.about.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+    Event {
+        at_unix_ms: event.at_ms,
+        level: match event.level {
+            crate::event::EventLevel::Info => Level::Info,
+            crate::event::EventLevel::Warning => Level::Warning,
+            crate::event::EventLevel::Error => Level::Error,
+        },
+        what: event.what.into(),
+        text: event.text.clone(),
+        about: about.collect(),
+    }
+}
+
+/// Frames from a channel as a body.
+struct FrameBody(mpsc::Receiver<Bytes>);
+
+impl HttpBody for FrameBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        turn: &mut Turn<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(turn).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// The next frame's kind.
+    async fn kind(body: &mut mpsc::Receiver<Bytes>) -> String {
+        let frame = body.recv().await.unwrap();
+        let text = std::str::from_utf8(&frame).unwrap();
+        text.lines().next().unwrap().trim_start_matches("event: ").to_owned()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_reader_is_told_what_it_lost_and_then_gets_the_whole() {
+        let (feed, updates) = broadcast::channel(4);
+        let (_events, events) = broadcast::channel(4);
+        let (frames, mut body) = mpsc::channel(LARGE_FRAMES);
+        let lost = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&lost);
+        let follower =
+            EventSubscriber { _subscription: (), updates, events, frames, last_sequence: None };
+        let first = Arc::new(LiveUpdate::fake(1));
+        let followed = tokio::spawn(follower.run(Some(first), move |updates| {
+            count.fetch_add(updates, Ordering::Relaxed);
+        }));
+        assert_eq!(kind(&mut body).await, "state");
+        feed.send(Arc::new(LiveUpdate::fake(1))).unwrap();
+        feed.send(Arc::new(LiveUpdate::fake(2))).unwrap();
+        assert_eq!(kind(&mut body).await, "change", "the first one had been sent");
+        // One frame waits in the channel and one in the hand; of the others four are kept.
+        for sequence in 3..13 {
+            feed.send(Arc::new(LiveUpdate::fake(sequence))).unwrap();
+            tokio::task::yield_now().await;
+        }
+        let mut kinds = Vec::new();
+        while kinds.last().is_none_or(|kind| kind != "state") {
+            kinds.push(kind(&mut body).await);
+        }
+        assert_eq!(kinds.iter().filter(|kind| *kind == "lost").count(), 1, "{kinds:?}");
+        assert!(lost.load(Ordering::Relaxed) > 0);
+        drop(body);
+        followed.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_takes_nothing_is_left() {
+        let (feed, updates) = broadcast::channel(4);
+        let (_events, events) = broadcast::channel(4);
+        let (frames, _body) = mpsc::channel(LARGE_FRAMES);
+        let follower =
+            EventSubscriber { _subscription: (), updates, events, frames, last_sequence: None };
+        let followed = tokio::spawn(follower.run(None, drop));
+        for sequence in 1..4 {
+            feed.send(Arc::new(LiveUpdate::fake(sequence))).unwrap();
+        }
+        followed.await.unwrap();
+    }
+}

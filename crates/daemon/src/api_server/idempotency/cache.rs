@@ -1,0 +1,221 @@
+//! What is remembered of requests with keys: so many, so large, for so long. Time goes in; it reads no clock and carries
+//! nothing out.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::{HeaderName, HeaderValue};
+
+/// Requests that are remembered; the oldest goes first.
+const MAX_ENTRIES: usize = 1_024;
+/// Bytes of their answers together.
+const BYTES: usize = 16 << 20;
+/// Bytes of one answer: that of a larger one is not remembered, but that it was given.
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
+/// For how long.
+const TIME_TO_LIVE: Duration = Duration::from_secs(86_400);
+
+/// Whose key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct IdempotencyKey {
+    /// Who uses it: keys of others are other keys.
+    pub client: String,
+    /// The key.
+    pub key: String,
+}
+
+/// What tells one request from another.
+pub type RequestFingerprint = [u8; 32];
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CachedResponse {
+    /// Its status.
+    pub status: u16,
+    /// Its fields that are given again.
+    pub fields: Vec<(HeaderName, HeaderValue)>,
+    /// Its body.
+    pub body: Bytes,
+}
+
+/// What is to be done with a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyLookup {
+    /// It is carried out.
+    New,
+    /// It was: this is the answer.
+    Cached(CachedResponse),
+    /// It is being carried out.
+    InProgress,
+    /// The key belongs to another request.
+    KeyReused,
+    /// So many are under way that nothing can be forgotten.
+    Full,
+}
+
+/// What is remembered.
+#[derive(Debug, Default)]
+pub struct IdempotencyCache {
+    entries: HashMap<IdempotencyKey, CachedRequest>,
+    /// Those that are done, oldest first.
+    done: VecDeque<(IdempotencyKey, Duration)>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct CachedRequest {
+    fingerprint: RequestFingerprint,
+    /// `None`: it is under way.
+    response: Option<CachedResponse>,
+}
+
+impl IdempotencyCache {
+    /// A request begins. `now` is any clock that only grows.
+    pub fn begin_request(
+        &mut self,
+        key: &IdempotencyKey,
+        print: RequestFingerprint,
+        now: Duration,
+    ) -> KeyLookup {
+        while self.done.front().is_some_and(|(_, at)| now.saturating_sub(*at) >= TIME_TO_LIVE) {
+            self.forget();
+        }
+        match self.entries.get(key) {
+            Some(entry) if entry.fingerprint != print => return KeyLookup::KeyReused,
+            Some(CachedRequest { response: Some(answer), .. }) => {
+                return KeyLookup::Cached(answer.clone());
+            }
+            Some(_) => return KeyLookup::InProgress,
+            None => {}
+        }
+        if self.entries.len() >= MAX_ENTRIES && !self.forget() {
+            return KeyLookup::Full;
+        }
+        self.entries.insert(key.clone(), CachedRequest { fingerprint: print, response: None });
+        KeyLookup::New
+    }
+
+    /// It has ended; `None`: nothing was carried out, and the same may be tried again.
+    pub fn finish_request(
+        &mut self,
+        key: &IdempotencyKey,
+        answer: Option<CachedResponse>,
+        now: Duration,
+    ) {
+        let Some(answer) = answer else {
+            self.entries.remove(key);
+            return;
+        };
+        let answer =
+            if answer.body.len() > MAX_RESPONSE_BYTES { too_large(&answer) } else { answer };
+        let Some(entry) = self.entries.get_mut(key) else { return };
+        self.bytes += answer.body.len();
+        entry.response = Some(answer);
+        self.done.push_back((key.clone(), now));
+        while self.bytes > BYTES && self.forget() {}
+    }
+
+    /// Forgets the oldest that is done; whether there was one.
+    fn forget(&mut self) -> bool {
+        let Some((key, _)) = self.done.pop_front() else { return false };
+        let answer = self.entries.remove(&key).and_then(|entry| entry.response);
+        self.bytes -= answer.map_or(0, |answer| answer.body.len());
+        true
+    }
+}
+
+fn too_large(answer: &CachedResponse) -> CachedResponse {
+    let text = format!(
+        "{{\"type\":\"/problems/idempotency-answer\",\"title\":\"Conflict\",\"status\":409,\"detail\":\"this was carried \
+         out and answered with {}; the answer was too large to be kept\"}}",
+        answer.status
+    );
+    let kind = HeaderValue::from_static(api::routes::PROBLEM);
+    CachedResponse {
+        status: 409,
+        fields: vec![(axum::http::header::CONTENT_TYPE, kind)],
+        body: Bytes::from(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> IdempotencyKey {
+        IdempotencyKey { client: "token a".into(), key: name.into() }
+    }
+
+    fn answer(bytes: usize) -> CachedResponse {
+        CachedResponse { status: 200, fields: Vec::new(), body: Bytes::from(vec![b'x'; bytes]) }
+    }
+
+    const NOW: Duration = Duration::ZERO;
+
+    #[test]
+    fn the_first_is_carried_out_and_the_others_have_its_answer() {
+        let mut memory = IdempotencyCache::default();
+        assert_eq!(memory.begin_request(&key("k"), [1; 32], NOW), KeyLookup::New);
+        assert_eq!(memory.begin_request(&key("k"), [1; 32], NOW), KeyLookup::InProgress);
+        assert_eq!(memory.begin_request(&key("k"), [2; 32], NOW), KeyLookup::KeyReused);
+        memory.finish_request(&key("k"), Some(answer(3)), NOW);
+        assert_eq!(memory.begin_request(&key("k"), [1; 32], NOW), KeyLookup::Cached(answer(3)));
+        assert_eq!(memory.begin_request(&key("k"), [2; 32], NOW), KeyLookup::KeyReused);
+        let theirs = IdempotencyKey { client: "token b".into(), ..key("k") };
+        assert_eq!(
+            memory.begin_request(&theirs, [2; 32], NOW),
+            KeyLookup::New,
+            "keys are everybody's own"
+        );
+        memory.finish_request(&theirs, None, NOW);
+        assert_eq!(
+            memory.begin_request(&theirs, [3; 32], NOW),
+            KeyLookup::New,
+            "nothing was carried out"
+        );
+        assert_eq!(
+            memory.begin_request(&key("k"), [9; 32], TIME_TO_LIVE),
+            KeyLookup::New,
+            "a day later"
+        );
+    }
+
+    #[test]
+    fn it_is_bounded_in_number_and_bytes_and_what_is_under_way_stays() {
+        let mut memory = IdempotencyCache::default();
+        memory.begin_request(&key("first"), [0; 32], NOW);
+        for n in 0..2 * MAX_ENTRIES {
+            let key = key(&n.to_string());
+            assert_eq!(memory.begin_request(&key, [0; 32], NOW), KeyLookup::New);
+            memory.finish_request(&key, Some(answer(100)), NOW);
+            assert!(memory.entries.len() <= MAX_ENTRIES && memory.bytes == 100 * memory.done.len());
+        }
+        assert_eq!(memory.begin_request(&key("first"), [0; 32], NOW), KeyLookup::InProgress);
+        for n in 0..40 {
+            let key = key(&format!("large {n}"));
+            memory.begin_request(&key, [0; 32], NOW);
+            memory.finish_request(&key, Some(answer(MAX_RESPONSE_BYTES)), NOW);
+            assert!(memory.bytes <= BYTES);
+        }
+        let key = key("too large");
+        memory.begin_request(&key, [0; 32], NOW);
+        memory.finish_request(&key, Some(answer(MAX_RESPONSE_BYTES + 1)), NOW);
+        let KeyLookup::Cached(kept) = memory.begin_request(&key, [0; 32], NOW) else {
+            panic!("not kept")
+        };
+        let problem: api::types::Problem = serde_json::from_slice(&kept.body).unwrap();
+        assert!(kept.status == 409 && problem.detail.contains("200"), "{problem:?}");
+    }
+
+    #[test]
+    fn when_all_are_under_way_no_more_begin() {
+        let mut memory = IdempotencyCache::default();
+        for n in 0..MAX_ENTRIES {
+            assert_eq!(memory.begin_request(&key(&n.to_string()), [0; 32], NOW), KeyLookup::New);
+        }
+        assert_eq!(memory.begin_request(&key("more"), [0; 32], NOW), KeyLookup::Full);
+        memory.finish_request(&key("7"), Some(answer(1)), NOW);
+        assert_eq!(memory.begin_request(&key("more"), [0; 32], NOW), KeyLookup::New);
+    }
+}

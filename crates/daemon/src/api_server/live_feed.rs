@@ -1,0 +1,170 @@
+//! State and rates for those who watch: looked at once a step however many watch, and not at all while nobody does.
+//!
+//! Each update is written once, as a difference and when somebody needs it as a whole, and shared. A reader that is
+//! slow loses updates and is told; it never holds up the others.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use api::types::Scene;
+use axum::body::Bytes;
+use tokio::sync::{Notify, broadcast};
+
+use super::difference::scene_difference;
+use crate::report;
+use crate::report::report_sources::ReportSources;
+use crate::report::sample::MANY;
+
+/// Streams of state, over both listeners.
+pub(super) const STREAMS: u64 = 32;
+/// Updates that wait for a reader before it loses the oldest.
+const UPDATES: usize = 4;
+/// Between two updates.
+const STEP: Duration = Duration::from_secs(1);
+/// The same with more than `MANY` servers.
+const LONG_STEP: Duration = Duration::from_secs(5);
+
+/// One update.
+#[derive(Debug)]
+pub(super) struct LiveUpdate {
+    state: Scene,
+    /// As a `change` to the one before; `None`: only the whole tells.
+    change: Option<Bytes>,
+    full_frame: OnceLock<Bytes>,
+}
+
+impl LiveUpdate {
+    /// One that says nothing but its number.
+    #[cfg(test)]
+    pub(super) fn fake(sequence: u64) -> LiveUpdate {
+        let picture = report::fixture::picture("", 1);
+        let facts = report::report_sources::ProcessFacts::default();
+        let now = SystemTime::UNIX_EPOCH;
+        let status = report::status::build_status(&picture, &facts, |_| None, now);
+        let at = std::time::Instant::now();
+        let sample = report::sample::CounterSample::read(&picture.snapshot, 0, at, None);
+        let sample = Arc::new(sample);
+        let report = report::build_report(&picture.snapshot, &sample, &sample, &facts, now);
+        let scene = Scene { sequence, next_ms: 1000, status, report };
+        let change = Some(frame("change", &scene));
+        LiveUpdate { state: scene, change, full_frame: OnceLock::new() }
+    }
+
+    /// Its number.
+    pub(super) fn sequence(&self) -> u64 {
+        self.state.sequence
+    }
+
+    /// The frame for a reader that has seen `seen` last.
+    pub(super) fn frame(&self, seen: Option<u64>) -> Bytes {
+        match &self.change {
+            Some(change) if seen.is_some_and(|seen| seen + 1 == self.state.sequence) => {
+                change.clone()
+            }
+            _ => self.full_frame.get_or_init(|| frame("state", &self.state)).clone(),
+        }
+    }
+}
+
+/// What is being watched.
+pub struct LiveFeed {
+    report_sources: Arc<ReportSources>,
+    updates: broadcast::Sender<Arc<LiveUpdate>>,
+    last: Mutex<Option<Arc<LiveUpdate>>>,
+    wake: Notify,
+}
+
+/// A reader's place; it ends with it.
+pub(super) struct FeedSubscription {
+    report_sources: Arc<ReportSources>,
+}
+
+impl Drop for FeedSubscription {
+    fn drop(&mut self) {
+        self.report_sources.api_counters.end_stream();
+    }
+}
+
+impl LiveFeed {
+    /// Nobody watches yet.
+    pub fn new(vitals: Arc<ReportSources>) -> LiveFeed {
+        LiveFeed {
+            report_sources: vitals,
+            updates: broadcast::Sender::new(UPDATES),
+            last: Mutex::default(),
+            wake: Notify::new(),
+        }
+    }
+
+    /// Begins to watch: the latest update if there is one, and those to come. `None`: too many watch.
+    #[allow(
+        clippy::type_complexity,
+        reason = "a seat, what is, and what comes: named where they are taken"
+    )]
+    pub(super) fn subscribe(
+        &self,
+    ) -> Option<(FeedSubscription, Option<Arc<LiveUpdate>>, broadcast::Receiver<Arc<LiveUpdate>>)>
+    {
+        if !self.report_sources.api_counters.try_begin_stream(STREAMS) {
+            return None;
+        }
+        let seat = FeedSubscription { report_sources: Arc::clone(&self.report_sources) };
+        // First, so that nothing is missed in between.
+        let updates = self.updates.subscribe();
+        let last = self.last().clone();
+        self.wake.notify_one();
+        Some((seat, last, updates))
+    }
+
+    /// Looks once a step while somebody watches, until the daemon is gone.
+    pub async fn run(self: Arc<LiveFeed>) {
+        let mut sequence = 0;
+        loop {
+            if self.updates.receiver_count() == 0 {
+                *self.last() = None;
+                self.wake.notified().await;
+                continue;
+            }
+            sequence += 1;
+            let update = Arc::new(self.update(sequence));
+            let step = Duration::from_millis(update.state.next_ms);
+            *self.last() = Some(Arc::clone(&update));
+            // The last reader may just have gone.
+            let _ = self.updates.send(update);
+            tokio::time::sleep(step).await;
+        }
+    }
+
+    fn update(&self, sequence: u64) -> LiveUpdate {
+        let vitals = &self.report_sources;
+        let picture = vitals.control.state();
+        let facts = vitals.collect(&picture);
+        let now = SystemTime::now();
+        let status = report::status::build_status(
+            &picture,
+            &facts,
+            |server| vitals.evidence.latest(server.id),
+            now,
+        );
+        let sample = Arc::new(vitals.take_sample(&picture));
+        let before = vitals.samples.older().unwrap_or_else(|| Arc::clone(&sample));
+        let report = report::build_report(&picture.snapshot, &before, &sample, &facts, now);
+        let step = if picture.servers.len() > MANY { LONG_STEP } else { STEP };
+        let next_ms = u64::try_from(step.as_millis()).unwrap_or(u64::MAX);
+        let mut scene = Scene { sequence, next_ms, status, report };
+        let change =
+            self.last().as_ref().and_then(|last| scene_difference(&last.state, &mut scene));
+        let change = change.map(|change| frame("change", &change));
+        LiveUpdate { state: scene, change, full_frame: OnceLock::new() }
+    }
+
+    fn last(&self) -> std::sync::MutexGuard<'_, Option<Arc<LiveUpdate>>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn frame(kind: &str, scene: &Scene) -> Bytes {
+    // Strings and numbers: it cannot fail, and JSON has no line breaks of its own.
+    let json = serde_json::to_string(scene).unwrap_or_default();
+    Bytes::from(format!("event: {kind}\nid: {}\ndata: {json}\n\n", scene.sequence))
+}

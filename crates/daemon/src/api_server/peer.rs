@@ -1,0 +1,197 @@
+//! Who is at the other end: of the control socket by what the kernel noted (SO_PEERCRED, unix(7)), over TCP by the
+//! token or the certificate that was shown.
+//!
+//! It says what they may do; whether that is enough for a route is asked elsewhere.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::Path;
+
+use api::types::Role;
+use axum::extract::connect_info::Connected;
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use axum::serve::IncomingStream;
+use tokio::net::UnixListener;
+
+use super::connection_guard::GuardedListener;
+use super::connection_slots::{ConnectionSlot, track_request};
+use super::tls_listener::{ClientCertificateNames, TlsListener};
+use crate::atomic_file;
+use crate::control::{ChangeOrigin, ChangeTrigger};
+
+/// Bytes of the system's list of users.
+const PASSWD_BYTES: u64 = 1 << 20;
+
+/// The other end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ApiPeer {
+    /// A program of this machine: user and process.
+    Local(Option<(u32, Option<i32>)>),
+    /// Somebody over TCP.
+    Remote {
+        /// From where.
+        address: IpAddr,
+        /// The names in the certificate that was shown, if one was.
+        papers: ClientCertificateNames,
+        /// Who it is, if that is known.
+        known: Option<ApiIdentity>,
+    },
+}
+
+/// Somebody who is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ApiIdentity {
+    /// The name.
+    pub name: String,
+    /// What they may do.
+    pub role: Role,
+    /// By what they are known.
+    pub by: CredentialKind,
+}
+
+/// By what somebody is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CredentialKind {
+    /// A token.
+    Token,
+    /// A certificate.
+    Certificate,
+}
+
+impl CredentialKind {
+    /// As written.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            CredentialKind::Token => "token",
+            CredentialKind::Certificate => "certificate",
+        }
+    }
+}
+
+impl ApiPeer {
+    /// As the origin of a change.
+    pub(super) fn change_origin(&self, way: ChangeTrigger) -> ChangeOrigin {
+        ChangeOrigin::new(self.to_string(), way)
+    }
+
+    /// What they may do. Who opened the unix socket was let in by its mode; who has no token, to look.
+    pub(super) fn role(&self) -> Role {
+        match self {
+            ApiPeer::Local(_) => Role::Configure,
+            ApiPeer::Remote { known, .. } => known.as_ref().map_or(Role::View, |known| known.role),
+        }
+    }
+
+    /// Who they are, whatever process or address they use.
+    pub(super) fn identity(&self) -> String {
+        match self {
+            ApiPeer::Local(Some((uid, _))) => format!("uid {uid}"),
+            ApiPeer::Local(None) => "unknown".to_owned(),
+            ApiPeer::Remote { known: Some(known), .. } => {
+                format!("{} {}", known.by.name(), known.name)
+            }
+            ApiPeer::Remote { address, .. } => address.to_string(),
+        }
+    }
+
+    /// By what they are known.
+    pub(super) fn credential_kind(&self) -> Option<CredentialKind> {
+        match self {
+            ApiPeer::Remote { known, .. } => known.as_ref().map(|known| known.by),
+            ApiPeer::Local(_) => None,
+        }
+    }
+
+    /// The name of the user in the system's list; `None`: it has none there.
+    fn user(uid: u32) -> Option<String> {
+        let list = atomic_file::read(Path::new("/etc/passwd"), PASSWD_BYTES).ok()??;
+        let entry = |line: &str| {
+            let mut fields = line.split(':');
+            let name = fields.next()?;
+            (fields.nth(1)?.parse() == Ok(uid)).then(|| sanitize_name(name))
+        };
+        list.lines().find_map(entry)
+    }
+
+    /// What the process calls itself; `None`: it is gone.
+    fn program(pid: i32) -> Option<String> {
+        let name = atomic_file::read(Path::new(&format!("/proc/{pid}/comm")), 64).ok()??;
+        Some(sanitize_name(name.trim_end()))
+    }
+}
+
+/// A connection as its requests know it: who is at the other end, and its place.
+#[derive(Clone, Debug)]
+pub(super) struct RequestConnection {
+    peer: ApiPeer,
+    slot: ConnectionSlot,
+}
+
+impl RequestConnection {
+    /// Its place.
+    pub(super) fn slot(&self) -> &ConnectionSlot {
+        &self.slot
+    }
+}
+
+/// A request comes in: its routes know the peer, and its connection keeps its place until the answer begins.
+pub(super) async fn attach_peer(
+    ConnectInfo(entry): ConnectInfo<RequestConnection>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    request.extensions_mut().insert(ConnectInfo(entry.peer));
+    track_request(ConnectInfo(entry.slot), request, next).await
+}
+
+impl Connected<IncomingStream<'_, GuardedListener<UnixListener>>> for RequestConnection {
+    fn connect_info(
+        stream: IncomingStream<'_, GuardedListener<UnixListener>>,
+    ) -> RequestConnection {
+        let guard = stream.io();
+        let peer = guard.inner().peer_cred().ok().map(|peer| (peer.uid(), peer.pid()));
+        RequestConnection { peer: ApiPeer::Local(peer), slot: guard.slot().clone() }
+    }
+}
+
+impl Connected<IncomingStream<'_, GuardedListener<TlsListener>>> for RequestConnection {
+    fn connect_info(stream: IncomingStream<'_, GuardedListener<TlsListener>>) -> RequestConnection {
+        let address = stream.remote_addr().ip().to_canonical();
+        // The handshake comes with the first request: then they are read.
+        let papers = stream.io().inner().certificate_names();
+        let peer = ApiPeer::Remote { address, papers, known: None };
+        RequestConnection { peer, slot: stream.io().slot().clone() }
+    }
+}
+
+impl fmt::Display for ApiPeer {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ApiPeer::Local(Some((uid, pid))) => {
+                write!(to, "uid {uid}")?;
+                in_brackets(to, ApiPeer::user(*uid))?;
+                if let Some(pid) = pid {
+                    write!(to, ", process {pid}")?;
+                    in_brackets(to, ApiPeer::program(*pid))?;
+                }
+                Ok(())
+            }
+            ApiPeer::Local(None) => to.write_str("unknown"),
+            ApiPeer::Remote { address, known: Some(known), .. } => {
+                write!(to, "{} {} from {address}", known.by.name(), known.name)
+            }
+            ApiPeer::Remote { address, .. } => write!(to, "{address}, without a token"),
+        }
+    }
+}
+
+fn in_brackets(to: &mut fmt::Formatter<'_>, name: Option<String>) -> fmt::Result {
+    name.map_or(Ok(()), |name| write!(to, " ({name})"))
+}
+
+/// A name that others chose, harmless in a line.
+fn sanitize_name(name: &str) -> String {
+    name.chars().take(32).map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect()
+}

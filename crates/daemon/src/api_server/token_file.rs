@@ -1,0 +1,80 @@
+//! The file of tokens: read when it changes, and believed only when nobody else could have written it.
+//!
+//! What is in it is read by `tokens`. When it cannot be read there is no token: nobody gets in by a broken file.
+
+use std::path::Path;
+
+use files::secret::{SecretProtection, read_text};
+
+use super::tokens::{self, ApiToken};
+use crate::event::EventLog;
+use crate::tls::cert_files::{FileStamps, file_stamps};
+
+/// Bytes of the file.
+const BYTES: u64 = 256 * 1024;
+
+/// Tokens as they were at the last look.
+#[derive(Debug, Default)]
+pub struct TokenFile {
+    stamps: FileStamps,
+    tokens: Vec<ApiToken>,
+}
+
+impl TokenFile {
+    /// The tokens of the file, read again if it is another than before.
+    pub fn refresh(&mut self, file: Option<&Path>, events: &EventLog) -> &[ApiToken] {
+        let Some(file) = file else {
+            *self = TokenFile::default();
+            return &[];
+        };
+        let now = file_stamps(&[file.to_owned()]);
+        if now != self.stamps {
+            self.stamps = now;
+            self.tokens = read_tokens(file).unwrap_or_else(|why| {
+                let text = format!("global.control.tokens: {why}; nobody has a token");
+                events.error("tokens-refused", text);
+                Vec::new()
+            });
+        }
+        &self.tokens
+    }
+}
+
+fn read_tokens(file: &Path) -> Result<Vec<ApiToken>, String> {
+    let text =
+        read_text(file, BYTES, SecretProtection::NotWritable).map_err(|error| error.to_string())?;
+    tokens::parse_tokens(&text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::temp_dir::Scratch;
+    use api::types::Role;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_file_that_others_can_write_opens_nothing_and_a_mended_one_does() {
+        let room = Scratch::new("keyring").unwrap();
+        let file = room.path().join("tokens");
+        let issued = tokens::issue_token(Role::View, "a").unwrap();
+        std::fs::write(&file, &issued.line).unwrap();
+        let chmod = |mode| {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        chmod(0o620);
+        let events = EventLog::quiet();
+        let mut ring = TokenFile::default();
+        assert!(ring.refresh(Some(&file), &events).is_empty());
+        assert!(ring.refresh(Some(&file), &events).is_empty());
+        let said = events.recent();
+        assert_eq!(said.len(), 1, "told once: {said:?}");
+        assert!(said[0].text.contains("0620") && said[0].text.contains("chmod"), "{said:?}");
+        chmod(0o600);
+        std::fs::write(&file, format!("{}\n", issued.line)).unwrap();
+        assert_eq!(ring.refresh(Some(&file), &events).len(), 1);
+        std::fs::remove_file(&file).unwrap();
+        assert!(ring.refresh(Some(&file), &events).is_empty());
+        assert!(ring.refresh(None, &events).is_empty());
+    }
+}

@@ -1,0 +1,418 @@
+//! Everything that runs, put together once: workers, listeners, probes, resolver, log, API, metrics.
+//!
+//! `run` and `embed` use it alike. Signals, systemd and upgrades are `run`'s.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use l7::{OpenCounts, PortUse, RequestPlane, TimeWaitPorts};
+use model::config::GlobalConfig;
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
+
+use crate::access_log::{self, AccessLogger};
+use crate::acme;
+use crate::adaptive_balancing;
+use crate::alarms;
+use crate::api_server::{
+    self, ApiContext, StopRequest, admin_sockets::AdminSockets, control_socket::BoundControlSocket,
+    live_feed::LiveFeed,
+};
+use crate::capture::CaptureController;
+use crate::clock;
+use crate::control::actor::{ActorParts, ControlActor};
+use crate::control::{ApplyError, ConfigChange, ControlHandle, ShutdownRequest};
+use crate::discovery;
+use crate::draining_clients;
+use crate::egress_routes::EgressRoutes;
+use crate::event::EventLog;
+use crate::health_check;
+use crate::health_check::counts::ProbeSums;
+use crate::history::HistoryRecorder;
+use crate::hook;
+use crate::listeners::{KernelSockets, ListenerSet, SocketStore};
+use crate::metrics;
+use crate::name_server;
+use crate::observer::WorkerObserver;
+use crate::packets;
+use crate::reconcile::saved_state::SavedState;
+use crate::reconcile::traffic_engine::TrafficEngine;
+use crate::report::report_sources::ReportSources;
+use crate::report::sample::SampleHistory;
+use crate::resolve;
+use crate::slo;
+use crate::slow_exchanges::{self, SlowExchangeStore};
+use crate::telemetry;
+use crate::tls;
+use crate::vrrp;
+
+mod data_planes;
+mod size;
+
+use data_planes::DataPlanes;
+
+/// Between two looks at what is still open.
+const LOOK: Duration = Duration::from_millis(20);
+/// For the workers to end what is cut, so that it is counted and logged with its cause.
+const RESET_GRACE: Duration = Duration::from_secs(1);
+/// For the API to finish answers, and for the log to be written, at the end.
+const FINISH_GRACE: Duration = Duration::from_secs(2);
+
+/// What a house is built from.
+pub struct AppOptions {
+    /// The configuration.
+    pub change: ConfigChange,
+    /// What belongs to the process, of that configuration.
+    pub global: GlobalConfig,
+    /// Listening sockets of a process before, with the addresses that they were configured with.
+    pub inherited: Vec<(SocketAddr, OwnedFd)>,
+    /// What it remembered, and its generation.
+    pub predecessor: Option<(u64, SavedState)>,
+    /// Who keeps listening sockets over our death.
+    pub socket_store: Box<dyn SocketStore>,
+    /// Where generations and words are kept; `None`: nowhere.
+    pub state: Option<PathBuf>,
+    /// The file that orders are written back to; `None`: there is none.
+    pub file: Option<PathBuf>,
+    /// What the daemon says.
+    pub events: EventLog,
+}
+
+/// Why a house was not built; what was begun has been undone.
+#[derive(Debug, thiserror::Error)]
+pub enum AppBuildError {
+    /// The access log's target.
+    #[error(transparent)]
+    Access(#[from] access_log::AccessLogOpenError),
+    /// The probes.
+    #[error("servers cannot be probed: {0}")]
+    Probes(#[source] std::io::Error),
+    /// The workers.
+    #[error("the workers could not be started: {0}")]
+    Plane(#[from] l7::PlaneStartError),
+    /// The configuration.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+/// Everything that runs.
+pub struct App {
+    /// To ask for changes.
+    pub control: ControlHandle,
+    /// The access log.
+    pub access_log: Arc<AccessLogger>,
+    proxy: Arc<RequestPlane>,
+    packets: packets::PacketPlaneHandle,
+    vrrp: vrrp::VrrpHandle,
+    egress: EgressRoutes,
+    names: name_server::NameServerHandle,
+    vitals: Arc<ReportSources>,
+    history: Arc<HistoryRecorder>,
+    tasks: JoinSet<()>,
+    api: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
+    stop_requests: (mpsc::Sender<StopRequest>, mpsc::Receiver<StopRequest>),
+}
+
+impl App {
+    /// Starts everything but the API. Traffic flows when this returns.
+    ///
+    /// # Errors
+    /// See `BuildError`.
+    pub async fn build(plan: AppOptions) -> Result<App, AppBuildError> {
+        let AppOptions {
+            change,
+            global,
+            inherited,
+            predecessor: before,
+            socket_store: keeper,
+            state,
+            file,
+            events,
+        } = plan;
+        let workers = size::workers(&global);
+        let access = start_access_log(&global, &events)?;
+        let (prober, observer) = health_check::new_prober().map_err(AppBuildError::Probes)?;
+        let ears = WorkerObserver::new(observer, Arc::clone(&access), events.clone());
+        let plane = Arc::new(RequestPlane::start(size::options(&global, workers), Arc::new(ears))?);
+        let mut listeners = ListenerSet::new(Box::new(KernelSockets), keeper, workers);
+        let (admin, inherited) = split_inherited(inherited, &global);
+        listeners.inherit(inherited);
+        let annals = Arc::new(HistoryRecorder::new(state.clone()));
+        let (orders, inbox) = packets::order::command_channel();
+        let carrier = DataPlanes { proxy: Arc::clone(&plane), packets: orders.clone() };
+        let engine: Arc<dyn TrafficEngine> = Arc::new(carrier);
+        let parts =
+            ActorParts { engine, listeners, workers, state, file, predecessor: before, events };
+        let (control, actor) = ControlActor::start(parts, change).await?;
+
+        let packets = packets::PacketPlaneHandle::start(control.clone(), (orders, inbox));
+        let pulse = vrrp::ControlPulse::new();
+        let vrrp = vrrp::VrrpHandle::start(
+            control.clone(),
+            pulse.clone(),
+            (packets.view(), packets.replication_source()),
+        );
+        let ways = EgressRoutes::start(&control);
+        let mut names = name_server::NameServerHandle::start(control.clone());
+        names.wait_listening().await;
+        let vitals = Arc::new(ReportSources {
+            control: control.clone(),
+            read_port_usage: port_use_reader(&plane),
+            report_time_wait: idle_limit_setter(&plane),
+            read_open_counts: open_count_reader(&plane),
+            access: Arc::clone(&access),
+            probes: Arc::clone(&prober.counts),
+            evidence: Arc::clone(&prober.evidence),
+            packets: packets.view(),
+            vrrp: vrrp.view(),
+            links: ways.links.view(),
+            uplinks: ways.uplinks.view(),
+            mptcp: ways.mptcp.view(),
+            names: names.state(),
+            balancing_decisions: Arc::default(),
+            slow_exchanges: Arc::new(SlowExchangeStore::new(plane.take_samples(), global.sample)),
+            refused: plane.refused_requests(),
+            flow_samples: packets.flow_samples(),
+            slo: Arc::default(),
+            certificate_orders: Arc::default(),
+            draining_clients: Arc::default(),
+            captures: CaptureController::new(annals.state(), control.events().clone()),
+            telemetry: Arc::default(),
+            headroom: Arc::default(),
+            samples: SampleHistory::default(),
+            api_counters: Arc::default(),
+            admin: Arc::new(AdminSockets::new(admin)),
+            predecessor: Arc::default(),
+        });
+        let mut tasks = spawn_control_tasks(&control, (actor, pulse, prober), &vitals);
+        spawn_observers(&mut tasks, &control, (&vitals, annals.state()), &annals);
+        Ok(App {
+            control,
+            access_log: access,
+            proxy: plane,
+            packets,
+            vrrp,
+            egress: ways,
+            names,
+            vitals,
+            history: annals,
+            tasks,
+            api: None,
+            stop_requests: mpsc::channel(1),
+        })
+    }
+
+    /// Opens the API to whoever may use the socket, if there is one, over TCP where configured, and the metrics.
+    pub fn serve_api(&mut self, bound: Option<BoundControlSocket>) {
+        let asked = self.stop_requests.0.clone();
+        let live = Arc::new(LiveFeed::new(Arc::clone(&self.vitals)));
+        self.tasks.spawn(Arc::clone(&live).run());
+        let context = Arc::new(ApiContext {
+            report_sources: Arc::clone(&self.vitals),
+            live,
+            history: Arc::clone(&self.history),
+            vrrp: self.vrrp.commands(),
+            lease_server: api_server::lease_server::LeaseServer::new(self.history.state()),
+            idempotency: Arc::default(),
+            // Being asked twice is being asked.
+            stop: Box::new(move |ask| {
+                let _ = asked.try_send(ask);
+            }),
+        });
+        self.tasks.spawn(api_server::remote::run(Arc::clone(&context)));
+        self.tasks.spawn(metrics::listen::run(Arc::clone(&self.vitals)));
+        let Some(bound) = bound else { return };
+        let (end, ended) = oneshot::channel::<()>();
+        let events = self.control.events().clone();
+        let until = async {
+            let _ = ended.await;
+        };
+        let api = tokio::spawn(async move {
+            if let Err(error) = api_server::run(bound, context, until).await {
+                events.error("api-failed", format!("the API is not served any more: {error}"));
+            }
+        });
+        self.api = Some((end, api));
+    }
+
+    /// Waits until somebody asks, by the API, that the process leave.
+    pub async fn wait_stop_request(&mut self) -> StopRequest {
+        // We hold a sender ourselves: it is never closed.
+        self.stop_requests.1.recv().await.unwrap_or_default()
+    }
+
+    /// Waits until the packet plane stands, or is refused with its reason; without packet services at once.
+    pub fn wait_packet_plane(&self) -> impl Future<Output = ()> + use<> {
+        self.packets.wait_settled()
+    }
+
+    /// Probes by result.
+    pub fn probes(&self) -> ProbeSums {
+        self.vitals.probes.totals()
+    }
+
+    /// Shows what the process has still that handed over to this one.
+    pub fn follow_predecessor(&mut self, pid: u32, line: UnixStream) {
+        let (shown, events) = (Arc::clone(&self.vitals.predecessor), self.control.events().clone());
+        self.tasks.spawn(async move { shown.follow(pid, line, events).await });
+    }
+
+    /// What is open, for who looks while it leaves.
+    pub fn open_counter(&self) -> impl Fn() -> OpenCounts + use<> {
+        let plane = Arc::downgrade(&self.proxy);
+        move || plane.upgrade().map(|plane| plane.open_counts()).unwrap_or_default()
+    }
+
+    /// The sockets of the API over TCP and of the metrics.
+    pub fn admin(&self) -> Arc<AdminSockets> {
+        Arc::clone(&self.vitals.admin)
+    }
+
+    /// What is open now.
+    pub fn open_counts(&self) -> OpenCounts {
+        self.proxy.open_counts()
+    }
+
+    /// Stops accepting, lets exchanges finish within the limit or until `cut` is done, ends everything. Returns what
+    /// was cut.
+    pub async fn shut_down(
+        mut self,
+        how: ShutdownRequest,
+        cut: impl Future<Output = ()>,
+    ) -> OpenCounts {
+        let control = self.control.clone();
+        let detached = how.detach || how.handed_over;
+        if how.handed_over {
+            self.vitals.admin.stop_accepting();
+        }
+        // The process that takes over holds shared addresses on; otherwise another machine may have them at once.
+        self.vrrp.shut_down(!how.handed_over).await;
+        self.names.shut_down().await;
+        // The process that takes over waits for the maps; packets go on meanwhile.
+        if detached {
+            self.packets.shut_down(packets::order::PlaneExit::Detach).await;
+        }
+        let mut left = OpenCounts::default();
+        if let Ok(limit) = control.begin_shutdown(how).await {
+            let deadline = Instant::now() + limit;
+            tokio::select! {
+                () = cut => {}
+                () = self.wait_idle(deadline) => {}
+            }
+            left = self.proxy.open_counts();
+            self.proxy.drain(Duration::ZERO);
+            self.wait_idle(Instant::now() + RESET_GRACE).await;
+        }
+        if let Some((end, api)) = self.api.take() {
+            let _ = end.send(());
+            let _ = tokio::time::timeout(FINISH_GRACE, api).await;
+        }
+        // Last, for whoever was served may be at its far end. Detached, packets flow on as they do.
+        self.egress.shut_down(!detached).await;
+        self.packets.shut_down(packets::order::PlaneExit::Remove).await;
+        self.tasks.shutdown().await;
+        // When somebody is looking at it this moment, the workers end with the process.
+        if let Ok(plane) = Arc::try_unwrap(self.proxy) {
+            plane.stop();
+        }
+        self.access_log.stop(FINISH_GRACE);
+        left
+    }
+
+    async fn wait_idle(&self, deadline: Instant) {
+        let busy = || {
+            let open = self.proxy.open_counts();
+            open.connections > 0 || open.exchanges > 0
+        };
+        while busy() && Instant::now() < deadline {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+/// Work that the rest stands on: what changes things, and what finds out how servers are and what that makes of them.
+fn spawn_control_tasks(
+    control: &ControlHandle,
+    (actor, pulse, prober): (ControlActor, vrrp::ControlPulse, health_check::Prober),
+    vitals: &ReportSources,
+) -> JoinSet<()> {
+    let (board, weighed) = (Arc::clone(&vitals.evidence), Arc::clone(&vitals.balancing_decisions));
+    let mut tasks = JoinSet::new();
+    tasks.spawn(actor.run());
+    tasks.spawn(pulse.run());
+    tasks.spawn(prober.run(control.clone()));
+    tasks.spawn(adaptive_balancing::run(control.clone(), board, weighed, vitals.packets.clone()));
+    tasks
+}
+
+/// Work that follows the pictures, or looks again each while, and is asked nothing.
+fn spawn_observers(
+    tasks: &mut JoinSet<()>,
+    control: &ControlHandle,
+    (vitals, state): (&Arc<ReportSources>, Option<PathBuf>),
+    annals: &Arc<HistoryRecorder>,
+) {
+    tasks.spawn(acme::run(control.clone(), Arc::clone(&vitals.certificate_orders), state));
+    let weighed = Arc::clone(&vitals.balancing_decisions);
+    tasks.spawn(adaptive_balancing::ejection::run(
+        control.clone(),
+        weighed,
+        health_check::random_seed::random_seed(),
+    ));
+    tasks.spawn(resolve::run(control.clone()));
+    tasks.spawn(clock::run(control.clone()));
+    tasks.spawn(discovery::run(control.clone()));
+    tasks.spawn(hook::run(control.clone()));
+    tasks.spawn(alarms::run(Arc::clone(vitals)));
+    tasks.spawn(Arc::clone(annals).run(Arc::clone(vitals)));
+    tasks.spawn(tls::cert_watch::run(control.clone()));
+    tasks.spawn(access_log::follow_config(control.clone(), Arc::clone(&vitals.access)));
+    tasks.spawn(slow_exchanges::collect::run(Arc::clone(vitals)));
+    tasks.spawn(telemetry::exporter::run(Arc::clone(vitals)));
+    tasks.spawn(draining_clients::run(Arc::clone(vitals)));
+    tasks.spawn(slo::collect::run(Arc::clone(vitals), Arc::clone(annals)));
+    tasks.spawn(Arc::clone(vitals).run_sampler());
+}
+
+fn start_access_log(
+    global: &GlobalConfig,
+    events: &EventLog,
+) -> Result<Arc<AccessLogger>, access_log::AccessLogOpenError> {
+    let notice = events.clone();
+    let notice = Box::new(move |text: String| notice.warn("access-log", text));
+    Ok(Arc::new(AccessLogger::start(&global.access_log.target, notice)?))
+}
+
+/// A listening socket with its address.
+type InheritedSocket = (SocketAddr, OwnedFd);
+
+/// Sockets of a process before: those of the API over TCP and of the metrics, and those of services.
+fn split_inherited(
+    inherited: Vec<InheritedSocket>,
+    global: &GlobalConfig,
+) -> (Vec<InheritedSocket>, Vec<InheritedSocket>) {
+    let metrics = global.metrics.as_ref().map(|metrics| metrics.listen);
+    let api = global.control.remote.as_ref().map(|remote| remote.listen);
+    inherited.into_iter().partition(|(at, _)| Some(*at) == metrics || Some(*at) == api)
+}
+
+/// Readers that keep no plane alive.
+fn port_use_reader(plane: &Arc<RequestPlane>) -> Box<dyn Fn() -> Vec<PortUse> + Send + Sync> {
+    let plane = Arc::downgrade(plane);
+    Box::new(move || plane.upgrade().map(|plane| plane.port_usage()).unwrap_or_default())
+}
+
+fn open_count_reader(plane: &Arc<RequestPlane>) -> Box<dyn Fn() -> OpenCounts + Send + Sync> {
+    let plane = Arc::downgrade(plane);
+    Box::new(move || plane.upgrade().map(|plane| plane.open_counts()).unwrap_or_default())
+}
+
+fn idle_limit_setter(plane: &Arc<RequestPlane>) -> Box<dyn Fn(&TimeWaitPorts) + Send + Sync> {
+    let plane = Arc::downgrade(plane);
+    Box::new(move |resting| plane.upgrade().iter().for_each(|plane| plane.set_time_wait(resting)))
+}

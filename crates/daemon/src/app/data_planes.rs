@@ -1,0 +1,53 @@
+//! The planes behind the reconciler's seam: what it orders, handed on to whoever carries it out.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use l7::RequestPlane;
+use model::config::Config;
+use model::id::{ListenerId, ServerId, ServiceId};
+use model::snapshot::WorkerSnapshot;
+
+use crate::packets;
+use crate::reconcile::traffic_engine::TrafficEngine;
+
+/// Workers cut by themselves so much after the limit: whoever leaves looks at what is left before, and then cuts.
+const WORKER_RESET_DELAY: Duration = Duration::from_millis(100);
+
+/// Both planes.
+pub struct DataPlanes {
+    /// Proxied services.
+    pub proxy: Arc<RequestPlane>,
+    /// Packet services.
+    pub packets: packets::order::PlaneCommandSender,
+}
+
+impl TrafficEngine for DataPlanes {
+    fn forward_early(
+        &self,
+        snapshot: Arc<WorkerSnapshot>,
+        config: Arc<Config>,
+    ) -> BoxFuture<'static, ()> {
+        Box::pin(self.packets.clone().forward_early(snapshot, config))
+    }
+    fn install(&self, snapshot: Arc<WorkerSnapshot>) {
+        self.proxy.install(snapshot);
+    }
+    fn installed_version(&self) -> u64 {
+        self.proxy.installed_version()
+    }
+    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
+        self.proxy.listen(id, service, sockets);
+    }
+    fn unlisten(&self, id: ListenerId, accept_rest: bool) {
+        self.proxy.unlisten(id, accept_rest);
+    }
+    fn reset_server_connections(&self, server: ServerId) {
+        self.proxy.abort_server(server);
+    }
+    fn drain(&self, limit: Duration) {
+        self.proxy.drain(limit.saturating_add(WORKER_RESET_DELAY));
+    }
+}

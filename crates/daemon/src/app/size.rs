@@ -1,0 +1,60 @@
+//! How large the request plane is made: workers, connections, and what else it is told once.
+
+use l7::{AccessLogOptions, PlaneOptions};
+use model::config::{AccessLogTarget, GlobalConfig};
+
+use crate::local_time::offset_seconds;
+
+/// Our name in Via.
+const NODE: &str = "steelyard";
+/// Descriptors that are not for clients: logs, probes, API, epoll, listeners.
+const OWN_DESCRIPTORS: u64 = 128;
+/// Client connections at most when the configuration does not say.
+const CONNECTIONS: u64 = 1_000_000;
+
+/// How many workers there are to be.
+pub fn workers(global: &GlobalConfig) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    global.workers.map_or_else(cores, usize::from).max(1)
+}
+
+/// What the workers are told once.
+pub fn options(global: &GlobalConfig, workers: usize) -> PlaneOptions {
+    let log = &global.access_log;
+    PlaneOptions {
+        workers,
+        pin: false,
+        connections: global.connections.unwrap_or_else(|| connections(descriptors())),
+        access: AccessLogOptions {
+            all: log.all,
+            format: log.format,
+            enabled: log.target != AccessLogTarget::Off,
+        },
+        sample: global.sample,
+        traces: global.telemetry.as_ref().is_some_and(|telemetry| telemetry.traces),
+        node: NODE.to_owned(),
+        utc_offset: offset_seconds,
+    }
+}
+
+/// Client connections that so many descriptors are enough for: each may need one towards a server.
+fn connections(descriptors: u64) -> u32 {
+    let connections = (descriptors.saturating_sub(OWN_DESCRIPTORS) / 2).clamp(16, CONNECTIONS);
+    u32::try_from(connections).unwrap_or(u32::MAX)
+}
+
+fn descriptors() -> u64 {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::connections;
+
+    #[test]
+    fn every_client_may_have_a_server() {
+        assert_eq!(connections(1024), 448);
+        assert_eq!(connections(10), 16);
+        assert_eq!(connections(u64::MAX), 1_000_000);
+    }
+}

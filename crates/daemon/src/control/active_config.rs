@@ -1,0 +1,120 @@
+//! What is in force beside servers and listeners, and the picture made of all of it. It changes nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::config::{AccessLogTarget, CheckedConfig, Config, GlobalConfig, TelemetryConfig};
+use model::snapshot::WorkerSnapshot;
+
+use super::origin::ChangeOrigin;
+use super::state_snapshot::{CertificatesByService, ListenerFacts, StateSnapshot};
+use crate::listeners::ListenerSet;
+use crate::reconcile::applied_state::AppliedState;
+
+/// What is in force.
+pub(super) struct ActiveConfig {
+    /// The generation.
+    pub generation: u64,
+    /// Since when.
+    pub since: SystemTime,
+    /// When the process began.
+    pub started: SystemTime,
+    /// Digest of the text.
+    pub digest: String,
+    /// Who put it in force.
+    pub origin: ChangeOrigin,
+    /// The text.
+    pub text: Arc<str>,
+    /// Where it came from.
+    pub file: Arc<str>,
+    /// What it means.
+    pub checked: Arc<CheckedConfig>,
+    /// The configuration, sharing what did not change.
+    pub config: Arc<Config>,
+    /// What the process was started under: what cannot change while it runs is compared with that.
+    pub at_start: Arc<Config>,
+    /// What the workers act on.
+    pub snapshot: Arc<WorkerSnapshot>,
+    /// The certificates of services.
+    pub certificates: Arc<CertificatesByService>,
+}
+
+impl ActiveConfig {
+    /// The whole picture.
+    pub fn state_snapshot(
+        &self,
+        book: &AppliedState,
+        listeners: &ListenerSet,
+        state_failures: u64,
+        leaving: bool,
+    ) -> StateSnapshot {
+        let open = book.listeners.iter().filter(|_| !leaving).map(|(address, listener)| {
+            let sockets = listeners.open_at(*address);
+            let (id, service) = (listener.id, listener.service);
+            let service_name = listener.service_name.clone();
+            (*address, ListenerFacts { id, service, service_name, sockets })
+        });
+        let servers = book.servers.iter().map(|(id, entry)| (*id, Arc::clone(&entry.facts)));
+        StateSnapshot {
+            generation: self.generation,
+            since: self.since,
+            started: self.started,
+            digest: self.digest.clone(),
+            origin: self.origin.clone(),
+            text: Arc::clone(&self.text),
+            file: Arc::clone(&self.file),
+            checked: Arc::clone(&self.checked),
+            config: Arc::clone(&self.config),
+            snapshot: Arc::clone(&self.snapshot),
+            certificates: Arc::clone(&self.certificates),
+            servers: servers.collect(),
+            listeners: open.collect(),
+            workers: book.worker_count(),
+            needs_restart: needs_restart(&self.at_start, &self.config),
+            shutting_down: leaving,
+            state_failures,
+            sources: BTreeMap::new(),
+            drift: None,
+        }
+    }
+}
+
+/// Keys of the process that differ from those that it was started under and that it cannot change while it runs.
+pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
+    // Names every field, so that a new one cannot be forgotten here. What is not compared is followed.
+    let GlobalConfig {
+        workers,
+        connections,
+        access_log,
+        control,
+        metrics: _,
+        telemetry,
+        drain: _,
+        sample,
+        sticky_secret_file: _,
+        certificate_warning: _,
+        hooks: _,
+        history: _,
+    } = &first.global;
+    let new = &now.global;
+    let traces = |it: &Option<TelemetryConfig>| it.as_ref().is_some_and(|it| it.traces);
+    let off = |target: &AccessLogTarget| *target == AccessLogTarget::Off;
+    let differ = [
+        ("workers", *workers != new.workers),
+        ("connections", *connections != new.connections),
+        ("sample", *sample != new.sample),
+        ("telemetry.traces", traces(telemetry) != traces(&new.telemetry)),
+        ("access-log.all", access_log.all != new.access_log.all),
+        ("access-log.format", access_log.format != new.access_log.format),
+        ("access-log.target", off(&access_log.target) != off(&new.access_log.target)),
+        ("control.socket", control.socket != new.control.socket),
+        ("control.mode", control.mode != new.control.mode),
+        ("control.state", control.state != new.control.state),
+    ];
+    let keys = differ.into_iter().filter(|(_, differs)| *differs);
+    let (threads, wanted) = (&first.name_server, &now.name_server);
+    let fewer = !threads.listen.is_empty() && threads.threads != wanted.threads;
+    let names = fewer.then(|| "names.threads".to_owned());
+    keys.map(|(key, _)| format!("global.{key}")).chain(names).collect()
+}

@@ -1,0 +1,98 @@
+//! What the actor takes from files of certificates and of the secret of cookies, first and when they have changed: workers get
+//! what is good, everybody is told.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::config::Config;
+use model::snapshot::AcmeProofs;
+
+use super::ControlActor;
+use crate::acme::proof::AcmeProof;
+use crate::bpf_pins;
+use crate::control::change::ApplyError;
+use crate::control::state_events;
+use crate::reconcile::apply;
+use crate::reconcile::tls_materials::with_tls_materials;
+use crate::sticky_secrets;
+use crate::tls::cert_store::{PreparedStore, TlsConfigError};
+
+impl ControlActor {
+    /// What the next configuration needs of files and pins, before anything is changed.
+    pub(super) fn prepare(
+        &self,
+        config: &Config,
+        now: SystemTime,
+    ) -> Result<PreparedStore, ApplyError> {
+        bpf_pins::refuse_foreign(config)?;
+        Ok(self.vault.prepare(config, now)?)
+    }
+
+    /// From now on these are in force.
+    pub(super) fn install_vault(&mut self, prepared: PreparedStore) {
+        self.active.certificates = Arc::new(prepared.store.certificates());
+        self.vault = prepared.store;
+        state_events::report_certificate_warnings(&self.events, &prepared.warnings);
+        state_events::report_cookie_warnings(&self.events, &mut self.vault.cookies.warnings);
+        for sentence in prepared.reloaded {
+            self.events.info("certificate-renewed", sentence);
+        }
+    }
+
+    /// Takes up what is on disk, by order: at once, and only if all of it is good.
+    pub(super) fn reload_now(&mut self, config: &Config) -> Result<(), TlsConfigError> {
+        let prepared = self.vault.prepare(config, SystemTime::now())?;
+        let before = self.applied.clone();
+        self.applied = with_tls_materials(before.clone(), &prepared.store.materials());
+        self.install_vault(prepared);
+        self.publish_changes(&before);
+        self.publish();
+        Ok(())
+    }
+
+    /// Has something ready for the authority of an order, or nothing any more, and waits until workers show it.
+    pub(super) async fn publish_proof(&mut self, key: &str, proof: Option<AcmeProof>) {
+        let before = self.applied.clone();
+        self.vault.set_challenges(key, proof.as_ref().map_or(&[][..], |proof| &proof.tls[..]));
+        match proof {
+            Some(proof) => self.proofs.insert(key.to_owned(), proof),
+            None => self.proofs.remove(key),
+        };
+        let http: AcmeProofs = self.proofs.values().flat_map(|proof| proof.http.clone()).collect();
+        self.applied = with_tls_materials(before.clone(), &self.vault.materials());
+        self.applied.challenges = (!http.is_empty()).then(|| Arc::new(http));
+        self.publish_changes(&before);
+        // If they are slow the authority finds nothing, says so, and is asked again later.
+        apply::wait_installed(&*self.engine, self.active.snapshot.version).await;
+    }
+
+    /// Looks at the files.
+    pub(super) fn reload_certificates(&mut self) {
+        let news = self.vault.reload(SystemTime::now());
+        for sentence in &news.reloaded {
+            self.events.info("certificate-renewed", sentence.clone());
+        }
+        for sentence in &news.rejected {
+            self.events.error("certificate-refused", sentence.clone());
+        }
+        let cookies = self.vault.reload_cookies();
+        match &cookies {
+            Some(Ok(())) => {
+                let sentence = format!("{}: the changed file is in force", sticky_secrets::KEY);
+                self.events.info("sticky-secret-renewed", sentence);
+            }
+            Some(Err(why)) => {
+                let sentence = format!("{}: {why}; as before", sticky_secrets::KEY);
+                self.events.error("sticky-secret-refused", sentence);
+            }
+            None => {}
+        }
+        if news.changed || matches!(cookies, Some(Ok(()))) {
+            let before = self.applied.clone();
+            self.applied = with_tls_materials(before.clone(), &self.vault.materials());
+            self.active.certificates = Arc::new(self.vault.certificates());
+            self.publish_changes(&before);
+            self.publish();
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What a failed change is called towards those who ordered it. It mends nothing.
+
+use crate::control::change::ApplyError;
+use crate::reconcile::apply::ReconcileError;
+
+impl From<ReconcileError> for ApplyError {
+    fn from(error: ReconcileError) -> ApplyError {
+        match error {
+            ReconcileError::Listen(error) => ApplyError::Listen(error),
+            ReconcileError::Pool { pool, source } => ApplyError::Pool { pool, source },
+        }
+    }
+}

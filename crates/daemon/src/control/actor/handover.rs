@@ -1,0 +1,26 @@
+//! What the actor hands to the process that takes over. It sends nothing.
+
+use std::sync::Arc;
+
+use super::ControlActor;
+use crate::control::change::ApplyError;
+use crate::control::handle::HandoverState;
+use crate::reconcile::saved_state::SavedState;
+
+impl ControlActor {
+    /// Everything that the next process begins with; until it gives up nothing is changed any more.
+    pub(super) fn hand_over(&mut self) -> Result<HandoverState, ApplyError> {
+        self.check_changeable()?;
+        let sockets = self.listeners.copies()?;
+        self.handing_over = true;
+        let facts = self.applied.servers.values().map(|entry| &*entry.facts);
+        Ok(HandoverState {
+            generation: self.active.generation,
+            text: Arc::clone(&self.active.text),
+            file: Arc::clone(&self.active.file),
+            origin: self.active.origin.clone(),
+            memory: SavedState::full(facts).with_overlay(&self.overlay),
+            sockets,
+        })
+    }
+}

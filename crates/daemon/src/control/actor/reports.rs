@@ -1,0 +1,44 @@
+//! What is taken in between orders: verdicts, words of agents and of the resolver, shares, ejections. Many of them go
+//! into one snapshot.
+
+use std::time::SystemTime;
+
+use super::ControlActor;
+use crate::control::handle::ControlCommand;
+use crate::reconcile::server_state;
+
+impl ControlActor {
+    /// Takes it in; gives any other order back.
+    pub(super) fn apply_report(&mut self, order: ControlCommand) -> Option<ControlCommand> {
+        let now = SystemTime::now();
+        match order {
+            ControlCommand::HealthReport(verdict) => {
+                self.update_server(verdict.server, |facts| {
+                    server_state::apply_verdict(facts, verdict, now)
+                });
+            }
+            ControlCommand::Agent(word) => {
+                self.update_server(word.server, |facts| {
+                    server_state::apply_agent_report(facts, word.wanted, now)
+                });
+            }
+            ControlCommand::Resolution(resolution) => self
+                .update_server(resolution.server, |facts| {
+                    server_state::apply_resolution(facts, resolution.result, now)
+                }),
+            ControlCommand::WeightShares(shares) => {
+                self.applied = self.applied.with_shares(&shares);
+                self.save_server_state();
+            }
+            ControlCommand::Ejections(words) => {
+                for (id, ejected) in words {
+                    self.update_server(id, |facts| {
+                        server_state::apply_ejection(facts, ejected, now)
+                    });
+                }
+            }
+            other => return Some(other),
+        };
+        None
+    }
+}

@@ -1,0 +1,128 @@
+//! Writes down what was ordered and how it can be taken back. It carries nothing out but what it is asked to record.
+
+use std::time::SystemTime;
+
+use api::types::AuditRecord;
+
+use super::actor::ControlActor;
+use super::change::{ApplyError, ApplyOutcome, ConfigChange, RollbackError};
+use super::origin::ChangeOrigin;
+use super::state_snapshot::ServerFacts;
+use crate::audit::UndoAction;
+use crate::reconcile::saved_state::saved_overrides;
+use crate::report::report_sources::unix_ms;
+
+impl ControlActor {
+    /// Puts a configuration in force and records who wanted it.
+    pub(super) async fn apply_and_record(
+        &mut self,
+        change: ConfigChange,
+    ) -> Result<ApplyOutcome, ApplyError> {
+        let (origin, file) = (change.origin.clone(), change.file.clone());
+        let (before, failures) = (self.active.generation, self.persistence_failures());
+        let (room, base) = (self.save_target(&change)?, change.base.clone());
+        let applied = self.apply(change, None).await?;
+        if base.is_some() {
+            self.adopt_file_text(base);
+        }
+        let saved = self.save_to(room);
+        let into = saved.as_ref().ok().cloned().flatten();
+        self.record_generation(&origin, ("apply", &file), before, into);
+        self.publish();
+        Ok(ApplyOutcome { saved: saved?, unsaved: self.unsaved_since(failures), ..applied })
+    }
+
+    /// Puts an older generation in force and records who wanted it.
+    pub(super) async fn rollback_and_record(
+        &mut self,
+        to: Option<u64>,
+        save: Option<bool>,
+        origin: ChangeOrigin,
+    ) -> Result<ApplyOutcome, RollbackError> {
+        let (before, failures) = (self.active.generation, self.persistence_failures());
+        let (change, repeats) = self.stored_change(to, origin.clone())?;
+        let change = ConfigChange { save, ..change };
+        let room = self.save_target(&change)?;
+        let applied = self.apply(change, Some(repeats)).await?;
+        let saved = self.save_to(room);
+        let into = saved.as_ref().ok().cloned().flatten();
+        self.record_generation(&origin, ("rollback", "an older generation"), before, into);
+        self.publish();
+        Ok(ApplyOutcome { saved: saved?, unsaved: self.unsaved_since(failures), ..applied })
+    }
+
+    /// Records a change; its number.
+    pub(super) fn record_change(
+        &mut self,
+        origin: &ChangeOrigin,
+        (action, target): (&str, &str),
+        (before, after): (&str, &str),
+        saved: Option<String>,
+        reversal: Option<UndoAction>,
+    ) -> u64 {
+        self.audit.add(record(origin, (action, target), (before, after), saved), reversal)
+    }
+
+    /// Records that an order was taken back; its number.
+    pub(super) fn record_undo(
+        &mut self,
+        origin: &ChangeOrigin,
+        (action, target): (&str, &str),
+        (before, after): (&str, &str),
+        saved: Option<String>,
+        reversal: UndoAction,
+        undoes: u64,
+    ) -> u64 {
+        let record = record(origin, (action, target), (before, after), saved);
+        self.audit.add(AuditRecord { undoes: Some(undoes), ..record }, Some(reversal))
+    }
+
+    fn record_generation(
+        &mut self,
+        origin: &ChangeOrigin,
+        (action, from): (&str, &str),
+        before: u64,
+        saved: Option<String>,
+    ) {
+        let after = self.active.generation;
+        if before == after {
+            return;
+        }
+        let texts = (format!("generation {before}"), format!("generation {after}, from {from}"));
+        let reversal = Some(UndoAction::Generation { before, after });
+        self.record_change(
+            origin,
+            (action, "configuration"),
+            (&texts.0, &texts.1),
+            saved,
+            reversal,
+        );
+    }
+}
+
+fn record(
+    origin: &ChangeOrigin,
+    (action, target): (&str, &str),
+    (before, after): (&str, &str),
+    saved: Option<String>,
+) -> AuditRecord {
+    AuditRecord {
+        at_unix_ms: unix_ms(SystemTime::now()),
+        who: origin.who.clone(),
+        way: origin.way.name().to_owned(),
+        action: action.to_owned(),
+        target: target.to_owned(),
+        before: before.to_owned(),
+        after: after.to_owned(),
+        saved,
+        ..AuditRecord::default()
+    }
+}
+
+/// How words about a server are taken back.
+pub(super) fn command_undo(before: &ServerFacts, after: &ServerFacts) -> UndoAction {
+    UndoAction::Words {
+        before: Box::new(saved_overrides(before)),
+        after: Box::new(saved_overrides(after)),
+    }
+}

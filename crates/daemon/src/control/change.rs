@@ -1,0 +1,277 @@
+//! What can be asked of the daemon, and what it answers: the words of `Control`. It carries nothing out.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use model::config::patch::ConfigObject;
+use model::config::{ConfigDiff, ConfigFinding, ConfigFindings, PatchError};
+use model::id::ServerId;
+use model::snapshot::ServerState;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::origin::ChangeOrigin;
+use super::state_snapshot::HealthState;
+use crate::health_check::evidence_board::EvidenceEntry;
+
+/// A configuration to put in force.
+#[derive(Clone, Debug)]
+pub struct ConfigChange {
+    /// Its text.
+    pub text: String,
+    /// The file that it came from, as messages name it.
+    pub file: String,
+    /// Who asks.
+    pub origin: ChangeOrigin,
+    /// Only if this generation is in force, so that nobody undoes a change unseen; `None`: in any case.
+    pub expect: Option<u64>,
+    /// Whether it is written into the file; `None`: as the configuration says.
+    pub save: Option<bool>,
+    /// The file's own text, where the text was made of it; `None`: it was not.
+    pub base: Option<Arc<str>>,
+}
+
+impl ConfigChange {
+    /// In any case, kept as the configuration says.
+    pub fn new(
+        text: impl Into<String>,
+        file: impl Into<String>,
+        origin: ChangeOrigin,
+    ) -> ConfigChange {
+        let (text, file) = (text.into(), file.into());
+        ConfigChange { text, file, origin, expect: None, save: None, base: None }
+    }
+}
+
+/// A change of one object of the configuration, or of the whole.
+#[derive(Clone, Debug)]
+pub struct ConfigPatch {
+    /// Of which.
+    pub object: ConfigObject,
+    /// The merge patch (RFC 7396).
+    pub patch: serde_json::Value,
+    /// Who asks.
+    pub origin: ChangeOrigin,
+    /// Only if this generation is in force; `None`: whichever is.
+    pub expect: Option<u64>,
+    /// Whether it is written into the file; `None`: as the configuration says.
+    pub save: Option<bool>,
+}
+
+/// What a change did.
+#[derive(Clone, Debug, Default)]
+pub struct ApplyOutcome {
+    /// The generation in force afterwards.
+    pub generation: u64,
+    /// What changed; empty when the text says what was in force already.
+    pub diff: ConfigDiff,
+    /// Warnings about the new configuration.
+    pub warnings: Vec<ConfigFinding>,
+    /// What takes effect only in the next process.
+    pub needs_restart: Vec<String>,
+    /// Every worker acts on it (false: a worker had not confirmed within the time allowed, and will).
+    pub confirmed: bool,
+    /// The file that has it now.
+    pub saved: Option<String>,
+    /// What the disk did not take, each a whole sentence.
+    pub unsaved: Vec<String>,
+}
+
+/// What a change would do.
+#[derive(Clone, Debug)]
+pub struct PlanOutcome {
+    /// The generation that was compared with.
+    pub generation: u64,
+    /// What would change.
+    pub diff: ConfigDiff,
+    /// Warnings about the new configuration.
+    pub warnings: Vec<ConfigFinding>,
+    /// What would take effect only in the next process.
+    pub needs_restart: Vec<String>,
+    /// What would be done to listeners, a sentence each.
+    pub listeners: Vec<String>,
+}
+
+/// Why a configuration was not put in force, or not kept. But for `Unwritten` nothing has changed.
+#[derive(Debug, Error)]
+pub enum ApplyError {
+    /// The text has mistakes.
+    #[error("{0}")]
+    Invalid(ConfigFindings),
+    /// Another generation is in force than the caller has seen.
+    #[error(
+        "generation {found} is in force, not {expected}: look at what changed meanwhile, then apply again"
+    )]
+    Stale {
+        /// What the caller expected.
+        expected: u64,
+        /// What is in force.
+        found: u64,
+    },
+    /// It reaches beyond the product, and the API may not have it do so.
+    #[error(
+        "{key}: the daemon {reach}, and changes over the API may not set that: write it into the daemon's file and \
+         reload that, or set global.control.allow-programs there"
+    )]
+    NotPermitted {
+        /// The key.
+        key: String,
+        /// What it does with what.
+        reach: String,
+    },
+    /// What the API may have done is to be changed over the API.
+    #[error(
+        "global.control.allow-programs: found {found}; over the API it stays {stays}: it is set in the daemon's file \
+         alone, which is read when the daemon starts or reloads"
+    )]
+    PermissionChanged {
+        /// What the text says.
+        found: bool,
+        /// What holds.
+        stays: bool,
+    },
+    /// A listener could not be opened or changed.
+    #[error(transparent)]
+    Listen(#[from] l7::socket::ListenError),
+    /// A pool's connections could not be made as configured.
+    #[error("pool.{pool}: {source}")]
+    Pool {
+        /// The pool's name.
+        pool: String,
+        /// Why.
+        #[source]
+        source: l7::socket::OutgoingError,
+    },
+    /// Another daemon has what it would pin packet programs in.
+    #[error(transparent)]
+    Pins(#[from] bpf::ClaimError),
+    /// Keys or certificates are no good.
+    #[error(transparent)]
+    Tls(#[from] crate::tls::cert_store::TlsConfigError),
+    /// The patch cannot be written into the configuration.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    /// It was to be saved, and this daemon has no file.
+    #[error("this daemon was not started from a file")]
+    NoFile,
+    /// The file to write says something else.
+    #[error("{0} is neither what is in force nor what is to be: reload it, or apply it, first")]
+    FileDiffers(String),
+    /// The file to write cannot be read.
+    #[error("cannot read {file}: {source}")]
+    FileUnreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// It is in force and not in the file.
+    #[error("the configuration is in force, but {file} could not be written: {source}")]
+    FileNotWritten {
+        /// The file.
+        file: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Another process is taking over.
+    #[error("another process is taking over: ask it, or try again when it has given up")]
+    HandingOver,
+    /// The daemon is on its way out.
+    #[error(transparent)]
+    Stopping(#[from] DaemonStopping),
+}
+
+/// Why an older generation was not put in force. Nothing has changed.
+#[derive(Debug, Error)]
+pub enum RollbackError {
+    /// No such generation is kept.
+    #[error("generation {wanted} is not kept; kept are {}", list(.kept))]
+    Unknown {
+        /// What was asked for.
+        wanted: u64,
+        /// What there is.
+        kept: Vec<u64>,
+    },
+    /// There is none before the present one.
+    #[error("no generation before the present one is kept")]
+    NonePrevious,
+    /// It cannot be put in force now.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+/// One kept generation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct GenerationRecord {
+    /// Its number.
+    pub number: u64,
+    /// Who put it in force.
+    pub origin: ChangeOrigin,
+    /// The file that its text came from, as messages name it.
+    pub file: String,
+    /// When.
+    pub at: SystemTime,
+    /// Digest of its text.
+    pub digest: String,
+    /// For a rollback: the generation whose text it repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u64>,
+}
+
+/// What probes and connections found out about a server.
+#[derive(Clone, Debug)]
+pub struct HealthReport {
+    /// Of which.
+    pub server: ServerId,
+    /// The judgement.
+    pub health: HealthState,
+    /// The evidence, in a sentence.
+    pub reason: String,
+    /// The evidence; `None`: there is none.
+    pub note: Option<EvidenceEntry>,
+}
+
+/// What a server's agent says of it.
+#[derive(Clone, Debug)]
+pub struct ServerAgentReport {
+    /// Of which.
+    pub server: ServerId,
+    /// What it wants to be, and why; `None`: what probes and traffic say alone.
+    pub wanted: Option<(ServerState, String)>,
+}
+
+/// What the resolver found out about a server's name.
+#[derive(Clone, Debug)]
+pub struct ServerResolution {
+    /// Of which.
+    pub server: ServerId,
+    /// Its address, or why there is none.
+    pub result: Result<SocketAddr, String>,
+}
+
+/// How to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShutdownRequest {
+    /// The listening sockets live on in another process: what waits in their queues is left to it.
+    pub handed_over: bool,
+    /// How long exchanges may finish; `None`: `global.drain`.
+    pub limit: Option<Duration>,
+    /// The packet plane goes on in the kernel; otherwise every trace of it is removed.
+    pub detach: bool,
+}
+
+/// The daemon is on its way out and takes no orders.
+#[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
+#[error("the daemon is stopping")]
+pub struct DaemonStopping;
+
+fn list(numbers: &[u64]) -> String {
+    if numbers.is_empty() {
+        return "none".to_owned();
+    }
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,139 @@
+//! What is known of the daemon's file and of what is kept beside it; in what the file differs from what is in force.
+//!
+//! When something is kept, and where, is `write_back`'s.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use api::types::Drift;
+use model::config::WriteBack;
+use model::config::toml_tree::{diff_trees, parse_tree};
+
+use super::origin::ChangeOrigin;
+use crate::atomic_file;
+use crate::config_overlay::ConfigOverlay;
+use crate::event::EventLog;
+use crate::tls::cert_files::{FileStamps, file_stamps};
+
+/// Bytes of a file that changes are written back to.
+pub(super) const FILE_BYTES: u64 = 16 << 20;
+/// Places that are named where the file differs.
+const NAMED: usize = 64;
+
+/// What is known of the file and of what is kept beside it.
+#[derive(Debug, Default)]
+pub(super) struct ConfigFileState {
+    /// The file that orders are written back to; `None`: there is none.
+    pub file: Option<PathBuf>,
+    pub state: Option<PathBuf>,
+    /// The file's text that is in force, itself or with what covers it; `None`: that is not known.
+    pub base: Option<Arc<str>>,
+    /// The file at the last look, and what was in force then.
+    last_check: Option<(FileStamps, Arc<str>)>,
+    drift: Option<Arc<Drift>>,
+    failures: u64,
+    last_error: String,
+}
+
+impl ConfigFileState {
+    pub fn new(
+        file: Option<PathBuf>,
+        state: Option<PathBuf>,
+        base: Option<Arc<str>>,
+    ) -> ConfigFileState {
+        ConfigFileState { file, state, base, ..ConfigFileState::default() }
+    }
+
+    /// In what the file differs from what is in force.
+    pub fn drift(&self) -> Option<Arc<Drift>> {
+        self.drift.clone()
+    }
+
+    /// Attempts to keep something that failed.
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// Why the last one did.
+    pub fn last_error(&self) -> &str {
+        &self.last_error
+    }
+
+    /// The file says what is in force from now on.
+    pub fn set_base(&mut self, text: &Arc<str>) {
+        self.base = Some(Arc::clone(text));
+    }
+
+    /// Looks at the file again if it, or what is in force, is another than at the last look; whether something changed.
+    pub fn refresh_drift(&mut self, force: &Arc<str>, mode: WriteBack) -> bool {
+        let Some(file) = self.file.clone() else { return false };
+        let now = file_stamps(std::slice::from_ref(&file));
+        let same =
+            |(before, text): &(FileStamps, Arc<str>)| *before == now && Arc::ptr_eq(text, force);
+        if self.last_check.as_ref().is_some_and(same) {
+            return false;
+        }
+        self.last_check = Some((now, Arc::clone(force)));
+        let drift = find_drift(&file, force, self.base.as_deref(), mode).map(Arc::new);
+        let news = drift != self.drift;
+        self.drift = drift;
+        news
+    }
+
+    /// Keeps, beside the file, what is in force; or nothing where the file says the same.
+    pub fn write_overlay(&mut self, force: &str, origin: &ChangeOrigin) -> io::Result<()> {
+        let Some(state) = self.state.clone() else { return Ok(()) };
+        let base = match &self.base {
+            Some(base) => base.to_string(),
+            None => self.read()?.unwrap_or_default(),
+        };
+        if base == force {
+            return ConfigOverlay::remove(&state).map(drop);
+        }
+        ConfigOverlay::new(&base, force, origin).write(&state)
+    }
+
+    fn read(&self) -> io::Result<Option<String>> {
+        self.file.as_ref().map_or(Ok(None), |file| atomic_file::read(file, FILE_BYTES))
+    }
+
+    pub fn report_failure(&mut self, events: &EventLog, error: &io::Error) {
+        self.failures += 1;
+        self.last_error = error.to_string();
+        let text = format!(
+            "what was changed over the file cannot be kept: {error}; it is lost at the next start"
+        );
+        events.warn("overlay-not-kept", text);
+    }
+}
+
+/// In what a file differs; `None`: in nothing.
+fn find_drift(file: &Path, force: &str, base: Option<&str>, mode: WriteBack) -> Option<Drift> {
+    let shown = file.display().to_string();
+    let none = Drift { file: shown, ..Drift::default() };
+    let found = match atomic_file::read(file, FILE_BYTES) {
+        Ok(Some(found)) => found,
+        Ok(None) => return Some(Drift { trouble: Some("it is not there".to_owned()), ..none }),
+        Err(error) => return Some(Drift { trouble: Some(error.to_string()), ..none }),
+    };
+    if found == force {
+        return None;
+    }
+    let edited = base.is_some_and(|base| base != found);
+    let kept = mode == WriteBack::Overlay && !edited;
+    let (theirs, ours) = match (parse_tree(&found), parse_tree(force)) {
+        (Ok(theirs), Ok(ours)) => (theirs, ours),
+        (Err(why), _) => return Some(Drift { edited, trouble: Some(why), ..none }),
+        // What is in force was read once.
+        (_, Err(_)) => return None,
+    };
+    let mut keys: Vec<String> = diff_trees(&theirs, &ours).into_iter().map(|it| it.path).collect();
+    if keys.is_empty() {
+        // Comments and form alone.
+        return None;
+    }
+    let unlisted = u64::try_from(keys.len().saturating_sub(NAMED)).unwrap_or(u64::MAX);
+    keys.truncate(NAMED);
+    Some(Drift { keys, unlisted, edited, kept, ..none })
+}

@@ -1,0 +1,77 @@
+//! What sources of servers say, put in force: an answer that says the same changes nothing, one that is not believed
+//! leaves the last good one.
+
+use model::config::CheckedConfig;
+
+use super::actor::ControlActor;
+use super::discovery_result::DiscoveryResult;
+use super::origin::{ChangeOrigin, ChangeTrigger};
+use crate::event::EventLevel;
+use crate::reconcile::overlay::ServerOverlay;
+
+/// Servers that a message names.
+const NAMED: usize = 5;
+
+impl ControlActor {
+    /// What differs from the file under a configuration that is to be in force.
+    pub(super) fn overlay_for(&self, checked: &CheckedConfig) -> ServerOverlay {
+        self.overlay.for_config(checked).with_file_servers(&self.active.checked.config, checked)
+    }
+
+    /// Takes in what a source said.
+    pub(super) async fn apply_discovery(&mut self, found: DiscoveryResult) {
+        let DiscoveryResult { pool, source: place, servers, left_out } = found;
+        let known = self.applied.pools.get(&pool).is_some_and(|it| it.config.discovery.is_some());
+        // Nothing is taken in while another process takes over: it looks for itself.
+        if !known || self.handing_over {
+            return;
+        }
+        let about = |what: &str| {
+            [("pool", pool.clone()), ("place", place.clone()), ("reason", what.to_owned())]
+        };
+        let servers = match servers {
+            Ok(servers) => servers,
+            Err(why) => {
+                let why = format!("{place}: {why}");
+                if self.sources.get(&pool) != Some(&why) {
+                    let text = format!("{pool}: {why}; the servers that were found last stay");
+                    self.events.emit(EventLevel::Warning, "source-failed", text, &about(&why));
+                    self.sources.insert(pool, why);
+                    self.publish();
+                }
+                return;
+            }
+        };
+        let recovered = self.sources.remove(&pool).is_some();
+        let before = self.overlay.found.iter().find(|it| it.pool == pool);
+        let before = before.map(|it| it.servers.clone()).unwrap_or_default();
+        if before == servers {
+            if recovered {
+                self.publish();
+            }
+            return;
+        }
+        let name = |all: &[crate::reconcile::overlay::DiscoveredServer]| {
+            let some: Vec<&str> = all.iter().take(NAMED).map(|it| it.address.as_str()).collect();
+            let more = all.len().saturating_sub(NAMED);
+            if more > 0 { format!("{} and {more} more", some.join(", ")) } else { some.join(", ") }
+        };
+        let (was, is) = (name(&before), name(&servers));
+        if left_out > 0 {
+            let text = format!(
+                "{pool}: {place} has {left_out} servers more than `max`; they are left out"
+            );
+            self.events.emit(EventLevel::Warning, "source-clamped", text, &about("too many"));
+        }
+        let overlay = self.overlay.with_discovered(&pool, servers);
+        if let Err(error) = self.apply_overlay(overlay).await {
+            let text = format!("{pool}: what {place} says cannot be put in force: {error}");
+            self.events.emit(EventLevel::Warning, "source-failed", text, &about("not in force"));
+            return;
+        }
+        let text = format!("{pool}: {place} says {is}");
+        self.events.emit(EventLevel::Info, "source-changed", text, &about("changed"));
+        let origin = ChangeOrigin::new(place, ChangeTrigger::Source);
+        self.record_change(&origin, ("found", &pool), (&was, &is), None, None);
+    }
+}

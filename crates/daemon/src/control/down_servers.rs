@@ -1,0 +1,45 @@
+//! What becomes of the connections of a server that has gone down: they stay, or are cut where its probe says so.
+//!
+//! Which servers are down, verdicts say; whoever cuts the connections is `l7`.
+
+use model::config::DownAction;
+use model::id::ServerId;
+use model::snapshot::ServerState;
+
+use super::handle::ControlCommand;
+use super::state_snapshot::HealthState;
+use crate::event::EventLog;
+use crate::reconcile::applied_state::AppliedState;
+use crate::reconcile::traffic_engine::TrafficEngine;
+
+/// The server that an order takes down, if it does.
+pub(super) fn server_taken_down(order: &ControlCommand) -> Option<ServerId> {
+    match order {
+        ControlCommand::HealthReport(verdict) if verdict.health == HealthState::Down => {
+            Some(verdict.server)
+        }
+        _ => None,
+    }
+}
+
+/// Cuts the connections of those that were not down before and are now; workers know already that they are.
+pub(super) fn reset_connections(
+    engine: &dyn TrafficEngine,
+    events: &EventLog,
+    fallen: &[ServerId],
+    (before, after): (&AppliedState, &AppliedState),
+) {
+    for id in fallen {
+        let Some(entry) = after.servers.get(id) else { continue };
+        let was = before.servers.get(id).map(|entry| entry.facts.state);
+        let facts = &entry.facts;
+        let cuts = facts.config.probe.as_ref().is_some_and(|it| it.on_down == DownAction::Cut);
+        if cuts && facts.state == ServerState::Down && was != Some(ServerState::Down) {
+            entry.live.abort_generation.increment();
+            engine.reset_server_connections(*id);
+            let name = format!("{}/{}", facts.pool_name, facts.config.name);
+            let text = format!("{name}: it is down: its connections are cut, as its probe says");
+            events.info("server-cut", text);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Judges a change by who asks and how far it reaches, before anything of it is done, and records what is refused.
+
+use model::config::CheckedConfig;
+
+use super::actor::ControlActor;
+use super::change::{ApplyError, ConfigChange};
+use super::origin::{ChangeOrigin, ChangeTrigger};
+
+impl ControlActor {
+    /// Judges a change before anything of it is done, and records one that is refused.
+    ///
+    /// # Errors
+    /// It comes over the API and reaches further than the file allows.
+    pub(super) fn check_permission(
+        &mut self,
+        change: &ConfigChange,
+        checked: &CheckedConfig,
+    ) -> Result<(), ApplyError> {
+        match change.origin.way {
+            ChangeTrigger::Start | ChangeTrigger::Reload => Ok(()),
+            ChangeTrigger::Api
+            | ChangeTrigger::Rollback
+            | ChangeTrigger::Clock
+            | ChangeTrigger::Source => self
+                .permissions
+                .check(checked)
+                .inspect_err(|error| self.record_refusal(&change.origin, error)),
+        }
+    }
+
+    /// A change is in force.
+    pub(super) fn allow_file_values(&mut self, way: ChangeTrigger) {
+        if matches!(way, ChangeTrigger::Start | ChangeTrigger::Reload) {
+            self.permissions.allow_file(&self.active.checked);
+        }
+    }
+
+    fn record_refusal(&mut self, origin: &ChangeOrigin, error: &ApplyError) {
+        let (before, text) = (format!("generation {}", self.active.generation), error.to_string());
+        self.events.warn("program-not-allowed", format!("{text} (asked by {origin})"));
+        self.record_change(origin, ("refused", "configuration"), (&before, &text), None, None);
+    }
+}

@@ -1,0 +1,37 @@
+//! What an order changed and the disk did not take: whoever ordered hears of it with the answer.
+
+use super::actor::ControlActor;
+
+/// Failures of each of those that keep something on disk.
+pub(super) type PersistenceFailures = [u64; 4];
+
+impl ControlActor {
+    /// Those until now.
+    pub(super) fn persistence_failures(&self) -> PersistenceFailures {
+        let (generations, words) = (self.generations.failures(), self.state_file.failures());
+        [generations, words, self.audit.failures(), self.config_file.failures()]
+    }
+
+    /// What was not kept since then, each a whole sentence.
+    pub(super) fn unsaved_since(&self, before: PersistenceFailures) -> Vec<String> {
+        let keepers = [
+            (
+                "the generation is not kept, and no restart can go back to it",
+                self.generations.last_error(),
+            ),
+            (
+                "what is said of servers is not kept, and a restart forgets it",
+                self.state_file.last_error(),
+            ),
+            ("the record of orders has a gap here", self.audit.last_error()),
+            (
+                "what differs from the file is not kept, and a restart forgets it",
+                self.config_file.last_error(),
+            ),
+        ];
+        let failed =
+            self.persistence_failures().into_iter().zip(before).map(|(now, then)| now > then);
+        let failed = keepers.into_iter().zip(failed).filter(|(_, failed)| *failed);
+        failed.map(|((what, why), _)| format!("{what}: {why}")).collect()
+    }
+}

@@ -1,0 +1,244 @@
+//! What can be ordered of a server, what comes of it, and why not. It carries nothing out.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use api::types::AuditRecord;
+use model::config::ServerWeight;
+use model::config::server_edit::EditError;
+use thiserror::Error;
+
+use super::change::{ApplyError, DaemonStopping, RollbackError};
+use super::origin::ChangeOrigin;
+use super::state_snapshot::ServerFacts;
+
+/// An order about a server.
+#[derive(Clone, Debug)]
+pub struct ServerCommandRequest {
+    /// Its pool.
+    pub pool: String,
+    /// Its name; `-` when it is added: as its address says.
+    pub name: String,
+    /// What is ordered.
+    pub command: OperatorCommand,
+    /// Whether it is written back to the file; `None`: as the configuration says.
+    pub save: Option<bool>,
+    /// By whom.
+    pub origin: ChangeOrigin,
+}
+
+/// What came of an order.
+#[derive(Clone, Debug)]
+pub struct ServerCommandOutcome {
+    /// The server now; the last that was known of it when it was removed.
+    pub facts: Arc<ServerFacts>,
+    /// The file that the order was written to.
+    pub saved: Option<String>,
+    /// Its number in the record of orders.
+    pub audit_id: u64,
+    /// What the disk did not take, each a whole sentence.
+    pub unsaved: Vec<String>,
+}
+
+/// What is ordered of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OperatorCommand {
+    /// Judged by its health alone.
+    Enable,
+    /// Finishes what it has.
+    Drain,
+    /// Takes nothing.
+    Disable,
+    /// Takes nothing, and what it has is reset now.
+    Cut,
+    /// Takes no new client; after the limit it drains.
+    Quiesce(Duration),
+    /// Takes nothing in a window.
+    Maintain {
+        /// From when; `None`: now.
+        from: Option<SystemTime>,
+        /// Until when; `None`: until it is enabled.
+        until: Option<SystemTime>,
+        /// Why.
+        reason: String,
+    },
+    /// Its share.
+    Weight(ServerWeight),
+    /// It is new.
+    Add {
+        /// Its address, as written.
+        address: String,
+        /// Its weight; `None`: the pool's.
+        weight: Option<ServerWeight>,
+    },
+    /// It is no more.
+    Remove,
+}
+
+impl OperatorCommand {
+    /// As recorded and as the program calls it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            OperatorCommand::Enable => "enable",
+            OperatorCommand::Drain => "drain",
+            OperatorCommand::Disable => "disable",
+            OperatorCommand::Cut => "cut",
+            OperatorCommand::Quiesce(_) => "quiesce",
+            OperatorCommand::Maintain { .. } => "maintain",
+            OperatorCommand::Weight(_) => "weight",
+            OperatorCommand::Add { .. } => "add",
+            OperatorCommand::Remove => "remove",
+        }
+    }
+
+    /// Whether the file has a word for it.
+    pub const fn is_in_file(&self) -> bool {
+        !matches!(
+            self,
+            OperatorCommand::Cut | OperatorCommand::Quiesce(_) | OperatorCommand::Maintain { .. }
+        )
+    }
+}
+
+impl fmt::Display for OperatorCommand {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        match self {
+            OperatorCommand::Weight(weight) => write!(to, "{name} {}", weight.get()),
+            OperatorCommand::Quiesce(limit) => write!(to, "{name} for {limit:?}"),
+            OperatorCommand::Add { address, .. } => write!(to, "{name} {address}"),
+            OperatorCommand::Maintain { reason, .. } if !reason.is_empty() => {
+                write!(to, "{name} ({reason})")
+            }
+            _ => to.write_str(name),
+        }
+    }
+}
+
+/// Why a server was not changed.
+#[derive(Debug, Error)]
+pub enum ServerCommandError {
+    /// No such pool or server.
+    #[error("there is no server '{pool}/{name}'{}", hint(.near))]
+    Unknown {
+        /// The pool asked for.
+        pool: String,
+        /// The server asked for.
+        name: String,
+        /// The servers of that pool, or the pools when there is no such pool.
+        near: Vec<String>,
+    },
+    /// A server that is added has the name or the address of another one.
+    #[error("there is a server '{pool}/{name}' already: at {address}")]
+    Exists {
+        /// The pool.
+        pool: String,
+        /// The other one's name.
+        name: String,
+        /// Where it is.
+        address: String,
+    },
+    /// What was ordered cannot be meant.
+    #[error("{0}")]
+    Invalid(String),
+    /// The pool would be left without a server.
+    #[error("{pool}/{name} is the last server of its pool: drain or disable it instead")]
+    LastServer {
+        /// The pool.
+        pool: String,
+        /// The server.
+        name: String,
+    },
+    /// The order cannot be written back, and was not carried out.
+    #[error("the order cannot be saved, and was not carried out: {0}")]
+    Save(#[from] SaveError),
+    /// It cannot be put in force now.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// The order is in force and not in the file.
+    #[error("the order is in force, but {file} could not be written: {source}")]
+    FileNotWritten {
+        /// The file.
+        file: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Another process is taking over.
+    #[error("another process is taking over: ask it, or try again when it has given up")]
+    HandingOver,
+    /// The daemon is on its way out.
+    #[error(transparent)]
+    Stopping(#[from] DaemonStopping),
+}
+
+/// Why an order cannot be written back.
+#[derive(Debug, Error)]
+pub enum SaveError {
+    /// This daemon has no file.
+    #[error("this daemon was not started from a file")]
+    NoFile,
+    /// The file has no word for it.
+    #[error("the file has no word for `{0}`")]
+    NotExpressible(&'static str),
+    /// The file says something else than what is in force.
+    #[error("{0} is not what is in force: reload it, or apply what is to be in force, first")]
+    Differs(String),
+    /// The file cannot be read.
+    #[error("cannot read {file}: {source}")]
+    Read {
+        /// The file.
+        file: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The text has no place for it.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+/// An order that was taken back.
+#[derive(Clone, Debug)]
+pub struct UndoOutcome {
+    /// The number of the undoing in the record.
+    pub id: u64,
+    /// What was taken back.
+    pub undoes: AuditRecord,
+}
+
+/// Why an order was not taken back.
+#[derive(Debug, Error)]
+pub enum UndoError {
+    /// No such record.
+    #[error("there is no record {0}; `steelyard audit` lists them")]
+    Unknown(u64),
+    /// Nothing is left that can be taken back.
+    #[error("no order is left that can be taken back")]
+    Nothing,
+    /// The order has no way back.
+    #[error("record {0} cannot be taken back")]
+    Cannot(u64),
+    /// Something else changed the same since.
+    #[error(
+        "{1} was changed again since record {0}: take that back first, or say what it is to be"
+    )]
+    Moved(u64, String),
+    /// It cannot be put in force now.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// The generation before is not kept, or cannot be put in force.
+    #[error(transparent)]
+    Rollback(#[from] RollbackError),
+    /// Another process is taking over.
+    #[error("another process is taking over: ask it, or try again when it has given up")]
+    HandingOver,
+    /// The daemon is on its way out.
+    #[error(transparent)]
+    Stopping(#[from] DaemonStopping),
+}
+
+fn hint(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; there are {}", near.join(", ")) }
+}

@@ -1,0 +1,344 @@
+//! Orders about servers, carried out: what operators say, what they add and remove. Each is recorded.
+//!
+//! What a word comes to is `reconcile::server`'s; how a file is edited is `model::config::edit`'s.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use model::config::server_edit::{ServerEdit, edit_server, parse_server_address, server_name};
+use model::config::{AdminState, ServerWeight, WriteBack};
+use model::id::ServerId;
+
+use super::actor::ControlActor;
+use super::audit_record::command_undo;
+use super::change::ConfigChange;
+use super::origin::ChangeOrigin;
+use super::server_command::{
+    OperatorCommand, SaveError, ServerCommandError, ServerCommandOutcome, ServerCommandRequest,
+};
+use super::state_snapshot::ServerFacts;
+use crate::atomic_file;
+use crate::audit::UndoAction;
+use crate::reconcile::overlay::{AddedServer, MembershipOverride, RemovedServer, SERVERS};
+use crate::reconcile::server_state::{self, describe_server, format_address};
+
+/// How long a quiesce may be, and how far ahead a window may lie.
+const FAR: Duration = Duration::from_secs(366 * 86_400);
+/// Characters of a reason.
+const REASON: usize = 200;
+/// Bytes of a file that orders are written back to.
+const FILE_BYTES: u64 = 16 << 20;
+
+/// A text to write back, and where.
+struct EditedFile {
+    file: PathBuf,
+    text: String,
+}
+
+impl ControlActor {
+    /// Carries out an order about a server.
+    pub(super) async fn run_server_command(
+        &mut self,
+        order: ServerCommandRequest,
+    ) -> Result<ServerCommandOutcome, ServerCommandError> {
+        if self.handing_over {
+            return Err(ServerCommandError::HandingOver);
+        }
+        validate_command(&order.command, SystemTime::now()).map_err(ServerCommandError::Invalid)?;
+        if order.save == Some(true) && !order.command.is_in_file() {
+            return Err(SaveError::NotExpressible(order.command.name()).into());
+        }
+        let failures = self.persistence_failures();
+        let done = match &order.command {
+            OperatorCommand::Add { address, weight } => {
+                let (address, weight) = (address.clone(), *weight);
+                self.add(order, &address, weight).await
+            }
+            OperatorCommand::Remove => self.remove(order).await,
+            _ => self.command_existing(order).await,
+        }?;
+        Ok(ServerCommandOutcome { unsaved: self.unsaved_since(failures), ..done })
+    }
+
+    /// A word about a server that is there.
+    async fn command_existing(
+        &mut self,
+        order: ServerCommandRequest,
+    ) -> Result<ServerCommandOutcome, ServerCommandError> {
+        let ServerCommandRequest { pool, name, command: word, save, origin } = order;
+        let id = self.find(&pool, &name)?;
+        let edit = match &word {
+            OperatorCommand::Enable => Some(ServerEdit::State(AdminState::Enabled)),
+            OperatorCommand::Drain => Some(ServerEdit::State(AdminState::Drain)),
+            OperatorCommand::Disable => Some(ServerEdit::State(AdminState::Disabled)),
+            OperatorCommand::Weight(weight) => Some(ServerEdit::Weight(weight.get())),
+            _ => None,
+        };
+        let written = match edit.filter(|_| self.should_save(save)) {
+            Some(edit) => Some(self.edit_file_text(&pool, &name, &edit)?),
+            None => None,
+        };
+        let old = self.facts(id, &pool, &name)?;
+        let before = self.applied.clone();
+        let (said, by, now) = (word.clone(), origin.clone(), SystemTime::now());
+        self.update_server(id, |facts| server_state::apply_command(facts, said, by, now));
+        self.publish_changes(&before);
+        if word == OperatorCommand::Cut
+            && let Some(entry) = self.applied.servers.get(&id)
+        {
+            entry.live.abort_generation.increment();
+            self.engine.reset_server_connections(id);
+        }
+        self.save_server_state();
+        self.events.info("server-set", format!("{pool}/{name}: {word} by {origin}"));
+        let new = self.facts(id, &pool, &name)?;
+        let mut reversal = command_undo(&old, &new);
+        let generation = self.active.generation;
+        let saved = match written {
+            Some(written) => Some(self.write_back(written, &origin).await?),
+            None => None,
+        };
+        let after = self.active.generation;
+        if after != generation {
+            reversal = UndoAction::Generation { before: generation, after };
+        }
+        let new = self.facts(id, &pool, &name)?;
+        let (target, what) =
+            (format!("{pool}/{name}"), (describe_server(&old), describe_server(&new)));
+        let what = (what.0.as_str(), what.1.as_str());
+        let (action, reversal) = (word.to_string(), Some(reversal));
+        let audit = self.record_change(&origin, (&action, &target), what, saved.clone(), reversal);
+        Ok(ServerCommandOutcome { facts: new, saved, audit_id: audit, unsaved: Vec::new() })
+    }
+
+    async fn add(
+        &mut self,
+        order: ServerCommandRequest,
+        address: &str,
+        weight: Option<ServerWeight>,
+    ) -> Result<ServerCommandOutcome, ServerCommandError> {
+        let ServerCommandRequest { pool, name, save, origin, command: word } = order;
+        let at = parse_server_address(address).map_err(ServerCommandError::Invalid)?;
+        let name = if name == "-" { server_name(&at) } else { name };
+        if !is_plain_name(&name) {
+            let text = format!("'{name}' is not a name: lower-case letters, digits, single '-'");
+            return Err(ServerCommandError::Invalid(text));
+        }
+        let Some(view) = self.applied.pools.get(&pool) else {
+            return Err(ServerCommandError::Unknown {
+                near: self.similar_names(&pool),
+                pool,
+                name,
+            });
+        };
+        // What is laid over the file has neither a name nor an address twice.
+        let mut there = view.servers.iter().map(|server| &server.config);
+        if let Some(server) = there.find(|it| it.name == name || it.address == at) {
+            let (name, address) = (server.name.clone(), format_address(&server.address));
+            return Err(ServerCommandError::Exists { pool, name, address });
+        }
+        if self.applied.servers.len() >= SERVERS {
+            return Err(ServerCommandError::Invalid(format!(
+                "there are {SERVERS} servers already"
+            )));
+        }
+        let weight = weight.map(ServerWeight::get);
+        let manual = self.overlay.membership_override(&pool, &name);
+        let mut saved = None;
+        let generation = self.active.generation;
+        if self.should_save(save) {
+            let written =
+                self.edit_file_text(&pool, &name, &ServerEdit::Add { address, weight })?;
+            saved = Some(self.write_back(written, &origin).await?);
+        } else {
+            let added = AddedServer {
+                pool: pool.clone(),
+                name: name.clone(),
+                address: at.to_string(),
+                weight,
+                by: origin.clone(),
+                at: SystemTime::now(),
+            };
+            let said = MembershipOverride { added: Some(added), removed: None };
+            self.apply_overlay(self.overlay.with_membership(&pool, &name, said)).await?;
+        }
+        self.events.info("server-set", format!("{pool}/{name}: {word} by {origin}"));
+        let facts = self.facts(self.find(&pool, &name)?, &pool, &name)?;
+        let reversal = self.membership_undo(&pool, &name, manual, generation);
+        let target = format!("{pool}/{name}");
+        let what = ("not there", describe_server(&facts));
+        let action = (word.name(), target.as_str());
+        let audit =
+            self.record_change(&origin, action, (what.0, &what.1), saved.clone(), Some(reversal));
+        Ok(ServerCommandOutcome { facts, saved, audit_id: audit, unsaved: Vec::new() })
+    }
+
+    async fn remove(
+        &mut self,
+        order: ServerCommandRequest,
+    ) -> Result<ServerCommandOutcome, ServerCommandError> {
+        let ServerCommandRequest { pool, name, save, origin, command: word } = order;
+        let id = self.find(&pool, &name)?;
+        let facts = self.facts(id, &pool, &name)?;
+        let left = self.applied.pools.get(&pool).map_or(0, |view| view.servers.len());
+        if left <= 1 {
+            return Err(ServerCommandError::LastServer { pool, name });
+        }
+        let manual = self.overlay.membership_override(&pool, &name);
+        let generation = self.active.generation;
+        let mut saved = None;
+        if self.should_save(save) && manual.added.is_none() {
+            let written = self.edit_file_text(&pool, &name, &ServerEdit::Remove)?;
+            saved = Some(self.write_back(written, &origin).await?);
+        } else {
+            let address = format_address(&facts.config.address);
+            let (by, at) = (origin.clone(), SystemTime::now());
+            let removed = RemovedServer { pool: pool.clone(), name: name.clone(), address, by, at };
+            // What was only added is simply not there any more.
+            let removed = Some(removed).filter(|_| manual.added.is_none());
+            let said = MembershipOverride { added: None, removed };
+            self.apply_overlay(self.overlay.with_membership(&pool, &name, said)).await?;
+        }
+        self.events.info("server-set", format!("{pool}/{name}: {word} by {origin}"));
+        let reversal = self.membership_undo(&pool, &name, manual, generation);
+        let target = format!("{pool}/{name}");
+        let what = (describe_server(&facts), "not there");
+        let action = (word.name(), target.as_str());
+        let audit =
+            self.record_change(&origin, action, (&what.0, what.1), saved.clone(), Some(reversal));
+        Ok(ServerCommandOutcome { facts, saved, audit_id: audit, unsaved: Vec::new() })
+    }
+
+    /// How an order about which servers there are is taken back.
+    fn membership_undo(
+        &self,
+        pool: &str,
+        name: &str,
+        before: MembershipOverride,
+        generation: u64,
+    ) -> UndoAction {
+        let now = self.active.generation;
+        if now != generation {
+            return UndoAction::Generation { before: generation, after: now };
+        }
+        let (before, after) =
+            (Box::new(before), Box::new(self.overlay.membership_override(pool, name)));
+        UndoAction::Manual { pool: pool.to_owned(), name: name.to_owned(), before, after }
+    }
+
+    fn should_save(&self, asked: Option<bool>) -> bool {
+        // Without a file nothing is saved unless somebody insists, and is told.
+        let into_file = self.active.config.global.control.write_back == WriteBack::File;
+        let usual = into_file && self.config_file.file.is_some();
+        asked.unwrap_or(usual)
+    }
+
+    /// The file's text with an order in it; nothing is written yet.
+    fn edit_file_text(
+        &self,
+        pool: &str,
+        name: &str,
+        order: &ServerEdit<'_>,
+    ) -> Result<EditedFile, SaveError> {
+        let path = self.config_file.file.clone().ok_or(SaveError::NoFile)?;
+        let shown = path.display().to_string();
+        let failed = |source: io::Error| SaveError::Read { file: shown.clone(), source };
+        // A link stays a link.
+        let file = path.canonicalize().map_err(failed)?;
+        let text = atomic_file::read(&file, FILE_BYTES).map_err(failed)?.unwrap_or_default();
+        if text != *self.active.text {
+            return Err(SaveError::Differs(shown));
+        }
+        Ok(EditedFile { file, text: edit_server(&text, pool, name, order)? })
+    }
+
+    /// Puts an edited text in force, then writes it; the file's name.
+    async fn write_back(
+        &mut self,
+        written: EditedFile,
+        origin: &ChangeOrigin,
+    ) -> Result<String, ServerCommandError> {
+        let EditedFile { file, text } = written;
+        let shown = file.display().to_string();
+        let change = ConfigChange::new(text.clone(), &*self.active.file, origin.clone());
+        self.apply(change, None).await?;
+        match atomic_file::replace_keeping_owner(&file, text.as_bytes()) {
+            Ok(()) => {
+                self.config_file.set_base(&self.active.text);
+                if self.refresh_file_drift() {
+                    self.publish();
+                }
+                Ok(shown)
+            }
+            Err(source) => Err(ServerCommandError::FileNotWritten { file: shown, source }),
+        }
+    }
+
+    fn find(&self, pool: &str, name: &str) -> Result<ServerId, ServerCommandError> {
+        let view = self.applied.pools.get(pool);
+        let found = view.and_then(|view| view.servers.iter().find(|it| it.config.name == name));
+        found.map(|view| view.id).ok_or_else(|| ServerCommandError::Unknown {
+            pool: pool.to_owned(),
+            name: name.to_owned(),
+            near: self.similar_names(pool),
+        })
+    }
+
+    fn facts(
+        &self,
+        id: ServerId,
+        pool: &str,
+        name: &str,
+    ) -> Result<Arc<ServerFacts>, ServerCommandError> {
+        let facts = self.applied.servers.get(&id).map(|entry| Arc::clone(&entry.facts));
+        facts.ok_or_else(|| ServerCommandError::Unknown {
+            pool: pool.to_owned(),
+            name: name.to_owned(),
+            near: Vec::new(),
+        })
+    }
+
+    /// The servers of a pool, or the pools when there is no such pool.
+    fn similar_names(&self, pool: &str) -> Vec<String> {
+        match self.applied.pools.get(pool) {
+            Some(view) => {
+                view.servers.iter().map(|server| format!("{pool}/{}", server.config.name)).collect()
+            }
+            None => self.applied.pools.keys().map(|name| format!("pool {name}")).collect(),
+        }
+    }
+}
+
+/// A kebab-case name, as the configuration takes it.
+fn is_plain_name(name: &str) -> bool {
+    let part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    };
+    name.len() <= 255 && name.split('-').all(part)
+}
+
+/// Whether an order can be meant.
+fn validate_command(word: &OperatorCommand, now: SystemTime) -> Result<(), String> {
+    match word {
+        OperatorCommand::Quiesce(limit) if limit.is_zero() || *limit > FAR => {
+            Err("a quiesce lasts more than 0 and at most 366 days".to_owned())
+        }
+        OperatorCommand::Maintain { from, until, reason } => {
+            let begins = from.unwrap_or(now);
+            let far = |at: &SystemTime| *at > now + FAR;
+            if until.is_some_and(|until| until <= begins || until <= now) {
+                return Err("the window ends before it begins, or has passed".to_owned());
+            }
+            if far(&begins) || until.as_ref().is_some_and(far) {
+                return Err("a window lies at most 366 days ahead".to_owned());
+            }
+            if reason.chars().count() > REASON || reason.chars().any(char::is_control) {
+                return Err(format!("a reason has at most {REASON} characters, on one line"));
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,96 @@
+//! What becomes of servers without an order: windows open and close, limits end, the last client goes. Each is recorded.
+//!
+//! What it comes to is `reconcile::server`'s.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::id::ServerId;
+
+use super::actor::ControlActor;
+use super::audit_record::command_undo;
+use super::origin::{ChangeOrigin, ChangeTrigger};
+use super::state_snapshot::ServerFacts;
+use crate::local_time::offset_seconds;
+use crate::reconcile::server_state::{self, describe_server};
+use crate::report::report_sources::unix_ms;
+use crate::wall_clock::ClockStep;
+
+impl ControlActor {
+    /// Time has passed.
+    pub(super) fn tick(&mut self) {
+        let now = SystemTime::now();
+        if let Some(step) = self.clock.detect_step(now, crate::vrrp::monotonic_now()) {
+            self.handle_clock_step(step, now);
+        }
+        let utc = i64::try_from(unix_ms(now) / 1000).unwrap_or(0);
+        let local = utc + offset_seconds(utc);
+        let entries = self.applied.servers.iter();
+        let due = entries
+            .filter_map(|(id, entry)| {
+                Some((*id, server_state::apply_tick(&entry.facts, now, local)?))
+            })
+            .collect::<Vec<_>>();
+        if self.refresh_file_drift() {
+            self.publish();
+        }
+        if !due.is_empty() {
+            self.apply_transitions(due, "clock");
+        } else if self.state_file.is_due(now) {
+            // What probes found out meanwhile is to outlive a kill, too.
+            self.save_server_state();
+        }
+    }
+
+    /// What was to last for a time lasts so long, whatever the clock says; what was to end at a time of day ends then.
+    fn handle_clock_step(&mut self, step: ClockStep, now: SystemTime) {
+        let (how, by) = match step {
+            ClockStep::Ahead(by) => ("ahead", by),
+            ClockStep::Back(by) => ("back", by),
+        };
+        let text = format!("the clock was set {how} by {} s", by.as_secs());
+        self.events.warn("clock-set", text);
+        let entries = self.applied.servers.iter();
+        let timed: Vec<ServerId> = entries
+            .filter(|(_, entry)| {
+                entry.facts.overrides.quiesce.is_some() || entry.facts.ejection.is_some()
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        let before = self.applied.clone();
+        for id in timed {
+            self.update_server(id, |facts| server_state::apply_clock_step(facts, step, now));
+        }
+        self.publish_changes(&before);
+    }
+
+    /// The last clients of these servers have gone.
+    pub(super) fn finish_quiesce(&mut self, servers: &[ServerId]) {
+        let now = SystemTime::now();
+        let due = servers.iter().filter_map(|id| {
+            let entry = self.applied.servers.get(id)?;
+            Some((*id, server_state::apply_clients_gone(&entry.facts, now)?))
+        });
+        let due: Vec<_> = due.collect();
+        if !due.is_empty() {
+            self.apply_transitions(due, "last-client-gone");
+        }
+    }
+
+    fn apply_transitions(&mut self, due: Vec<(ServerId, ServerFacts)>, action: &str) {
+        let before = self.applied.clone();
+        for (id, after) in due {
+            let Some(old) = before.servers.get(&id).map(|entry| Arc::clone(&entry.facts)) else {
+                continue;
+            };
+            let reversal = command_undo(&old, &after);
+            let (was, is) = (describe_server(&old), describe_server(&after));
+            let target = format!("{}/{}", after.pool_name, after.config.name);
+            self.update_server(id, |_| after);
+            let origin = ChangeOrigin::new("clock", ChangeTrigger::Clock);
+            self.record_change(&origin, (action, &target), (&was, &is), None, Some(reversal));
+        }
+        self.publish_changes(&before);
+        self.save_server_state();
+    }
+}

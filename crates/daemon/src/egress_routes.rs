@@ -1,0 +1,34 @@
+//! By which ways packets leave this machine: bundles, uplinks and Multipath TCP, started and ended together. Each sees to
+//! itself.
+
+use crate::control::ControlHandle;
+use crate::{links, mptcp, uplinks};
+
+/// All of them.
+#[derive(Debug)]
+pub struct EgressRoutes {
+    /// Bundles of links.
+    pub links: links::LinksHandle,
+    /// Uplinks.
+    pub uplinks: uplinks::UplinksHandle,
+    /// Multipath TCP.
+    pub mptcp: mptcp::MptcpHandle,
+}
+
+impl EgressRoutes {
+    /// Starts them; each follows `control`.
+    pub fn start(control: &ControlHandle) -> EgressRoutes {
+        EgressRoutes {
+            links: links::LinksHandle::start(control.clone()),
+            uplinks: uplinks::UplinksHandle::start(control.clone()),
+            mptcp: mptcp::MptcpHandle::start(control.clone()),
+        }
+    }
+
+    /// Ends them. `give`: what they set is removed; otherwise packets go on as they do now.
+    pub async fn shut_down(&mut self, give: bool) {
+        self.mptcp.shut_down(give).await;
+        self.uplinks.shut_down(give).await;
+        self.links.end(give).await;
+    }
+}

@@ -1,0 +1,159 @@
+//! Probing servers and judging what clients' connections report: one thread of its own, bounded work.
+//!
+//! It follows the picture: servers that stay keep their judgement, servers that come are judged from what was known
+//! of them. Results go through `model::health`; what it concludes is reported to `Control`. It changes no server's
+//! state itself and knows no operator's orders.
+
+mod agents;
+pub mod counts;
+mod engine;
+pub mod evidence_board;
+mod health_checkers;
+mod mailbox;
+mod prepared_probe;
+mod probe_socket;
+pub mod program_limits;
+mod program_probe;
+pub mod random_seed;
+mod running_probe;
+mod running_probes;
+pub mod schedule;
+pub mod target;
+#[cfg(test)]
+mod tests;
+mod tls_settings;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::thread;
+
+use model::id::ServerId;
+use rustix::process::{Resource, getrlimit};
+use tokio::sync::mpsc;
+
+use crate::control::ControlHandle;
+use agents::AgentPoller;
+use counts::ProbeCounts;
+use engine::{ProbeEngine, ProberReport};
+use evidence_board::EvidenceBoard;
+use health_checkers::{ConnectObservation, HealthCheckers};
+use mailbox::ProbeMailbox;
+
+/// Probes under way at a time, at most; more wait and are counted as late. Servers that do not answer hold theirs for
+/// the whole timeout: so many keep pace with 16,000 of them at the default times.
+pub const MAX_CONCURRENT: usize = 8_192;
+/// Each holds a descriptor: of those that may be open, one in so many.
+const SHARE: u64 = 16;
+/// Probes under way at a time even when descriptors are few.
+const AT_LEAST: usize = 16;
+/// Verdicts on their way to `Control`.
+const REPORT_QUEUE: usize = 1_024;
+
+/// Takes what workers see of servers. Cheap to clone, never blocks.
+#[derive(Clone, Debug)]
+pub struct ConnectObserver {
+    mailbox: Arc<ProbeMailbox>,
+}
+
+/// The prober before it runs.
+#[derive(Debug)]
+pub struct Prober {
+    mailbox: Arc<ProbeMailbox>,
+    observations: Receiver<ConnectObservation>,
+    /// Probes by result.
+    pub counts: Arc<ProbeCounts>,
+    /// The newest evidence.
+    pub evidence: Arc<EvidenceBoard>,
+}
+
+impl ConnectObserver {
+    /// A connection could not be made.
+    pub fn connect_failed(&self, server: ServerId, reason: String) {
+        self.mailbox.send_observation(ConnectObservation::Failed(server, reason));
+    }
+
+    /// A connection was made after one had failed.
+    pub fn connect_succeeded(&self, server: ServerId) {
+        self.mailbox.send_observation(ConnectObservation::Succeeded(server));
+    }
+}
+
+/// A prober, and the handle by which workers report to it.
+///
+/// # Errors
+/// No descriptor is left.
+pub fn new_prober() -> io::Result<(Prober, ConnectObserver)> {
+    let counts = Arc::<ProbeCounts>::default();
+    let (mailbox, letters) = ProbeMailbox::new(Arc::clone(&counts))?;
+    let mailbox = Arc::new(mailbox);
+    let observer = ConnectObserver { mailbox: Arc::clone(&mailbox) };
+    Ok((Prober { mailbox, observations: letters, counts, evidence: Arc::default() }, observer))
+}
+
+impl Prober {
+    /// Probes until the daemon is gone or this is dropped.
+    pub async fn run(self, control: ControlHandle) {
+        let Prober { mailbox, observations: letters, counts, evidence: board } = self;
+        let events = control.events().clone();
+        let agents = AgentPoller::new(Arc::clone(&counts));
+        let judges = HealthCheckers::new(random_seed::random_seed(), counts, board);
+        let (to, mut found) = mpsc::channel(REPORT_QUEUE);
+        let begun = ProbeEngine::new(
+            Arc::clone(&mailbox),
+            letters,
+            to,
+            (judges, agents),
+            events.clone(),
+            max_concurrent_probes(),
+        );
+        let begun = begun.and_then(|engine| {
+            let events = events.clone();
+            let run = move || {
+                if let Err(error) = engine.run() {
+                    events.error(
+                        "probes-failed",
+                        format!("servers are not probed any more: {error}"),
+                    );
+                }
+            };
+            thread::Builder::new().name("probe".to_owned()).spawn(run)
+        });
+        if let Err(error) = begun {
+            events.error("probes-failed", format!("servers cannot be probed: {error}"));
+            return;
+        }
+        let _stop = StopOnDrop(Arc::clone(&mailbox));
+        let mut pictures = control.watch();
+        mailbox.set_state(pictures.borrow_and_update().clone());
+        loop {
+            tokio::select! {
+                changed = pictures.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    mailbox.set_state(pictures.borrow_and_update().clone());
+                }
+                found = found.recv() => match found {
+                    Some(ProberReport::Health(verdict)) => control.report_health(verdict).await,
+                    Some(ProberReport::Agent(word)) => control.report_agent(word).await,
+                    None => return,
+                }
+            }
+        }
+    }
+}
+
+/// Ends the thread with the task.
+struct StopOnDrop(Arc<ProbeMailbox>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+fn max_concurrent_probes() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(limit / SHARE).unwrap_or(MAX_CONCURRENT).clamp(AT_LEAST, MAX_CONCURRENT)
+}

@@ -1,0 +1,123 @@
+//! What reaches the thread that probes: reports, results of programs, the newest picture, and the word to stop.
+//!
+//! Posting never waits: a full box drops reports and counts them. Results of programs are never dropped: there are no
+//! more than programs that may run.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::monotonic_time::MonotonicTime;
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::counts::{ProbeCounts, increment};
+use super::health_checkers::{ConnectObservation, ProbeTicket};
+use super::target::ProbeOutcome;
+use crate::control::StateSnapshot;
+
+/// Reports that may wait; more are dropped and counted.
+pub(super) const MAX_OBSERVATIONS: usize = 4_096;
+
+/// A program that has ended.
+#[derive(Debug)]
+pub(super) struct FinishedProgram {
+    /// Whose probe it was.
+    pub ticket: ProbeTicket,
+    /// What came of it.
+    pub outcome: ProbeOutcome,
+    /// When it began.
+    pub started_at: MonotonicTime,
+    /// What stands in the environment of everything that it started.
+    pub marker: String,
+}
+
+/// The box.
+#[derive(Debug)]
+pub(super) struct ProbeMailbox {
+    observations: SyncSender<ConnectObservation>,
+    event_fd: OwnedFd,
+    state: Mutex<Option<Arc<StateSnapshot>>>,
+    finished_programs: Mutex<Vec<FinishedProgram>>,
+    closed: AtomicBool,
+    counts: Arc<ProbeCounts>,
+}
+
+impl ProbeMailbox {
+    /// A box, and where its letters come out.
+    pub(super) fn new(
+        counts: Arc<ProbeCounts>,
+    ) -> io::Result<(ProbeMailbox, Receiver<ConnectObservation>)> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let (to, letters) = sync_channel(MAX_OBSERVATIONS);
+        let (picture, ran, closed) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        Ok((
+            ProbeMailbox {
+                observations: to,
+                event_fd: bell,
+                state: picture,
+                finished_programs: ran,
+                closed,
+                counts,
+            },
+            letters,
+        ))
+    }
+
+    /// Posts what a worker saw.
+    pub(super) fn send_observation(&self, letter: ConnectObservation) {
+        if self.observations.try_send(letter).is_err() {
+            increment(&self.counts.observations_dropped);
+        }
+        self.signal();
+    }
+
+    /// A program has ended.
+    pub(super) fn program_finished(&self, ran: FinishedProgram) {
+        self.finished_programs.lock().unwrap_or_else(PoisonError::into_inner).push(ran);
+        self.signal();
+    }
+
+    /// The programs that have ended since this was asked last.
+    pub(super) fn take_finished(&self) -> Vec<FinishedProgram> {
+        std::mem::take(&mut *self.finished_programs.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the picture that is to be adopted.
+    pub(super) fn set_state(&self, picture: Arc<StateSnapshot>) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(picture);
+        self.signal();
+    }
+
+    /// The thread is to end.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        self.signal();
+    }
+
+    /// Whether it is.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// The newest picture, if it was not taken yet.
+    pub(super) fn take_state(&self) -> Option<Arc<StateSnapshot>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// What is readable when something has come.
+    pub(super) fn event_fd(&self) -> BorrowedFd<'_> {
+        self.event_fd.as_fd()
+    }
+
+    /// It has been heard.
+    pub(super) fn drain_event_fd(&self) {
+        let _ = rustix::io::read(&self.event_fd, &mut [0; 8]);
+    }
+
+    fn signal(&self) {
+        // Full means that it rings already.
+        let _ = rustix::io::write(&self.event_fd, &1u64.to_ne_bytes());
+    }
+}

@@ -1,0 +1,116 @@
+//! From a server's facts to what a probe of it needs, prepared once for all that are probed alike.
+//!
+//! It opens nothing and judges nothing.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ::probe::probe_plan::ProbePlan;
+use model::config::{PoolConfig, ProbeKind, ProbeTls, ServerHost, SocketOptions};
+use model::health_check::ServerHealth;
+
+use super::target::{ProbeTarget, SharedProbePlan};
+use crate::control::ServerFacts;
+
+/// What is prepared already.
+#[derive(Debug, Default)]
+pub(super) struct ProbePlanCache(HashMap<(ProbeKind, Option<ProbeTls>), Arc<SharedProbePlan>>);
+
+impl ProbePlanCache {
+    /// Forgets what nobody uses any more.
+    pub(super) fn remove_unused(&mut self) {
+        self.0.retain(|_, prepared| Arc::strong_count(prepared) > 1);
+    }
+}
+
+/// What is done with a server, prepared once for all that are probed alike.
+pub(super) struct ProbeTemplate {
+    plan: Arc<SharedProbePlan>,
+    host: Arc<str>,
+    server_name: Arc<str>,
+    name: Arc<str>,
+    description: String,
+}
+
+impl ProbeTemplate {
+    /// Of this server.
+    pub(super) fn new(
+        known: &mut ProbePlanCache,
+        facts: &ServerFacts,
+        health: &ServerHealth,
+    ) -> ProbeTemplate {
+        let due = health.due_probe();
+        let key = (due.kind.clone(), due.tls.cloned());
+        let prepared = known.0.entry(key).or_insert_with_key(|(kind, tls)| {
+            Arc::new(SharedProbePlan {
+                plan: ProbePlan::new(kind, tls.is_some()),
+                tls: tls.clone(),
+            })
+        });
+        let bare = match &facts.config.address.host {
+            ServerHost::Ip(ip) => ip.to_string(),
+            ServerHost::Name(name) => name.clone(),
+        };
+        let port = due.port.unwrap_or(facts.config.address.port);
+        ProbeTemplate {
+            plan: Arc::clone(prepared),
+            host: host(&facts.config.address.host, port).into(),
+            server_name: bare.into(),
+            name: format!("{}/{}", facts.pool_name, facts.config.name).into(),
+            description: question(facts, health),
+        }
+    }
+
+    /// The probe as evidence names it.
+    pub(super) fn description(&self) -> &str {
+        &self.description
+    }
+}
+
+/// What is asked, over what and where: `http GET /healthz over tls at 10.0.0.11:8080`.
+fn question(facts: &ServerFacts, health: &ServerHealth) -> String {
+    let due = health.due_probe();
+    let tls = if due.tls.is_some() { " over tls" } else { "" };
+    let (host, port) = (&facts.config.address.host, due.port.unwrap_or(facts.config.address.port));
+    let at = match host {
+        ServerHost::Ip(ip) => SocketAddr::new(*ip, port).to_string(),
+        ServerHost::Name(name) => format!("{name}:{port}"),
+    };
+    format!("{}{tls} at {at}", due.kind.describe())
+}
+
+/// The next probe of a server, where its address is known.
+pub(super) fn probe_target(
+    facts: &ServerFacts,
+    ready: &ProbeTemplate,
+    health: &ServerHealth,
+    pool: &PoolConfig,
+    socket: &Arc<SocketOptions>,
+) -> Option<ProbeTarget> {
+    let due = health.due_probe();
+    let at = facts.resolved.address()?;
+    let address = SocketAddr::new(at.ip(), due.port.unwrap_or(at.port()));
+    Some(ProbeTarget {
+        address,
+        source: pool.source.iter().copied().find(|source| source.is_ipv4() == address.is_ipv4()),
+        // At a port of its own a server expects what it pleases.
+        proxy_header: pool.send_proxy.filter(|_| address.port() == at.port()),
+        socket: Arc::clone(socket),
+        plan: Arc::clone(&ready.plan),
+        host: Arc::clone(&ready.host),
+        server_name: Arc::clone(&ready.server_name),
+        name: Arc::clone(&ready.name),
+        timeout: due.timeout,
+    })
+}
+
+/// The server's own name or address, with the port unless it is HTTP's.
+fn host(host: &ServerHost, port: u16) -> String {
+    let name = match host {
+        ServerHost::Ip(ip) if ip.is_ipv6() => format!("[{ip}]"),
+        ServerHost::Ip(ip) => ip.to_string(),
+        ServerHost::Name(name) => name.clone(),
+    };
+    if port == 80 { name } else { format!("{name}:{port}") }
+}

@@ -1,0 +1,177 @@
+//! The sockets of probes: opened, connected, written to and read from, never waited for.
+//!
+//! It knows no protocol. What an error of the system says about a server is decided here, in one place.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use ::probe::probe_plan::ProbeTransport;
+use model::config::SocketOptions;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, socket_with, sockopt,
+};
+
+use super::target::{ProbeOutcome, ProbeTarget};
+
+/// What may be tried without waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SocketProgress {
+    /// So many bytes were moved.
+    Moved(usize),
+    /// The peer has ended.
+    Eof,
+    /// Not now.
+    WouldBlock,
+}
+
+/// Opens a socket and begins to connect it.
+pub(super) fn open_socket(
+    target: &ProbeTarget,
+    carrier: ProbeTransport,
+) -> Result<OwnedFd, ProbeOutcome> {
+    let socket = match carrier {
+        ProbeTransport::Stream => stream(target),
+        ProbeTransport::Datagram => datagram(target),
+        ProbeTransport::Ping => ping(target),
+        // It needs none of ours.
+        ProbeTransport::Program => Err(io::ErrorKind::Unsupported.into()),
+    };
+    let socket = socket.map_err(|error| classify_connect_error(&error))?;
+    match rustix::net::connect(&socket, &target.address) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(classify_connect_error(&error.into())),
+    }
+}
+
+/// Whether a stream is connected.
+pub(super) fn is_connected(socket: &OwnedFd) -> io::Result<bool> {
+    match rustix::net::getpeername(socket) {
+        Ok(_) => Ok(true),
+        Err(Errno::NOTCONN) => {
+            sockopt::socket_error(socket)??;
+            Ok(false)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Sends what it can.
+pub(super) fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<SocketProgress> {
+    match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+        Ok(moved) => Ok(SocketProgress::Moved(moved)),
+        // NOTCONN: still on its way.
+        Err(Errno::AGAIN | Errno::INTR | Errno::NOTCONN) => Ok(SocketProgress::WouldBlock),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads what there is.
+pub(super) fn receive(socket: &OwnedFd, into: &mut [u8]) -> io::Result<SocketProgress> {
+    match rustix::net::recv(socket, into, RecvFlags::DONTWAIT) {
+        Ok((0, _)) => Ok(SocketProgress::Eof),
+        Ok((moved, _)) => Ok(SocketProgress::Moved(moved)),
+        Err(Errno::AGAIN | Errno::INTR | Errno::NOTCONN) => Ok(SocketProgress::WouldBlock),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A reset instead of an orderly close leaves no TIME_WAIT behind, on either side.
+pub(super) fn reset_on_close(socket: &OwnedFd) {
+    // A failure leaves an ordinary close, which is safe.
+    let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));
+}
+
+/// Which errors of connecting say something about the server, and which about us.
+pub(super) fn classify_connect_error(error: &io::Error) -> ProbeOutcome {
+    let ours = [
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::NOBUFS,
+        Errno::NOMEM,
+        Errno::ADDRNOTAVAIL,
+        Errno::PERM,
+        Errno::ACCESS,
+    ];
+    if ours.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error())) {
+        return ProbeOutcome::NotMade(format!("cannot probe: {error}"));
+    }
+    ProbeOutcome::Failed(match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        io::ErrorKind::ConnectionReset => "connection reset".to_owned(),
+        _ => format!("cannot connect: {error}"),
+    })
+}
+
+fn stream(target: &ProbeTarget) -> io::Result<OwnedFd> {
+    let options = &*target.socket;
+    let plain = SocketOptions {
+        path: options.path,
+        keep_alive: options.keep_alive,
+        ..SocketOptions::default()
+    };
+    if target.source.is_none() && *options == plain {
+        // What a pool sets by default (no delay, keep-alive) means nothing for so short a life.
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        return Ok(socket_with(family(target.address), SocketType::STREAM, flags, None)?);
+    }
+    match l7::socket::outgoing(target.address, target.source, options) {
+        Err(error) if is_foreign_source(&error) => {
+            l7::socket::outgoing(target.address, None, options)
+        }
+        had => had,
+    }
+}
+
+fn datagram(target: &ProbeTarget) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family(target.address), SocketType::DGRAM, flags, None)?;
+    bind_source(&socket, target)?;
+    Ok(socket)
+}
+
+/// The kernel's own ping socket where this user may have one (`net.ipv4.ping_group_range`), else a raw one.
+fn ping(target: &ProbeTarget) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let (family, protocol) = match target.address.ip() {
+        IpAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP),
+        IpAddr::V6(_) => (AddressFamily::INET6, ipproto::ICMPV6),
+    };
+    let socket = socket_with(family, SocketType::DGRAM, flags, Some(protocol))
+        .or_else(|_| socket_with(family, SocketType::RAW, flags, Some(protocol)))?;
+    bind_source(&socket, target)?;
+    Ok(socket)
+}
+
+fn bind_source(socket: &OwnedFd, target: &ProbeTarget) -> io::Result<()> {
+    let options = &*target.socket;
+    let socket = socket2::SockRef::from(socket);
+    if let Some(interface) = &options.interface {
+        socket.bind_device(Some(interface.as_bytes()))?;
+    }
+    if let Some(mark) = options.mark {
+        socket.set_mark(mark)?;
+    }
+    if let Some(source) = target.source {
+        match socket.bind(&SocketAddr::new(source, 0).into()) {
+            Err(error) if is_foreign_source(&error) => {}
+            bound => bound?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether a source address is not here, as one that another member has now: the server is judged all the same, from
+/// whichever address the kernel takes.
+fn is_foreign_source(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::ADDRNOTAVAIL.raw_os_error())
+}
+
+fn family(address: SocketAddr) -> AddressFamily {
+    match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    }
+}

@@ -1,0 +1,105 @@
+//! Probes under way by token, with their deadlines. It advances none of them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use model::monotonic_time::MonotonicTime;
+use rustix::event::epoll::EventFlags;
+
+use super::running_probe::RunningProbe;
+
+/// A probe under way, and whose it is.
+pub(super) struct ProbeSlot<W> {
+    /// Whose.
+    pub(super) purpose: W,
+    /// When it began.
+    pub(super) started_at: MonotonicTime,
+    /// What is done.
+    pub(super) probe: RunningProbe,
+    /// What its socket is watched for.
+    pub(super) interest: EventFlags,
+}
+
+/// All of them. A token names a slot and which of its tenants is meant.
+pub(super) struct RunningProbes<W> {
+    slots: Vec<(u32, Option<ProbeSlot<W>>)>,
+    free: Vec<u32>,
+    deadlines: BinaryHeap<Reverse<(MonotonicTime, u64)>>,
+    count: usize,
+}
+
+impl<W> Default for RunningProbes<W> {
+    fn default() -> Self {
+        RunningProbes {
+            slots: Vec::new(),
+            free: Vec::new(),
+            deadlines: BinaryHeap::new(),
+            count: 0,
+        }
+    }
+}
+
+impl<W> RunningProbes<W> {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Puts one in; its time is up at `end`.
+    pub(super) fn insert(&mut self, active: ProbeSlot<W>, end: MonotonicTime) -> u64 {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push((0, None));
+            (self.slots.len() - 1) as u32
+        });
+        let (generation, room) = &mut self.slots[index as usize];
+        let token = u64::from(*generation) << 32 | u64::from(index);
+        *room = Some(active);
+        self.deadlines.push(Reverse((end, token)));
+        self.count += 1;
+        token
+    }
+
+    /// One of them, if it is still under way.
+    pub(super) fn get(&mut self, token: u64) -> Option<&mut ProbeSlot<W>> {
+        let (generation, active) = self.slots.get_mut(token as u32 as usize)?;
+        active.as_mut().filter(|_| u64::from(*generation) == token >> 32)
+    }
+
+    /// Takes one out.
+    pub(super) fn remove(&mut self, token: u64) -> Option<ProbeSlot<W>> {
+        self.get(token)?;
+        let index = token as u32;
+        let (generation, active) = self.slots.get_mut(index as usize)?;
+        *generation = generation.wrapping_add(1);
+        let active = active.take();
+        self.free.push(index);
+        self.count -= 1;
+        // Deadlines of those that have ended are swept when they outnumber the others.
+        if self.deadlines.len() > 1024 + 4 * self.count {
+            let slots = &self.slots;
+            self.deadlines.retain(|Reverse((_, token))| {
+                u64::from(slots[*token as u32 as usize].0) == token >> 32
+            });
+        }
+        active
+    }
+
+    /// The earliest deadline, maybe of one that has ended.
+    pub(super) fn next_deadline(&self) -> Option<MonotonicTime> {
+        self.deadlines.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// One whose time is up; it stays until it is removed, and is not handed out again.
+    pub(super) fn first_expired(&mut self, now: MonotonicTime) -> Option<u64> {
+        while let Some(Reverse((at, token))) = self.deadlines.peek().copied() {
+            if at > now {
+                return None;
+            }
+            self.deadlines.pop();
+            if self.get(token).is_some() {
+                return Some(token);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,62 @@
+//! What one probe is about and what came of it: the words between `judges` and `engine`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::probe::probe_plan::ProbePlan;
+use model::config::{ProbeTls, SendProxyVersion, SocketOptions};
+
+/// What is probed and how.
+#[derive(Clone, Debug)]
+pub struct ProbeTarget {
+    /// Where.
+    pub address: SocketAddr,
+    /// From where; `None`: the kernel chooses.
+    pub source: Option<IpAddr>,
+    /// The header of the PROXY protocol that comes before everything else.
+    pub proxy_header: Option<SendProxyVersion>,
+    /// The pool's socket settings.
+    pub socket: Arc<SocketOptions>,
+    /// What is done.
+    pub plan: Arc<SharedProbePlan>,
+    /// The server's own name or address, with its port unless it is HTTP's.
+    pub host: Arc<str>,
+    /// The server's name or address alone: what a certificate bears.
+    pub server_name: Arc<str>,
+    /// `POOL/NAME`.
+    pub name: Arc<str>,
+    /// For the whole probe.
+    pub timeout: Duration,
+}
+
+/// What all probes of one configuration share.
+#[derive(Debug)]
+pub struct SharedProbePlan {
+    /// What is said.
+    pub plan: ProbePlan,
+    /// TLS beneath it.
+    pub tls: Option<ProbeTls>,
+}
+
+/// What came of a probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeOutcome {
+    /// The server did what was asked. The time is not part of the sentence.
+    Passed(String),
+    /// It did not: why.
+    Failed(String),
+    /// We could not ask: no evidence about the server.
+    NotMade(String),
+}
+
+/// A time for people: two digits are enough.
+pub fn format_duration(span: Duration) -> String {
+    let micros = span.as_micros();
+    match micros {
+        0..10_000 => format!("{}.{} ms", micros / 1000, micros % 1000 / 100),
+        10_000..1_000_000 => format!("{} ms", micros / 1000),
+        _ if micros % 1_000_000 < 100_000 => format!("{} s", micros / 1_000_000),
+        _ => format!("{}.{} s", micros / 1_000_000, micros % 1_000_000 / 100_000),
+    }
+}

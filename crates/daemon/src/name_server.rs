@@ -1,0 +1,70 @@
+//! The name server under the daemon: threads that answer over UDP, one that keeps the book and answers over TCP.
+//!
+//! What is answered is decided in the crate `names`; here are the sockets, the clock and the limits of connections. The
+//! threads wait for nobody: they take the newest book between two batches, and a change of it loses no socket.
+
+mod bind;
+mod connection_limit;
+mod datagram_batch;
+pub mod shared;
+mod task;
+mod tcp_connection;
+mod udp_worker;
+mod worker_mailbox;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::sync::watch;
+
+use crate::control::ControlHandle;
+use shared::NameServerState;
+
+/// The name server, as others see it.
+#[derive(Debug)]
+pub struct NameServerHandle {
+    state: Arc<NameServerState>,
+    stop: watch::Sender<bool>,
+    listening: watch::Receiver<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl NameServerHandle {
+    /// Starts the thread that follows `control`; it starts the others when there is something to listen on.
+    pub fn start(control: ControlHandle) -> NameServerHandle {
+        let shared = Arc::new(NameServerState::default());
+        let (end, ended) = watch::channel(false);
+        let (settle, settled) = watch::channel(false);
+        let events = control.events().clone();
+        let held = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("names".to_owned()).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            match runtime {
+                Ok(runtime) => runtime.block_on(task::run(control, held, settle, ended)),
+                Err(error) => events.error("names-failed", format!("no runtime: {error}")),
+            }
+        });
+        NameServerHandle { state: shared, stop: end, listening: settled, thread: thread.ok() }
+    }
+
+    /// Waits until every address is had, or was tried: whoever served names before may leave then.
+    pub async fn wait_listening(&mut self) {
+        // A thread that could not be started settles nothing, and drops its end.
+        let _ =
+            tokio::time::timeout(shared::LAST, self.listening.wait_for(|settled| *settled)).await;
+    }
+
+    /// What is in force and what was counted.
+    pub fn state(&self) -> Arc<NameServerState> {
+        Arc::clone(&self.state)
+    }
+
+    /// Answers what has come, closes every socket and ends the threads.
+    pub async fn shut_down(&mut self) {
+        self.stop.send_replace(true);
+        let Some(thread) = self.thread.take() else { return };
+        // The thread ends within a look of its own; this one must not be held up meanwhile.
+        let joined = tokio::task::spawn_blocking(move || thread.join());
+        let _ = tokio::time::timeout(shared::LAST, joined).await;
+    }
+}

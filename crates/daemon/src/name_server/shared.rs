@@ -1,0 +1,121 @@
+//! What the threads of the name server share: the newest book, the counters, and how the sockets stand.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
+use names::counts::DnsCounters;
+use names::zone_data::ZoneData;
+use rustix::time::{ClockId, clock_gettime};
+
+/// The end of the threads takes no longer.
+pub const LAST: Duration = Duration::from_secs(2);
+
+/// What the threads share.
+#[derive(Debug, Default)]
+pub struct NameServerState {
+    zone_data: Mutex<Option<Arc<ZoneData>>>,
+    version: AtomicU64,
+    sockets: Mutex<BTreeMap<SocketAddr, Result<(), String>>>,
+    /// Queries by what they came to.
+    pub counts: DnsCounters,
+    /// Connections by what became of them.
+    pub tcp: DnsTcpCounts,
+}
+
+/// Connections over TCP.
+#[derive(Debug, Default)]
+pub struct DnsTcpCounts {
+    /// Taken.
+    pub accepted: AtomicU64,
+    /// Closed at once: as many as there may be were open.
+    pub full: AtomicU64,
+    /// Closed at once: as many as one client may have were open.
+    pub client_limit_reached: AtomicU64,
+    /// Closed because no whole query came, or no answer went, in time.
+    pub idle: AtomicU64,
+    /// Closed because a message was longer than any query is.
+    pub long: AtomicU64,
+    /// Open now.
+    pub open: AtomicU64,
+}
+
+impl DnsTcpCounts {
+    /// All that only rise, by name.
+    pub fn totals(&self) -> [(&'static str, u64); 5] {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        [
+            ("accepted", read(&self.accepted)),
+            ("refused-full", read(&self.full)),
+            ("refused-client", read(&self.client_limit_reached)),
+            ("ended-idle", read(&self.idle)),
+            ("ended-long-message", read(&self.long)),
+        ]
+    }
+}
+
+impl NameServerState {
+    /// Puts a book in force.
+    pub fn publish_zone_data(&self, book: Arc<ZoneData>) {
+        *lock(&self.zone_data) = Some(book);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// The book in force; `None`: names have never been served.
+    pub fn zone_data(&self) -> Option<Arc<ZoneData>> {
+        lock(&self.zone_data).clone()
+    }
+
+    /// How the sockets stand: each address, or why it is not had.
+    pub fn sockets(&self) -> BTreeMap<SocketAddr, Result<(), String>> {
+        lock(&self.sockets).clone()
+    }
+
+    /// Says how they stand.
+    pub fn set_sockets(&self, sockets: BTreeMap<SocketAddr, Result<(), String>>) {
+        *lock(&self.sockets) = sockets;
+    }
+}
+
+/// A thread's own hold of the newest book, which costs one load to keep fresh.
+#[derive(Debug)]
+pub struct ZoneDataReader {
+    state: Arc<NameServerState>,
+    version: u64,
+    zone_data: Option<Arc<ZoneData>>,
+}
+
+impl ZoneDataReader {
+    /// One more reader.
+    pub fn new(shared: &Arc<NameServerState>) -> ZoneDataReader {
+        ZoneDataReader { state: Arc::clone(shared), version: 0, zone_data: None }
+    }
+
+    /// The newest book.
+    #[inline]
+    pub fn zone_data(&mut self) -> Option<&Arc<ZoneData>> {
+        let version = self.state.version.load(Ordering::Acquire);
+        if version != self.version {
+            (self.version, self.zone_data) = (version, self.state.zone_data());
+        }
+        self.zone_data.as_ref()
+    }
+}
+
+/// Now, of the clock that never goes back, and for cookies.
+pub fn clock_now() -> (MonotonicTime, u32) {
+    let time = clock_gettime(ClockId::Monotonic);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    let moment = u64::try_from(time.tv_sec).unwrap_or(0).saturating_mul(1_000_000_000) + nanos;
+    let wall = clock_gettime(ClockId::Realtime).tv_sec;
+    // Cookies count in a circle of 32 bits (RFC 9018 §4.3).
+    (MonotonicTime(moment), (wall & i64::from(u32::MAX)) as u32)
+}
+
+/// A thread that panicked while it held a lock left a whole value behind: each is replaced at once.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

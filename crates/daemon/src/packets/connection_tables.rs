@@ -1,0 +1,108 @@
+//! The tables of connections with what their indexes mean, for whoever tells another machine of them. Made anew when
+//! the plane's maps change; changed by nobody.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use l4::layout::{ArrayRegion, ServerKey, ShareKey};
+use l4::plan::MapPlanner;
+use l4::replica::{FlowHashSecret, ReplicaTables};
+use model::capacity::replication_traffic::shortest_timeout;
+use model::config::{Config, ForwardingMode};
+use tokio::sync::watch;
+
+use super::order::PlaneCommandSender;
+
+/// What the packet plane gives to replication.
+#[derive(Clone, Debug)]
+pub struct ReplicationSource {
+    /// Its tables; `None`: there are none.
+    pub tables: watch::Receiver<Option<Arc<ConnectionTables>>>,
+    /// To tell it to hash connections otherwise.
+    pub commands: PlaneCommandSender,
+}
+
+/// The tables at one moment.
+#[derive(Clone, Debug)]
+pub struct ConnectionTables {
+    /// The tables themselves.
+    pub replica: Arc<ReplicaTables>,
+    /// What connections are hashed with.
+    pub secret: FlowHashSecret,
+    /// Servers: index, service, key.
+    pub servers: Vec<(u32, Arc<str>, ServerKey)>,
+    /// Shares: key, index, records.
+    pub shares: Vec<(ShareKey, u32, ArrayRegion)>,
+    /// Services of which another machine is told something, at shared addresses.
+    pub services: BTreeMap<Arc<str>, ReplicatedService>,
+    /// The shortest time after which something that is told of is forgotten without packets.
+    pub shortest: Duration,
+}
+
+/// What another machine is told of a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicatedService {
+    /// Its connections.
+    pub flows: bool,
+    /// Who sticks to its servers.
+    pub affinity: bool,
+    /// Where it listens.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// Services of which another machine is told something.
+pub fn replicated_services(config: &Config) -> BTreeMap<Arc<str>, ReplicatedService> {
+    let shared: Vec<IpAddr> = config
+        .vrrp
+        .values()
+        .flat_map(|group| group.floating_addresses().map(|(ip, _)| ip))
+        .collect();
+    let mut out = BTreeMap::new();
+    if config.heartbeats.is_empty() {
+        return out;
+    }
+    for service in config.services.values() {
+        let Some(packets) = &service.packets else { continue };
+        let proxied = matches!(service.forward, ForwardingMode::Http | ForwardingMode::Tcp);
+        let addresses: Vec<IpAddr> = packets.listen.iter().map(|span| span.address).collect();
+        let here = addresses.iter().any(|ip| ip.is_unspecified() || shared.contains(ip));
+        let told = packets.replicate;
+        let (flows, affinity) =
+            (told.includes_flows(), told.includes_affinity() && packets.sticky.is_some());
+        if here && !proxied && (flows || affinity) {
+            out.insert(
+                Arc::from(service.name.as_str()),
+                ReplicatedService { flows, affinity, addresses },
+            );
+        }
+    }
+    out
+}
+
+impl ConnectionTables {
+    /// Of a plane whose planner is this.
+    pub fn new(
+        replica: &Arc<ReplicaTables>,
+        secret: FlowHashSecret,
+        planner: &MapPlanner,
+        config: &Config,
+    ) -> ConnectionTables {
+        let services = replicated_services(config);
+        let named = |name: &str| services.get_key_value(name).map(|(name, _)| Arc::clone(name));
+        let servers = planner.all_servers();
+        let servers = servers.filter_map(|(at, service, key)| Some((at, named(service)?, key)));
+        let times = services.keys().filter_map(|name| {
+            Some(shortest_timeout(config.services.get(&**name)?.packets.as_ref()?))
+        });
+        ConnectionTables {
+            replica: Arc::clone(replica),
+            secret,
+            servers: servers.collect(),
+            shares: planner.all_shares().collect(),
+            shortest: times.min().unwrap_or(Duration::MAX),
+            services,
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Fills the view from the open plane. It changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use model::snapshot::{PoolView, ServiceView};
+
+use super::open_plane::OpenPlane;
+use super::view::{PacketPlaneView, PlaneCounterSample, ReturnPorts, ServerFlows, ServiceFlows};
+use crate::control::StateSnapshot;
+
+/// Rates are measured over at least so long.
+const STEP: Duration = Duration::from_secs(2);
+
+/// Keeps a sample; the one before it stays until it is old enough to measure rates against.
+pub(super) fn store_sample(view: &mut PacketPlaneView, sample: PlaneCounterSample) {
+    let old =
+        view.previous.as_ref().is_none_or(|before| sample.at.duration_since(before.at) >= 2 * STEP);
+    if old {
+        view.previous = view.current.clone().or_else(|| Some(sample.clone()));
+    }
+    view.first.get_or_insert_with(|| sample.clone());
+    view.current = Some(sample);
+}
+
+/// Connections, next hops and obstacles.
+pub(super) fn fill_view(view: &mut PacketPlaneView, site: &OpenPlane, picture: &StateSnapshot) {
+    view.obstacles = site.obstacles.clone();
+    view.fragments = site.fragment_totals();
+    view.hops = site
+        .hops
+        .servers()
+        .filter_map(|ip| {
+            let state = site.hops.state(ip)?;
+            let why = match &state {
+                l4::next_hops::NextHopState::NoInterface(why) => Some(why.clone()),
+                _ => None,
+            };
+            Some((ip, (state.name().to_owned(), why)))
+        })
+        .collect();
+    view.flows.clear();
+    view.services.clear();
+    view.loads.clear();
+    let mut owned: HashMap<u32, BTreeSet<u32>> = HashMap::new();
+    for (server, owner) in site.planner.server_services() {
+        owned.entry(owner).or_default().insert(server);
+    }
+    let pools = picture.snapshot.pools.values();
+    let pools: HashMap<&str, &PoolView> =
+        pools.map(|pool| (pool.config.name.as_str(), &**pool)).collect();
+    for service in picture.snapshot.services.values() {
+        let name = &service.config.name;
+        let (Some(_), Some(index)) = (&service.config.packets, site.planner.service_index(name))
+        else {
+            continue;
+        };
+        let flows = flows(view, site, &pools, service, owned.remove(&index).unwrap_or_default());
+        view.flows.insert(name.clone(), flows);
+        view.services.insert(name.clone(), index);
+    }
+}
+
+/// Indexes of servers that drain and keep their clients.
+pub(super) fn draining_servers(site: &OpenPlane, picture: &StateSnapshot) -> BTreeSet<u32> {
+    let servers = || picture.snapshot.pools.values().flat_map(|pool| &pool.servers);
+    let addresses: Vec<_> = servers()
+        .filter(|view| view.keeps_sticky_clients)
+        .filter_map(|view| view.address)
+        .collect();
+    let packets = picture.snapshot.services.values().filter(|it| it.config.packets.is_some());
+    let of = |service: &ServiceView| {
+        let name = service.config.name.clone();
+        addresses
+            .iter()
+            .filter_map(move |at| site.planner.server_index(&name, *at))
+            .collect::<Vec<_>>()
+    };
+    packets.flat_map(|service| of(service)).collect()
+}
+
+/// Connections of a service; what each of its servers carries is added to the view's loads.
+fn flows(
+    view: &mut PacketPlaneView,
+    site: &OpenPlane,
+    pools: &HashMap<&str, &PoolView>,
+    service: &ServiceView,
+    indexes: BTreeSet<u32>,
+) -> ServiceFlows {
+    let of = |counts: &HashMap<u32, u32>| {
+        indexes.iter().filter_map(|server| counts.get(server)).sum::<u32>()
+    };
+    let (flows, half_open) =
+        (of(&site.connection_counts.servers), of(&site.connection_counts.half_open));
+    let (mut servers, mut ports) = (Vec::new(), Vec::new());
+    let rules = service.config.packets.iter().flat_map(|packets| &packets.rules);
+    let names: BTreeSet<&str> =
+        rules.map(|rule| rule.pool.as_str()).chain([service.config.pool.as_str()]).collect();
+    for pool in names.iter().filter_map(|name| pools.get(name)) {
+        for server in &pool.servers {
+            let index =
+                server.address.and_then(|at| site.planner.server_index(&service.config.name, at));
+            let Some(index) = index else { continue };
+            let flows = site.connection_counts.servers.get(&index).copied().unwrap_or(0);
+            let begun = connections_begun(view, index);
+            let load = view.loads.entry(server.id).or_default();
+            load.flows = load.flows.saturating_add(flows);
+            load.opened = load.opened.saturating_add(begun);
+            if let Some(stuck) = site.sticky_clients.get(&index) {
+                load.sticky_clients = Some(load.sticky_clients.unwrap_or(0).saturating_add(*stuck));
+            }
+            ports.extend(return_ports(
+                site,
+                service,
+                index,
+                (&pool.config.name, &server.config.name),
+            ));
+            let (pool, name) = (pool.config.name.clone(), server.config.name.clone());
+            servers.push(ServerFlows { pool, name, index, flows });
+        }
+    }
+    servers.sort();
+    ServiceFlows { flows, half_open, alarm: false, servers, ports, indexes }
+}
+
+/// Ports of the return addresses of a server, of each protocol; none of a server that is not translated for.
+fn return_ports(
+    site: &OpenPlane,
+    service: &ServiceView,
+    index: u32,
+    (pool, name): (&str, &str),
+) -> Vec<ReturnPorts> {
+    let mut by_protocol: BTreeMap<u8, ReturnPorts> = BTreeMap::new();
+    for (key, share, all) in site.planner.shares_of(&service.config.name, index) {
+        let ports = by_protocol.entry(key.protocol).or_default();
+        (ports.pool, ports.name) = (pool.to_owned(), name.to_owned());
+        (ports.protocol, ports.keeps_client_address) = (key.protocol, key.return_address.is_none());
+        ports.shares.push(share);
+        ports.used += site.connection_counts.shares.get(&share).copied().map_or(0, u64::from);
+        ports.total += u64::from(all);
+    }
+    by_protocol.into_values().collect()
+}
+
+/// Connections that chose the server of an index since this process began.
+fn connections_begun(view: &PacketPlaneView, index: u32) -> u64 {
+    let at = |sample: &Option<PlaneCounterSample>| {
+        let counts = sample.as_ref().and_then(|sample| sample.counts.servers.get(&index));
+        counts.map_or(0, |counts| counts.flows)
+    };
+    let (now, first) = (at(&view.current), at(&view.first));
+    // An index that was given to another server counts anew.
+    now.checked_sub(first).unwrap_or(now)
+}

@@ -1,0 +1,390 @@
+//! Everything in force, and how the next state follows from it. Pure: a configuration and the time go in, a whole
+//! new state comes out, in which every object that did not change is the same allocation as before.
+//!
+//! It opens nothing and tells nobody: `step` and `act` do.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::affinity::cookie::AffinitySecrets;
+use model::config::{Config, PoolConfig, ServerConfig, ServiceConfig, SocketOptions};
+use model::id::{ListenerId, PoolId, ServerId, ServiceId};
+use model::snapshot::{AcmeProofs, PoolView, ServerView, ServiceView, WorkerSnapshot};
+use model::stats::pool::PoolStats;
+use model::stats::{ServerStats, ServiceStats};
+
+use super::preserved;
+use super::saved_state::{self, SavedState};
+use super::server_state;
+use crate::control::state_snapshot::{ServerFacts, WeightShare};
+
+/// Everything in force.
+#[derive(Clone, Debug)]
+pub struct AppliedState {
+    /// The configuration; none before the first.
+    pub config: Option<Arc<Config>>,
+    /// Services by name.
+    pub services: BTreeMap<String, Arc<ServiceView>>,
+    /// Pools by name.
+    pub pools: BTreeMap<String, Arc<PoolView>>,
+    /// Servers by id.
+    pub servers: HashMap<ServerId, ServerEntry>,
+    /// Listeners by configured address.
+    pub listeners: BTreeMap<SocketAddr, ListenerEntry>,
+    /// What authorities ask for to see that names are ours.
+    pub challenges: Option<Arc<AcmeProofs>>,
+    /// What words of our cookies are made with.
+    pub cookie_secrets: Arc<AffinitySecrets>,
+    workers: usize,
+    next: IdCounters,
+    version: u64,
+}
+
+/// A server with what hangs on it.
+#[derive(Clone, Debug)]
+pub struct ServerEntry {
+    /// What is known of it.
+    pub facts: Arc<ServerFacts>,
+    /// Its counters.
+    pub live: Arc<ServerStats>,
+}
+
+/// A listening address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenerEntry {
+    /// Its id.
+    pub id: ListenerId,
+    /// Its service.
+    pub service: ServiceId,
+    /// The service's name.
+    pub service_name: String,
+    /// How its sockets are set.
+    pub options: SocketOptions,
+    /// There are sockets for packets of QUIC beside those for connections.
+    pub quic: bool,
+}
+
+/// What a change of a server came to.
+#[derive(Debug)]
+pub struct ServerTransition {
+    /// What was known of it.
+    pub old: Arc<ServerFacts>,
+    /// What is known of it.
+    pub new: Arc<ServerFacts>,
+    /// Servers of its pool that take work, before and after.
+    pub eligible_counts: (usize, usize),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct IdCounters {
+    service: u32,
+    pool: u32,
+    server: u32,
+    listener: u32,
+}
+
+impl AppliedState {
+    /// Nothing in force, for `workers` worker threads.
+    pub fn empty(workers: usize) -> AppliedState {
+        AppliedState {
+            config: None,
+            services: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            servers: HashMap::new(),
+            listeners: BTreeMap::new(),
+            challenges: None,
+            cookie_secrets: Arc::default(),
+            workers,
+            next: IdCounters::default(),
+            version: 0,
+        }
+    }
+
+    /// Worker threads.
+    pub fn worker_count(&self) -> usize {
+        self.workers
+    }
+
+    /// The state under `config`. `memory` is of the process before, for servers that are new to this one.
+    pub fn with_config(
+        &self,
+        config: Config,
+        memory: &SavedState,
+        now: SystemTime,
+    ) -> AppliedState {
+        let config = match &self.config {
+            Some(old) => config.reuse_unchanged(old),
+            None => config,
+        };
+        let mut next = AppliedState {
+            config: None,
+            services: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            servers: HashMap::new(),
+            listeners: BTreeMap::new(),
+            ..self.clone()
+        };
+        for (name, pool) in &config.pools {
+            let view = next.pool(self.pools.get(name), self, pool, memory, now);
+            next.pools.insert(name.clone(), view);
+        }
+        for (name, service) in &config.services {
+            // `Config` is valid by construction: a service's pool exists.
+            let Some(pool) = next.pools.get(&service.pool).map(|pool| pool.id) else { continue };
+            let view = next.service(self, service, pool);
+            for address in &service.listen {
+                let listener = next.listener(self.listeners.get(address), &view);
+                next.listeners.insert(*address, listener);
+            }
+            next.services.insert(name.clone(), view);
+        }
+        next.config = Some(Arc::new(config));
+        next
+    }
+
+    /// Changes one server's facts; `None`: no such server, or nothing that shows. A pool that looks different then is
+    /// another allocation than that of any copy made before, and the first change since such a copy alone costs it:
+    /// thousands of verdicts between two copies take time by their number, not by its square.
+    pub fn change_server(
+        &mut self,
+        id: ServerId,
+        change: impl FnOnce(&ServerFacts) -> ServerFacts,
+    ) -> Option<ServerTransition> {
+        let entry = self.servers.get_mut(&id)?;
+        let facts = change(&entry.facts);
+        if facts == *entry.facts {
+            return None;
+        }
+        let old = std::mem::replace(&mut entry.facts, Arc::new(facts));
+        let new = Arc::clone(&entry.facts);
+        let mut changed = ServerTransition { old, new, eligible_counts: (0, 0) };
+        let view = server_view(entry);
+        let Some(pool) = self.pools.get_mut(&changed.new.pool_name) else { return Some(changed) };
+        let takers = pool.servers.iter().filter(|it| it.takes_work()).count();
+        changed.eligible_counts = (takers, takers);
+        let Some(at) = pool.servers.iter().position(|it| it.id == id) else { return Some(changed) };
+        let before = pool.servers.get(at)?;
+        changed.eligible_counts.1 =
+            takers + usize::from(view.takes_work()) - usize::from(before.takes_work());
+        if !same_view(before, &view)
+            && let Some(place) = Arc::make_mut(pool).servers.get_mut(at)
+        {
+            *place = view;
+        }
+        Some(changed)
+    }
+
+    /// The state after the judge or slow start gave servers other shares; unknown servers are passed over.
+    pub fn with_shares(&self, shares: &[(ServerId, Option<WeightShare>)]) -> AppliedState {
+        let mut next = self.clone();
+        let mut pools = BTreeSet::new();
+        for (id, share) in shares {
+            let Some(entry) = next.servers.get_mut(id) else { continue };
+            entry.facts = Arc::new(ServerFacts { share: *share, ..(*entry.facts).clone() });
+            pools.insert(entry.facts.pool_name.clone());
+        }
+        for name in pools {
+            let Some(old) = self.pools.get(&name) else { continue };
+            let views = old
+                .servers
+                .iter()
+                .filter_map(|view| Some(server_view(next.servers.get(&view.id)?)));
+            let view = pool_view(Some(old), (old.id, self.workers), &old.config, views.collect());
+            next.pools.insert(name, view);
+        }
+        next
+    }
+
+    /// Whether workers would see a difference between the two.
+    pub fn is_same_for_workers(&self, other: &AppliedState) -> bool {
+        let pools = self.pools.values().zip(other.pools.values());
+        let services = self.services.values().zip(other.services.values());
+        self.pools.len() == other.pools.len()
+            && self.challenges == other.challenges
+            && self.services.len() == other.services.len()
+            && pools.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
+            && services.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
+            && Arc::ptr_eq(&self.cookie_secrets, &other.cookie_secrets)
+    }
+
+    /// Whether what is known of servers is the same in both.
+    pub fn has_same_facts(&self, other: &AppliedState) -> bool {
+        let same = |(id, entry): (&ServerId, &ServerEntry)| {
+            other.servers.get(id).is_some_and(|it| Arc::ptr_eq(&it.facts, &entry.facts))
+        };
+        self.servers.len() == other.servers.len() && self.servers.iter().all(same)
+    }
+
+    /// The picture for workers, with a version of its own.
+    pub fn snapshot(&mut self, generation: u64) -> Arc<WorkerSnapshot> {
+        self.version += 1;
+        let services = self.services.values().map(|view| (view.id, Arc::clone(view))).collect();
+        let pools = self.pools.values().map(|view| (view.id, Arc::clone(view))).collect();
+        let (version, proofs) = (self.version, self.challenges.clone());
+        let cookie_secrets = Arc::clone(&self.cookie_secrets);
+        Arc::new(WorkerSnapshot {
+            generation,
+            version,
+            services,
+            pools,
+            acme_proofs: proofs,
+            cookie_secrets,
+        })
+    }
+
+    /// A new id for the listener at an address: its sockets are to be others.
+    pub fn renew_listener(&mut self, address: &SocketAddr) {
+        let id = self.listener_id();
+        if let Some(listener) = self.listeners.get_mut(address) {
+            listener.id = id;
+        }
+    }
+
+    fn pool(
+        &mut self,
+        old: Option<&Arc<PoolView>>,
+        before: &AppliedState,
+        config: &Arc<PoolConfig>,
+        memory: &SavedState,
+        now: SystemTime,
+    ) -> Arc<PoolView> {
+        let id = match old {
+            Some(view) => view.id,
+            None => {
+                self.next.pool += 1;
+                PoolId(self.next.pool)
+            }
+        };
+        let mut views = Vec::with_capacity(config.servers.len());
+        for written in &config.servers {
+            let known = old.and_then(|view| same_server(view, written));
+            let known = known.and_then(|id| before.servers.get(&id));
+            let entry = match known {
+                Some(entry) => {
+                    let facts = server_state::reconfigure(&entry.facts, config, written, now);
+                    let same = facts == *entry.facts;
+                    let facts = if same { Arc::clone(&entry.facts) } else { Arc::new(facts) };
+                    ServerEntry { facts, live: Arc::clone(&entry.live) }
+                }
+                None => {
+                    self.next.server += 1;
+                    let server_id = ServerId(self.next.server);
+                    let mut facts =
+                        server_state::new_server_facts(server_id, id, config, written, now);
+                    saved_state::restore_server(&mut facts, memory, now);
+                    let live = Arc::new(ServerStats::new(self.workers));
+                    ServerEntry { facts: Arc::new(facts), live }
+                }
+            };
+            views.push(server_view(&entry));
+            self.servers.insert(entry.facts.id, entry);
+        }
+        pool_view(old, (id, self.workers), config, views)
+    }
+
+    fn service(
+        &mut self,
+        before: &AppliedState,
+        config: &Arc<ServiceConfig>,
+        pool: PoolId,
+    ) -> Arc<ServiceView> {
+        let old = before.services.get(&config.name);
+        let affinity =
+            preserved::preserve_affinity_table(config, &[&self.services, &before.services]);
+        let users = preserved::preserve_slo_table(config, self.workers, old);
+        let rules = preserved::preserve_rules(config, &self.pools, self.workers, old);
+        if let Some(old) = old
+            && old.config == *config
+            && old.pool == pool
+            && preserved::is_same_allocation(&old.rules, &rules)
+            && preserved::is_same_allocation(&old.affinity, &affinity)
+            && preserved::is_same_allocation(&old.slo, &users)
+        {
+            return Arc::clone(old);
+        }
+        let (id, tls, live) = match old {
+            Some(old) => (old.id, old.tls.clone(), Arc::clone(&old.stats)),
+            None => {
+                self.next.service += 1;
+                (ServiceId(self.next.service), None, Arc::new(ServiceStats::new(self.workers)))
+            }
+        };
+        let config = Arc::clone(config);
+        Arc::new(ServiceView { id, config, pool, tls, stats: live, rules, affinity, slo: users })
+    }
+
+    fn listener(&mut self, old: Option<&ListenerEntry>, service: &ServiceView) -> ListenerEntry {
+        let id = match old {
+            Some(old) if old.service == service.id => old.id,
+            _ => self.listener_id(),
+        };
+        ListenerEntry {
+            id,
+            service: service.id,
+            service_name: service.config.name.clone(),
+            options: service.config.socket.clone(),
+            quic: service.config.http3.offer,
+        }
+    }
+
+    fn listener_id(&mut self) -> ListenerId {
+        self.next.listener += 1;
+        ListenerId(self.next.listener)
+    }
+}
+
+/// The server of that pool that `written` is: same name, same address.
+fn same_server(pool: &PoolView, written: &ServerConfig) -> Option<ServerId> {
+    let same = |view: &&ServerView| {
+        view.config.name == written.name && view.config.address == written.address
+    };
+    pool.servers.iter().find(same).map(|view| view.id)
+}
+
+fn server_view(entry: &ServerEntry) -> ServerView {
+    ServerView {
+        id: entry.facts.id,
+        config: Arc::clone(&entry.facts.config),
+        address: entry.facts.resolved.address(),
+        state: entry.facts.state,
+        weight: entry.facts.active_weight(),
+        keeps_sticky_clients: entry.facts.affinity_until.is_some(),
+        stats: Arc::clone(&entry.live),
+    }
+}
+
+/// Whether workers would see no difference.
+fn same_view(a: &ServerView, b: &ServerView) -> bool {
+    a.id == b.id
+        && a.address == b.address
+        && a.state == b.state
+        && a.weight == b.weight
+        && a.keeps_sticky_clients == b.keeps_sticky_clients
+        && a.config == b.config
+}
+
+/// The old view where it says the same.
+fn pool_view(
+    old: Option<&Arc<PoolView>>,
+    (id, workers): (PoolId, usize),
+    config: &Arc<PoolConfig>,
+    servers: Vec<ServerView>,
+) -> Arc<PoolView> {
+    match old {
+        Some(old)
+            if old.config == *config
+                && old.servers.len() == servers.len()
+                && old.servers.iter().zip(&servers).all(|(a, b)| same_view(a, b)) =>
+        {
+            Arc::clone(old)
+        }
+        _ => {
+            let (config, tls) = (Arc::clone(config), old.and_then(|old| old.tls.clone()));
+            let live = old.map(|old| Arc::clone(&old.stats));
+            let live = live.unwrap_or_else(|| Arc::new(PoolStats::new(workers)));
+            Arc::new(PoolView { id, config, tls, stats: live, servers })
+        }
+    }
+}

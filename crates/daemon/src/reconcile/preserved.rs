@@ -1,0 +1,81 @@
+//! What services keep through changes beside their counters: what their rules count, which clients belong where,
+//! and what users met. Pure.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::affinity;
+use model::config::ServiceConfig;
+use model::rules::ServiceRules;
+use model::slo::network_table::{NetworkGrouping, SloTable};
+use model::snapshot::{PoolView, ServiceView};
+
+type ServiceViews = BTreeMap<String, Arc<ServiceView>>;
+
+/// The rules of a service over these pools; those in force where they are the same.
+pub fn preserve_rules(
+    config: &Arc<ServiceConfig>,
+    pools: &BTreeMap<String, Arc<PoolView>>,
+    workers: usize,
+    old: Option<&Arc<ServiceView>>,
+) -> Option<Arc<ServiceRules>> {
+    let id = |name: &str| pools.get(name).map(|pool| pool.id);
+    let in_force = old.and_then(|old| old.rules.as_ref().map(|ruling| (&old.config, ruling)));
+    if let Some((before, ruling)) = in_force
+        && before.rules == config.rules
+        && before.pool == config.pool
+        && before.forward == config.forward
+        && ruling
+            .table
+            .pools()
+            .iter()
+            .map(|name| id(name))
+            .eq(ruling.pools.iter().map(|id| Some(*id)))
+    {
+        return Some(Arc::clone(ruling));
+    }
+    let before = in_force.map(|(config, ruling)| (&**config, &**ruling));
+    ServiceRules::new(config, id, workers, before).map(Arc::new)
+}
+
+/// The table of a service that remembers clients: its own in force, or that of another one with the same word, unless it
+/// is of another size.
+pub fn preserve_affinity_table(
+    config: &ServiceConfig,
+    known: &[&ServiceViews],
+) -> Option<Arc<affinity::AffinityTable>> {
+    let sticky = config.sticky.as_ref().filter(|sticky| sticky.needs_table())?;
+    let fits = |view: &&Arc<ServiceView>| match (&sticky.share, &view.config.sticky) {
+        (Some(word), Some(other)) => other.share.as_ref() == Some(word),
+        (None, Some(other)) => {
+            view.config.name == config.name && other.share.is_none() && other.by == sticky.by
+        }
+        (_, None) => false,
+    };
+    let views = known.iter().flat_map(|services| services.values()).filter(fits);
+    let mut tables = views.filter_map(|view| view.affinity.as_ref());
+    let found = tables.find(|table| table.entries() == sticky.entries);
+    Some(found.map_or_else(|| Arc::new(affinity::AffinityTable::new(sticky.entries)), Arc::clone))
+}
+
+/// Where a service counts what its users met: what is in force, unless networks are told apart in another way.
+pub fn preserve_slo_table(
+    config: &ServiceConfig,
+    workers: usize,
+    old: Option<&Arc<ServiceView>>,
+) -> Option<Arc<SloTable>> {
+    let objective = config.objective.as_ref()?;
+    let (networks, mask4, mask6) = (objective.networks, objective.mask4, objective.mask6);
+    let shape = NetworkGrouping { networks, mask4, mask6 };
+    let known = old.and_then(|old| old.slo.as_ref()).filter(|users| users.shape() == shape);
+    Some(known.map_or_else(|| Arc::new(SloTable::new(workers, shape)), Arc::clone))
+}
+
+/// Whether both are the same allocation, or nothing.
+pub fn is_same_allocation<T>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        _ => false,
+    }
+}

@@ -1,0 +1,54 @@
+//! Puts what services and pools speak TLS with, and the secrets of cookies, into a state. Pure: views that keep theirs stay the same allocation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::snapshot::{OpaqueMaterial, PoolView, ServiceView};
+
+use super::applied_state::AppliedState;
+use crate::tls::cert_store::TlsMaterials;
+
+/// The state with these materials.
+pub fn with_tls_materials(mut book: AppliedState, materials: &TlsMaterials) -> AppliedState {
+    for (name, view) in &mut book.services {
+        if let Some(tls) = replacement(&view.tls, &materials.services, name) {
+            let (config, live) = (Arc::clone(&view.config), Arc::clone(&view.stats));
+            let (rules, affinity) = (view.rules.clone(), view.affinity.clone());
+            let users = view.slo.clone();
+            let (id, pool) = (view.id, view.pool);
+            *view = Arc::new(ServiceView {
+                id,
+                config,
+                pool,
+                tls,
+                stats: live,
+                rules,
+                affinity,
+                slo: users,
+            });
+        }
+    }
+    for (name, view) in &mut book.pools {
+        if let Some(tls) = replacement(&view.tls, &materials.pools, name) {
+            let (config, servers) = (Arc::clone(&view.config), view.servers.clone());
+            let (id, live) = (view.id, Arc::clone(&view.stats));
+            *view = Arc::new(PoolView { id, config, tls, stats: live, servers });
+        }
+    }
+    book.cookie_secrets = Arc::clone(&materials.cookies);
+    book
+}
+
+/// What is to take the place of `has`; `None`: it stays.
+fn replacement(
+    has: &Option<OpaqueMaterial>,
+    wanted: &BTreeMap<String, OpaqueMaterial>,
+    name: &str,
+) -> Option<Option<OpaqueMaterial>> {
+    let wanted = wanted.get(name);
+    match (has, wanted) {
+        (None, None) => None,
+        (Some(has), Some(wanted)) if has.is_same(wanted) => None,
+        _ => Some(wanted.cloned()),
+    }
+}

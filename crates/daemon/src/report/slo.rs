@@ -1,0 +1,118 @@
+//! What users met, as it is shown: counts, promises with what is left of them, alarms. Pure: numbers get names.
+
+use api::types::{BurnAlarm, BurnSpan, UsersCounts, UsersPromise, UsersReport};
+use model::slo::burn_rate::{BurnMeasurement, BurnRateAlarm, BurnRule, SloTarget};
+use model::slo::outcome::TcpError;
+use model::slo::outcome_counts::SloOutcomeCounts;
+
+use super::counts::total_and_rate;
+
+/// What a service's users met since the start; `None`: nothing is promised to them.
+pub fn users_report(
+    before: Option<&SloOutcomeCounts>,
+    now: Option<&SloOutcomeCounts>,
+    seconds: f64,
+) -> Option<UsersReport> {
+    let now = now?;
+    let before = before.copied().unwrap_or_default();
+    let count = |of: fn(&SloOutcomeCounts) -> u64| total_and_rate(of(&before), of(now), seconds);
+    let errors = TcpError::ALL.into_iter().filter(|kind| now.error(*kind) > 0);
+    Some(UsersReport {
+        fast: count(SloOutcomeCounts::fast),
+        slow: count(SloOutcomeCounts::slow),
+        failed: count(SloOutcomeCounts::failed),
+        left: count(SloOutcomeCounts::client_aborted),
+        declined: count(SloOutcomeCounts::declined),
+        tcp_errors: errors
+            .map(|kind| {
+                let count = total_and_rate(before.error(kind), now.error(kind), seconds);
+                (kind.name().to_owned(), count)
+            })
+            .collect(),
+    })
+}
+
+/// A tally by names. `speed`: it is said what is fast.
+pub fn outcome_counts(tally: &SloOutcomeCounts, speed: bool) -> UsersCounts {
+    let all = tally.operations();
+    let percent = |good: u64| (all > 0).then(|| good as f64 * 100.0 / all as f64);
+    let errors = TcpError::ALL.map(|kind| (kind.name().to_owned(), tally.error(kind)));
+    UsersCounts {
+        fast: tally.fast(),
+        slow: tally.slow(),
+        failed: tally.failed(),
+        left: tally.client_aborted(),
+        left_late: tally.client_aborted_late(),
+        declined: tally.declined(),
+        available_percent: percent(all - tally.failed().min(all)),
+        fast_percent: percent(tally.fast()).filter(|_| speed),
+        tcp_errors: errors.into_iter().filter(|(_, count)| *count > 0).collect(),
+    }
+}
+
+/// A promise over its window, without its alarms.
+pub fn objective_report(
+    what: &str,
+    goal: SloTarget,
+    window: std::time::Duration,
+    since: Option<u64>,
+    measure: BurnMeasurement,
+) -> UsersPromise {
+    UsersPromise {
+        what: what.to_owned(),
+        target_percent: f64::from(goal.0) / 1e4,
+        window_ms: millis(window),
+        since_unix_ms: since.map(|at| at.saturating_mul(1000)),
+        operations: measure.operations,
+        bad: measure.bad,
+        percent: measure.good_share().map(|good| good * 100.0),
+        budget_left_percent: goal.budget_left(measure) * 100.0,
+        alarms: Vec::new(),
+    }
+}
+
+/// An alarm as it stands.
+pub fn alarm_report(
+    (rule, goal): (&BurnRule, SloTarget),
+    (long, short): (BurnMeasurement, BurnMeasurement),
+    alarm: BurnRateAlarm,
+    reason: Option<&str>,
+) -> BurnAlarm {
+    let span = |length, measure: BurnMeasurement| BurnSpan {
+        span_ms: millis(length),
+        operations: measure.operations,
+        bad: measure.bad,
+        burn: goal.burn_rate(measure),
+    };
+    BurnAlarm {
+        name: rule.name.to_owned(),
+        factor: rule.factor,
+        long: span(rule.long, long),
+        short: span(rule.short, short),
+        since_unix_ms: alarm.since.map(|at| at.saturating_mul(1000)),
+        reason: reason.map(str::to_owned),
+    }
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_not_fast_and_what_clients_left_counts_nowhere() {
+        let mut tally = SloOutcomeCounts::default();
+        tally.0[..6].copy_from_slice(&[90, 6, 4, 50, 7, 9]);
+        tally.0[6 + TcpError::SilentServer as usize] = 3;
+        let found = outcome_counts(&tally, true);
+        assert_eq!((found.available_percent, found.fast_percent), (Some(96.0), Some(90.0)));
+        assert_eq!(found.tcp_errors, [("silent-server".to_owned(), 3)].into());
+        assert_eq!(outcome_counts(&tally, false).fast_percent, None);
+        assert_eq!(outcome_counts(&SloOutcomeCounts::default(), true).available_percent, None);
+        let report = users_report(None, Some(&tally), 2.0).unwrap();
+        assert_eq!((report.failed.total, report.failed.rate, report.tcp_errors.len()), (4, 2.0, 1));
+    }
+}

@@ -1,0 +1,140 @@
+//! Sums over the workers' slots: one service, one server, at one moment.
+//!
+//! Histograms are kept sparse, because a sample outlives its moment and most buckets are empty. It derives nothing.
+
+use model::cause::Cause;
+use model::slo::outcome_counts::SloOutcomeCounts;
+use model::snapshot::ServiceView;
+use model::stats::{
+    DEFECTS, ExchangePhaseHistograms, Histogram, HistogramSum, ServerCounters, ServerStats,
+    ServiceCounters,
+};
+
+/// What all workers counted of a service.
+#[derive(Debug, Default)]
+pub struct ServiceTotals {
+    /// Counters.
+    pub counters: ServiceCounters,
+    /// Ends by cause, in the order of `Cause::ALL`.
+    pub causes: Vec<u64>,
+    /// Refused requests by rule of grammar, by index.
+    pub defects: Vec<u64>,
+    /// Times, in the order of `Phases::NAMES`.
+    pub phases: [HistogramTimes; 5],
+    /// Connections open.
+    pub open: u32,
+    /// Exchanges or `tcp` connections under way.
+    pub in_flight: u32,
+    /// What its users met; `None`: nothing is promised to them.
+    pub users: Option<SloOutcomeCounts>,
+}
+
+/// What all workers counted of a server.
+#[derive(Debug, Default)]
+pub struct ServerTotals {
+    /// Counters.
+    pub counters: ServerCounters,
+    /// Ends by cause, in the order of `Cause::ALL`.
+    pub causes: Vec<u64>,
+    /// Times, in the order of `Phases::NAMES`.
+    pub phases: [HistogramTimes; 5],
+}
+
+/// A histogram without its empty buckets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistogramTimes {
+    buckets: Box<[(u8, u64)]>,
+    sum_nanos: u64,
+}
+
+impl ServiceTotals {
+    /// Reads every slot. What moves meanwhile may be missing from one counter and present in another.
+    pub fn read(view: &ServiceView) -> ServiceTotals {
+        let live = &view.stats;
+        let sums = ServiceTotals {
+            users: view.slo.as_ref().map(|users| users.totals()),
+            causes: by_index(live.slots.iter().map(|slot| &slot.causes[..]), Cause::COUNT),
+            defects: by_index(live.slots.iter().map(|slot| &slot.defects[..]), DEFECTS),
+            phases: times(live.slots.iter().map(|slot| &slot.phases)),
+            open: live.open_connections.get(),
+            in_flight: live.in_flight.get(),
+            ..ServiceTotals::default()
+        };
+        for slot in &live.slots {
+            sums.counters.add_all(&slot.counters);
+        }
+        sums
+    }
+}
+
+impl ServerTotals {
+    /// Reads every slot.
+    pub fn read(live: &ServerStats) -> ServerTotals {
+        let sums = ServerTotals {
+            causes: by_index(live.slots.iter().map(|slot| &slot.causes[..]), Cause::COUNT),
+            phases: times(live.slots.iter().map(|slot| &slot.phases)),
+            ..ServerTotals::default()
+        };
+        for slot in &live.slots {
+            sums.counters.add_all(&slot.counters);
+        }
+        sums
+    }
+}
+
+impl HistogramTimes {
+    /// Without the empty buckets.
+    pub fn from_histogram(sum: &HistogramSum) -> HistogramTimes {
+        let filled = sum.buckets.iter().enumerate().filter(|(_, n)| **n > 0);
+        // There are 140 buckets; `BUCKETS_FIT` holds that down.
+        HistogramTimes {
+            buckets: filled.map(|(at, n)| (at as u8, *n)).collect(),
+            sum_nanos: sum.sum_nanos,
+        }
+    }
+
+    /// What was recorded after `before`.
+    pub fn since(&self, before: &HistogramTimes) -> HistogramSum {
+        let mut out = HistogramSum::default();
+        for (at, n) in &self.buckets {
+            out.buckets[usize::from(*at)] = *n;
+        }
+        for (at, n) in &before.buckets {
+            let bucket = &mut out.buckets[usize::from(*at)];
+            *bucket = bucket.saturating_sub(*n);
+        }
+        out.sum_nanos = self.sum_nanos.saturating_sub(before.sum_nanos);
+        out
+    }
+}
+
+/// Each bucket's index fits a byte.
+const BUCKETS_FIT: () = assert!(model::stats::histogram::BUCKETS <= u8::MAX as usize);
+
+/// One phase over all slots.
+pub fn merge_phase<'a>(slots: impl Iterator<Item = &'a Histogram>) -> HistogramSum {
+    let mut sum = HistogramSum::default();
+    slots.for_each(|one| sum.add(one));
+    sum
+}
+
+fn times<'a>(
+    slots: impl Iterator<Item = &'a ExchangePhaseHistograms> + Clone,
+) -> [HistogramTimes; 5] {
+    let () = BUCKETS_FIT;
+    std::array::from_fn(|phase| {
+        HistogramTimes::from_histogram(&merge_phase(
+            slots.clone().map(|phases| phases.all()[phase]),
+        ))
+    })
+}
+
+fn by_index<'a>(slots: impl Iterator<Item = &'a [model::stats::Count]>, len: usize) -> Vec<u64> {
+    let mut sums = vec![0; len];
+    for slot in slots {
+        for (sum, count) in sums.iter_mut().zip(slot) {
+            *sum += count.get();
+        }
+    }
+    sums
+}

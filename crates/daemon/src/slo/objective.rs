@@ -1,0 +1,44 @@
+//! What may be promised to users, and which operations are bad for it. Pure.
+
+use model::config::ServiceObjective;
+use model::slo::burn_rate::{BurnMeasurement, SloTarget};
+use model::slo::series::SloCounts;
+
+/// What may be promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SloKind {
+    /// Operations succeed.
+    Available,
+    /// Operations are fast.
+    Fast,
+}
+
+impl SloKind {
+    /// All.
+    pub(super) const ALL: [SloKind; 2] = [SloKind::Available, SloKind::Fast];
+
+    /// As in the configuration.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            SloKind::Available => "available",
+            SloKind::Fast => "fast",
+        }
+    }
+
+    /// How much is promised; `None`: nothing.
+    pub(super) fn goal(self, objective: &ServiceObjective) -> Option<SloTarget> {
+        match self {
+            SloKind::Available => objective.available.map(SloTarget),
+            SloKind::Fast => objective.fast.map(|_| SloTarget(objective.share)),
+        }
+    }
+
+    /// What of these is bad.
+    pub(super) fn measure_bad(self, sums: &SloCounts) -> BurnMeasurement {
+        let bad = match self {
+            SloKind::Available => sums.failed,
+            SloKind::Fast => sums.failed.saturating_add(sums.slow),
+        };
+        BurnMeasurement { operations: sums.operations(), bad }
+    }
+}

@@ -1,0 +1,164 @@
+//! Exchanges that workers have measured, kept for the question which ones are slow and why.
+//!
+//! Workers put them into rings and wait for nobody; here they are taken out, weighed and kept in bounded memory. What
+//! they mean is judged by `model::attribute`.
+
+pub mod collect;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::load_balancing::Rng;
+use model::snapshot::WorkerSnapshot;
+use model::stats::ring::SpscRing;
+use model::time_attribution::slow_exchanges::SLICE;
+use model::time_attribution::{
+    ExchangeMeasurement, ExchangeReservoir, SlowExchangeFilter, SlowExchangeReport as Slowest,
+    TimeBreakdown, TimeShare, WORDS, attribute_time,
+};
+
+/// Exchanges that wait for whoever looks at each one.
+const MAX_RECENT: usize = 4_096;
+
+/// What was measured since the start.
+#[derive(Default)]
+pub struct SlowExchangeStore {
+    rings: Vec<Arc<SpscRing<WORDS>>>,
+    /// One exchange in so many is measured; `None`: none is.
+    sample: Option<u32>,
+    state: Mutex<SlowState>,
+}
+
+#[derive(Default)]
+struct SlowState {
+    reservoir: ExchangeReservoir,
+    sums: HashMap<u32, TimeBreakdown>,
+    sampler: SampleRng,
+    /// The slice in which bounds were moved last.
+    bounds_slice: u64,
+    /// What came since it was asked for last.
+    recent: Vec<ExchangeMeasurement>,
+}
+
+/// Draws what is kept.
+struct SampleRng(Rng);
+
+impl Default for SampleRng {
+    fn default() -> Self {
+        // Nobody gains by guessing which exchanges are kept.
+        SampleRng(Rng::new(0x510_CAFE))
+    }
+}
+
+/// Time of exchanges since the start, estimated from those that were measured.
+#[derive(Clone, Debug, Default)]
+pub struct SlowTotals {
+    /// By service, by number.
+    pub services: Vec<(u32, Vec<TimeShare>)>,
+    /// Measured exchanges that found no room on their way.
+    pub dropped: u64,
+}
+
+impl std::fmt::Debug for SlowExchangeStore {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Slow").field("sample", &self.sample).finish_non_exhaustive()
+    }
+}
+
+impl SlowExchangeStore {
+    /// What comes through these rings, in which an exchange that is not slow stands for `sample`.
+    pub fn new(rings: Vec<Arc<SpscRing<WORDS>>>, sample: Option<u32>) -> SlowExchangeStore {
+        SlowExchangeStore { rings, sample, ..SlowExchangeStore::default() }
+    }
+
+    /// Takes what the workers have put in; `now`: nanoseconds on their clock.
+    pub fn drain_rings(&self, snapshot: &WorkerSnapshot, now: u64) {
+        let mut kept = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = &mut *kept;
+        for ring in &self.rings {
+            while let Some(words) = ring.pop() {
+                let mut facts = ExchangeMeasurement::from_words(&words);
+                facts.weight = if facts.flags.slow { 1 } else { self.sample.unwrap_or(1) };
+                let sums = kept.sums.entry(facts.service).or_default();
+                sums.add_scaled(&attribute_time(&facts), f64::from(facts.weight));
+                if kept.recent.len() < MAX_RECENT {
+                    kept.recent.push(facts.clone());
+                }
+                kept.reservoir.add(facts, kept.sampler.0.next());
+            }
+        }
+        if now / SLICE > kept.bounds_slice {
+            kept.bounds_slice = now / SLICE;
+            kept.sums.retain(|id, _| snapshot.services.keys().any(|known| known.0 == *id));
+            for (id, view) in &snapshot.services {
+                let bound = kept.reservoir.slow_threshold(id.0, now);
+                view.stats.slow_threshold_ns.store(bound, std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// What came since this was asked for last; the first ones, where there was very much.
+    pub fn take_recent(&self) -> Vec<ExchangeMeasurement> {
+        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).recent)
+    }
+
+    /// The slowest that fit.
+    pub fn find_slowest(&self, filter: &SlowExchangeFilter) -> Slowest {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).reservoir.slowest(filter)
+    }
+
+    /// One exchange in so many is measured whatever it takes; `None`: none is.
+    pub fn sample_interval(&self) -> Option<u32> {
+        self.sample
+    }
+
+    /// Time since the start.
+    pub fn totals(&self) -> SlowTotals {
+        let kept = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let services = kept.sums.iter().map(|(id, bars)| (*id, bars.all().to_vec()));
+        SlowTotals {
+            services: services.collect(),
+            dropped: self.rings.iter().map(|ring| ring.dropped()).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use model::limit::TimeOwner;
+
+    use super::*;
+
+    #[test]
+    fn what_is_drawn_stands_for_many_and_what_is_slow_for_itself() {
+        let ring = Arc::new(SpscRing::new(4));
+        let slow = SlowExchangeStore::new(vec![ring.clone()], Some(10));
+        for (at, total, is_slow) in [(0, 1_000, false), (1, 900_000, true), (2, 2_000, false)] {
+            let mut facts = ExchangeMeasurement::from_total(IpAddr::from([192, 0, 2, 1]), total);
+            (facts.ended_at, facts.id, facts.flags.slow) = (at, at, is_slow);
+            ring.push(&facts.to_words());
+        }
+        let snapshot = WorkerSnapshot {
+            generation: 1,
+            version: 1,
+            services: Default::default(),
+            pools: Default::default(),
+            acme_proofs: None,
+            cookie_secrets: Default::default(),
+        };
+        slow.drain_rings(&snapshot, 5);
+        let totals = slow.totals();
+        assert_eq!((totals.dropped, totals.services.len()), (0, 1));
+        let bars = &totals.services[0].1;
+        assert_eq!(bars.iter().map(|bar| bar.nanos).sum::<u64>(), 930_000);
+        assert!(bars.iter().all(|bar| bar.owner == Some(TimeOwner::Balancer)));
+        let filter =
+            SlowExchangeFilter { service: 0, servers: None, from: None, share: 0.04, since: 0 };
+        let found = slow.find_slowest(&filter);
+        assert_eq!((found.all, found.measured, found.threshold), (21.0, 1, 900_000));
+        slow.drain_rings(&snapshot, SLICE);
+        assert!(slow.totals().services.is_empty(), "a service that is gone is forgotten");
+    }
+}

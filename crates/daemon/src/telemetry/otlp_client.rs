@@ -1,0 +1,81 @@
+//! One letter to the collector: a connection, a request, its answer before a deadline (OTLP/HTTP 1.x, in JSON).
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use http::header::{CONTENT_TYPE, HOST};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+
+/// Where spans go.
+pub const TRACES: &str = "/v1/traces";
+/// Where log records go.
+pub const LOGS: &str = "/v1/logs";
+/// For all of it.
+const LIMIT: Duration = Duration::from_secs(5);
+/// The largest answer that is read, bytes.
+const ANSWER: usize = 64 * 1024;
+
+/// Why a letter was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// Nobody listens there.
+    #[error("it cannot be connected to: {0}")]
+    Connect(#[from] std::io::Error),
+    /// It is no HTTP, or ended early.
+    #[error("it does not answer as HTTP: {0}")]
+    Http(#[from] hyper::Error),
+    /// The request cannot be made.
+    #[error("it cannot be asked: {0}")]
+    Request(#[from] http::Error),
+    /// Another status than 2xx.
+    #[error("it answered {0}")]
+    Status(u16),
+    /// Nothing in time.
+    #[error("it did not answer within {} s", LIMIT.as_secs())]
+    Late,
+}
+
+/// Sends a letter.
+///
+/// # Errors
+/// It was not taken.
+pub async fn post_batch(to: SocketAddr, path: &str, letter: &Value) -> Result<(), ExportError> {
+    match tokio::time::timeout(LIMIT, exchange(to, path, letter)).await {
+        Ok(done) => done,
+        Err(_) => Err(ExportError::Late),
+    }
+}
+
+async fn exchange(to: SocketAddr, path: &str, letter: &Value) -> Result<(), ExportError> {
+    let stream = TcpStream::connect(to).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let request = http::Request::post(path)
+        .header(HOST, to.to_string())
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(Bytes::from(letter.to_string())))?;
+    let driver = ConnectionTask(tokio::spawn(async move {
+        // What ends the connection early is told by the request that needed it.
+        let _ = connection.await;
+    }));
+    let answer = sender.send_request(request).await?;
+    let status = answer.status();
+    // Read to its end, so that the collector sees a whole exchange; what it says is its own affair.
+    let _ = Limited::new(answer.into_body(), ANSWER).collect().await;
+    drop(driver);
+    if status.is_success() { Ok(()) } else { Err(ExportError::Status(status.as_u16())) }
+}
+
+/// Ends the connection with the letter.
+struct ConnectionTask(JoinHandle<()>);
+
+impl Drop for ConnectionTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,210 @@
+//! The files of certificates: which there are for what is configured, what is in them, whether they changed.
+//!
+//! It judges permissions and sizes; whether a certificate is any good, `l7::tls` says.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use files::regular_file;
+use files::secret::{self, SecretError, SecretProtection};
+use l7::tls::identity::{IdentityError, TlsIdentity};
+use l7::tls::key_purpose::CertificateUse;
+use l7::tls::revocation::RevocationError;
+
+/// Bytes of one file; a file of authorities may hold all of a system's.
+const BYTES: u64 = 4 << 20;
+
+/// Files of one directory.
+const FILES: usize = 10_000;
+
+/// What one look at files found: enough to see whether one was written anew.
+pub type FileStamps = Vec<(PathBuf, Option<FileStamp>)>;
+
+/// One file as it was at a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    modified: (i64, i64),
+    bytes: u64,
+    inode: u64,
+}
+
+/// A certificate that was read.
+#[derive(Debug)]
+pub struct CertificatePair {
+    /// The certificate with its key.
+    pub identity: TlsIdentity,
+}
+
+/// Why a file was of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum CertFileError {
+    /// It cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Others can use its key.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// It holds no certificate with its key.
+    #[error("{}: {source}", path.display())]
+    Pair {
+        /// The file of the certificate.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: IdentityError,
+    },
+    /// It holds no authorities.
+    #[error("{}: {source}; expected PEM with certificates of authorities", path.display())]
+    Authorities {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: IdentityError,
+    },
+    /// It holds no list of revoked certificates.
+    #[error("{}: {source}", path.display())]
+    Revoked {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: RevocationError,
+    },
+    /// A directory without a certificate.
+    #[error("there is no certificate in {}", .0.display())]
+    Empty(PathBuf),
+    /// A directory with more files than are looked at.
+    #[error("there are more than {FILES} certificates in {}", .0.display())]
+    TooMany(PathBuf),
+}
+
+/// The files of certificates that these paths stand for: directories are looked into.
+///
+/// # Errors
+/// A directory cannot be read, or holds none.
+pub fn expand_paths(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CertFileError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let failed = |source| CertFileError::Read { path: path.clone(), source };
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(failed)? {
+            let file = entry.map_err(failed)?.path();
+            let ending = file.extension().and_then(|ending| ending.to_str());
+            if matches!(ending, Some("pem" | "crt")) && holds_certificate(&file) {
+                found.push(file);
+            }
+            if found.len() > FILES {
+                return Err(CertFileError::TooMany(path.clone()));
+            }
+        }
+        if found.is_empty() {
+            return Err(CertFileError::Empty(path.clone()));
+        }
+        found.sort();
+        files.append(&mut found);
+    }
+    Ok(files)
+}
+
+/// A directory may hold keys and parameters beside certificates. What cannot be read is taken for one: it is then
+/// reported.
+fn holds_certificate(file: &Path) -> bool {
+    read_file(file)
+        .map_or(true, |text| text.windows(CERTIFICATE.len()).any(|window| window == CERTIFICATE))
+}
+
+const CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
+
+/// Reads a certificate's file with its key and its OCSP response.
+///
+/// # Errors
+/// See `FileError`.
+pub fn read_pair(path: &Path) -> Result<CertificatePair, CertFileError> {
+    let failed = |source| CertFileError::Pair { path: path.to_owned(), source };
+    let mut chain = read_file(path)?;
+    let own = TlsIdentity::read(&chain, None, None);
+    let has_key = !matches!(own, Err(IdentityError::NoKey));
+    let key_path = if has_key { Some(path.to_owned()) } else { key_beside(path) };
+    // What has the key is read as a secret; a link to it is judged by where it leads.
+    let key = match &key_path {
+        Some(beside) if !has_key => {
+            Some(secret::read(beside, BYTES, SecretProtection::NotReadable)?)
+        }
+        _ => None,
+    };
+    if has_key {
+        chain = secret::read(path, BYTES, SecretProtection::NotReadable)?;
+    }
+    let ocsp = path.with_extension("ocsp");
+    let ocsp = if ocsp.exists() { Some(read_file(&ocsp)?) } else { None };
+    let identity = TlsIdentity::read(&chain, key.as_deref(), ocsp).map_err(failed)?;
+    Ok(CertificatePair { identity })
+}
+
+/// Why others will refuse a certificate when it is used so, with its file.
+pub fn chain_warning(path: &Path, identity: &TlsIdentity, used: CertificateUse) -> Option<String> {
+    let why = identity.facts.purposes.misuse(used)?;
+    Some(format!("{}: {why}", path.display()))
+}
+
+/// Reads a whole file.
+///
+/// # Errors
+/// It cannot be read, is no regular file, or is too large.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, CertFileError> {
+    regular_file::read(path, BYTES)
+        .map_err(|source| CertFileError::Read { path: path.to_owned(), source })
+}
+
+/// How these files look now, with what may stand beside each.
+pub fn file_stamps(paths: &[PathBuf]) -> FileStamps {
+    let mut marks = Vec::new();
+    let mut look = |path: PathBuf| {
+        let mark = std::fs::metadata(&path).ok().map(|about| FileStamp {
+            modified: (about.mtime(), about.mtime_nsec()),
+            bytes: about.len(),
+            inode: about.ino(),
+        });
+        marks.push((path, mark));
+    };
+    for path in paths {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            let mut files: Vec<_> = entries.map(|entry| entry.path()).take(4 * FILES).collect();
+            files.sort();
+            files.into_iter().for_each(&mut look);
+            continue;
+        }
+        look(path.clone());
+        look(path.with_extension("key"));
+        look(path.with_extension("ocsp"));
+        look(path.with_file_name("privkey.pem"));
+    }
+    marks
+}
+
+fn key_beside(path: &Path) -> Option<PathBuf> {
+    let mut beside = vec![path.with_extension("key")];
+    if path.file_name().is_some_and(|name| name == "fullchain.pem") {
+        beside.push(path.with_file_name("privkey.pem"));
+    }
+    beside.into_iter().find(|file| file.exists())
+}
+
+/// The file that has the private key of a certificate's file, as far as can be told.
+pub fn key_file_for(path: &Path) -> Option<PathBuf> {
+    let own = TlsIdentity::read(&read_file(path).ok()?, None, None);
+    if matches!(own, Err(IdentityError::NoKey)) { key_beside(path) } else { Some(path.to_owned()) }
+}

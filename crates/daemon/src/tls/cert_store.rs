@@ -1,0 +1,280 @@
+//! Everything that services and pools speak TLS with, what their files looked like when it was made, and the secrets of
+//! cookies, which `crate::cookies` reads.
+//!
+//! A configuration's files must all be good before it comes into force. Afterwards a file that changes is taken up
+//! when it is good; otherwise what it held before goes on serving, and the status says why.
+
+mod pool;
+mod probe_files;
+mod refresh_result;
+mod service;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use l7::tls::identity::TlsIdentity;
+use model::affinity::cookie::AffinitySecrets;
+use model::config::Config;
+use model::snapshot::OpaqueMaterial;
+
+use self::pool::PoolTlsState;
+pub use self::refresh_result::RefreshResult;
+use self::refresh_result::TlsFailure;
+use self::service::ServiceTlsState;
+use super::active_cert::ActiveCertificate;
+use super::cert_files::{self, FileStamps};
+use super::cert_status::CertificateInfo;
+use crate::sticky_secrets::{self, CookieError, StickySecrets};
+
+/// What is in force.
+#[derive(Debug, Default)]
+pub struct CertificateStore {
+    state_dir: Option<PathBuf>,
+    services: BTreeMap<String, ServiceTlsState>,
+    pools: BTreeMap<String, PoolTlsState>,
+    /// The secrets of cookies.
+    pub cookies: StickySecrets,
+}
+
+/// What workers are given, by the names of services and pools.
+#[derive(Clone, Debug, Default)]
+pub struct TlsMaterials {
+    /// Of services.
+    pub services: BTreeMap<String, OpaqueMaterial>,
+    /// Of pools.
+    pub pools: BTreeMap<String, OpaqueMaterial>,
+    /// What words of our cookies are made with.
+    pub cookies: Arc<AffinitySecrets>,
+}
+
+/// What a configuration needs.
+#[derive(Debug)]
+pub struct PreparedStore {
+    /// It, ready.
+    pub store: CertificateStore,
+    /// What an operator should know.
+    pub warnings: Vec<String>,
+    /// What was taken up from files that changed, a sentence each.
+    pub reloaded: Vec<String>,
+}
+
+/// Why a configuration's TLS cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error("{at}: {source}")]
+pub struct TlsConfigError {
+    /// `service.shop.tls`.
+    at: String,
+    #[source]
+    source: TlsFailure,
+}
+
+impl TlsConfigError {
+    /// The key that it is about: `service.shop.tls`.
+    pub fn key(&self) -> &str {
+        &self.at
+    }
+
+    /// What is wrong.
+    pub fn reason(&self) -> String {
+        self.source.to_string()
+    }
+}
+
+impl CertificateStore {
+    /// Nothing yet; what is ordered is kept in this directory.
+    pub fn new(state: Option<PathBuf>) -> CertificateStore {
+        CertificateStore { state_dir: state, ..CertificateStore::default() }
+    }
+
+    /// Has services show these certificates to the authority of the order of this name, or nothing any more.
+    pub fn set_challenges(&mut self, key: &str, proofs: &[Arc<TlsIdentity>]) {
+        for of in self.services.values_mut() {
+            if of.ordered.as_ref().is_none_or(|(own, _)| own != key) || same(&of.challenges, proofs)
+            {
+                continue;
+            }
+            let with = ServiceTlsState { challenges: proofs.to_vec(), ..of.clone() };
+            // It was made from the same parts before; if it cannot be now, the authority finds nothing and says so.
+            if let Ok(material) = with.build_material(&with.certificates) {
+                *of = ServiceTlsState { material, ..with };
+            }
+        }
+    }
+
+    /// What a configuration needs, read from its files; what is in force and unchanged on disk too is kept.
+    ///
+    /// # Errors
+    /// A file is missing or no good. Nothing has changed.
+    pub fn prepare(
+        &self,
+        config: &Config,
+        now: SystemTime,
+    ) -> Result<PreparedStore, TlsConfigError> {
+        let (mut prepared, troubles) = self.prepare_all(config, now);
+        // Here alone: who only looks draws no secret and keeps none.
+        if config.global.sticky_secret_file.is_none()
+            && let Ok(cookies) = self.cookies.for_config(config, self.state_dir.as_deref())
+        {
+            prepared.store.cookies = cookies;
+        }
+        troubles.into_iter().next().map_or(Ok(prepared), Err)
+    }
+
+    /// The same with everything that is no good.
+    pub fn prepare_all(
+        &self,
+        config: &Config,
+        now: SystemTime,
+    ) -> (PreparedStore, Vec<TlsConfigError>) {
+        let mut next = CertificateStore::new(self.state_dir.clone());
+        let (mut news, mut warnings, mut troubles) =
+            (RefreshResult::default(), Vec::new(), Vec::new());
+        next.cookies = self.cookies.clone();
+        match config
+            .global
+            .sticky_secret_file
+            .as_ref()
+            .map(|_| self.cookies.for_config(config, self.state_dir.as_deref()))
+        {
+            None => {}
+            Some(Ok(cookies)) => next.cookies = cookies,
+            Some(Err(why)) => troubles
+                .push(TlsConfigError { at: sticky_secrets::KEY.to_owned(), source: why.into() }),
+        }
+        for (name, service) in &config.services {
+            let Some(tls) = &service.tls else { continue };
+            let (before, told) = (self.services.get(name), warnings.len());
+            let fresh = match before {
+                Some(before) if before.is_for(service, tls) && before.is_unchanged() => {
+                    Ok(before.clone())
+                }
+                _ => ServiceTlsState::read(
+                    (service, tls),
+                    before,
+                    (&self.state_dir, now),
+                    &mut warnings,
+                ),
+            };
+            prefix_warnings(&mut warnings, told, &format!("service.{name}.tls"));
+            match fresh {
+                Ok(of) => {
+                    of.report_differences(name, before, &mut news);
+                    next.services.insert(name.clone(), of);
+                }
+                Err(source) => {
+                    troubles.push(TlsConfigError { at: format!("service.{name}.tls"), source });
+                }
+            }
+        }
+        for (name, pool) in &config.pools {
+            let Some(tls) = &pool.tls else { continue };
+            let before = self.pools.get(name).filter(|before| before.config == *tls);
+            let told = warnings.len();
+            let fresh = match before {
+                Some(before) if before.is_unchanged() => Ok(before.clone()),
+                _ => PoolTlsState::read(tls, now, &mut warnings),
+            };
+            prefix_warnings(&mut warnings, told, &format!("pool.{name}.tls"));
+            match fresh {
+                Ok(of) => {
+                    if before.is_some_and(|before| !before.is_unchanged()) {
+                        news.reloaded
+                            .push(format!("pool.{name}.tls: its changed files are in force"));
+                    }
+                    next.pools.insert(name.clone(), of);
+                }
+                Err(source) => {
+                    troubles.push(TlsConfigError { at: format!("pool.{name}.tls"), source });
+                }
+            }
+        }
+        warnings.extend(probe_files::probe_file_errors(config, now));
+        (PreparedStore { store: next, warnings, reloaded: news.reloaded }, troubles)
+    }
+
+    /// Looks whether files have changed, and takes up what is good.
+    pub fn reload(&mut self, now: SystemTime) -> RefreshResult {
+        let mut news = RefreshResult::default();
+        for (name, of) in &mut self.services {
+            if let Some(marks) = settled_change(&of.paths(), &of.stamps, &mut of.pending_stamps) {
+                of.stamps = marks;
+                of.reload(name, now, &mut news);
+            }
+        }
+        for (name, of) in &mut self.pools {
+            let Some(marks) = settled_change(&of.paths(), &of.stamps, &mut of.pending_stamps)
+            else {
+                continue;
+            };
+            of.stamps = marks;
+            match PoolTlsState::read(&of.config, now, &mut news.rejected) {
+                Ok(fresh) => {
+                    *of = fresh;
+                    news.changed = true;
+                    news.reloaded.push(format!("pool.{name}.tls: its changed files are in force"));
+                }
+                Err(why) => {
+                    of.has_rejected = true;
+                    news.rejected.push(format!("pool.{name}.tls: {why}; as before"));
+                }
+            }
+        }
+        news
+    }
+
+    /// Looks whether the secret of cookies has changed, and takes it up when it is good.
+    pub fn reload_cookies(&mut self) -> Option<Result<(), CookieError>> {
+        self.cookies.reload(self.state_dir.as_deref())
+    }
+
+    /// What workers are given.
+    pub fn materials(&self) -> TlsMaterials {
+        let services = self.services.iter();
+        let pools = self.pools.iter();
+        TlsMaterials {
+            services: services.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
+            pools: pools.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
+            cookies: self.cookies.secrets(),
+        }
+    }
+
+    /// What is told of the certificates, by service.
+    pub fn certificates(&self) -> BTreeMap<String, Vec<CertificateInfo>> {
+        let told =
+            |of: &ServiceTlsState| of.certificates.iter().map(ActiveCertificate::info).collect();
+        self.services.iter().map(|(name, of)| (name.clone(), told(of))).collect()
+    }
+}
+
+/// Says of each warning from a position on which key it is about.
+fn prefix_warnings(warnings: &mut [String], from: usize, key: &str) {
+    for warning in warnings.iter_mut().skip(from) {
+        *warning = format!("{key}: {warning}");
+    }
+}
+
+fn same(these: &[Arc<TlsIdentity>], those: &[Arc<TlsIdentity>]) -> bool {
+    let mut pairs = these.iter().zip(those);
+    these.len() == those.len() && pairs.all(|(one, other)| Arc::ptr_eq(one, other))
+}
+
+/// The files' marks when they differ from those before, and did so at the look before this one too.
+fn settled_change(
+    paths: &[PathBuf],
+    before: &FileStamps,
+    doubt: &mut Option<FileStamps>,
+) -> Option<FileStamps> {
+    let now = cert_files::file_stamps(paths);
+    if now == *before {
+        *doubt = None;
+        return None;
+    }
+    if doubt.as_ref() == Some(&now) {
+        *doubt = None;
+        return Some(now);
+    }
+    *doubt = Some(now);
+    None
+}

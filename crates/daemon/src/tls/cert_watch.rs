@@ -1,0 +1,21 @@
+//! Has the files of certificates, and of the secret of cookies, looked at again and again. It reads none itself.
+
+use std::time::Duration;
+
+use crate::control::ControlHandle;
+
+/// Between two looks. A file counts as changed when two looks in a row agree, so that nobody reads half of it.
+pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Until the daemon is gone.
+pub async fn run(control: ControlHandle) {
+    loop {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        let config = control.state().config.clone();
+        let services = config.services.values().any(|service| service.tls.is_some());
+        let pools = config.pools.values().any(|pool| pool.tls.is_some());
+        if services || pools || config.global.sticky_secret_file.is_some() {
+            control.reload_certificates().await;
+        }
+    }
+}

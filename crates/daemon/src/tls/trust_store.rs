@@ -1,0 +1,45 @@
+//! Who may have signed servers' certificates, read from a file or taken from this machine. It judges no certificate.
+
+use std::path::Path;
+
+use l7::tls::trust::TrustAnchors;
+
+use super::cert_files::CertFileError;
+use super::client_trust::read_authorities;
+
+/// Authorities that were read.
+#[derive(Debug)]
+pub enum TrustStore {
+    /// A PEM file's text.
+    Pem(Vec<u8>),
+    /// Those of this machine, as DER.
+    System(Vec<Vec<u8>>),
+    /// None are needed.
+    Insecure,
+}
+
+impl TrustStore {
+    /// What certificates are checked against: this file, or this machine's list; nothing where they are not checked.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(verify: bool, ca: Option<&Path>) -> Result<TrustStore, CertFileError> {
+        Ok(match (verify, ca) {
+            (false, _) => TrustStore::Insecure,
+            (true, Some(path)) => TrustStore::Pem(read_authorities(path)?),
+            (true, None) => {
+                let found = rustls_native_certs::load_native_certs();
+                TrustStore::System(found.certs.iter().map(|der| der.to_vec()).collect())
+            }
+        })
+    }
+
+    /// As the request plane takes them.
+    pub fn as_server_trust(&self) -> TrustAnchors<'_> {
+        match self {
+            TrustStore::Pem(text) => TrustAnchors::Text(text),
+            TrustStore::System(all) => TrustAnchors::System(all),
+            TrustStore::Insecure => TrustAnchors::Anyone,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The new process's side: asks for everything, and says when it is ready.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::net::UnixStream;
+
+use super::message::{self, UpgradeMessage, UpgradeOffer, VERSION};
+
+/// For the old process to answer.
+const PROMPT: Duration = Duration::from_secs(15);
+
+/// Everything of the old process, and the line to it.
+#[derive(Debug)]
+pub struct TakenOverState {
+    /// What it offered.
+    pub offer: UpgradeOffer,
+    /// Its listening sockets, with the addresses that they were configured with.
+    pub sockets: Vec<(SocketAddr, OwnedFd)>,
+    stream: UnixStream,
+}
+
+/// Why nothing could be taken over. The old process goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeError {
+    /// Nobody is there to take over from.
+    #[error(
+        "there is no daemon to take over from at {}: {source}; start without --takeover, \
+         or name the configuration that it runs with",
+        path.display()
+    )]
+    NoDaemon {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The old process does not hand over.
+    #[error("the running daemon does not hand over: {0}")]
+    Refused(String),
+    /// The line broke.
+    #[error("the running daemon did not hand over: {0}")]
+    ConnectionLost(#[source] io::Error),
+    /// The old process did not wait for us.
+    #[error("we were not ready in time; the running daemon goes on")]
+    TooLate,
+}
+
+/// Asks the daemon behind the socket at `path` for everything.
+///
+/// # Errors
+/// Nobody is there, or it refuses.
+pub async fn take_over(path: &Path) -> Result<TakenOverState, TakeError> {
+    let mut stream = UnixStream::connect(path)
+        .await
+        .map_err(|source| TakeError::NoDaemon { path: path.to_owned(), source })?;
+    let slow = |_| TakeError::ConnectionLost(io::ErrorKind::TimedOut.into());
+    tokio::time::timeout(PROMPT, request_state(&mut stream)).await.map_err(slow)?.map(
+        |(offer, sockets)| TakenOverState {
+            sockets: offer.sockets.iter().copied().zip(sockets).collect(),
+            offer,
+            stream,
+        },
+    )
+}
+
+impl TakenOverState {
+    /// Says that we are ready; returns when the old process leaves, or is gone. The line by which it tells what it has.
+    ///
+    /// # Errors
+    /// It did not wait for us: it goes on, and we must not.
+    pub async fn confirm_ready(mut self) -> Result<UnixStream, TakeError> {
+        // That it is gone is told by the answer.
+        let _ = message::send_message(&mut self.stream, &UpgradeMessage::Ready).await;
+        match tokio::time::timeout(PROMPT, message::receive_message(&mut self.stream)).await {
+            Ok(Ok(Some(UpgradeMessage::TooLate))) => Err(TakeError::TooLate),
+            // Leaving, or dead, or stuck: the sockets are ours.
+            Ok(_) | Err(_) => Ok(self.stream),
+        }
+    }
+}
+
+async fn request_state(stream: &mut UnixStream) -> Result<(UpgradeOffer, Vec<OwnedFd>), TakeError> {
+    let hello = UpgradeMessage::Hello { version: VERSION, pid: std::process::id() };
+    message::send_message(stream, &hello).await.map_err(TakeError::ConnectionLost)?;
+    match message::receive_message(stream).await.map_err(TakeError::ConnectionLost)? {
+        Some(UpgradeMessage::Offer(offer)) => {
+            let count = offer.sockets.len();
+            let sockets =
+                message::receive_sockets(stream, count).await.map_err(TakeError::ConnectionLost)?;
+            Ok((*offer, sockets))
+        }
+        Some(UpgradeMessage::Refused(why)) => Err(TakeError::Refused(why)),
+        _ => Err(TakeError::ConnectionLost(io::ErrorKind::UnexpectedEof.into())),
+    }
+}

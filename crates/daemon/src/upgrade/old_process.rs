@@ -1,0 +1,131 @@
+//! The old process's side: waits to be asked, offers everything, and says when it is time to leave.
+//!
+//! Until the new one is ready nothing of ours changes: we go on accepting and may take everything back.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+
+use super::message::{self, UpgradeMessage, UpgradeOffer, VERSION};
+use crate::api_server::admin_sockets::AdminSockets;
+use crate::control::ControlHandle;
+
+/// For the first word, and for an offer to be read.
+const PROMPT: Duration = Duration::from_secs(10);
+/// From the offer until the new process must be ready.
+pub const READY_WITHIN: Duration = Duration::from_secs(60);
+/// After a failed accept: descriptors may be short for a moment.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Answers whoever asks, one after the other, until one has taken over; tells so on `handed`. `takes_over` is true while
+/// one does, and stays so when it has.
+pub async fn serve_takeover(
+    listener: UnixListener,
+    (control, admin): (ControlHandle, Arc<AdminSockets>),
+    takes_over: Arc<AtomicBool>,
+    handed: mpsc::Sender<(u32, UnixStream)>,
+) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        takes_over.store(true, Ordering::Relaxed);
+        let taken = handle_attempt(stream, (&control, &admin), READY_WITHIN).await;
+        takes_over.store(taken.is_some(), Ordering::Relaxed);
+        if let Some(taken) = taken {
+            // Nobody listens any more only when we are leaving anyway.
+            let _ = handed.send(taken).await;
+            return;
+        }
+    }
+}
+
+/// One attempt; `Some`: the process that has taken over, and the line to it.
+pub(super) async fn handle_attempt(
+    mut stream: UnixStream,
+    (control, admin): (&ControlHandle, &AdminSockets),
+    ready_within: Duration,
+) -> Option<(u32, UnixStream)> {
+    let events = control.events();
+    let pid = match tokio::time::timeout(PROMPT, check_peer(&mut stream)).await {
+        Ok(Ok(pid)) => pid,
+        Ok(Err(error)) => {
+            events.warn("takeover-refused", error.to_string());
+            return None;
+        }
+        Err(_) => return None,
+    };
+    let handed = match control.hand_over().await {
+        Ok(handed) => handed,
+        Err(error) => {
+            let _ = message::send_message(&mut stream, &UpgradeMessage::Refused(error.to_string()))
+                .await;
+            return None;
+        }
+    };
+    events.info(
+        "handing-over",
+        format!("process {pid} is taking over; nothing is changed until then"),
+    );
+    let sockets = handed.sockets.into_iter().chain(admin.duplicate_all());
+    let (addresses, sockets): (Vec<_>, Vec<_>) = sockets.unzip();
+    let offer = UpgradeOffer {
+        pid: std::process::id(),
+        generation: handed.generation,
+        text: handed.text.to_string(),
+        file: handed.file.to_string(),
+        origin: handed.origin,
+        memory: handed.memory,
+        sockets: addresses,
+    };
+    let offered = async {
+        message::send_message(&mut stream, &UpgradeMessage::Offer(Box::new(offer))).await?;
+        message::send_sockets(&stream, &sockets).await?;
+        message::receive_message(&mut stream).await
+    };
+    let reason = match tokio::time::timeout(ready_within, offered).await {
+        Ok(Ok(Some(UpgradeMessage::Ready))) => {
+            // If it does not hear this it finds out by our leaving.
+            let _ = message::send_message(&mut stream, &UpgradeMessage::Leaving).await;
+            return Some((pid, stream));
+        }
+        Ok(Ok(Some(other))) => format!("it said {other:?} instead of being ready"),
+        Ok(Ok(None)) => "it ended before it was ready".to_owned(),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => {
+            let _ = message::send_message(&mut stream, &UpgradeMessage::TooLate).await;
+            format!("it was not ready within {ready_within:?}")
+        }
+    };
+    control.cancel_hand_over().await;
+    events.error("takeover-failed", format!("process {pid} did not take over: {reason}; we go on"));
+    None
+}
+
+/// Who asks; only root and our own user may.
+async fn check_peer(stream: &mut UnixStream) -> io::Result<u32> {
+    let user = stream.peer_cred()?.uid();
+    let own = rustix::process::geteuid().as_raw();
+    if user != own && user != 0 {
+        message::send_message(
+            stream,
+            &UpgradeMessage::Refused("another user's process".to_owned()),
+        )
+        .await?;
+        return Err(io::Error::other(format!("user {user} may not take over from user {own}")));
+    }
+    match message::receive_message(stream).await? {
+        Some(UpgradeMessage::Hello { version: VERSION, pid }) => Ok(pid),
+        Some(UpgradeMessage::Hello { version, .. }) => {
+            let text = format!("it speaks version {version} of the takeover, we speak {VERSION}");
+            message::send_message(stream, &UpgradeMessage::Refused(text.clone())).await?;
+            Err(io::Error::other(text))
+        }
+        _ => Err(io::Error::other("whoever connected did not ask to take over")),
+    }
+}

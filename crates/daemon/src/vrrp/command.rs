@@ -1,0 +1,116 @@
+//! What the thread is told by hand: to take over, to hand over, to go by priorities again, and to end. It carries nothing out itself.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+/// How long others wait for the thread.
+const WAIT: Duration = Duration::from_secs(5);
+/// Orders that may wait.
+const QUEUE: usize = 16;
+
+/// How it is to change who is active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeoverAction {
+    /// This member becomes active.
+    TakeOver,
+    /// The other member is to become active.
+    HandOver {
+        /// Although nobody is known to take it.
+        force: bool,
+    },
+    /// Priorities count again.
+    Release,
+}
+
+/// What the thread is told.
+#[derive(Debug)]
+pub enum VrrpCommand {
+    /// To change who is active.
+    ChangeActive {
+        /// How.
+        how: TakeoverAction,
+        /// Which group; `None`: all.
+        group: Option<String>,
+        /// What came of it.
+        done: oneshot::Sender<Result<Vec<String>, TakeoverError>>,
+    },
+    /// To end.
+    Shutdown {
+        /// Addresses are given up.
+        give: bool,
+        /// When it is done.
+        done: oneshot::Sender<()>,
+    },
+}
+
+/// Why an order to take over was not followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TakeoverError {
+    /// No such group.
+    #[error("there is no group `{0}`: groups are tables `[vrrp.NAME]`")]
+    Unknown(String),
+    /// None at all.
+    #[error("this machine shares no address: there is no table `[vrrp.NAME]`")]
+    None,
+    /// The group could not.
+    #[error("group {name}: {why}")]
+    Refused {
+        /// Which.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// The other member would not take it.
+    #[error("group {name}: {why}; `--force` hands over all the same")]
+    Unready {
+        /// Which.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// Others have to agree first.
+    #[error(
+        "{0}: active as soon as the other member or the witness agrees; see `steelyard status`"
+    )]
+    Waits(String),
+    /// The thread is gone.
+    #[error("the daemon is stopping")]
+    Stopping,
+}
+
+/// Where orders go, and where the thread takes them.
+pub fn command_channel() -> (VrrpCommandSender, mpsc::Receiver<VrrpCommand>) {
+    let (sender, inbox) = mpsc::channel(QUEUE);
+    (VrrpCommandSender(sender), inbox)
+}
+
+/// To tell the thread.
+#[derive(Clone, Debug)]
+pub struct VrrpCommandSender(mpsc::Sender<VrrpCommand>);
+
+impl VrrpCommandSender {
+    /// Waits, not for ever, until it has ended.
+    pub async fn shut_down(&self, give: bool) {
+        let (done, told) = oneshot::channel();
+        if self.0.send(VrrpCommand::Shutdown { give, done }).await.is_ok() {
+            let _ = tokio::time::timeout(WAIT, told).await;
+        }
+    }
+
+    /// Changes who is active; returns the groups that changed.
+    ///
+    /// # Errors
+    /// The first group that could not; those before it have changed.
+    pub async fn change_active(
+        &self,
+        how: TakeoverAction,
+        group: Option<String>,
+    ) -> Result<Vec<String>, TakeoverError> {
+        let (done, told) = oneshot::channel();
+        let sent = self.0.send(VrrpCommand::ChangeActive { how, group, done }).await;
+        sent.map_err(|_| TakeoverError::Stopping)?;
+        let answer = tokio::time::timeout(WAIT, told).await;
+        answer.ok().and_then(Result::ok).unwrap_or(Err(TakeoverError::Stopping))
+    }
+}

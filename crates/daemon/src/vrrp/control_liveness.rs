@@ -1,0 +1,69 @@
+//! Whether the control's runtime lives: a beat that it gives, and others look at. A daemon whose control hangs cannot
+//! follow its servers, and gives shared addresses up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
+use rustix::time::{ClockId, clock_gettime};
+use tokio::time::MissedTickBehavior;
+
+/// Between two beats.
+const PULSE_INTERVAL: Duration = Duration::from_millis(250);
+/// A runtime without a beat for so long hangs. Loading a large configuration takes less.
+const HANG_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The last beat.
+#[derive(Clone, Debug)]
+pub struct ControlPulse(Arc<AtomicU64>);
+
+impl ControlPulse {
+    /// One that beats now.
+    pub fn new() -> ControlPulse {
+        ControlPulse(Arc::new(AtomicU64::new(monotonic_now().0)))
+    }
+
+    /// Beats until the daemon is gone.
+    pub async fn run(self) {
+        let mut every = tokio::time::interval(PULSE_INTERVAL);
+        every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            every.tick().await;
+            self.0.store(monotonic_now().0, Ordering::Relaxed);
+        }
+    }
+
+    /// Since when there is no beat, if that is too long.
+    pub fn hanging_since(&self, now: MonotonicTime) -> Option<Duration> {
+        let silent = now.since(MonotonicTime(self.0.load(Ordering::Relaxed)));
+        (silent >= HANG_TIMEOUT).then_some(silent)
+    }
+}
+
+impl Default for ControlPulse {
+    fn default() -> ControlPulse {
+        ControlPulse::new()
+    }
+}
+
+/// The kernel's monotonic clock, which the gate reads too.
+pub fn monotonic_now() -> MonotonicTime {
+    let time = clock_gettime(ClockId::Monotonic);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    MonotonicTime(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_seconds_of_silence_are_too_long() {
+        let pulse = ControlPulse::new();
+        let beat = MonotonicTime(pulse.0.load(Ordering::Relaxed));
+        assert_eq!(pulse.hanging_since(beat + Duration::from_secs(9)), None);
+        assert_eq!(pulse.hanging_since(beat + HANG_TIMEOUT), Some(HANG_TIMEOUT));
+    }
+}

@@ -1,0 +1,49 @@
+//! What the tasks of a heartbeat tell it. Each word carries the number of the heartbeat that began the task: what an
+//! earlier one still says is not heard.
+
+use ha::heartbeat::PARTS;
+use ha::witness;
+use model::monotonic_time::MonotonicTime;
+
+/// Words that may wait; packets beyond stay in the sockets, and are lost there.
+pub const QUEUE_CAPACITY: usize = 256;
+
+/// One of them.
+#[derive(Debug)]
+pub enum HeartbeatMessage {
+    /// A packet came by a path.
+    Packet(u64, PathPacket),
+    /// A target answered in time, or did not.
+    TargetAnswer(u64, usize, bool),
+    /// The configuration in short.
+    Digest(u64, ConfigDigests),
+    /// The witness answered, or did not.
+    Witness(u64, WitnessAnswer),
+}
+
+/// What came of a question to the witness.
+#[derive(Debug)]
+pub struct WitnessAnswer {
+    /// For which group: its number, and whether it is of IPv6.
+    pub group: (u8, bool),
+    /// The question's number.
+    pub number: u64,
+    /// What it said.
+    pub answer: witness::WitnessReply,
+    /// In words.
+    pub text: String,
+}
+
+/// A packet.
+#[derive(Debug)]
+pub struct PathPacket {
+    /// Which path.
+    pub path: usize,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// When it came.
+    pub at: MonotonicTime,
+}
+
+/// A configuration in short, part by part.
+pub type ConfigDigests = [u64; PARTS.len()];

@@ -1,0 +1,117 @@
+//! The task that asks the witness for one group: one question at a time, each answered in time or not at all.
+
+use std::time::Duration;
+
+use ha::witness::{WitnessReply, WitnessRequest};
+use model::config::{WitnessBy, WitnessConfig};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::super::message::{HeartbeatMessage, WitnessAnswer};
+use super::etcd::EtcdLock;
+use super::http_client::WitnessHttpClient;
+use super::lease::WitnessLease;
+
+/// Questions that may wait: another one comes when the last was not answered.
+const QUEUE_CAPACITY: usize = 1;
+
+/// The task.
+pub struct WitnessRequester {
+    requests: mpsc::Sender<WitnessRequest>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for WitnessRequester {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl WitnessRequester {
+    /// For the lease of this name and holder; `to` hears the answers.
+    pub fn start(
+        settings: &WitnessConfig,
+        (name, holder): (String, String),
+        (era, group, words): (u64, (u8, bool), mpsc::Sender<HeartbeatMessage>),
+    ) -> WitnessRequester {
+        let (to, mut inbox) = mpsc::channel::<WitnessRequest>(QUEUE_CAPACITY);
+        let callers = || settings.at.iter().map(|at| WitnessHttpClient::new(at.clone(), settings));
+        let patience = settings.lease / 3;
+        let mut keeper = match settings.by {
+            WitnessBy::Http => {
+                WitnessBackend::Lease(WitnessLease::new(callers(), name, holder, settings.lease))
+            }
+            WitnessBy::Etcd => WitnessBackend::Etcd(EtcdLock::new(
+                callers().collect(),
+                name,
+                holder,
+                settings.lease,
+            )),
+        };
+        let task = tokio::spawn(async move {
+            while let Some(ask) = inbox.recv().await {
+                let (answer, said) = keeper.send_request(ask, patience).await;
+                let answered = WitnessAnswer { group, number: ask.number, answer, text: said };
+                if words.send(HeartbeatMessage::Witness(era, answered)).await.is_err() {
+                    return;
+                }
+            }
+        });
+        WitnessRequester { requests: to, task }
+    }
+
+    /// Asks; what cannot be asked now counts as not answered.
+    pub fn try_request(&self, ask: WitnessRequest) {
+        let _ = self.requests.try_send(ask);
+    }
+
+    /// The last question, which nobody hears the answer of.
+    pub async fn release(mut self, ask: WitnessRequest) {
+        // What was asked before is asked first; then this, and the task ends.
+        let _ = self.requests.send(ask).await;
+        self.requests = mpsc::channel(QUEUE_CAPACITY).0;
+        let _ = (&mut self.task).await;
+    }
+}
+
+/// The two ways to ask.
+enum WitnessBackend {
+    Lease(WitnessLease),
+    Etcd(EtcdLock),
+}
+
+impl WitnessBackend {
+    async fn send_request(
+        &mut self,
+        ask: WitnessRequest,
+        patience: Duration,
+    ) -> (WitnessReply, String) {
+        let asked = async {
+            match self {
+                WitnessBackend::Lease(lease) => lease.send_request(ask).await,
+                WitnessBackend::Etcd(etcd) => etcd.send_request(ask).await,
+            }
+        };
+        let said = timeout(patience, asked).await;
+        match said {
+            Ok(Ok(said)) => said,
+            Ok(Err(error)) => {
+                self.hang_up();
+                (WitnessReply::NoReply, error.to_string())
+            }
+            Err(_) => {
+                self.hang_up();
+                (WitnessReply::NoReply, format!("nothing came within {} ms", patience.as_millis()))
+            }
+        }
+    }
+
+    /// The next question goes by a new connection, and to the next server.
+    fn hang_up(&mut self) {
+        match self {
+            WitnessBackend::Lease(lease) => lease.disconnect(),
+            WitnessBackend::Etcd(etcd) => etcd.disconnect(),
+        }
+    }
+}

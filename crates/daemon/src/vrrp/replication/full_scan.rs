@@ -1,0 +1,109 @@
+//! Which places are looked at in a round besides those that changed: each in its turn, so that nothing is forgotten at the
+//! other member, and all of them without a pause after it has joined or addresses have moved. Pure.
+//!
+//! However large the tables are, a round looks at so many places and no more.
+
+/// Places that a round looks at. A millisecond or two: those of the default size take a quarter of a second.
+pub const LOOKS: u64 = 1 << 18;
+
+/// Where the walk through all tables stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FullScan {
+    position: u64,
+    /// Places that time says should have been looked at by now.
+    owed: f64,
+    /// Places until everything was looked at that is to be.
+    remaining: u64,
+    /// At which change a round had no more room: number of the table, and place. The next one goes on there, so that
+    /// under lasting load everything has its turn.
+    pub resume_at: (usize, u32),
+}
+
+impl FullScan {
+    /// All of so many places are to be looked at, from here on.
+    pub fn restart(&mut self, places: u64) {
+        self.remaining = places;
+    }
+
+    /// Another round, of so many that each of the places has its turn once: how many are looked at.
+    pub fn next_round(&mut self, places: u64, rounds: f64) -> u64 {
+        self.owed = (self.owed + places as f64 / rounds).min(places as f64);
+        (self.owed as u64).max(self.remaining).min(LOOKS).min(places)
+    }
+
+    /// The place after so many more.
+    pub fn place(&self, more: u64, places: u64) -> u64 {
+        (self.position + more) % places.max(1)
+    }
+
+    /// So many were looked at. Whether that was the last of all.
+    pub fn advance(&mut self, looked: u64, places: u64) -> bool {
+        self.position = self.place(looked, places);
+        self.owed = (self.owed - looked as f64).max(0.0);
+        let left = self.remaining.saturating_sub(looked);
+        std::mem::replace(&mut self.remaining, left) > 0 && left == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACES: u64 = 3 * LOOKS + 17;
+
+    /// Rounds until everything was looked at, of which each gets as far as `most` says; how often each place was.
+    fn pass(walk: &mut FullScan, most: impl Fn(u64) -> u64) -> (u64, Vec<u32>) {
+        let mut looks = vec![0; PLACES as usize];
+        walk.restart(PLACES);
+        let mut rounds = 0;
+        loop {
+            rounds += 1;
+            let want = walk.next_round(PLACES, 1_500.0);
+            assert!(want <= LOOKS, "{want} places in a round");
+            let looked = want.min(most(rounds));
+            (0..looked).for_each(|more| looks[walk.place(more, PLACES) as usize] += 1);
+            if walk.advance(looked, PLACES) {
+                return (rounds, looks);
+            }
+        }
+    }
+
+    #[test]
+    fn everything_is_looked_at_a_bounded_part_a_round() {
+        let mut walk = FullScan::default();
+        for _ in 0..5 {
+            let want = walk.next_round(PLACES, 1_500.0);
+            assert!(!walk.advance(want, PLACES), "nobody asked for everything");
+        }
+        let (rounds, looks) = pass(&mut walk, |_| LOOKS);
+        assert_eq!((rounds, looks.iter().all(|times| *times > 0)), (4, true));
+        // Packets end some rounds early, and some before they begin.
+        let (rounds, looks) = pass(&mut walk, |round| round % 3 * LOOKS / 4);
+        assert_eq!((rounds, looks.iter().all(|times| *times > 0)), (13, true));
+    }
+
+    #[test]
+    fn each_place_has_its_turn_within_the_rounds_that_are_given() {
+        let mut walk = FullScan::default();
+        let mut looks = vec![0; PLACES as usize];
+        for round in 0..1_500 {
+            let want = walk.next_round(PLACES, 1_500.0);
+            assert!(want <= PLACES / 1_500 + 1, "round {round}: {want}");
+            (0..want).for_each(|more| looks[walk.place(more, PLACES) as usize] += 1);
+            walk.advance(want, PLACES);
+        }
+        assert!(looks.iter().filter(|times| **times == 0).count() <= 1, "but for a fraction");
+        assert!(looks.iter().all(|times| *times <= 1));
+    }
+
+    #[test]
+    fn what_is_owed_is_no_more_than_everything() {
+        let mut walk = FullScan::default();
+        for _ in 0..9_000 {
+            walk.next_round(LOOKS / 2, 1_500.0);
+        }
+        assert_eq!(walk.next_round(LOOKS / 2, 1_500.0), LOOKS / 2);
+        assert_eq!(walk.next_round(0, 1_500.0), 0, "there are no tables");
+        assert!(!walk.advance(0, 0));
+    }
+}

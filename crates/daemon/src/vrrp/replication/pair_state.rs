@@ -1,0 +1,27 @@
+//! What the heartbeat tells replication of the pair. It decides nothing.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use ha::keys::ClusterKeys;
+use model::config::HeartbeatPathConfig;
+
+/// How the pair stands, as the heartbeat sees it.
+#[derive(Clone, Debug)]
+pub struct PairState {
+    /// The keys in force.
+    pub keys: ClusterKeys,
+    /// Our process, and the other member's while it is heard.
+    pub sessions: Option<(u64, u64)>,
+    /// The heartbeat's port; ours is the one beside it.
+    pub port: u16,
+    /// Its paths, in the order of the configuration: what is written, its interface's number, and whether it is up.
+    pub paths: Vec<(HeartbeatPathConfig, u32, bool)>,
+    /// Shared addresses that this member holds.
+    pub active: BTreeSet<IpAddr>,
+}
+
+/// The port beside that of the heartbeat.
+pub fn replication_port(heartbeat: u16) -> u16 {
+    heartbeat.checked_add(1).unwrap_or(heartbeat - 1)
+}

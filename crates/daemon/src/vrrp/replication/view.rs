@@ -1,0 +1,51 @@
+//! How replication stands, for `status` and metrics. It is made by its thread and changed by nobody.
+
+use std::collections::BTreeMap;
+
+use ha::replica::peer::ReplicaCounters;
+
+/// How far both members are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReplicationState {
+    /// Nothing is to be told: no service, no plane, or the other member is not heard.
+    #[default]
+    Off,
+    /// The other member does not understand our hashes yet, or we its.
+    Handshaking,
+    /// Both hold addresses, and hash connections with secrets of their own.
+    SecretsDiffer,
+    /// Everything that one of them has is on its way.
+    Joining,
+    /// Each has what the other one had when it joined, and is told of what changes.
+    Following,
+}
+
+impl ReplicationState {
+    /// As written for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ReplicationState::Off => "off",
+            ReplicationState::Handshaking => "meeting",
+            ReplicationState::SecretsDiffer => "apart",
+            ReplicationState::Joining => "joining",
+            ReplicationState::Following => "following",
+        }
+    }
+}
+
+/// Replication with the other member.
+#[derive(Clone, Debug, Default)]
+pub struct ReplicationView {
+    /// How far both are.
+    pub state: ReplicationState,
+    /// This member waits for what the other one has: it is not to take an address from it by priority yet.
+    pub is_waiting: bool,
+    /// What was sent and came.
+    pub counts: ReplicaCounters,
+    /// Records that were entered.
+    pub applied: u64,
+    /// Records that were not, by why.
+    pub rejected: BTreeMap<&'static str, u64>,
+    /// Entries that could not be told, by why.
+    pub unsendable: BTreeMap<&'static str, u64>,
+}

@@ -1,0 +1,169 @@
+//! Where a path leads, and whether somebody else could have put there what stands there. It makes nothing.
+//!
+//! A name in a directory that everybody may write (`/tmp`) may have been put there by anybody, before we came: it counts
+//! only when it is root's or our own. A directory that only some may write is its administrator's choice.
+
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use thiserror::Error;
+
+/// Everybody may write.
+const EVERYBODY_WRITES: u32 = 0o002;
+/// In a directory, only the owner of an entry may rename or remove it.
+const STICKY: u32 = 0o1000;
+/// Stands for every owner that this user namespace has no number for (proc(5), `overflowuid`).
+const NO_NUMBER: u32 = 65_534;
+
+/// Why a place is not used.
+#[derive(Debug, Error)]
+pub enum PathError {
+    /// It is somebody else's, where anybody can put things.
+    #[error(
+        "{} belongs to uid {owner} and stands where everybody may make files: expected one of root or uid {}; \
+         remove it or name another place", path.display(), effective_uid()
+    )]
+    Foreign {
+        /// What was found.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+    },
+    /// It has another name elsewhere.
+    #[error(
+        "{} has {links} names and stands where everybody may make files: expected a file with one name; remove it or \
+         name another place", path.display()
+    )]
+    Linked {
+        /// What was found.
+        path: PathBuf,
+        /// How many names it has.
+        links: u64,
+    },
+    /// A file where a directory is wanted.
+    #[error("{} is not a directory", path.display())]
+    NotADirectory {
+        /// What was found.
+        path: PathBuf,
+    },
+    /// Others could rename what is made there.
+    #[error(
+        "{} has the mode {mode:04o}, so others can rename what is made there: expected the sticky bit (chmod +t {}), \
+         or another place in TMPDIR", path.display(), path.display()
+    )]
+    NotSticky {
+        /// The directory.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+}
+
+impl From<PathError> for io::Error {
+    fn from(error: PathError) -> io::Error {
+        let kind = match error {
+            PathError::NotADirectory { .. } => io::ErrorKind::NotADirectory,
+            _ => io::ErrorKind::PermissionDenied,
+        };
+        io::Error::new(kind, error)
+    }
+}
+
+/// Where a path leads.
+#[derive(Debug)]
+pub(crate) enum PathStatus {
+    /// Something is there.
+    Present {
+        /// Its path without symbolic links.
+        path: PathBuf,
+        /// What it is.
+        about: Metadata,
+    },
+    /// It ends early.
+    Missing {
+        /// What is there, without symbolic links.
+        at: PathBuf,
+        /// The names that are missing below it.
+        names: Vec<OsString>,
+    },
+}
+
+/// Follows a path, one name after the other, and refuses what somebody else could have put on it.
+pub(crate) fn resolve_path(path: &Path) -> io::Result<PathStatus> {
+    let path = std::path::absolute(path)?;
+    let mut at = PathBuf::from("/");
+    let mut about = fs::symlink_metadata(&at)?;
+    let mut components = path.components();
+    while let Some(component) = components.next() {
+        let name = match component {
+            Component::Normal(name) => name,
+            Component::ParentDir => {
+                at.pop();
+                about = fs::symlink_metadata(&at)?;
+                continue;
+            }
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => continue,
+        };
+        if !about.is_dir() {
+            return Err(PathError::NotADirectory { path: at }.into());
+        }
+        let shared = about.mode() & EVERYBODY_WRITES != 0;
+        let next = at.join(name);
+        let found = match fs::symlink_metadata(&next) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let names = std::iter::once(name).chain(components.map(Component::as_os_str));
+                return Ok(PathStatus::Missing { at, names: names.map(OsString::from).collect() });
+            }
+            Err(error) => return Err(error),
+        };
+        if shared {
+            check_shared_directory(&next, &found)?;
+        }
+        if found.is_symlink() {
+            at = fs::canonicalize(&next)?;
+            about = fs::symlink_metadata(&at)?;
+        } else {
+            (at, about) = (next, found);
+        }
+    }
+    Ok(PathStatus::Present { path: at, about })
+}
+
+/// A name in a directory that everybody may write.
+fn check_shared_directory(path: &Path, found: &Metadata) -> Result<(), PathError> {
+    if !is_ours(found.uid()) {
+        return Err(PathError::Foreign { path: path.to_owned(), owner: found.uid() });
+    }
+    // Anybody may give a file of ours, or of root's, a second name there.
+    if !found.is_dir() && found.nlink() > 1 {
+        return Err(PathError::Linked { path: path.to_owned(), links: found.nlink() });
+    }
+    Ok(())
+}
+
+/// What is made in this directory keeps its name: others cannot rename or remove it.
+pub(crate) fn check_stable_names(path: &Path) -> io::Result<()> {
+    let about = fs::metadata(path)?;
+    let owner = about.uid();
+    if !is_ours(owner) && owner != NO_NUMBER {
+        return Err(PathError::Foreign { path: path.to_owned(), owner }.into());
+    }
+    if about.mode() & EVERYBODY_WRITES != 0 && about.mode() & STICKY == 0 {
+        let mode = about.mode() & 0o7777;
+        return Err(PathError::NotSticky { path: path.to_owned(), mode }.into());
+    }
+    Ok(())
+}
+
+/// Root's or our own.
+pub(crate) fn is_ours(owner: u32) -> bool {
+    owner == 0 || owner == effective_uid()
+}
+
+pub(crate) fn effective_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}

@@ -1,0 +1,105 @@
+//! When the neighbours are told where an address is: at once, and again later. It sends nothing.
+//!
+//! One announcement may be lost, may meet a switch whose port is still blocked, or a neighbour that just learned the
+//! rival's. So each taking of the address, and each end of a split, is announced five times. A split may also end without
+//! a word that this member hears, so there may be a refresh at an interval besides.
+
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
+
+/// After the first.
+const FOLLOW_UP_DELAYS: [Duration; 5] = [
+    Duration::ZERO,
+    Duration::from_millis(100),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+];
+
+/// Announcements to come.
+#[derive(Clone, Debug, Default)]
+pub struct AnnouncementSchedule {
+    started_at: MonotonicTime,
+    /// How many of them are made; all unless `begin` was called.
+    remaining: usize,
+    /// The last one that was made.
+    last_sent: Option<MonotonicTime>,
+}
+
+impl AnnouncementSchedule {
+    /// All of them from now on.
+    pub fn restart(&mut self, now: MonotonicTime) {
+        (self.started_at, self.remaining) = (now, FOLLOW_UP_DELAYS.len());
+    }
+
+    /// When the next is due. `refresh`: so long after the last one there is another one in any case.
+    pub fn next_due(&self, refresh: Option<Duration>) -> MonotonicTime {
+        let refresh =
+            self.last_sent.zip(refresh).map_or(MonotonicTime::NEVER, |(last, every)| last + every);
+        self.next_initial().min(refresh)
+    }
+
+    /// Whether one is due; several that were missed are one.
+    pub fn take_due(&mut self, now: MonotonicTime, refresh: Option<Duration>) -> bool {
+        let due = now >= self.next_due(refresh);
+        while now >= self.next_initial() {
+            self.remaining -= 1;
+        }
+        if due {
+            self.last_sent = Some(now);
+        }
+        due
+    }
+
+    /// The next of those that follow a change.
+    fn next_initial(&self) -> MonotonicTime {
+        let next = self
+            .remaining
+            .checked_sub(1)
+            .map(|left| self.started_at + FOLLOW_UP_DELAYS[FOLLOW_UP_DELAYS.len() - 1 - left]);
+        next.unwrap_or(MonotonicTime::NEVER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_in_half_a_minute() {
+        let (mut all, start) = (AnnouncementSchedule::default(), MonotonicTime(7));
+        assert_eq!(all.next_due(None), MonotonicTime::NEVER);
+        all.restart(start);
+        let mut times = Vec::new();
+        while all.next_due(None) != MonotonicTime::NEVER {
+            let now = all.next_due(None);
+            assert!(all.take_due(now, None));
+            assert!(!all.take_due(now, None));
+            times.push(now.since(start));
+        }
+        assert_eq!(times, FOLLOW_UP_DELAYS);
+    }
+
+    #[test]
+    fn what_was_missed_is_told_once() {
+        let mut all = AnnouncementSchedule::default();
+        all.restart(MonotonicTime(0));
+        assert!(all.take_due(MonotonicTime(0) + Duration::from_secs(6), None));
+        assert_eq!(all.next_due(None), MonotonicTime(0) + Duration::from_secs(30));
+    }
+    #[test]
+    fn a_refresh_follows_the_last_one_whatever_made_it() {
+        let every = Some(Duration::from_secs(2));
+        let mut all = AnnouncementSchedule::default();
+        assert_eq!(all.next_due(every), MonotonicTime::NEVER, "nothing was announced yet");
+        all.restart(MonotonicTime(0));
+        let mut times = Vec::new();
+        while times.len() < 9 {
+            let now = all.next_due(every);
+            assert!(all.take_due(now, every));
+            times.push(now.since(MonotonicTime(0)).as_millis());
+        }
+        assert_eq!(times, [0, 100, 1_000, 3_000, 5_000, 7_000, 9_000, 11_000, 13_000]);
+    }
+}

@@ -1,0 +1,196 @@
+//! Whether a shared address answers elsewhere while this member has it: when to ask, and what to make of what is heard. Pure.
+//!
+//! A member that takes over announces the address too, and we hear of it by its advertisement, which may come after that.
+//! So who says that an address is at another link is believed when it says so again after an interval, having been asked.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
+
+use crate::frame::MacAddress;
+
+/// The first question after the address was taken.
+const FIRST: Duration = Duration::from_secs(1);
+/// We announce the address again when somebody else says it has it, and no more often (RFC 5227 §1.1, `DEFEND_INTERVAL`).
+const DEFEND: Duration = Duration::from_secs(10);
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DuplicateEvent {
+    /// The address is at another link too.
+    Duplicate(IpAddr, MacAddress),
+    /// It was, and is not heard of any more.
+    Cleared(IpAddr),
+    /// Announce it again.
+    Defend,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct DuplicateHolder {
+    link: MacAddress,
+    first: MonotonicTime,
+    last: MonotonicTime,
+    confirmed: bool,
+}
+
+/// What an active member knows of others that have its addresses.
+#[derive(Clone, Debug, Default)]
+pub struct DuplicateDetector {
+    /// Between two questions; `None`: none are asked.
+    probe_interval: Option<Duration>,
+    /// So long after it was heard first it is believed.
+    confirm_after: Duration,
+    next: Option<MonotonicTime>,
+    holders: BTreeMap<IpAddr, DuplicateHolder>,
+    defended_at: Option<MonotonicTime>,
+    /// Times that it was asked.
+    pub probes_sent: u64,
+    /// Times that an address was found at another link.
+    pub duplicates_found: u64,
+    /// Times that ours were to be announced because of that.
+    pub defenses: u64,
+}
+
+impl DuplicateDetector {
+    /// The addresses are here from now on.
+    pub fn start(&mut self, now: MonotonicTime, every: Option<Duration>, confirm: Duration) {
+        (self.probe_interval, self.confirm_after) = (every, confirm);
+        self.next = every.map(|every| now + every.min(FIRST));
+        self.holders.clear();
+    }
+
+    /// They are not.
+    pub fn stop(&mut self) {
+        self.next = None;
+        self.holders.clear();
+    }
+
+    /// When `ask` is to be called next.
+    pub fn next_probe(&self) -> MonotonicTime {
+        self.next.unwrap_or(MonotonicTime::NEVER)
+    }
+
+    /// Where else addresses are.
+    pub fn duplicate_holders(&self) -> impl Iterator<Item = (IpAddr, MacAddress)> {
+        self.holders.iter().filter(|(_, one)| one.confirmed).map(|(ip, one)| (*ip, one.link))
+    }
+
+    /// Whether it is time to ask.
+    pub fn take_probe(&mut self, now: MonotonicTime, out: &mut Vec<DuplicateEvent>) -> bool {
+        let (Some(every), true) = (self.probe_interval, now >= self.next_probe()) else {
+            return false;
+        };
+        self.next = Some(now + every);
+        self.probes_sent += 1;
+        // Asked twice since, and silent.
+        let gone = |one: &DuplicateHolder| now.since(one.last) > every * 2;
+        self.holders.retain(|ip, one| {
+            let gone = gone(one);
+            if gone && one.confirmed {
+                out.push(DuplicateEvent::Cleared(*ip));
+            }
+            !gone
+        });
+        true
+    }
+
+    /// Somebody at another link says that it has the address.
+    pub fn receive_claim(
+        &mut self,
+        now: MonotonicTime,
+        ip: IpAddr,
+        link: MacAddress,
+        out: &mut Vec<DuplicateEvent>,
+    ) {
+        if self.next.is_none() {
+            return;
+        }
+        let new = DuplicateHolder { link, first: now, last: now, confirmed: false };
+        let known = self.holders.entry(ip).or_insert(new);
+        if known.link != link {
+            *known = new;
+        }
+        known.last = now;
+        if !known.confirmed && now.since(known.first) >= self.confirm_after {
+            known.confirmed = true;
+            self.duplicates_found += 1;
+            out.push(DuplicateEvent::Duplicate(ip, link));
+        } else if !known.confirmed {
+            self.next = self.next.map(|next| next.min(known.first + self.confirm_after));
+        }
+        let quiet = self.defended_at.is_some_and(|at| now.since(at) < DEFEND);
+        if known.confirmed && !quiet {
+            self.defended_at = Some(now);
+            self.defenses += 1;
+            out.push(DuplicateEvent::Defend);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Duration = Duration::from_secs(1);
+    const IP: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 10));
+    const LINK: MacAddress = [2, 0, 0, 0, 0, 9];
+
+    fn at(ms: u32) -> MonotonicTime {
+        MonotonicTime(1_000_000_000) + Duration::from_millis(1) * ms
+    }
+
+    fn begun() -> DuplicateDetector {
+        let mut doubles = DuplicateDetector::default();
+        doubles.start(at(0), Some(S * 10), Duration::from_millis(300));
+        doubles
+    }
+
+    #[test]
+    fn it_asks_soon_and_then_at_its_interval() {
+        let (mut doubles, mut out) = (begun(), Vec::new());
+        assert_eq!(doubles.next_probe(), at(1_000));
+        assert!(!doubles.take_probe(at(999), &mut out) && doubles.take_probe(at(1_000), &mut out));
+        assert_eq!((doubles.next_probe(), doubles.probes_sent, out.len()), (at(11_000), 1, 0));
+        doubles.stop();
+        assert_eq!(doubles.next_probe(), MonotonicTime::NEVER);
+        doubles.start(at(0), None, S);
+        assert_eq!(doubles.next_probe(), MonotonicTime::NEVER);
+        doubles.receive_claim(at(0), IP, LINK, &mut out);
+        assert!(out.is_empty(), "nobody wants to know");
+    }
+
+    #[test]
+    fn who_says_it_again_after_a_question_is_believed_until_it_is_silent() {
+        let (mut doubles, mut out) = (begun(), Vec::new());
+        doubles.receive_claim(at(100), IP, LINK, &mut out);
+        assert_eq!((out.len(), doubles.next_probe()), (0, at(400)), "it may be taking over");
+        doubles.receive_claim(at(200), IP, LINK, &mut out);
+        assert!(out.is_empty() && doubles.take_probe(at(400), &mut out));
+        doubles.receive_claim(at(401), IP, LINK, &mut out);
+        assert_eq!(out, [DuplicateEvent::Duplicate(IP, LINK), DuplicateEvent::Defend]);
+        assert_eq!(doubles.duplicate_holders().collect::<Vec<_>>(), [(IP, LINK)]);
+        doubles.receive_claim(at(9_000), IP, LINK, &mut out);
+        assert_eq!(out.len(), 2, "told and defended not long ago");
+        doubles.receive_claim(at(10_500), IP, LINK, &mut out);
+        assert_eq!(out[2..], [DuplicateEvent::Defend]);
+        for ms in [10_400, 20_400, 30_400] {
+            assert!(doubles.take_probe(at(ms), &mut out));
+        }
+        assert_eq!(out.len(), 3);
+        assert!(doubles.take_probe(at(40_400), &mut out));
+        assert_eq!(out[3..], [DuplicateEvent::Cleared(IP)]);
+        assert_eq!((doubles.duplicates_found, doubles.duplicate_holders().count()), (1, 0));
+    }
+
+    #[test]
+    fn another_link_is_another_one() {
+        let (mut doubles, mut out) = (begun(), Vec::new());
+        doubles.receive_claim(at(0), IP, LINK, &mut out);
+        doubles.receive_claim(at(500), IP, [4; 6], &mut out);
+        assert!(out.is_empty());
+        doubles.receive_claim(at(800), IP, [4; 6], &mut out);
+        assert_eq!(out[0], DuplicateEvent::Duplicate(IP, [4; 6]));
+    }
+}

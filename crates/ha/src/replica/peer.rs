@@ -1,0 +1,341 @@
+//! The other member as a partner of replication: whether both understand each other, what it has yet to be told, and
+//! whether we have all that it had. Pure.
+
+use std::collections::BTreeMap;
+
+use model::monotonic_time::MonotonicTime;
+
+use super::datagram::{self, RecordBatch, ReplicaBody, ReplicaDatagram, ReplicaHello, parse};
+use super::defect::ReplicaDefect;
+use super::receive_window::ReceiveWindow;
+use super::record::ReplicaRecord;
+use super::seal::{self, HashSecret, SecretOwner, secret_owner};
+use super::send_window::{DeliveryReport, SendWindow, WINDOW};
+use crate::keys::ClusterKeys;
+
+/// What was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReplicaCounters {
+    /// Packets of records that went out.
+    pub packets: u64,
+    /// Bytes of all packets that went out, without the headers of UDP and below.
+    pub bytes: u64,
+    /// Records that went out.
+    pub sent: u64,
+    /// Records that came.
+    pub received: u64,
+    /// Places that were told of anew because a packet did not come.
+    pub resent: u64,
+    /// Places that the other member was told of at most 50 ms after they changed, as is known.
+    pub timely: u64,
+    /// Places that it was told of later, or that were lost; those of a member that joins count for neither.
+    pub slow: u64,
+    /// Times that the other member was told of everything.
+    pub syncs: u64,
+    /// Times that nothing more was sent until the other member would have said what came.
+    pub window_full: u64,
+    /// Packets that were not taken, by what was wrong with them.
+    pub refused: BTreeMap<&'static str, u64>,
+}
+
+/// What a packet comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplicaEvent {
+    /// Entries to take over; the sender is to hear that they came.
+    Records(Vec<ReplicaRecord>),
+    /// Places to tell of anew.
+    Lost(Vec<u64>),
+    /// Both have the same secret.
+    Agreed,
+    /// This secret is to be used from now on, and what was hashed with the one before is of no use.
+    Adopt(HashSecret),
+    /// The other member will use ours.
+    AwaitPeer,
+    /// Both hold addresses, with secrets that differ.
+    SecretsDiffer,
+}
+
+/// How far the other member has been told of everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum SyncProgress {
+    /// Places wait that nobody has looked at.
+    #[default]
+    Pending,
+    /// They are being looked at.
+    Scanning,
+    /// Each place was looked at; what was lost of it is owed.
+    Scanned,
+    /// All was sent up to this number, and not all of it is known to have come.
+    Sent(u64),
+    /// All has come.
+    Complete,
+}
+
+/// The other member.
+#[derive(Clone, Debug, Default)]
+pub struct ReplicaPeer {
+    sessions: Option<(u64, u64)>,
+    window: SendWindow,
+    received: ReceiveWindow,
+    progress: SyncProgress,
+    /// All that had changed by then was sent.
+    sent_before: MonotonicTime,
+    agreed: bool,
+    secrets_differ: bool,
+    /// Times that our tables have begun anew, and those of the other member, as it said last.
+    epochs: (u32, u32),
+    /// Our epoch of which we have everything.
+    synced_epoch: u32,
+    /// What was counted.
+    pub counts: ReplicaCounters,
+}
+
+impl ReplicaPeer {
+    /// Our process and the other member's; `None`: it is not heard.
+    pub fn set_sessions(&mut self, sessions: Option<(u64, u64)>) {
+        if self.sessions == sessions {
+            return;
+        }
+        self.sessions = sessions;
+        self.window.clear();
+        self.received = ReceiveWindow::default();
+        (self.epochs.1, self.synced_epoch) = (0, 0);
+        self.reset_agreement();
+    }
+
+    fn reset_agreement(&mut self) {
+        (self.progress, self.agreed, self.secrets_differ) = (SyncProgress::Pending, false, false);
+    }
+
+    /// It is heard, and uses the same secret.
+    pub fn is_agreed(&self) -> bool {
+        self.sessions.is_some() && self.agreed
+    }
+
+    /// Both hold addresses, with secrets that differ.
+    pub fn secrets_differ(&self) -> bool {
+        self.secrets_differ
+    }
+
+    /// Everything that it had has come here.
+    pub fn is_synced(&self) -> bool {
+        self.is_agreed() && self.synced_epoch == self.epoch()
+    }
+
+    fn epoch(&self) -> u32 {
+        self.epochs.0.saturating_add(1)
+    }
+
+    /// It has everything that was here when it joined.
+    pub fn is_peer_synced(&self) -> bool {
+        self.is_agreed() && self.progress == SyncProgress::Complete
+    }
+
+    /// It is to be told of every place.
+    pub fn needs_full_sync(&self) -> bool {
+        self.is_agreed() && self.progress == SyncProgress::Pending
+    }
+
+    /// From now on every place is looked at.
+    pub fn start_full_scan(&mut self) {
+        if self.progress == SyncProgress::Pending {
+            self.progress = SyncProgress::Scanning;
+        }
+    }
+
+    /// Every place was looked at since `begun`: what is there was sent, or is noted. Where everything is told for another
+    /// reason this says nothing.
+    pub fn finish_full_scan(&mut self) {
+        if self.progress == SyncProgress::Scanning {
+            self.progress = SyncProgress::Scanned;
+            self.counts.syncs += 1;
+        }
+    }
+
+    /// All that was noted before has been sent.
+    pub fn note_all_sent(&mut self, before: MonotonicTime) {
+        self.sent_before = before;
+        if self.progress == SyncProgress::Scanned {
+            self.progress = SyncProgress::Sent(self.window.newest());
+            self.update_progress();
+        }
+    }
+
+    fn update_progress(&mut self) {
+        if let SyncProgress::Sent(number) = self.progress
+            && self.window.oldest().is_none_or(|oldest| oldest > number)
+        {
+            self.progress = SyncProgress::Complete;
+        }
+    }
+
+    /// Whether a packet of records may be sent.
+    pub fn may_send(&mut self) -> bool {
+        let may = self.is_agreed() && self.window.room() > 0;
+        self.counts.window_full += u64::from(self.is_agreed() && !may);
+        may
+    }
+
+    /// Whether another packet of records may be sent in this round.
+    pub fn has_room(&self) -> bool {
+        self.window.room() > 1
+    }
+
+    /// Whether it may tell of what did not change: half of what may be under way is kept for what did.
+    pub fn has_room_for_sync(&self) -> bool {
+        self.window.room() > WINDOW / 2
+    }
+
+    /// The packet of a batch; nothing where it is empty.
+    pub fn send_batch(
+        &mut self,
+        now: MonotonicTime,
+        mut batch: RecordBatch,
+        keys: &ClusterKeys,
+    ) -> Option<Vec<u8>> {
+        let (ours, theirs) = self.sessions.filter(|_| !batch.is_empty())?;
+        let places = batch.take_places();
+        self.counts.sent += places.len() as u64;
+        let since = (self.progress == SyncProgress::Complete).then_some(self.sent_before);
+        let number = self.window.send(now, places, since);
+        let bytes = batch.emit(ours, theirs, number, keys);
+        self.counts.packets += 1;
+        self.counts.bytes += bytes.len() as u64;
+        Some(bytes)
+    }
+
+    /// What says which packets came.
+    pub fn take_acknowledgement(&mut self, keys: &ClusterKeys) -> Option<Vec<u8>> {
+        let (ours, theirs) = self.sessions?;
+        let bytes =
+            datagram::emit_acknowledgement(ours, theirs, &self.received.acknowledgement(), keys);
+        self.counts.bytes += bytes.len() as u64;
+        Some(bytes)
+    }
+
+    /// What says how we stand.
+    pub fn build_hello(
+        &mut self,
+        active: bool,
+        secret: &HashSecret,
+        keys: &ClusterKeys,
+    ) -> Option<Vec<u8>> {
+        let (ours, theirs) = self.sessions?;
+        let tag = seal::tag(secret, keys.signer(), keys);
+        let sealed = seal::seal(secret, ours, tag, keys.signer(), keys)?;
+        let whole = if self.is_peer_synced() { self.epochs.1 } else { 0 };
+        let hello = ReplicaHello { active, epoch: self.epoch(), synced_epoch: whole, tag, sealed };
+        let bytes = datagram::emit_hello(ours, theirs, &hello, keys);
+        self.counts.bytes += bytes.len() as u64;
+        Some(bytes)
+    }
+
+    /// Time has passed; the places that are to be told of anew.
+    pub fn handle_timeouts(&mut self, now: MonotonicTime) -> Vec<u64> {
+        let ended = self.window.expire(now);
+        self.record_losses(ended)
+    }
+
+    fn record_losses(
+        &mut self,
+        DeliveryReport { lost, timely: prompt, slow }: DeliveryReport,
+    ) -> Vec<u64> {
+        self.counts.timely += prompt;
+        self.counts.slow += slow;
+        if !lost.is_empty() {
+            self.counts.resent += lost.len() as u64;
+            if matches!(self.progress, SyncProgress::Sent(_)) {
+                self.progress = SyncProgress::Scanned;
+            }
+        }
+        self.update_progress();
+        lost
+    }
+
+    /// A packet came. `stands`: whether we hold an address, and our secret.
+    ///
+    /// # Errors
+    /// It is not taken; that is counted.
+    pub fn receive(
+        &mut self,
+        now: MonotonicTime,
+        bytes: &[u8],
+        stands: (bool, &HashSecret),
+        keys: &ClusterKeys,
+    ) -> Result<ReplicaEvent, ReplicaDefect> {
+        let said = parse(bytes, keys)
+            .and_then(|datagram| self.handle_datagram(now, datagram, stands, keys));
+        if let Err(defect) = &said {
+            *self.counts.refused.entry(defect.name()).or_default() += 1;
+        }
+        said
+    }
+
+    fn handle_datagram(
+        &mut self,
+        now: MonotonicTime,
+        datagram: ReplicaDatagram,
+        stands: (bool, &HashSecret),
+        keys: &ClusterKeys,
+    ) -> Result<ReplicaEvent, ReplicaDefect> {
+        let (ours, theirs) = self.sessions.ok_or(ReplicaDefect::Session)?;
+        if datagram.from == ours {
+            return Err(ReplicaDefect::Reflected);
+        }
+        if (datagram.to, datagram.from) != (ours, theirs) {
+            return Err(ReplicaDefect::Session);
+        }
+        match &datagram.body {
+            ReplicaBody::Hello(hello) => Ok(self.handle_hello(&datagram, hello, stands, keys)),
+            ReplicaBody::Acknowledgement(heard) => {
+                let ended = self.window.acknowledge(now, heard);
+                Ok(ReplicaEvent::Lost(self.record_losses(ended)))
+            }
+            ReplicaBody::Records(_) if !self.agreed => Err(ReplicaDefect::Session),
+            ReplicaBody::Records(_) if !self.received.accept(datagram.number) => {
+                Err(ReplicaDefect::Late)
+            }
+            ReplicaBody::Records(records) => {
+                self.counts.received += records.len() as u64;
+                Ok(ReplicaEvent::Records(records.clone()))
+            }
+        }
+    }
+
+    fn handle_hello(
+        &mut self,
+        datagram: &ReplicaDatagram,
+        hello: &ReplicaHello,
+        (active, secret): (bool, &HashSecret),
+        keys: &ClusterKeys,
+    ) -> ReplicaEvent {
+        let ours = seal::tag(secret, datagram.key, keys);
+        if self.epochs.1 != hello.epoch || ours != hello.tag {
+            self.reset_agreement();
+        }
+        self.epochs.1 = hello.epoch;
+        if ours == hello.tag {
+            (self.agreed, self.secrets_differ, self.synced_epoch) =
+                (true, false, hello.synced_epoch);
+            return ReplicaEvent::Agreed;
+        }
+        match secret_owner((active, datagram.to), (hello.active, datagram.from)) {
+            SecretOwner::Ours => ReplicaEvent::AwaitPeer,
+            SecretOwner::Theirs => match seal::open_sealed(datagram, hello, keys) {
+                Some(theirs) => {
+                    // What came before is hashed otherwise: it is to be told anew.
+                    self.epochs.0 = self.epochs.0.wrapping_add(1) & i32::MAX.cast_unsigned();
+                    ReplicaEvent::Adopt(theirs)
+                }
+                None => ReplicaEvent::AwaitPeer,
+            },
+            SecretOwner::Neither => {
+                self.secrets_differ = true;
+                ReplicaEvent::SecretsDiffer
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Which packets of records came. Pure.
+//!
+//! What is overtaken on its way is not taken: it may be older than what overtook it. Its sender hears that it did not
+//! come, and tells of the same places anew.
+
+/// Packets below the newest of which it is told whether they came; more than may be under way.
+pub const ACK_WINDOW: usize = 256;
+
+/// Which packets came, for their sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// The newest.
+    pub newest: u64,
+    /// Bit 0 of the first word: the newest came; bit 1: the one before; and so on.
+    pub received: [u64; ACK_WINDOW / 64],
+}
+
+impl Acknowledgement {
+    /// Whether a packet came; `None`: it may be under way still.
+    pub fn is_received(&self, number: u64) -> Option<bool> {
+        let behind = usize::try_from(self.newest.checked_sub(number)?).unwrap_or(usize::MAX);
+        let word = self.received.get(behind / 64);
+        Some(word.is_some_and(|word| word & 1 << (behind % 64) != 0))
+    }
+}
+
+/// What came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiveWindow {
+    acknowledgement: Acknowledgement,
+}
+
+impl ReceiveWindow {
+    /// Whether a packet is newer than all that came; it is taken as come then.
+    pub fn accept(&mut self, number: u64) -> bool {
+        let Some(ahead) =
+            number.checked_sub(self.acknowledgement.newest).filter(|ahead| *ahead > 0)
+        else {
+            return false;
+        };
+        let ahead = usize::try_from(ahead).unwrap_or(usize::MAX).min(ACK_WINDOW);
+        self.acknowledgement.newest = number;
+        self.acknowledgement.received = shift_bits(&self.acknowledgement.received, ahead);
+        self.acknowledgement.received[0] |= 1;
+        true
+    }
+
+    /// For the sender.
+    pub fn acknowledgement(&self) -> Acknowledgement {
+        self.acknowledgement
+    }
+}
+
+/// The bits moved up by so many.
+fn shift_bits(came: &[u64; ACK_WINDOW / 64], by: usize) -> [u64; ACK_WINDOW / 64] {
+    let (words, bits) = (by / 64, by % 64);
+    std::array::from_fn(|at| {
+        let word = |back: usize| at.checked_sub(back).and_then(|from| came.get(from)).copied();
+        let low = word(words).unwrap_or(0) << bits;
+        let carried = if bits == 0 { 0 } else { word(words + 1).unwrap_or(0) >> (64 - bits) };
+        low | carried
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_overtaken_has_not_come() {
+        let mut taken = ReceiveWindow::default();
+        assert_eq!(
+            [1, 2, 5, 4, 5, 6].map(|number| taken.accept(number)),
+            [true, true, true, false, false, true]
+        );
+        let heard = taken.acknowledgement();
+        let came = [1, 2, 3, 4, 5, 6, 7].map(|number| heard.is_received(number));
+        let (yes, no) = (Some(true), Some(false));
+        assert_eq!(came, [yes, yes, no, no, yes, yes, None]);
+    }
+
+    proptest! {
+        #[test]
+        fn bits_say_what_was_taken(steps in prop::collection::vec(1..400_u64, 1..60)) {
+            let (mut taken, mut number, mut all) = (ReceiveWindow::default(), 0, BTreeSet::new());
+            for step in steps {
+                number += step;
+                prop_assert!(taken.accept(number));
+                all.insert(number);
+                let heard = taken.acknowledgement();
+                for back in 0..ACK_WINDOW as u64 {
+                    let Some(one) = number.checked_sub(back) else { break };
+                    prop_assert_eq!(heard.is_received(one), Some(all.contains(&one)));
+                }
+                prop_assert_eq!(heard.is_received(number + 1), None);
+            }
+        }
+    }
+}

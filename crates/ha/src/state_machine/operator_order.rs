@@ -1,0 +1,154 @@
+//! What is ordered by hand: to take the addresses over, to hand them over, and to go by priorities again.
+
+use model::monotonic_time::MonotonicTime;
+
+use super::{OrderRejection, TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
+use crate::advert::{OWNER, RESIGNED};
+
+impl VrrpStateMachine {
+    /// Becomes active by order.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn order_active(
+        &mut self,
+        now: MonotonicTime,
+        out: &mut Vec<VrrpAction>,
+    ) -> Result<(), OrderRejection> {
+        match self.state {
+            VrrpState::Active => return Err(OrderRejection::Active),
+            VrrpState::Idle => return Err(OrderRejection::Idle),
+            VrrpState::Standby => {}
+        }
+        let heard =
+            self.active_member.into_iter().chain(self.peer.active).map(|(_, heard)| heard).max();
+        if let Some(heard) = heard
+            && heard >= self.settings.priority
+        {
+            if heard >= OWNER - 1 {
+                return Err(OrderRejection::Highest(heard));
+            }
+            self.ordered_priority = Some(heard + 1);
+        }
+        self.ordered = true;
+        if self.is_permitted(now) {
+            self.activate(now, TransitionReason::Ordered, out);
+        } else {
+            // As soon as others agree: the active one hears that it is wanted.
+            self.timer = now;
+        }
+        Ok(())
+    }
+
+    /// Stands by by order, and says so: whoever stands by takes over. It takes nothing back from a lower priority; when
+    /// nobody takes over it is active again, by silence.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn hand_over(
+        &mut self,
+        now: MonotonicTime,
+        out: &mut Vec<VrrpAction>,
+    ) -> Result<(), OrderRejection> {
+        if self.state != VrrpState::Active {
+            return Err(OrderRejection::NotActive);
+        }
+        if self.settings.priority == OWNER {
+            return Err(OrderRejection::Owner);
+        }
+        self.counts.sent += 1;
+        out.push(VrrpAction::Send(self.settings.advertisement(RESIGNED)));
+        self.become_standby(now, TransitionReason::HandedOver, out);
+        self.handed_over = true;
+        Ok(())
+    }
+
+    /// Goes by priorities again: what an order raised or lent is over. Whether there was anything.
+    pub fn release_order(&mut self) -> bool {
+        let ordered = self.ordered_priority.is_some() || self.ordered || self.handed_over;
+        (self.ordered_priority, self.ordered, self.handed_over) = (None, false, false);
+        ordered
+    }
+
+    /// It is active, or stands by, by order.
+    pub fn is_by_order(&self) -> bool {
+        self.ordered_priority.is_some() || self.ordered || self.handed_over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::settings::VrrpSettings;
+
+    const MS: Duration = Duration::from_millis(1);
+    const OTHER: std::net::IpAddr = std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+
+    fn at(ms: u32) -> MonotonicTime {
+        MonotonicTime(1_000_000_000) + MS * ms
+    }
+
+    fn active(priority: u8) -> VrrpStateMachine {
+        let mut machine = VrrpStateMachine::new(VrrpSettings::backup_of_pair(priority));
+        machine.start(at(0), true, &mut Vec::new());
+        machine
+    }
+
+    /// The other one, of a lower priority, advertises every 100 ms from then on; whether ours is active at the end.
+    fn hear(machine: &mut VrrpStateMachine, from: u32, until: u32) -> bool {
+        let mut out = Vec::new();
+        let advert = machine.settings().advertisement(50);
+        for ms in (from..until).step_by(10) {
+            if (ms - from).is_multiple_of(100) && machine.state() == VrrpState::Standby {
+                machine.receive(at(ms), OTHER, &advert, &mut out);
+            }
+            if machine.next_due() <= at(ms) {
+                machine.tick(at(ms), &mut out);
+            }
+        }
+        machine.state() == VrrpState::Active
+    }
+
+    #[test]
+    fn what_is_handed_over_is_said_and_not_taken_back_until_the_order_is_over() {
+        let mut machine = active(150);
+        let mut out = Vec::new();
+        machine.hand_over(at(10), &mut out).unwrap();
+        assert_eq!(out[0], VrrpAction::Send(machine.settings().advertisement(RESIGNED)));
+        assert_eq!(out[1], VrrpAction::RemoveAddresses);
+        assert_eq!(machine.hand_over(at(11), &mut out), Err(OrderRejection::NotActive));
+        assert!(!hear(&mut machine, 50, 2_050) && machine.is_by_order());
+        assert!(machine.release_order() && !machine.release_order());
+        assert!(hear(&mut machine, 2_050, 4_050), "by its priority");
+    }
+
+    #[test]
+    fn nobody_takes_over_and_it_is_active_again() {
+        let mut machine = active(150);
+        machine.hand_over(at(10), &mut Vec::new()).unwrap();
+        let due = machine.next_due();
+        assert!(due > at(310), "three intervals and the skew");
+        let mut out = Vec::new();
+        machine.tick(due, &mut out);
+        assert!(
+            matches!(out[0], VrrpAction::Changed { why: TransitionReason::Silence, .. }),
+            "{out:?}"
+        );
+        assert!(!machine.is_by_order());
+    }
+
+    #[test]
+    fn an_owner_hands_nothing_over_and_a_raised_one_comes_down() {
+        assert_eq!(active(255).hand_over(at(10), &mut Vec::new()), Err(OrderRejection::Owner));
+        let mut machine = active(150);
+        let mut out = Vec::new();
+        machine.hand_over(at(10), &mut out).unwrap();
+        machine.receive(at(20), OTHER, &machine.settings().advertisement(200), &mut out);
+        machine.order_active(at(30), &mut out).unwrap();
+        assert_eq!(machine.priority(), 201);
+        assert!(machine.release_order());
+        assert_eq!((machine.state(), machine.priority()), (VrrpState::Active, 150));
+    }
+}

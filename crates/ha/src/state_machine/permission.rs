@@ -1,0 +1,86 @@
+//! A member whose address must never be at two machines: it is active only as long as others agree. Who they are, and
+//! until when they do, is `witness`'s.
+
+use std::net::IpAddr;
+
+use model::monotonic_time::MonotonicTime;
+
+use super::{ActivationBlocker, TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
+use crate::advert::RESIGNED;
+
+impl VrrpStateMachine {
+    /// Until when it may be active; `None`: nobody has to agree.
+    pub fn set_permission(
+        &mut self,
+        now: MonotonicTime,
+        leave: Option<MonotonicTime>,
+        out: &mut Vec<VrrpAction>,
+    ) {
+        self.permitted_until = leave;
+        if self.blocked_by == Some(ActivationBlocker::NoQuorum) && self.is_permitted(now) {
+            self.blocked_by = None;
+            out.push(VrrpAction::ActivationBlocked(None));
+            self.timer = now;
+        }
+    }
+
+    /// Until when it may be active.
+    pub fn permitted_until(&self) -> Option<MonotonicTime> {
+        self.permitted_until
+    }
+
+    /// It is to be active, and waits for others to agree.
+    pub fn wants_permission(&self) -> bool {
+        self.state == VrrpState::Standby
+            && (self.blocked_by == Some(ActivationBlocker::NoQuorum) || self.ordered)
+    }
+
+    /// Whether it may be active now.
+    pub(super) fn is_permitted(&self, now: MonotonicTime) -> bool {
+        self.permitted_until.is_none_or(|leave| now < leave)
+    }
+
+    /// Nothing else keeps it from becoming active: whether others do.
+    pub(super) fn block_without_permission(
+        &mut self,
+        now: MonotonicTime,
+        out: &mut Vec<VrrpAction>,
+    ) -> bool {
+        if self.is_permitted(now) {
+            return false;
+        }
+        self.timer = now + self.settings.interval;
+        if self.blocked_by != Some(ActivationBlocker::NoQuorum) {
+            self.counts.blocked_takeovers += u64::from(self.blocked_by.is_none());
+            self.blocked_by = Some(ActivationBlocker::NoQuorum);
+            out.push(VrrpAction::ActivationBlocked(self.blocked_by));
+        }
+        true
+    }
+
+    /// Active, and nobody agrees any more.
+    pub(super) fn lose_permission(&mut self, now: MonotonicTime, out: &mut Vec<VrrpAction>) {
+        self.counts.lost_quorum += 1;
+        self.step_down(now, TransitionReason::NoQuorum, out);
+    }
+
+    /// Active, and the other one is to be.
+    pub(super) fn yield_to_peer(&mut self, now: MonotonicTime, out: &mut Vec<VrrpAction>) {
+        let Some((source, priority)) = self.peer.wants_vote else { return };
+        self.step_down(now, TransitionReason::HigherPriority(source, priority), out);
+        self.note_active_member(now, source, priority);
+    }
+
+    fn note_active_member(&mut self, now: MonotonicTime, source: IpAddr, priority: u8) {
+        (self.active_member, self.active_seen_at) = (Some((source, priority)), now);
+    }
+
+    fn step_down(&mut self, now: MonotonicTime, why: TransitionReason, out: &mut Vec<VrrpAction>) {
+        self.counts.sent += 1;
+        out.push(VrrpAction::Send(self.settings.advertisement(RESIGNED)));
+        self.become_standby(now, why, out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

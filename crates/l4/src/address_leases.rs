@@ -1,0 +1,101 @@
+//! Until when packets of shared addresses are forwarded: the map `holds` of a plane that runs, opened by its pin.
+//!
+//! Whoever holds the addresses writes here, apart from the plane and before it is open. It decides on no times.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use bpf::{MapError, TypedMap};
+use libbpf_rs::MapHandle;
+use thiserror::Error;
+
+use crate::abi::Address;
+use crate::datapath::TENANT;
+use crate::plan::encoding::{from_mapped_bytes, to_mapped_bytes};
+
+/// Why the map is not to be had.
+#[derive(Debug, Error)]
+pub enum AddressLeaseError {
+    /// It is not what this build expects.
+    #[error(transparent)]
+    Table(#[from] MapError),
+    /// The kernel does not give it.
+    #[error("the map `holds` of the packet plane cannot be opened at `{}`", path.display())]
+    Pin {
+        /// Where it is pinned.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: libbpf_rs::Error,
+    },
+}
+
+/// The map of a plane.
+#[derive(Debug)]
+pub struct AddressLeases {
+    table: TypedMap<Address, u64>,
+    /// The pin, as it was opened.
+    inode: u64,
+}
+
+impl AddressLeases {
+    /// Opens that of the plane under a directory of pins; `None`: no plane has one.
+    ///
+    /// # Errors
+    /// It is there and cannot be used.
+    pub fn open(pins: &Path) -> Result<Option<AddressLeases>, AddressLeaseError> {
+        let path = map_path(pins);
+        let Some(inode) = map_inode(&path) else { return Ok(None) };
+        let map = MapHandle::from_pinned_path(&path)
+            .map_err(|source| AddressLeaseError::Pin { path, source })?;
+        Ok(Some(AddressLeases { table: TypedMap::new("holds", map)?, inode }))
+    }
+
+    /// Whether it is still that of the plane there, which may have been taken down or made anew.
+    pub fn is_current(&self, pins: &Path) -> bool {
+        map_inode(&map_path(pins)) == Some(self.inode)
+    }
+
+    /// From now on packets of an address are forwarded until then: ns of CLOCK_MONOTONIC. 0 shuts it at once.
+    ///
+    /// # Errors
+    /// The map refuses.
+    pub fn lease_address(&self, ip: IpAddr, until: u64) -> Result<(), MapError> {
+        self.table.set(&address_key(ip), &until)
+    }
+
+    /// Until when; `None`: it is shared with nobody.
+    ///
+    /// # Errors
+    /// The map cannot be read.
+    pub fn leased_until(&self, ip: IpAddr) -> Result<Option<u64>, MapError> {
+        self.table.get(&address_key(ip))
+    }
+
+    /// No others than these are shared any more.
+    ///
+    /// # Errors
+    /// The map refuses.
+    pub fn retain(&self, shared: &BTreeSet<IpAddr>) -> Result<(), MapError> {
+        for key in self.table.keys() {
+            if !shared.contains(&from_mapped_bytes(key.addr)) {
+                self.table.remove(&key)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn address_key(ip: IpAddr) -> Address {
+    Address { addr: to_mapped_bytes(ip) }
+}
+
+fn map_path(pins: &Path) -> PathBuf {
+    pins.join(TENANT).join("maps").join("holds")
+}
+
+fn map_inode(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().map(|found| found.ino())
+}

@@ -1,0 +1,105 @@
+//! How many connections each client has, counted anew by the sweep: the datapath enters those that begin, and takes
+//! none off. Pure but for the table, which it reads and writes through shared memory.
+
+use bpf::MappedArray;
+
+use crate::abi;
+
+/// Words of a bucket: as many hashes as words.
+const BUCKET: usize = 2 * abi::WAYS_IN_BUCKET as usize;
+/// Ticks that an entry with connections is kept without news: some sweeps.
+const RETENTION_TICKS: u32 = 40;
+/// Attempts at an entry that the datapath changes at the same time.
+const TRIES: u32 = 8;
+/// In a note whose a connection is: 1 + the entry of the client.
+const PLACE: u32 = 0xf_ffff;
+
+/// Clients with what they had when the sweep began and what it has found.
+#[derive(Debug, Default)]
+pub struct ClientConnections {
+    /// Place of the word, what it said, and connections found, by entry; `None` for entries that are free.
+    clients: Vec<Option<(usize, u32, u32)>>,
+    any: bool,
+}
+
+impl ClientConnections {
+    /// Reads who is there.
+    pub fn from_table(table: &MappedArray) -> ClientConnections {
+        let mut crowd = ClientConnections::default();
+        for bucket in (0..table.word_count()).step_by(BUCKET) {
+            for at in bucket..bucket + BUCKET / 2 {
+                let word = at + BUCKET / 2;
+                let client = (table.load(at) > 1).then(|| (word, table.load(word) as u32, 0));
+                crowd.any |= client.is_some();
+                crowd.clients.push(client);
+            }
+        }
+        crowd
+    }
+
+    /// Whether nobody is counted.
+    pub fn is_empty(&self) -> bool {
+        !self.any
+    }
+
+    /// A connection whose note says this.
+    pub fn count_connection(&mut self, note: u32) {
+        let entry = ((note & PLACE) as usize).checked_sub(1);
+        if let Some(Some((_, _, held))) = entry.and_then(|entry| self.clients.get_mut(entry)) {
+            *held += 1;
+        }
+    }
+
+    /// Writes what was found, with what was entered meanwhile.
+    pub fn write_counts(&self, table: &MappedArray, tick: u32) {
+        for (word, before, held) in self.clients.iter().flatten() {
+            for _ in 0..TRIES {
+                let old = table.load(*word);
+                if table.compare_exchange(*word, old, corrected_word(old, *before, *held, tick)) {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// The word of a client who had `before` connections when the count began, which found `held`.
+fn corrected_word(old: u64, before: u32, held: u32, tick: u32) -> u64 {
+    let entered = (old as u32).wrapping_sub(before);
+    // Less than before: the entry has become another client's.
+    let entered = if entered > u32::MAX / 2 { 0 } else { entered };
+    let now = held.saturating_add(entered);
+    let kept = old & !u64::from(u32::MAX) | u64::from(now);
+    if now == 0 {
+        return kept;
+    }
+    u64::from(tick.wrapping_add(RETENTION_TICKS)) << 40 | kept & ((1 << 40) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(deadline: u64, tag: u64, count: u64) -> u64 {
+        deadline << 40 | tag << 32 | count
+    }
+
+    #[test]
+    fn what_is_entered_while_it_counts_is_kept() {
+        let rows = [
+            ("the same", word(50, 7, 3), 3, 3, word(140, 7, 3)),
+            ("two ended", word(50, 7, 3), 3, 1, word(140, 7, 1)),
+            ("one began meanwhile", word(50, 7, 4), 3, 3, word(140, 7, 4)),
+            ("all ended: its time runs out", word(50, 7, 3), 3, 0, word(50, 7, 0)),
+            ("another's by now", word(50, 8, 1), 9, 9, word(140, 8, 9)),
+        ];
+        for (text, old, before, held, new) in rows {
+            assert_eq!(corrected_word(old, before, held, 100), new, "{text}");
+        }
+        assert_eq!(
+            corrected_word(word(0, 1, 1), 1, 1, 0xff_ffff) >> 40,
+            39,
+            "deadlines have 24 bits"
+        );
+    }
+}

@@ -1,0 +1,297 @@
+//! The decapsulator of servers: loads it before an interface, takes it away, and says what it has unwrapped.
+//!
+//! It is a tenant of the dispatcher with pins of its own, so that it goes on without any process of ours. It does
+//! not judge whether a server is otherwise ready: `model::preflight` does.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use bpf::{
+    AttachError, AttachedInterface, BpfAttachMode, Dispatcher, LoadError, NetworkInterface,
+    PinDirectory, PinDirectoryError, ProgramSpec,
+};
+use bpf::{DispatcherSlot, MapError, TypedMap, Value, load as load_program};
+use libbpf_rs::MapHandle;
+use model::preflight::Encapsulation;
+use thiserror::Error;
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/decap.bpf.o"));
+
+/// Name of the tenant: its pins lie under `HOME/decap`.
+const TENANT: &str = "decap";
+/// Raised when the maps of `bpf/decap.bpf.c` change.
+const VERSION: u32 = 1;
+/// The port of GUE unless told otherwise.
+pub const PORT: u16 = 6080;
+/// Networks of senders that one decapsulator knows at most.
+pub const FROM_LIMIT: usize = 1024;
+
+/// Why it could not be loaded, taken away or looked at.
+#[derive(Debug, Error)]
+pub enum DecapError {
+    /// The directory for pins.
+    #[error(transparent)]
+    Home(#[from] PinDirectoryError),
+    /// The interface.
+    #[error(transparent)]
+    Attach(#[from] AttachError),
+    /// The program.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Its maps.
+    #[error(transparent)]
+    Table(#[from] MapError),
+    /// A map that is pinned cannot be opened.
+    #[error("the pinned map `{name}` of the decapsulator cannot be opened")]
+    Pin {
+        /// The map.
+        name: &'static str,
+        /// Why not.
+        #[source]
+        source: libbpf_rs::Error,
+    },
+    /// More networks than fit.
+    #[error("at most {FROM_LIMIT} networks of senders can be named, not {0}")]
+    TooManySenders(usize),
+}
+
+/// What it unwraps, and for whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecapSettings {
+    /// Kinds of wraps.
+    pub protocols: Vec<Encapsulation>,
+    /// UDP port of GUE.
+    pub port: u16,
+    /// Networks whose packets are unwrapped, address and bits; none: everybody's.
+    pub allowed_sources: Vec<(IpAddr, u8)>,
+}
+
+/// What it has done, packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DecapCounters {
+    /// Unwrapped from bare IP.
+    pub ipip: u64,
+    /// Unwrapped from GRE.
+    pub gre: u64,
+    /// Unwrapped from GUE.
+    pub gue: u64,
+    /// Dropped: the sender is not among those named.
+    pub foreign_source: u64,
+    /// Dropped: it ends inside a header, or holds no IP packet.
+    pub malformed: u64,
+    /// Dropped: congestion was signalled that the inner packet cannot carry (RFC 6040 §4.2).
+    pub congested: u64,
+    /// Handed to the host as they came: fragments, and forms that are not unwrapped here.
+    pub not_handled: u64,
+}
+
+/// What is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecapsulationStatus {
+    /// Interfaces that exist, and whether it runs in their driver.
+    pub interfaces: Vec<(String, bool)>,
+    /// What it unwraps; senders are not read back.
+    pub settings: DecapSettings,
+    /// What it has done.
+    pub counts: DecapCounters,
+}
+
+/// Loads it before an interface; what was loaded there before takes the new settings.
+pub fn load(
+    home: &PinDirectory,
+    interface: &str,
+    mode: BpfAttachMode,
+    settings: &DecapSettings,
+) -> Result<AttachedInterface, DecapError> {
+    if settings.allowed_sources.len() > FROM_LIMIT {
+        return Err(DecapError::TooManySenders(settings.allowed_sources.len()));
+    }
+    let dispatcher = Dispatcher::open(home)?;
+    let program = ProgramSpec {
+        tenant: TENANT,
+        object: OBJECT,
+        version: VERSION,
+        fingerprint: 0,
+        sizes: &[],
+        only: &[],
+        replace: true,
+    };
+    let loaded = load_program(home, &program)?;
+    let from: TypedMap<DecapPrefix, u32> = loaded.table("from")?;
+    let wanted: Vec<DecapPrefix> =
+        settings.allowed_sources.iter().map(|(ip, bits)| DecapPrefix::new(*ip, *bits)).collect();
+    for prefix in &wanted {
+        from.set(prefix, &1)?;
+    }
+    // Guarded from the first packet on: the list is there before the flag, and what is too much goes last.
+    loaded
+        .table::<u32, RawDecapSettings>("settings")?
+        .set(&0, &RawDecapSettings::from_settings(settings))?;
+    for prefix in from.keys().iter().filter(|known| !wanted.contains(known)) {
+        from.remove(prefix)?;
+    }
+    dispatcher.install(DispatcherSlot::Decap, loaded.program("decap")?)?;
+    Ok(dispatcher.attach(interface, mode)?)
+}
+
+/// Takes it away from an interface; `false` when it was not there. With the last interface everything of it goes.
+pub fn unload(home: &PinDirectory, interface: &str) -> Result<bool, DecapError> {
+    let dispatcher = Dispatcher::open(home)?;
+    // Where a packet plane shares the pins, the interface stays that one's.
+    let shared = home.root().join(crate::datapath::TENANT).exists();
+    let was = if shared {
+        dispatcher.uninstall(DispatcherSlot::Decap)?
+    } else {
+        dispatcher.detach(interface)?
+    };
+    if shared {
+        home.remove(TENANT)?;
+    } else if dispatcher.interfaces()?.is_empty() {
+        drop(dispatcher);
+        home.clear()?;
+    }
+    Ok(was)
+}
+
+/// What is loaded with pins below this directory, which may not exist.
+pub fn read_status(root: &Path) -> Result<Option<DecapsulationStatus>, DecapError> {
+    let maps = root.join(TENANT).join("maps");
+    if !maps.exists() {
+        return Ok(None);
+    }
+    let open = |name: &'static str| {
+        MapHandle::from_pinned_path(maps.join(name))
+            .map_err(|source| DecapError::Pin { name, source })
+    };
+    let settings: TypedMap<u32, RawDecapSettings> = TypedMap::new("settings", open("settings")?)?;
+    let counts: TypedMap<u32, u64> = TypedMap::new("counts", open("counts")?)?;
+    let mut sums = [0; COUNTS];
+    for (at, sum) in (0u32..).zip(&mut sums) {
+        *sum = counts.each_cpu(&at)?.iter().sum();
+    }
+    let [ipip, gre, gue, foreign_source, malformed, congested, not_taken] = sums;
+    let counts = DecapCounters {
+        ipip,
+        gre,
+        gue,
+        foreign_source,
+        malformed,
+        congested,
+        not_handled: not_taken,
+    };
+    let entries = std::fs::read_dir(root.join("links")).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let native =
+        |name: &str| Some(NetworkInterface::find(name).ok()?.attached_program().ok()??.native);
+    let interfaces = names.filter_map(|name| native(&name).map(|native| (name, native)));
+    let settings = settings.get(&0)?.unwrap_or_default().into_settings();
+    Ok(Some(DecapsulationStatus { interfaces: interfaces.collect(), settings, counts }))
+}
+
+/// How many counts there are.
+const COUNTS: usize = 7;
+/// Kinds by their bits of `settings.takes`.
+const BITS: [(Encapsulation, u32); 3] =
+    [(Encapsulation::Ipip, 1), (Encapsulation::Gre, 2), (Encapsulation::Gue, 4)];
+
+/// `struct settings`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct RawDecapSettings {
+    protocols: u32,
+    port: u16,
+    guarded: bool,
+}
+
+impl RawDecapSettings {
+    fn from_settings(settings: &DecapSettings) -> RawDecapSettings {
+        let bits = BITS.iter().filter(|(kind, _)| settings.protocols.contains(kind));
+        let takes = bits.map(|(_, bit)| bit).sum();
+        RawDecapSettings {
+            protocols: takes,
+            port: settings.port,
+            guarded: !settings.allowed_sources.is_empty(),
+        }
+    }
+
+    fn into_settings(self) -> DecapSettings {
+        let kinds = BITS.iter().filter(|(_, bit)| self.protocols & bit != 0);
+        DecapSettings {
+            protocols: kinds.map(|(kind, _)| *kind).collect(),
+            port: self.port,
+            allowed_sources: Vec::new(),
+        }
+    }
+}
+
+impl Value for RawDecapSettings {
+    const SIZE: usize = 8;
+
+    fn write(&self, out: &mut [u8]) {
+        out[..4].copy_from_slice(&self.protocols.to_ne_bytes());
+        out[4..6].copy_from_slice(&self.port.to_ne_bytes());
+        out[6..8].copy_from_slice(&u16::from(self.guarded).to_ne_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> RawDecapSettings {
+        let half = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+        RawDecapSettings { protocols: u32::read(bytes), port: half(4), guarded: half(6) != 0 }
+    }
+}
+
+/// `struct prefix`: IPv4 is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DecapPrefix {
+    bits: u32,
+    ip: [u8; 16],
+}
+
+impl DecapPrefix {
+    fn new(ip: IpAddr, bits: u8) -> DecapPrefix {
+        match ip {
+            IpAddr::V4(ip) => {
+                DecapPrefix { bits: 96 + u32::from(bits.min(32)), ip: ip.to_ipv6_mapped().octets() }
+            }
+            IpAddr::V6(ip) => DecapPrefix { bits: u32::from(bits.min(128)), ip: ip.octets() },
+        }
+    }
+}
+
+impl Value for DecapPrefix {
+    const SIZE: usize = 20;
+
+    fn write(&self, out: &mut [u8]) {
+        out[..4].copy_from_slice(&self.bits.to_ne_bytes());
+        out[4..20].copy_from_slice(&self.ip);
+    }
+
+    fn read(bytes: &[u8]) -> DecapPrefix {
+        let mut ip = [0; 16];
+        ip.copy_from_slice(&bytes[4..20]);
+        DecapPrefix { bits: u32::read(bytes), ip }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_and_prefixes_come_back_from_their_bytes() {
+        let settings = DecapSettings {
+            protocols: vec![Encapsulation::Ipip, Encapsulation::Gue],
+            port: 6080,
+            allowed_sources: vec![],
+        };
+        assert_eq!(
+            RawDecapSettings::read(&RawDecapSettings::from_settings(&settings).bytes())
+                .into_settings(),
+            settings
+        );
+        let guarded =
+            DecapSettings { allowed_sources: vec![("10.0.0.0".parse().unwrap(), 8)], ..settings };
+        assert!(RawDecapSettings::from_settings(&guarded).guarded);
+        let prefix = DecapPrefix::new("10.0.0.0".parse().unwrap(), 8);
+        assert_eq!((prefix.bits, &prefix.ip[10..13]), (104, &[0xff, 0xff, 10][..]));
+        assert_eq!(DecapPrefix::read(&prefix.bytes()), prefix);
+    }
+}

@@ -1,0 +1,349 @@
+//! How large the tables are made, from the configuration where it says so, and what memory that takes. Pure but for
+//! the number of processors.
+//!
+//! Tables are made once, when nothing is pinned: what a configuration may grow to is taken into account here.
+
+use std::collections::BTreeSet;
+
+use bpf::Value;
+use model::config::{
+    BalancePolicy, Config, ForwardingMode, PacketServiceConfig, PoolConfig, ServiceConfig,
+};
+
+use crate::abi::{
+    self, Bucket, Fragment, Gauge, Hand, Owners, Record, Rule, Server, ServerCount, ServiceCount,
+    Share, Source, SourceUse, Used, Way,
+};
+use crate::plan::schedule::{TURNS, level_length};
+
+/// Entries of a flow table for each connection of `mac` and `tunnel`: half of them stay free, so that a bucket is seldom
+/// full.
+const FLOW_SLOTS: u32 = 2;
+/// The same for `nat`, whose connections never give way to others.
+const RECORD_SLOTS: u32 = 4;
+
+/// Bytes of an entry of a bucket, and of the note whose it is.
+const SLOT: u64 = (Bucket::SIZE / abi::WAYS_IN_BUCKET as usize) as u64;
+const OWNER: u64 = (Owners::SIZE / abi::WAYS_IN_BUCKET as usize) as u64;
+
+/// Bytes that a connection of `mac` or `tunnel` takes, before the tables are rounded up to powers of two.
+pub const FLOW_BYTES: u64 = FLOW_SLOTS as u64 * (SLOT + OWNER);
+/// Bytes that a connection of `nat` takes, likewise.
+pub const RECORD_BYTES: u64 = Record::SIZE as u64 + OWNER + RECORD_SLOTS as u64 * SLOT;
+
+/// How many connections and clients the tables hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSizes {
+    /// Connections of `mac` and `tunnel`, `FLOW_BYTES` each; beyond it the one that ends first is given up.
+    pub flows: u32,
+    /// Translated connections, `RECORD_BYTES` each: the ports of all shares together.
+    pub records: u32,
+    /// Clients that stick to a server.
+    pub sticky: u32,
+    /// Packets whose fragments are under way.
+    pub fragments: u32,
+    /// Clients whose limits, connections and bans are kept.
+    pub sources: u32,
+    /// Entries of what the configuration fills.
+    pub capacity: ConfigCapacity,
+}
+
+/// Entries of what the configuration fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConfigCapacity {
+    /// Services.
+    pub services: u32,
+    /// Pools of services.
+    pub pools: u32,
+    /// Servers of services, and next hops.
+    pub servers: u32,
+    /// Entries of schedules.
+    pub schedule: u32,
+    /// Pairs of a return address and a server, by protocol.
+    pub shares: u32,
+    /// Rules of services.
+    pub rules: u32,
+    /// Addresses with their ports.
+    pub keys: u32,
+}
+
+/// The least and the most of each size.
+const LIMITS: (u32, u32) = (16, 1 << 26);
+/// The most clients: a note whose a connection is has 20 bits for an entry of their table.
+const SOURCES: u32 = 1 << 18;
+
+/// What there is room for at least, so that a small configuration can grow without its plane being made anew.
+const MIN_CAPACITY: ConfigCapacity = ConfigCapacity {
+    services: 1 << 12,
+    pools: 1 << 13,
+    servers: 1 << 14,
+    schedule: 1 << 20,
+    shares: 1 << 14,
+    rules: 1 << 13,
+    keys: 1 << 16,
+};
+/// What there is room for at most.
+const MAX_CAPACITY: ConfigCapacity = ConfigCapacity {
+    services: 1 << 16,
+    pools: 1 << 17,
+    servers: 1 << 20,
+    schedule: 1 << 26,
+    shares: 1 << 21,
+    rules: 1 << 20,
+    keys: 1 << 22,
+};
+
+impl Default for ConfigCapacity {
+    fn default() -> ConfigCapacity {
+        MIN_CAPACITY
+    }
+}
+
+impl Default for TableSizes {
+    fn default() -> TableSizes {
+        TableSizes {
+            flows: 1 << 18,
+            records: 1 << 17,
+            sticky: 1 << 14,
+            fragments: 1 << 12,
+            sources: 1 << 16,
+            capacity: ConfigCapacity::default(),
+        }
+    }
+}
+
+/// One map and what each of its entries takes, on all processors.
+struct MapSize {
+    name: &'static str,
+    entries: u32,
+    bytes: u64,
+}
+
+impl TableSizes {
+    /// For a configuration.
+    pub fn from_config(config: &Config) -> TableSizes {
+        let uses = |nat: bool| {
+            let mut services = config.services.values();
+            services.any(|one| one.packets.is_some() && (one.forward == ForwardingMode::Nat) == nat)
+        };
+        let (base, packets) = (TableSizes::default(), &config.packets);
+        TableSizes {
+            // A service may change its method later: what is not used now gets the default and no more.
+            flows: if uses(false) { packets.flows } else { packets.flows.min(base.flows) },
+            records: if uses(true) { packets.flows } else { packets.flows.min(base.records) },
+            fragments: packets.fragments,
+            capacity: ConfigCapacity::from_config(config),
+            ..base
+        }
+    }
+
+    /// Bytes that the tables take, all allocated at the start. What grows with use comes on top: addresses, lists of
+    /// networks and the ways that answers take.
+    pub fn memory_bytes(&self) -> u64 {
+        let maps = self.maps(libbpf_rs::num_possible_cpus().unwrap_or(1) as u64);
+        maps.iter().map(|map| u64::from(map.entries) * map.bytes).sum()
+    }
+
+    /// Entries of the maps whose size is not fixed, by name.
+    pub fn entries(&self) -> Vec<(&'static str, u32)> {
+        self.maps(1).iter().map(|map| (map.name, map.entries)).collect()
+    }
+
+    fn maps(&self, cpus: u64) -> Vec<MapSize> {
+        let flows = bucket_count(self.flows, FLOW_SLOTS);
+        let records = self.records.clamp(LIMITS.0, LIMITS.1);
+        let sticky = bucket_count(self.sticky, FLOW_SLOTS);
+        let sources = self.sources.clamp(LIMITS.0, SOURCES);
+        let fragments = self.fragments.clamp(LIMITS.0, LIMITS.1);
+        let room = &self.capacity;
+        let array = |name, entries, size: usize| MapSize { name, entries, bytes: round_up(size) };
+        let counts =
+            |name, entries, size: usize| MapSize { name, entries, bytes: round_up(size) * cpus };
+        let lru = |name, entries, key: usize, value: usize| MapSize {
+            name,
+            entries,
+            bytes: LRU_ENTRY + round_up(key) + round_up(value),
+        };
+        let grows = |name, entries| MapSize { name, entries, bytes: HASH_BUCKET };
+        vec![
+            array("flows", flows, Bucket::SIZE),
+            array("flow_owners", flows, Owners::SIZE),
+            array("forward", bucket_count(self.records, RECORD_SLOTS), Bucket::SIZE),
+            array("records", records, Record::SIZE),
+            array("record_owners", records.div_ceil(abi::WAYS_IN_BUCKET), Owners::SIZE),
+            array("sticky", sticky, Bucket::SIZE),
+            array("flows_changed", bitmap_words(flows * abi::WAYS_IN_BUCKET), u64::SIZE),
+            array("records_changed", bitmap_words(records), u64::SIZE),
+            array("sticky_changed", bitmap_words(sticky * abi::WAYS_IN_BUCKET), u64::SIZE),
+            array("crowd", bucket_count(sources, FLOW_SLOTS), Bucket::SIZE),
+            lru("fragments", fragments, Fragment::SIZE, abi::Fate::SIZE),
+            lru("sources", sources, Source::SIZE, SourceUse::SIZE),
+            lru("bans", sources, Source::SIZE, u32::SIZE),
+            array("services", room.services, abi::Service::SIZE),
+            array("gauges", room.services, Gauge::SIZE),
+            array("meters", room.services, Used::SIZE),
+            counts("service_counts", room.services, ServiceCount::SIZE),
+            array("pools", room.pools, abi::Pool::SIZE),
+            array("turns", room.pools, u32::SIZE),
+            array("schedule", room.schedule, u32::SIZE),
+            array("servers", room.servers, Server::SIZE),
+            counts("server_counts", room.servers, ServerCount::SIZE),
+            array("ways", room.servers, Way::SIZE),
+            array("paths", room.servers, abi::Path::SIZE),
+            array("shares", room.shares, Share::SIZE),
+            array("hands", room.shares, Hand::SIZE),
+            array("share_list", room.shares.saturating_mul(2), u32::SIZE),
+            array("rules", room.rules, Rule::SIZE),
+            array("rule_used", room.rules, u64::SIZE),
+            array("watched", abi::WATCHED_LIMIT, abi::Watch::SIZE),
+            grows("vips4", room.keys),
+            grows("vips6", room.keys),
+            grows("addresses", room.keys),
+            grows("shares4", room.shares.max(room.keys)),
+            grows("shares6", room.shares.max(room.keys)),
+        ]
+    }
+}
+
+/// What the kernel's LRU tables take for an entry beside key and value, with its share of their buckets.
+const LRU_ENTRY: u64 = 48 + HASH_BUCKET;
+/// What its tables that grow take for an entry that is not there.
+const HASH_BUCKET: u64 = 16;
+
+/// Bytes of a value as the kernel lays it.
+fn round_up(size: usize) -> u64 {
+    (size as u64).next_multiple_of(8)
+}
+
+/// Words of 64 bits with a bit for each of so many entries.
+fn bitmap_words(entries: u32) -> u32 {
+    entries.div_ceil(u64::BITS)
+}
+
+/// Buckets of four entries for so many connections with `slots` entries for each: a power of two.
+fn bucket_count(connections: u32, slots: u32) -> u32 {
+    (connections.clamp(LIMITS.0, LIMITS.1) * slots / abi::WAYS_IN_BUCKET).next_power_of_two()
+}
+
+impl ConfigCapacity {
+    /// What a configuration fills, twice, and no less than `Room::default`.
+    pub fn from_config(config: &Config) -> ConfigCapacity {
+        let mut need = ConfigCapacity {
+            services: 1,
+            pools: 0,
+            servers: 0,
+            schedule: 0,
+            shares: 0,
+            rules: 0,
+            keys: 0,
+        };
+        for service in config.services.values() {
+            if let Some(packets) = &service.packets {
+                need.add(config, service, packets);
+            }
+        }
+        let fit = |need: u32, least: u32, most: u32| {
+            let twice = need.saturating_mul(2).min(most);
+            twice.next_power_of_two().clamp(least, most)
+        };
+        ConfigCapacity {
+            services: fit(need.services, MIN_CAPACITY.services, MAX_CAPACITY.services),
+            pools: fit(need.pools, MIN_CAPACITY.pools, MAX_CAPACITY.pools),
+            servers: fit(need.servers, MIN_CAPACITY.servers, MAX_CAPACITY.servers),
+            schedule: fit(need.schedule, MIN_CAPACITY.schedule, MAX_CAPACITY.schedule),
+            shares: fit(need.shares, MIN_CAPACITY.shares, MAX_CAPACITY.shares),
+            rules: fit(need.rules, MIN_CAPACITY.rules, MAX_CAPACITY.rules),
+            keys: fit(need.keys, MIN_CAPACITY.keys, MAX_CAPACITY.keys),
+        }
+    }
+
+    fn add(&mut self, config: &Config, service: &ServiceConfig, packets: &PacketServiceConfig) {
+        let protocols = u32::from(packets.protocols.tcp) + u32::from(packets.protocols.udp);
+        let ports = packets.listen.iter().map(|span| u32::from(span.last - span.first) + 1);
+        // Longer ranges take one key for all.
+        let keys = ports.map(|ports| if ports > 64 { 1 } else { ports }).sum::<u32>() * protocols;
+        let rules = packets.rules.iter().map(|rule| rule.client.len().max(1)).sum();
+        let names: BTreeSet<&str> = std::iter::once(service.pool.as_str())
+            .chain(packets.rules.iter().map(|rule| rule.pool.as_str()))
+            .collect();
+        grow(&mut self.services, 1);
+        grow(&mut self.keys, keys as usize);
+        grow(&mut self.rules, rules);
+        for pool in names.iter().filter_map(|name| config.pools.get(*name)) {
+            // Of `nat` each family may choose from a pool of its own.
+            let families = if service.forward == ForwardingMode::Nat { 2 } else { 1 };
+            grow(&mut self.pools, families);
+            grow(&mut self.servers, pool.servers.len());
+            grow(&mut self.schedule, families * entries(pool));
+            if service.forward == ForwardingMode::Nat {
+                let own =
+                    if pool.source.is_empty() { &config.packets.returns } else { &pool.source };
+                let backs = if pool.source_client { 1 } else { own.len() };
+                grow(&mut self.shares, pool.servers.len() * backs * protocols as usize);
+            }
+        }
+    }
+}
+
+fn grow(sum: &mut u32, more: usize) {
+    *sum = sum.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+}
+
+/// Entries of the schedule of a pool; of turns as many as other weights may come to.
+fn entries(pool: &PoolConfig) -> usize {
+    let servers = pool.servers.len();
+    match pool.balance {
+        BalancePolicy::Maglev { size } => size as usize,
+        BalancePolicy::Source { .. } => crate::plan::schedule::SOURCE_TABLE as usize,
+        BalancePolicy::LeastConnections => level_length(servers),
+        _ => {
+            let weights: usize =
+                pool.servers.iter().map(|server| usize::from(server.weight.get())).sum();
+            weights.max(8 * servers).min(TURNS as usize) + servers
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_connection_takes_is_what_the_tables_take() {
+        let of =
+            |flows, records| TableSizes { flows, records, ..TableSizes::default() }.memory_bytes();
+        let less = of(1 << 18, 1 << 17);
+        // And a bit for each entry that may have changed.
+        let bits = u64::from(FLOW_SLOTS) << 18 >> 3;
+        assert_eq!(of(1 << 19, 1 << 17) - less, (FLOW_BYTES << 18) + bits);
+        assert_eq!(of(1 << 18, 1 << 18) - less, (RECORD_BYTES << 17) + (1 << 17 >> 3));
+        assert_eq!((FLOW_BYTES, RECORD_BYTES), (40, 132));
+    }
+
+    #[test]
+    fn clients_fit_the_notes_of_their_connections() {
+        let sizes = TableSizes { sources: u32::MAX, ..TableSizes::default() };
+        let crowd = sizes.entries().into_iter().find(|(name, _)| *name == "crowd").unwrap().1;
+        assert!(crowd * abi::WAYS_IN_BUCKET < 1 << 20, "{crowd}");
+    }
+
+    #[test]
+    fn room_grows_with_the_configuration() {
+        let text = |servers: usize| {
+            let list: Vec<String> = (0..servers)
+                .map(|at| format!("\"10.{}.{}.{}:80\"", at >> 16, at >> 8 & 255, at & 255))
+                .collect();
+            format!(
+                "[service.s]\nlisten = \"203.0.113.10:80\"\nforward = \"mac\"\npool = \"p\"\n\
+                 [pool.p]\nservers = [{}]\n",
+                list.join(", ")
+            )
+        };
+        let room = |servers| {
+            let checked = model::config::load(&text(servers), "x").unwrap();
+            TableSizes::from_config(&checked.config).capacity
+        };
+        assert_eq!(room(3), ConfigCapacity::default());
+        assert_eq!(room(9_000).servers, 1 << 15);
+    }
+}

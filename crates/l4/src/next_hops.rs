@@ -1,0 +1,354 @@
+//! Next hops: which way leads to each server, and whether the link address there still holds. Pure: what the kernel
+//! says and the time go in, what is to be asked and written comes out.
+//!
+//! A link address is confirmed every second. One that is not confirmed in time is asked for anew by everybody's
+//! address, so that a server whose link address changed is followed within about two seconds.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
+
+use crate::abi;
+
+/// Between two confirmations of a link address.
+pub const CONFIRM_INTERVAL: Duration = Duration::from_secs(1);
+/// How long an answer may take before the address is asked for anew.
+pub const REPLY_TIMEOUT: Duration = Duration::from_millis(800);
+/// Attempts without an answer after which a link address counts for nothing.
+pub const MAX_ATTEMPTS: u32 = 4;
+/// Requests to the kernel in one tick.
+pub const REQUESTS: usize = 256;
+
+/// A network interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextHopLink {
+    /// Its name.
+    pub name: String,
+    /// Its link address; none for interfaces without.
+    pub address: Option<[u8; 6]>,
+    /// Largest IP packet.
+    pub mtu: u32,
+    /// Whether it runs.
+    pub up: bool,
+}
+
+/// What the kernel says of the way to an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerRoute {
+    /// The address is this machine's.
+    Local,
+    /// There is none: why.
+    None(String),
+    /// Through an interface.
+    Via {
+        /// Its number.
+        ifindex: u32,
+        /// Whom to ask there: a router, or the address itself.
+        next: IpAddr,
+        /// Our address on it.
+        source: Option<IpAddr>,
+    },
+}
+
+/// How things stand with a server's next hop, as `status` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NextHopState {
+    /// A link address is known and confirmed.
+    Ok,
+    /// It is being asked for.
+    Trying,
+    /// Nobody answers.
+    Error,
+    /// No route leads there: why.
+    NoInterface(String),
+    /// The interface does not run.
+    Down,
+    /// It is this machine.
+    Local,
+}
+
+impl NextHopState {
+    /// As `status` shows it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            NextHopState::Ok => "ok",
+            NextHopState::Trying => "trying",
+            NextHopState::Error => "error",
+            NextHopState::NoInterface(_) => "no-interface",
+            NextHopState::Down => "down",
+            NextHopState::Local => "local",
+        }
+    }
+}
+
+/// What the kernel is to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextHopRequest {
+    /// The way to a server.
+    Route(IpAddr),
+    /// Resolve an address as if it were used.
+    Use(u32, IpAddr),
+    /// Confirm a link address with its owner.
+    Confirm(u32, IpAddr),
+    /// Forget a link address and ask everybody for it.
+    Renew(u32, IpAddr),
+}
+
+/// What the kernel knows of a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeighbourUpdate {
+    /// This link address, confirmed just now.
+    Confirmed([u8; 6]),
+    /// This link address, confirmed a while ago.
+    Stale([u8; 6]),
+    /// No link address.
+    Unresolved,
+}
+
+type NeighbourKey = (u32, IpAddr);
+
+#[derive(Clone, Debug)]
+struct NeighbourEntry {
+    link: Option<[u8; 6]>,
+    /// Last confirmation.
+    confirmed_at: Option<MonotonicTime>,
+    /// Since when an answer is awaited.
+    asked_since: Option<MonotonicTime>,
+    /// Attempts without an answer.
+    tries: u32,
+}
+
+impl NeighbourEntry {
+    /// As the maps have it, when they do: for that interface.
+    fn from_written(written: Option<&abi::Way>, ifindex: u32) -> NeighbourEntry {
+        let seed = written.filter(|way| way.ifindex == ifindex && way.state == abi::WAY_OK);
+        NeighbourEntry {
+            link: seed.map(|way| way.to),
+            confirmed_at: None,
+            asked_since: None,
+            tries: 0,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct NextHop {
+    index: u32,
+    route: Option<ServerRoute>,
+    written: Option<abi::Way>,
+}
+
+/// All next hops.
+#[derive(Debug, Default)]
+pub struct NextHopTable {
+    hops: BTreeMap<IpAddr, NextHop>,
+    neighbours: HashMap<NeighbourKey, NeighbourEntry>,
+    links: HashMap<u32, NextHopLink>,
+    /// Some neighbour may be no next hop any more.
+    has_stale_neighbours: bool,
+    /// Some way may differ from what was written.
+    has_changes: bool,
+}
+
+impl NextHopTable {
+    /// Sets which servers need a way, and the index of each; `known` are ways that stand in the maps already.
+    pub fn set_servers(&mut self, wanted: &[(IpAddr, u32)], known: &BTreeMap<IpAddr, abi::Way>) {
+        let mut before = std::mem::take(&mut self.hops);
+        for (ip, way) in wanted {
+            let hop = before.remove(ip).filter(|hop| hop.index == *way);
+            let hop = hop.unwrap_or_else(|| NextHop {
+                index: *way,
+                route: None,
+                written: known.get(ip).copied(),
+            });
+            self.hops.insert(*ip, hop);
+        }
+        (self.has_stale_neighbours, self.has_changes) = (true, true);
+    }
+
+    /// The interfaces of this machine.
+    pub fn set_links(&mut self, links: HashMap<u32, NextHopLink>) {
+        self.links = links;
+        self.has_changes = true;
+    }
+
+    /// Asks for every way anew: routes, addresses or interfaces have changed.
+    pub fn reroute(&self) -> Vec<NextHopRequest> {
+        self.hops.keys().map(|ip| NextHopRequest::Route(*ip)).collect()
+    }
+
+    /// What the kernel says of the way to a server.
+    pub fn set_route(&mut self, server: IpAddr, route: ServerRoute) {
+        let Some(hop) = self.hops.get_mut(&server) else { return };
+        if hop.route.as_ref() == Some(&route) {
+            return;
+        }
+        if let ServerRoute::Via { ifindex, next, .. } = &route {
+            let new = || NeighbourEntry::from_written(hop.written.as_ref(), *ifindex);
+            self.neighbours.entry((*ifindex, *next)).or_insert_with(new);
+        }
+        self.has_stale_neighbours |= hop.route.replace(route).is_some();
+        self.has_changes = true;
+    }
+
+    /// What the kernel says of a neighbour.
+    pub fn update_neighbour(
+        &mut self,
+        ifindex: u32,
+        next: IpAddr,
+        heard: NeighbourUpdate,
+        now: MonotonicTime,
+    ) {
+        let Some(neighbour) = self.neighbours.get_mut(&(ifindex, next)) else { return };
+        let before = neighbour.link;
+        match heard {
+            NeighbourUpdate::Confirmed(link) => {
+                *neighbour = NeighbourEntry {
+                    link: Some(link),
+                    confirmed_at: Some(now),
+                    asked_since: None,
+                    tries: 0,
+                };
+            }
+            NeighbourUpdate::Stale(link) => {
+                // Another address is news even before it is confirmed; the same one is none.
+                if neighbour.link != Some(link) {
+                    neighbour.link = Some(link);
+                    neighbour.confirmed_at = None;
+                    neighbour.tries = 0;
+                }
+            }
+            // Forgotten by the kernel, or by us to ask anew: what was known stands until the attempts are used up.
+            NeighbourUpdate::Unresolved => neighbour.confirmed_at = None,
+        }
+        self.has_changes |= neighbour.link != before;
+    }
+
+    /// What is to be asked now.
+    pub fn tick(&mut self, now: MonotonicTime) -> Vec<NextHopRequest> {
+        self.remove_stale_neighbours();
+        let mut requests: Vec<NextHopRequest> = self
+            .hops
+            .iter()
+            .filter(|(_, hop)| hop.route.is_none())
+            .map(|(ip, _)| NextHopRequest::Route(*ip))
+            .collect();
+        let since = |at: Option<MonotonicTime>| at.map(|at| now.since(at));
+        for ((ifindex, next), one) in &mut self.neighbours {
+            if requests.len() >= REQUESTS || !self.links.get(ifindex).is_some_and(|link| link.up) {
+                continue;
+            }
+            if since(one.asked_since).is_some_and(|waited| waited < REPLY_TIMEOUT) {
+                continue;
+            }
+            let fresh = since(one.confirmed_at).is_some_and(|age| age < CONFIRM_INTERVAL);
+            if fresh {
+                continue;
+            }
+            // Its owner is asked first; when that was in vain, everybody.
+            let request = match (one.link, one.asked_since) {
+                (Some(_), None) => NextHopRequest::Confirm(*ifindex, *next),
+                (Some(_), Some(_)) => NextHopRequest::Renew(*ifindex, *next),
+                (None, _) => NextHopRequest::Use(*ifindex, *next),
+            };
+            if one.asked_since.is_some() {
+                one.tries = one.tries.saturating_add(1);
+            }
+            if one.tries >= MAX_ATTEMPTS {
+                self.has_changes |= one.link.take().is_some();
+            }
+            one.asked_since = Some(now);
+            requests.push(request);
+        }
+        requests
+    }
+
+    /// Ways that differ from what was written last.
+    pub fn take_changes(&mut self) -> Vec<(u32, abi::Way)> {
+        let mut out = Vec::new();
+        if !std::mem::take(&mut self.has_changes) {
+            return out;
+        }
+        for hop in self.hops.values_mut() {
+            let way = map_entry(hop.route.as_ref(), &self.neighbours, &self.links);
+            let Some(way) = way.filter(|way| hop.written != Some(*way)) else { continue };
+            hop.written = Some(way);
+            out.push((hop.index, way));
+        }
+        out
+    }
+
+    /// How things stand with a server's next hop.
+    pub fn state(&self, server: IpAddr) -> Option<NextHopState> {
+        let hop = self.hops.get(&server)?;
+        Some(match &hop.route {
+            None => NextHopState::Trying,
+            Some(ServerRoute::Local) => NextHopState::Local,
+            Some(ServerRoute::None(why)) => NextHopState::NoInterface(why.clone()),
+            Some(ServerRoute::Via { ifindex, next, .. }) => {
+                let up = self.links.get(ifindex).is_some_and(|link| link.up);
+                let one = self.neighbours.get(&(*ifindex, *next));
+                match one {
+                    _ if !up => NextHopState::Down,
+                    Some(one) if one.link.is_some() && one.tries == 0 => NextHopState::Ok,
+                    Some(one) if one.tries >= MAX_ATTEMPTS => NextHopState::Error,
+                    _ => NextHopState::Trying,
+                }
+            }
+        })
+    }
+
+    /// The way to a server, as the kernel last said.
+    pub fn route(&self, server: IpAddr) -> Option<&ServerRoute> {
+        self.hops.get(&server)?.route.as_ref()
+    }
+
+    /// All interfaces by number.
+    pub fn all_links(&self) -> &HashMap<u32, NextHopLink> {
+        &self.links
+    }
+
+    /// Every server whose way is kept.
+    pub fn servers(&self) -> impl Iterator<Item = IpAddr> {
+        self.hops.keys().copied()
+    }
+
+    /// Neighbours are those of routes in use and no others.
+    fn remove_stale_neighbours(&mut self) {
+        if !std::mem::take(&mut self.has_stale_neighbours) {
+            return;
+        }
+        let mut needed: HashMap<NeighbourKey, NeighbourEntry> = HashMap::new();
+        for hop in self.hops.values() {
+            if let Some(ServerRoute::Via { ifindex, next, .. }) = &hop.route {
+                let place = (*ifindex, *next);
+                let known = self.neighbours.remove(&place);
+                let new = || NeighbourEntry::from_written(hop.written.as_ref(), *ifindex);
+                needed.entry(place).or_insert_with(|| known.unwrap_or_else(new));
+            }
+        }
+        self.neighbours = needed;
+    }
+}
+
+/// The way as the maps hold it; `None` while nothing is known yet.
+fn map_entry(
+    route: Option<&ServerRoute>,
+    neighbours: &HashMap<NeighbourKey, NeighbourEntry>,
+    links: &HashMap<u32, NextHopLink>,
+) -> Option<abi::Way> {
+    let ServerRoute::Via { ifindex, next, .. } = route? else { return Some(abi::Way::default()) };
+    let link = links.get(ifindex);
+    let known = neighbours.get(&(*ifindex, *next)).and_then(|one| one.link);
+    match (known, link, link.and_then(|link| link.address)) {
+        (Some(to), Some(link), Some(from)) if link.up => {
+            Some(abi::Way { to, from, ifindex: *ifindex, mtu: link.mtu, state: abi::WAY_OK })
+        }
+        _ => Some(abi::Way::default()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

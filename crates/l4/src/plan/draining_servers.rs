@@ -1,0 +1,131 @@
+//! Servers that left: they serve the flows they have and take none, until the sweep has seen no flow of theirs. Pure.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::service_plan::ServicePlan;
+use super::state::{DrainingServer, MapPlanner, NAMELESS, PlannedChange, placeholder_name};
+use crate::abi;
+use crate::layout::ServerKey;
+use crate::map_write::{MapWrite, sort_writes};
+use crate::sweeper::ConnectionCounts;
+
+/// Sweeps in a row that must have seen no flow before an index is given to another.
+const QUIET: u8 = 2;
+
+impl MapPlanner {
+    /// Lets a server of a part leave.
+    pub(super) fn drain_server(
+        &mut self,
+        part: &ServicePlan,
+        index: u32,
+        change: &mut PlannedChange,
+    ) {
+        let Some((key, server)) = part.servers.get(&index) else { return };
+        let taking = u8::try_from(abi::SERVER_TAKES | abi::SERVER_KEEPS).unwrap_or_default();
+        let server = abi::Server { flags: server.flags & !taking, ..*server };
+        change.writes.push(MapWrite::Server(index, server));
+        let shares = part.shares.get(&index).cloned().unwrap_or_default();
+        let list = part.share_lists.get(&index).copied().unwrap_or_default();
+        self.draining.insert(
+            index,
+            DrainingServer { key: *key, server, shares, share_list: list, idle_sweeps: 0 },
+        );
+    }
+
+    /// Services that nobody wants any more keep their index as long as servers of theirs are leaving.
+    pub(super) fn retire_services(&mut self, wanted: &BTreeSet<&str>) {
+        let named = self.layout.services.iter().map(|(name, _)| name);
+        let gone = |name: &&String| !name.starts_with(NAMELESS) && !wanted.contains(name.as_str());
+        let gone: Vec<String> = named.filter(gone).cloned().collect();
+        for name in gone {
+            if let Some(index) = self.layout.services.find(&name) {
+                self.layout.services.rename(&name, placeholder_name(index));
+            }
+        }
+    }
+
+    /// Gives back what was taken for a service that is not in force after all. Nothing of it was written.
+    pub(super) fn abandon_service(&mut self, name: &str) {
+        let Some(service) = self.layout.services.find(&name.to_owned()) else { return };
+        let servers = self.layout.servers.iter();
+        let unused = servers
+            .filter(|(key, index)| key.service == service && !self.draining.contains_key(index));
+        let unused: Vec<ServerKey> = unused.map(|(key, _)| *key).collect();
+        for key in unused {
+            self.layout.servers.release(&key);
+            if !self.next_hop_uses.has(&key.address) {
+                self.layout.next_hops.release(&key.address);
+            }
+        }
+        let pools = self.layout.pools.iter().map(|(name, _)| *name);
+        let pools: Vec<(u32, u32)> = pools.filter(|(owner, _)| *owner == service).collect();
+        for pool in pools {
+            self.layout.pools.release(&pool);
+        }
+    }
+
+    /// Gives back the indexes of services that are gone with all their servers.
+    pub(super) fn release_services(&mut self) -> Vec<u32> {
+        let held: std::collections::HashSet<u32> =
+            self.draining.values().map(|one| one.server.service).collect();
+        let gone: Vec<(String, u32)> = self
+            .layout
+            .services
+            .iter()
+            .filter(|(name, index)| **name == placeholder_name(*index) && !held.contains(index))
+            .map(|(name, index)| (name.clone(), index))
+            .collect();
+        gone.iter().for_each(|(name, _)| {
+            let _ = self.layout.services.release(name);
+        });
+        gone.into_iter().map(|(_, index)| index).collect()
+    }
+
+    /// Told by the sweep how many connections each index has, and how many began since the last one by service: forgets
+    /// servers that left and have had none for a while, and levels schedules. The second result are the indexes that
+    /// were given back.
+    pub fn reclaim_drained(
+        &mut self,
+        census: &ConnectionCounts,
+        arrivals: &HashMap<u32, u32>,
+    ) -> (PlannedChange, Vec<u32>) {
+        let mut change = PlannedChange::default();
+        let mut forgotten = Vec::new();
+        self.level_schedules(census, arrivals, &mut change);
+        for (index, one) in &mut self.draining {
+            let none = !census.servers.contains_key(index);
+            one.idle_sweeps = if none { one.idle_sweeps.saturating_add(1) } else { 0 };
+            if one.idle_sweeps >= QUIET {
+                forgotten.push(*index);
+            }
+        }
+        for index in &forgotten {
+            let Some(one) = self.draining.remove(index) else { continue };
+            self.layout.servers.release(&one.key);
+            self.freed.lists.push(one.share_list);
+            for share in &one.shares {
+                self.release_share(share);
+            }
+            if self.next_hop_uses.drop_one(&one.key.address) {
+                self.layout.next_hops.release(&one.key.address);
+                self.next_hops_changed = true;
+            }
+            change.writes.push(MapWrite::DropServer(*index));
+        }
+        self.release_shares(&mut change);
+        change.writes.extend(self.release_services().into_iter().map(MapWrite::DropService));
+        if !forgotten.is_empty() {
+            self.update_addresses(&mut change);
+            let flags = self.share_flags();
+            let kinds = abi::CONFIG_NAT | abi::CONFIG_CLIENT_SOURCE | abi::CONFIG_PORT_PAIRS;
+            if let Some(old) = self.flags
+                && old & kinds != flags
+            {
+                self.flags = Some(old & !kinds | flags);
+                change.writes.push(MapWrite::Flags(old & !kinds | flags));
+            }
+        }
+        sort_writes(&mut change.writes);
+        (change, forgotten)
+    }
+}

@@ -1,0 +1,252 @@
+//! Tables of hashed entries, as `bpf/flow.h` has them: two buckets of four entries for a key, claimed and changed by
+//! compare-and-swap.
+
+use std::io;
+use std::net::IpAddr;
+
+use bpf::{MappedArray, Value};
+
+use crate::abi::{self, State};
+use crate::plan::encoding::to_mapped_bytes;
+
+/// The keys of hashes.
+pub type FlowHashSecret = [u64; 4];
+
+const SLOTS_IN_BUCKET: usize = abi::WAYS_IN_BUCKET as usize;
+/// Words of a bucket: as many hashes as words.
+const BUCKET: usize = 2 * SLOTS_IN_BUCKET;
+/// A claimed entry that is not filled in yet.
+const CLAIM: u64 = 1;
+/// Attempts at an entry that the datapath changes at the same time.
+const TRIES: u32 = 4;
+
+/// An entry that lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowEntry {
+    /// The hash of its key.
+    pub fingerprint: u64,
+    /// The index of its server.
+    pub server: u32,
+    /// Where the connection is; of clients that stick it says nothing.
+    pub state: State,
+    /// Ticks until it is forgotten.
+    pub ttl_ticks: u32,
+}
+
+impl FlowEntry {
+    /// The low half of its word in `flows`.
+    pub(super) fn low_word(&self) -> u32 {
+        (self.state as u32) << 28 | self.server & 0xfff_ffff
+    }
+}
+
+/// What became of an entry that was to be entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutResult {
+    /// It is there now.
+    Done,
+    /// Another one of its key, or in its place, was there and stays.
+    Occupied,
+    /// There is no room.
+    Full,
+}
+
+/// The hash of a connection as its client sees it, as `print_of` of the datapath. `proto` separates families of keys.
+pub fn flow_fingerprint(
+    secret: &FlowHashSecret,
+    (source, source_port): (IpAddr, u16),
+    (to, port): (IpAddr, u16),
+    proto: u32,
+) -> u64 {
+    let words = |ip: IpAddr| -> [u64; 4] {
+        let bytes = to_mapped_bytes(ip);
+        std::array::from_fn(|at| u64::from(<u32 as Value>::read(&bytes[at * 4..])))
+    };
+    let (src, dst) = (words(source), words(to));
+    let raw = |port: u16| u64::from(u16::from_ne_bytes(port.to_be_bytes()));
+    let mut hash = secret[0];
+    if source.is_ipv4() {
+        hash = mix(hash, src[3] << 32 | dst[3], secret[1]);
+    } else {
+        hash = mix(hash, src[0] << 32 | src[1], secret[1]);
+        hash = mix(hash, src[2] << 32 | src[3], secret[2]);
+        hash = mix(hash, dst[0] << 32 | dst[1], secret[3]);
+        hash = mix(hash, dst[2] << 32 | dst[3], secret[1]);
+    }
+    hash = mix(hash, u64::from(proto) << 32 | raw(source_port) << 16 | raw(port), secret[2]);
+    mix(hash, 0, secret[3]) | 2
+}
+
+fn mix(hash: u64, word: u64, key: u64) -> u64 {
+    let hash = (hash ^ word).wrapping_mul(key | 1);
+    hash ^ hash >> 32
+}
+
+fn entry_word(print: u64, low: u32, deadline: u32) -> u64 {
+    u64::from(deadline) << 40 | (print >> 24 & 0xff) << 32 | u64::from(low)
+}
+
+/// Ticks until the deadline of a word, which has 24 bits; not positive: it is over.
+fn remaining_ticks(word: u64, tick: u32) -> i32 {
+    ((((word >> 40) as u32) << 8).wrapping_sub(tick << 8) as i32) >> 8
+}
+
+/// A table.
+#[derive(Debug)]
+pub(super) struct FlowHashTable {
+    words: MappedArray,
+    mask: u64,
+}
+
+impl FlowHashTable {
+    pub fn new(table: &bpf::TypedMap<u32, abi::Bucket>) -> io::Result<FlowHashTable> {
+        let buckets = table.capacity() as usize;
+        let words = MappedArray::new(table, buckets * abi::Bucket::SIZE)?;
+        Ok(FlowHashTable { words, mask: (buckets as u64).saturating_sub(1) })
+    }
+
+    pub fn places(&self) -> usize {
+        self.words.word_count() / 2
+    }
+
+    /// The words of an entry: its hash stands there, its word behind it.
+    fn word_index(place: usize) -> usize {
+        place / SLOTS_IN_BUCKET * BUCKET + place % SLOTS_IN_BUCKET
+    }
+
+    pub fn is_used(&self, place: u32) -> bool {
+        self.words.load(FlowHashTable::word_index(place as usize)) > CLAIM
+    }
+
+    pub fn entry(&self, place: u32, tick: u32) -> Option<FlowEntry> {
+        let at = FlowHashTable::word_index(place as usize);
+        let print = self.words.load(at);
+        let word = self.words.load(at + SLOTS_IN_BUCKET);
+        // Between both it may have become another's.
+        let whole = print > CLAIM && word >> 32 & 0xff == print >> 24 & 0xff;
+        let left = u32::try_from(remaining_ticks(word, tick)).ok().filter(|left| *left > 0)?;
+        let state = State::of(word as u32 >> 28).unwrap_or(State::Free);
+        let entry = FlowEntry {
+            fingerprint: print,
+            server: word as u32 & 0xfff_ffff,
+            state,
+            ttl_ticks: left,
+        };
+        (whole && self.words.load(at) == print).then_some(entry)
+    }
+
+    fn bucket(&self, print: u64, second: bool) -> usize {
+        let at = if second { print >> 34 ^ print >> 2 } else { print >> 2 };
+        (at & self.mask) as usize * BUCKET
+    }
+
+    /// Where the entry of a hash stands.
+    pub fn find(&self, print: u64) -> Option<usize> {
+        let entries = self.entries(print);
+        entries.into_iter().find(|at| self.words.load(*at) == print)
+    }
+
+    fn entries(&self, print: u64) -> [usize; 2 * SLOTS_IN_BUCKET] {
+        let buckets = [self.bucket(print, false), self.bucket(print, true)];
+        std::array::from_fn(|at| buckets[at / SLOTS_IN_BUCKET] + at % SLOTS_IN_BUCKET)
+    }
+
+    /// The low half of a hash's word.
+    pub fn find_low_word(&self, print: u64) -> Option<u32> {
+        let word = self.words.load(self.find(print)? + SLOTS_IN_BUCKET);
+        (word >> 32 & 0xff == print >> 24 & 0xff).then_some(word as u32)
+    }
+
+    /// Enters a word for a hash; one that is there is changed only where `over` says so or its time is over. Without room
+    /// the one that ends first gives way.
+    pub fn put(&self, print: u64, low: u32, deadline: u32, tick: u32, over: bool) -> PutResult {
+        let word = entry_word(print, low, deadline);
+        for _ in 0..TRIES {
+            if let Some(at) = self.find(print) {
+                let old = self.words.load(at + SLOTS_IN_BUCKET);
+                if !over && remaining_ticks(old, tick) > 0 {
+                    return PutResult::Occupied;
+                }
+                if self.words.compare_exchange(at + SLOTS_IN_BUCKET, old, word) {
+                    return PutResult::Done;
+                }
+                continue;
+            }
+            let rest = |at: &usize| match self.words.load(*at) {
+                0 => i32::MIN,
+                CLAIM => i32::MAX,
+                _ => remaining_ticks(self.words.load(*at + SLOTS_IN_BUCKET), tick),
+            };
+            let Some(at) = self.entries(print).into_iter().min_by_key(rest) else { break };
+            let old = self.words.load(at);
+            if old != CLAIM && self.claim(at, old, print, word) {
+                return PutResult::Done;
+            }
+        }
+        PutResult::Full
+    }
+
+    /// Enters a word for a hash where there is room, and otherwise not: entries here have no time of their own.
+    pub fn put_free(&self, print: u64, low: u32) -> PutResult {
+        let word = entry_word(print, low, 1);
+        for _ in 0..TRIES {
+            if let Some(at) = self.find(print) {
+                self.words.store(at + SLOTS_IN_BUCKET, word);
+                return PutResult::Done;
+            }
+            // The emptier bucket first keeps both from being full long before the table is.
+            let full = |bucket: usize| {
+                (0..SLOTS_IN_BUCKET).filter(|at| self.words.load(bucket + at) != 0).count()
+            };
+            let (one, other) = (self.bucket(print, false), self.bucket(print, true));
+            let bucket = if full(other) < full(one) { other } else { one };
+            let Some(at) = (bucket..bucket + SLOTS_IN_BUCKET).find(|at| self.words.load(*at) == 0)
+            else {
+                break;
+            };
+            if self.claim(at, 0, print, word) {
+                return PutResult::Done;
+            }
+        }
+        PutResult::Full
+    }
+
+    fn claim(&self, at: usize, old: u64, print: u64, word: u64) -> bool {
+        if !self.words.compare_exchange(at, old, CLAIM) {
+            return false;
+        }
+        self.words.store(at + SLOTS_IN_BUCKET, word);
+        self.words.store(at, print);
+        true
+    }
+
+    /// Forgets the entry of a hash, if it says this.
+    pub fn forget(&self, print: u64, low: u32) {
+        if let Some(at) =
+            self.find(print).filter(|at| self.words.load(*at + SLOTS_IN_BUCKET) as u32 == low)
+        {
+            let _ = self.words.compare_exchange(at, print, 0);
+        }
+    }
+
+    /// Forgets all.
+    pub fn clear(&self) {
+        for bucket in (0..self.words.word_count()).step_by(BUCKET) {
+            (bucket..bucket + SLOTS_IN_BUCKET).for_each(|at| self.words.store(at, 0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_24_bits_of_a_deadline() {
+        let print = 0x1234_5678_9abc_def2;
+        assert_eq!(remaining_ticks(entry_word(print, 7, 100), 90), 10);
+        assert_eq!(remaining_ticks(entry_word(print, 7, 100), 101), -1);
+        assert_eq!(remaining_ticks(entry_word(print, 7, 0x100_0005), 0xff_ffff), 6);
+        assert_eq!(entry_word(print, 7, 1) >> 32 & 0xff, print >> 24 & 0xff);
+    }
+}

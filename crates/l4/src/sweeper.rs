@@ -1,0 +1,261 @@
+//! Looks through the tables of connections once: how many each server and service has, how many of them are half-open,
+//! and how many each client has where that is limited. It gives back no entry: the datapath takes those that ended when
+//! it needs room.
+
+use std::collections::{BTreeSet, HashMap};
+
+use bpf::{MapError, MappedArray, Value};
+
+use crate::abi::{self, State};
+use crate::client_connections::ClientConnections;
+use crate::datapath::PacketDatapath;
+
+/// Connections that are under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionCounts {
+    /// When it was taken.
+    pub tick: u32,
+    /// By index of server.
+    pub servers: HashMap<u32, u32>,
+    /// Half-open ones, by index of server.
+    pub half_open: HashMap<u32, u32>,
+    /// Those whose closing time runs, by index of server.
+    pub closing: HashMap<u32, u32>,
+    /// Those that no side has closed yet, by index of server.
+    pub active: HashMap<u32, u32>,
+    /// Records in use, by index of share; those whose closing time runs are.
+    pub shares: HashMap<u32, u32>,
+}
+
+/// The tables, laid into memory.
+#[derive(Debug)]
+pub struct TableSweeper {
+    flows: MappedArray,
+    flow_owners: MappedArray,
+    records: MappedArray,
+    record_owners: MappedArray,
+    sticky: MappedArray,
+    client_connections: MappedArray,
+    /// How many servers fit.
+    servers: usize,
+    /// How many shares fit.
+    shares: usize,
+}
+
+/// Words of a bucket: as many hashes as words.
+const BUCKET: usize = 2 * abi::WAYS_IN_BUCKET as usize;
+/// Words of a record.
+const RECORD: usize = abi::Record::SIZE / 8;
+
+impl TableSweeper {
+    /// Lays the tables of a plane into memory.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn new(plane: &PacketDatapath) -> std::io::Result<TableSweeper> {
+        let buckets = |table: &bpf::TypedMap<u32, abi::Bucket>| {
+            MappedArray::new(table, table.capacity() as usize * abi::Bucket::SIZE)
+        };
+        let owners = |table: &bpf::TypedMap<u32, abi::Owners>| {
+            MappedArray::new(table, table.capacity() as usize * abi::Owners::SIZE)
+        };
+        let records = plane.records.capacity() as usize * abi::Record::SIZE;
+        Ok(TableSweeper {
+            flows: buckets(&plane.flows)?,
+            flow_owners: owners(&plane.flow_owners)?,
+            records: MappedArray::new(&plane.records, records)?,
+            record_owners: owners(&plane.record_owners)?,
+            sticky: buckets(&plane.sticky)?,
+            client_connections: buckets(&plane.crowd)?,
+            servers: plane.servers.capacity() as usize,
+            shares: plane.shares.capacity() as usize,
+        })
+    }
+
+    /// Counts what is under way at this tick, and writes down how many connections each client has.
+    pub fn count_connections(&self, tick: u32) -> ConnectionCounts {
+        let mut tally = ServerTally(vec![[0; 4]; self.servers]);
+        let mut shares = vec![0; self.shares];
+        let mut crowd = ClientConnections::from_table(&self.client_connections);
+        for bucket in (0..self.flows.word_count()).step_by(BUCKET) {
+            for at in bucket..bucket + BUCKET / 2 {
+                let print = self.flows.load(at);
+                if print > 1
+                    && tally.count_flow(self.flows.load(at + BUCKET / 2), tick)
+                    && !crowd.is_empty()
+                {
+                    let note = owner_note(&self.flow_owners, bucket / 2 + at - bucket);
+                    if note >> 20 == (print >> 40 & 0xfff) as u32 {
+                        crowd.count_connection(note);
+                    }
+                }
+            }
+        }
+        for at in (0..self.records.word_count()).step_by(RECORD) {
+            let word = self.records.load(at);
+            if word & 0xff <= State::Claimed as u64 {
+                continue;
+            }
+            // The share and the server stand in the sixth and seventh word.
+            let server = (self.records.load(at + 6) & 0xffff_ffff) as u32;
+            if !tally.count_record(word, server, tick) {
+                continue;
+            }
+            if let Some(used) = shares.get_mut((self.records.load(at + 5) >> 32) as usize) {
+                *used += 1;
+            }
+            if word >> 16 & u64::from(abi::RECORD_OWNED) != 0 {
+                crowd.count_connection(owner_note(&self.record_owners, at / RECORD));
+            }
+        }
+        crowd.write_counts(&self.client_connections, tick);
+        let shares = (0..).zip(shares).filter(|(_, used)| *used > 0).collect();
+        ConnectionCounts { shares, ..tally.into_counts(tick) }
+    }
+
+    /// Clients that stick to each of these servers and whose time is not over.
+    pub fn count_sticky_clients(&self, servers: &BTreeSet<u32>, tick: u32) -> HashMap<u32, u32> {
+        let mut clients: HashMap<u32, u32> = servers.iter().map(|server| (*server, 0)).collect();
+        if clients.is_empty() {
+            return clients;
+        }
+        for bucket in (0..self.sticky.word_count()).step_by(BUCKET) {
+            for at in bucket..bucket + BUCKET / 2 {
+                let word = self.sticky.load(at + BUCKET / 2);
+                if self.sticky.load(at) > 1
+                    && remaining_ticks(word, tick) > 0
+                    && let Some(count) = clients.get_mut(&((word & 0xfff_ffff) as u32))
+                {
+                    *count += 1;
+                }
+            }
+        }
+        clients
+    }
+
+    /// Forgets clients that stick to these servers, whose indexes will be given to others.
+    pub fn forget_sticky_clients(&self, servers: &[u32]) {
+        if servers.is_empty() {
+            return;
+        }
+        for bucket in (0..self.sticky.word_count()).step_by(BUCKET) {
+            for at in bucket..bucket + BUCKET / 2 {
+                let print = self.sticky.load(at);
+                let word = self.sticky.load(at + BUCKET / 2);
+                if print > 1 && servers.contains(&((word & 0xfff_ffff) as u32)) {
+                    let _ = self.sticky.compare_exchange(at, print, 0);
+                }
+            }
+        }
+    }
+}
+
+/// Ticks until the deadline of an entry's word, times 256; not positive: it is over.
+fn remaining_ticks(word: u64, tick: u32) -> i32 {
+    (((word >> 40) as u32) << 8).wrapping_sub(tick << 8) as i32
+}
+
+/// The note of whose a connection is: two stand in a word.
+fn owner_note(owners: &MappedArray, at: usize) -> u32 {
+    <u32 as Value>::read(&owners.load(at / 2).to_ne_bytes()[at % 2 * 4..])
+}
+
+/// Columns of the tally.
+const ALL: usize = 0;
+const HALF_OPEN: usize = 1;
+const CLOSING: usize = 2;
+const ACTIVE: usize = 3;
+
+/// Connections by index of server, in columns: a hash table would cost more than reading the tables.
+struct ServerTally(Vec<[u32; 4]>);
+
+impl ServerTally {
+    /// Counts the word of a flow; whether it is under way.
+    fn count_flow(&mut self, word: u64, tick: u32) -> bool {
+        remaining_ticks(word, tick) > 0
+            && self.count((word & 0xfff_ffff) as u32, (word >> 28 & 0xf) as u32)
+    }
+
+    fn count_record(&mut self, word: u64, server: u32, tick: u32) -> bool {
+        let left = ((word >> 32) as u32).wrapping_sub(tick) as i32;
+        left > 0 && self.count(server, (word & 0xff) as u32)
+    }
+
+    fn count(&mut self, server: u32, state: u32) -> bool {
+        const EMBRYONIC: u32 = State::Embryonic as u32;
+        const ESTABLISHED: u32 = State::Established as u32;
+        const DATAGRAM: u32 = State::Datagram as u32;
+        const CLOSED: u32 = State::Closing as u32;
+        let Some(row) = self.0.get_mut(server as usize) else { return false };
+        row[ALL] += 1;
+        match state {
+            EMBRYONIC => {
+                row[HALF_OPEN] += 1;
+                row[ACTIVE] += 1;
+            }
+            ESTABLISHED | DATAGRAM => row[ACTIVE] += 1,
+            CLOSED => row[CLOSING] += 1,
+            _ => {}
+        }
+        true
+    }
+
+    fn into_counts(&self, tick: u32) -> ConnectionCounts {
+        let mut census = ConnectionCounts { tick, ..ConnectionCounts::default() };
+        for (server, row) in (0..).zip(&self.0).filter(|(_, row)| row[ALL] > 0) {
+            let enter = |counts: &mut HashMap<u32, u32>, column: usize| {
+                if row[column] > 0 {
+                    counts.insert(server, row[column]);
+                }
+            };
+            enter(&mut census.servers, ALL);
+            enter(&mut census.half_open, HALF_OPEN);
+            enter(&mut census.closing, CLOSING);
+            enter(&mut census.active, ACTIVE);
+        }
+        census
+    }
+}
+
+/// Writes what was counted into the gauges, from which the datapath goes on counting, and that it was counted now. Gives
+/// back how many connections began since the last time, by index of service.
+///
+/// # Errors
+/// A map refuses.
+pub fn write_gauges(
+    plane: &PacketDatapath,
+    census: &ConnectionCounts,
+    owners: &HashMap<u32, u32>,
+    services: &[u32],
+) -> Result<HashMap<u32, u32>, MapError> {
+    let sums = |counts: &HashMap<u32, u32>| {
+        let mut sums: HashMap<u32, u32> = HashMap::new();
+        for (server, count) in counts {
+            if let Some(service) = owners.get(server) {
+                *sums.entry(*service).or_default() += count;
+            }
+        }
+        sums
+    };
+    let (flows, half_open) = (sums(&census.servers), sums(&census.half_open));
+    let of = |sums: &HashMap<u32, u32>, service: &u32| sums.get(service).copied().unwrap_or(0);
+    let mut arrivals = HashMap::new();
+    for service in services {
+        let old = plane.gauges.get(service)?.unwrap_or_default();
+        let new = abi::Gauge {
+            flows: of(&flows, service),
+            half_open: of(&half_open, service),
+            alarm_tick: old.alarm_tick,
+            cookie_tick: old.cookie_tick,
+            ..abi::Gauge::default()
+        };
+        if old != new {
+            plane.gauges.set(service, &new)?;
+        }
+        arrivals.insert(*service, old.new_flows);
+    }
+    let mut config = plane.config.get(&0)?.unwrap_or_default();
+    config.swept = census.tick;
+    plane.config.set(&0, &config)?;
+    Ok(arrivals)
+}

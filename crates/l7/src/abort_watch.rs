@@ -1,0 +1,40 @@
+//! Whether a server's connections were ordered to be cut since an attempt began. It cuts nothing itself.
+
+use std::sync::Arc;
+
+use model::stats::ServerStats;
+
+/// Remembers how often the server had been cut when an attempt began.
+#[derive(Clone, Debug)]
+pub struct AbortWatch {
+    live: Arc<ServerStats>,
+    seen_generation: u32,
+}
+
+impl AbortWatch {
+    /// From now on.
+    pub fn new(live: &Arc<ServerStats>) -> AbortWatch {
+        AbortWatch { live: live.clone(), seen_generation: live.abort_generation.get() }
+    }
+
+    /// An order came since.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.live.abort_generation.get() != self.seen_generation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_orders_that_come_later_count() {
+        let live = Arc::new(ServerStats::new(1));
+        live.abort_generation.increment();
+        let cuts = AbortWatch::new(&live);
+        assert!(!cuts.is_due());
+        live.abort_generation.increment();
+        assert!(cuts.is_due() && !AbortWatch::new(&live).is_due());
+    }
+}

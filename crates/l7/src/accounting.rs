@@ -1,0 +1,28 @@
+//! The account of one exchange: its facts while it runs, its sums when it closes, its line in the access log.
+//!
+//! A `Record` is plain numbers that the exchange fills in as it goes; nothing is formatted, looked up or allocated
+//! unless the exchange is logged. It reads no clock, moves no bytes and decides nothing.
+
+mod access_log;
+mod batch;
+mod date;
+mod escape;
+mod exchange_counters;
+mod exchange_facts;
+mod exchange_record;
+mod exchange_sample;
+mod id;
+mod pace;
+mod refused_request;
+mod user_experience;
+
+pub use access_log::{DownstreamProtocol, FIELD, FOUND, HOST, LogFields, WallOrigin, write_line};
+pub use batch::LogBatch;
+pub use exchange_counters::{count_exchange, count_failed_attempt};
+pub use exchange_facts::exchange_facts;
+pub use exchange_record::ExchangeRecord;
+pub use exchange_sample::{ConnectionSetup, ExchangeSample, SocketSamples};
+pub use id::{RequestId, RequestIds};
+pub use pace::record_pace;
+pub use refused_request::refused_request;
+pub use user_experience::count_user_experience;

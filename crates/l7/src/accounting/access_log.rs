@@ -1,0 +1,322 @@
+//! One line of the access log, as a JSON object or in the common log format with times appended.
+//!
+//! Every text from outside is escaped and bounded, so that one exchange is one line of at most `LONGEST` bytes
+//! whatever was sent. Facts that did not come are left out (JSON) or `-`. It writes nowhere but into a buffer.
+//!
+//! JSON keys, in their order: `time`, `id`, `service`, `client`, `protocol`, `method`, `target` (`target-bytes` when
+//! cut), `status`, `by`, `server` (as `POOL/NAME`), `attempts`, `reused`, `cause`, `defect`, of what was refused `host`,
+//! `field`, `at` and `found` (the field that broke the rule, after how many bytes, and what stood there), `bytes-from-client`,
+//! `bytes-to-client`, `bytes-to-server`, `bytes-from-server`, in milliseconds `accept-ms` and `tls-ms` (a connection's
+//! first exchange only), `head-ms`, `queue-ms`, `connect-ms`, `body-in-ms`, `first-byte-ms`, `transfer-ms`, `total-ms`,
+//! `tls-group` (as `tls-ms`) and `server-tls-group` (where a connection was made) of keys that were exchanged, and of what
+//! was slow `owner` and `limit`: whose time most of it was, and why.
+//!
+//! Common: `client - - [time] "method target protocol" status bytes-to-client` and, appended, `id service POOL/NAME
+//! cause attempts head/queue/connect/first-byte/transfer/total`, times in milliseconds; the cause of a malformed request
+//! is followed by `:` and the rule that was broken, and its line ends with `host="…" field="…" at=BYTES found="…"` as far
+//! as they are known.
+//!
+//! Of what came in place of a request the method and the target are those of its first line; where that has no method, the
+//! line is the target.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use model::config::AccessLogFormat;
+use model::limit::TimeOwner;
+use model::monotonic_time::MonotonicTime;
+use model::time_attribution::TimeShare;
+use wire::http1::DefectDetail;
+
+use super::date::Date;
+use super::escape;
+use super::exchange_record::ExchangeRecord;
+
+/// Bytes of a request target that are shown.
+pub const TARGET: usize = 1024;
+/// Bytes of a method that are shown.
+pub const METHOD: usize = 32;
+/// Bytes of a name that are shown.
+pub const NAME: usize = 128;
+/// Bytes that are shown of the host of a refused request.
+pub const HOST: usize = 255;
+/// Bytes that are shown of the name of a field that broke a rule.
+pub const FIELD: usize = 64;
+/// Bytes that are shown of what broke a rule.
+pub const FOUND: usize = 64;
+/// No line is longer: an escaped byte takes at most six.
+pub(super) const MAX_LINE_BYTES: usize =
+    6 * (TARGET + METHOD + HOST + FIELD + FOUND + 4 * NAME) + 1664;
+
+/// Where the moments of a worker lie in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WallOrigin {
+    /// Nanoseconds from 1970 to `Moment(0)`.
+    pub origin_nanos: u64,
+}
+
+/// What the client spoke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DownstreamProtocol {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+    /// HTTP/2.
+    Http2,
+    /// HTTP/3.
+    Http3,
+    /// A `tcp` service.
+    Tcp,
+}
+
+impl DownstreamProtocol {
+    /// As logged.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DownstreamProtocol::Http10 => "HTTP/1.0",
+            DownstreamProtocol::Http11 => "HTTP/1.1",
+            DownstreamProtocol::Http2 => "HTTP/2",
+            DownstreamProtocol::Http3 => "HTTP/3",
+            DownstreamProtocol::Tcp => "TCP",
+        }
+    }
+}
+
+/// The words of a line; borrowed only when there is a line.
+#[derive(Clone, Copy, Debug)]
+pub struct LogFields<'a> {
+    /// The service's name.
+    pub service: &'a str,
+    /// The names of the pool and of the server of the last attempt.
+    pub server: Option<(&'a str, &'a str)>,
+    /// The client.
+    pub client: SocketAddr,
+    /// What it spoke.
+    pub protocol: DownstreamProtocol,
+    /// The method; empty when no head was read.
+    pub method: &'a [u8],
+    /// The target; empty when no head was read.
+    pub target: &'a [u8],
+    /// What of it broke a rule.
+    pub offence: DefectDetail<'a>,
+    /// Whose time most of it was, where it was slow.
+    pub slow: Option<TimeShare>,
+}
+
+/// Appends the line, its end included.
+pub fn write_line(
+    record: &ExchangeRecord,
+    names: &LogFields,
+    format: AccessLogFormat,
+    wall: WallOrigin,
+    out: &mut Vec<u8>,
+) {
+    match format {
+        AccessLogFormat::Json => write_json(record, names, wall, out),
+        AccessLogFormat::Common => write_common(record, names, wall, out),
+    }
+    out.push(b'\n');
+}
+
+fn write_json(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"time\":\"");
+    date(record.begun_at, wall).write_rfc3339(out);
+    out.push(b'"');
+    if let Some(id) = record.known_id() {
+        text("id", id.as_str().as_bytes(), 16, out);
+    }
+    text("service", names.service.as_bytes(), NAME, out);
+    // Writing to a Vec cannot fail.
+    let _ =
+        write!(out, ",\"client\":\"{}\",\"protocol\":\"{}\"", names.client, names.protocol.name());
+    write_request_line(names, out);
+    if record.status > 0 {
+        number("status", record.status.into(), out);
+        out.extend_from_slice(if record.local_reply {
+            b",\"by\":\"us\""
+        } else {
+            b",\"by\":\"server\""
+        });
+    }
+    if let Some((pool, server)) = names.server {
+        text("server", pool.as_bytes(), NAME, out);
+        out.pop();
+        out.push(b'/');
+        escape::json(server.as_bytes(), NAME, out);
+        out.push(b'"');
+    }
+    number("attempts", record.attempts.into(), out);
+    if record.reused {
+        out.extend_from_slice(b",\"reused\":true");
+    }
+    if let Some(cause) = record.cause {
+        text("cause", cause.name().as_bytes(), NAME, out);
+    }
+    if let Some(defect) = record.defect {
+        text("defect", defect.as_bytes(), NAME, out);
+    }
+    write_offence(&names.offence, out);
+    number("bytes-from-client", record.bytes_from_client, out);
+    number("bytes-to-client", record.bytes_to_client, out);
+    number("bytes-to-server", record.bytes_to_server, out);
+    number("bytes-from-server", record.bytes_from_server, out);
+    let opening = record.sample.connection_setup;
+    let (accept, tls) = (opening.map(|it| it.accept), opening.and_then(|it| it.tls));
+    let [head, queue, connect, rest @ ..] = times(record);
+    let body = ("body-in-ms", record.send_time());
+    let before = [("accept-ms", accept), ("tls-ms", tls), head, queue, connect, body];
+    for (key, time) in before.into_iter().chain(rest) {
+        if let Some(time) = time {
+            let _ = write!(out, ",\"{key}\":");
+            millis(time, out);
+        }
+    }
+    let groups = [
+        ("tls-group", opening.and_then(|it| it.group)),
+        ("server-tls-group", record.sample.server_group),
+    ];
+    for (key, group) in groups {
+        if let Some(group) = group {
+            text(key, group.as_bytes(), NAME, out);
+        }
+    }
+    if let Some(bar) = names.slow {
+        text("owner", bar.owner.map_or("unknown", TimeOwner::name).as_bytes(), NAME, out);
+        text("limit", bar.limit.code().as_bytes(), NAME, out);
+    }
+    out.push(b'}');
+}
+
+/// What of a request line came. What came in place of a request may have no method.
+fn write_request_line(names: &LogFields, out: &mut Vec<u8>) {
+    if !names.method.is_empty() {
+        text("method", names.method, METHOD, out);
+    }
+    if !names.method.is_empty() || !names.target.is_empty() {
+        text("target", names.target, TARGET, out);
+        if names.target.len() > TARGET {
+            number("target-bytes", names.target.len() as u64, out);
+        }
+    }
+}
+
+/// What broke a rule, and for which host.
+fn write_offence(offence: &DefectDetail, out: &mut Vec<u8>) {
+    if !offence.host.is_empty() {
+        text("host", offence.host, HOST, out);
+    }
+    if !offence.field.is_empty() {
+        text("field", offence.field, FIELD, out);
+    }
+    if let Some(at) = offence.field_offset {
+        number("at", at as u64, out);
+    }
+    if !offence.found_bytes.is_empty() {
+        text("found", offence.found_bytes, FOUND, out);
+    }
+}
+
+/// The same behind a line of the common form.
+fn write_common_offence(offence: &DefectDetail, out: &mut Vec<u8>) {
+    for (key, value, most) in [("host", offence.host, HOST), ("field", offence.field, FIELD)] {
+        if !value.is_empty() {
+            quoted(key, value, most, out);
+        }
+    }
+    if let Some(at) = offence.field_offset {
+        let _ = write!(out, " at={at}");
+    }
+    if !offence.found_bytes.is_empty() {
+        quoted("found", offence.found_bytes, FOUND, out);
+    }
+}
+
+fn quoted(key: &str, value: &[u8], most: usize, out: &mut Vec<u8>) {
+    let _ = write!(out, " {key}=\"");
+    escape::common(value, most, out);
+    out.push(b'"');
+}
+
+fn write_common(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out: &mut Vec<u8>) {
+    let _ = write!(out, "{} - - [", names.client.ip());
+    date(record.begun_at, wall).write_common(out);
+    out.extend_from_slice(b"] \"");
+    if names.method.is_empty() && names.target.is_empty() {
+        out.push(b'-');
+    } else if names.method.is_empty() {
+        escape::common(names.target, TARGET, out);
+    } else {
+        escape::common(names.method, METHOD, out);
+        out.push(b' ');
+        escape::common(names.target, TARGET, out);
+        let _ = write!(out, " {}", names.protocol.name());
+    }
+    let _ = match record.status {
+        0 => write!(out, "\" - {} ", record.bytes_to_client),
+        status => write!(out, "\" {status} {} ", record.bytes_to_client),
+    };
+    out.extend_from_slice(record.known_id().as_ref().map_or(b"-", |id| id.as_str().as_bytes()));
+    out.push(b' ');
+    escape::common(names.service.as_bytes(), NAME, out);
+    out.push(b' ');
+    match names.server {
+        Some((pool, server)) => {
+            escape::common(pool.as_bytes(), NAME, out);
+            out.push(b'/');
+            escape::common(server.as_bytes(), NAME, out);
+        }
+        None => out.push(b'-'),
+    }
+    out.push(b' ');
+    out.extend_from_slice(record.cause.map_or("-", |cause| cause.name()).as_bytes());
+    if let Some(defect) = record.defect {
+        let _ = write!(out, ":{defect}");
+    }
+    let _ = write!(out, " {} ", record.attempts);
+    for (at, (_, time)) in times(record).into_iter().enumerate() {
+        if at > 0 {
+            out.push(b'/');
+        }
+        match time {
+            Some(time) => millis(time, out),
+            None => out.push(b'-'),
+        }
+    }
+    write_common_offence(&names.offence, out);
+}
+
+fn times(record: &ExchangeRecord) -> [(&'static str, Option<Duration>); 6] {
+    [
+        ("head-ms", Some(record.head_at.since(record.begun_at))),
+        ("queue-ms", record.queue_time()),
+        ("connect-ms", record.connect_time()),
+        ("first-byte-ms", record.server_time()),
+        ("transfer-ms", record.transfer_time()),
+        ("total-ms", record.request_time()),
+    ]
+}
+
+fn date(moment: MonotonicTime, wall: WallOrigin) -> Date {
+    Date::from_unix_nanos(wall.origin_nanos.saturating_add(moment.0))
+}
+
+fn text(key: &str, value: &[u8], limit: usize, out: &mut Vec<u8>) {
+    let _ = write!(out, ",\"{key}\":\"");
+    escape::json(value, limit, out);
+    out.push(b'"');
+}
+
+fn number(key: &str, value: u64, out: &mut Vec<u8>) {
+    let _ = write!(out, ",\"{key}\":{value}");
+}
+
+/// With three decimals, so microseconds.
+fn millis(time: Duration, out: &mut Vec<u8>) {
+    let micros = time.as_micros();
+    let _ = write!(out, "{}.{:03}", micros / 1000, micros % 1000);
+}
+
+#[cfg(test)]
+mod tests;

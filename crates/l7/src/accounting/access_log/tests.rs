@@ -1,0 +1,149 @@
+//! Lines as they are read by others: known lines whole, hostile ones through a JSON parser.
+
+use model::cause::Cause;
+use proptest::prelude::*;
+
+use super::super::id::RequestIds;
+use super::*;
+
+fn at(micros: u64) -> MonotonicTime {
+    MonotonicTime(micros * 1000)
+}
+
+fn names<'a>(method: &'a [u8], target: &'a [u8]) -> LogFields<'a> {
+    LogFields {
+        service: "shop",
+        server: Some(("web", "a")),
+        client: "192.0.2.7:4711".parse().unwrap(),
+        protocol: DownstreamProtocol::Http11,
+        method,
+        target,
+        offence: DefectDetail::default(),
+        slow: None,
+    }
+}
+
+fn written(record: &ExchangeRecord, names: &LogFields, format: AccessLogFormat) -> String {
+    let mut out = Vec::new();
+    write_line(
+        record,
+        names,
+        format,
+        WallOrigin { origin_nanos: 1_795_297_261_000_000_000 },
+        &mut out,
+    );
+    String::from_utf8(out).unwrap()
+}
+
+fn answered() -> ExchangeRecord {
+    let mut record = ExchangeRecord::begin(at(42_000), at(42_100));
+    record.connect_begin = Some(at(42_100));
+    record.connect_end = Some(at(42_350));
+    record.request_sent = Some(at(42_360));
+    record.first_byte = Some(at(45_360));
+    record.ended_at = Some(at(45_400));
+    record.status = 200;
+    (record.bytes_from_client, record.bytes_to_client) = (80, 2326);
+    (record.bytes_to_server, record.bytes_from_server) = (120, 2300);
+    record.id(&RequestIds::new(1, 5));
+    record
+}
+
+#[test]
+fn an_answered_request() {
+    let names = names(b"GET", b"/a?b");
+    let mut record = answered();
+    // Nobody can tell it beforehand.
+    let id = record.id(&RequestIds::new(1, 5)).to_string();
+    let written = |format| written(&record, &names, format).replace(&id, "0040000000000005");
+    assert_eq!(
+        written(AccessLogFormat::Json),
+        concat!(
+            r#"{"time":"2026-11-21T21:41:01.042Z","id":"0040000000000005","service":"shop","#,
+            r#""client":"192.0.2.7:4711","protocol":"HTTP/1.1","method":"GET","target":"/a?b","#,
+            r#""status":200,"by":"server","server":"web/a","attempts":1,"bytes-from-client":80,"#,
+            r#""bytes-to-client":2326,"bytes-to-server":120,"bytes-from-server":2300,"head-ms":0.100,"#,
+            r#""connect-ms":0.250,"first-byte-ms":3.000,"transfer-ms":0.040,"total-ms":3.400}"#,
+            "\n"
+        )
+    );
+    assert_eq!(
+        written(AccessLogFormat::Common),
+        concat!(
+            r#"192.0.2.7 - - [21/Nov/2026:21:41:01 +0000] "GET /a?b HTTP/1.1" 200 2326 "#,
+            "0040000000000005 shop web/a - 1 0.100/-/0.250/3.000/0.040/3.400\n"
+        )
+    );
+}
+
+#[test]
+fn a_refused_connection() {
+    let mut record = ExchangeRecord::begin(at(0), at(0));
+    record.cause = Some(Cause::ServerRefused);
+    record.ended_at = Some(at(1500));
+    let names = LogFields {
+        server: None,
+        client: "[2001:db8::1]:5".parse().unwrap(),
+        protocol: DownstreamProtocol::Tcp,
+        ..names(b"", b"")
+    };
+    assert_eq!(
+        written(&record, &names, AccessLogFormat::Json),
+        concat!(
+            r#"{"time":"2026-11-21T21:41:01.000Z","service":"shop","client":"[2001:db8::1]:5","#,
+            r#""protocol":"TCP","attempts":1,"cause":"server-refused","bytes-from-client":0,"#,
+            r#""bytes-to-client":0,"bytes-to-server":0,"bytes-from-server":0,"head-ms":0.000,"total-ms":1.500}"#,
+            "\n"
+        )
+    );
+    assert_eq!(
+        written(&record, &names, AccessLogFormat::Common),
+        concat!(
+            r#"2001:db8::1 - - [21/Nov/2026:21:41:01 +0000] "-" - 0 - shop - server-refused 1 "#,
+            "0.000/-/-/-/-/1.500\n"
+        )
+    );
+}
+
+#[test]
+fn a_long_target_is_cut_with_a_mark_and_its_length() {
+    let target = vec![b'x'; 5000];
+    let got = written(&answered(), &names(b"GET", &target), AccessLogFormat::Json);
+    let value: serde_json::Value = serde_json::from_str(&got).unwrap();
+    assert_eq!(value["target"], format!("{}…", "x".repeat(TARGET)));
+    assert_eq!(value["target-bytes"], 5000);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn whatever_is_sent_is_one_bounded_line(
+        method in prop::collection::vec(any::<u8>(), 1..60),
+        target in prop::collection::vec(any::<u8>(), 0..3000),
+    ) {
+        let names = names(&method, &target);
+        let json = written(&answered(), &names, AccessLogFormat::Json);
+        prop_assert!(json.len() <= MAX_LINE_BYTES);
+        prop_assert_eq!(json.matches('\n').count(), 1);
+        prop_assert!(!json.trim_end().chars().any(char::is_control));
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        prop_assert_eq!(&value["status"], 200);
+        if target.is_ascii() && target.len() <= TARGET {
+            prop_assert_eq!(value["target"].as_str().unwrap().as_bytes(), &target[..]);
+        }
+        let common = written(&answered(), &names, AccessLogFormat::Common);
+        prop_assert!(common.len() <= MAX_LINE_BYTES && common.is_ascii());
+        prop_assert_eq!(common.matches('\n').count(), 1);
+        // Only the two quotes around the request are bare.
+        let bare = common.replace("\\\\", "").replace("\\\"", "").matches('"').count();
+        prop_assert_eq!(bare, 2);
+    }
+
+    #[test]
+    fn text_that_is_utf8_reads_back(target in "\\PC{0,200}") {
+        let json = written(&answered(), &names(b"GET", target.as_bytes()), AccessLogFormat::Json);
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        prop_assert_eq!(value["target"].as_str().unwrap(), target);
+    }
+}

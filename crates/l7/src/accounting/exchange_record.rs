@@ -1,0 +1,198 @@
+//! The facts of one exchange.
+//!
+//! Filled in by the exchange, read by `close` and `line`. It computes times from moments and nothing else.
+
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::id::ServerId;
+use model::monotonic_time::MonotonicTime;
+use model::time_attribution::ExchangeTrace;
+
+use crate::meter::TransferTotals;
+
+use super::exchange_sample::ExchangeSample;
+use super::id::{RequestId, RequestIds};
+
+/// The facts of one exchange, or of one `tcp` connection. A moment that did not come is `None`.
+#[derive(Clone, Debug)]
+pub struct ExchangeRecord {
+    /// The request's first byte was there; for `tcp`, the connection was accepted.
+    pub begun_at: MonotonicTime,
+    /// The request's head was complete.
+    pub head_at: MonotonicTime,
+    /// It began to wait for a server below its cap.
+    pub queue_begin: Option<MonotonicTime>,
+    /// It had one.
+    pub queue_end: Option<MonotonicTime>,
+    /// The last attempt began to connect; `None` when it used a shelved connection.
+    pub connect_begin: Option<MonotonicTime>,
+    /// The last attempt was connected.
+    pub connect_end: Option<MonotonicTime>,
+    /// The request's last byte was sent to the server.
+    pub request_sent: Option<MonotonicTime>,
+    /// The answer's first byte was there.
+    pub first_byte: Option<MonotonicTime>,
+    /// The answer's last byte was sent, or the exchange was given up.
+    pub ended_at: Option<MonotonicTime>,
+    /// The status that the client got; 0: none.
+    pub status: u16,
+    /// The answer, if any, was made by us.
+    pub local_reply: bool,
+    /// The server of the last attempt.
+    pub server: Option<ServerId>,
+    /// The last attempt used a shelved connection.
+    pub reused: bool,
+    /// Attempts, replays included.
+    pub attempts: u32,
+    /// Bytes received from the client, head included.
+    pub bytes_from_client: u64,
+    /// Bytes sent to the client.
+    pub bytes_to_client: u64,
+    /// Bytes sent to servers, in all attempts.
+    pub bytes_to_server: u64,
+    /// Bytes received from servers, in all attempts.
+    pub bytes_from_server: u64,
+    /// Why it did not end well; `None`: it did.
+    pub cause: Option<Cause>,
+    /// The rule of grammar that was broken, by `wire`'s name.
+    pub defect: Option<&'static str>,
+    /// What is measured beside.
+    pub sample: ExchangeSample,
+    id: Option<RequestId>,
+    /// Waiting of earlier attempts.
+    queued_before: Duration,
+}
+
+impl ExchangeRecord {
+    /// Opens an account.
+    pub fn begin(begun: MonotonicTime, head: MonotonicTime) -> ExchangeRecord {
+        ExchangeRecord {
+            begun_at: begun,
+            head_at: head,
+            queue_begin: None,
+            queue_end: None,
+            connect_begin: None,
+            connect_end: None,
+            request_sent: None,
+            first_byte: None,
+            ended_at: None,
+            status: 0,
+            local_reply: false,
+            server: None,
+            reused: false,
+            attempts: 1,
+            bytes_from_client: 0,
+            bytes_to_client: 0,
+            bytes_to_server: 0,
+            bytes_from_server: 0,
+            cause: None,
+            defect: None,
+            sample: ExchangeSample::default(),
+            id: None,
+            queued_before: Duration::ZERO,
+        }
+    }
+
+    /// Another attempt follows: what belongs to the last one alone is forgotten.
+    pub fn begin_retry(&mut self) {
+        self.queued_before = self.queue_time().unwrap_or_default();
+        self.attempts = self.attempts.saturating_add(1);
+        (self.queue_begin, self.queue_end) = (None, None);
+        (self.connect_begin, self.connect_end) = (None, None);
+        (self.request_sent, self.first_byte) = (None, None);
+        (self.server, self.reused, self.status) = (None, false, 0);
+        (self.sample.attempt, self.sample.server_baseline_taken) = (None, false);
+        self.sample.server_group = None;
+    }
+
+    /// Adds what an attempt or a tunnel moved.
+    pub fn add_transfer(&mut self, moved: &TransferTotals) {
+        self.bytes_from_client += moved.from_client;
+        self.bytes_to_client += moved.to_client;
+        self.bytes_from_server += moved.from_server;
+        self.bytes_to_server += moved.to_server;
+    }
+
+    /// Its id: made when first asked for, the same from then on.
+    pub fn id(&mut self, ids: &RequestIds) -> RequestId {
+        *self.id.get_or_insert_with(|| ids.next_id())
+    }
+
+    /// It is part of a trace, and this is its span: the id from now on. What is recorded is measured.
+    pub fn join_trace(&mut self, traced: ExchangeTrace, span: RequestId) {
+        self.id = Some(span);
+        self.sample.trace = Some(traced);
+        self.sample.sampled |= traced.sampled;
+    }
+
+    /// Its id, if it was ever asked for.
+    pub fn known_id(&self) -> Option<RequestId> {
+        self.id
+    }
+
+    /// Nothing more comes. Keeps an end that is set already.
+    pub fn close(&mut self, now: MonotonicTime) {
+        self.ended_at.get_or_insert(now);
+    }
+
+    /// Waiting for a server below its cap, over all attempts; `None` if it never did.
+    pub fn queue_time(&self) -> Option<Duration> {
+        let this = self
+            .queue_begin
+            .and_then(|begin| self.queue_end.or(self.ended_at).map(|end| end.since(begin)));
+        match this {
+            Some(this) => Some(this + self.queued_before),
+            None => (!self.queued_before.is_zero()).then_some(self.queued_before),
+        }
+    }
+
+    /// Connecting, in the last attempt.
+    pub fn connect_time(&self) -> Option<Duration> {
+        span(self.connect_begin, self.connect_end)
+    }
+
+    /// The same, up to the end where it did not succeed.
+    pub fn connect_time_or_end(&self) -> Option<Duration> {
+        span(self.connect_begin, self.connect_end.or(self.ended_at))
+    }
+
+    /// From having a connection to a server to the request's last byte sent.
+    pub fn send_time(&self) -> Option<Duration> {
+        span(self.sample.attempt, self.request_sent)
+    }
+
+    /// From the request's last byte to the answer's first; zero when the answer came before.
+    pub fn server_time(&self) -> Option<Duration> {
+        span(self.request_sent, self.first_byte)
+    }
+
+    /// From the answer's first byte to its last.
+    pub fn transfer_time(&self) -> Option<Duration> {
+        span(self.first_byte, self.ended_at)
+    }
+
+    /// From the request's first byte to the end.
+    pub fn request_time(&self) -> Option<Duration> {
+        span(Some(self.begun_at), self.ended_at)
+    }
+
+    /// The same, and how its connection began where it was the first one of it.
+    pub fn total_time(&self) -> Duration {
+        self.setup_time() + self.request_time().unwrap_or_default()
+    }
+
+    /// Likewise to the answer's first byte; `None` if there was none.
+    pub fn time_to_answer(&self) -> Option<Duration> {
+        span(Some(self.begun_at), self.first_byte).map(|answer| self.setup_time() + answer)
+    }
+
+    fn setup_time(&self) -> Duration {
+        let opening = self.sample.connection_setup.unwrap_or_default();
+        opening.accept + opening.tls.unwrap_or_default()
+    }
+}
+
+fn span(from: Option<MonotonicTime>, to: Option<MonotonicTime>) -> Option<Duration> {
+    Some(to?.since(from?))
+}

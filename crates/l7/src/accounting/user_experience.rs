@@ -1,0 +1,58 @@
+//! What a closed exchange was to its user, where its service promises something. A few plain additions; it judges nothing.
+
+use std::net::IpAddr;
+
+use model::slo::outcome::EndedOperation;
+use model::slo::outcome_counts::outcome_indices;
+use model::snapshot::ServiceView;
+
+use super::exchange_record::ExchangeRecord;
+
+/// The status of an upgrade: what comes after it is no answer.
+const SWITCHING_PROTOCOLS: u16 = 101;
+
+/// Counts a closed exchange of a client.
+#[inline]
+pub fn count_user_experience(
+    record: &ExchangeRecord,
+    view: &ServiceView,
+    worker: usize,
+    client: IpAddr,
+) {
+    let (Some(users), Some(objective)) = (&view.slo, &view.config.objective) else { return };
+    users.record(worker, client, outcome_indices(&user_outcome(record), objective.fast));
+}
+
+fn user_outcome(record: &ExchangeRecord) -> EndedOperation {
+    let ExchangeRecord { cause, local_reply: by_us, status, .. } = *record;
+    let tunnel = (status == SWITCHING_PROTOCOLS).then(|| record.time_to_answer()).flatten();
+    EndedOperation { cause, by_us, status, duration: tunnel.unwrap_or_else(|| record.total_time()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use model::monotonic_time::MonotonicTime;
+
+    use super::super::exchange_sample::ConnectionSetup;
+    use super::*;
+
+    fn at(millis: u64) -> MonotonicTime {
+        MonotonicTime(millis * 1_000_000)
+    }
+
+    #[test]
+    fn users_wait_for_all_of_an_answer_and_for_the_beginning_of_a_tunnel() {
+        let mut record = ExchangeRecord::begin(at(100), at(101));
+        let opening = ConnectionSetup { accept: Duration::from_millis(3), tls: None, group: None };
+        record.sample.connection_setup = Some(opening);
+        (record.first_byte, record.status) = (Some(at(150)), 200);
+        record.close(at(900));
+        assert_eq!(user_outcome(&record).duration, Duration::from_millis(803));
+        record.status = 101;
+        assert_eq!(user_outcome(&record).duration, Duration::from_millis(53));
+        record.first_byte = None;
+        assert_eq!(user_outcome(&record).duration, Duration::from_millis(803));
+    }
+}

@@ -1,0 +1,101 @@
+//! Who a client's connection comes from, for as long as it lives.
+//!
+//! Every request of the connection shares one. A connection to a server that was opened in a client's name remembers it
+//! weakly: so it is lent to nobody else, and is known to be of no use once the client's connection has ended.
+
+use std::cell::{OnceCell, RefCell};
+use std::net::SocketAddr;
+use std::rc::{Rc, Weak};
+
+use model::id::ServerId;
+
+/// Both ends of a client's connection.
+#[derive(Debug)]
+pub struct ClientPeer {
+    /// The client, as the connection or a trusted header of the PROXY protocol tells.
+    pub peer: SocketAddr,
+    /// Our address that it reached.
+    pub local: SocketAddr,
+    /// Servers to which it has a connection of its own; few have any.
+    dedicated_servers: OnceCell<Box<RefCell<Vec<ServerId>>>>,
+}
+
+impl ClientPeer {
+    /// A client's connection that has come.
+    pub fn new(peer: SocketAddr, local: SocketAddr) -> ClientPeer {
+        ClientPeer { peer, local, dedicated_servers: OnceCell::new() }
+    }
+
+    /// From now on it has a connection of its own to this server.
+    pub fn add_dedicated(&self, server: ServerId) {
+        let mut owns = self.dedicated_servers.get_or_init(Box::default).borrow_mut();
+        if !owns.contains(&server) {
+            owns.push(server);
+        }
+    }
+
+    /// Whether it has one, or had.
+    pub fn has_dedicated(&self, server: ServerId) -> bool {
+        self.dedicated_servers.get().is_some_and(|owns| owns.borrow().contains(&server))
+    }
+
+    /// Whether it has none to any server, and had none.
+    pub fn has_no_dedicated(&self) -> bool {
+        self.dedicated_servers.get().is_none()
+    }
+}
+
+/// Whose a connection to a server is.
+#[derive(Clone, Debug, Default)]
+pub enum ConnectionOwner {
+    /// Anybody's.
+    #[default]
+    Shared,
+    /// That of one client's connection.
+    Client(Weak<ClientPeer>),
+}
+
+impl ConnectionOwner {
+    /// One client's.
+    pub fn for_client(caller: &Rc<ClientPeer>) -> ConnectionOwner {
+        ConnectionOwner::Client(Rc::downgrade(caller))
+    }
+
+    /// Whether a connection that is `self` will do where `wanted` is needed.
+    pub fn fits(&self, wanted: &ConnectionOwner) -> bool {
+        match (self, wanted) {
+            (ConnectionOwner::Shared, ConnectionOwner::Shared) => true,
+            (ConnectionOwner::Client(a), ConnectionOwner::Client(b)) => a.ptr_eq(b),
+            _ => false,
+        }
+    }
+
+    /// Whether its client's connection has ended.
+    pub fn is_orphaned(&self) -> bool {
+        matches!(self, ConnectionOwner::Client(caller) if caller.strong_count() == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_fits_its_own_caller_alone() {
+        let peer = SocketAddr::from(([192, 0, 2, 1], 9));
+        let caller = || Rc::new(ClientPeer::new(peer, peer));
+        let (one, same_address) = (caller(), caller());
+        let (ones, others) =
+            (ConnectionOwner::for_client(&one), ConnectionOwner::for_client(&same_address));
+        assert!(
+            ones.fits(&ConnectionOwner::for_client(&one))
+                && ConnectionOwner::Shared.fits(&ConnectionOwner::Shared)
+        );
+        assert!(!ones.fits(&others) && !ones.fits(&ConnectionOwner::Shared));
+        assert!(!ConnectionOwner::Shared.fits(&ones));
+        drop(one);
+        assert!(
+            ones.is_orphaned() && !others.is_orphaned() && !ConnectionOwner::Shared.is_orphaned()
+        );
+    }
+}

@@ -1,0 +1,297 @@
+//! Compresses a body on its way: bytes in, chunks of the compressed form out.
+//!
+//! What it holds is bounded by the coding: a window of 128 to 256 KiB and the tables to search it, up to 2 MiB. What is
+//! compressed, and with which coding, is decided elsewhere.
+
+use std::cell::{Cell, RefCell};
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use brotli::CompressorWriter;
+use flate2::write::GzEncoder;
+use model::config::ContentCoding;
+use zstd::stream::raw::CParameter;
+
+/// Of 1 to 9: what most servers use for answers that are made while somebody waits.
+const GZIP_LEVEL: u32 = 5;
+/// Of 0 to 11: beyond it the cost multiplies.
+const BROTLI_QUALITY: u32 = 4;
+/// The window as a power of two: 256 KiB.
+const BROTLI_WINDOW: u32 = 18;
+/// Bytes that leave the library at a time.
+const BROTLI_BUFFER: usize = 16 * 1024;
+/// Of 1 to 22.
+const ZSTD_LEVEL: i32 = 3;
+/// The window as a power of two: 128 KiB. Clients take up to 8 MiB (RFC 9659).
+const ZSTD_WINDOW: u32 = 17;
+
+/// Where the libraries write to.
+#[derive(Clone, Default)]
+struct CompressedSink(Rc<RefCell<Vec<u8>>>);
+
+impl Write for CompressedSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A place among those that are compressed at a time.
+pub struct CompressionSlot(Rc<Cell<u32>>);
+
+impl CompressionSlot {
+    /// Takes one, if there are fewer than `most`.
+    pub fn acquire(taken: &Rc<Cell<u32>>, most: u32) -> Option<CompressionSlot> {
+        let now = taken.get();
+        (now < most).then(|| {
+            taken.set(now + 1);
+            CompressionSlot(taken.clone())
+        })
+    }
+}
+
+impl Drop for CompressionSlot {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+/// The form of one coding.
+enum BodyEncoder {
+    Gzip(GzEncoder<CompressedSink>),
+    Brotli(Box<CompressorWriter<CompressedSink>>),
+    Zstd(zstd::stream::write::Encoder<'static, CompressedSink>),
+}
+
+/// One body being compressed.
+pub struct BodyCompressor {
+    encoder: BodyEncoder,
+    sink: CompressedSink,
+    /// Bytes that came since the last flush.
+    unflushed: bool,
+    /// Bytes that came.
+    bytes_in: u64,
+    /// Bytes that went, in chunks.
+    bytes_out: u64,
+    _slot: CompressionSlot,
+}
+
+impl BodyCompressor {
+    /// At the beginning of a body.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn new(coding: ContentCoding, place: CompressionSlot) -> io::Result<BodyCompressor> {
+        let sink = CompressedSink::default();
+        let to = sink.clone();
+        let form = match coding {
+            ContentCoding::Gzip => {
+                BodyEncoder::Gzip(GzEncoder::new(to, flate2::Compression::new(GZIP_LEVEL)))
+            }
+            ContentCoding::Br => {
+                let (quality, window) = (BROTLI_QUALITY, BROTLI_WINDOW);
+                BodyEncoder::Brotli(Box::new(CompressorWriter::new(
+                    to,
+                    BROTLI_BUFFER,
+                    quality,
+                    window,
+                )))
+            }
+            ContentCoding::Zstd => {
+                let mut encoder = zstd::stream::write::Encoder::new(to, ZSTD_LEVEL)?;
+                encoder.set_parameter(CParameter::WindowLog(ZSTD_WINDOW))?;
+                BodyEncoder::Zstd(encoder)
+            }
+        };
+        Ok(BodyCompressor {
+            encoder: form,
+            sink,
+            unflushed: false,
+            bytes_in: 0,
+            bytes_out: 0,
+            _slot: place,
+        })
+    }
+
+    /// Takes bytes of the body; appends what has become of it so far to `out`, as a chunk.
+    ///
+    /// # Errors
+    /// The library has failed; the body cannot be finished.
+    pub fn compress(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.bytes_in += bytes.len() as u64;
+        self.unflushed = true;
+        self.writer().write_all(bytes)?;
+        self.write_chunk(out);
+        Ok(())
+    }
+
+    /// Appends what is still held of the bytes that came, so that a client can read all of them; false: nothing is.
+    ///
+    /// # Errors
+    /// As `take`.
+    pub fn flush(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
+        if !std::mem::take(&mut self.unflushed) {
+            return Ok(false);
+        }
+        self.writer().flush()?;
+        self.write_chunk(out);
+        Ok(true)
+    }
+
+    /// Appends the end of the body, with these trailer lines.
+    ///
+    /// # Errors
+    /// As `take`.
+    pub fn finish(self, trailers: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        let BodyCompressor { encoder: form, sink, .. } = self;
+        match form {
+            BodyEncoder::Gzip(encoder) => drop(encoder.finish()?),
+            // Its end is written when it goes.
+            BodyEncoder::Brotli(writer) => drop(writer),
+            BodyEncoder::Zstd(encoder) => drop(encoder.finish()?),
+        }
+        append_chunk(&sink, out);
+        out.extend_from_slice(b"0\r\n");
+        out.extend_from_slice(trailers);
+        out.extend_from_slice(b"\r\n");
+        Ok(())
+    }
+
+    /// Bytes that came, and bytes that went.
+    pub fn byte_counts(&self) -> (u64, u64) {
+        (self.bytes_in, self.bytes_out)
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match &mut self.encoder {
+            BodyEncoder::Gzip(encoder) => encoder,
+            BodyEncoder::Brotli(writer) => &mut **writer,
+            BodyEncoder::Zstd(encoder) => encoder,
+        }
+    }
+
+    fn write_chunk(&mut self, out: &mut Vec<u8>) {
+        let before = out.len();
+        append_chunk(&self.sink, out);
+        self.bytes_out += (out.len() - before) as u64;
+    }
+}
+
+/// Moves what has come out so far to `out`, as one chunk; an empty one would be the end.
+fn append_chunk(sink: &CompressedSink, out: &mut Vec<u8>) {
+    let mut bytes = sink.0.borrow_mut();
+    if bytes.is_empty() {
+        return;
+    }
+    out.extend_from_slice(format!("{:x}\r\n", bytes.len()).as_bytes());
+    out.append(&mut bytes);
+    out.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use proptest::prelude::*;
+    use wire::http1::{ChunkedDecoder, ChunkedOutput};
+
+    use super::*;
+
+    fn coder(coding: ContentCoding) -> BodyCompressor {
+        let taken = Rc::default();
+        BodyCompressor::new(coding, CompressionSlot::acquire(&taken, 1).unwrap()).unwrap()
+    }
+
+    /// The compressed form in these chunks, and whether it has ended.
+    fn plain(chunks: &[u8]) -> (Vec<u8>, bool) {
+        let (mut decoder, mut out) = (ChunkedDecoder::new(ChunkedOutput::Unframed), Vec::new());
+        let fed = decoder.feed(chunks, &mut out).unwrap();
+        (out, fed.finished)
+    }
+
+    /// As much of the body as can be read from the beginning of its compressed form.
+    fn read(coding: ContentCoding, coded: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut reader: Box<dyn Read> = match coding {
+            ContentCoding::Gzip => Box::new(flate2::read::GzDecoder::new(coded)),
+            ContentCoding::Br => Box::new(brotli::Decompressor::new(coded, 4096)),
+            ContentCoding::Zstd => Box::new(zstd::stream::read::Decoder::new(coded).unwrap()),
+        };
+        let mut piece = [0; 997];
+        while let Ok(n @ 1..) = reader.read(&mut piece) {
+            out.extend_from_slice(&piece[..n]);
+        }
+        out
+    }
+
+    #[test]
+    fn what_was_flushed_can_be_read_although_more_comes() {
+        for coding in ContentCoding::ALL {
+            let (mut coder, mut out) = (coder(coding), Vec::new());
+            let mut said = Vec::new();
+            for at in 0..20 {
+                let event = format!("data: {at}\n\n");
+                said.extend_from_slice(event.as_bytes());
+                coder.compress(event.as_bytes(), &mut out).unwrap();
+                assert!(coder.flush(&mut out).unwrap(), "{coding:?}");
+                assert!(!coder.flush(&mut out).unwrap(), "{coding:?}: nothing new");
+                let (coded, ended) = plain(&out);
+                assert!(!ended);
+                assert_eq!(read(coding, &coded), said, "{coding:?} after event {at}");
+            }
+            coder.finish(b"x: y\r\n", &mut out).unwrap();
+            let (coded, ended) = plain(&out);
+            assert!(ended && out.ends_with(b"0\r\nx: y\r\n\r\n"));
+            assert_eq!(read(coding, &coded), said);
+        }
+    }
+
+    #[test]
+    fn a_text_becomes_small_and_a_place_is_given_back() {
+        let taken = Rc::new(Cell::new(0));
+        let text = "the quick brown fox jumps over the lazy dog\n".repeat(5_000);
+        for coding in ContentCoding::ALL {
+            let mut coder =
+                BodyCompressor::new(coding, CompressionSlot::acquire(&taken, 1).unwrap()).unwrap();
+            assert!(CompressionSlot::acquire(&taken, 1).is_none(), "the only one is taken");
+            let mut out = Vec::new();
+            for piece in text.as_bytes().chunks(48 * 1024) {
+                coder.compress(piece, &mut out).unwrap();
+            }
+            assert_eq!(coder.byte_counts().0, text.len() as u64);
+            coder.finish(b"", &mut out).unwrap();
+            assert!(out.len() < text.len() / 20, "{coding:?}: {} of {}", out.len(), text.len());
+            assert_eq!(taken.get(), 0);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn whatever_comes_in_comes_out(
+            pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..3000), 0..6),
+            flushes in prop::collection::vec(any::<bool>(), 6),
+        ) {
+            for coding in ContentCoding::ALL {
+                let (mut coder, mut out) = (coder(coding), Vec::new());
+                for (piece, flush) in pieces.iter().zip(&flushes) {
+                    coder.compress(piece, &mut out).unwrap();
+                    if *flush {
+                        coder.flush(&mut out).unwrap();
+                    }
+                }
+                coder.finish(b"", &mut out).unwrap();
+                let (coded, ended) = plain(&out);
+                prop_assert!(ended);
+                prop_assert_eq!(read(coding, &coded), pieces.concat(), "{:?}", coding);
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What becomes of a client's connection after an exchange or an answer of ours.
+//!
+//! It closes nothing: `connection` does.
+
+/// What becomes of the client's connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionDisposition {
+    /// It may carry another request.
+    KeepAlive,
+    /// It is closed.
+    Close,
+    /// It is closed with a reset: an answer that was cut must not look complete.
+    Reset,
+    /// Our side ends, the client's bytes are read for a while.
+    Linger,
+}

@@ -1,0 +1,79 @@
+//! The end of an exchange: an answer of ours where nothing better can be given, and the account closed.
+//!
+//! Why it ends is decided elsewhere.
+
+use std::rc::Rc;
+
+use model::cause::Cause;
+use model::refused_requests::is_refusal;
+
+use super::{ExchangeContext, HttpExchange};
+use crate::accounting;
+use crate::disposition::ConnectionDisposition;
+use crate::local_reply::{self, LocalReply};
+use crate::relay::AttemptFault;
+use crate::rt::NetDriver;
+use crate::worker_state::LocalServer;
+
+impl<N: NetDriver> HttpExchange<'_, N> {
+    /// After the last failed attempt.
+    pub(super) async fn finish_failed(
+        &mut self,
+        fault: AttemptFault,
+        server: Option<Rc<LocalServer<N>>>,
+    ) -> ConnectionDisposition {
+        let ExchangeContext { worker, client, .. } = self.context;
+        self.record.cause = Some(fault.cause);
+        self.record.defect = fault.defect.map(|defect| defect.name());
+        let mut status = fault.cause.status();
+        if let Some(defect) = fault.defect
+            && fault.cause == Cause::BadRequest
+        {
+            status = defect.status();
+            if let Some(count) = self.view.stats.slots[worker.index].defects.get(defect as usize) {
+                count.add(1);
+            }
+        }
+        let after = if fault.answer_begun {
+            ConnectionDisposition::Reset
+        } else if fault.client_lost || status == 0 {
+            ConnectionDisposition::Close
+        } else {
+            let (keep, head_only) = (self.may_keep_alive(), self.incoming.head_only);
+            let answer = LocalReply { status, cause: fault.cause, keep_alive: keep, head_only };
+            local_reply::send_reply(worker, client, &self.view, &answer, &mut self.record).await
+        };
+        self.close(server.as_deref());
+        after
+    }
+
+    /// Trailers of a message that were dropped; few have any.
+    pub(super) fn count_dropped_trailers(&self, trailers: u8) {
+        if trailers > 0 {
+            self.counters().trailers_dropped.add(trailers.into());
+        }
+    }
+
+    /// Closes the account and gives buffers back.
+    pub(super) fn close(&mut self, server: Option<&LocalServer<N>>) {
+        let worker = self.context.worker;
+        self.record_answer_latency();
+        self.count_dropped_trailers(self.incoming.body.trailers_dropped);
+        let mut said = self.incoming.logged_request(self.context.client_peer.peer);
+        if self.record.cause.is_some_and(is_refusal) {
+            said.offence.host = self.incoming.host();
+        }
+        worker.close(&self.view, server, &mut self.record, &said);
+        if let Some(server) = server {
+            let balance = self.pool.view.borrow().config.balance;
+            accounting::record_pace(
+                balance,
+                &self.record,
+                &server.view.borrow().stats.latency,
+                worker.rt.now(),
+            );
+        }
+        self.incoming.body.release(worker);
+        worker.buffers.put(std::mem::take(&mut self.incoming.head));
+    }
+}

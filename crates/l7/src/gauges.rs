@@ -1,0 +1,111 @@
+//! What a worker has open right now: connections, exchanges, tunnels, idle connections.
+//!
+//! One worker writes, the control thread reads. It keeps no totals: those are in `model::live`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use model::snapshot::ServiceView;
+use model::stats::ServiceStats;
+
+/// A number with one writer.
+#[derive(Debug, Default)]
+pub struct Gauge(AtomicU32);
+
+impl Gauge {
+    /// Reads.
+    pub fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// One more.
+    pub fn increment(&self) {
+        self.0.store(self.get().wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// One fewer.
+    pub fn decrement(&self) {
+        self.0.store(self.get().wrapping_sub(1), Ordering::Relaxed);
+    }
+}
+
+/// Bytes with one writer.
+#[derive(Debug, Default)]
+pub struct ByteGauge(AtomicU64);
+
+impl ByteGauge {
+    /// Reads.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// A part of the sum was `before` and is `after`.
+    pub fn change(&self, before: usize, after: usize) {
+        let sum = self.get().wrapping_add(after as u64).wrapping_sub(before as u64);
+        self.0.store(sum, Ordering::Relaxed);
+    }
+}
+
+/// One worker's numbers.
+#[derive(Debug, Default)]
+pub struct OpenGauges {
+    /// Client connections.
+    pub connections: Gauge,
+    /// Exchanges and `tcp` connections under way.
+    pub exchanges: Gauge,
+    /// Of those, tunnels.
+    pub tunnels: Gauge,
+    /// Client connections without an exchange.
+    pub idle: Gauge,
+    /// Bytes kept by us for receivers that do not take them.
+    pub held_bytes: ByteGauge,
+    /// Bytes that wait in pipes of the kernel.
+    pub piped_bytes: ByteGauge,
+}
+
+/// An exchange under way.
+pub struct OpenExchange {
+    gauges: Arc<OpenGauges>,
+    live: Arc<ServiceStats>,
+}
+
+/// One of the plain gauges being up.
+pub struct GaugeGuard(Arc<OpenGauges>, fn(&OpenGauges) -> &Gauge);
+
+/// A handle that the worker keeps.
+#[derive(Clone, Debug, Default)]
+pub struct GaugeHandle(pub Arc<OpenGauges>);
+
+impl GaugeHandle {
+    /// Counts an exchange.
+    pub fn count_exchange(&self, view: &ServiceView) -> OpenExchange {
+        self.0.exchanges.increment();
+        view.stats.in_flight.increment();
+        OpenExchange { gauges: self.0.clone(), live: view.stats.clone() }
+    }
+
+    /// Counts a tunnel.
+    pub fn count_tunnel(&self) -> GaugeGuard {
+        self.0.tunnels.increment();
+        GaugeGuard(self.0.clone(), |census| &census.tunnels)
+    }
+
+    /// Counts a connection that waits for a request.
+    pub fn count_idle(&self) -> GaugeGuard {
+        self.0.idle.increment();
+        GaugeGuard(self.0.clone(), |census| &census.idle)
+    }
+}
+
+impl Drop for OpenExchange {
+    fn drop(&mut self) {
+        self.gauges.exchanges.decrement();
+        self.live.in_flight.decrement();
+    }
+}
+
+impl Drop for GaugeGuard {
+    fn drop(&mut self) {
+        (self.1)(&self.0).decrement();
+    }
+}

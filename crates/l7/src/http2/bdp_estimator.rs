@@ -1,0 +1,100 @@
+//! How large the windows of a connection must be so that its path is full: a pure machine over bytes and pings.
+//!
+//! While a PING is on its way, as many bytes come as the path holds in one round trip, but never more than the window
+//! lets through. When nearly a whole window came, the window is what held the sender back, and it is doubled.
+
+/// A connection's window is that of so many streams.
+const TOGETHER: u32 = 4;
+
+/// The estimate of one connection.
+#[derive(Debug)]
+pub struct BdpEstimator {
+    window: u32,
+    max_window: u32,
+    /// Bytes of bodies that came since the last sample began.
+    received: u64,
+    /// What came since the PING that is under way.
+    sample: Option<u64>,
+}
+
+impl BdpEstimator {
+    /// Windows begin with `window` bytes and grow to at most `most`.
+    pub fn new(window: u32, most: u32) -> BdpEstimator {
+        BdpEstimator { window, max_window: most, received: 0, sample: None }
+    }
+
+    /// The window of a whole connection, where each stream's is as large as it is now.
+    pub fn connection_window(&self) -> u32 {
+        self.window.saturating_mul(TOGETHER).min(self.max_window)
+    }
+
+    /// So many bytes of bodies came.
+    pub fn add_received(&mut self, bytes: u64) {
+        self.received += bytes;
+        if let Some(sample) = &mut self.sample {
+            *sample += bytes;
+        }
+    }
+
+    /// Whether a PING would tell something: enough came, and the window may still grow.
+    pub fn wants_ping(&self) -> bool {
+        self.sample.is_none()
+            && self.window < self.max_window
+            && self.received >= u64::from(self.window) / 4
+    }
+
+    /// A PING is on its way.
+    pub fn ping_sent(&mut self) {
+        self.received = 0;
+        self.sample.get_or_insert(0);
+    }
+
+    /// It came back; the new size of windows, if it changes.
+    pub fn pong_received(&mut self) -> Option<u32> {
+        let sample = self.sample.take()?;
+        if sample < u64::from(self.window) / 3 * 2 {
+            return None;
+        }
+        self.window = self.window.saturating_mul(2).min(self.max_window);
+        Some(self.window)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_path_doubles_the_window_until_its_bound() {
+        let mut bdp = BdpEstimator::new(100_000, 350_000);
+        let mut sizes = Vec::new();
+        let mut window = 100_000;
+        for _ in 0..5 {
+            bdp.add_received(u64::from(window));
+            if !bdp.wants_ping() {
+                break;
+            }
+            bdp.ping_sent();
+            bdp.add_received(u64::from(window));
+            let Some(next) = bdp.pong_received() else { break };
+            sizes.push(next);
+            window = next;
+        }
+        assert_eq!(sizes, [200_000, 350_000]);
+        assert_eq!(bdp.connection_window(), 350_000);
+        assert!(!bdp.wants_ping(), "at its bound nothing is asked any more");
+    }
+
+    #[test]
+    fn a_path_that_is_not_full_changes_nothing() {
+        let mut bdp = BdpEstimator::new(100_000, 1_000_000);
+        assert!(!bdp.wants_ping(), "nothing came");
+        bdp.add_received(30_000);
+        assert!(bdp.wants_ping());
+        bdp.ping_sent();
+        assert!(!bdp.wants_ping(), "one is under way");
+        bdp.add_received(30_000);
+        assert_eq!(bdp.pong_received(), None);
+        assert_eq!(bdp.pong_received(), None, "nobody was asked");
+    }
+}

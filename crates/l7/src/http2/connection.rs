@@ -1,0 +1,302 @@
+//! What the streams of one connection share with the task that drives it: what passed, what waits to be written, and
+//! whether it may go on.
+//!
+//! It drives nothing and owns no socket.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::{Rc, Weak};
+
+use model::config::Http2FloodLimits;
+use model::monotonic_time::MonotonicTime;
+use model::time_attribution::TcpInfoSample;
+use wire::http2::{FrameObserver, FrameType, ObservedFrame};
+
+use super::bdp_estimator::BdpEstimator;
+use super::flood::{FloodCounters, FloodEvent, FloodLimit};
+
+/// Error codes of RFC 9113 §7 that only the library gives.
+mod code {
+    pub const PROTOCOL_ERROR: u32 = 1;
+    pub const FLOW_CONTROL_ERROR: u32 = 3;
+    pub const STREAM_CLOSED: u32 = 5;
+    pub const FRAME_SIZE_ERROR: u32 = 6;
+    pub const REFUSED_STREAM: u32 = 7;
+    pub const COMPRESSION_ERROR: u32 = 9;
+    pub const ENHANCE_YOUR_CALM: u32 = 11;
+}
+
+/// What the library has done by itself since it was last asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LibraryCounters {
+    /// Streams reset for a rule of HTTP that their head or length broke.
+    pub malformed: u64,
+    /// Streams or the connection ended for a rule of the protocol.
+    pub protocol: u64,
+    /// Streams refused beyond their limit.
+    pub refused: u64,
+    /// Heads answered with 431, or that ended the connection.
+    pub heads: u64,
+}
+
+/// The connection below its streams.
+pub trait LowerTransport {
+    /// What the kernel counts of it.
+    fn counters(&self) -> Option<TcpInfoSample>;
+    /// Our port of it.
+    fn port(&self) -> Option<u16>;
+}
+
+/// One connection.
+pub struct Http2Connection {
+    inbound: RefCell<FrameObserver>,
+    outbound: RefCell<FrameObserver>,
+    flood_counters: RefCell<FloodCounters>,
+    /// The size of windows.
+    pub bdp: RefCell<BdpEstimator>,
+    library_counters: Cell<LibraryCounters>,
+    /// Heads and trailers that we have given the library to send.
+    heads_queued: Cell<u64>,
+    heads_sent: Cell<u64>,
+    /// Bytes of bodies that we have given the library to send.
+    data_queued: Cell<u64>,
+    data_sent: Cell<u64>,
+    /// Since when nothing that was given waits; only while `data_went` has reached `data_given`.
+    empty_since: Cell<Option<MonotonicTime>>,
+    lower: OnceCell<Weak<dyn LowerTransport>>,
+    /// Bytes that its streams keep for the peer.
+    pub buffered: Rc<Cell<usize>>,
+    /// Streams under way.
+    pub open: Cell<u32>,
+    /// Streams since the beginning.
+    pub streams: Cell<u64>,
+    /// When anything came last.
+    pub last_received: Cell<MonotonicTime>,
+    /// Since when a head is in the middle; `NEVER`: none is.
+    pub unfinished_since: Cell<MonotonicTime>,
+    /// No more streams may begin: the peer said so, or we did.
+    pub closing: Cell<bool>,
+    now: Cell<MonotonicTime>,
+    spoken: Cell<bool>,
+    towards_client: bool,
+}
+
+impl Http2Connection {
+    /// Towards a client with these limits, or towards a server.
+    pub fn new(
+        limits: Option<Http2FloodLimits>,
+        bdp: BdpEstimator,
+        now: MonotonicTime,
+    ) -> Http2Connection {
+        let towards_client = limits.is_some();
+        let (came, went) = match towards_client {
+            true => (FrameObserver::for_client(), FrameObserver::for_server()),
+            false => (FrameObserver::for_server(), FrameObserver::for_client()),
+        };
+        let free = Http2FloodLimits {
+            resets: u32::MAX,
+            control_frames: u32::MAX,
+            tiny_frames: u32::MAX,
+            malformed: u32::MAX,
+        };
+        Http2Connection {
+            inbound: RefCell::new(came),
+            outbound: RefCell::new(went),
+            flood_counters: RefCell::new(FloodCounters::new(limits.unwrap_or(free), now)),
+            bdp: RefCell::new(bdp),
+            library_counters: Cell::default(),
+            heads_queued: Cell::default(),
+            heads_sent: Cell::default(),
+            data_queued: Cell::default(),
+            data_sent: Cell::default(),
+            empty_since: Cell::new(Some(now)),
+            lower: OnceCell::new(),
+            buffered: Rc::default(),
+            open: Cell::default(),
+            streams: Cell::default(),
+            last_received: Cell::new(now),
+            unfinished_since: Cell::new(MonotonicTime::NEVER),
+            closing: Cell::new(false),
+            now: Cell::new(now),
+            spoken: Cell::new(false),
+            towards_client,
+        }
+    }
+
+    /// The time of this turn.
+    pub fn set_now(&self, now: MonotonicTime) {
+        self.now.set(now);
+    }
+
+    /// Looks at what came.
+    pub fn received(&self, bytes: &[u8]) {
+        let now = self.now.get();
+        let mut watch = self.inbound.borrow_mut();
+        watch.feed(bytes, |frame| self.frame_received(frame, now));
+        self.last_received.set(now);
+        self.spoken.set(true);
+        match watch.is_mid_frame() {
+            false => self.unfinished_since.set(MonotonicTime::NEVER),
+            true if self.unfinished_since.get() == MonotonicTime::NEVER => {
+                self.unfinished_since.set(now)
+            }
+            true => {}
+        }
+    }
+
+    fn frame_received(&self, frame: ObservedFrame, now: MonotonicTime) {
+        let deed = match frame.kind {
+            FrameType::Data => {
+                self.bdp.borrow_mut().add_received(u64::from(frame.length));
+                if frame.length > 0 || frame.ends_stream() {
+                    return;
+                }
+                FloodEvent::Control
+            }
+            FrameType::Reset => FloodEvent::Reset,
+            FrameType::GoAway => {
+                self.closing.set(true);
+                FloodEvent::Control
+            }
+            FrameType::Ping | FrameType::Settings if frame.acknowledges() => return,
+            FrameType::Ping | FrameType::Settings | FrameType::Priority | FrameType::Unknown => {
+                FloodEvent::Control
+            }
+            FrameType::Headers | FrameType::Continuation | FrameType::Push | FrameType::Window => {
+                return;
+            }
+        };
+        self.flood_counters.borrow_mut().record(deed, now);
+    }
+
+    /// Whether nothing came yet.
+    pub fn is_silent(&self) -> bool {
+        !self.spoken.get()
+    }
+
+    /// Looks at what goes.
+    pub fn sent(&self, bytes: &[u8]) {
+        self.outbound.borrow_mut().feed(bytes, |frame| self.frame_sent(frame));
+    }
+
+    fn frame_sent(&self, frame: ObservedFrame) {
+        let mut sum = self.library_counters.get();
+        match (frame.kind, frame.code) {
+            (FrameType::Data, _) => {
+                self.data_sent.set(self.data_sent.get() + u64::from(frame.length));
+                return;
+            }
+            (FrameType::Headers, _) => {
+                self.heads_sent.set(self.heads_sent.get() + 1);
+                if self.towards_client && self.heads_sent.get() > self.heads_queued.get() {
+                    self.heads_queued.set(self.heads_sent.get());
+                    sum.heads += 1;
+                }
+            }
+            (FrameType::Reset, code::PROTOCOL_ERROR) => {
+                sum.malformed += 1;
+                self.flood_counters.borrow_mut().record(FloodEvent::Malformed, self.now.get());
+            }
+            (FrameType::Reset, code::REFUSED_STREAM) => sum.refused += 1,
+            (
+                FrameType::Reset,
+                code::FLOW_CONTROL_ERROR | code::STREAM_CLOSED | code::FRAME_SIZE_ERROR,
+            ) => {
+                sum.protocol += 1;
+                // Whatever makes us reset streams counts: each may have put a server to work (MadeYouReset).
+                self.flood_counters.borrow_mut().record(FloodEvent::Malformed, self.now.get());
+            }
+            // A limit of the library's own.
+            (FrameType::GoAway, code::ENHANCE_YOUR_CALM) => {
+                sum.heads += u64::from(!self.flood_counters.borrow_mut().reach_library_limit());
+            }
+            (
+                FrameType::GoAway,
+                code::PROTOCOL_ERROR
+                | code::COMPRESSION_ERROR
+                | code::FLOW_CONTROL_ERROR
+                | code::STREAM_CLOSED
+                | code::FRAME_SIZE_ERROR,
+            ) => sum.protocol += 1,
+            _ => return,
+        }
+        self.library_counters.set(sum);
+    }
+
+    /// A head or trailers were given to be sent.
+    pub fn head_queued(&self) {
+        self.heads_queued.set(self.heads_queued.get() + 1);
+    }
+
+    /// Bytes of a body were given to be sent.
+    pub fn data_queued(&self, bytes: usize) {
+        self.data_queued.set(self.data_queued.get() + bytes as u64);
+        self.empty_since.set(None);
+    }
+
+    /// It is carried by this connection.
+    pub fn set_lower(&self, below: Weak<dyn LowerTransport>) {
+        // There is one for its whole life.
+        let _ = self.lower.set(below);
+    }
+
+    /// The connection has taken all that was gathered for it.
+    pub fn output_taken(&self) {
+        if self.empty_since.get().is_none() && self.data_sent.get() >= self.data_queued.get() {
+            self.empty_since.set(Some(self.now.get()));
+        }
+    }
+
+    /// Since when nothing that was given waits for the connection: from then on the peer's windows are what holds a
+    /// stream up.
+    pub fn window_blocked_since(&self) -> Option<MonotonicTime> {
+        self.empty_since.get()
+    }
+
+    /// What the kernel counts of the connection.
+    pub fn counters(&self) -> Option<TcpInfoSample> {
+        self.lower.get().and_then(Weak::upgrade)?.counters()
+    }
+
+    /// Our port of the connection.
+    pub fn port(&self) -> Option<u16> {
+        self.lower.get().and_then(Weak::upgrade)?.port()
+    }
+
+    /// A body was cut into a piece of few bytes.
+    pub fn count_tiny_piece(&self) {
+        self.flood_counters.borrow_mut().record(FloodEvent::Tiny, self.now.get());
+    }
+
+    /// The limit that was met, if one was.
+    pub fn limit_reached(&self) -> Option<FloodLimit> {
+        self.flood_counters.borrow().limit_reached()
+    }
+
+    /// What the library has done by itself since the last call.
+    pub fn take_library_counters(&self) -> LibraryCounters {
+        self.library_counters.take()
+    }
+}
+
+/// A stream being under way.
+pub struct OpenStream(std::rc::Rc<Http2Connection>);
+
+impl OpenStream {
+    /// Counts it until it is dropped.
+    pub fn enter(link: &std::rc::Rc<Http2Connection>) -> OpenStream {
+        link.open.set(link.open.get() + 1);
+        link.streams.set(link.streams.get() + 1);
+        OpenStream(link.clone())
+    }
+
+    /// Its connection.
+    pub fn connection(&self) -> &Http2Connection {
+        &self.0
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.open.set(self.0.open.get() - 1);
+    }
+}

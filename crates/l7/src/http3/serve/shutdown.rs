@@ -1,0 +1,105 @@
+//! How a connection ends in order: when, what its client is told, and what it waits for.
+
+use std::time::Duration;
+
+use model::admission::AdmissionPhase;
+use model::monotonic_time::MonotonicTime;
+use wire::http3::{code, goaway_frame};
+
+use super::{Http3ServerSession, Http3Shutdown};
+
+/// How long a connection that takes no more requests and has none waits for its client to have heard that.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the last frames of exchanges that were cut may take.
+const CUT_CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// The last stream that a client could open (RFC 9114 §5.2).
+const MAX_STREAM_ID: u64 = (1 << 62) - 4;
+
+impl Http3ServerSession {
+    /// Draining, the service's end and the connection's age.
+    pub(super) fn check_shutdown(&mut self, now: MonotonicTime) {
+        let worker = self.endpoint.worker.clone();
+        let service = self.endpoint.service.clone();
+        let gone = worker.draining.get() || service.removed.get();
+        let old = now >= self.max_age_at;
+        if self.shutdown == Http3Shutdown::NotStarted && (gone || old || self.endpoint.is_closing())
+        {
+            if old {
+                let view = service.view.borrow().clone();
+                view.stats.slots[worker.index].counters.http3_aged.add(1);
+            }
+            self.begin_shutdown(now);
+        }
+        if gone {
+            // Exchanges end at that moment by themselves; a breath for their last frames.
+            self.dead_at = self.dead_at.min(service.cut_at.get() + CUT_CLOSE_TIMEOUT);
+        }
+        match self.shutdown {
+            Http3Shutdown::NotStarted => worker.rt.wake_at(self.max_age_at),
+            Http3Shutdown::GoawaySent(at) if now >= at => {
+                self.send_goaway(self.next);
+                self.shutdown = Http3Shutdown::Settled(self.next);
+            }
+            Http3Shutdown::GoawaySent(at) => worker.rt.wake_at(at),
+            Http3Shutdown::Settled(_) => {}
+        }
+        let gone_at = self.dead_at.min(self.rest_until);
+        if now >= gone_at {
+            return self.close(now, code::NO_ERROR);
+        }
+        worker.rt.wake_at(gone_at);
+    }
+
+    /// A connection without a request, and one that waits for its answers in silence.
+    pub(super) fn check_idle(&mut self, now: MonotonicTime) {
+        let worker = self.endpoint.worker.clone();
+        let view = self.endpoint.service.view.borrow().clone();
+        let timeout = &view.config.timeout;
+        if self.connection.open.get() > 0 {
+            (self.idle_since, self.rest_until) = (now, MonotonicTime::NEVER);
+            // A client that waits for long must not be taken for one that is gone, by nobody on the way either.
+            let ping_at = self.pinged_at + timeout.idle / 3;
+            if now >= ping_at {
+                self.pinged_at = now;
+                self.connection.with_connection(|conn| conn.ping());
+            }
+            return worker.rt.wake_at(self.pinged_at + timeout.idle / 3);
+        }
+        if self.idle.is_none() {
+            self.idle = Some(worker.gauges.count_idle());
+            self.open.set_phase(AdmissionPhase::Idle, now);
+        }
+        let settled = matches!(self.shutdown, Http3Shutdown::Settled(_));
+        // Our control stream is never over.
+        if settled && self.connection.with_connection(|conn| conn.streams().send_streams()) <= 1 {
+            return self.close(now, code::NO_ERROR);
+        }
+        let until = self.idle_since + if self.fresh { timeout.header } else { timeout.idle };
+        if self.shutdown != Http3Shutdown::NotStarted {
+            self.rest_until = self.rest_until.min(now + CLOSE_TIMEOUT);
+            worker.rt.wake_at(self.rest_until);
+        } else if now >= until {
+            view.stats.slots[worker.index].counters.idle_closed.add(1);
+            self.begin_shutdown(now);
+        } else {
+            worker.rt.wake_at(until);
+        }
+    }
+
+    /// Ends in order.
+    fn begin_shutdown(&mut self, now: MonotonicTime) {
+        self.send_goaway(MAX_STREAM_ID);
+        let trip = self.connection.with_connection(|conn| conn.rtt());
+        let at = now + (trip * 2).min(CLOSE_TIMEOUT);
+        self.shutdown = Http3Shutdown::GoawaySent(at);
+        self.endpoint.worker.rt.wake_at(at);
+    }
+
+    fn send_goaway(&self, stream: u64) {
+        if let Some(control) = self.control {
+            self.connection.write(control, &goaway_frame(stream));
+        }
+    }
+}

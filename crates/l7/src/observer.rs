@@ -1,0 +1,86 @@
+//! What the plane is told at its start, and to whom it tells what it sees.
+//!
+//! It carries nothing itself.
+
+use std::net::{IpAddr, SocketAddr};
+
+use model::config::AccessLogFormat;
+use model::id::{PoolId, ServerId};
+
+/// What the plane is told at its start.
+#[derive(Clone, Debug)]
+pub struct PlaneOptions {
+    /// Worker threads, at least 1.
+    pub workers: usize,
+    /// Pin worker i to the i-th core that this process may use.
+    pub pin: bool,
+    /// Client connections over all services.
+    pub connections: u32,
+    /// What is logged.
+    pub access: AccessLogOptions,
+    /// One exchange in so many is measured whatever it takes, slow ones all; `None`: none is.
+    pub sample: Option<u32>,
+    /// Requests are part of traces, which servers are told of.
+    pub traces: bool,
+    /// Our name in Via.
+    pub node: String,
+    /// Seconds that local time is ahead of UTC at so many seconds since 1970.
+    pub utc_offset: fn(i64) -> i64,
+}
+
+/// What is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessLogOptions {
+    /// Every exchange, not only those with a cause.
+    pub all: bool,
+    /// The form of a line.
+    pub format: AccessLogFormat,
+    /// Anything at all.
+    pub enabled: bool,
+}
+
+/// Who hears what the workers see. Called on workers: must never block.
+pub trait PlaneObserver: Send + Sync + 'static {
+    /// Something that control work should know.
+    fn observe(&self, seen: PlaneObservation);
+
+    /// Finished log lines; false: they were dropped.
+    fn log(&self, lines: Vec<u8>) -> bool;
+}
+
+/// Something that control work should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlaneObservation {
+    /// A connection to a server could not be made.
+    ConnectFailed {
+        /// Its pool.
+        pool: PoolId,
+        /// The server.
+        server: ServerId,
+        /// Why.
+        reason: String,
+    },
+    /// A connection was made, for the first time after a failure.
+    ConnectSucceeded {
+        /// Its pool.
+        pool: PoolId,
+        /// The server.
+        server: ServerId,
+    },
+    /// Four fifths of the source ports towards a destination are in use, or 95 %, or all: once for each.
+    SourcePortsLow {
+        /// From where; `None`: the kernel's choice.
+        source: Option<IpAddr>,
+        /// Where to.
+        destination: SocketAddr,
+        /// Ports in use, over all workers.
+        in_use: u32,
+        /// Ports left; 0 when an attempt found none.
+        left: u32,
+    },
+    /// No file descriptor was left for a client.
+    NoDescriptor {
+        /// Which worker.
+        worker: usize,
+    },
+}

@@ -1,0 +1,95 @@
+//! Congestion control of connections: CUBIC, which lets a connection's last packet pass in any case.
+//!
+//! A packet that carries CONNECTION_CLOSE alone counts as none in flight (RFC 9002 §2), so that no window holds it back.
+//! The machine holds it back while other frames wait, and takes no acknowledgement of a closed connection: without this
+//! the client of one whose window is full would never learn that it was closed. It has no socket.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use quinn_proto::congestion::{Controller, ControllerFactory, Cubic, CubicConfig};
+use quinn_proto::{Connection, RttEstimator};
+
+/// Makes the controllers of connections.
+#[derive(Default)]
+pub struct ClosableControllers(Arc<CubicConfig>);
+
+impl ControllerFactory for ClosableControllers {
+    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+        let cubic = Cubic::new(self.0.clone(), now, mtu);
+        Box::new(ClosableController { cubic, closed: Arc::default() })
+    }
+}
+
+/// One connection's controller.
+#[derive(Clone)]
+struct ClosableController {
+    cubic: Cubic,
+    /// The connection is over; shared with copies, of which the machine owns one.
+    closed: Arc<AtomicBool>,
+}
+
+/// The connection is over: what it says last is not held back.
+pub fn release_withheld(conn: &Connection) {
+    let copy = conn.congestion_state().clone_box().into_any();
+    if let Ok(controller) = copy.downcast::<ClosableController>() {
+        controller.closed.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Controller for ClosableController {
+    fn on_sent(&mut self, now: Instant, bytes: u64, last: u64) {
+        self.cubic.on_sent(now, bytes, last);
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.cubic.on_ack(now, sent, bytes, app_limited, rtt);
+    }
+
+    fn on_end_acks(
+        &mut self,
+        now: Instant,
+        in_flight: u64,
+        app_limited: bool,
+        largest: Option<u64>,
+    ) {
+        self.cubic.on_end_acks(now, in_flight, app_limited, largest);
+    }
+
+    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost: u64) {
+        self.cubic.on_congestion_event(now, sent, persistent, lost);
+    }
+
+    fn on_mtu_update(&mut self, mtu: u16) {
+        self.cubic.on_mtu_update(mtu);
+    }
+
+    fn window(&self) -> u64 {
+        match self.closed.load(Ordering::Relaxed) {
+            // One as large is not paced either.
+            true => u64::MAX,
+            false => self.cubic.window(),
+        }
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.cubic.initial_window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

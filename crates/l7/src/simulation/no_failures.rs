@@ -1,0 +1,145 @@
+//! Seeded simulation of clients and servers of every mode: answers, accounts, and what is never mixed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::client::{ClientOutcome, PlannedRequest};
+use super::harness::seeds;
+use super::scenarios::{Scenario, check_invariants, run};
+
+const GOOD: &[&str] = &["plain", "chunked", "until-close", "hints", "closing", "silent-close"];
+const ALL: &[&str] = &[
+    "plain",
+    "chunked",
+    "until-close",
+    "hints",
+    "closing",
+    "silent-close",
+    "cut",
+    "die",
+    "garbage",
+    "silent",
+];
+
+#[test]
+fn healthy_servers_answer_every_request() {
+    let (mut small_bodies, mut left_us) = (0_usize, 0_usize);
+    for seed in seeds(20) {
+        let scene = Scenario {
+            seed,
+            clients: 8,
+            modes: GOOD,
+            idle: None,
+            dead: seed % 3 == 0,
+            leaving: false,
+            streams: false,
+            methods: &["GET", "HEAD", "PUT"],
+        };
+        let outcome = run(&scene);
+        check_invariants(&scene, &outcome);
+        let mut closed_by_us = BTreeMap::new();
+        for (planned, saw) in &outcome.notes {
+            match saw {
+                ClientOutcome::Answer(200, None) => {
+                    small_bodies += usize::from((1..=1000).contains(&planned.upload));
+                }
+                // A body that had left us when the server's end came cannot be sent again.
+                ClientOutcome::Answer(502, Some(_)) if planned.upload > 1000 => {}
+                // A small one is sent with its head and held, but for the few that came apart from it.
+                ClientOutcome::Answer(502, Some(_)) if planned.upload > 0 => left_us += 1,
+                // After an answer that ends with the connection what was pipelined behind it is the client's to repeat.
+                ClientOutcome::Nothing => *closed_by_us.entry(planned.id).or_insert(0) += 1,
+                other => panic!("seed {seed}: {planned:?} saw {other:?}"),
+            }
+        }
+        let ends =
+            outcome.notes.iter().filter(|(planned, _)| planned.mode == "until-close").count();
+        assert!(closed_by_us.is_empty() || ends > 0, "seed {seed}: no answer for {closed_by_us:?}");
+    }
+    assert!(
+        left_us * 1000 <= small_bodies.max(1000),
+        "{left_us} of {small_bodies} small bodies could not be sent again"
+    );
+}
+
+#[test]
+fn servers_that_close_idle_connections_cost_no_request_and_duplicate_none() {
+    for seed in seeds(12) {
+        let scene = Scenario {
+            seed,
+            clients: 10,
+            modes: &["plain", "chunked"],
+            idle: Some(Duration::from_secs(1)),
+            dead: false,
+            leaving: false,
+            streams: false,
+            methods: &["GET", "POST"],
+        };
+        let outcome = run(&scene);
+        check_invariants(&scene, &outcome);
+        let seen: BTreeMap<u64, _> =
+            outcome.notes.iter().map(|(planned, saw)| (planned.id, (planned, saw))).collect();
+        for (planned, saw) in seen.values() {
+            // A lost POST whose body was still coming ends its connection, and what was pipelined behind it.
+            let before = seen
+                .range(..planned.id)
+                .rev()
+                .find(|(_, (_, saw))| **saw != ClientOutcome::Nothing);
+            let ended =
+                before.is_some_and(|(_, (post, saw))| lost_post(post, saw) && post.upload > 0);
+            assert!(
+                matches!(saw, ClientOutcome::Answer(200, None))
+                    || lost_post(planned, saw)
+                    || (**saw == ClientOutcome::Nothing && ended),
+                "seed {seed}: {planned:?} saw {saw:?}"
+            );
+        }
+    }
+}
+
+fn lost_post(planned: &PlannedRequest, saw: &ClientOutcome) -> bool {
+    planned.method == "POST" && matches!(saw, ClientOutcome::Answer(502, Some(_)))
+}
+
+#[test]
+fn whatever_peers_do_accounts_close_and_nothing_is_mixed() {
+    for seed in seeds(30) {
+        let scene = Scenario {
+            seed,
+            clients: 8,
+            modes: ALL,
+            idle: (seed % 2 == 0).then_some(Duration::from_millis(700)),
+            dead: seed % 3 == 0,
+            leaving: true,
+            streams: false,
+            methods: &["GET", "HEAD", "POST", "PUT"],
+        };
+        check_invariants(&scene, &run(&scene));
+    }
+}
+
+#[test]
+fn streams_of_one_connection_are_exchanges_of_their_own() {
+    for seed in seeds(15) {
+        let scene = Scenario {
+            seed,
+            clients: 6,
+            modes: ALL,
+            idle: (seed % 2 == 0).then_some(Duration::from_millis(700)),
+            dead: seed % 3 == 0,
+            leaving: false,
+            streams: true,
+            methods: &["GET", "HEAD", "POST", "PUT"],
+        };
+        let outcome = run(&scene);
+        check_invariants(&scene, &outcome);
+        for (planned, saw) in &outcome.notes {
+            let good =
+                GOOD.contains(&planned.mode) && planned.method != "POST" && planned.upload == 0;
+            assert!(
+                !good || matches!(saw, ClientOutcome::Answer(200, None)),
+                "seed {seed}: {planned:?} saw {saw:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Stories of rules and stickiness: where requests go, and that a busy mirror or a full server changes no answer.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::config::{
+    AffinityConfig, AffinityCookie, AffinityKey, Condition, CookieMode, Mirror, NameValuePattern,
+    NoServersAction, PathPattern, RuleActionConfig, RuleConfig, UnavailableServerAction,
+};
+use model::id::{PoolId, ServerId, ServiceId};
+use model::load_balancing::Rng;
+use model::rules::ServiceRules;
+use model::snapshot::{PoolView, WorkerSnapshot};
+
+use super::client::{ClientNotes, ClientOutcome, SimClient};
+use super::harness::{WorkerHarness, addresses, seeds, setting};
+use super::scenarios::{Scenario, plan};
+use super::server::{ServerLedger, SimServer};
+
+fn rule(when: Condition, action: RuleActionConfig) -> RuleConfig {
+    RuleConfig {
+        name: None,
+        when,
+        action,
+        mirror: None,
+        rewrite: None,
+        limit: None,
+        priority: None,
+        without_servers: NoServersAction::Pool,
+    }
+}
+
+/// A second pool, of these servers, and these rules over both.
+fn ruled(mut snapshot: WorkerSnapshot, from: usize, rules: Vec<RuleConfig>) -> WorkerSnapshot {
+    let base = snapshot.pools[&PoolId(0)].clone();
+    let (mut first, mut second) = (base.servers.clone(), base.servers.clone());
+    first.truncate(from);
+    second.drain(..from);
+    for server in &mut second {
+        server.id = ServerId(server.id.0 + 100);
+    }
+    let mut config = base.config.clone();
+    Arc::make_mut(&mut config).name = "second".into();
+    let live = base.stats.clone();
+    let pool = |id, config, servers| {
+        Arc::new(PoolView { id, config, tls: None, stats: live.clone(), servers })
+    };
+    snapshot.pools.insert(PoolId(0), pool(PoolId(0), base.config.clone(), first));
+    snapshot.pools.insert(PoolId(1), pool(PoolId(1), config, second));
+    let view = snapshot.services.get_mut(&ServiceId(0)).and_then(Arc::get_mut).unwrap();
+    Arc::make_mut(&mut view.config).rules = rules;
+    let id = |name: &str| Some(PoolId(u32::from(name == "second")));
+    view.rules = ServiceRules::new(&view.config, id, 1, None).map(Arc::new);
+    snapshot
+}
+
+#[test]
+fn mirrors_change_no_answer_whatever_becomes_of_their_copies() {
+    for seed in seeds(12) {
+        let copies = RuleConfig {
+            mirror: Some(Mirror { pool: "second".into(), percent: 100, at_once: 2 }),
+            ..rule(Condition::All(Vec::new()), RuleActionConfig::Pool(None))
+        };
+        let snapshot = ruled(setting(&addresses(4), |_| {}, |_| {}, |_| {}), 2, vec![copies]);
+        let ruling = snapshot.services[&ServiceId(0)].rules.clone().unwrap();
+        let stage = WorkerHarness::new(seed, 16 * 1024, snapshot);
+        let (ledger, copied) =
+            (Rc::new(RefCell::default()), Rc::new(RefCell::<ServerLedger>::default()));
+        for (at, address) in addresses(4).into_iter().enumerate() {
+            // One server of the mirror refuses every connection.
+            let ledger = if at < 2 { ledger.clone() } else { copied.clone() };
+            if at < 3 {
+                stage.serve(address, move || SimServer::new(ledger.clone(), None));
+            }
+        }
+        let scene = Scenario {
+            seed,
+            clients: 8,
+            modes: &["plain", "chunked", "closing"],
+            idle: None,
+            dead: false,
+            leaving: false,
+            streams: seed % 2 == 1,
+            methods: &["GET", "HEAD"],
+        };
+        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let mut rng = Rng::new(seed);
+        let (mut next_id, mut planned) = (1000, 0);
+        for n in 0..scene.clients {
+            let plan = plan(&scene, &mut rng, &mut next_id);
+            planned += plan.len();
+            let client = SimClient::new(notes.clone(), plan, false);
+            stage.client(&door, n, Duration::from_micros(rng.below(200_000)), client);
+        }
+        stage.until(|| notes.borrow().len() >= planned && stage.connections() == 0);
+        for (planned, saw) in notes.borrow().iter() {
+            assert!(
+                matches!(saw, ClientOutcome::Answer(200, None)),
+                "seed {seed}: {planned:?} saw {saw:?}"
+            );
+        }
+        let counters = &ruling.stats[0].workers[0].counters;
+        stage.until(|| {
+            let settled = counters.mirrored.get() + counters.mirror_dropped.get();
+            settled == counters.hits.get() && stage.worker.mirroring.get() == 0
+        });
+        assert_eq!(counters.hits.get() as usize, planned, "seed {seed}");
+        assert!(counters.mirrored.get() > 0, "seed {seed}: nothing was copied");
+        stage.finish();
+    }
+}
+
+#[test]
+fn clients_with_a_cookie_stay_and_paths_choose_pools() {
+    for seed in seeds(12) {
+        let path = |text: &str| PathPattern::parse(text).unwrap();
+        let rules = vec![
+            rule(Condition::Path(vec![path("/nothing/*")]), RuleActionConfig::Deny),
+            rule(
+                Condition::Header(vec![NameValuePattern::parse_field("x-none").unwrap()]),
+                RuleActionConfig::Deny,
+            ),
+            rule(
+                Condition::Method(vec!["HEAD".into()]),
+                RuleActionConfig::Pool(Some("second".into())),
+            ),
+        ];
+        let sticky = AffinityConfig {
+            by: AffinityKey::Cookie(AffinityCookie {
+                name: "SRV".into(),
+                mode: CookieMode::Insert,
+                secure: false,
+                http_only: true,
+                same_site: "Lax",
+            }),
+            time: None,
+            entries: 0,
+            gone: UnavailableServerAction::Choose,
+            spill: false,
+            drain: Duration::ZERO,
+            share: None,
+        };
+        let base = setting(&addresses(4), |service| service.sticky = Some(sticky), |_| {}, |_| {});
+        let snapshot = ruled(base, 2, rules);
+        let ruling = snapshot.services[&ServiceId(0)].rules.clone().unwrap();
+        let stage = WorkerHarness::new(seed, 16 * 1024, snapshot);
+        let ledgers = [Rc::new(RefCell::<ServerLedger>::default()), Rc::new(RefCell::default())];
+        for (at, address) in addresses(4).into_iter().enumerate() {
+            let ledger = ledgers[at / 2].clone();
+            stage.serve(address, move || SimServer::new(ledger.clone(), None));
+        }
+        let scene = Scenario {
+            seed,
+            clients: 8,
+            modes: &["plain", "chunked"],
+            idle: None,
+            dead: false,
+            leaving: false,
+            streams: seed % 2 == 1,
+            methods: &["GET", "HEAD"],
+        };
+        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let mut rng = Rng::new(seed);
+        let (mut next_id, mut planned) = (1000, 0);
+        for n in 0..scene.clients {
+            let plan = plan(&scene, &mut rng, &mut next_id);
+            planned += plan.len();
+            stage.client(&door, n, Duration::ZERO, SimClient::new(notes.clone(), plan, false));
+        }
+        stage.until(|| notes.borrow().len() >= planned && stage.connections() == 0);
+        let (mut heads, mut gets) = (0, 0);
+        for (planned, saw) in notes.borrow().iter() {
+            assert!(
+                matches!(saw, ClientOutcome::Answer(200, None)),
+                "seed {seed}: {planned:?} saw {saw:?}"
+            );
+            let of = &ledgers[usize::from(planned.method == "HEAD")];
+            assert!(of.borrow().received.contains_key(&planned.id), "seed {seed}: {planned:?}");
+            *if planned.method == "HEAD" { &mut heads } else { &mut gets } += 1;
+        }
+        let hits: Vec<u64> = ruling.stats.iter().map(|live| live.sum(|c| &c.hits)).collect();
+        assert_eq!(hits, [0, 0, heads], "seed {seed}: {gets} others");
+        stage.finish();
+    }
+}

@@ -1,0 +1,222 @@
+//! Peers of a tunnel: bytes both ways at once, and every way to end them.
+//!
+//! Client and server run the same script, each with its side of a plan. An upgrade is a tunnel behind a request; what
+//! each side got is written into a book that the tests read.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::server::{body, pattern};
+use super::world::{PeerEvent, PeerIo, ScriptedPeer};
+
+/// How a side ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TunnelEnd {
+    /// Once it has sent everything.
+    Own,
+    /// Once it has sent everything and the other side has ended.
+    After,
+    /// With a reset, once it has sent so many bytes.
+    Reset(usize),
+    /// Not at all.
+    Never,
+}
+
+/// What both sides do; the client's part first.
+#[derive(Clone, Copy, Debug)]
+pub struct TunnelPlan {
+    /// Bytes to send.
+    pub sends: [u64; 2],
+    /// How to end.
+    pub ends: [TunnelEnd; 2],
+    /// Whether it reads.
+    pub reads: [bool; 2],
+}
+
+/// What a side came to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TunnelRecord {
+    /// Bytes received.
+    pub got: u64,
+    /// A byte was not the one expected.
+    pub wrong: bool,
+    /// The other side's end came.
+    pub ended: bool,
+    /// The connection broke.
+    pub broken: bool,
+    /// It went away with a reset itself.
+    pub reset: bool,
+}
+
+/// Plans by number, with what both sides came to know.
+pub type TunnelPlans = Rc<RefCell<BTreeMap<u64, (TunnelPlan, [TunnelRecord; 2])>>>;
+
+/// One side of a tunnel.
+pub struct TunnelPeer {
+    plans: TunnelPlans,
+    side: usize,
+    upgrade: bool,
+    id: Option<u64>,
+    /// What came before the tunnel.
+    before: Vec<u8>,
+    out: Vec<u8>,
+    /// Bytes of `out` that are no part of the tunnel.
+    head: usize,
+    sent: usize,
+    talking: bool,
+    end_sent: bool,
+    finished: bool,
+}
+
+impl TunnelPeer {
+    /// The client of plan `id`.
+    pub fn client(book: TunnelPlans, upgrade: bool, id: u64) -> TunnelPeer {
+        let mut talker = TunnelPeer::server(book, upgrade);
+        (talker.side, talker.id) = (0, Some(id));
+        if upgrade {
+            let fields = "Host: shop\r\nConnection: upgrade\r\nUpgrade: talk\r\n\r\n";
+            talker.out = format!("GET /{id} HTTP/1.1\r\n{fields}").into_bytes();
+            talker.head = talker.out.len();
+        } else {
+            talker.out = id.to_be_bytes().to_vec();
+            talker.head = 8;
+            talker.send_next();
+        }
+        talker
+    }
+
+    /// A server, which learns from its client which plan it is.
+    pub fn server(book: TunnelPlans, upgrade: bool) -> TunnelPeer {
+        TunnelPeer {
+            plans: book,
+            side: 1,
+            upgrade,
+            id: None,
+            before: Vec::new(),
+            out: Vec::new(),
+            head: 0,
+            sent: 0,
+            talking: false,
+            end_sent: false,
+            finished: false,
+        }
+    }
+
+    fn plan(&self) -> Option<TunnelPlan> {
+        self.plans.borrow().get(&self.id?).map(|(plan, _)| *plan)
+    }
+
+    fn note(&self, change: impl FnOnce(&mut TunnelRecord)) {
+        let mut book = self.plans.borrow_mut();
+        if let Some((_, told)) = self.id.and_then(|id| book.get_mut(&id)) {
+            change(&mut told[self.side]);
+        }
+    }
+
+    fn send_next(&mut self) {
+        let (Some(plan), Some(id)) = (self.plan(), self.id) else { return };
+        self.talking = true;
+        self.out.extend(body(id * 2 + self.side as u64, plan.sends[self.side]));
+    }
+
+    /// Reads what precedes the tunnel; what follows it is the tunnel's.
+    fn preface(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.before.extend(bytes);
+        if !self.upgrade {
+            let Some(id) = self.before.first_chunk() else { return Vec::new() };
+            self.id = Some(u64::from_be_bytes(*id));
+            self.send_next();
+            return self.before.split_off(8);
+        }
+        let Some(at) = self.before.windows(4).position(|four| four == b"\r\n\r\n") else {
+            return Vec::new();
+        };
+        let rest = self.before.split_off(at + 4);
+        let head = String::from_utf8_lossy(&self.before).into_owned();
+        if self.side == 1 {
+            let id = head.strip_prefix("GET /").and_then(|rest| rest.split(' ').next());
+            self.id = id.and_then(|id| id.parse().ok());
+            let fields = "Connection: upgrade\r\nUpgrade: talk\r\n\r\n";
+            self.out = format!("HTTP/1.1 101 Switching Protocols\r\n{fields}").into_bytes();
+            self.head = self.out.len();
+            self.send_next();
+        } else if head.starts_with("HTTP/1.1 101 ") {
+            self.send_next();
+        } else {
+            self.finished = true;
+        }
+        rest
+    }
+
+    fn absorb(&mut self, bytes: Vec<u8>) {
+        let bytes = if self.talking { bytes } else { self.preface(&bytes) };
+        let Some(id) = self.id else { return };
+        let theirs = id * 2 + 1 - self.side as u64;
+        self.note(|told| {
+            for byte in bytes {
+                told.wrong |= byte != pattern(theirs, told.got);
+                told.got += 1;
+            }
+        });
+    }
+
+    fn write(&mut self, most: usize, io: &mut PeerIo) {
+        let mut part = self.out[..most.min(self.out.len())].to_vec();
+        let before = part.len();
+        io.write(&mut part);
+        self.out.drain(..before - part.len());
+        self.sent += before - part.len();
+    }
+
+    fn finish(&mut self, end: TunnelEnd, ended: bool, io: &mut PeerIo) {
+        match end {
+            TunnelEnd::Reset(at) => {
+                self.write((at + self.head).saturating_sub(self.sent), io);
+                if self.talking && (self.out.is_empty() || self.sent >= at + self.head) {
+                    self.finished = true;
+                    self.note(|told| told.reset = true);
+                    io.close(true);
+                }
+                return;
+            }
+            _ => self.write(usize::MAX, io),
+        }
+        let ends = end == TunnelEnd::Own || (end == TunnelEnd::After && ended);
+        if self.talking && self.out.is_empty() && ends && !self.end_sent {
+            self.end_sent = true;
+            io.end();
+        }
+        if self.end_sent && ended {
+            self.finished = true;
+            io.close(false);
+        }
+    }
+}
+
+impl ScriptedPeer for TunnelPeer {
+    fn on_event(&mut self, what: PeerEvent, io: &mut PeerIo) {
+        if self.finished {
+            return;
+        }
+        let reads = self.plan().is_none_or(|plan| plan.reads[self.side]) || !self.talking;
+        let bytes = if reads { io.take() } else { Vec::new() };
+        self.absorb(bytes);
+        self.note(|told| {
+            told.ended |= what == PeerEvent::End;
+            told.broken |= what == PeerEvent::Broken;
+        });
+        if what == PeerEvent::Broken || self.finished {
+            self.finished = true;
+            return io.close(false);
+        }
+        match self.plan() {
+            Some(plan) => {
+                let ended = self.id.is_some_and(|id| self.plans.borrow()[&id].1[self.side].ended);
+                self.finish(plan.ends[self.side], ended, io);
+            }
+            None if what == PeerEvent::End => io.close(false),
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Why a listener cannot be had, in a sentence that says what to do about it.
+//!
+//! It looks up who holds a port, because that is the first question. It opens no socket.
+
+use std::io;
+use std::net::SocketAddr;
+
+use model::config::SocketOptions;
+
+use super::port_holder::{self, PortHolder};
+use super::socket_option::SocketOptionError;
+
+/// What to do where multipath is refused.
+pub(super) const MPTCP_ADVICE: &str =
+    "; multipath (socket.mptcp) takes a kernel with MPTCP and `sysctl net.mptcp.enabled=1`";
+
+/// Why an address cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Somebody listens there.
+    #[error("cannot listen on {address}: {}", write_taken(.address, .holders))]
+    Taken {
+        /// Where.
+        address: SocketAddr,
+        /// Who, as far as this user may see.
+        holders: Vec<PortHolder>,
+    },
+    /// The address is not one of this machine.
+    #[error(
+        "cannot listen on {address}: this machine does not have that address; `ip address` lists those it has, \
+         `sysctl net.ipv4.ip_nonlocal_bind=1` (ipv6: net.ipv6.ip_nonlocal_bind) allows others"
+    )]
+    NotLocal {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// The port takes a privilege.
+    #[error(
+        "cannot listen on {address}: ports below {first_free} take CAP_NET_BIND_SERVICE \
+         (the systemd unit gives it), or a lower net.ipv4.ip_unprivileged_port_start"
+    )]
+    Privileged {
+        /// Where.
+        address: SocketAddr,
+        /// The first port that anybody may have.
+        first_free: u16,
+    },
+    /// A setting was refused.
+    #[error("cannot listen on {address} as configured: {refused}")]
+    Setting {
+        /// Where.
+        address: SocketAddr,
+        /// Which, and what to do.
+        #[source]
+        refused: SocketOptionError,
+    },
+    /// A socket that came from elsewhere is not a listening TCP socket.
+    #[error("the socket that was handed to us does not listen")]
+    NotListening,
+    /// Several addresses cannot be had.
+    #[error("{}", write_several(.0))]
+    Several(Vec<ListenError>),
+    /// The system refused otherwise.
+    #[error("cannot {action} a socket for {address}: {source}{advice}")]
+    System {
+        /// Where.
+        address: SocketAddr,
+        /// What was tried.
+        action: &'static str,
+        /// What to do, if anything is known.
+        advice: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Refusals of a message; more are only counted.
+const NAMED: usize = 16;
+
+fn write_several(all: &[ListenError]) -> String {
+    let named: Vec<String> = all.iter().take(NAMED).map(ToString::to_string).collect();
+    let more = all.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", named.join("; "))
+}
+
+impl ListenError {
+    /// All of these; `None`: nothing was refused.
+    pub fn combine(mut refused: Vec<ListenError>) -> Option<ListenError> {
+        match refused.len() {
+            0 | 1 => refused.pop(),
+            _ => Some(ListenError::Several(refused)),
+        }
+    }
+
+    /// Each of them by itself.
+    pub fn each(&self) -> &[ListenError] {
+        match self {
+            ListenError::Several(all) => all,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// What a failed bind(2) or listen(2) means.
+    pub(super) fn address(
+        address: SocketAddr,
+        options: &SocketOptions,
+        source: io::Error,
+    ) -> ListenError {
+        match source.raw_os_error() {
+            Some(libc::EADDRINUSE) => {
+                ListenError::Taken { address, holders: port_holder::find_holders(address) }
+            }
+            Some(libc::EADDRNOTAVAIL) => ListenError::NotLocal { address },
+            Some(libc::EACCES) if address.port() != 0 && address.port() < first_free() => {
+                ListenError::Privileged { address, first_free: first_free() }
+            }
+            _ => ListenError::socket(address, options.mptcp, source),
+        }
+    }
+
+    /// What a failed socket(2) means.
+    pub(super) fn socket(address: SocketAddr, mptcp: bool, source: io::Error) -> ListenError {
+        let advice = match source.raw_os_error() {
+            Some(libc::EMFILE) => "; raise the limit of descriptors (LimitNOFILE in the unit)",
+            Some(libc::EAFNOSUPPORT) => "; this kernel does not have that address family",
+            Some(libc::EPROTONOSUPPORT | libc::ENOPROTOOPT | libc::EINVAL) if mptcp => MPTCP_ADVICE,
+            _ => "",
+        };
+        ListenError::System { address, action: "open", advice, source }
+    }
+
+    /// Anything else.
+    pub(super) fn system(
+        address: SocketAddr,
+        action: &'static str,
+        source: io::Error,
+    ) -> ListenError {
+        ListenError::System { address, action, advice: "", source }
+    }
+}
+
+/// The first port that takes no privilege.
+fn first_free() -> u16 {
+    std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(1024)
+}
+
+fn write_taken(address: &SocketAddr, holders: &[PortHolder]) -> String {
+    let port = address.port();
+    if holders.is_empty() {
+        return format!(
+            "another process listens there; as root, `ss -ltnp 'sport = :{port}'` names it"
+        );
+    }
+    let names: Vec<String> = holders.iter().map(PortHolder::to_string).collect();
+    format!("{} listens there", names.join(", "))
+}

@@ -1,0 +1,86 @@
+//! What reads and writes come to, and one of many streams that share a connection as a stream sees it. It carries nothing.
+
+use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
+
+use model::monotonic_time::MonotonicTime;
+use model::time_attribution::TcpInfoSample;
+
+use crate::accounting::DownstreamProtocol;
+use crate::tls::verified_client::VerifiedClient;
+
+/// What a read gave.
+#[derive(Debug)]
+pub enum StreamReadResult {
+    /// So many bytes.
+    Data(usize),
+    /// Nothing now.
+    WouldBlock,
+    /// The peer's end.
+    End,
+    /// The connection is broken.
+    Failed(io::Error),
+}
+
+/// What a write took.
+#[derive(Debug)]
+pub enum StreamWriteResult {
+    /// So many bytes, perhaps fewer than offered: then nothing more now.
+    Bytes(usize),
+    /// Nothing now.
+    WouldBlock,
+    /// The connection is broken.
+    Failed(io::Error),
+}
+
+/// What a connection has under TLS.
+#[derive(Clone, Debug, Default)]
+pub struct TlsContext {
+    /// What the client has proven, as lines of a head.
+    pub identity: Vec<u8>,
+    /// The client's certificate; `None`: it has shown none.
+    pub verified_client: Option<Rc<VerifiedClient>>,
+    /// The name that the client asked for, lower case.
+    pub name: Option<String>,
+    /// Which TLS session it is, over all connections that resume it.
+    pub session: Option<u64>,
+}
+
+/// One of many that share a connection, in the form of a connection of HTTP/1 that carries one exchange.
+///
+/// Whatever answers `Later`, or says that something is not possible yet, wakes its task when that changes.
+pub trait MultiplexedStream {
+    /// Reads what is there.
+    fn read(&self, into: &mut [u8]) -> StreamReadResult;
+    /// Writes what it takes.
+    fn write(&self, from: &[u8]) -> StreamWriteResult;
+    /// Whether a read may give something, the end included.
+    fn may_read(&self) -> bool;
+    /// Whether a write may take something.
+    fn may_write(&self) -> bool;
+    /// Whether it is known to be broken, or the peer has given it up.
+    fn is_broken(&self) -> bool;
+    /// Sends our end; reading goes on.
+    fn end(&self);
+    /// Ends so that what was cut does not look whole.
+    fn reset(&self);
+    /// What its connection has under TLS; `None`: no TLS.
+    fn tls_context(&self) -> Option<&TlsContext>;
+    /// Whether the peer has said that it processed nothing of it.
+    fn unprocessed(&self) -> bool;
+    /// Since when it is the peer's window that lets a write wait, not the connection; `None`: it is not.
+    fn window_closed(&self) -> Option<MonotonicTime>;
+    /// What the kernel counts of the connection that it shares.
+    fn counters(&self) -> Option<TcpInfoSample>;
+    /// Our port of the connection that it shares.
+    fn local_port(&self) -> Option<u16>;
+    /// Bytes that all streams of that connection keep for its peer.
+    fn shared_buffered(&self) -> Option<Rc<Cell<usize>>> {
+        None
+    }
+    /// What is spoken on that connection.
+    fn protocol(&self) -> DownstreamProtocol {
+        DownstreamProtocol::Http2
+    }
+}

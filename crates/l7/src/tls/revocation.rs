@@ -1,0 +1,97 @@
+//! Lists of revoked certificates (RFC 5280 §5), read from PEM or DER. Which certificates they revoke the library looks up.
+
+use rustls::pki_types::CertificateRevocationListDer;
+use rustls::pki_types::pem::{self, PemObject};
+use x509_parser::prelude::{CertificateRevocationList, FromDer};
+
+/// Lists of one file.
+const LISTS: usize = 1_024;
+
+/// Lists that were read.
+#[derive(Clone, Debug, Default)]
+pub struct RevocationLists {
+    pub(super) lists: Vec<CertificateRevocationListDer<'static>>,
+    /// One whose next one is overdue still counts.
+    pub(super) accept_expired: bool,
+}
+
+/// Why a file of lists is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum RevocationError {
+    /// Not PEM.
+    #[error("not PEM: {0}")]
+    Pem(#[source] pem::Error),
+    /// Nothing in it.
+    #[error("there is no certificate revocation list in it: expected PEM with `X509 CRL`, or DER")]
+    NoList,
+    /// More than are looked at.
+    #[error("there are more than {LISTS} certificate revocation lists in it")]
+    TooMany,
+    /// Not a list.
+    #[error("a certificate revocation list cannot be read: {0}")]
+    List(String),
+}
+
+impl RevocationLists {
+    /// None yet.
+    pub fn new(accept_expired: bool) -> RevocationLists {
+        RevocationLists { lists: Vec::new(), accept_expired }
+    }
+
+    /// Whether nothing is looked up.
+    pub fn is_empty(&self) -> bool {
+        self.lists.is_empty()
+    }
+
+    /// Adds the lists of a file; the time at which the first of them is overdue, seconds since 1970.
+    ///
+    /// # Errors
+    /// See `RevokedError`.
+    pub fn add(&mut self, text: &[u8]) -> Result<Option<i64>, RevocationError> {
+        let found = read(text)?;
+        let mut until = None;
+        for list in &found {
+            let (_, parsed) = CertificateRevocationList::from_der(list)
+                .map_err(|error| RevocationError::List(error.to_string()))?;
+            let next = parsed.next_update().map(|next| next.timestamp());
+            until = until.into_iter().chain(next).min();
+        }
+        self.lists.extend(found);
+        Ok(until)
+    }
+}
+
+fn read(text: &[u8]) -> Result<Vec<CertificateRevocationListDer<'static>>, RevocationError> {
+    // A sequence in DER; PEM is text.
+    if text.first() == Some(&0x30) {
+        return Ok(vec![text.to_vec().into()]);
+    }
+    let mut lists = Vec::new();
+    for list in CertificateRevocationListDer::pem_slice_iter(text) {
+        lists.push(list.map_err(RevocationError::Pem)?);
+        if lists.len() > LISTS {
+            return Err(RevocationError::TooMany);
+        }
+    }
+    if lists.is_empty() { Err(RevocationError::NoList) } else { Ok(lists) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_list_is_told_as_that() {
+        let mut lists = RevocationLists::new(false);
+        for (text, says) in [
+            (&b""[..], "no certificate revocation list"),
+            (b"nothing of the kind", "no certificate revocation list"),
+            (b"\x30\x03\x02\x01\x01", "cannot be read"),
+            (b"-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n", "cannot be read"),
+        ] {
+            let told = lists.add(text).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(told.contains(says), "{told}");
+        }
+        assert!(lists.is_empty());
+    }
+}

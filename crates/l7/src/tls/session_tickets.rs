@@ -1,0 +1,163 @@
+//! Keys that seal session tickets: shared by all workers, replaced as time passes.
+//!
+//! They live in memory alone: the next process makes its own, and its clients shake hands in full once.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use rustls::crypto::aws_lc_rs::Ticketer;
+use rustls::pki_types::UnixTime;
+use rustls::server::ProducesTickets;
+
+use super::handshake_observation::{self, TicketContents};
+
+/// The keys of one service. They outlive its certificates, so that a new certificate ends no session.
+#[derive(Clone)]
+pub struct SessionTickets {
+    rotator: Arc<dyn ProducesTickets>,
+    /// How long one key seals.
+    pub period: Duration,
+}
+
+impl SessionTickets {
+    /// New keys, replaced every `period`; those before are kept for another one.
+    ///
+    /// # Errors
+    /// The system has no randomness to give.
+    pub fn new(period: Duration) -> Result<SessionTickets, rustls::Error> {
+        let seal = Ticketer::new()?;
+        let keys = TicketKeys { seal, previous: None, since: Instant::now() };
+        Ok(SessionTickets {
+            rotator: Arc::new(TicketRotator { period, keys: RwLock::new(keys) }),
+            period,
+        })
+    }
+
+    pub(super) fn producer(&self) -> Arc<dyn ProducesTickets> {
+        Arc::new(LineageTicketer(self.rotator.clone()))
+    }
+}
+
+impl fmt::Debug for SessionTickets {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "Tickets({:?})", self.period)
+    }
+}
+
+/// Tickets that say which session they continue, so that a client can be known again by it.
+#[derive(Debug)]
+struct LineageTicketer(Arc<dyn ProducesTickets>);
+
+impl ProducesTickets for LineageTicketer {
+    fn enabled(&self) -> bool {
+        self.0.enabled()
+    }
+    fn lifetime(&self) -> u32 {
+        self.0.lifetime()
+    }
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.0.encrypt(&handshake_observation::new_ticket(draw_lineage).wrap(plain))
+    }
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        let all = self.0.decrypt(cipher)?;
+        let (ticket, plain) = TicketContents::unwrap_from(&all)?;
+        // A client whose certificate has ended shakes hands in full, where it is told so.
+        if !ticket.is_good(UnixTime::now().as_secs()) {
+            return None;
+        }
+        handshake_observation::note_resumption(ticket);
+        Some(plain.to_vec())
+    }
+}
+
+/// A number that no other session has; without randomness all are one, and keeping clients is coarser.
+fn draw_lineage() -> u64 {
+    let mut bytes = [0; 8];
+    let _ = rustls::crypto::aws_lc_rs::default_provider().secure_random.fill(&mut bytes);
+    u64::from_be_bytes(bytes)
+}
+
+/// Keys that follow each other. It goes by a clock that nobody sets: the wall clock, set back, would keep one for long.
+#[derive(Debug)]
+struct TicketRotator {
+    period: Duration,
+    keys: RwLock<TicketKeys>,
+}
+
+#[derive(Debug)]
+struct TicketKeys {
+    seal: Arc<dyn ProducesTickets>,
+    /// The one that sealed before it.
+    previous: Option<Arc<dyn ProducesTickets>>,
+    since: Instant,
+}
+
+impl TicketKeys {
+    fn rotate(&mut self, now: Instant, period: Duration, new: Arc<dyn ProducesTickets>) {
+        let old = std::mem::replace(&mut self.seal, new);
+        self.previous = (now.duration_since(self.since) < period * 2).then_some(old);
+        self.since = now;
+    }
+}
+
+impl TicketRotator {
+    /// The key that seals now, and the one before it.
+    fn keys(&self, now: Instant) -> (Arc<dyn ProducesTickets>, Option<Arc<dyn ProducesTickets>>) {
+        let due = |keys: &TicketKeys| now.duration_since(keys.since) >= self.period;
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        if !due(&keys) {
+            return (Arc::clone(&keys.seal), keys.previous.clone());
+        }
+        drop(keys);
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        // Without randomness the old one seals on; another worker may have been here first.
+        if due(&keys)
+            && let Ok(new) = Ticketer::new()
+        {
+            keys.rotate(now, self.period, new);
+        }
+        (Arc::clone(&keys.seal), keys.previous.clone())
+    }
+}
+
+impl ProducesTickets for TicketRotator {
+    fn enabled(&self) -> bool {
+        true
+    }
+    fn lifetime(&self) -> u32 {
+        u32::try_from(self.period.as_secs()).unwrap_or(u32::MAX).max(1)
+    }
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.keys(Instant::now()).0.encrypt(plain)
+    }
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        let (seal, before) = self.keys(Instant::now());
+        seal.decrypt(cipher).or_else(|| before?.decrypt(cipher))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_opens_for_one_period_after_that_of_its_key() {
+        let period = Duration::from_secs(60);
+        let begun = Instant::now();
+        let keys = TicketKeys { seal: Ticketer::new().unwrap(), previous: None, since: begun };
+        let rotator = TicketRotator { period, keys: RwLock::new(keys) };
+        let ticket = rotator.keys(begun).0.encrypt(b"session").unwrap();
+        let opens = |at: Duration| {
+            let (seal, before) = rotator.keys(begun + at);
+            let opened = seal.decrypt(&ticket).or_else(|| before?.decrypt(&ticket));
+            opened.is_some_and(|plain| plain == b"session")
+        };
+        let second = Duration::from_secs(1);
+        assert!(opens(period - second) && opens(period) && opens(period * 2 - second));
+        assert!(!opens(period * 2), "two keys later");
+        let ticket = rotator.keys(begun + period * 2).0.encrypt(b"session").unwrap();
+        let (seal, before) = rotator.keys(begun + period * 9);
+        assert!(seal.decrypt(&ticket).is_none() && before.is_none(), "nobody came for long");
+    }
+}

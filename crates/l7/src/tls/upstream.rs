@@ -1,0 +1,101 @@
+//! What a pool needs to speak TLS to its servers: whom to trust, which name to ask for, who we are.
+//!
+//! Immutable like a service's. Sessions are remembered by each worker for each server, so that no server is offered
+//! another one's.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use model::config::{PoolTls, ServerHost, ServerHttp2Mode, TlsPolicy};
+use rustls::client::{ClientConfig, Resumption};
+use rustls::pki_types::ServerName;
+
+use super::identity::TlsIdentity;
+use super::policy;
+use super::revocation::RevocationLists;
+use super::trust::{TrustAnchors, TrustError, verifier};
+
+/// Sessions that one worker remembers of one server.
+const SESSIONS: usize = 8;
+
+/// TLS of a pool.
+pub struct UpstreamTls {
+    config: ClientConfig,
+    name: Option<ServerName<'static>>,
+}
+
+/// Why a pool's TLS could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum UpstreamTlsError {
+    /// Nobody is there to be trusted.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// The name is none.
+    #[error("`{0}` is not a host name or an address")]
+    Name(String),
+    /// Versions and ciphers that do not fit.
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
+}
+
+impl UpstreamTls {
+    /// Makes it. `identity`: ours, if we have one.
+    ///
+    /// # Errors
+    /// See `ClientTlsError`.
+    pub fn new(
+        config: &PoolTls,
+        (trust, revoked): (TrustAnchors<'_>, &RevocationLists),
+        identity: Option<&TlsIdentity>,
+    ) -> Result<UpstreamTls, UpstreamTlsError> {
+        let provider = policy::provider(TlsPolicy::Intermediate);
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(policy::versions(config.minimum))?;
+        let verifier = verifier(trust, revoked, provider)?;
+        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+        let config_ = match identity {
+            Some(identity) => builder.with_client_cert_resolver(Arc::new(
+                rustls::sign::SingleCertAndKey::from(identity.key.clone()),
+            )),
+            None => builder.with_no_client_auth(),
+        };
+        let name = match &config.name {
+            Some(name) => Some(
+                ServerName::try_from(name.clone())
+                    .map_err(|_| UpstreamTlsError::Name(name.clone()))?,
+            ),
+            None => None,
+        };
+        Ok(UpstreamTls { config: config_, name })
+    }
+
+    /// For one server: with a memory of its own for sessions.
+    pub(crate) fn for_server(&self, speak: ServerHttp2Mode) -> Arc<ClientConfig> {
+        let mut config = self.config.clone();
+        config.alpn_protocols = match speak {
+            ServerHttp2Mode::Off => Vec::new(),
+            ServerHttp2Mode::Prefer => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            ServerHttp2Mode::Only => vec![b"h2".to_vec()],
+        };
+        config.resumption = Resumption::in_memory_sessions(SESSIONS);
+        Arc::new(config)
+    }
+
+    /// The name that a server must prove; `None`: its own is none.
+    pub(crate) fn server_name(&self, host: &ServerHost, at: IpAddr) -> Option<ServerName<'static>> {
+        if let Some(name) = &self.name {
+            return Some(name.clone());
+        }
+        match host {
+            ServerHost::Ip(_) => Some(ServerName::from(at)),
+            ServerHost::Name(name) => ServerName::try_from(name.clone()).ok(),
+        }
+    }
+}
+
+impl fmt::Debug for UpstreamTls {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "ClientTls({:?})", self.name)
+    }
+}

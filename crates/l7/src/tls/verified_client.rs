@@ -1,0 +1,49 @@
+//! The certificate of a client whose connection is open: judged again when what judges it has changed, or it has ended.
+//!
+//! It refuses nothing itself: whoever begins a request asks.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::{CertificateError, Error};
+
+use super::client_auth::{ClientVerifier, earliest_end};
+
+/// A client's chain, and who has judged it last.
+#[derive(Debug)]
+pub struct VerifiedClient {
+    chain: Vec<CertificateDer<'static>>,
+    until: u64,
+    verifier: RefCell<Arc<ClientVerifier>>,
+}
+
+impl VerifiedClient {
+    /// Of a handshake that these have let in; `None`: the client has shown no certificate.
+    pub fn new(
+        chain: Option<&[CertificateDer<'_>]>,
+        by: &Arc<ClientVerifier>,
+    ) -> Option<Rc<VerifiedClient>> {
+        let chain: Vec<_> = chain?.iter().map(|der| der.clone().into_owned()).collect();
+        let until = earliest_end(chain.iter());
+        (!chain.is_empty()).then(|| {
+            Rc::new(VerifiedClient { chain, until, verifier: RefCell::new(Arc::clone(by)) })
+        })
+    }
+
+    /// Judges it by those in force. It costs a comparison unless they are others than before.
+    ///
+    /// # Errors
+    /// As in a handshake.
+    pub fn is_still_valid(&self, by: &Arc<ClientVerifier>, now: UnixTime) -> Result<(), Error> {
+        if now.as_secs() > self.until {
+            return Err(Error::InvalidCertificate(CertificateError::Expired));
+        }
+        if !Arc::ptr_eq(&*self.verifier.borrow(), by) {
+            by.recheck(None, Some(self.chain.as_slice()), now)?;
+            *self.verifier.borrow_mut() = Arc::clone(by);
+        }
+        Ok(())
+    }
+}

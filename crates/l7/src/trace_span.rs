@@ -1,0 +1,47 @@
+//! Which trace a request is part of, and what its server is told of it (W3C Trace Context).
+//!
+//! Whoever asks decides whether it is recorded; where nobody did, one in so many is. It sends nothing.
+
+use model::time_attribution::ExchangeTrace;
+use wire::http1::{Header, TraceContext, TracePropagation};
+
+use crate::accounting::RequestId;
+use crate::rt::NetDriver;
+use crate::worker::Worker;
+
+/// A request's place in a trace, and its own span.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceSpan {
+    /// Where it comes from.
+    pub trace: ExchangeTrace,
+    /// Its span, which is its id in the access log.
+    pub span: RequestId,
+}
+
+impl TraceSpan {
+    /// Of a request; `None`: traces are nobody's business here.
+    pub fn from_headers<N: NetDriver>(worker: &Worker<N>, headers: &[Header]) -> Option<TraceSpan> {
+        if !worker.options.traces {
+            return None;
+        }
+        let traced = match TraceContext::from_headers(headers) {
+            Some(TraceContext { trace, parent, sampled }) => {
+                ExchangeTrace { trace, parent, sampled }
+            }
+            None => {
+                let mut rng = worker.rng.borrow_mut();
+                // 0 is no trace.
+                let trace = u128::from(rng.next()) << 64 | u128::from(rng.next() | 1);
+                ExchangeTrace { trace, parent: 0, sampled: worker.sampler.draw() }
+            }
+        };
+        Some(TraceSpan { trace: traced, span: worker.ids.next_id() })
+    }
+
+    /// What the server is told.
+    pub fn outgoing_context(&self) -> TracePropagation {
+        let ExchangeTrace { trace, parent, sampled } = self.trace;
+        let context = TraceContext { trace, parent: self.span.number(), sampled };
+        TracePropagation { context, is_continued: parent != 0 }
+    }
+}

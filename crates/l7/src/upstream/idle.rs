@@ -1,0 +1,112 @@
+//! Connections to servers that are open already: taken from a shelf or joined, and put back.
+//!
+//! It makes none, and chooses no server.
+
+use std::rc::Rc;
+
+use model::config::ServerHttp2Mode;
+use model::snapshot::PoolView;
+
+use super::lease::{UpstreamLease, UpstreamLeaseRequest};
+use crate::client_peer::{ClientPeer, ConnectionOwner};
+use crate::idle_pool::SweepCounts;
+use crate::rt::NetDriver;
+use crate::upstream_connection::UpstreamConnection;
+use crate::worker::Worker;
+use crate::worker_state::LocalServer;
+
+/// Puts a connection back on its server's shelf, or closes it.
+pub fn return_connection<N: NetDriver>(worker: &Worker<N>, lent: UpstreamLease<N>) {
+    let UpstreamLease { connection, slot_guard: hold, .. } = lent;
+    let server = &hold.server;
+    let moved = server.view.borrow().address != Some(connection.address);
+    if moved || server.retired.get() || worker.draining.get() || !connection.stream.settle_idle() {
+        return;
+    }
+    let most = hold.pool.view.borrow().config.limit.idle;
+    if server.idle_pool.borrow_mut().put(connection, worker.rt.now(), most as usize) {
+        hold.live.slots[worker.index].counters.retired.add(1);
+    }
+}
+
+/// Whether no request will follow on it, as far as is known now.
+pub fn is_last<N: NetDriver>(lent: &UpstreamLease<N>) -> bool {
+    let UpstreamLease { connection, slot_guard: hold, .. } = lent;
+    let most = hold.pool.view.borrow().config.limit.idle as usize;
+    let full = hold.server.idle_pool.borrow().len() >= most;
+    let own = matches!(connection.owner, ConnectionOwner::Client(_));
+    (full && (most == 0 || !own)) || hold.server.retired.get() || hold.worker.draining.get()
+}
+
+/// What is open already.
+pub(super) fn take_reusable<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    view: &PoolView,
+    server: &LocalServer<N>,
+    want: &UpstreamLeaseRequest<N>,
+) -> Option<UpstreamConnection<N>> {
+    let own = want.authenticates && view.config.http2.speak != ServerHttp2Mode::Only;
+    if view.config.http2.speak != ServerHttp2Mode::Off
+        && !own
+        && !has_dedicated(server, want)
+        && let Some(strand) = server.http2_pool.open(&worker.rt, want.upgrade)
+    {
+        server.view.borrow().stats.slots[worker.index].counters.reused.add(1);
+        return Some(strand);
+    }
+    take_idle(worker, view, server, want)
+}
+
+/// Whose a connection to this pool is that was made for this client: servers that see a client's address in it must
+/// get nobody else's requests on it.
+pub(super) fn connection_owner(view: &PoolView, caller: &Rc<ClientPeer>) -> ConnectionOwner {
+    let named = view.config.send_proxy.is_some() || view.config.socket.transparent;
+    if named { ConnectionOwner::for_client(caller) } else { ConnectionOwner::Shared }
+}
+
+/// Whether a connection of its client's own is kept to this server.
+pub(super) fn has_dedicated<N: NetDriver>(
+    server: &LocalServer<N>,
+    want: &UpstreamLeaseRequest<'_, N>,
+) -> bool {
+    want.client_peer.has_dedicated(server.id)
+        && server.idle_pool.borrow().has(&ConnectionOwner::for_client(want.client_peer))
+}
+
+fn take_idle<N: NetDriver>(
+    worker: &Worker<N>,
+    view: &PoolView,
+    server: &LocalServer<N>,
+    want: &UpstreamLeaseRequest<'_, N>,
+) -> Option<UpstreamConnection<N>> {
+    let careful = want.only_fresh_idle;
+    let whose = if has_dedicated(server, want) {
+        ConnectionOwner::for_client(want.client_peer)
+    } else {
+        connection_owner(view, want.client_peer)
+    };
+    let mut swept = SweepCounts::default();
+    let mut found = None;
+    while let Some(connection) = server.idle_pool.borrow_mut().take(
+        worker.rt.now(),
+        view.config.timeout.idle,
+        (careful, &whose),
+        &mut swept,
+    ) {
+        if careful && !connection.stream.is_quiet() {
+            swept.stale += 1;
+            continue;
+        }
+        found = Some(connection);
+        break;
+    }
+    if swept != SweepCounts::default() {
+        let counters = &server.view.borrow().stats.slots[worker.index].counters;
+        counters.stale.add(swept.stale);
+        counters.retired.add(swept.retired);
+    }
+    if found.is_some() {
+        server.view.borrow().stats.slots[worker.index].counters.reused.add(1);
+    }
+    found
+}

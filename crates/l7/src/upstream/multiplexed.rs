@@ -1,0 +1,67 @@
+//! A connection to a server that may carry many requests: joined while somebody makes one, or made.
+//!
+//! What is spoken is agreed on with the server; where that is HTTP/1.1 the connection is for one request at a time.
+
+use std::rc::Rc;
+
+use model::cause::Cause;
+use model::config::ServerHttp2Mode;
+
+use super::connect::{self, ConnectPlan};
+use crate::http2::connection_pool::Http2ConnectOptions;
+use crate::rt::NetDriver;
+use crate::upstream_connection::UpstreamConnection;
+use crate::worker::Worker;
+
+/// Connects, or joins; says whether the connection had served before. `join`: another's connection will do.
+///
+/// # Errors
+/// The cause, and the reason for people.
+pub async fn connect_multiplexed<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    way: ConnectPlan<'_, N>,
+    join: bool,
+) -> Result<(UpstreamConnection<N>, bool), (Cause, String)> {
+    if way.speak == ServerHttp2Mode::Off {
+        return Ok((connect::connect(worker, way).await?, false));
+    }
+    let (server, view, speak) = (way.server, way.view, way.speak);
+    let (mux, http2) = (&server.http2_pool, &view.config.http2);
+    while join && mux.may_wait(http2.streams) {
+        mux.wait(&worker.rt, way.deadline.earliest_until(way.until)).await;
+        if let Some(strand) = mux.open(&worker.rt, false) {
+            return Ok((strand, true));
+        }
+        let now = worker.rt.now();
+        let late = (now >= way.until).then_some(Cause::ConnectTimeout);
+        if let Some(cause) = way.deadline.expired_cause(now).or(late) {
+            return Err((cause, "no connection was made in time".to_owned()));
+        }
+    }
+    let _coming = mux.begin_connecting(&worker.rt);
+    let upstream = connect::connect(worker, way).await?;
+    let to = upstream.address;
+    let agreed = upstream.stream.negotiated_http2().unwrap_or(true);
+    mux.set_plain(!agreed);
+    if !agreed {
+        return match speak {
+            ServerHttp2Mode::Only => {
+                Err((Cause::ServerTls, format!("TLS with {to}: HTTP/2 was not taken up")))
+            }
+            _ => Ok((upstream, false)),
+        };
+    }
+    let limit = &view.config.limit;
+    let terms = Http2ConnectOptions {
+        http2,
+        head: (limit.header_bytes, limit.header_count),
+        idle: view.config.timeout.idle,
+        live: (server.view.borrow().stats.clone(), worker.index),
+    };
+    let failed = |text: String| (Cause::Internal, format!("HTTP/2 with {to}: {text}"));
+    mux.add(&worker.rt, upstream, terms).await.map_err(|error| failed(error.to_string()))?;
+    let strand = mux.open(&worker.rt, false);
+    strand
+        .map(|strand| (strand, false))
+        .ok_or_else(|| failed("no stream could be opened".to_owned()))
+}

@@ -1,0 +1,36 @@
+//! What was measured of a closed exchange, handed to control work.
+//!
+//! The ring takes it or counts that it was full; nobody waits. Control work says what is slow.
+
+use std::net::SocketAddr;
+
+use model::snapshot::ServiceView;
+use model::time_attribution::{TimeShare, attribute_time};
+
+use super::Worker;
+use crate::accounting::{self, ExchangeRecord};
+use crate::rt::NetDriver;
+use crate::sampling;
+
+impl<N: NetDriver> Worker<N> {
+    /// Hands over a closed exchange that was slow or drawn; whose time most of it was, if it was slow and is logged.
+    pub(super) fn sample_exchange(
+        &self,
+        view: &ServiceView,
+        record: &mut ExchangeRecord,
+        client: SocketAddr,
+    ) -> Option<TimeShare> {
+        if !self.sampler.is_on() {
+            return None;
+        }
+        let slow = sampling::is_slow(view, record, record.ended_at.unwrap_or(self.rt.now()));
+        if !slow && !record.sample.sampled {
+            return None;
+        }
+        let facts = accounting::exchange_facts(record, view.id, client, slow, &self.ids);
+        self.samples.push(&facts.to_words());
+        let access = &self.options.access;
+        let logged = access.enabled && (access.all || record.cause.is_some());
+        (slow && logged).then(|| attribute_time(&facts).largest()).flatten()
+    }
+}

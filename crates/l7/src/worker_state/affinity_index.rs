@@ -1,0 +1,66 @@
+//! The servers of a pool by what clients that are kept have of them: words of cookies, and hashed names.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::affinity;
+use model::affinity::cookie::{AffinitySecrets, CookieKeyAge, CookieToken};
+use model::id::ServerId;
+use model::snapshot::PoolView;
+
+/// Servers by what clients that are kept have of them.
+pub struct AffinityIndex {
+    share: Option<String>,
+    scope: String,
+    secrets: Arc<AffinitySecrets>,
+    by_cookie: HashMap<CookieToken, (ServerId, CookieKeyAge)>,
+    by_name: HashMap<u64, ServerId>,
+}
+
+impl AffinityIndex {
+    /// Those of a pool; `share`: the word of services that share what is kept.
+    pub fn new(
+        view: &PoolView,
+        share: Option<&str>,
+        secrets: &Arc<AffinitySecrets>,
+    ) -> AffinityIndex {
+        let scope = share.unwrap_or(&view.config.name).to_owned();
+        let each = || view.servers.iter().map(|server| (server.config.name.as_str(), server.id));
+        let words = each().flat_map(|(name, id)| {
+            secrets.tokens(&scope, name).map(move |(word, made)| (word, (id, made)))
+        });
+        AffinityIndex {
+            share: share.map(str::to_owned),
+            by_cookie: words.collect(),
+            by_name: each().map(|(name, id)| (affinity::server_key(name), id)).collect(),
+            secrets: secrets.clone(),
+            scope,
+        }
+    }
+
+    /// Whether they are made for this.
+    pub fn is_built_for(&self, share: Option<&str>, secrets: &Arc<AffinitySecrets>) -> bool {
+        self.share.as_deref() == share && Arc::ptr_eq(&self.secrets, secrets)
+    }
+
+    /// The server that these words of a cookie mean: the best-made one of the pool counts.
+    pub fn server_by_cookies(&self, words: &[CookieToken]) -> Option<(ServerId, CookieKeyAge)> {
+        let known = words.iter().filter_map(|word| self.by_cookie.get(word));
+        known.min_by_key(|(_, made)| *made).copied()
+    }
+
+    /// Whether a word is this pool's, of whatever server.
+    pub fn owns_cookie(&self, word: &CookieToken) -> bool {
+        self.by_cookie.contains_key(word) || self.secrets.is_token_of_pool(&self.scope, word)
+    }
+
+    /// The word of a server for new cookies.
+    pub fn cookie_value(&self, server: &str) -> CookieToken {
+        self.secrets.current.token(&self.scope, server)
+    }
+
+    /// The server of a hashed name.
+    pub fn server_by_name(&self, name: u64) -> Option<ServerId> {
+        self.by_name.get(&name).copied()
+    }
+}

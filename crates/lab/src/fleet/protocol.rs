@@ -1,0 +1,140 @@
+//! What a leader and its agents say to each other: a line of JSON each.
+//!
+//! It sends nothing.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::load::{LoadModel, LoadPlan, TallyRecord};
+use crate::machine::processors::ProcessorShare;
+use crate::result::ResultNote;
+
+/// The version of this talk; both sides must have the same.
+pub const VERSION: u32 = 2;
+
+/// What the leader says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum LeaderMessage {
+    /// Make ready for this.
+    Order {
+        /// The leader's version.
+        version: u32,
+        /// This agent's part of the load.
+        plan: Box<LoadPlan>,
+    },
+    /// Begin.
+    Go,
+    /// Begin no request any more, wait for answers, and tell the end.
+    Stop,
+}
+
+/// What an agent says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum AgentMessage {
+    /// It can begin.
+    Ready {
+        /// What it will run out of.
+        notes: Vec<ResultNote>,
+        /// Its name, kernel and processors.
+        about: String,
+    },
+    /// It will not, and why.
+    Refused(String),
+    /// What it has counted since it began.
+    Figures(AgentProgress),
+    /// The last of them.
+    Done(AgentSummary),
+}
+
+/// Counts so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct AgentProgress {
+    /// Seconds since it began.
+    pub seconds: f64,
+    /// Counts since it began.
+    pub counts: TallyRecord,
+}
+
+/// How an agent's load ended.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct AgentSummary {
+    /// All it has counted.
+    pub figures: AgentProgress,
+    /// Threads that broke down.
+    pub broken_threads: usize,
+    /// What was a limit of the agent, not of the target.
+    pub notes: Vec<ResultNote>,
+    /// What its processors did.
+    pub processors: Vec<ProcessorShare>,
+    /// Share of a processor that each of its threads used.
+    pub threads_busy: Vec<f64>,
+}
+
+/// The parts of a plan for so many agents; their sum is the plan. Threads are each agent's own.
+pub fn split_plan(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
+    let part = |all: usize, at: usize| all / agents + usize::from(at < all % agents);
+    let requests = |all: u64, at: usize| {
+        let (at, agents) = (at as u64, agents as u64);
+        all / agents + u64::from(at < all % agents)
+    };
+    let one = |at: usize| LoadPlan {
+        pace: match plan.pace {
+            LoadModel::Closed { connections, think } => {
+                LoadModel::Closed { connections: part(connections, at), think }
+            }
+            LoadModel::Open { per_second, connections } => LoadModel::Open {
+                per_second: per_second / agents as f64,
+                connections: part(connections, at),
+            },
+        },
+        requests: plan.requests.map(|all| requests(all, at)),
+        ..plan.clone()
+    };
+    (0..agents).map(one).collect()
+}
+
+/// How long an agent may say nothing before it counts as gone.
+pub const SILENCE: Duration = Duration::from_secs(10);
+/// How often counts are told.
+pub const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+/// How long either side waits for the other before the load begins.
+pub const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{HttpPlan, LoadProtocol, RequestMix, RequestTemplate, TargetTls};
+    use std::net::SocketAddr;
+
+    #[test]
+    fn parts_come_to_the_whole() {
+        let get = LoadProtocol::Http(HttpPlan::get("x", "/"));
+        let mut plan = LoadPlan::new(SocketAddr::from(([127, 0, 0, 1], 1)), get, 10);
+        plan.requests = Some(101);
+        let parts = split_plan(&plan, 4);
+        assert_eq!(parts.iter().map(LoadPlan::connections).collect::<Vec<_>>(), [3, 3, 2, 2]);
+        assert_eq!(parts.iter().filter_map(|part| part.requests).sum::<u64>(), 101);
+        plan.pace = LoadModel::Open { per_second: 100.0, connections: 8 };
+        let rates = split_plan(&plan, 3).into_iter().map(|part| match part.pace {
+            LoadModel::Open { per_second, .. } => per_second,
+            LoadModel::Closed { .. } => 0.0,
+        });
+        assert!((rates.sum::<f64>() - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_order_arrives_as_it_was_given() {
+        let mut shot = RequestTemplate::get("shop.example", "/cart");
+        shot.body = std::sync::Arc::from(&b"item=1"[..]);
+        let mix = LoadProtocol::Mix(RequestMix { shots: vec![shot] });
+        let mut plan = LoadPlan::new(SocketAddr::from(([127, 0, 0, 1], 1)), mix, 10);
+        plan.secure =
+            Some(TargetTls::unverified("shop.example", &[b"h2"]).unwrap().without_resumption());
+        let order = LeaderMessage::Order { version: VERSION, plan: Box::new(plan) };
+        let words = serde_json::to_string(&order).unwrap();
+        let again: LeaderMessage = serde_json::from_str(&words).unwrap();
+        assert_eq!(serde_json::to_string(&again).unwrap(), words);
+        assert!(words.contains("\"resumed\":false") && words.contains("shop.example"));
+    }
+}

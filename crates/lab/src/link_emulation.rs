@@ -1,0 +1,68 @@
+//! A long line between two hosts: delay, rate, queue and loss, made in user space where the kernel has none.
+//!
+//! A client and a server, each in a namespace, with a forwarder between them that passes whole frames. It is accurate to
+//! a millisecond while the machine has a processor for it; it measures nothing.
+
+mod fault;
+mod forwarder;
+mod link;
+mod link_chain;
+mod parallel_links;
+mod queue;
+mod segmentation;
+mod sys;
+mod tap;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+
+use crate::net::NetworkNamespace;
+pub use fault::LinkFault;
+pub use link::{EmulatedLinkError, ForwarderHandle, LinkSettings};
+pub use link_chain::{
+    CHAIN_CLIENT, CHAIN_MIDDLE, CHAIN_RETURN, CHAIN_SERVER, CHAIN_SERVICE, LinkChain,
+};
+pub use parallel_links::ParallelLinks;
+pub use queue::{LinkCounts, LinkShape};
+pub use tap::LinkTap;
+
+/// The line; gone when dropped.
+#[derive(Debug)]
+pub struct EmulatedLink {
+    /// One end. Its link is `eth0`.
+    pub client: NetworkNamespace,
+    /// The other end. Its link is `eth0`.
+    pub server: NetworkNamespace,
+    // Before what it is laid through, which goes after it.
+    wire: ForwarderHandle,
+    _between: NetworkNamespace,
+}
+
+/// The client's address.
+pub const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 40, 0, 1));
+/// The server's.
+pub const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 40, 0, 2));
+
+impl EmulatedLink {
+    /// Lays a line: `up` is what the client's packets meet, `down` what the server's do.
+    pub fn open(up: LinkShape, down: LinkShape) -> Result<EmulatedLink, EmulatedLinkError> {
+        EmulatedLink::open_with(LinkSettings::new([up, down]))
+    }
+
+    /// Lays one of this course; its first host is the client.
+    pub fn open_with(course: LinkSettings) -> Result<EmulatedLink, EmulatedLinkError> {
+        let (client, server) = (NetworkNamespace::new("client")?, NetworkNamespace::new("server")?);
+        let between = NetworkNamespace::new("line")?;
+        let ends = [(&client, "eth0"), (&server, "eth0")];
+        let wire = ForwarderHandle::connect(ends, &between, ["left", "right"], course)?;
+        client.ip(&format!("addr add {CLIENT}/24 dev eth0\n"))?;
+        server.ip(&format!("addr add {SERVER}/24 dev eth0\n"))?;
+        Ok(EmulatedLink { client, server, wire, _between: between })
+    }
+
+    /// Ends it; what was done with packets of the client and of the server.
+    pub fn close(mut self) -> io::Result<[LinkCounts; 2]> {
+        let ended = self.wire.stop_forwarding().unwrap_or(Ok(Vec::new()))?;
+        Ok(ended.first().copied().unwrap_or_default())
+    }
+}

@@ -1,0 +1,217 @@
+//! What a broken device on the way does to frames: it answers for a window scale that it does not keep, or swallows what
+//! is large.
+//!
+//! Pure. Frames are Ethernet with IPv4 or IPv6 right behind; whatever else comes is left as it is.
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinkFault {
+    /// Nothing.
+    #[default]
+    None,
+    /// TCP's window scale is announced as 0 while windows stay scaled (RFC 7323 §2.2): who receives them takes a window for
+    /// a part of what it is.
+    WindowScale,
+    /// IP packets of more bytes than this vanish, and nobody is told (RFC 2923 §2.1).
+    BlackHole(u32),
+}
+
+/// What a frame met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameFate {
+    /// Nothing.
+    Untouched,
+    /// It is another one now.
+    Changed,
+    /// It is gone.
+    Dropped,
+}
+
+impl LinkFault {
+    /// Lets a frame meet it.
+    pub fn apply_to(self, frame: &mut [u8]) -> FrameFate {
+        match self {
+            LinkFault::None => FrameFate::Untouched,
+            LinkFault::BlackHole(most) if frame.len().saturating_sub(LINK) > most as usize => {
+                FrameFate::Dropped
+            }
+            LinkFault::BlackHole(_) => FrameFate::Untouched,
+            LinkFault::WindowScale => {
+                match tcp_header_offset(frame)
+                    .and_then(|at| clear_window_scale(frame.get_mut(at..)?))
+                {
+                    Some(()) => FrameFate::Changed,
+                    None => FrameFate::Untouched,
+                }
+            }
+        }
+    }
+}
+
+/// Bytes of Ethernet's head.
+const LINK: usize = 14;
+const TCP: u8 = 6;
+const SYN: u8 = 0x02;
+
+/// Where TCP's head begins; `None`: nowhere, or not in this fragment.
+fn tcp_header_offset(frame: &[u8]) -> Option<usize> {
+    let kind = u16::from_be_bytes([*frame.get(12)?, *frame.get(13)?]);
+    match kind {
+        0x0800 => {
+            let first = *frame.get(LINK)?;
+            let offset = u16::from_be_bytes([*frame.get(LINK + 6)?, *frame.get(LINK + 7)?]);
+            let whole = *frame.get(LINK + 9)? == TCP && offset & 0x1fff == 0;
+            whole.then(|| LINK + usize::from(first & 0x0f) * 4)
+        }
+        0x86dd => (*frame.get(LINK + 6)? == TCP).then_some(LINK + 40),
+        _ => None,
+    }
+}
+
+/// Writes 0 for the scale of a segment with SYN, and the checksum with it (RFC 1624, equation 3).
+fn clear_window_scale(tcp: &mut [u8]) -> Option<()> {
+    let (words, flags) = (*tcp.get(12)? >> 4, *tcp.get(13)?);
+    let end = usize::from(words) * 4;
+    if flags & SYN == 0 || end > tcp.len() {
+        return None;
+    }
+    let mut at = 20;
+    while at < end {
+        match tcp[at] {
+            0 => return None,
+            1 => at += 1,
+            3 if at + 2 < end && tcp[at + 1] == 3 => return set_byte(tcp, at + 2, 0),
+            _ => at += usize::from(*tcp.get(at + 1)?).max(2),
+        }
+    }
+    None
+}
+
+/// Sets a byte; `None`: it was so.
+fn set_byte(tcp: &mut [u8], at: usize, byte: u8) -> Option<()> {
+    if tcp[at] == byte {
+        return None;
+    }
+    let word = |tcp: &[u8], at: usize| {
+        u32::from(u16::from_be_bytes([tcp[at], *tcp.get(at + 1).unwrap_or(&0)]))
+    };
+    let before = word(tcp, at & !1);
+    tcp[at] = byte;
+    let after = word(tcp, at & !1);
+    let mut sum = (!word(tcp, 16) & 0xffff) + (!before & 0xffff) + after;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    tcp[16..18].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Options: segment size, padding, scale 7.
+    fn syn(pad: usize) -> Vec<u8> {
+        let mut tcp = vec![0; 20];
+        tcp[13] = SYN;
+        tcp.extend([2, 4, 5, 180]);
+        tcp.extend(vec![1; pad]);
+        tcp.extend([3, 3, 7]);
+        tcp.resize(tcp.len().next_multiple_of(4), 0);
+        tcp[12] = (tcp.len() as u8 / 4) << 4;
+        let sum = checksum(&tcp);
+        tcp[16..18].copy_from_slice(&sum.to_be_bytes());
+        tcp
+    }
+
+    /// Of the segment alone: what is left of the pseudo header does not change.
+    fn checksum(tcp: &[u8]) -> u16 {
+        let mut sum: u32 = 0;
+        for (at, pair) in tcp.chunks(2).enumerate() {
+            if at != 8 {
+                sum += u32::from(u16::from_be_bytes([pair[0], *pair.get(1).unwrap_or(&0)]));
+            }
+        }
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
+
+    fn v4(tcp: &[u8]) -> Vec<u8> {
+        let mut frame = vec![0; LINK + 20];
+        (frame[12], frame[LINK], frame[LINK + 9]) = (0x08, 0x45, TCP);
+        frame.extend_from_slice(tcp);
+        frame
+    }
+
+    fn v6(tcp: &[u8]) -> Vec<u8> {
+        let mut frame = vec![0; LINK + 40];
+        (frame[12], frame[13], frame[LINK], frame[LINK + 6]) = (0x86, 0xdd, 0x60, TCP);
+        frame.extend_from_slice(tcp);
+        frame
+    }
+
+    #[test]
+    fn the_scale_of_a_syn_is_0_and_its_checksum_right() {
+        for pad in 0..4 {
+            let tcp = syn(pad);
+            for (mut frame, at) in [(v4(&tcp), LINK + 20), (v6(&tcp), LINK + 40)] {
+                assert_eq!(LinkFault::WindowScale.apply_to(&mut frame), FrameFate::Changed);
+                let found = &frame[at..];
+                assert_eq!(found[26 + pad], 0, "{found:?}");
+                assert_eq!(found[16..18], checksum(found).to_be_bytes(), "padded by {pad}");
+                assert_eq!(
+                    LinkFault::WindowScale.apply_to(&mut frame),
+                    FrameFate::Untouched,
+                    "it is 0"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_syn_is_left_as_it_is() {
+        let mut other = syn(1);
+        other[13] = 0x10;
+        let whole = v4(&syn(1));
+        let mut frames = vec![v4(&other), v4(&[]), v6(&syn(1)[..21]), vec![], vec![0; 14]];
+        frames.extend((0..whole.len()).map(|end| whole[..end].to_vec()));
+        for frame in frames {
+            let mut met = frame.clone();
+            assert_eq!(
+                (LinkFault::WindowScale.apply_to(&mut met), met),
+                (FrameFate::Untouched, frame)
+            );
+        }
+        let mut silly = v4(&syn(0));
+        silly[LINK + 20 + 21] = 0;
+        LinkFault::WindowScale.apply_to(&mut silly);
+        assert_eq!(LinkFault::None.apply_to(&mut v4(&syn(1))), FrameFate::Untouched);
+    }
+
+    #[test]
+    fn what_is_large_vanishes() {
+        let hole = LinkFault::BlackHole(1_400);
+        assert_eq!(hole.apply_to(&mut vec![0; LINK + 1_400]), FrameFate::Untouched);
+        assert_eq!(hole.apply_to(&mut vec![0; LINK + 1_401]), FrameFate::Dropped);
+        assert_eq!(hole.apply_to(&mut []), FrameFate::Untouched);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn frames_of_any_kind_are_met(mut tcp in proptest::collection::vec(0..=255_u8, 0..80), words in 5..16_u8) {
+            if let Some(byte) = tcp.get_mut(12) {
+                *byte = words << 4;
+            }
+            if let Some(byte) = tcp.get_mut(13) {
+                *byte |= SYN;
+            }
+            for mut frame in [tcp.clone(), v4(&tcp), v6(&tcp)] {
+                let length = frame.len();
+                LinkFault::WindowScale.apply_to(&mut frame);
+                proptest::prop_assert_eq!(frame.len(), length);
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The forwarder: takes frames from a line's one link, and puts them on the other when the model says that they arrive.
+//!
+//! One thread owns the sockets of all lines that are laid together, so that frames of different lines arrive in the order
+//! of their times: two threads would let them overtake each other by as long as either waits for a processor. What is
+//! delayed how long is decided by `queue`.
+
+use std::collections::BinaryHeap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use model::monotonic_time::MonotonicTime;
+
+use super::queue::{LinkCounts, LinkQueue, LinkShape};
+use super::segmentation::{self, HEAD};
+use super::tap::LinkTap;
+
+/// A line: the sockets at its two ends, and what frames meet.
+#[derive(Debug)]
+pub struct ForwardedLink {
+    /// Where frames come in and go out.
+    pub links: [OwnedFd; 2],
+    /// What frames of the first and of the second link meet.
+    pub shapes: [LinkShape; 2],
+    /// What listens at the first link.
+    pub tap: Option<LinkTap>,
+}
+
+/// A frame under way: earlier ones are greater, so that the heap gives them first.
+#[derive(PartialEq, Eq)]
+struct QueuedFrame {
+    at: MonotonicTime,
+    number: u64,
+    link: usize,
+    side: usize,
+    /// With the kernel's head.
+    bytes: Vec<u8>,
+}
+
+impl Ord for QueuedFrame {
+    fn cmp(&self, other: &QueuedFrame) -> std::cmp::Ordering {
+        (other.at, other.number).cmp(&(self.at, self.number))
+    }
+}
+
+impl PartialOrd for QueuedFrame {
+    fn partial_cmp(&self, other: &QueuedFrame) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Bytes under way at most, of a line: 400 ms of 5 Gbit/s; more are lost as in a full queue.
+const MAX_FRAMES_IN_FLIGHT: usize = 256 << 20;
+/// What a frame takes beside its bytes.
+const FRAME: usize = size_of::<QueuedFrame>();
+/// The longest frame or train, with the kernel's head and Ethernet's.
+const MAX_BYTES: usize = 65_536 + HEAD + 14;
+/// Frames that are taken from a link between two looks at what is due.
+const BATCH: usize = 64;
+/// While frames come, how long they are left to gather: whoever sends one then need not wake this thread, which costs
+/// more than all the rest of its way. Far below the millisecond that a line is accurate to.
+const GATHER: Duration = Duration::from_micros(100);
+
+/// Forwards on all of these lines until `stop` can be read; returns what was done in each direction, line by line.
+pub fn forward_links(ways: &[ForwardedLink], stop: &OwnedFd) -> io::Result<Vec<[LinkCounts; 2]>> {
+    let mut road = LinkForwarder::new(ways);
+    let idle: Vec<&OwnedFd> =
+        std::iter::once(stop).chain(ways.iter().flat_map(|way| &way.links)).collect();
+    let mut taken = 0;
+    loop {
+        road.deliver_due_frames();
+        let over = match taken {
+            0 => wait_readable(&idle, road.time_to_next()),
+            BATCH.. => wait_readable(&[stop], Some(Duration::ZERO)),
+            _ => wait_readable(&[stop], Some(GATHER)),
+        };
+        if over? {
+            return Ok(road.counts());
+        }
+        taken = road.receive_frames();
+    }
+}
+
+/// What is under way.
+struct LinkForwarder<'w> {
+    links: &'w [ForwardedLink],
+    begun: Instant,
+    queues: Vec<[LinkQueue; 2]>,
+    in_flight: BinaryHeap<QueuedFrame>,
+    bytes_in_flight: usize,
+    number: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'w> LinkForwarder<'w> {
+    fn new(ways: &'w [ForwardedLink]) -> LinkForwarder<'w> {
+        LinkForwarder {
+            links: ways,
+            begun: Instant::now(),
+            queues: ways.iter().map(|way| way.shapes.clone().map(LinkQueue::new)).collect(),
+            in_flight: BinaryHeap::new(),
+            bytes_in_flight: 0,
+            number: 0,
+            buffer: vec![0; MAX_BYTES],
+        }
+    }
+
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Puts what is due on its link.
+    fn deliver_due_frames(&mut self) {
+        while self.in_flight.peek().is_some_and(|frame| frame.at <= self.now()) {
+            if let Some(frame) = self.in_flight.pop() {
+                self.bytes_in_flight -= frame.bytes.len() + FRAME;
+                let way = &self.links[frame.link];
+                tap_sees(way, frame.side == 1, &frame.bytes[HEAD..]);
+                // A link that takes no more loses it, as links do.
+                let _ = send(&way.links[1 - frame.side], &frame.bytes, SendFlags::empty());
+            }
+        }
+    }
+
+    /// How long until the next one is due.
+    fn time_to_next(&self) -> Option<Duration> {
+        self.in_flight.peek().map(|frame| frame.at.since(self.now()))
+    }
+
+    /// Takes what has come; the most frames that a link had.
+    fn receive_frames(&mut self) -> usize {
+        let mut most = 0;
+        for way in 0..self.links.len() {
+            for side in 0..2 {
+                most = most.max(self.receive_from(way, side));
+            }
+        }
+        most
+    }
+
+    fn receive_from(&mut self, way: usize, side: usize) -> usize {
+        let (link, mut taken) = (&self.links[way].links[side], 0);
+        while taken < BATCH {
+            let bytes = match recv(link, &mut self.buffer, RecvFlags::TRUNC) {
+                Ok((_, bytes)) => bytes.min(MAX_BYTES),
+                Err(Errno::INTR) => continue,
+                // An empty socket, or a link that went down for a moment.
+                Err(_) => break,
+            };
+            taken += 1;
+            self.forward_frame(way, side, bytes);
+        }
+        taken
+    }
+
+    /// What has come in by a link, and stands in the buffer: on its way, or lost.
+    fn forward_frame(&mut self, way: usize, side: usize, bytes: usize) {
+        let now = self.now();
+        let whole = &mut self.buffer[..bytes];
+        let Some((head, frame)) = whole.split_first_chunk_mut::<HEAD>() else { return };
+        tap_sees(&self.links[way], side == 0, frame);
+        let queue = &mut self.queues[way][side];
+        if !queue.apply_fault(frame) {
+            return;
+        }
+        let (frames, on_wire) = segmentation::wire_frames(head, frame);
+        if self.bytes_in_flight + bytes + FRAME > MAX_FRAMES_IN_FLIGHT * self.links.len() {
+            queue.count_overflow(frames);
+            return;
+        }
+        let Some(arrival) = queue.enqueue(now, frames, on_wire) else { return };
+        for _ in 0..=u8::from(arrival.duplicate_at) {
+            self.number += 1;
+            self.bytes_in_flight += bytes + FRAME;
+            let (at, number, bytes) = (arrival.at, self.number, self.buffer[..bytes].to_vec());
+            self.in_flight.push(QueuedFrame { at, number, link: way, side, bytes });
+        }
+    }
+
+    fn counts(&self) -> Vec<[LinkCounts; 2]> {
+        self.queues.iter().map(|both| both.each_ref().map(LinkQueue::counts)).collect()
+    }
+}
+
+/// The tap is at the first link.
+fn tap_sees(way: &ForwardedLink, passes_first: bool, frame: &[u8]) {
+    if let Some(tap) = way.tap.as_ref().filter(|_| passes_first) {
+        tap.record_frame(frame);
+    }
+}
+
+/// Waits until one of them can be read, or so long; `true`: it is over, as the first one says.
+fn wait_readable(on: &[&OwnedFd], next: Option<Duration>) -> io::Result<bool> {
+    let mut ready: Vec<PollFd<'_>> =
+        on.iter().map(|descriptor| PollFd::new(*descriptor, PollFlags::IN)).collect();
+    let next = next.map(|next| Timespec {
+        tv_sec: i64::try_from(next.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(next.subsec_nanos()),
+    });
+    match poll(&mut ready, next.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => Ok(!ready[0].revents().is_empty()),
+        Err(error) => Err(error.into()),
+    }
+}

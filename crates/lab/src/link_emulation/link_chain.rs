@@ -1,0 +1,86 @@
+//! A client and a server with a host between them that forwards, and a long line on each side of it.
+//!
+//! ```text
+//!  client ──── line ──── middle ──── line ──── server
+//!  10.42.1.1        10.42.1.2  10.42.2.2    10.42.2.1
+//! ```
+//! The client reaches what is for services by way of the middle, and the server everybody. Links of client and server are
+//! `eth0`, those of the middle `eth0` and `eth1`.
+
+use std::net::Ipv4Addr;
+
+use super::link::{EmulatedLinkError, ForwarderHandle, LinkSettings};
+use super::queue::LinkShape;
+use crate::net::NetworkNamespace;
+
+/// The hosts and their lines; gone when dropped.
+#[derive(Debug)]
+pub struct LinkChain {
+    /// Who asks.
+    pub client: NetworkNamespace,
+    /// Who forwards.
+    pub middle: NetworkNamespace,
+    /// Who answers.
+    pub server: NetworkNamespace,
+    // Before what they are laid through, which goes after them.
+    _wires: [ForwarderHandle; 2],
+    /// What the lines are laid through. Ends of cables at the middle's links are `front` (its `eth0`) and `back` (its
+    /// `eth1`): what passes there is what the middle gets and gives.
+    pub between: NetworkNamespace,
+}
+
+/// The client.
+pub const CHAIN_CLIENT: Ipv4Addr = Ipv4Addr::new(10, 42, 1, 1);
+/// The middle, at its client's side and at its server's.
+pub const CHAIN_MIDDLE: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 42, 1, 2), Ipv4Addr::new(10, 42, 2, 2)];
+/// An address of the middle for connections to the server, used by nothing else.
+pub const CHAIN_RETURN: Ipv4Addr = Ipv4Addr::new(10, 42, 2, 3);
+/// The server.
+pub const CHAIN_SERVER: Ipv4Addr = Ipv4Addr::new(10, 42, 2, 1);
+/// The address of a service, which nobody has.
+pub const CHAIN_SERVICE: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
+
+impl LinkChain {
+    /// Lays it: what packets from the left and from the right meet on the client's line, and on the server's.
+    pub fn open(near: [LinkShape; 2], far: [LinkShape; 2]) -> Result<LinkChain, EmulatedLinkError> {
+        let (client, server) = (NetworkNamespace::new("client")?, NetworkNamespace::new("server")?);
+        let (middle, between) = (NetworkNamespace::new("middle")?, NetworkNamespace::new("lines")?);
+        let ends = [(&client, "eth0"), (&middle, "eth0")];
+        let near =
+            ForwarderHandle::connect(ends, &between, ["left", "front"], LinkSettings::new(near))?;
+        let ends = [(&middle, "eth1"), (&server, "eth0")];
+        let far =
+            ForwarderHandle::connect(ends, &between, ["back", "right"], LinkSettings::new(far))?;
+        let [at_client, at_server] = CHAIN_MIDDLE;
+        middle.write_sysctls(&[
+            ("net/ipv4/ip_forward", "1"),
+            ("net/ipv4/conf/all/rp_filter", "0"),
+            ("net/ipv4/conf/eth0/rp_filter", "0"),
+            ("net/ipv4/conf/eth1/rp_filter", "0"),
+            ("net/ipv4/conf/all/send_redirects", "0"),
+        ])?;
+        // The last one is deprecated, so that the middle's own connections come from another one.
+        middle.ip(&format!(
+            "addr add {at_client}/24 dev eth0\naddr add {at_server}/24 dev eth1\n\
+             addr add {CHAIN_RETURN}/24 dev eth1 preferred_lft 0\n"
+        ))?;
+        client.ip(&format!(
+            "addr add {CHAIN_CLIENT}/24 dev eth0\nroute add default via {at_client}\n"
+        ))?;
+        server.ip(&format!(
+            "addr add {CHAIN_SERVER}/24 dev eth0\nroute add default via {at_server}\n"
+        ))?;
+        Ok(LinkChain { client, middle, server, _wires: [near, far], between })
+    }
+
+    /// The server takes packets for the service's address and tells nobody that it has it: direct return.
+    pub fn enable_direct_return(&self) -> Result<(), EmulatedLinkError> {
+        self.server.write_sysctls(&[
+            ("net/ipv4/conf/all/arp_ignore", "1"),
+            ("net/ipv4/conf/all/arp_announce", "2"),
+            ("net/ipv4/conf/all/rp_filter", "0"),
+        ])?;
+        self.server.ip(&format!("addr add {CHAIN_SERVICE}/32 dev lo\n"))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,266 @@
+//! The model of a line in one direction: a queue before a link of some rate, and a distance behind it.
+//!
+//! Pure: sizes and times go in, times of arrival come out. A packet that does not fit into the queue is lost, as is one
+//! that the plan or chance says to lose. Chance is the same in every run.
+
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
+
+use super::fault::{FrameFate, LinkFault};
+
+/// What a line is like in one direction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkShape {
+    /// How long every packet travels.
+    pub delay: Duration,
+    /// Bits a second; 0: no limit.
+    pub bits_per_second: u64,
+    /// Bytes that may wait before the link; 0: no limit.
+    pub queue_bytes: u64,
+    /// Of packets of 1000 bytes and more, lose each whose number divides by this; 0: none.
+    pub drop_every: u64,
+    /// Packets that are lost by chance, of a million.
+    pub loss_ppm: u32,
+    /// Packets that travel `late` longer, of a million: those behind them come first.
+    pub reorder_ppm: u32,
+    /// How much longer those travel.
+    pub reorder_delay: Duration,
+    /// Packets that arrive twice, of a million.
+    pub duplicate_ppm: u32,
+    /// What is wrong with whatever stands on the way.
+    pub fault: LinkFault,
+}
+
+/// When a packet arrives, and perhaps once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketArrival {
+    /// When.
+    pub at: MonotonicTime,
+    /// Whether it comes twice.
+    pub duplicate_at: bool,
+}
+
+/// What was done with packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounts {
+    /// Passed on.
+    pub passed: u64,
+    /// Lost as planned, by chance or by a fault.
+    pub lost: u64,
+    /// Lost because the queue was full.
+    pub dropped_full: u64,
+    /// Overtaken by chance.
+    pub reordered: u64,
+    /// Passed on twice.
+    pub duplicated: u64,
+    /// Changed by a fault.
+    pub changed: u64,
+}
+
+/// The queue of a direction.
+#[derive(Debug)]
+pub struct LinkQueue {
+    shape: LinkShape,
+    free_at: MonotonicTime,
+    large: u64,
+    random_state: u64,
+    counts: LinkCounts,
+}
+
+/// From here on a packet is large, bytes.
+const LARGE: usize = 1_000;
+/// Where chance begins.
+const SEED: u64 = 0x5eed_0f7e_57ee_1a2d;
+
+impl LinkQueue {
+    /// An empty one.
+    pub fn new(shape: LinkShape) -> LinkQueue {
+        LinkQueue {
+            shape,
+            free_at: MonotonicTime(0),
+            large: 0,
+            random_state: SEED,
+            counts: LinkCounts::default(),
+        }
+    }
+
+    /// Lets the way do to a frame what is wrong with it; `false`: the frame is gone.
+    pub fn apply_fault(&mut self, frame: &mut [u8]) -> bool {
+        match self.shape.fault.apply_to(frame) {
+            FrameFate::Untouched => true,
+            FrameFate::Changed => {
+                self.counts.changed += 1;
+                true
+            }
+            FrameFate::Dropped => {
+                self.counts.lost += 1;
+                false
+            }
+        }
+    }
+
+    /// When a packet that comes now will have arrived; `None`: it is lost. A train of some frames keeps together.
+    pub fn enqueue(
+        &mut self,
+        now: MonotonicTime,
+        frames: u64,
+        bytes: usize,
+    ) -> Option<PacketArrival> {
+        let at = self.transit_end(now, frames, bytes)?;
+        let mut arrival = PacketArrival { at, duplicate_at: false };
+        let (reorder, late) = (self.shape.reorder_ppm, self.shape.reorder_delay);
+        if self.draw_chance(reorder) {
+            self.counts.reordered += 1;
+            arrival.at = at + late;
+        }
+        if self.draw_chance(self.shape.duplicate_ppm) {
+            self.counts.duplicated += 1;
+            arrival.duplicate_at = true;
+        }
+        Some(arrival)
+    }
+
+    /// Whether something of this probability happens now (splitmix64 draws).
+    fn draw_chance(&mut self, ppm: u32) -> bool {
+        if ppm == 0 {
+            return false;
+        }
+        self.random_state = self.random_state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut draw = self.random_state;
+        draw = (draw ^ (draw >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        draw = (draw ^ (draw >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (draw ^ (draw >> 31)) % 1_000_000 < u64::from(ppm)
+    }
+
+    /// There is no room for these where they would wait for their time.
+    pub fn count_overflow(&mut self, frames: u64) {
+        self.counts.dropped_full += frames;
+    }
+
+    fn transit_end(
+        &mut self,
+        now: MonotonicTime,
+        frames: u64,
+        bytes: usize,
+    ) -> Option<MonotonicTime> {
+        let LinkShape {
+            delay, bits_per_second, queue_bytes, drop_every: lose_every, loss_ppm, ..
+        } = self.shape;
+        if self.draw_chance(loss_ppm) {
+            self.counts.lost += 1;
+            return None;
+        }
+        if bytes >= LARGE {
+            self.large += 1;
+            if lose_every > 0 && self.large.is_multiple_of(lose_every) {
+                self.counts.lost += 1;
+                return None;
+            }
+        }
+        if bits_per_second == 0 {
+            self.counts.passed += frames;
+            return Some(now + delay);
+        }
+        let takes = |bytes: u64| {
+            let nanoseconds = u128::from(bytes) * 8_000_000_000 / u128::from(bits_per_second);
+            Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+        };
+        let begins = self.free_at.max(now);
+        if queue_bytes > 0 && begins.since(now) > takes(queue_bytes) {
+            self.counts.dropped_full += frames;
+            return None;
+        }
+        self.free_at = begins + takes(bytes as u64);
+        self.counts.passed += frames;
+        Some(self.free_at + delay)
+    }
+
+    /// What was done so far.
+    pub fn counts(&self) -> LinkCounts {
+        self.counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn packets_wait_for_those_before_them_and_travel() {
+        let shape = LinkShape {
+            delay: Duration::from_millis(65),
+            bits_per_second: 8_000_000,
+            queue_bytes: 3_000,
+            ..LinkShape::default()
+        };
+        let mut queue = LinkQueue::new(shape);
+        let offer = |queue: &mut LinkQueue, ms: u64| {
+            queue.enqueue(MonotonicTime(ms * MS), 1, 1_000).map(|arrival| arrival.at)
+        };
+        assert_eq!(offer(&mut queue, 0), Some(MonotonicTime(66 * MS)), "a millisecond on the link");
+        assert_eq!(offer(&mut queue, 0), Some(MonotonicTime(67 * MS)));
+        assert_eq!(offer(&mut queue, 0), Some(MonotonicTime(68 * MS)));
+        assert_eq!(offer(&mut queue, 0), Some(MonotonicTime(69 * MS)));
+        assert_eq!(offer(&mut queue, 0), None, "3000 bytes wait");
+        assert_eq!(offer(&mut queue, 10), Some(MonotonicTime(76 * MS)), "the link was idle");
+        assert_eq!(
+            queue.counts(),
+            LinkCounts { passed: 5, dropped_full: 1, ..LinkCounts::default() }
+        );
+    }
+
+    #[test]
+    fn a_train_is_as_long_as_its_frames_and_finds_room_or_none() {
+        let shape =
+            LinkShape { bits_per_second: 8_000_000, queue_bytes: 3_000, ..LinkShape::default() };
+        let mut queue = LinkQueue::new(shape);
+        let mut offer = || queue.enqueue(MonotonicTime(0), 4, 4_000).map(|arrival| arrival.at);
+        assert_eq!(offer(), Some(MonotonicTime(4 * MS)));
+        assert_eq!(offer(), None, "4000 bytes wait");
+        queue.count_overflow(3);
+        assert_eq!(
+            queue.counts(),
+            LinkCounts { passed: 4, dropped_full: 7, ..LinkCounts::default() }
+        );
+    }
+
+    #[test]
+    fn large_packets_are_lost_as_planned() {
+        let mut queue = LinkQueue::new(LinkShape { drop_every: 3, ..LinkShape::default() });
+        let kept: Vec<bool> = [60, 1500, 1500, 60, 1500, 1500]
+            .map(|n| queue.enqueue(MonotonicTime(0), 1, n).is_some())
+            .into();
+        assert_eq!(kept, [true, true, true, true, false, true]);
+    }
+
+    #[test]
+    fn chance_is_as_often_as_said_and_the_same_each_time() {
+        let shape = LinkShape {
+            loss_ppm: 100_000,
+            reorder_ppm: 50_000,
+            reorder_delay: Duration::from_millis(5),
+            duplicate_ppm: 20_000,
+            ..LinkShape::default()
+        };
+        let run = || {
+            let mut queue = LinkQueue::new(shape.clone());
+            let seen: Vec<Option<PacketArrival>> =
+                (0..20_000).map(|_| queue.enqueue(MonotonicTime(0), 1, 100)).collect();
+            (seen, queue.counts())
+        };
+        let (seen, counts) = run();
+        assert_eq!((seen.clone(), counts), run());
+        let near = |found: u64, wanted: u64| found.abs_diff(wanted) * 8 < wanted;
+        assert!(near(counts.lost, 2_000) && near(counts.reordered, 900), "{counts:?}");
+        assert!(
+            near(counts.duplicated, 360) && counts.passed + counts.lost == 20_000,
+            "{counts:?}"
+        );
+        let late =
+            seen.iter().flatten().filter(|arrival| arrival.at == MonotonicTime(5 * MS)).count();
+        assert_eq!(late as u64, counts.reordered);
+    }
+}

@@ -1,0 +1,85 @@
+//! Listens at one end of a line: what passes there is kept as a capture, until somebody takes it.
+//!
+//! It keeps bytes and understands none.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use trace::output::{OutputPacket, PcapngWriter};
+
+/// A tap; copies listen together.
+#[derive(Clone, Debug, Default)]
+pub struct LinkTap {
+    buffer: Arc<Mutex<TapBuffer>>,
+}
+
+#[derive(Debug, Default)]
+struct TapBuffer {
+    packets: Vec<(u64, Vec<u8>)>,
+    bytes: usize,
+    beyond: u64,
+}
+
+/// Bytes that are kept at most; more is counted as dropped.
+const MOST_BYTES: usize = 256 << 20;
+/// Bytes of Ethernet's head.
+const LINK: usize = 14;
+
+impl LinkTap {
+    /// A frame passes.
+    pub fn record_frame(&self, frame: &[u8]) {
+        // Only IP goes into captures of bare IP.
+        let kind = frame.get(12..LINK);
+        if kind != Some(&[0x08, 0x00]) && kind != Some(&[0x86, 0xdd]) {
+            return;
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let at = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        let mut kept = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.bytes + frame.len() > MOST_BYTES {
+            kept.beyond += 1;
+            return;
+        }
+        kept.bytes += frame.len();
+        kept.packets.push((at, frame[LINK..].to_vec()));
+    }
+
+    /// What passed since the last time, as a file of pcapng.
+    pub fn take_capture(&self, comment: &str) -> Vec<u8> {
+        let kept = std::mem::take(&mut *self.buffer.lock().unwrap_or_else(PoisonError::into_inner));
+        let write = || {
+            let mut file = PcapngWriter::begin(Vec::new(), comment, 0)?;
+            for (at_ns, bytes) in &kept.packets {
+                let original = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                file.write_packet(&OutputPacket { at_ns: *at_ns, bytes, original, comment: "" })?;
+            }
+            let last = kept.packets.last().map_or(0, |(at, _)| *at);
+            file.finish(last, kept.beyond)
+        };
+        // Memory takes whatever is written.
+        write().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::input::CaptureReader;
+
+    #[test]
+    fn what_passed_is_a_capture_once() {
+        let tap = LinkTap::default();
+        let mut frame = vec![0; 60];
+        tap.record_frame(&frame);
+        (frame[12], frame[LINK]) = (0x08, 0x45);
+        tap.clone().record_frame(&frame);
+        tap.record_frame(&frame[..5]);
+        let file = tap.take_capture("two hosts");
+        let mut capture = CaptureReader::open(file.as_slice()).unwrap();
+        let first = capture.frame().unwrap().unwrap();
+        assert_eq!(first.bytes, &frame[LINK..]);
+        assert!(capture.frame().unwrap().is_none());
+        let again = tap.take_capture("nothing more");
+        assert!(CaptureReader::open(again.as_slice()).unwrap().frame().unwrap().is_none());
+    }
+}

@@ -1,0 +1,61 @@
+//! When something is due, and what has taken too long. It begins nothing.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
+
+use super::LoadEngine;
+use super::slot::{ConnectionPhase, StreamSlot};
+use crate::load::fail::Fail;
+
+impl LoadEngine {
+    /// When `tick` must be called next at the latest.
+    pub fn next_deadline(&self) -> MonotonicTime {
+        let wake = self.wakes.peek().map_or(MonotonicTime::NEVER, |Reverse(wake)| wake.due);
+        let start = match &self.schedule {
+            Some(schedule) if self.may_start() => schedule.next(),
+            _ => MonotonicTime::NEVER,
+        };
+        let ends = if self.may_start() { self.ends } else { self.gives_up };
+        wake.min(start).min(ends).min(self.sweep)
+    }
+
+    /// Ends what took too long.
+    pub(super) fn expire_timeouts(&mut self, now: MonotonicTime) {
+        for slot in 0..self.slots.len() {
+            let chosen = &self.slots[slot];
+            if chosen.close_deadline.is_some_and(|until| until <= now) {
+                self.slots[slot].close_deadline = None;
+                // The answer was counted; that its server does not end the connection is told by its age alone.
+                self.tally.never_ended += 1;
+                self.close(slot);
+                self.free_stream((slot, 0), Duration::ZERO, now);
+            }
+            for stream in 0..self.slots[slot].pending.len() {
+                self.expire_request((slot, stream), now);
+            }
+        }
+        while self.backlog.front().is_some_and(|intended| *intended + self.plan.timeout <= now) {
+            self.backlog.pop_front();
+            self.fail_unsent();
+        }
+    }
+
+    fn expire_request(&mut self, lane: StreamSlot, now: MonotonicTime) {
+        let chosen = &self.slots[lane.0];
+        if chosen.pending[lane.1].is_none_or(|asked| asked.deadline > now) {
+            return;
+        }
+        if chosen.phase == ConnectionPhase::Connecting {
+            return self.fail_all(lane.0, Fail::ConnectTimeout, now);
+        }
+        self.fail_request(lane, Fail::Timeout, now);
+    }
+
+    /// It found no connection in time.
+    pub(super) fn fail_unsent(&mut self) {
+        self.tally.in_flight -= 1;
+        self.tally.record_failure(Fail::NotSent, false);
+    }
+}

@@ -1,0 +1,71 @@
+//! Looks for a text in bytes that come in pieces. It keeps no more of them than the text is long.
+
+use std::sync::Arc;
+
+/// A search under way.
+#[derive(Debug)]
+pub struct TextSearch {
+    text: Arc<[u8]>,
+    /// The end of what came, shorter than the text.
+    tail: Vec<u8>,
+    found: bool,
+}
+
+impl TextSearch {
+    /// Nothing has come.
+    pub fn new(text: &Arc<[u8]>) -> TextSearch {
+        TextSearch { text: text.clone(), tail: Vec::new(), found: text.is_empty() }
+    }
+
+    /// More bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        if self.found || bytes.is_empty() {
+            return;
+        }
+        let keep = self.text.len() - 1;
+        let bridge = bytes.len().min(keep);
+        self.tail.extend_from_slice(&bytes[..bridge]);
+        self.found = contains_text(&self.tail, &self.text) || contains_text(bytes, &self.text);
+        if bytes.len() >= keep {
+            self.tail.clear();
+            self.tail.extend_from_slice(&bytes[bytes.len() - keep..]);
+        } else {
+            let surplus = self.tail.len().saturating_sub(keep);
+            self.tail.drain(..surplus);
+        }
+    }
+
+    /// Whether the text was in what came.
+    pub fn is_found(&self) -> bool {
+        self.found
+    }
+}
+
+fn contains_text(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// However the bytes are cut, the text is found exactly when they hold it.
+        #[test]
+        fn cuts_do_not_matter(
+            bytes in prop::collection::vec(prop::sample::select(vec![b'a', b'b']), 0..40),
+            text in prop::collection::vec(prop::sample::select(vec![b'a', b'b']), 1..6),
+            piece in 1usize..7,
+        ) {
+            let mut find = TextSearch::new(&Arc::from(text.as_slice()));
+            bytes.chunks(piece).for_each(|piece| find.feed(piece));
+            prop_assert_eq!(find.is_found(), contains_text(&bytes, &text));
+        }
+    }
+
+    #[test]
+    fn an_empty_text_is_everywhere() {
+        assert!(TextSearch::new(&Arc::from(&b""[..])).is_found());
+    }
+}

@@ -1,0 +1,282 @@
+//! What a machine did beside a run: switches, interrupts by queue, memory, interfaces and the busiest processes.
+//!
+//! Reads the texts of /proc as proc(5) describes them, taken before and after; it opens no files.
+
+use std::collections::BTreeMap;
+
+use links::steering::counters::parse_interrupts;
+use serde::{Deserialize, Serialize};
+
+/// Texts and counters of one moment.
+#[derive(Clone, Debug, Default)]
+pub struct ProcSnapshot {
+    /// /proc/stat.
+    pub stat: String,
+    /// /proc/meminfo.
+    pub memory: String,
+    /// /proc/interrupts.
+    pub interrupts: String,
+    /// /proc/net/dev.
+    pub interfaces: String,
+    /// /proc/PID/stat of every process that could be read.
+    pub processes: Vec<String>,
+    /// Interrupts that belong to an interface's device, by number.
+    pub owners: BTreeMap<u32, String>,
+}
+
+/// What happened between two moments. Rates are by second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineActivity {
+    /// Context switches of all processors.
+    pub context_switches: f64,
+    /// Interrupts of all processors.
+    pub interrupts: f64,
+    /// Bytes of memory that programs could still have, before and after; 0: not told.
+    pub memory_available: (u64, u64),
+    /// Bytes of memory.
+    pub memory_total: u64,
+    /// Interfaces that carried something.
+    pub interfaces: Vec<InterfaceActivity>,
+    /// Interrupts of interfaces' queues.
+    pub queues: Vec<QueueActivity>,
+    /// The busiest processes, the busiest first.
+    pub processes: Vec<ProcessActivity>,
+}
+
+/// What an interface carried.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InterfaceActivity {
+    /// Its name.
+    pub name: String,
+    /// Bits a second received.
+    pub received_bits: f64,
+    /// Packets a second received.
+    pub received_packets: f64,
+    /// Packets a second that came and were dropped.
+    pub dropped: f64,
+    /// Bits a second sent.
+    pub sent_bits: f64,
+    /// Packets a second sent.
+    pub sent_packets: f64,
+}
+
+/// Interrupts of one queue of an interface, by processor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueActivity {
+    /// The interface.
+    pub interface: String,
+    /// As the driver calls it.
+    pub name: String,
+    /// Interrupts a second by processor.
+    pub each: BTreeMap<u32, f64>,
+}
+
+/// What a process used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessActivity {
+    /// Its number.
+    pub number: u32,
+    /// Its name, as the kernel keeps it.
+    pub name: String,
+    /// Processors that it kept busy; 1.5: one and a half.
+    pub processors: f64,
+    /// Bytes of memory that it held at the end.
+    pub resident: u64,
+}
+
+/// Between two moments, `seconds` apart. What came or went meanwhile is absent.
+pub fn activity_between(
+    before: &ProcSnapshot,
+    after: &ProcSnapshot,
+    seconds: f64,
+) -> MachineActivity {
+    let seconds = seconds.max(1e-9);
+    let rate =
+        |of: &dyn Fn(&ProcSnapshot) -> u64| of(after).saturating_sub(of(before)) as f64 / seconds;
+    let available = |texts: &ProcSnapshot| kibibytes(&texts.memory, "MemAvailable:");
+    MachineActivity {
+        context_switches: rate(&|texts| counter(&texts.stat, "ctxt")),
+        interrupts: rate(&|texts| counter(&texts.stat, "intr")),
+        memory_available: (available(before), available(after)),
+        memory_total: kibibytes(&after.memory, "MemTotal:"),
+        interfaces: interface_activity(before, after, seconds),
+        queues: queue_activity(before, after, seconds),
+        processes: process_activity(before, after, seconds),
+    }
+}
+
+fn counter(stat: &str, name: &str) -> u64 {
+    let words = stat.lines().filter_map(|line| line.split_once(' '));
+    let mut found = words.filter(|(word, _)| *word == name);
+    let rest = found.next().map_or("", |(_, rest)| rest);
+    rest.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+fn kibibytes(memory: &str, name: &str) -> u64 {
+    let found = memory.lines().find_map(|line| line.strip_prefix(name));
+    let number = found.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    number.unwrap_or(0) * 1024
+}
+
+/// `name: bytes packets errs drop fifo frame compressed multicast bytes packets …`.
+fn interface_activity(
+    before: &ProcSnapshot,
+    after: &ProcSnapshot,
+    seconds: f64,
+) -> Vec<InterfaceActivity> {
+    let read = |text: &str| -> BTreeMap<String, Vec<u64>> {
+        let lines = text.lines().filter_map(|line| line.split_once(':'));
+        let row =
+            |rest: &str| rest.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        lines.map(|(name, rest)| (name.trim().to_owned(), row(rest))).collect()
+    };
+    let then = read(&before.interfaces);
+    let mut out = Vec::new();
+    for (name, now) in read(&after.interfaces) {
+        let Some(then) = then.get(&name).filter(|then| then.len().min(now.len()) >= 10) else {
+            continue;
+        };
+        let rate = |at: usize| now[at].saturating_sub(then[at]) as f64 / seconds;
+        let one = InterfaceActivity {
+            name,
+            received_bits: rate(0) * 8.0,
+            received_packets: rate(1),
+            dropped: rate(3),
+            sent_bits: rate(8) * 8.0,
+            sent_packets: rate(9),
+        };
+        if one.received_packets + one.sent_packets > 0.0 {
+            out.push(one);
+        }
+    }
+    out
+}
+
+fn queue_activity(before: &ProcSnapshot, after: &ProcSnapshot, seconds: f64) -> Vec<QueueActivity> {
+    let then = parse_interrupts(&before.interrupts);
+    let mut out = Vec::new();
+    for (number, (name, now)) in parse_interrupts(&after.interrupts) {
+        let (Some(interface), Some((_, then))) = (after.owners.get(&number), then.get(&number))
+        else {
+            continue;
+        };
+        let risen = now.into_iter().map(|(processor, now)| {
+            let earlier = then.get(&processor).copied().unwrap_or(0);
+            (processor, now.saturating_sub(earlier) as f64 / seconds)
+        });
+        let each: BTreeMap<u32, f64> = risen.filter(|(_, rate)| *rate > 0.0).collect();
+        if !each.is_empty() {
+            out.push(QueueActivity { interface: interface.clone(), name, each });
+        }
+    }
+    out
+}
+
+struct ProcessUsage {
+    name: String,
+    seconds: f64,
+    resident: u64,
+}
+
+fn process_activity(
+    before: &ProcSnapshot,
+    after: &ProcSnapshot,
+    seconds: f64,
+) -> Vec<ProcessActivity> {
+    let read = |texts: &ProcSnapshot| -> BTreeMap<u32, ProcessUsage> {
+        texts.processes.iter().filter_map(|text| parse_process_usage(text)).collect()
+    };
+    let then = read(before);
+    let new = |number: u32, now: ProcessUsage| {
+        let earlier = then.get(&number).filter(|then| then.name == now.name);
+        // One that is new has used all of its time since.
+        let spent = now.seconds - earlier.map_or(0.0, |then| then.seconds);
+        let processors = (spent / seconds).max(0.0);
+        ProcessActivity { number, name: now.name, processors, resident: now.resident }
+    };
+    let all = read(after).into_iter().map(|(number, now)| new(number, now));
+    let mut busy: Vec<ProcessActivity> = all.filter(|process| process.processors >= IDLE).collect();
+    busy.sort_by(|a, b| b.processors.total_cmp(&a.processors));
+    busy.truncate(MOST_PROCESSES);
+    busy
+}
+
+/// `number (name) state …`: fields 14 and 15 are hundredths of seconds, 24 are pages.
+fn parse_process_usage(stat: &str) -> Option<(u32, ProcessUsage)> {
+    let (number, rest) = stat.split_once(" (")?;
+    let (name, rest) = rest.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let field = |at: usize| fields.get(at - 3)?.parse::<u64>().ok();
+    let seconds = (field(14)? + field(15)?) as f64 / TICKS;
+    let resident = field(24)? * PAGE;
+    Some((number.trim().parse().ok()?, ProcessUsage { name: name.to_owned(), seconds, resident }))
+}
+
+/// Ticks of a second, as the kernel tells them to programs.
+const TICKS: f64 = 100.0;
+const PAGE: u64 = 4_096;
+/// Processes that are told.
+const MOST_PROCESSES: usize = 10;
+/// What used less of a processor is idle.
+const IDLE: f64 = 0.005;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(number: u32, name: &str, user: u64, system: u64, pages: u64) -> String {
+        format!(
+            "{number} ({name}) S 1 1 1 0 -1 0 0 0 0 0 {user} {system} 0 0 20 0 1 0 5 99 {pages} 0"
+        )
+    }
+
+    fn texts(switches: u64, counts: [u64; 2], bytes: u64, ticks: u64) -> ProcSnapshot {
+        ProcSnapshot {
+            stat: format!("cpu 1 2\nintr {} 0 0\nctxt {switches}\n", switches * 2),
+            memory: "MemTotal: 2048 kB\nMemFree: 1 kB\nMemAvailable: 1024 kB\n".to_owned(),
+            interrupts: format!(
+                "      CPU0 CPU1\n 30: {} {} PCI-MSI 1 eth0-rx-0\n 31: 5 5 PCI-MSI 2 nvme0q1\n",
+                counts[0], counts[1]
+            ),
+            interfaces: format!(
+                "Inter-| Receive\n face |bytes packets\n  eth0: {bytes} {} 0 0 0 0 0 0 {bytes} 0 0 0 0 0 0 0\n    lo: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n",
+                bytes / 100
+            ),
+            processes: vec![
+                process(7, "a b) c", ticks, ticks, 10),
+                process(8, "idle", 3, 3, 1),
+                "9 (broken".to_owned(),
+            ],
+            owners: BTreeMap::from([(30, "eth0".to_owned())]),
+        }
+    }
+
+    #[test]
+    fn rates_are_what_rose() {
+        let found = activity_between(
+            &texts(100, [10, 0], 1_000, 50),
+            &texts(300, [110, 0], 3_000, 100),
+            2.0,
+        );
+        assert_eq!((found.context_switches, found.interrupts), (100.0, 200.0));
+        assert_eq!((found.memory_total, found.memory_available.1), (2_097_152, 1_048_576));
+        let [eth0] = found.interfaces.as_slice() else { panic!("{found:?}: lo was quiet") };
+        assert_eq!((eth0.received_bits, eth0.received_packets), (8_000.0, 10.0));
+        let [queue] = found.queues.as_slice() else { panic!("{found:?}: no interface has nvme0") };
+        assert_eq!((queue.name.as_str(), &queue.each), ("eth0-rx-0", &BTreeMap::from([(0, 50.0)])));
+        let [process] = found.processes.as_slice() else { panic!("{found:?}") };
+        assert_eq!((process.name.as_str(), process.processors), ("a b) c", 0.5));
+        assert_eq!(process.resident, 40_960);
+    }
+
+    #[test]
+    fn other_texts_are_nothing() {
+        let odd = ProcSnapshot {
+            stat: "ctxt\nintr x".to_owned(),
+            interfaces: "eth0: 1 2\n: \0".to_owned(),
+            processes: vec![String::new(), "1 () ".to_owned(), ") (".to_owned()],
+            ..ProcSnapshot::default()
+        };
+        assert_eq!(activity_between(&odd, &odd, 0.0), MachineActivity::default());
+    }
+}

@@ -1,0 +1,100 @@
+//! Names of what a run makes: they tell which process made it, so that the leavings of a dead one are known.
+//!
+//! A process number alone would come again; with the time when the process began it does not.
+
+use std::fs;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// What all names begin with.
+const PREFIX: &str = "sylab";
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// A process that made things, told from a later one with its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnerProcess {
+    /// Its number.
+    pub process: u32,
+    /// When it began, in the kernel's ticks since boot.
+    pub began: u64,
+}
+
+impl OwnerProcess {
+    /// This process.
+    pub fn current() -> OwnerProcess {
+        let process = std::process::id();
+        OwnerProcess { process, began: start_time(process).unwrap_or_default() }
+    }
+
+    /// A process that is there now.
+    pub fn find(process: u32) -> Option<OwnerProcess> {
+        Some(OwnerProcess { process, began: start_time(process)? })
+    }
+
+    /// Tells it to end; one that has ended, or that is another by now, is none to tell.
+    pub fn terminate(self) -> Result<(), Errno> {
+        let pid = i32::try_from(self.process).ok().and_then(Pid::from_raw);
+        match pid.filter(|_| self.is_alive()) {
+            Some(pid) => kill_process(pid, Signal::TERM),
+            None => Err(Errno::SRCH),
+        }
+    }
+
+    /// Whether it lives.
+    pub fn is_alive(self) -> bool {
+        start_time(self.process) == Some(self.began)
+    }
+}
+
+/// A name that nothing else has: `sylab-PID-STARTED-NUMBER-ROLE`.
+pub fn unique_name(role: &str) -> String {
+    let (OwnerProcess { process, began }, number) =
+        (OwnerProcess::current(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    format!("{PREFIX}-{process}-{began}-{number}-{role}")
+}
+
+/// Whether this is such a name, of a process that has ended.
+pub fn is_orphan(name: &str) -> bool {
+    let mut parts = name.split('-');
+    let (prefix, pid, began) = (parts.next(), parts.next(), parts.next());
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok());
+    let (Some(PREFIX), Some(pid), Some(began)) = (prefix, number(pid), number(began)) else {
+        return false;
+    };
+    u32::try_from(pid).is_ok_and(|process| !OwnerProcess { process, began }.is_alive())
+}
+
+/// When a process began, in the kernel's ticks since boot; `None`: there is none, or it has ended and nobody has asked how
+/// (proc(5), stat, fields 3 and 22).
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything; fields are counted from behind it.
+    let after = &stat[stat.rfind(')')? + 1..];
+    let mut fields = after.split_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_living_run_owns_its_names_and_a_dead_one_none() {
+        let name = unique_name("client");
+        assert_ne!(name, unique_name("client"));
+        assert!(!is_orphan(&name), "{name}");
+        let pid = std::process::id();
+        assert!(is_orphan(&format!("sylab-{pid}-1-0-client")), "another process with our number");
+        assert!(is_orphan("sylab-4194305-1-0-client"), "beyond the largest process number");
+        for foreign in ["blue", "sylab", "sylab-x-1-0-c", "steelyard-4194305-1-0-c"] {
+            assert!(!is_orphan(foreign), "{foreign}");
+        }
+    }
+}

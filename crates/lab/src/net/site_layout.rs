@@ -1,0 +1,184 @@
+//! The plan of a site: which hosts there are, on which subnets, with which addresses. Pure; `site` builds it.
+//!
+//! ```text
+//!  client ─── router ═══ lan ─── balancer        near servers are on the balancer's subnet,
+//!  203.0.113.2   │         ├───── near servers    far ones each behind the router
+//!               └── far servers
+//! ```
+//! With two arms the balancer has one more link, `front`, to which the router sends what is for the services. All
+//! addresses are of documentation and private ranges; every host has one of each version.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::congestion_control::Congestion;
+use super::veth::ChecksumMode;
+
+/// The address of services, version 4; the router sends its whole subnet to the balancer.
+pub const SERVICE_V4: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
+/// The address of services, version 6.
+pub const SERVICE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xe, 0, 0, 0, 0, 0x10);
+
+/// How many return addresses of each version the balancer has for `nat`.
+pub const RETURNS: u8 = 4;
+
+/// How the balancer is connected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BalancerArms {
+    /// By one link, `eth0`: packets leave where they came.
+    #[default]
+    One,
+    /// By `front` to the router and `eth0` to the servers.
+    Two,
+}
+
+/// What to build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteLayout {
+    /// Servers on the balancer's subnet.
+    pub local_servers: u8,
+    /// Servers behind the router, each on a subnet of its own.
+    pub remote_servers: u8,
+    /// Largest packet on every link, bytes; 1280–9000.
+    pub mtu: u32,
+    /// How the balancer is connected.
+    pub arms: BalancerArms,
+    /// Who computes checksums.
+    pub checksums: ChecksumMode,
+    /// How hosts adapt to paths through the router.
+    pub congestion: Congestion,
+}
+
+impl Default for SiteLayout {
+    fn default() -> Self {
+        SiteLayout {
+            local_servers: 2,
+            remote_servers: 0,
+            mtu: 1500,
+            arms: BalancerArms::One,
+            checksums: ChecksumMode::Computed,
+            congestion: Congestion::Cubic,
+        }
+    }
+}
+
+/// A host's addresses and its router's, on a subnet of 24 and 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostAddresses {
+    /// Version 4.
+    pub v4: Ipv4Addr,
+    /// Version 6.
+    pub v6: Ipv6Addr,
+    /// The router's, version 4.
+    pub gateway_v4: Ipv4Addr,
+    /// The router's, version 6.
+    pub gateway_v6: Ipv6Addr,
+}
+
+impl HostAddresses {
+    const fn new(v4: [u8; 3], v6: [u16; 4], last: u8) -> HostAddresses {
+        let [a, b, c] = v4;
+        let [d, e, f, g] = v6;
+        HostAddresses {
+            v4: Ipv4Addr::new(a, b, c, last),
+            v6: Ipv6Addr::new(d, e, f, g, 0, 0, 0, last as u16),
+            gateway_v4: Ipv4Addr::new(a, b, c, 1),
+            gateway_v6: Ipv6Addr::new(d, e, f, g, 0, 0, 0, 1),
+        }
+    }
+
+    /// Lines of `ip` for a host with this on a link that is up.
+    pub(super) fn host_commands(&self, link: &str, congestion: Congestion) -> String {
+        let HostAddresses { v4, v6, gateway_v4, gateway_v6 } = self;
+        let tcp = congestion.name();
+        format!(
+            "addr add {v4}/24 dev {link}\naddr add {v6}/64 dev {link} nodad\n\
+             route add default via {gateway_v4} congctl {tcp}\nroute add ::/0 via {gateway_v6} congctl {tcp}\n"
+        )
+    }
+
+    /// Lines of `ip` for the router's end of the subnet.
+    pub(super) fn router_commands(&self, link: &str) -> String {
+        let HostAddresses { gateway_v4, gateway_v6, .. } = self;
+        format!("addr add {gateway_v4}/24 dev {link}\naddr add {gateway_v6}/64 dev {link} nodad\n")
+    }
+
+    /// Of version 6 where `other` is, else of version 4.
+    pub fn address_like(&self, other: IpAddr) -> IpAddr {
+        if other.is_ipv6() { self.v6.into() } else { self.v4.into() }
+    }
+}
+
+/// The client.
+pub(super) const CLIENT: HostAddresses =
+    HostAddresses::new([203, 0, 113], [0x2001, 0xdb8, 0xc, 0], 2);
+/// The balancer on the servers' subnet.
+pub(super) const BALANCER: HostAddresses = lan_host(2);
+/// The balancer's second arm.
+pub(super) const FRONT: HostAddresses = HostAddresses::new([10, 30, 0], [0x2001, 0xdb8, 0xb, 0], 2);
+
+const fn lan_host(last: u8) -> HostAddresses {
+    HostAddresses::new([10, 10, 0], [0x2001, 0xdb8, 0xa, 0], last)
+}
+
+/// A server on the balancer's subnet.
+pub(super) fn local_server(number: u8) -> HostAddresses {
+    lan_host(11 + number)
+}
+
+/// A server on a subnet of its own.
+pub(super) fn remote_server(number: u8) -> HostAddresses {
+    HostAddresses::new([10, 20, number], [0x2001, 0xdb8, 0xf, u16::from(number)], 11)
+}
+
+/// A return address of the balancer's, of both versions.
+pub(super) fn return_address(number: u8) -> HostAddresses {
+    lan_host(3 + number)
+}
+
+/// Lines of `ip` that send the services' subnets to the balancer.
+pub(super) fn service_routes(balancer: &HostAddresses) -> String {
+    let [a, b, c, _] = SERVICE_V4.octets();
+    let [d, e, f, g, ..] = SERVICE_V6.segments();
+    let subnet = Ipv6Addr::new(d, e, f, g, 0, 0, 0, 0);
+    format!(
+        "route add {a}.{b}.{c}.0/24 via {}\nroute add {subnet}/64 via {}\n",
+        balancer.v4, balancer.v6
+    )
+}
+
+/// Lines of `ip` for a host that takes packets for the services' address.
+pub(super) fn service_address_commands() -> String {
+    format!("addr add {SERVICE_V4}/32 dev lo\naddr add {SERVICE_V6}/128 dev lo nodad\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_host_has_addresses_of_its_own_and_its_router_on_its_subnet() {
+        let returns = (0..RETURNS).map(return_address);
+        let hosts: Vec<HostAddresses> = [CLIENT, BALANCER, FRONT]
+            .into_iter()
+            .chain((0..8).map(local_server))
+            .chain((0..8).map(remote_server))
+            .chain(returns)
+            .collect();
+        let v4: BTreeSet<Ipv4Addr> = hosts.iter().map(|host| host.v4).collect();
+        let v6: BTreeSet<Ipv6Addr> = hosts.iter().map(|host| host.v6).collect();
+        assert_eq!((v4.len(), v6.len()), (hosts.len(), hosts.len()));
+        for host in &hosts {
+            assert_eq!(host.v4.octets()[..3], host.gateway_v4.octets()[..3]);
+            assert_eq!(host.v6.segments()[..4], host.gateway_v6.segments()[..4]);
+            assert!(!v4.contains(&host.gateway_v4) && !v6.contains(&host.gateway_v6));
+        }
+        assert_eq!(CLIENT.address_like(SERVICE_V6.into()), IpAddr::from(CLIENT.v6));
+    }
+
+    #[test]
+    fn the_router_sends_the_services_to_the_balancer() {
+        let lines = "route add 198.51.100.0/24 via 10.10.0.2\nroute add 2001:db8:e::/64 via 2001:db8:a::2\n";
+        assert_eq!(service_routes(&BALANCER), lines);
+    }
+}

@@ -1,0 +1,289 @@
+//! Finds the highest rate that meets an objective: doubles until it is missed, halves the gap, then confirms.
+//!
+//! Rates go out, verdicts come in; it sends nothing. A rate counts as held only when every confirmation held.
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::interval;
+
+/// What a latency must be: `p99 < 20ms` is 0.99 and 20,000.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LatencyObjective {
+    /// The share of requests that must be fast, above 0 and below 1.
+    pub share: f64,
+    /// How fast, in microseconds.
+    pub within_us: f64,
+}
+
+/// Why a text is no objective.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an objective; expected one such as `p99 < 20ms` or `p99.9 < 500us`")]
+pub struct LatencyObjectiveError(String);
+
+impl std::str::FromStr for LatencyObjective {
+    type Err = LatencyObjectiveError;
+
+    fn from_str(text: &str) -> Result<LatencyObjective, LatencyObjectiveError> {
+        let wrong = || LatencyObjectiveError(text.to_owned());
+        let (quantile, time) = text.split_once('<').ok_or_else(wrong)?;
+        let percent = quantile.trim().strip_prefix('p').ok_or_else(wrong)?;
+        let share = percent.parse::<f64>().map_err(|_| wrong())? / 100.0;
+        let time: model::config::unit::Time = time.trim().parse().map_err(|_| wrong())?;
+        let within_us = time.0.as_secs_f64() * 1e6;
+        let good = share > 0.0 && share < 1.0 && within_us > 0.0;
+        if good { Ok(LatencyObjective { share, within_us }) } else { Err(wrong()) }
+    }
+}
+
+/// What a trial at a rate came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialOutcome {
+    /// Proven to hold.
+    Holds,
+    /// It does not, or it is not proven.
+    Misses,
+    /// The generator could not make the load: nothing is known of the target.
+    ClientLimit,
+}
+
+impl LatencyObjective {
+    /// Judges a trial: of `all` requests so many were slow or failed. It holds when even the upper end of the slow
+    /// share's interval at 95 % is within the objective.
+    pub fn assess_trial(&self, slow: u64, all: u64) -> TrialOutcome {
+        let (_, high) = interval::share(slow, all, 0.95);
+        if all > 0 && high <= 1.0 - self.share { TrialOutcome::Holds } else { TrialOutcome::Misses }
+    }
+
+    /// Requests of a trial so that it can be proven with none too slow.
+    pub fn min_requests(&self) -> u64 {
+        (1..64)
+            .map(|power| 1_u64 << power)
+            .find(|all| self.assess_trial(0, *all) == TrialOutcome::Holds)
+            .unwrap_or(u64::MAX)
+    }
+}
+
+/// A search under way.
+#[derive(Clone, Debug)]
+pub struct RateSearch {
+    terms: SearchLimits,
+    highest_passed: Option<f64>,
+    lowest_missed: Option<f64>,
+    next: f64,
+    /// Confirmations of `held` so far, once the gap is narrow.
+    confirmed: Option<u32>,
+    /// A rate that was given up by a confirmation, so that the search does not climb back.
+    steps: u32,
+    result: Option<SearchResult>,
+}
+
+/// Where a search begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchLimits {
+    /// The first rate.
+    pub from: f64,
+    /// The highest rate that is tried.
+    pub most: f64,
+    /// The gap between held and missed, as a part of the held rate, at which it is narrow enough.
+    pub precision: f64,
+    /// How often the found rate must hold again.
+    pub confirmations: u32,
+}
+
+/// The end of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchResult {
+    /// The highest rate that held and was confirmed; `None`: none did.
+    pub held: Option<f64>,
+    /// The lowest rate that missed; `None`: none did.
+    pub missed: Option<f64>,
+    /// How often `held` held again.
+    pub confirmations: u32,
+    /// Why it ended.
+    pub end: SearchEnd,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchEnd {
+    /// The gap is narrow and the rate confirmed.
+    Confirmed,
+    /// The highest rate that may be tried holds.
+    AtMost,
+    /// The generator is the limit: the target may carry more.
+    ClientLimit,
+    /// Not even the lowest rate holds.
+    NeverHeld,
+    /// Trials contradict each other: the target's capacity wavers.
+    Wavers,
+}
+
+impl RateSearch {
+    /// Nothing has been tried. `from` is above 0 and at most `most`, the precision above 0.
+    pub fn new(terms: SearchLimits) -> RateSearch {
+        let next = terms.from.min(terms.most);
+        RateSearch {
+            terms,
+            highest_passed: None,
+            lowest_missed: None,
+            next,
+            confirmed: None,
+            steps: 0,
+            result: None,
+        }
+    }
+
+    /// The rate to try next; `None`: it is over.
+    pub fn next_rate(&self) -> Option<f64> {
+        self.result.is_none().then_some(self.next)
+    }
+
+    /// How it ended.
+    pub fn result(&self) -> Option<SearchResult> {
+        self.result
+    }
+
+    /// What the trial at `next` came to.
+    pub fn record_trial(&mut self, verdict: TrialOutcome) {
+        self.steps += 1;
+        match (verdict, self.confirmed) {
+            (TrialOutcome::ClientLimit, _) => self.finish(SearchEnd::ClientLimit),
+            (TrialOutcome::Holds, None) => {
+                self.highest_passed = Some(self.next);
+                self.choose_next();
+            }
+            (TrialOutcome::Holds, Some(confirmed)) => {
+                self.confirmed = Some(confirmed + 1);
+                self.choose_next();
+            }
+            (TrialOutcome::Misses, confirming) => {
+                self.lowest_missed = Some(self.next);
+                if confirming.is_some() {
+                    // It held once and misses now: what is below must be proven anew.
+                    self.highest_passed = None;
+                    self.confirmed = None;
+                }
+                self.choose_next();
+            }
+        }
+    }
+
+    fn choose_next(&mut self) {
+        if self.steps >= MOST_STEPS {
+            return self.finish(SearchEnd::Wavers);
+        }
+        match (self.highest_passed, self.lowest_missed) {
+            (Some(held), None) if held < self.terms.most => {
+                self.next = (held * 2.0).min(self.terms.most)
+            }
+            (Some(held), Some(missed)) if missed / held > 1.0 + self.terms.precision => {
+                self.next = f64::midpoint(held, missed);
+            }
+            (Some(held), missed) => {
+                self.next = held;
+                let confirmed = *self.confirmed.get_or_insert(0);
+                if confirmed >= self.terms.confirmations {
+                    self.finish(if missed.is_none() {
+                        SearchEnd::AtMost
+                    } else {
+                        SearchEnd::Confirmed
+                    });
+                }
+            }
+            (None, Some(missed)) => {
+                // Below what gave way by a little first: a fall by half would throw the search away.
+                let factor =
+                    if missed > self.terms.from { 1.0 - self.terms.precision * 2.0 } else { 0.5 };
+                self.next = missed * factor.clamp(0.5, 0.95);
+                if self.next < self.terms.from * LOWEST {
+                    self.finish(SearchEnd::NeverHeld);
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn finish(&mut self, end: SearchEnd) {
+        let confirmations = self.confirmed.unwrap_or(0);
+        let (held, missed) = (self.highest_passed, self.lowest_missed);
+        self.result = Some(SearchResult { held, missed, confirmations, end });
+    }
+}
+
+/// Trials of a search at most.
+const MOST_STEPS: u32 = 60;
+/// Rates below this part of the first are not tried.
+const LOWEST: f64 = 1.0 / 64.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn terms() -> SearchLimits {
+        SearchLimits { from: 100.0, most: 1e6, precision: 0.05, confirmations: 3 }
+    }
+
+    fn run(
+        terms: SearchLimits,
+        mut verdict: impl FnMut(f64) -> TrialOutcome,
+    ) -> (SearchResult, u32) {
+        let mut seek = RateSearch::new(terms);
+        while let Some(rate) = seek.next_rate() {
+            assert!(rate > 0.0 && rate <= terms.most);
+            seek.record_trial(verdict(rate));
+        }
+        (seek.result().unwrap(), seek.steps)
+    }
+
+    proptest! {
+        /// Wherever the capacity lies, the found rate is below it by less than the precision.
+        #[test]
+        fn the_capacity_is_found(capacity in 5.0f64..900_000.0) {
+            let step = |rate| if rate <= capacity { TrialOutcome::Holds } else { TrialOutcome::Misses };
+            let (found, steps) = run(terms(), step);
+            let held = found.held.unwrap();
+            prop_assert_eq!(found.end, SearchEnd::Confirmed);
+            prop_assert!(held <= capacity && capacity <= held * 1.06, "{} {}", held, capacity);
+            prop_assert!(steps < 40, "{} steps", steps);
+        }
+
+        /// Whatever verdicts come, it ends.
+        #[test]
+        fn it_always_ends(verdicts in prop::collection::vec(any::<bool>(), 80)) {
+            let mut verdicts = verdicts.into_iter().cycle();
+            let mut step = || if verdicts.next() == Some(true) { TrialOutcome::Holds } else { TrialOutcome::Misses };
+            run(terms(), |_| step());
+        }
+    }
+
+    #[test]
+    fn ends_are_named() {
+        assert_eq!(run(terms(), |_| TrialOutcome::Misses).0.end, SearchEnd::NeverHeld);
+        let most = run(terms(), |_| TrialOutcome::Holds).0;
+        assert_eq!((most.end, most.held, most.confirmations), (SearchEnd::AtMost, Some(1e6), 3));
+        let limit =
+            |rate| if rate > 500.0 { TrialOutcome::ClientLimit } else { TrialOutcome::Holds };
+        let found = run(terms(), limit).0;
+        assert_eq!((found.end, found.held), (SearchEnd::ClientLimit, Some(400.0)));
+    }
+
+    #[test]
+    fn objectives() {
+        let objective: LatencyObjective = "p99 < 20ms".parse().unwrap();
+        assert_eq!(objective, LatencyObjective { share: 0.99, within_us: 20_000.0 });
+        for wrong in ["", "p99", "99 < 20ms", "p100 < 1ms", "p0 < 1ms", "p99 < 20", "p99 > 20ms"] {
+            assert!(wrong.parse::<LatencyObjective>().is_err(), "{wrong}");
+        }
+        assert_eq!(objective.assess_trial(0, 10_000), TrialOutcome::Holds);
+        assert_eq!(
+            objective.assess_trial(99, 10_000),
+            TrialOutcome::Misses,
+            "so close is not proven"
+        );
+        assert_eq!(objective.assess_trial(0, 10), TrialOutcome::Misses, "too few to tell");
+        assert!((256..=1_024).contains(&objective.min_requests()), "{}", objective.min_requests());
+    }
+}

@@ -1,0 +1,146 @@
+//! What a study needs of whoever orders it, why one may not come to an end, and what then becomes of what it measured.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use thiserror::Error;
+
+use super::balancer::BalancerError;
+use super::report::StudyReport;
+use crate::link_emulation::EmulatedLinkError;
+use crate::load;
+use crate::net::{BpfFsError, NamespaceError, SiteError, ToolError, VethError};
+use crate::result::NoteSeverity;
+use crate::stream::client::StreamRunError;
+
+/// What is given.
+pub struct StudyContext<'a> {
+    /// This program, which is the balancer.
+    pub program: &'a Path,
+    /// Set: end soon, with what has been measured.
+    pub stop: &'a AtomicBool,
+    /// Hears of every step.
+    pub log: &'a dyn Fn(&str),
+    /// Takes captures, by their names; they are dropped unless it keeps them.
+    pub captured: &'a dyn Fn(&str, &[u8]) -> io::Result<()>,
+}
+
+impl StudyContext<'_> {
+    /// Whether it is to end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Why a study came to nothing.
+#[derive(Debug, Error)]
+pub enum StudyError {
+    /// The network.
+    #[error("a network of namespaces")]
+    Namespace(#[from] NamespaceError),
+    /// A line.
+    #[error("a line")]
+    Line(#[from] EmulatedLinkError),
+    /// A site.
+    #[error("a network of namespaces")]
+    Site(#[from] SiteError),
+    /// A cable.
+    #[error("a cable")]
+    Cable(#[from] VethError),
+    /// A bpf file system.
+    #[error(transparent)]
+    BpfFs(#[from] BpfFsError),
+    /// A program that sets networks up.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The balancer.
+    #[error(transparent)]
+    Balancer(#[from] BalancerError),
+    /// A server.
+    #[error("a server")]
+    Origin(#[from] crate::origin::OriginStartError),
+    /// The load.
+    #[error(transparent)]
+    Load(#[from] load::LoadStartError),
+    /// A stream.
+    #[error(transparent)]
+    Stream(#[from] StreamRunError),
+    /// A socket or a file.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// Nothing could be told from what was measured.
+    #[error("{0}")]
+    Nothing(String),
+}
+
+/// The report of a study whose measuring ended so. `ended`: true, with everything; false, it was told to stop; else what it
+/// broke off at. `measured`: how many of what there are by then; without any there is nothing to report.
+///
+/// # Errors
+/// Nothing was measured.
+pub fn finish_study(
+    ended: Result<bool, StudyError>,
+    (count, things): (usize, &str),
+    report: impl FnOnce() -> StudyReport,
+) -> Result<StudyReport, StudyError> {
+    let why = match ended {
+        Ok(true) => return Ok(report()),
+        Ok(false) if count == 0 => {
+            return Err(StudyError::Nothing("stopped before anything was measured".to_owned()));
+        }
+        Err(error) if count == 0 => return Err(error),
+        Ok(false) => "stopped".to_owned(),
+        Err(error) => format!("broken off: {}", with_causes(&error)),
+    };
+    let mut report = report();
+    report.note(NoteSeverity::Partial, format!("{why}; {things} measured until then: {count}"));
+    Ok(report)
+}
+
+/// An error and what it came from, as far as it does not tell of that itself.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::parameter::Parameters;
+
+    fn concluded(ended: Result<bool, StudyError>, count: usize) -> Result<StudyReport, StudyError> {
+        let parameters = Parameters::new(&[], true);
+        finish_study(ended, (count, "cells"), || {
+            StudyReport::new("x", "asks", "a study", &parameters)
+        })
+    }
+
+    fn broken() -> StudyError {
+        let (command, said) = ("ip".to_owned(), "no such device".to_owned());
+        StudyError::Cable(VethError::from(ToolError::Failed { command, said }))
+    }
+
+    #[test]
+    fn what_was_measured_becomes_a_report_whatever_ended_it() {
+        let whole = concluded(Ok(true), 3).unwrap();
+        assert!(whole.complete && whole.notes.is_empty());
+        for (ended, says) in [
+            (Ok(false), "stopped; cells measured until then: 3"),
+            (
+                Err(broken()),
+                "broken off: a cable: a cable could not be laid: `ip` failed: no such device; cells",
+            ),
+        ] {
+            let report = concluded(ended, 3).unwrap();
+            let [note] = &report.notes[..] else { panic!("{:?}", report.notes) };
+            assert!(!report.complete && note.weight == NoteSeverity::Partial);
+            assert!(note.text.contains(says), "{}", note.text);
+        }
+        assert!(matches!(concluded(Err(broken()), 0), Err(StudyError::Cable(_))));
+        assert!(matches!(concluded(Ok(false), 0), Err(StudyError::Nothing(_))));
+    }
+}

@@ -1,0 +1,187 @@
+//! What was measured of two hosts and the links between them: the layout, how packets were spread, and what a stream got.
+
+use std::time::Duration;
+
+use model::config::unit::ByteSize;
+
+use crate::stream::client::StreamRun;
+use crate::stream::request::{StreamRequest, StreamTransport};
+use crate::study::parameter::Parameters;
+
+/// How the hosts are connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkLayout {
+    /// One short link.
+    SingleLink,
+    /// One long link.
+    LongLink,
+    /// Two short links.
+    Equal,
+    /// A short and a long link.
+    Unequal,
+}
+
+/// How packets are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpreadPolicy {
+    /// Nothing is spread: there is one link.
+    SingleLink,
+    /// The first link that lives.
+    Failover,
+    /// By addresses and ports.
+    Hash,
+    /// Likewise, until a flow pauses.
+    Flowlet,
+    /// The next link for each packet.
+    Naive,
+    /// Likewise, with packets of the shorter link held.
+    Equalised,
+}
+
+/// One stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamCell {
+    /// Over what.
+    pub layout: LinkLayout,
+    /// Spread how.
+    pub policy: SpreadPolicy,
+    /// Carried by what.
+    pub carrier: StreamTransport,
+    /// The socket buffer as asked for.
+    pub buffer: Option<u32>,
+    /// Bytes of a message.
+    pub message: u32,
+    /// Received, Mbit/s.
+    pub mbit: f64,
+    /// Sent, Mbit/s.
+    pub sent: f64,
+    /// Datagrams lost, per cent.
+    pub loss: f64,
+    /// Datagrams that came late.
+    pub reordered: u64,
+    /// What the kernel made of the sender's buffer, bytes.
+    pub kernel_buffer: u64,
+}
+
+impl LinkLayout {
+    /// All of them.
+    pub const ALL: [LinkLayout; 4] =
+        [LinkLayout::SingleLink, LinkLayout::LongLink, LinkLayout::Equal, LinkLayout::Unequal];
+
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            LinkLayout::SingleLink => "one link",
+            LinkLayout::LongLink => "one long link",
+            LinkLayout::Equal => "two equal links",
+            LinkLayout::Unequal => "two unequal links",
+        }
+    }
+
+    /// How long each link is, one way.
+    pub fn link_delays(self, parameters: &Parameters) -> Vec<Duration> {
+        let near = parameters.time("delay");
+        let far = near + parameters.time("longer") / 2;
+        match self {
+            LinkLayout::SingleLink => vec![near],
+            LinkLayout::LongLink => vec![far],
+            LinkLayout::Equal => vec![near, near],
+            LinkLayout::Unequal => vec![near, far],
+        }
+    }
+
+    /// The policies that make sense.
+    pub fn policies(self) -> &'static [SpreadPolicy] {
+        match self {
+            LinkLayout::SingleLink | LinkLayout::LongLink => &[SpreadPolicy::SingleLink],
+            LinkLayout::Equal | LinkLayout::Unequal => &[
+                SpreadPolicy::Failover,
+                SpreadPolicy::Hash,
+                SpreadPolicy::Flowlet,
+                SpreadPolicy::Naive,
+                SpreadPolicy::Equalised,
+            ],
+        }
+    }
+}
+
+impl SpreadPolicy {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            SpreadPolicy::SingleLink => "alone",
+            SpreadPolicy::Failover => "failover",
+            SpreadPolicy::Hash => "hash",
+            SpreadPolicy::Flowlet => "flowlet",
+            SpreadPolicy::Naive => "round-robin, not equalised",
+            SpreadPolicy::Equalised => "round-robin, equalised",
+        }
+    }
+
+    /// Bits a second that one stream's links carry together: as fast as cards of their rate would take datagrams. A little less,
+    /// so that what waits before a link comes to its end.
+    pub fn usable_rate(self, layout: LinkLayout, parameters: &Parameters) -> u64 {
+        let links = match self {
+            SpreadPolicy::Naive | SpreadPolicy::Equalised => {
+                layout.link_delays(parameters).len() as u64
+            }
+            SpreadPolicy::SingleLink
+            | SpreadPolicy::Failover
+            | SpreadPolicy::Hash
+            | SpreadPolicy::Flowlet => 1,
+        };
+        parameters.rate("rate") * links / 100 * 98
+    }
+
+    /// In a bundle's configuration.
+    pub fn lines(self) -> &'static str {
+        match self {
+            SpreadPolicy::SingleLink | SpreadPolicy::Failover => "policy = \"failover\"",
+            SpreadPolicy::Hash => "policy = \"hash\"",
+            SpreadPolicy::Flowlet => "policy = \"flowlet\"",
+            SpreadPolicy::Naive => "policy = \"round-robin\"\nequalise = false",
+            SpreadPolicy::Equalised => "policy = \"round-robin\"",
+        }
+    }
+}
+
+impl StreamCell {
+    /// Of a run.
+    pub fn new(
+        layout: LinkLayout,
+        policy: SpreadPolicy,
+        ask: &StreamRequest,
+        run: &StreamRun,
+    ) -> StreamCell {
+        let mbit = |bytes: u64, nanos: u64| bytes as f64 * 8e3 / nanos.max(1) as f64;
+        let (sent, got) = (&run.sent, &run.received);
+        let lost = sent.messages.saturating_sub(got.messages) as f64;
+        let datagrams = ask.carrier == StreamTransport::Udp;
+        StreamCell {
+            layout,
+            policy,
+            carrier: ask.carrier,
+            buffer: ask.buffer,
+            message: ask.message,
+            mbit: mbit(got.bytes, if got.nanos > 0 { got.nanos } else { sent.nanos }),
+            sent: mbit(sent.bytes, sent.nanos),
+            loss: if datagrams { lost / sent.messages.max(1) as f64 * 100.0 } else { 0.0 },
+            reordered: got.reordered,
+            kernel_buffer: sent.send_buffer,
+        }
+    }
+
+    /// In words.
+    pub fn name(&self) -> String {
+        let carrier = if self.carrier == StreamTransport::Tcp { "TCP" } else { "UDP" };
+        let buffer = self
+            .buffer
+            .map_or_else(|| "auto".to_owned(), |bytes| ByteSize(bytes.into()).to_string());
+        format!(
+            "{}, {}, {carrier}, buffer {buffer}, {} B",
+            self.layout.name(),
+            self.policy.name(),
+            self.message
+        )
+    }
+}

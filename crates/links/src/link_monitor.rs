@@ -1,0 +1,313 @@
+//! Whether a link lives, how long it is, and what it loses: judged by its carrier and by answers of its next hop. Pure.
+//!
+//! ```text
+//!          carrier gone here or there, or `fall` questions in a row unanswered
+//!   alive ──────────────────────────────────────────────────────▶ dead
+//!     ▲                                                            │
+//!     └──── carrier there, and `rise` answers in a row ────────────┘
+//! ```
+//! A link begins alive where it has a carrier: nothing is known against it. Without a probe the carrier alone counts.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use model::config::LinkProbe;
+use model::monotonic_time::MonotonicTime;
+
+/// Round trips of which the least counts: what waited in queues does not make a link longer, for as long as streams
+/// fill queues without a pause.
+pub const WINDOW: usize = 256;
+/// Questions of which the loss is told.
+pub const LOSS_WINDOW: usize = 128;
+/// Questions that wait for answers; an older one is forgotten as lost.
+const PENDING: usize = 64;
+
+/// Why a link changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkChange {
+    /// The interface lost its carrier, was set down, or is gone.
+    NoCarrier,
+    /// The carrier is there (again).
+    Carrier,
+    /// The next hop did not answer.
+    NoReply,
+    /// The next hop answers.
+    Replies,
+    /// The far end says that it has no carrier.
+    RemoteDown,
+}
+
+/// A link under judgement.
+#[derive(Clone, Debug)]
+pub struct LinkMonitor {
+    probe: Option<LinkProbe>,
+    carrier: bool,
+    is_answering: bool,
+    successes: u8,
+    failures: u8,
+    number: u16,
+    pending: VecDeque<(u16, MonotonicTime)>,
+    round_trips: VecDeque<Duration>,
+    recent_results: VecDeque<bool>,
+    next_probe: MonotonicTime,
+    /// Questions.
+    pub probes_sent: u64,
+    /// Answers in time.
+    pub replies_received: u64,
+}
+
+impl LinkMonitor {
+    /// One whose carrier is not known yet: dead until it is.
+    pub fn new(probe: Option<LinkProbe>) -> LinkMonitor {
+        LinkMonitor {
+            probe,
+            carrier: false,
+            is_answering: true,
+            successes: 0,
+            failures: 0,
+            number: 0,
+            pending: VecDeque::new(),
+            round_trips: VecDeque::new(),
+            recent_results: VecDeque::new(),
+            next_probe: MonotonicTime(0),
+            probes_sent: 0,
+            replies_received: 0,
+        }
+    }
+
+    /// Whether packets may take it.
+    pub fn is_alive(&self) -> bool {
+        self.carrier && self.is_answering
+    }
+
+    /// Whether the interface has a carrier.
+    pub fn has_carrier(&self) -> bool {
+        self.carrier
+    }
+
+    /// The far end says that it has no carrier there; what changed. Answers to questions from now on revive it: they would
+    /// not come if that were so.
+    pub fn set_remote_down(&mut self) -> Option<LinkChange> {
+        let probe = self.probe.as_ref()?;
+        (self.successes, self.failures) = (0, probe.fall);
+        self.pending.clear();
+        if !self.is_answering {
+            return None;
+        }
+        self.is_answering = false;
+        self.round_trips.clear();
+        self.carrier.then_some(LinkChange::RemoteDown)
+    }
+
+    /// The carrier is there, or not; what changed.
+    pub fn set_carrier(&mut self, there: bool) -> Option<LinkChange> {
+        if there == self.carrier {
+            return None;
+        }
+        let before = self.is_alive();
+        self.carrier = there;
+        if there {
+            // What was unanswered without a carrier says nothing.
+            (self.failures, self.is_answering) = (0, self.is_answering || self.probe.is_none());
+        } else {
+            self.pending.clear();
+        }
+        let why = if there { LinkChange::Carrier } else { LinkChange::NoCarrier };
+        (before != self.is_alive()).then_some(why)
+    }
+
+    /// The number of a question that is due now; it is taken as sent.
+    pub fn take_probe(&mut self, now: MonotonicTime) -> Option<u16> {
+        let probe = self.probe.as_ref()?;
+        if !self.carrier || now < self.next_probe {
+            return None;
+        }
+        self.next_probe = now + probe.every;
+        self.number = self.number.wrapping_add(1);
+        self.probes_sent += 1;
+        self.pending.push_back((self.number, now));
+        Some(self.number)
+    }
+
+    /// An answer came; what changed. Late ones and strangers say nothing.
+    pub fn receive_reply(&mut self, number: u16, now: MonotonicTime) -> Option<LinkChange> {
+        let at = self.pending.iter().position(|(asked, _)| *asked == number)?;
+        let (_, sent) = self.pending.remove(at)?;
+        let trip = now.since(sent);
+        if self.probe.as_ref().is_none_or(|probe| trip > probe.timeout) {
+            return self.record_loss();
+        }
+        push_bounded(&mut self.round_trips, trip, WINDOW);
+        push_bounded(&mut self.recent_results, true, LOSS_WINDOW);
+        self.replies_received += 1;
+        (self.successes, self.failures) = (self.successes.saturating_add(1), 0);
+        let rise = self.probe.as_ref().map_or(1, |probe| probe.rise);
+        if self.is_answering || self.successes < rise {
+            return None;
+        }
+        self.is_answering = true;
+        self.carrier.then_some(LinkChange::Replies)
+    }
+
+    /// Time passed: questions without an answer in time are lost; what changed.
+    pub fn expire_probes(&mut self, now: MonotonicTime) -> Option<LinkChange> {
+        let timeout = self.probe.as_ref()?.timeout;
+        let mut changed = None;
+        while self.pending.len() > PENDING
+            || self.pending.front().is_some_and(|(_, sent)| now.since(*sent) > timeout)
+        {
+            self.pending.pop_front();
+            changed = self.record_loss().or(changed);
+        }
+        changed
+    }
+
+    /// The least of the last round trips.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.round_trips.iter().min().copied()
+    }
+
+    /// Of the last questions, the share without an answer, 0–1.
+    pub fn loss(&self) -> f64 {
+        if self.recent_results.is_empty() {
+            return 0.0;
+        }
+        let lost = self.recent_results.iter().filter(|kept| !**kept).count();
+        lost as f64 / self.recent_results.len() as f64
+    }
+
+    fn record_loss(&mut self) -> Option<LinkChange> {
+        push_bounded(&mut self.recent_results, false, LOSS_WINDOW);
+        (self.successes, self.failures) = (0, self.failures.saturating_add(1));
+        let fall = self.probe.as_ref().map_or(u8::MAX, |probe| probe.fall);
+        if !self.is_answering || self.failures < fall {
+            return None;
+        }
+        self.is_answering = false;
+        // What was measured of a path that is gone says nothing about the one that comes.
+        self.round_trips.clear();
+        self.carrier.then_some(LinkChange::NoReply)
+    }
+}
+
+fn push_bounded<T>(queue: &mut VecDeque<T>, one: T, most: usize) {
+    if queue.len() == most {
+        queue.pop_front();
+    }
+    queue.push_back(one);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn probe() -> LinkProbe {
+        let (every, timeout) = (Duration::from_millis(100), Duration::from_millis(300));
+        LinkProbe { every, timeout, rise: 2, fall: 3 }
+    }
+
+    fn at(ms: u64) -> MonotonicTime {
+        MonotonicTime(ms * 1_000_000)
+    }
+
+    #[test]
+    fn the_carrier_rules_at_once() {
+        let mut life = LinkMonitor::new(Some(probe()));
+        assert!(!life.is_alive());
+        assert_eq!(life.set_carrier(true), Some(LinkChange::Carrier));
+        assert!(life.is_alive());
+        assert_eq!(
+            (life.set_carrier(true), life.set_carrier(false)),
+            (None, Some(LinkChange::NoCarrier))
+        );
+        assert!(!life.is_alive());
+        assert_eq!(life.take_probe(at(0)), None, "nothing can be asked");
+    }
+
+    #[test]
+    fn silence_kills_after_fall_and_answers_revive_after_rise() {
+        let mut life = LinkMonitor::new(Some(probe()));
+        life.set_carrier(true);
+        let asked: Vec<u16> = (0..4).filter_map(|n| life.take_probe(at(n * 100))).collect();
+        assert_eq!(asked, [1, 2, 3, 4]);
+        assert_eq!(life.receive_reply(1, at(18)), None);
+        assert_eq!(life.round_trip(), Some(Duration::from_millis(18)));
+        assert_eq!(life.expire_probes(at(600)), None, "two are lost");
+        assert_eq!(life.expire_probes(at(601)), Some(LinkChange::NoReply));
+        assert!(!life.is_alive());
+        assert_eq!(life.round_trip(), None);
+        let next = life.take_probe(at(700)).unwrap();
+        assert_eq!(life.receive_reply(next, at(701)), None);
+        let next = life.take_probe(at(800)).unwrap();
+        assert_eq!(life.receive_reply(next, at(801)), Some(LinkChange::Replies));
+        assert!(life.is_alive());
+        assert_eq!(life.receive_reply(next, at(802)), None, "an answer counts once");
+        assert_eq!(life.loss(), 0.5);
+    }
+
+    #[test]
+    fn what_the_far_end_says_kills_at_once_and_answers_revive() {
+        let mut life = LinkMonitor::new(Some(probe()));
+        life.set_carrier(true);
+        let before = life.take_probe(at(0)).unwrap();
+        assert_eq!(life.set_remote_down(), Some(LinkChange::RemoteDown));
+        assert_eq!(life.set_remote_down(), None, "said again");
+        assert!(!life.is_alive());
+        assert_eq!(life.receive_reply(before, at(1)), None, "what was asked before says nothing");
+        let first = life.take_probe(at(100)).unwrap();
+        assert_eq!((life.receive_reply(first, at(101)), life.is_alive()), (None, false));
+        // Said again in between, it begins anew.
+        assert_eq!(life.set_remote_down(), None);
+        for (ms, wanted) in [(200, None), (300, Some(LinkChange::Replies))] {
+            let number = life.take_probe(at(ms)).unwrap();
+            assert_eq!(life.receive_reply(number, at(ms + 1)), wanted);
+        }
+        assert!(life.is_alive());
+        // Without a probe nothing could revive it.
+        let mut unasked = LinkMonitor::new(None);
+        unasked.set_carrier(true);
+        assert_eq!((unasked.set_remote_down(), unasked.is_alive()), (None, true));
+    }
+
+    #[test]
+    fn an_answer_that_is_late_is_none() {
+        let mut life = LinkMonitor::new(Some(probe()));
+        life.set_carrier(true);
+        let number = life.take_probe(at(0)).unwrap();
+        life.receive_reply(number, at(301));
+        assert_eq!((life.replies_received, life.loss()), (0, 1.0));
+    }
+
+    #[test]
+    fn without_a_probe_only_the_carrier_counts() {
+        let mut life = LinkMonitor::new(None);
+        assert_eq!(life.set_carrier(true), Some(LinkChange::Carrier));
+        assert_eq!((life.take_probe(at(0)), life.expire_probes(at(9_000))), (None, None));
+        assert!(life.is_alive());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_happens_memory_is_bounded_and_no_carrier_is_dead(
+            acts in prop::collection::vec((0..5_u8, 0..400_u64, any::<u16>()), 0..400)
+        ) {
+            let mut life = LinkMonitor::new(Some(probe()));
+            let mut now = 0;
+            for (act, pause, number) in acts {
+                now += pause;
+                match act {
+                    4 => drop(life.set_remote_down()),
+                    0 => drop(life.set_carrier(number % 2 == 0)),
+                    1 => drop(life.take_probe(at(now))),
+                    2 => drop(life.receive_reply(number % 64, at(now))),
+                    _ => drop(life.expire_probes(at(now))),
+                }
+                prop_assert!(life.carrier || !life.is_alive());
+                prop_assert!(life.pending.len() <= 400 && life.round_trips.len() <= WINDOW);
+                prop_assert!((0.0..=1.0).contains(&life.loss()));
+            }
+        }
+    }
+}

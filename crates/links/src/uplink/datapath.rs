@@ -1,0 +1,185 @@
+//! The uplinks' programs in the kernel: loads them, sets them where connections begin, writes and reads their maps.
+//!
+//! Everything is pinned, so that connections are shared while no process lives. What is written is decided by the caller.
+
+use std::path::Path;
+
+use bpf::load::{ProgramSpec, load};
+use bpf::{
+    CgroupError, CgroupPrograms, ConnectHook as At, LoadError, LoadedObject, MapError,
+    PinDirectory, TcDirection, TcxError, TcxPrograms, TypedMap,
+};
+use thiserror::Error;
+
+use super::packet_mark::UPLINKS;
+use super::table::{UplinkSettings, WheelTurns};
+use super::uplink_wheel::UplinkWheel;
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/uplink.bpf.o"));
+
+/// Name of the tenant: its pins lie under `HOME/uplinks`.
+const TENANT: &str = "uplinks";
+/// Raised when the maps of `bpf/uplink.bpf.c` change.
+const VERSION: u32 = 1;
+/// Where the program of interfaces stands.
+const HOOKS: TcxPrograms =
+    TcxPrograms { what: "program for forwarded connections", pins: "uplinks-hooks" };
+/// And the programs of sockets.
+const GROUPS: CgroupPrograms =
+    CgroupPrograms { what: "programs for own connections", pins: "uplinks-sockets" };
+/// The program of `inside` interfaces.
+const INSIDE: (&str, &str) = ("uplink_inside", "in");
+/// Those of sockets.
+const OWN: [(&str, At); 2] = [("uplink_own4", At::Connect4), ("uplink_own6", At::Connect6)];
+/// Kinds of counts of an uplink, as the program has them.
+const KINDS: u32 = 4;
+
+/// Why it does not stand.
+#[derive(Debug, Error)]
+pub enum UplinkError {
+    /// The programs.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Their maps.
+    #[error(transparent)]
+    Table(#[from] MapError),
+    /// Where one stands.
+    #[error(transparent)]
+    Hook(#[from] TcxError),
+    /// Where those of sockets stand.
+    #[error(transparent)]
+    Group(#[from] CgroupError),
+}
+
+/// What was counted of an uplink since the programs were loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UplinkCounters {
+    /// Connections that this machine began.
+    pub own: u64,
+    /// Connections that it forwards.
+    pub forwarded: u64,
+    /// Of those, connections that came from an uplink that was down.
+    pub rerouted: u64,
+}
+
+/// The programs, loaded.
+#[derive(Debug)]
+pub struct UplinkDatapath {
+    pin_directory: PinDirectory,
+    loaded: LoadedObject,
+    settings: TypedMap<u32, UplinkSettings>,
+    wheels: TypedMap<u32, WheelTurns>,
+    owners: TypedMap<u32, u64>,
+    counts: TypedMap<u32, u64>,
+}
+
+impl UplinkDatapath {
+    /// Loads them; what is pinned is kept.
+    ///
+    /// # Errors
+    /// Rights, kernel or pins are missing.
+    pub fn open(home: &PinDirectory) -> Result<UplinkDatapath, UplinkError> {
+        let program = ProgramSpec {
+            tenant: TENANT,
+            object: OBJECT,
+            version: VERSION,
+            fingerprint: 0,
+            sizes: &[],
+            only: &[],
+            replace: true,
+        };
+        let loaded = load(home, &program)?;
+        Ok(UplinkDatapath {
+            pin_directory: home.clone(),
+            settings: loaded.table("settings")?,
+            wheels: loaded.table("wheels")?,
+            owners: loaded.table("owners")?,
+            counts: loaded.table("counts")?,
+            loaded,
+        })
+    }
+
+    /// Has the programs of sockets stand at a group of processes: at the root of version 2 of control groups, all.
+    ///
+    /// # Errors
+    /// There is none, or the kernel refuses.
+    pub fn attach_cgroup(&self, group: &Path) -> Result<(), UplinkError> {
+        for (program, at) in OWN {
+            GROUPS.attach(&self.pin_directory, &self.loaded, (program, at), group)?;
+        }
+        Ok(())
+    }
+
+    /// Has the program of forwarded packets stand at an interface; `false`: it did already.
+    ///
+    /// # Errors
+    /// It is missing, or the kernel refuses.
+    pub fn attach_interface(&self, interface: &str) -> Result<bool, UplinkError> {
+        Ok(HOOKS.attach(
+            &self.pin_directory,
+            &self.loaded,
+            INSIDE,
+            (interface, TcDirection::Ingress),
+        )?)
+    }
+
+    /// Leaves an interface, which may be gone.
+    ///
+    /// # Errors
+    /// The pin cannot be removed.
+    pub fn detach_interface(&self, interface: &str) -> Result<(), UplinkError> {
+        Ok(HOOKS.detach(&self.pin_directory, interface, INSIDE.1)?)
+    }
+
+    /// From the next packet on this holds.
+    ///
+    /// # Errors
+    /// The map refuses.
+    pub fn apply_settings(&self, settings: &UplinkSettings) -> Result<(), UplinkError> {
+        Ok(self.settings.set(&0, settings)?)
+    }
+
+    /// From the next connection on this holds, in one family.
+    ///
+    /// # Errors
+    /// The map refuses.
+    pub fn set_wheel(&self, v6: bool, wheel: &UplinkWheel) -> Result<(), UplinkError> {
+        Ok(self.wheels.set(&u32::from(v6), &WheelTurns(wheel.turns))?)
+    }
+
+    /// Whose number each was, by [`super::mark::hash`].
+    ///
+    /// # Errors
+    /// The map cannot be read.
+    pub fn number_owners(&self) -> Result<Vec<u64>, UplinkError> {
+        let all = (0..=u32::from(UPLINKS)).map(|number| self.owners.get(&number));
+        Ok(all.map(|owner| owner.map(Option::unwrap_or_default)).collect::<Result<_, _>>()?)
+    }
+
+    /// A number is this one's from now on; its counts begin anew.
+    ///
+    /// # Errors
+    /// A map refuses.
+    pub fn assign_number(&self, number: u8, owner: u64) -> Result<(), UplinkError> {
+        let number = u32::from(number);
+        if self.owners.get(&number)? == Some(owner) {
+            return Ok(());
+        }
+        for kind in 0..KINDS {
+            self.counts.set_each_cpu(&(number * KINDS + kind), &0)?;
+        }
+        Ok(self.owners.set(&number, &owner)?)
+    }
+
+    /// What was counted of an uplink.
+    ///
+    /// # Errors
+    /// The map cannot be read.
+    pub fn counts(&self, number: u8) -> Result<UplinkCounters, UplinkError> {
+        let of = |kind: u32| -> Result<u64, UplinkError> {
+            let each = self.counts.each_cpu(&(u32::from(number) * KINDS + kind))?;
+            Ok(each.into_iter().sum())
+        };
+        Ok(UplinkCounters { own: of(0)?, forwarded: of(1)?, rerouted: of(2)? })
+    }
+}

@@ -1,0 +1,188 @@
+//! Whether an uplink leads anywhere, in one family: judged by its carrier, by whether it can send at all, and by the
+//! answers of targets beyond its gateway. Pure.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use model::config::{LinkProbe, UplinkProbe};
+use model::monotonic_time::MonotonicTime;
+
+use crate::link_monitor::LinkMonitor;
+
+/// Whom to ask, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UplinkTarget {
+    /// By ICMP echo.
+    Echo(IpAddr),
+    /// By a connection, which is closed at once.
+    Connect(SocketAddr),
+}
+
+/// A question that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeRequest {
+    /// Which target, by its place.
+    pub target: usize,
+    /// The question's number.
+    pub number: u16,
+}
+
+/// An uplink under judgement.
+#[derive(Clone, Debug)]
+pub struct UplinkHealth {
+    targets: Vec<(UplinkTarget, LinkMonitor)>,
+    required_targets: usize,
+    carrier: bool,
+    send_error: Option<String>,
+}
+
+impl fmt::Display for UplinkTarget {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UplinkTarget::Echo(ip) => ip.fmt(to),
+            UplinkTarget::Connect(at) => at.fmt(to),
+        }
+    }
+}
+
+impl UplinkHealth {
+    /// One of which nothing is known: down until it has a carrier and can send, then up until something speaks against it.
+    /// A probe without a target of the gateway's family asks the gateway.
+    pub fn new(gateway: IpAddr, probe: Option<&UplinkProbe>) -> UplinkHealth {
+        let terms = |probe: &UplinkProbe| LinkProbe {
+            every: probe.every,
+            timeout: probe.timeout,
+            rise: probe.rise,
+            fall: probe.fall,
+        };
+        let mut targets: Vec<UplinkTarget> = Vec::new();
+        if let Some(probe) = probe {
+            let echo = probe.echo.iter().map(|ip| UplinkTarget::Echo(*ip));
+            let connect = probe.connect.iter().map(|at| UplinkTarget::Connect(*at));
+            let all = echo.chain(connect);
+            targets.extend(all.filter(|target| target.ip().is_ipv6() == gateway.is_ipv6()));
+            if targets.is_empty() {
+                targets.push(UplinkTarget::Echo(gateway));
+            }
+        }
+        let need = probe.map_or(0, |probe| usize::from(probe.need).min(targets.len()));
+        let life = || LinkMonitor::new(probe.map(terms));
+        let targets = targets.into_iter().map(|target| (target, life())).collect();
+        UplinkHealth {
+            targets,
+            required_targets: need,
+            carrier: false,
+            send_error: Some("it was not looked at yet".to_owned()),
+        }
+    }
+
+    /// Whether new connections may take it.
+    pub fn is_up(&self) -> bool {
+        self.is_usable() && self.reached_targets() >= self.required_targets
+    }
+
+    /// Whether anything can be sent by it.
+    pub fn is_usable(&self) -> bool {
+        self.carrier && self.send_error.is_none()
+    }
+
+    /// The interface has a carrier, or not; `trouble`: why nothing can be sent by it all the same.
+    pub fn set_interface(&mut self, carrier: bool, trouble: Option<String>) {
+        (self.carrier, self.send_error) = (carrier, trouble);
+        let can = self.is_usable();
+        for (_, life) in &mut self.targets {
+            life.set_carrier(can);
+        }
+    }
+
+    /// Questions that are due; they are taken as sent.
+    pub fn take_probes(&mut self, now: MonotonicTime) -> Vec<ProbeRequest> {
+        let all = self.targets.iter_mut().enumerate();
+        all.filter_map(|(target, (_, life))| {
+            Some(ProbeRequest { target, number: life.take_probe(now)? })
+        })
+        .collect()
+    }
+
+    /// A target answered.
+    pub fn receive_reply(&mut self, question: ProbeRequest, now: MonotonicTime) {
+        if let Some((_, life)) = self.targets.get_mut(question.target) {
+            life.receive_reply(question.number, now);
+        }
+    }
+
+    /// Time passed.
+    pub fn expire_probes(&mut self, now: MonotonicTime) {
+        for (_, life) in &mut self.targets {
+            life.expire_probes(now);
+        }
+    }
+
+    /// Whom it asks.
+    pub fn targets(&self) -> impl Iterator<Item = (UplinkTarget, &LinkMonitor)> {
+        self.targets.iter().map(|(target, life)| (*target, life))
+    }
+
+    /// Why it is up, or not, in a sentence.
+    pub fn reason(&self, interface: &str) -> String {
+        if let Some(trouble) = &self.send_error {
+            return trouble.clone();
+        }
+        if !self.carrier {
+            return format!("{interface} has no carrier");
+        }
+        if self.targets.is_empty() {
+            return format!("{interface} has a carrier; nothing is asked");
+        }
+        let unheard = self.targets.iter().all(|(_, life)| life.replies_received == 0);
+        if unheard && self.is_up() {
+            return "nothing speaks against it yet".to_owned();
+        }
+        let of = |alive: bool| {
+            let fit = self.targets.iter().filter(|(_, life)| life.is_alive() == alive);
+            fit.map(|(target, _)| target.to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let (reached, all) = (self.reached_targets(), self.targets.len());
+        match (reached, all) {
+            (1, 1) => format!("{} answers", of(true)),
+            (0, 1) => format!("{} does not answer", of(false)),
+            _ if reached == all => format!("all {all} targets answer"),
+            _ => {
+                let silent = of(false);
+                format!(
+                    "{reached} of {all} targets answer, {} are needed; silent: {silent}",
+                    self.required_targets
+                )
+            }
+        }
+    }
+
+    /// The least round trip of a target that is reached.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.targets.iter().filter_map(|(_, life)| life.round_trip()).min()
+    }
+
+    /// Of the last questions, the share without an answer, 0–1; of the best target.
+    pub fn loss(&self) -> f64 {
+        let least = self.targets.iter().map(|(_, life)| life.loss()).reduce(f64::min);
+        least.unwrap_or(0.0)
+    }
+
+    fn reached_targets(&self) -> usize {
+        self.targets.iter().filter(|(_, life)| life.is_alive()).count()
+    }
+}
+
+impl UplinkTarget {
+    /// Its address.
+    pub fn ip(&self) -> IpAddr {
+        match self {
+            UplinkTarget::Echo(ip) => *ip,
+            UplinkTarget::Connect(at) => at.ip(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! Traffic between two balancers that keep each other's connections: updates in packets.
+
+use super::quantity::{BitRate, ByteCount, PerSecond};
+
+/// How updates travel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReplicationFraming {
+    /// Bytes of an update.
+    pub update: ByteCount,
+    /// Updates of a full packet.
+    pub batch: u32,
+    /// Bytes of a packet beside its updates, link head included.
+    pub head: ByteCount,
+}
+
+impl ReplicationFraming {
+    /// Of the study that this forecast repeats: 43 bytes, 26 in a packet, 54 of heads.
+    pub const STUDY: ReplicationFraming =
+        ReplicationFraming { update: ByteCount(43.0), batch: 26, head: ByteCount(54.0) };
+
+    /// Packets and bytes for so many updates that are sent at once.
+    pub fn pack_updates(self, updates: u64) -> (u64, ByteCount) {
+        let packets = updates.div_ceil(u64::from(self.batch.max(1)));
+        (packets, ByteCount(updates as f64 * self.update.0 + packets as f64 * self.head.0))
+    }
+
+    /// The rate on the link for connections that each need `notices` updates, when updates wait for full packets.
+    pub fn update_rate(self, connections: PerSecond, notices: u32) -> BitRate {
+        let updates = (connections.0 * f64::from(notices)).ceil() as u64;
+        self.pack_updates(updates).1.rate_at(PerSecond(1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_studys_rates() {
+        let megabits = |rate, notices| {
+            ReplicationFraming::STUDY.update_rate(PerSecond(rate), notices).megabits()
+        };
+        for (rate, notices, expected) in [
+            (3_500.0, 1, 1.262_32),
+            // The text says two notices a connection; it counted one.
+            (3_500.0, 2, 2.524_64),
+            (0.0, 1, 0.0),
+            (1.0, 1, 0.000_776),
+            (26.0, 1, 0.009_376),
+            (27.0, 1, 0.010_152),
+        ] {
+            assert!((megabits(rate, notices) - expected).abs() < 1e-9, "{rate} × {notices}");
+        }
+        assert_eq!(ReplicationFraming::STUDY.pack_updates(3_500), (135, ByteCount(157_790.0)));
+        assert_eq!(ReplicationFraming::STUDY.pack_updates(26).1, ByteCount(1_172.0));
+    }
+}

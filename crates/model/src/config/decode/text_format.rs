@@ -1,0 +1,308 @@
+//! One written text against one form of the schema. It knows neither key nor place.
+
+use std::borrow::Cow;
+
+use super::super::finding::FindingDetails;
+use super::super::matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
+use super::super::pattern::Pattern;
+use super::super::schema::{TableSchema, TextFormat, ValueKind};
+use super::super::suggestion::nearest_match;
+use super::super::template::Template;
+use super::super::value::ConfigValue;
+use super::name::validate_name;
+use super::punycode::to_ascii;
+
+/// The longest text of a free form.
+const MAX_TEXT_BYTES: usize = 4_096;
+
+/// Approve a text, or say what is wrong with it.
+pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDetails> {
+    let visible = |text: &str| text.bytes().all(|b| b.is_ascii_graphic());
+    let good = match form {
+        TextFormat::Name => {
+            return validate_name(text, 255)
+                .map(|()| ConfigValue::Text(Cow::Owned(text.to_owned())));
+        }
+        TextFormat::File => !text.is_empty() && text.len() <= 4_096 && !text.contains('\0'),
+        TextFormat::Target => {
+            matches!(text, "off" | "stderr" | "stdout")
+                || (text.contains('/') && text.len() <= 4_096 && !text.contains('\0'))
+        }
+        TextFormat::Interface => {
+            (1..=15).contains(&text.len()) && visible(text) && !text.contains(['/', ':'])
+        }
+        TextFormat::Congestion => {
+            let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+            (1..=15).contains(&text.len()) && text.bytes().all(plain)
+        }
+        TextFormat::RequestPath => {
+            text.starts_with('/') && text.len() <= 2_048 && visible(text) && !text.contains('#')
+        }
+        TextFormat::FreeText => text.len() <= MAX_TEXT_BYTES,
+        TextFormat::Pattern => {
+            let wrong = |error: super::super::pattern::PatternError| {
+                FindingDetails::new(error.to_string()).with_expected(describe_format(form))
+            };
+            Pattern::new(text).map_err(wrong)?;
+            true
+        }
+        TextFormat::Digest => text
+            .strip_prefix("sha256:")
+            .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit())),
+        TextFormat::Token => (1..=255).contains(&text.len()) && text.bytes().all(is_token_byte),
+        TextFormat::Method => return parse_method(text),
+        TextFormat::Field => return parse_header_field(text),
+        TextFormat::Domain => is_domain(text),
+        TextFormat::Oid => is_oid(text),
+        TextFormat::FieldName => is_writable_field(&format!("{text}:")),
+        TextFormat::VisibleText => {
+            (1..=1_024).contains(&text.len()) && text.bytes().all(|b| (b' '..0x7f).contains(&b))
+        }
+        TextFormat::HostPattern => HostPattern::parse(text).is_some(),
+        TextFormat::PathPattern => PathPattern::parse(text).is_some(),
+        TextFormat::Match => NameValuePattern::parse_field(text)
+            .is_some_and(|found| found.name.bytes().all(is_token_byte)),
+        TextFormat::Cookie => return parse_cookie_pattern(text),
+        TextFormat::Pair => NameValuePattern::parse_pair(text).is_some(),
+        TextFormat::Range => NumberRange::parse(text).is_some(),
+        TextFormat::MediaType => is_media_type(text),
+        TextFormat::Template => visible(text) && Template::parse(text).is_some(),
+        TextFormat::Host => {
+            (1..=255).contains(&text.len()) && visible(text) && !text.contains(['/', '?', '#', '@'])
+        }
+    };
+    match good {
+        true => Ok(ConfigValue::Text(Cow::Owned(text.to_owned()))),
+        false => Err(describe_mismatch(form, text)),
+    }
+}
+
+/// What is wrong with a text that no form of its own has judged.
+fn describe_mismatch(form: TextFormat, text: &str) -> FindingDetails {
+    let visible = text.bytes().all(|b| b.is_ascii_graphic());
+    let near = match form {
+        TextFormat::Target => {
+            nearest_match(text, ["off", "stderr", "stdout"]).map(|word| format!("\"{word}\""))
+        }
+        TextFormat::RequestPath if visible && !text.is_empty() => {
+            Some(format!("\"/{text}\"")).filter(|_| !text.starts_with('/'))
+        }
+        TextFormat::PathPattern | TextFormat::RequestPath | TextFormat::Template
+            if text.starts_with('/') && !visible =>
+        {
+            let message = "a path is compared and sent in its percent-encoded form";
+            let near = format!("\"{}\"", percent_encode_path(text));
+            return FindingDetails::new(message)
+                .with_expected(describe_format(form))
+                .with_suggestion(Some(near));
+        }
+        TextFormat::HostPattern | TextFormat::Host => {
+            to_ascii(text).map(|name| format!("\"{name}\""))
+        }
+        _ => None,
+    };
+    FindingDetails::new("not a text that fits here")
+        .with_expected(describe_format(form))
+        .with_suggestion(near)
+}
+
+/// What a text of this form looks like, in words.
+pub fn describe_format(form: TextFormat) -> &'static str {
+    match form {
+        TextFormat::Name => "a name in kebab-case",
+        TextFormat::File => "a path",
+        TextFormat::Target => "\"stderr\", \"stdout\", \"off\", or a file's path with a `/` in it",
+        TextFormat::Interface => "a network interface, at most 15 characters",
+        TextFormat::Congestion => "the kernel's name of a congestion control, such as \"bbr\"",
+        TextFormat::RequestPath => "a path with a leading `/`, such as \"/healthz\"",
+        TextFormat::Host => "a host, with its port where it has one",
+        TextFormat::FreeText => "any text of at most 4,096 bytes",
+        TextFormat::Pattern => "a regular expression of at most 1,024 bytes",
+        TextFormat::Digest => "\"sha256:\" and 64 hexadecimal digits",
+        TextFormat::Token => "a name of letters, digits and `-`, as fields of headers have",
+        TextFormat::Method => "a method such as \"GET\", in the letter case in which it is sent",
+        TextFormat::Field => "a header field as one text, \"name: value\"",
+        TextFormat::Domain => "a domain name such as \"shop.example\", or an address",
+        TextFormat::Oid => "an object identifier such as \"1.3.6.1.2.1.1.3.0\"",
+        TextFormat::FieldName => "the name of a header field that is not written by us",
+        TextFormat::VisibleText => "text of at most 1,024 visible characters",
+        TextFormat::HostPattern => "a host without port, or \"*.\" and a host for every name below",
+        TextFormat::PathPattern => {
+            "a path with a leading `/`; a `*` at its end: what begins so; `*`, `**`, `?` within it"
+        }
+        TextFormat::Match => "a field's name, or \"name: value\", `*` in the value for anything",
+        TextFormat::Cookie => "a cookie's name, or \"name=value\", `*` in the value for anything",
+        TextFormat::Pair => "a name, or \"name=value\", `*` in the value for anything",
+        TextFormat::Range => "a number or a range: \"10\", \"10-20\", \"10-\", \"-20\"",
+        TextFormat::MediaType => {
+            "a media type such as \"application/json\", or \"text/*\" for all that begin so"
+        }
+        TextFormat::Template => {
+            "a path or a URL of at most 2,048 visible characters, with {host}, {path}, {query}, {rest}, {1} to {9} in it"
+        }
+    }
+}
+
+/// Methods that clients send (RFC 9110 §9.3, RFC 5789, RFC 4918, RFC 3253, RFC 5323), and what caches are told with.
+const METHODS: [&str; 20] = [
+    "GET",
+    "HEAD",
+    "POST",
+    "PUT",
+    "DELETE",
+    "OPTIONS",
+    "TRACE",
+    "PATCH",
+    "PROPFIND",
+    "PROPPATCH",
+    "MKCOL",
+    "COPY",
+    "MOVE",
+    "LOCK",
+    "UNLOCK",
+    "REPORT",
+    "MKCALENDAR",
+    "SEARCH",
+    "QUERY",
+    "PURGE",
+];
+
+/// A method that some request may have: their letter case counts (RFC 9110 §9.1).
+fn parse_method(text: &str) -> Result<ConfigValue, FindingDetails> {
+    let upper = text.to_ascii_uppercase();
+    let message = if !(1..=255).contains(&text.len()) || !text.bytes().all(is_token_byte) {
+        "not a method".to_owned()
+    } else if upper == "CONNECT" {
+        "`CONNECT` is refused before a rule is asked, and no server is asked by it".to_owned()
+    } else if upper != text && METHODS.contains(&upper.as_str()) {
+        format!("letter case counts in methods, and no client sends `{text}`")
+    } else {
+        return Ok(ConfigValue::Text(Cow::Owned(text.to_owned())));
+    };
+    let near = METHODS.contains(&upper.as_str()).then(|| format!("\"{upper}\""));
+    Err(FindingDetails::new(message)
+        .with_expected(describe_format(TextFormat::Method))
+        .with_suggestion(near))
+}
+
+/// A cookie that some client may send: `;` ends one (RFC 6265 §5.4), so that no name has it.
+fn parse_cookie_pattern(text: &str) -> Result<ConfigValue, FindingDetails> {
+    let trouble = |message: &str| {
+        FindingDetails::new(message).with_expected(describe_format(TextFormat::Cookie))
+    };
+    let name = text.split('=').next().unwrap_or_default();
+    if name.contains(';') {
+        return Err(trouble("`;` ends a cookie, so no name has one"));
+    }
+    match NameValuePattern::parse_pair(text) {
+        Some(_) => Ok(ConfigValue::Text(Cow::Owned(text.to_owned()))),
+        None => Err(trouble("not a cookie that a client can send")),
+    }
+}
+
+/// A path in the form in which it is sent: what is not visible, and `#`, percent-encoded (RFC 3986 §2.1).
+fn percent_encode_path(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_graphic() && byte != b'#' {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// A character of a token (RFC 9110 §5.6.2).
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// What a table looks like that nothing may stand for.
+pub fn describe_table(table: &TableSchema) -> String {
+    let keys = table.keys.iter().filter(|key| !matches!(key.kind, ValueKind::Refused(_)));
+    let keys: Vec<String> = keys.take(3).map(|key| format!("`{}`", key.name)).collect();
+    format!("a table with keys such as {}", keys.join(", "))
+}
+
+/// The table that a text `name: value` was probably meant as: with a key of that name, or with a field that is set.
+pub fn suggest_table(table: &TableSchema, text: &str) -> Option<String> {
+    let (name, value) = text.split_once(':')?;
+    match (table.find(name), table.find("set")) {
+        (Some(_), _) => Some(format!("{{ {name} = \"{}\" }}", value.trim())),
+        (None, Some(_)) => Some(format!("{{ set = \"{text}\" }}")),
+        (None, None) => None,
+    }
+}
+
+/// A field to be written, or what is wrong with it.
+fn parse_header_field(text: &str) -> Result<ConfigValue, FindingDetails> {
+    if is_writable_field(text) {
+        return Ok(ConfigValue::Text(Cow::Owned(text.to_owned())));
+    }
+    let trouble = |message: String| {
+        FindingDetails::new(message).with_expected(describe_format(TextFormat::Field))
+    };
+    let Some((name, value)) = text.split_once(':') else {
+        let near = text
+            .split_once('=')
+            .map(|(name, value)| format!("\"{}: {}\"", name.trim(), value.trim()));
+        return Err(trouble("a field has a name, `:` and a value".to_owned()).with_suggestion(near));
+    };
+    if name.eq_ignore_ascii_case("host") {
+        let value = value.trim();
+        return Err(trouble("`host` is written by us, from a key of its own".to_owned())
+            .with_expected(format!("`host = \"{value}\"` beside it"))
+            .with_suggestion(None));
+    }
+    if RESERVED_FIELDS.iter().any(|ours| name.eq_ignore_ascii_case(ours)) {
+        return Err(trouble(format!("`{name}` is written by us, as connection and body need it")));
+    }
+    if name.is_empty() || !name.bytes().all(is_token_byte) {
+        return Err(trouble(format!("`{}` is not the name of a field", name.escape_debug())));
+    }
+    Err(trouble(
+        "a name of at most 64 bytes, and a value of at most 1,024 without control characters"
+            .to_owned(),
+    ))
+}
+
+/// Fields of connections and messages, which no configuration writes.
+const RESERVED_FIELDS: [&str; 4] = ["host", "connection", "content-length", "transfer-encoding"];
+
+/// A field that we do not write ourselves, without anything that would end it.
+fn is_writable_field(text: &str) -> bool {
+    let Some((name, value)) = text.split_once(':') else { return false };
+    let plain = |b: u8| b == b'\t' || (b >= b' ' && b != 0x7f);
+    (1..=64).contains(&name.len())
+        && name.bytes().all(is_token_byte)
+        && !RESERVED_FIELDS.iter().any(|ours| name.eq_ignore_ascii_case(ours))
+        && value.len() <= 1_024
+        && value.bytes().all(plain)
+}
+
+/// Labels of at most 63 bytes, 253 in all (RFC 1035 §2.3.4); underscores occur in practice.
+fn is_domain(text: &str) -> bool {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    };
+    let name = text.strip_suffix('.').unwrap_or(text);
+    text == "."
+        || text.parse::<std::net::IpAddr>().is_ok()
+        || (name.len() <= 253 && name.split('.').all(label))
+}
+
+/// Two tokens, of which the second may be `*` (RFC 9110 §8.3.1).
+fn is_media_type(text: &str) -> bool {
+    let word = |word: &str| !word.is_empty() && word.bytes().all(|b| is_token_byte(b) && b != b'*');
+    let parts = text.split_once('/').filter(|_| text.len() <= 255);
+    parts.is_some_and(|(kind, sub)| word(kind) && (sub == "*" || word(sub)))
+}
+
+/// At least two numbers, the first 0 to 2, the second below 40 (ITU-T X.690 §8.19).
+fn is_oid(text: &str) -> bool {
+    let numbers: Option<Vec<u32>> =
+        text.strip_prefix('.').unwrap_or(text).split('.').map(|n| n.parse().ok()).collect();
+    numbers.is_some_and(|n| (2..=64).contains(&n.len()) && n[0] <= 2 && n[1] < 40)
+}

@@ -1,0 +1,120 @@
+//! One text in, a checked configuration or every mistake out. It reads no file and keeps no state.
+
+use toml::de::DeTable;
+
+use super::build::{build_config, build_server};
+use super::decode::ConfigDecoder;
+use super::explain::SettingOrigins;
+use super::finding::{ConfigFinding, ConfigFindings, FindingCollector, FindingDetails, Severity};
+use super::objects::{Config, ServerConfig};
+use super::resolve::resolve;
+use super::source_text::{LineIndex, SourceSpan, SourceText};
+use super::tables::ROOT;
+use super::verify::verify;
+
+/// Bytes of a configuration file.
+pub const FILE_MAX: usize = 4 * 1_024 * 1_024;
+
+/// A configuration that may act, and what is worth knowing about it.
+#[derive(Clone, Debug)]
+pub struct CheckedConfig {
+    /// It.
+    pub config: Config,
+    /// Doubts; none keeps it from acting.
+    pub warnings: Vec<ConfigFinding>,
+    /// Where each value came from.
+    pub origins: SettingOrigins,
+}
+
+impl CheckedConfig {
+    /// What a server of this pool is when only its name and address are known.
+    pub fn server_template(&self, pool: &str) -> Option<ServerConfig> {
+        let effective = self.origins.effective();
+        let at = effective.pools.iter().position(|section| section.name == pool)?;
+        effective.server_templates.get(at).map(build_server)
+    }
+}
+
+/// Check a whole file. `file` is only for messages.
+pub fn load(text: &str, file: &str) -> Result<CheckedConfig, ConfigFindings> {
+    if text.len() > FILE_MAX {
+        let source = SourceText::new("", file);
+        let mut sink = FindingCollector::new(&source);
+        let message = format!("the file has {} bytes, more than {FILE_MAX}", text.len());
+        sink.error(SourceSpan::default(), "", FindingDetails::new(message));
+        return Err(sink.finish());
+    }
+    let source = SourceText::new(text, file);
+    let mut sink = FindingCollector::new(&source);
+    let (tree, syntax) = DeTable::parse_recoverable(text);
+    let mut judged = FindingCollector::new(&source);
+    let root =
+        ConfigDecoder::new(&mut judged).decode_table(&ROOT, tree.get_ref(), SourceSpan::default());
+    let effective = resolve(&root);
+    verify(&effective, syntax.is_empty(), &mut judged);
+    let judged_errors = judged.errors();
+    let mut judged = judged.finish();
+    if syntax.is_empty() && judged_errors == 0 {
+        let origins = SettingOrigins::new(effective, source.lines.clone());
+        return Ok(CheckedConfig {
+            config: build_config(origins.effective()),
+            warnings: judged.findings,
+            origins,
+        });
+    }
+    if syntax.is_empty() {
+        return Err(judged);
+    }
+    let mut shadows = Vec::with_capacity(syntax.len());
+    for (place, message) in syntax_errors(&syntax, text) {
+        shadows.push(affected_lines(&source, place));
+        sink.error(place, "", FindingDetails::new(format!("not TOML: {message}")));
+    }
+    // Behind a syntax error nothing is certain until the next table header.
+    let lit = |finding: &ConfigFinding| {
+        !shadows.iter().any(|(first, last)| (*first..=*last).contains(&finding.line))
+    };
+    judged.findings.retain(|finding| finding.severity == Severity::Error && lit(finding));
+    let mut findings = sink.finish();
+    findings.findings.append(&mut judged.findings);
+    findings.findings.sort_by_key(|finding| (finding.line, finding.column));
+    Err(findings)
+}
+
+/// The whole effective configuration as TOML, each line with where its value came from.
+pub fn explain(checked: &CheckedConfig) -> String {
+    checked.origins.explain()
+}
+
+/// The first syntax error of each line. Where something stays open to the end of the file, all that follows is read
+/// inside it, and says nothing more.
+fn syntax_errors<'e>(errors: &'e [toml::de::Error], text: &str) -> Vec<(SourceSpan, &'e str)> {
+    let nested = |error: &toml::de::Error| {
+        ["array", "inline table"].iter().any(|word| error.message().contains(word))
+    };
+    let open = errors.iter().any(|error| error.message().starts_with("unclosed") && nested(error));
+    let lines = LineIndex::new(text);
+    let mut kept: Vec<(SourceSpan, &str)> = Vec::new();
+    for error in errors {
+        let span = error.span().unwrap_or(text.len()..text.len());
+        let place = SourceSpan::from(span.start.min(text.len())..span.end.min(text.len()));
+        if kept.last().is_none_or(|(last, _)| lines.line(*last) != lines.line(place)) {
+            kept.push((place, error.message()));
+        }
+        if open && nested(error) {
+            break;
+        }
+    }
+    kept
+}
+
+/// Lines from a syntax error to the one before the next table header.
+fn affected_lines(source: &SourceText<'_>, place: SourceSpan) -> (u32, u32) {
+    let first = source.lines.line(place);
+    let rest = source.text.get(source.lines.start(first)..).unwrap_or_default();
+    let next = rest.lines().skip(1).position(|line| line.starts_with('['));
+    let last = next
+        .and_then(|after| u32::try_from(after).ok())
+        .map_or(u32::MAX, |after| first.saturating_add(after));
+    (first, last)
+}

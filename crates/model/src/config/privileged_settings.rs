@@ -1,0 +1,228 @@
+//! What of a configuration reaches beyond the product: programs that the daemon runs, files of secrets that it sends to others,
+//! the file that it appends its log to, and who may order what, with the record of it.
+//!
+//! Whoever can set such a value runs, gives away or writes what the daemon's user can, lets others in, or erases what is
+//! recorded. Where it may be set is the daemon's to say.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::heartbeat::HeartbeatConfig;
+use super::objects::{AccessLogTarget, Config};
+use super::operations::{ControlConfig, DEFAULT_SOCKET, DEFAULT_STATE_DIR};
+use super::probe::{ProbeConfig, ProbeKind};
+
+/// One such value. Two are equal when the same is done with the same, wherever it is written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PrivilegedEffect {
+    /// What is done: `runs`, `sends the secret in`, `writes to`, `keeps its state in`.
+    pub action: &'static str,
+    /// The program or file, with everything that belongs to it.
+    pub subject: String,
+}
+
+/// One such value and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivilegedSetting {
+    /// The key: `pool.web.probe.program`.
+    pub key: String,
+    /// The value.
+    pub effect: PrivilegedEffect,
+}
+
+impl Config {
+    /// All of them, as they are written.
+    pub fn privileged_settings(&self) -> Vec<PrivilegedSetting> {
+        let mut out: Vec<PrivilegedSetting> = Vec::new();
+        let mut add = |key: String, does: &'static str, what: String| {
+            out.push(PrivilegedSetting {
+                key,
+                effect: PrivilegedEffect { action: does, subject: what },
+            });
+        };
+        for hook in &self.global.hooks {
+            let name = &hook.name;
+            let told = format!(
+                "{} as the hook {name}, on {}, for {:?}, {} at once, {} waiting",
+                hook.run.display(),
+                hook.on.join(" "),
+                hook.timeout,
+                hook.at_once,
+                hook.queue
+            );
+            add(format!("global.hook {name}"), "runs", told);
+        }
+        if let AccessLogTarget::File(path) = &self.global.access_log.target {
+            add("global.access-log.target".to_owned(), "writes to", display_path(path));
+        }
+        for (key, does, what) in control_effects(&self.global.control) {
+            add(format!("global.control.{key}"), does, what);
+        }
+        for (name, pool) in &self.pools {
+            let own = pool.probe.iter().map(|probe| (format!("pool.{name}"), probe));
+            let servers = pool.servers.iter().filter_map(|server| {
+                let key = format!("pool.{name}.server.{}", server.name);
+                server
+                    .probe
+                    .as_ref()
+                    .filter(|it| Some(*it) != pool.probe.as_ref())
+                    .map(|it| (key, it))
+            });
+            for (at, probe) in own.chain(servers) {
+                if let Some((key, does, what)) = probe_effect(probe) {
+                    add(format!("{at}.probe.{key}"), does, what);
+                }
+            }
+        }
+        for (name, heartbeat) in &self.heartbeats {
+            if let Some(token) = witness_token(heartbeat) {
+                add(format!("heartbeat.{name}.witness.token"), SENDS_SECRET, display_path(token));
+            }
+        }
+        out
+    }
+
+    /// The first value that `before` does not have.
+    pub fn first_new_privileged_setting(
+        &self,
+        before: &BTreeSet<PrivilegedEffect>,
+    ) -> Option<PrivilegedSetting> {
+        self.privileged_settings().into_iter().find(|written| !before.contains(&written.effect))
+    }
+}
+
+/// All of them count where their keys are left out, too: a default may be looser than what was written, or a place where
+/// nobody looks for the daemon and what it has kept.
+fn control_effects(control: &ControlConfig) -> Vec<(&'static str, &'static str, String)> {
+    let remote = control.remote.as_ref();
+    let named =
+        |path: Option<&PathBuf>| path.map_or("no file".to_owned(), |path| display_path(path));
+    let placed = |path: &Path, default: &str| match path == Path::new(default) {
+        true => format!("{default} (as where the key is left out)"),
+        false => display_path(path),
+    };
+    vec![
+        ("socket", "takes orders at", placed(&control.socket, DEFAULT_SOCKET)),
+        ("state", "keeps its state in", placed(&control.state, DEFAULT_STATE_DIR)),
+        ("tokens", "takes tokens from", named(remote.and_then(|it| it.tokens.as_ref()))),
+        (
+            "client-authorities",
+            "takes authorities of clients from",
+            named(remote.and_then(|it| it.client_authorities.as_ref())),
+        ),
+        ("mode", "gives the socket of orders the mode", format!("{:04o}", control.mode)),
+        ("audit", "keeps a record of orders of", format!("{} bytes", control.audit)),
+    ]
+}
+
+const SENDS_SECRET: &str = "sends the secret in";
+
+fn probe_effect(probe: &ProbeConfig) -> Option<(&'static str, &'static str, String)> {
+    match &probe.kind {
+        ProbeKind::Program(program) => {
+            let what = format!(
+                "{} with {:?}, {} bytes of memory, {} processes",
+                program.path.display(),
+                program.args,
+                program.memory,
+                program.processes
+            );
+            Some(("program", "runs", what))
+        }
+        kind => kind.secret_file().map(|path| ("secret-file", SENDS_SECRET, display_path(path))),
+    }
+}
+
+fn witness_token(heartbeat: &HeartbeatConfig) -> Option<&Path> {
+    heartbeat.witness.as_ref()?.token.as_deref()
+}
+
+fn display_path(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load;
+
+    fn config(text: &str) -> Config {
+        let whole = format!(
+            "[service.s]\nlisten = \"127.0.0.1:80\"\nforward = \"tcp\"\npool = \"p\"\n{text}"
+        );
+        load(&whole, "f").unwrap_or_else(|error| panic!("{error}")).config
+    }
+
+    fn keys(config: &Config) -> Vec<String> {
+        let keys = config.privileged_settings().into_iter().map(|written| written.key);
+        keys.filter(|key| !key.starts_with("global.control.")).collect()
+    }
+
+    #[test]
+    fn every_program_secret_and_log_file_is_named() {
+        let full = config(
+            "[global]\naccess-log = \"/var/log/x\"\nhook = [{ name = \"h\", run = \"/bin/h\", on = [\"all\"] }]\n\
+             [pool.p]\nprobe = { program = \"/bin/p\" }\nservers = [{ name = \"a\", address = \"10.0.0.1:80\" },\n\
+             { name = \"b\", address = \"10.0.0.2:80\", probe = { ldap = true, secret-file = \"/etc/s\", user = \"cn=x\" } }]\n",
+        );
+        assert_eq!(
+            keys(&full),
+            [
+                "global.hook h",
+                "global.access-log.target",
+                "pool.p.probe.program",
+                "pool.p.server.b.probe.secret-file"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_same_elsewhere_is_not_further_and_another_argument_is() {
+        let probe = |rest: &str| {
+            config(&format!(
+                "[pool.p]\nprobe = {{ program = \"/bin/p\", {rest} }}\nservers = [\"10.0.0.1:80\"]\n"
+            ))
+        };
+        let before =
+            probe("args = [\"a\"]").privileged_settings().into_iter().map(|it| it.effect).collect();
+        assert_eq!(
+            probe("args = [\"a\"], every = \"5s\"").first_new_privileged_setting(&before),
+            None
+        );
+        for other in ["args = [\"b\"]", "", "args = [\"a\"], memory = \"32MiB\""] {
+            let found = probe(other).first_new_privileged_setting(&before);
+            assert_eq!(found.map(|it| it.key).as_deref(), Some("pool.p.probe.program"), "{other}");
+        }
+    }
+
+    #[test]
+    fn each_key_of_who_may_order_is_further_and_so_is_its_default() {
+        let with = |rest: &str| {
+            config(&format!("[global.control]\n{rest}\n[pool.p]\nservers = [\"10.0.0.1:80\"]\n"))
+        };
+        let known = |config: &Config| {
+            config.privileged_settings().into_iter().map(|it| it.effect).collect()
+        };
+        let listen = "listen = \"127.0.0.1:1\"\n";
+        let secure = "listen = \"127.0.0.1:1\"\ncertificate = \"/x/c\"\ntokens = \"/x/tokens\"\n";
+        for (key, without, line) in [
+            ("socket", "", "socket = \"/x/sock\""),
+            ("mode", "", "mode = \"0666\""),
+            ("state", "", "state = \"/x/state\""),
+            ("audit", "", "audit = \"64KiB\""),
+            ("tokens", listen, "tokens = \"/x/tokens\""),
+            ("client-authorities", secure, "client-authorities = \"/x/ca\""),
+        ] {
+            let (plain, other) = (with(without), with(&format!("{without}{line}")));
+            let further = |before: &Config, after: &Config| {
+                after
+                    .first_new_privileged_setting(&known(before))
+                    .map(|it| it.key.replace("global.control.", ""))
+            };
+            assert_eq!(further(&plain, &other).as_deref(), Some(key), "{line}");
+            assert_eq!(further(&other, &other), None, "{line}");
+            // Left out again.
+            assert_eq!(further(&other, &plain).as_deref(), Some(key), "{line}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! A configuration's text as a tree of plain values, as written: in what two differ, and what one changed carried over
+//! into another. It knows no key: whether a text is good is for `load`.
+
+use serde_json::{Map, Value};
+
+/// A place where two trees differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeDifference {
+    /// Keys from the root, with dots between them.
+    pub path: String,
+    /// What stands in the first; `None`: nothing.
+    pub from: Option<Value>,
+    /// What stands in the second; `None`: nothing.
+    pub to: Option<Value>,
+}
+
+/// What becomes of changes in a text that was changed otherwise meanwhile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThreeWayMerge {
+    /// The changes, as a merge patch (RFC 7396) for that text.
+    pub patch: Value,
+    /// Places that both changed: what the text says there stands.
+    pub conflicts: Vec<String>,
+}
+
+/// The tree of a text.
+///
+/// # Errors
+/// It is not TOML: what the parser says, in a line.
+pub fn parse_tree(text: &str) -> Result<Value, String> {
+    toml::from_str::<Value>(text).map_err(|error| error.message().to_owned())
+}
+
+/// Whether a text has nothing but space and comments. As a configuration it would serve nothing at all, and it is what a
+/// variable that was never set and a file that was only just begun look like. `[global]` alone says the same on purpose.
+pub fn is_blank(text: &str) -> bool {
+    text.lines().map(str::trim_start).all(|line| line.is_empty() || line.starts_with('#'))
+}
+
+/// Every place in which two trees differ. What only one of them has is one place, however much is in it.
+pub fn diff_trees(old: &Value, new: &Value) -> Vec<TreeDifference> {
+    let mut out = Vec::new();
+    compare(old, new, "", &mut out);
+    out
+}
+
+/// The merge patch (RFC 7396) that makes `new` of `old`.
+pub fn merge_patch_between(old: &Value, new: &Value) -> Value {
+    let (Value::Object(was), Value::Object(is)) = (old, new) else { return new.clone() };
+    let mut patch = Map::new();
+    for key in was.keys().filter(|key| !is.contains_key(*key)) {
+        patch.insert(key.clone(), Value::Null);
+    }
+    for (key, value) in is {
+        match was.get(key) {
+            Some(before) if before == value => {}
+            Some(before) => drop(patch.insert(key.clone(), merge_patch_between(before, value))),
+            None => drop(patch.insert(key.clone(), value.clone())),
+        }
+    }
+    Value::Object(patch)
+}
+
+/// What `ours` changed of `base`, for `theirs`, which somebody else made of `base` meanwhile.
+pub fn merge_three_way(base: &Value, ours: &Value, theirs: &Value) -> ThreeWayMerge {
+    let mut given_up = Vec::new();
+    let empty = Map::new();
+    let map = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let patch = if base.is_object() && ours.is_object() && theirs.is_object() {
+        merge_objects((&map(base), &map(ours), &map(theirs)), "", &mut given_up)
+    } else {
+        empty
+    };
+    ThreeWayMerge { patch: Value::Object(patch), conflicts: given_up }
+}
+
+/// The base, ours and theirs.
+type MergeInputs<'t> = (&'t JsonObject, &'t JsonObject, &'t JsonObject);
+type JsonObject = Map<String, Value>;
+
+fn merge_objects(
+    (base, ours, theirs): MergeInputs<'_>,
+    at: &str,
+    given_up: &mut Vec<String>,
+) -> Map<String, Value> {
+    let mut patch = Map::new();
+    let gone = base.keys().filter(|key| !ours.contains_key(*key));
+    for key in ours.keys().chain(gone) {
+        let (was, is, there) = (base.get(key), ours.get(key), theirs.get(key));
+        if is == was || is == there {
+            continue;
+        }
+        let path = join_path(at, key);
+        let nothing = Map::new();
+        let tables = (was.map_or(Some(&nothing), Value::as_object), is, there);
+        if there == was {
+            let change = match (there, is) {
+                (_, None) => Value::Null,
+                (None, Some(is)) => is.clone(),
+                (Some(there), Some(is)) => merge_patch_between(there, is),
+            };
+            patch.insert(key.clone(), change);
+        } else if let (Some(was), Some(Value::Object(is)), Some(Value::Object(there))) = tables {
+            let inner = merge_objects((was, is, there), &path, given_up);
+            if !inner.is_empty() {
+                patch.insert(key.clone(), Value::Object(inner));
+            }
+        } else {
+            given_up.push(path);
+        }
+    }
+    patch
+}
+
+fn compare(old: &Value, new: &Value, at: &str, out: &mut Vec<TreeDifference>) {
+    let (Value::Object(was), Value::Object(is)) = (old, new) else {
+        if old != new {
+            let (from, to) = (Some(old.clone()), Some(new.clone()));
+            out.push(TreeDifference { path: at.to_owned(), from, to });
+        }
+        return;
+    };
+    for (key, from) in was {
+        match is.get(key) {
+            Some(to) => compare(from, to, &join_path(at, key), out),
+            None => out.push(TreeDifference {
+                path: join_path(at, key),
+                from: Some(from.clone()),
+                to: None,
+            }),
+        }
+    }
+    for (key, to) in is.iter().filter(|(key, _)| !was.contains_key(*key)) {
+        out.push(TreeDifference { path: join_path(at, key), from: None, to: Some(to.clone()) });
+    }
+}
+
+fn join_path(at: &str, key: &str) -> String {
+    if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_says_nothing() {
+        for (text, expected) in [
+            ("", true),
+            (" \r\n\t\n", true),
+            ("# a shop\n  # [global]\n", true),
+            ("[global]", false),
+            ("# a shop\n[global]\n", false),
+            ("x", false),
+        ] {
+            assert_eq!(is_blank(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn places_that_differ_are_named_from_the_root() {
+        let old =
+            parse_tree("[pool.a]\nservers = [\"x:1\"]\nbalance = \"random\"\n[pool.b]\n").unwrap();
+        let new = parse_tree("pool.a.servers = [\"y:1\"]\npool.a.balance = \"random\"\n").unwrap();
+        let found = diff_trees(&old, &new);
+        let paths: Vec<&str> = found.iter().map(|place| place.path.as_str()).collect();
+        assert_eq!(paths, ["pool.a.servers", "pool.b"]);
+        assert_eq!((&found[0].from, &found[1].to), (&Some(json!(["x:1"])), &None));
+        assert!(parse_tree("[a").is_err());
+    }
+
+    #[test]
+    fn changes_go_along_until_the_text_says_something_else_of_the_same() {
+        let base = json!({ "pool": { "a": { "weight": 1, "drain": "1s" }, "b": {} }, "x": 1 });
+        let ours = json!({ "pool": { "a": { "weight": 2, "drain": "2s" }, "c": { "n": 1 } } });
+        let theirs = json!({ "pool": { "a": { "weight": 1, "drain": "9s", "new": true }, "b": {} }, "x": 1 });
+        let got = merge_three_way(&base, &ours, &theirs);
+        assert_eq!(
+            got.patch,
+            json!({ "pool": { "a": { "weight": 2 }, "b": null, "c": { "n": 1 } }, "x": null })
+        );
+        assert_eq!(got.conflicts, ["pool.a.drain"]);
+        assert_eq!(
+            merge_three_way(&base, &base, &theirs),
+            ThreeWayMerge { patch: json!({}), conflicts: vec![] }
+        );
+    }
+
+    fn trees() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![(0..3_i64).prop_map(Value::from), "[ab]".prop_map(Value::from)];
+        let inner = leaf.prop_recursive(3, 12, 3, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                proptest::collection::btree_map("[abc]", inner, 0..3)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        });
+        proptest::collection::btree_map("[abc]", inner, 0..4)
+            .prop_map(|map| Value::Object(map.into_iter().collect()))
+    }
+
+    /// RFC 7396 §2, as it is written there.
+    fn merged(target: &Value, patch: &Value) -> Value {
+        let Value::Object(patch) = patch else { return patch.clone() };
+        let mut out = target.as_object().cloned().unwrap_or_default();
+        for (key, value) in patch {
+            if value.is_null() {
+                out.remove(key);
+            } else {
+                let before = out.get(key).cloned().unwrap_or(Value::Null);
+                out.insert(key.clone(), merged(&before, value));
+            }
+        }
+        Value::Object(out)
+    }
+
+    proptest! {
+        #[test]
+        fn a_patch_between_two_makes_one_of_the_other(old in trees(), new in trees()) {
+            prop_assert_eq!(merged(&old, &merge_patch_between(&old, &new)), new.clone());
+            prop_assert_eq!(diff_trees(&old, &new).is_empty(), old == new);
+        }
+
+        #[test]
+        fn what_only_one_side_changed_is_what_that_side_says(base in trees(), other in trees()) {
+            let all = merge_three_way(&base, &other, &base);
+            prop_assert_eq!(merged(&base, &all.patch), other.clone());
+            prop_assert!(all.conflicts.is_empty());
+            let none = merge_three_way(&base, &base, &other);
+            prop_assert_eq!(merged(&other, &none.patch), other);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What watched connections showed, kept for an hour at most: of each connection one entry for ten seconds. Bounded; what
+//! finds no room is counted, and the oldest goes first.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use super::attribution::attribute_time;
+use super::flow_sample::FlowSideCounters;
+use super::flow_tracker::{FlowDelta, HandshakeStall};
+use crate::time_attribution::client_prefix::{AddressPrefix, ClientPrefix};
+use crate::time_attribution::{BreakdownGroup, TimeBreakdown};
+
+/// Nanoseconds of a slice.
+const SLICE: u64 = 10_000_000_000;
+/// Slices that are kept: an hour.
+const SLICES: u64 = 360;
+/// Entries over all slices.
+pub const MAX_SAMPLES: usize = 32_768;
+/// Entries of one slice.
+const MAX_SLICE_SAMPLES: usize = 8_192;
+/// Connections that are shown.
+const EXAMPLES: usize = 5;
+
+/// What is kept.
+#[derive(Debug, Default)]
+pub struct FlowDeltaStore {
+    slices: VecDeque<FlowSampleSlice>,
+    len: usize,
+    dropped: u64,
+}
+
+#[derive(Debug)]
+struct FlowSampleSlice {
+    number: u64,
+    changes: HashMap<(u64, u64), FlowDelta>,
+}
+
+/// Which connections are asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowFilter {
+    /// Of this service.
+    pub service: u32,
+    /// Of one of these servers; `None`: of all.
+    pub servers: Option<Vec<u32>>,
+    /// Of these clients.
+    pub from: Option<AddressPrefix>,
+    /// Seen at this moment or later, nanoseconds.
+    pub since: u64,
+}
+
+/// Times of so many handshakes, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandshakeSummary {
+    /// How many.
+    pub count: usize,
+    /// Half of them took no longer.
+    pub median: u64,
+    /// Nineteen of twenty took no longer.
+    pub most: u64,
+    /// The longest.
+    pub longest: u64,
+}
+
+/// What watched connections of a service showed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowReport {
+    /// Watched connections that had packets.
+    pub flows: usize,
+    /// Those of them that began.
+    pub begun: usize,
+    /// Those whose beginning was not seen.
+    pub joined_late: usize,
+    /// Those with a window that cannot be read, as its scale is not known.
+    pub unscaled: usize,
+    /// Handshakes that were done.
+    pub handshakes: usize,
+    /// SYN to SYN-ACK.
+    pub server_part: HandshakeSummary,
+    /// SYN-ACK to ACK.
+    pub client_part: HandshakeSummary,
+    /// SYN to ACK.
+    pub whole: HandshakeSummary,
+    /// Handshakes that were not done, by whose turn it was: `Unfinished::ALL`.
+    pub stalled: [usize; 3],
+    /// SYNs that the server answered with a reset.
+    pub refused: usize,
+    /// What clients and servers sent.
+    pub sides: [FlowSideCounters; 2],
+    /// Whose time it is that they stood still.
+    pub breakdown: TimeBreakdown,
+    /// By server; `None`: it is gone. The most time first.
+    pub servers: Vec<BreakdownGroup<Option<u32>>>,
+    /// By network of clients. The most time first.
+    pub networks: Vec<BreakdownGroup<ClientPrefix>>,
+    /// Those that stood still longest.
+    pub examples: Vec<FlowDelta>,
+}
+
+impl FlowDeltaStore {
+    /// Keeps what is new of a connection.
+    pub fn add(&mut self, change: FlowDelta) {
+        let number = change.at / SLICE;
+        if self.slices.back().is_none_or(|newest| newest.number < number) {
+            self.slices.push_back(FlowSampleSlice { number, changes: HashMap::new() });
+        }
+        let Some(slice) = self.slices.back_mut() else { return };
+        let full = slice.changes.len() >= MAX_SLICE_SAMPLES;
+        match slice.changes.entry((change.fingerprint, change.first_packet_at)) {
+            Entry::Occupied(mut kept) => kept.get_mut().merge_later(&change),
+            Entry::Vacant(place) if !full => {
+                place.insert(change);
+                self.len += 1;
+            }
+            Entry::Vacant(_) => self.dropped += 1,
+        }
+        self.evict_old(number);
+    }
+
+    fn evict_old(&mut self, newest: u64) {
+        while let Some(first) = self.slices.front() {
+            let old = first.number + SLICES <= newest;
+            if !old && (self.len <= MAX_SAMPLES || self.slices.len() == 1) {
+                break;
+            }
+            self.len -= first.changes.len();
+            self.slices.pop_front();
+        }
+    }
+
+    /// How many entries are kept.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What found no room.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// What the connections that fit showed.
+    pub fn report(&self, filter: &FlowFilter) -> FlowReport {
+        let fits = |change: &&FlowDelta| {
+            let servers = filter.servers.as_ref();
+            change.service == filter.service
+                && change.at >= filter.since
+                && servers.is_none_or(|these| change.server.is_some_and(|id| these.contains(&id)))
+                && filter.from.is_none_or(|prefix| prefix.contains(change.client))
+        };
+        let slices = self.slices.iter().filter(|slice| (slice.number + 1) * SLICE > filter.since);
+        let mut whole: BTreeMap<(u64, u64), FlowDelta> = BTreeMap::new();
+        for change in slices.flat_map(|slice| slice.changes.values()).filter(fits) {
+            match whole.get_mut(&(change.fingerprint, change.first_packet_at)) {
+                Some(kept) => kept.merge_later(change),
+                None => {
+                    whole.insert((change.fingerprint, change.first_packet_at), change.clone());
+                }
+            }
+        }
+        summarize_flows(whole.into_values().collect())
+    }
+}
+
+fn summarize_flows(mut all: Vec<FlowDelta>) -> FlowReport {
+    let mut found = FlowReport { flows: all.len(), ..FlowReport::default() };
+    let (mut servers, mut networks) = (BTreeMap::new(), BTreeMap::new());
+    let mut times: [Vec<u64>; 3] = Default::default();
+    for change in &all {
+        found.begun += usize::from(change.begun);
+        found.joined_late += usize::from(change.joined_late);
+        found.unscaled += usize::from(!change.scaled);
+        found.refused += usize::from(change.refused);
+        if let Some(opened) = change.handshake {
+            found.handshakes += 1;
+            let parts = [opened.server, opened.client, opened.total];
+            times.iter_mut().zip(parts).for_each(|(times, part)| times.extend(part));
+        }
+        if let Some(who) = change.stall {
+            let at = HandshakeStall::ALL.iter().position(|one| *one == who).unwrap_or_default();
+            found.stalled[at] += 1;
+        }
+        found.sides.iter_mut().zip(change.sides).for_each(|(sum, more)| sum.add(more));
+        let bars = attribute_time(change);
+        found.breakdown.add_scaled(&bars, 1.0);
+        join(&mut servers, change.server, &bars);
+        join(&mut networks, ClientPrefix::from_client(change.client), &bars);
+    }
+    found.breakdown.sort();
+    [found.server_part, found.client_part, found.whole] = times.map(self::summarize_durations);
+    (found.servers, found.networks) = (groups(servers), groups(networks));
+    all.sort_by_key(|change| {
+        (
+            std::cmp::Reverse(attribute_time(change).total()),
+            change.first_packet_at,
+            change.fingerprint,
+        )
+    });
+    let ended = |change: &FlowDelta| {
+        change.refused || change.stall.is_some() || change.sides.iter().any(|it| it.resets > 0)
+    };
+    all.retain(|change| attribute_time(change).total() > 0 || ended(change));
+    all.truncate(EXAMPLES);
+    found.examples = all;
+    found
+}
+
+fn summarize_durations(mut all: Vec<u64>) -> HandshakeSummary {
+    all.sort_unstable();
+    let at = |share: f64| {
+        let rank = (all.len() as f64 * share).ceil() as usize;
+        all.get(rank.max(1) - 1).copied().unwrap_or_default()
+    };
+    HandshakeSummary { count: all.len(), median: at(0.5), most: at(0.95), longest: at(1.0) }
+}
+
+fn join<K: Ord>(groups: &mut BTreeMap<K, (f64, TimeBreakdown)>, key: K, bars: &TimeBreakdown) {
+    let group = groups.entry(key).or_default();
+    group.0 += 1.0;
+    group.1.add_scaled(bars, 1.0);
+}
+
+fn groups<K>(groups: BTreeMap<K, (f64, TimeBreakdown)>) -> Vec<BreakdownGroup<K>> {
+    let mut all: Vec<BreakdownGroup<K>> = groups
+        .into_iter()
+        .map(|(key, (exchanges, mut bars))| {
+            bars.sort();
+            BreakdownGroup { key, exchanges, breakdown: bars }
+        })
+        .collect();
+    all.sort_by_key(|group| std::cmp::Reverse(group.breakdown.total()));
+    all
+}

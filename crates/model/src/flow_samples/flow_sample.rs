@@ -1,0 +1,131 @@
+//! One watched connection as the datapath has it: everything since it was first seen. Facts only.
+
+use std::net::IpAddr;
+
+/// A side of a connection, and what it sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FlowSide {
+    /// Who opened it.
+    Client,
+    /// Who answers.
+    Server,
+}
+
+impl FlowSide {
+    /// Both, in the order of their places in pairs.
+    pub const ALL: [FlowSide; 2] = [FlowSide::Client, FlowSide::Server];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FlowSide::Client => "client",
+            FlowSide::Server => "server",
+        }
+    }
+}
+
+/// The scale of a side's windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowWindowScale {
+    /// Both SYNs were seen, or one of them that offers none: windows are shifted by so much.
+    Known(u8),
+    /// Only the side's own SYN was seen: at most this, if the other side agreed.
+    AtMost(u8),
+    /// Its SYN was not seen: a window can be told from none, and no more.
+    Unknown,
+}
+
+/// What one side sent and said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowSideCounters {
+    /// Packets.
+    pub packets: u64,
+    /// Packets with what had come through here before: lost behind us, or sent again without need.
+    pub retransmitted: u64,
+    /// Packets that filled a gap late: lost before us.
+    pub filled: u64,
+    /// Packets that filled a gap at once: in another order.
+    pub reordered: u64,
+    /// Packets that close its window.
+    pub zero_window: u64,
+    /// Packets that leave less room than a segment.
+    pub silly_window: u64,
+    /// Resets.
+    pub resets: u64,
+    /// How long its window stood closed, nanoseconds.
+    pub zero_window_nanos: u64,
+    /// How long it stood smaller than a segment.
+    pub silly_window_nanos: u64,
+    /// How long it was silent before what repaired a loss.
+    pub loss_recovery_nanos: u64,
+}
+
+impl FlowSideCounters {
+    fn fields_mut(&mut self) -> [&mut u64; 10] {
+        [
+            &mut self.packets,
+            &mut self.retransmitted,
+            &mut self.filled,
+            &mut self.reordered,
+            &mut self.zero_window,
+            &mut self.silly_window,
+            &mut self.resets,
+            &mut self.zero_window_nanos,
+            &mut self.silly_window_nanos,
+            &mut self.loss_recovery_nanos,
+        ]
+    }
+
+    /// Adds another's.
+    pub fn add(&mut self, mut other: FlowSideCounters) {
+        for (mine, more) in self.fields_mut().into_iter().zip(other.fields_mut()) {
+            *mine = mine.saturating_add(*more);
+        }
+    }
+
+    /// What came since `before`.
+    pub fn delta_since(mut self, mut before: FlowSideCounters) -> FlowSideCounters {
+        for (mine, before) in self.fields_mut().into_iter().zip(before.fields_mut()) {
+            *mine = mine.saturating_sub(*before);
+        }
+        self
+    }
+}
+
+/// One watched connection. Of each pair the first is the client's, the second the server's; times are nanoseconds on the
+/// kernel's clock, 0 where nothing was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowSample {
+    /// Which connection: the same number with the same `born` is the same one.
+    pub fingerprint: u64,
+    /// Its first packet.
+    pub first_packet_at: u64,
+    /// Its client.
+    pub client: IpAddr,
+    /// The client's port.
+    pub port: u16,
+    /// Its service, by index.
+    pub service: u32,
+    /// Its server, by index.
+    pub server: u32,
+    /// Both directions come through here.
+    pub bidirectional: bool,
+    /// Its first packets were not seen.
+    pub joined_late: bool,
+    /// A reset, or both sides' FIN.
+    pub ended: bool,
+    /// The server answered the SYN with a reset.
+    pub refused: bool,
+    /// The first and the last SYN.
+    pub syn: [u64; 2],
+    /// The server's first and last SYN-ACK.
+    pub syn_ack: [u64; 2],
+    /// The client's first packet after that; without both directions, after its SYN.
+    pub ack: u64,
+    /// SYNs of both sides.
+    pub syns: [u32; 2],
+    /// Windows.
+    pub scale: [FlowWindowScale; 2],
+    /// What both sides sent.
+    pub sides: [FlowSideCounters; 2],
+}

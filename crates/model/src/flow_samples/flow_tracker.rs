@@ -1,0 +1,215 @@
+//! From one reading to the next: what of each watched connection is new. It keeps no more than was read last.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use super::flow_sample::{FlowSample, FlowSideCounters, FlowWindowScale};
+
+/// Nanoseconds after its first SYN from which a handshake that is not done counts as unfinished: the client has asked
+/// again by then (RFC 6298, 2.1).
+const STALL_TIMEOUT: u64 = 3_000_000_000;
+
+/// Times of a handshake that was done, nanoseconds. A part whose packet was sent more than once is not told: which of
+/// them was answered cannot be known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandshakeDurations {
+    /// From the SYN to its answer: the way to the server and back.
+    pub server: Option<u64>,
+    /// From the answer to the client's acknowledgement: the way to the client and back.
+    pub client: Option<u64>,
+    /// From the SYN to the client's acknowledgement.
+    pub total: Option<u64>,
+}
+
+/// Who did not go on with a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HandshakeStall {
+    /// The SYN was not answered.
+    Server,
+    /// The answer was not acknowledged.
+    Client,
+    /// One of both: the answer goes past.
+    Either,
+}
+
+impl HandshakeStall {
+    /// All of them, in the order of their places.
+    pub const ALL: [HandshakeStall; 3] =
+        [HandshakeStall::Server, HandshakeStall::Client, HandshakeStall::Either];
+
+    /// Its name: who was silent.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HandshakeStall::Server => "server",
+            HandshakeStall::Client => "client",
+            HandshakeStall::Either => "unknown",
+        }
+    }
+}
+
+/// What is new of one connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowDelta {
+    /// Which connection.
+    pub fingerprint: u64,
+    /// Its first packet.
+    pub first_packet_at: u64,
+    /// When this was read.
+    pub at: u64,
+    /// Its client.
+    pub client: IpAddr,
+    /// The client's port.
+    pub port: u16,
+    /// Its service, by number.
+    pub service: u32,
+    /// Its server, by number; `None`: it is gone.
+    pub server: Option<u32>,
+    /// Both directions come through here.
+    pub bidirectional: bool,
+    /// Its first packets were not seen.
+    pub joined_late: bool,
+    /// It began.
+    pub begun: bool,
+    /// The scales of both sides' windows are known, or bounded.
+    pub scaled: bool,
+    /// The handshake was done.
+    pub handshake: Option<HandshakeDurations>,
+    /// The handshake is not done though it should be.
+    pub stall: Option<HandshakeStall>,
+    /// The server answered the SYN with a reset.
+    pub refused: bool,
+    /// What both sides sent.
+    pub sides: [FlowSideCounters; 2],
+}
+
+impl FlowDelta {
+    /// Takes what came later of the same connection.
+    pub fn merge_later(&mut self, later: &FlowDelta) {
+        (self.at, self.server) = (later.at, later.server);
+        self.begun |= later.begun;
+        self.scaled = later.scaled;
+        self.refused |= later.refused;
+        self.handshake = self.handshake.or(later.handshake);
+        // What was done after all is not unfinished.
+        self.stall = self.stall.or(later.stall).filter(|_| self.handshake.is_none());
+        for (mine, more) in self.sides.iter_mut().zip(later.sides) {
+            mine.add(more);
+        }
+    }
+
+    /// Packets of both sides.
+    pub fn packets(&self) -> u64 {
+        self.sides.iter().map(|side| side.packets).sum()
+    }
+}
+
+/// What was read last.
+#[derive(Debug, Default)]
+pub struct FlowTracker {
+    flows: HashMap<u64, TrackedFlow>,
+    /// Something was read before.
+    has_baseline: bool,
+}
+
+#[derive(Debug)]
+struct TrackedFlow {
+    seen: FlowSample,
+    unfinished: bool,
+}
+
+impl FlowTracker {
+    /// What is new in a reading of everything that is watched now. What was there at the first reading belongs to an
+    /// earlier process, which has told of it.
+    pub fn diff_samples(&mut self, all: Vec<FlowSample>, now: u64) -> Vec<FlowDelta> {
+        let mut before = std::mem::take(&mut self.flows);
+        let first = !std::mem::replace(&mut self.has_baseline, true);
+        let mut changes = Vec::new();
+        for seen in all {
+            let old = before
+                .remove(&seen.fingerprint)
+                .filter(|old| old.seen.first_packet_at == seen.first_packet_at);
+            if first {
+                let unfinished = handshake_stall(&seen, now).is_some();
+                self.flows.insert(seen.fingerprint, TrackedFlow { seen, unfinished });
+                continue;
+            }
+            let (told, old) = match &old {
+                Some(old) => (old.unfinished, Some(&old.seen)),
+                None => (false, None),
+            };
+            let change = flow_delta(&seen, old, now, told);
+            let told = told || change.stall.is_some();
+            let quiet = change.packets() == 0 && change.stall.is_none();
+            self.flows.insert(seen.fingerprint, TrackedFlow { seen, unfinished: told });
+            if !quiet {
+                changes.push(change);
+            }
+        }
+        changes
+    }
+
+    /// Forgets everything: the next reading is compared with nothing, and all of it is new.
+    pub fn clear(&mut self) {
+        self.flows.clear();
+        self.has_baseline = true;
+    }
+
+    /// Connections that were there at the last reading.
+    pub fn tracked_count(&self) -> usize {
+        self.flows.len()
+    }
+}
+
+fn flow_delta(seen: &FlowSample, old: Option<&FlowSample>, now: u64, told: bool) -> FlowDelta {
+    let before = |side: usize| old.map_or(FlowSideCounters::default(), |old| old.sides[side]);
+    let done = old.is_some_and(|old| old.ack != 0);
+    FlowDelta {
+        fingerprint: seen.fingerprint,
+        first_packet_at: seen.first_packet_at,
+        at: now,
+        client: seen.client,
+        port: seen.port,
+        service: seen.service,
+        server: Some(seen.server),
+        bidirectional: seen.bidirectional,
+        joined_late: seen.joined_late,
+        begun: old.is_none(),
+        scaled: has_known_scale(seen),
+        handshake: handshake_durations(seen).filter(|_| !done),
+        stall: handshake_stall(seen, now).filter(|_| !told),
+        refused: seen.refused && !old.is_some_and(|old| old.refused),
+        sides: [0, 1].map(|side| seen.sides[side].delta_since(before(side))),
+    }
+}
+
+/// Whether every window that comes through here can be read.
+fn has_known_scale(seen: &FlowSample) -> bool {
+    let [client, server] = seen.scale;
+    client != FlowWindowScale::Unknown
+        && (!seen.bidirectional || server != FlowWindowScale::Unknown)
+}
+
+fn handshake_durations(seen: &FlowSample) -> Option<HandshakeDurations> {
+    let [first, last] = seen.syn;
+    if first == 0 || seen.ack == 0 {
+        return None;
+    }
+    let [asked, answered] = seen.syns.map(|count| count == 1);
+    let server = seen.bidirectional.then(|| seen.syn_ack[0].saturating_sub(last)).filter(|_| asked);
+    let client =
+        seen.bidirectional.then(|| seen.ack.saturating_sub(seen.syn_ack[1])).filter(|_| answered);
+    let whole = asked.then(|| seen.ack.saturating_sub(first));
+    Some(HandshakeDurations { server, client, total: whole })
+}
+
+fn handshake_stall(seen: &FlowSample, now: u64) -> Option<HandshakeStall> {
+    let waits = seen.syn[0] != 0 && seen.ack == 0 && !seen.ended;
+    if !waits || now.saturating_sub(seen.syn[0]) < STALL_TIMEOUT {
+        return None;
+    }
+    Some(match (seen.bidirectional, seen.syn_ack[0]) {
+        (false, _) => HandshakeStall::Either,
+        (true, 0) => HandshakeStall::Server,
+        (true, _) => HandshakeStall::Client,
+    })
+}

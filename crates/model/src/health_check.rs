@@ -1,0 +1,385 @@
+//! Judging one server: a pure machine that is fed results and asked when it wants the next.
+//!
+//! ```text
+//!   with a probe                                 without
+//!
+//!     Unknown ──first result good──▶ Up            Unknown ──good──▶ Up ◀──────good───────┐
+//!        │                          ▲  │              │               │                   │
+//!     any result bad    rise in a row  fall in a row  bad    3 failed connects        trial after
+//!        ▼                          │  ▼              ▼        in a row               back-off
+//!      Down ◀──────bad────── Unknown   │            Down ◀────────────┘                   │
+//!        │ ▲                 (rising)  │              │ ▲                                  │
+//!        │ └────────────────────┼──────┘              │ └──bad: back-off doubles, 1–30 s──┤
+//!        └─────first good───────┘                     └──────────────────────────────────┘
+//! ```
+//!
+//! With a probe, connections that fail for clients count as failed probes and ask for a probe at once; only probes
+//! raise. A server that was down and answered once is `Unknown` until it has risen: it helps at once when nothing
+//! else is up, and is not trusted otherwise. One that was configured to begin `down` waits for the whole rise.
+//! Without a probe only failed connections speak; after the back-off the machine asks for a trial, a TCP
+//! connection, with its handshake where the pool speaks TLS, so that no client's request is needed to find out.
+//!
+//! While in doubt — falling, rising, in the first minute of being down, or down while the pool has nothing up —
+//! probes come at the `doubt` interval, otherwise at `every`.
+//!
+//! It runs no probe, reads no clock, knows no operator's orders and nothing of other servers.
+
+mod evidence;
+mod probe_timing;
+
+pub use evidence::{
+    EvidenceSource, HealthSnapshot, HealthTransition, HealthVerdict, ProbeFailure, ProbeSuccess,
+    VerdictEvidence,
+};
+
+use std::time::Duration;
+
+use crate::config::{InitialState, ProbeConfig, ProbeKind, ProbeTls};
+use crate::monotonic_time::MonotonicTime;
+
+use probe_timing::{BACK_OFF_JITTER, BACK_OFF_LONGEST, back_off, jittered};
+
+/// Failed connections in a row that take a server down that nobody probes.
+const PASSIVE_FALL: u32 = 3;
+/// For how long a server that went down is probed at the `doubt` interval.
+const FRESHLY_DOWN: Duration = Duration::from_secs(60);
+/// Between two trials of a server without a probe while its pool has nothing up. With the time to carry the judgement
+/// to the workers, clients wait less than 0.3 s after the first server is back.
+const TRIAL_URGENT: Duration = Duration::from_millis(200);
+/// One trial of a server without a probe.
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The health of one server.
+#[derive(Clone, Debug)]
+pub struct ServerHealth {
+    probe: Option<ProbeConfig>,
+    /// TLS of a trial.
+    trial_tls: Option<ProbeTls>,
+    verdict: HealthVerdict,
+    since: MonotonicTime,
+    evidence: VerdictEvidence,
+    /// Good probes in a row.
+    successes: u32,
+    /// Bad probes in a row.
+    failures: u32,
+    /// Failed connections for clients since the last good sign.
+    connects_failed: u32,
+    /// Back-offs since the server was last up for long; without a probe.
+    trials: u32,
+    /// When the last probe or trial ended, or judging began.
+    last: MonotonicTime,
+    /// A probe or trial has ended since `last` was set.
+    probed: bool,
+    /// A probe is wanted at once.
+    probe_now: bool,
+    /// Configured to begin down, and has not risen yet.
+    unproven: bool,
+    /// When failures begin to count although nothing good was ever seen; `None`: something was.
+    grace_until: Option<MonotonicTime>,
+}
+
+/// What is to be done when a probe is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DueProbe<'a> {
+    /// What; a bare TCP connection for a trial.
+    pub kind: &'a ProbeKind,
+    /// TLS beneath it.
+    pub tls: Option<&'a ProbeTls>,
+    /// For how long at most.
+    pub timeout: Duration,
+    /// Another port than the server's.
+    pub port: Option<u16>,
+}
+
+impl ServerHealth {
+    /// A server that nothing is known of. It is what `initial` says, on no evidence.
+    pub fn new(
+        initial: InitialState,
+        probe: Option<&ProbeConfig>,
+        now: MonotonicTime,
+    ) -> ServerHealth {
+        let state = match initial {
+            InitialState::Up => HealthVerdict::Up,
+            InitialState::Unknown => HealthVerdict::Unknown,
+            InitialState::Down => HealthVerdict::Down,
+        };
+        let evidence = VerdictEvidence {
+            basis: EvidenceSource::Assumed,
+            good: state == HealthVerdict::Up,
+            text: "no evidence yet".to_owned(),
+            at: now,
+            streak: 0,
+        };
+        ServerHealth {
+            probe: probe.cloned(),
+            trial_tls: None,
+            verdict: state,
+            since: now,
+            evidence,
+            successes: 0,
+            failures: 0,
+            connects_failed: 0,
+            trials: 0,
+            last: now,
+            probed: false,
+            probe_now: false,
+            unproven: state == HealthVerdict::Down,
+            grace_until: probe.map(|probe| now + probe.grace),
+        }
+    }
+
+    /// A server that another process judged. What was counted in a row begins anew; what was judged stays.
+    pub fn from_snapshot(
+        carried: &HealthSnapshot,
+        probe: Option<&ProbeConfig>,
+        now: MonotonicTime,
+    ) -> ServerHealth {
+        let mut health = ServerHealth::new(InitialState::Unknown, probe, now);
+        health.verdict = carried.state;
+        health.since = now - carried.held;
+        (health.unproven, health.grace_until) = (false, None);
+        health.evidence = VerdictEvidence {
+            basis: carried.basis,
+            good: carried.good,
+            text: carried.text.clone(),
+            at: now - carried.age,
+            streak: carried.streak,
+        };
+        health
+    }
+
+    /// For another process.
+    pub fn to_snapshot(&self, now: MonotonicTime) -> HealthSnapshot {
+        HealthSnapshot {
+            state: self.verdict,
+            held: now.since(self.since),
+            basis: self.evidence.basis,
+            good: self.evidence.good,
+            text: self.evidence.text.clone(),
+            age: now.since(self.evidence.at),
+            streak: self.evidence.streak,
+        }
+    }
+
+    /// Has a trial of a server that nobody probes shake hands as clients' connections do; whether that is new.
+    pub fn set_trial_tls(&mut self, tls: Option<ProbeTls>) -> bool {
+        let new = self.probe.is_none() && self.trial_tls != tls;
+        self.trial_tls = tls;
+        new
+    }
+
+    /// Takes new settings after a reload. The judgement and its evidence stay; if anything of the probe changed,
+    /// counting begins anew and a probe comes soon.
+    pub fn update_settings(&mut self, probe: Option<&ProbeConfig>, now: MonotonicTime) {
+        if self.probe.as_ref() == probe {
+            return;
+        }
+        self.probe = probe.cloned();
+        (self.successes, self.failures, self.connects_failed, self.trials) = (0, 0, 0, 0);
+        (self.last, self.probed, self.probe_now) = (now, false, false);
+    }
+
+    /// The judgement.
+    pub fn verdict(&self) -> HealthVerdict {
+        self.verdict
+    }
+
+    /// Since when it has been that.
+    pub fn since(&self) -> MonotonicTime {
+        self.since
+    }
+
+    /// The last thing that was learned.
+    pub fn evidence(&self) -> &VerdictEvidence {
+        &self.evidence
+    }
+
+    /// A probe, or a trial, has ended.
+    pub fn probe_result(
+        &mut self,
+        now: MonotonicTime,
+        result: Result<ProbeSuccess, ProbeFailure>,
+    ) -> Option<HealthTransition> {
+        let regular = now.since(self.last) + TRIAL_URGENT >= back_off(self.trials);
+        (self.last, self.probed, self.probe_now) = (now, true, false);
+        let (good, text) = match result {
+            Ok(ProbeSuccess { text }) => (true, text),
+            Err(ProbeFailure { text }) => (false, text),
+        };
+        let assumed = self.record_evidence(now, EvidenceSource::Probe, good, text);
+        if good {
+            (self.successes, self.failures) = (self.successes.saturating_add(1), 0);
+            self.connects_failed = 0;
+        } else {
+            (self.successes, self.failures) = (0, self.failures.saturating_add(1));
+        }
+        if good {
+            self.grace_until = None;
+        } else if self.grace_until.is_some_and(|until| now < until) {
+            // It may still be starting: told, and not held against it.
+            (self.failures, self.connects_failed) = (0, 0);
+            return None;
+        }
+        let to = match (self.probe.is_some(), good) {
+            (true, true) => self.verdict_after_success(assumed),
+            (true, false) => self.verdict_after_failure(),
+            (false, _) => self.verdict_after_trial(good, regular),
+        };
+        self.transition_to(now, to)
+    }
+
+    /// A connection for a client could not be made.
+    pub fn connect_failed(&mut self, now: MonotonicTime, reason: &str) -> Option<HealthTransition> {
+        self.successes = 0;
+        if self.verdict == HealthVerdict::Down {
+            return None;
+        }
+        self.record_evidence(now, EvidenceSource::Passive, false, reason.to_owned());
+        self.connects_failed = self.connects_failed.saturating_add(1);
+        self.probe_now = self.probe.is_some();
+        let to = self.verdict_after_failure();
+        self.transition_to(now, to)
+    }
+
+    /// A connection for a client was made, after one had failed.
+    pub fn connect_succeeded(&mut self, now: MonotonicTime) -> Option<HealthTransition> {
+        self.connects_failed = 0;
+        if self.probe.is_some() {
+            return None;
+        }
+        self.failures = 0;
+        self.record_evidence(
+            now,
+            EvidenceSource::Passive,
+            true,
+            "a client's connection was made".to_owned(),
+        );
+        self.transition_to(now, HealthVerdict::Up)
+    }
+
+    /// When the next probe or trial is wanted; `Moment::NEVER` when none is. `draw` is 64 random bits;
+    /// `nothing_up` says that the pool has no server that is up. Ask again after every call that fed the machine
+    /// and when `nothing_up` changes: the answer may have come nearer.
+    pub fn next_probe(&self, now: MonotonicTime, draw: u64, nothing_up: bool) -> MonotonicTime {
+        let Some(probe) = &self.probe else {
+            return self.next_trial(draw, nothing_up);
+        };
+        if !self.probed {
+            // The first ones of many servers are spread over one short interval.
+            return self.last + jittered(probe.doubt, 100, draw);
+        }
+        if self.probe_now {
+            return now.max(self.last + probe.doubt.min(probe.every));
+        }
+        let interval = if self.in_doubt(now, nothing_up) { probe.doubt } else { probe.every };
+        self.last + jittered(interval, probe.jitter, draw)
+    }
+
+    /// What is to be done when it is due.
+    pub fn due_probe(&self) -> DueProbe<'_> {
+        match &self.probe {
+            Some(probe) => DueProbe {
+                kind: &probe.kind,
+                tls: probe.tls.as_ref(),
+                timeout: probe.timeout,
+                port: probe.port,
+            },
+            None => DueProbe {
+                kind: &ProbeKind::Tcp,
+                tls: self.trial_tls.as_ref(),
+                timeout: TRIAL_TIMEOUT,
+                port: None,
+            },
+        }
+    }
+
+    fn next_trial(&self, draw: u64, nothing_up: bool) -> MonotonicTime {
+        match self.verdict {
+            HealthVerdict::Up => MonotonicTime::NEVER,
+            HealthVerdict::Unknown => self.last + jittered(TRIAL_URGENT, 100, draw),
+            HealthVerdict::Down => {
+                let wait = back_off(self.trials);
+                let wait = if nothing_up { wait.min(TRIAL_URGENT) } else { wait };
+                self.last.max(self.since) + jittered(wait, BACK_OFF_JITTER, draw)
+            }
+        }
+    }
+
+    fn in_doubt(&self, now: MonotonicTime, nothing_up: bool) -> bool {
+        match self.verdict {
+            HealthVerdict::Up => self.failures + self.connects_failed > 0,
+            HealthVerdict::Unknown => true,
+            HealthVerdict::Down => {
+                self.successes > 0 || nothing_up || now.since(self.since) < FRESHLY_DOWN
+            }
+        }
+    }
+
+    /// `assumed`: this was the first evidence ever.
+    fn verdict_after_success(&self, assumed: bool) -> HealthVerdict {
+        let risen = self.successes >= self.rise_threshold();
+        match self.verdict {
+            HealthVerdict::Up => HealthVerdict::Up,
+            HealthVerdict::Unknown if assumed || risen => HealthVerdict::Up,
+            HealthVerdict::Unknown => HealthVerdict::Unknown,
+            HealthVerdict::Down if risen => HealthVerdict::Up,
+            // Had it ever failed, one good sign would lend it to a pool that has nothing else.
+            HealthVerdict::Down if self.unproven => HealthVerdict::Down,
+            HealthVerdict::Down => HealthVerdict::Unknown,
+        }
+    }
+
+    fn verdict_after_failure(&self) -> HealthVerdict {
+        let probe = self.probe.as_ref();
+        let fall = probe.map_or(PASSIVE_FALL, |probe| u32::from(probe.fall.max(1)));
+        match self.verdict {
+            HealthVerdict::Up if self.failures.saturating_add(self.connects_failed) < fall => {
+                HealthVerdict::Up
+            }
+            _ => HealthVerdict::Down,
+        }
+    }
+
+    /// A trial that came early because nothing was up does not lengthen the back-off; one that comes late, when a
+    /// client got through meanwhile, is one failure like any other.
+    fn verdict_after_trial(&mut self, good: bool, regular: bool) -> HealthVerdict {
+        if self.verdict == HealthVerdict::Down && regular {
+            self.trials = self.trials.saturating_add(1);
+        }
+        if good { HealthVerdict::Up } else { self.verdict_after_failure() }
+    }
+
+    fn rise_threshold(&self) -> u32 {
+        self.probe.as_ref().map_or(1, |probe| u32::from(probe.rise.max(1)))
+    }
+
+    /// Keeps the evidence. Returns whether it is the first.
+    fn record_evidence(
+        &mut self,
+        now: MonotonicTime,
+        basis: EvidenceSource,
+        good: bool,
+        text: String,
+    ) -> bool {
+        let assumed = self.evidence.basis == EvidenceSource::Assumed;
+        let same = !assumed && self.evidence.good == good;
+        let streak = if same { self.evidence.streak.saturating_add(1) } else { 1 };
+        self.evidence = VerdictEvidence { basis, good, text, at: now, streak };
+        assumed
+    }
+
+    fn transition_to(&mut self, now: MonotonicTime, to: HealthVerdict) -> Option<HealthTransition> {
+        let from = self.verdict;
+        if from == to {
+            return None;
+        }
+        if from == HealthVerdict::Up && now.since(self.since) >= BACK_OFF_LONGEST {
+            self.trials = 0;
+        }
+        (self.verdict, self.since, self.unproven) = (to, now, false);
+        if to != HealthVerdict::Up {
+            (self.failures, self.connects_failed) = (0, 0);
+        }
+        Some(HealthTransition { from, to })
+    }
+}

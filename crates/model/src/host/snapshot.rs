@@ -1,0 +1,67 @@
+//! A machine's settings as they were read, and what it is wanted for. Plain data.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::capacity::quantity::BitRate;
+
+/// A machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HostSnapshot {
+    /// Processors.
+    pub processors: u32,
+    /// Settings below /proc/sys by their names with dots; those that could not be read are absent.
+    pub settings: BTreeMap<String, String>,
+    /// Descriptors that a process may open, and may allow itself.
+    pub descriptors: (u64, u64),
+    /// Connections in TIME_WAIT.
+    pub time_wait: u64,
+    /// Processors by the governor of their frequency; empty: nothing governs it here.
+    pub governors: BTreeMap<String, u32>,
+    /// Interfaces of devices.
+    pub interfaces: Vec<HostInterface>,
+}
+
+/// An interface of a device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HostInterface {
+    /// Its name.
+    pub name: String,
+    /// Receive queues.
+    pub queues: u32,
+    /// Whether some queue's packets are spread in software (RPS).
+    pub spread: bool,
+    /// Offloads by ethtool's names, and whether they are on; empty: the driver does not tell.
+    pub offloads: BTreeMap<String, bool>,
+}
+
+/// What the machine is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HostWorkload {
+    /// Connections at a time, each with one to a server.
+    pub connections: u64,
+    /// New connections a second to one server from one address.
+    pub per_second: f64,
+    /// The link.
+    pub link: BitRate,
+    /// The longest round trip to clients.
+    pub round_trip: Duration,
+}
+
+impl HostSnapshot {
+    /// A setting's numbers; none where it is absent or holds something else.
+    pub fn numbers(&self, name: &str) -> Vec<u64> {
+        let words = self.settings.get(name).into_iter().flat_map(|value| value.split_whitespace());
+        words.map_while(|word| word.parse().ok()).collect()
+    }
+
+    /// A setting's first number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.numbers(name).first().copied()
+    }
+}

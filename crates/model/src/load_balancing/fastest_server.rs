@@ -1,0 +1,51 @@
+//! Fastest: the one of two that has answered sooner of late, by the mean time to the first byte.
+//!
+//! Two means within a tenth of each other are equal, a server without a measurement is equal to any other, and one
+//! choice in `EXPLORE` looks at weights alone: a server that was slow once is measured again. It does not look at
+//! what is in flight; `peak-ewma` and `prequal` do.
+
+use crate::snapshot::PoolView;
+
+use super::eligible_servers::EligibleServers;
+use super::request::{PickRequest, PickResult};
+use super::rng::Rng;
+use super::two_choices::{TwoChoices, should_explore};
+
+/// A mean must be below so much of the other to be better.
+const CLEAR_RATIO: f32 = 0.9;
+
+#[derive(Clone, Debug)]
+pub(super) struct FastestServer {
+    two_choices: TwoChoices,
+}
+
+impl FastestServer {
+    pub fn new(eligible: &EligibleServers) -> FastestServer {
+        FastestServer { two_choices: TwoChoices::new(eligible) }
+    }
+
+    #[inline]
+    pub fn pick(
+        &self,
+        eligible: &EligibleServers,
+        view: &PoolView,
+        ask: &PickRequest,
+        rng: &mut Rng,
+    ) -> PickResult {
+        let explores = should_explore(rng);
+        self.two_choices.pick(eligible, view, ask, rng, |second, first| {
+            let time = |at: usize| {
+                view.servers
+                    .get(eligible.servers[at].index)?
+                    .stats
+                    .latency
+                    .mean()
+                    .map(|time| time.micros)
+            };
+            match (time(second), time(first)) {
+                (Some(second), Some(first)) if !explores => second < first * CLEAR_RATIO,
+                _ => false,
+            }
+        })
+    }
+}

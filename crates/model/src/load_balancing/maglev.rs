@@ -1,0 +1,208 @@
+//! Maglev: a table that gives equal clients equal servers, and moves few clients when servers come or go
+//! (Eisenbud et al., "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI 2016, §3.4).
+//!
+//! The table is a function of names, weights and size alone, so that all workers, planes and members agree. The
+//! construction, exactly, for a table of `M` entries (`M` prime):
+//!
+//! 1. Each server has a permutation of the entries: the `j`-th is `(offset + j·stride) mod M`, with
+//!    `offset = hash(name, Offset) mod M` and `stride = hash(name, Stride) mod (M − 1) + 1`; `hash` is the published
+//!    one of `model::hash`.
+//! 2. Servers are sorted by weight, largest first, then by the bytes of their names.
+//! 3. In round `r` = 1, 2, … a server of weight `w` has a turn when `⌊r·w/w₁⌋ > ⌊(r−1)·w/w₁⌋`, where `w₁` is the
+//!    largest weight; turns are taken in the sorted order. At its turn a server takes the first entry of its
+//!    permutation that nobody has. The construction ends with the last free entry.
+//!
+//! A client has the entry `hash(address, Client) mod M`, or that of the hash of what `hash-on` names; when its server cannot take the exchange the client steps
+//! to the next entries, in turn. Connections are not remembered here: `sticky` tables are another matter.
+
+use crate::hash::{self, HashPurpose};
+use crate::snapshot::PoolView;
+
+use super::eligible_servers::EligibleServers;
+use super::request::{PickRequest, PickResult};
+
+/// Entries looked at before every server is looked at in turn.
+const STEPS: usize = 64;
+
+#[derive(Clone, Debug)]
+pub(super) struct Maglev {
+    size: u32,
+    /// Names and weights that the table was made of, in the order of the eligible.
+    members: Vec<(String, u16)>,
+    /// Positions among the eligible; empty when there is none.
+    entries: Vec<u32>,
+}
+
+impl Maglev {
+    pub fn new(eligible: &EligibleServers, view: &PoolView, size: u32) -> Maglev {
+        let members = members(eligible, view);
+        let entries = build_table(&members, size);
+        Maglev { size, members, entries }
+    }
+
+    /// Makes the table anew unless the names and weights of the eligible are the same.
+    pub fn refresh(&mut self, eligible: &EligibleServers, view: &PoolView, size: u32) {
+        if self.size != size || self.members != members(eligible, view) {
+            *self = Maglev::new(eligible, view, size);
+        }
+    }
+
+    /// The choice for a key: the hash of a client's address, or of what `hash-on` names.
+    #[inline]
+    pub fn pick(
+        &self,
+        eligible: &EligibleServers,
+        view: &PoolView,
+        ask: &PickRequest,
+        key: u64,
+    ) -> PickResult {
+        let size = self.entries.len();
+        if size == 0 {
+            return PickResult::None;
+        }
+        match self.find_from_entry(eligible, view, ask, key, |_| true) {
+            Some(at) => eligible.choice(at),
+            None => {
+                let first = (key % size as u64) as usize;
+                eligible.first_available(view, ask, self.entries[first] as usize + 1)
+            }
+        }
+    }
+
+    /// The first server from the key's entry on that may take the exchange and of which this is so; `None`: it is
+    /// not among the next entries.
+    #[inline]
+    pub fn find_from_entry(
+        &self,
+        eligible: &EligibleServers,
+        view: &PoolView,
+        ask: &PickRequest,
+        key: u64,
+        so: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let size = self.entries.len();
+        let first = key.checked_rem(size as u64)? as usize;
+        let mut refused = None;
+        for step in 0..STEPS.min(size) {
+            let at = self.entries[(first + step) % size] as usize;
+            if refused == Some(at) {
+                continue;
+            }
+            if eligible.may_take(view, ask, at) && so(at) {
+                return Some(at);
+            }
+            refused = Some(at);
+        }
+        None
+    }
+}
+
+fn members(eligible: &EligibleServers, view: &PoolView) -> Vec<(String, u16)> {
+    let name = |index: usize| view.servers.get(index).map(|server| server.config.name.clone());
+    eligible
+        .servers
+        .iter()
+        .map(|slot| (name(slot.index).unwrap_or_default(), slot.weight))
+        .collect()
+}
+
+/// The table for these names and weights: each entry is an index into `members`. Members of weight 0 get no entry;
+/// the table is empty when nobody has weight. Permutations need a prime: another size is raised to the next one
+/// (the configuration accepts primes only). The order of `members` does not matter.
+pub fn build_table(members: &[(String, u16)], size: u32) -> Vec<u32> {
+    let size = prime_from(size);
+    let mut order: Vec<usize> = (0..members.len()).filter(|at| members[*at].1 > 0).collect();
+    order.sort_by(|a, b| {
+        members[*b].1.cmp(&members[*a].1).then_with(|| members[*a].0.cmp(&members[*b].0))
+    });
+    let Some(largest) = order.first().map(|at| u64::from(members[*at].1)) else {
+        return Vec::new();
+    };
+    let mut walks: Vec<MaglevPermutation> =
+        order.iter().map(|at| MaglevPermutation::new(&members[*at].0, size)).collect();
+    let mut entries = vec![FREE; size as usize];
+    let mut free = size;
+    for round in 1u64.. {
+        let mut from = 0;
+        while from < order.len() {
+            let weight = members[order[from]].1;
+            let to = from + order[from..].partition_point(|at| members[*at].1 == weight);
+            let turns = |round: u64| round * u64::from(weight) / largest;
+            if turns(round) > turns(round - 1) {
+                for (walk, owner) in walks[from..to].iter_mut().zip(&order[from..to]) {
+                    walk.claim(&mut entries, *owner as u32);
+                    free -= 1;
+                    if free == 0 {
+                        return entries;
+                    }
+                }
+            }
+            from = to;
+        }
+    }
+    entries
+}
+
+/// An entry that nobody has yet.
+const FREE: u32 = u32::MAX;
+
+/// One server's way through the table.
+struct MaglevPermutation {
+    next: u64,
+    stride: u64,
+}
+
+impl MaglevPermutation {
+    fn new(name: &str, size: u32) -> MaglevPermutation {
+        let size = u64::from(size);
+        MaglevPermutation {
+            next: hash::hash_name(name, HashPurpose::Offset) % size,
+            stride: hash::hash_name(name, HashPurpose::Stride) % (size - 1) + 1,
+        }
+    }
+
+    /// Takes the first free entry from here on. There is one: the table is not full.
+    fn claim(&mut self, entries: &mut [u32], owner: u32) {
+        let size = entries.len() as u64;
+        loop {
+            let at = self.next as usize;
+            self.next += self.stride;
+            if self.next >= size {
+                self.next -= size;
+            }
+            if entries[at] == FREE {
+                entries[at] = owner;
+                return;
+            }
+        }
+    }
+}
+
+/// The smallest prime that is not below `n`, and not below 3: a stride needs one.
+fn prime_from(n: u32) -> u32 {
+    let mut candidate = n.max(3);
+    while !is_prime(candidate) {
+        // 4,294,967,291 is the largest prime of 32 bits.
+        candidate = candidate.checked_add(1).unwrap_or(4_294_967_291);
+    }
+    candidate
+}
+
+fn is_prime(n: u32) -> bool {
+    let n = u64::from(n);
+    n >= 2 && (2..).take_while(|d| d * d <= n).all(|d| n % d != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn primes() {
+        for (from, want) in
+            [(0, 3), (3, 3), (4, 5), (16_381, 16_381), (16_382, 16_411), (u32::MAX, 4_294_967_291)]
+        {
+            assert_eq!(prime_from(from), want);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Prequal: of a few drawn servers, those that are unusually busy are set aside, and of the rest the one that answers
+//! soonest takes the exchange (after Wydrowski et al., "Load is not what you should balance: Introducing Prequal",
+//! NSDI 2024).
+//!
+//! The paper probes servers for requests in flight and latency; here both are seen in passing, by all workers
+//! together, so that every server is as good as probed at every choice. A server is hot when it has more in flight
+//! per weight than `HOT` of what was seen at the last choices; when all that were drawn are hot the one with the
+//! least in flight is taken. One choice in `EXPLORE` asks nothing but the weights, and a server that nothing is known
+//! of counts as the soonest while it has nothing in flight: no server starves. It sends no probes.
+
+use crate::snapshot::PoolView;
+
+use super::eligible_servers::EligibleServers;
+use super::request::{PickRequest, PickResult};
+use super::rng::Rng;
+use super::two_choices::{TwoChoices, should_explore};
+
+/// Servers drawn at a choice.
+const CANDIDATES: usize = 4;
+/// What was seen of so many draws decides what is hot.
+const IN_FLIGHT_SAMPLES: usize = 64;
+/// The part of what was seen below which a server is cold: the paper's 0.84.
+const HOT_RANK: usize = IN_FLIGHT_SAMPLES * 84 / 100;
+/// Between two looks at what was seen, in choices.
+const SORT_EVERY: u32 = 16;
+/// Two means must differ by so much for one to be sooner.
+const CLEAR_RATIO: f32 = 0.9;
+
+#[derive(Clone, Debug)]
+pub(super) struct Prequal {
+    two_choices: TwoChoices,
+    /// In flight per weight, of the last draws.
+    recent_in_flight: [f32; IN_FLIGHT_SAMPLES],
+    next: usize,
+    picks: u32,
+    /// What lies above it is hot.
+    hot_threshold: f32,
+}
+
+/// A drawn server.
+#[derive(Clone, Copy)]
+struct PrequalCandidate {
+    at: usize,
+    in_flight: f32,
+    /// Mean time to the first byte, microseconds.
+    latency: f32,
+}
+
+impl Prequal {
+    pub fn new(eligible: &EligibleServers) -> Prequal {
+        Prequal {
+            two_choices: TwoChoices::new(eligible),
+            recent_in_flight: [0.0; IN_FLIGHT_SAMPLES],
+            next: 0,
+            picks: 0,
+            hot_threshold: 0.0,
+        }
+    }
+
+    pub fn pick(
+        &mut self,
+        eligible: &EligibleServers,
+        view: &PoolView,
+        ask: &PickRequest,
+        rng: &mut Rng,
+    ) -> PickResult {
+        if should_explore(rng) {
+            return self.two_choices.pick(eligible, view, ask, rng, |_, _| false);
+        }
+        let mut best: Option<PrequalCandidate> = None;
+        for _ in 0..CANDIDATES.min(eligible.servers.len()) {
+            let at = self.two_choices.draw_one(rng);
+            let Some(slot) = eligible.servers.get(at) else { break };
+            let Some(server) = view.servers.get(slot.index) else { continue };
+            let flying = server.stats.in_flight.get() as f32 / f32::from(slot.weight);
+            self.record_in_flight(flying);
+            if !eligible.may_take(view, ask, at) {
+                continue;
+            }
+            let time = match server.stats.latency.mean() {
+                Some(mean) => mean.micros,
+                None if flying == 0.0 => 0.0,
+                None => f32::MAX,
+            };
+            let this = PrequalCandidate { at, in_flight: flying, latency: time };
+            if best.is_none_or(|best| self.is_better(this, best)) {
+                best = Some(this);
+            }
+        }
+        self.update_hot_threshold();
+        match best {
+            Some(best) => eligible.choice(best.at),
+            None => eligible.first_available(view, ask, self.two_choices.draw_one(rng)),
+        }
+    }
+
+    fn is_better(&self, this: PrequalCandidate, best: PrequalCandidate) -> bool {
+        match (this.in_flight > self.hot_threshold, best.in_flight > self.hot_threshold) {
+            (true, true) => this.in_flight < best.in_flight,
+            (true, false) => false,
+            (false, true) => true,
+            (false, false) if this.latency < best.latency * CLEAR_RATIO => true,
+            // As soon as each other: the less busy one.
+            (false, false) => {
+                this.latency * CLEAR_RATIO < best.latency && this.in_flight < best.in_flight
+            }
+        }
+    }
+
+    fn record_in_flight(&mut self, flying: f32) {
+        self.recent_in_flight[self.next % IN_FLIGHT_SAMPLES] = flying;
+        self.next = (self.next + 1) % IN_FLIGHT_SAMPLES;
+    }
+
+    /// Now and then: what is hot.
+    fn update_hot_threshold(&mut self) {
+        self.picks = self.picks.wrapping_add(1);
+        if self.picks.is_multiple_of(SORT_EVERY) {
+            let mut sorted = self.recent_in_flight;
+            sorted.sort_unstable_by(f32::total_cmp);
+            self.hot_threshold = sorted[HOT_RANK];
+        }
+    }
+}

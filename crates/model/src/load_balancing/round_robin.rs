@@ -1,0 +1,226 @@
+//! Smooth weighted round-robin: an endless sequence of turns in which each server has its share at every moment,
+//! not only in the end.
+//!
+//! The usual smooth algorithm adds every server's weight at each choice, which costs a look at every server; the
+//! whole sequence written down would have up to 256 turns a server. Here servers of equal weight form a class and
+//! take the class's turns one after the other; turns are dealt to classes by earliest deadline. With `W` the sum
+//! of all weights and `S` that of a class, its `k`-th turn of a cycle may not come before turn `⌊k·W/S⌋` and is due
+//! by `(k+1)·W/S`. One processor meets such deadlines at full load (Liu and Layland 1973; the windows are those of
+//! Baruah et al., "Proportionate progress", 1996), hence a class is never a whole turn ahead of or behind its share, and
+//! any `W` turns in a row hold exactly `w` turns of each server of weight `w`.
+//!
+//! A choice costs a few steps in a heap of at most 256 classes, next to nothing when weights are equal. Every worker has its own order
+//! within classes and its own beginning, so that workers do not visit servers in step. A server that cannot take
+//! its turn loses it; it is not made up for later. It does not look at load.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::id::ServerId;
+use crate::snapshot::PoolView;
+
+use super::eligible_servers::EligibleServers;
+use super::request::{PickRequest, PickResult};
+use super::rng::{Rng, mix};
+
+/// Turns offered before every server is looked at in turn.
+const TURNS: usize = 16;
+/// The first turn of a worker is drawn from this many.
+const BEGINNINGS: u64 = 256;
+/// Parts of a turn in which times are kept, so that a refresh loses no fraction of a turn.
+const TURN: i64 = 1024;
+
+#[derive(Clone, Debug)]
+pub(super) struct RoundRobin {
+    seed: u64,
+    rng: Rng,
+    /// By weight, largest first.
+    classes: Vec<WeightClass>,
+    /// Classes that may have a turn, by deadline.
+    ready: BinaryHeap<Reverse<(i64, usize)>>,
+    /// Classes that had theirs, by release.
+    resting: BinaryHeap<Reverse<(i64, usize)>>,
+    /// Turns in a cycle: the sum of all weights.
+    cycle: i64,
+    /// The turn that comes next, in turns.
+    turn: i64,
+}
+
+/// Servers of one weight.
+#[derive(Clone, Debug)]
+struct WeightClass {
+    weight: u16,
+    /// In the order of `rank`.
+    ring: Vec<ClassMember>,
+    /// Who of the ring has the class's next turn.
+    next: usize,
+    /// Turns in a cycle: the sum of the members' weights.
+    share: i64,
+    /// When the class's present cycle began, in parts of a turn.
+    origin: i64,
+    /// Turns had in the present cycle.
+    turns_taken: i64,
+    /// The turn before which the class may not have its next.
+    release: i64,
+    /// By when it is due, in parts of a turn.
+    deadline: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ClassMember {
+    rank: u64,
+    at: usize,
+}
+
+impl RoundRobin {
+    pub fn new(eligible: &EligibleServers, seed: u64) -> RoundRobin {
+        let mut rng = Rng::new(mix(seed));
+        let mut classes = weight_classes(eligible, seed);
+        let cycle = classes.iter().map(|class| class.share).sum();
+        for class in &mut classes {
+            class.next = rng.below(class.ring.len() as u64) as usize;
+            class.set_window(cycle);
+        }
+        let resting = resting_heap(&classes);
+        let ready = BinaryHeap::with_capacity(classes.len());
+        let mut made = RoundRobin { seed, rng, classes, ready, resting, cycle, turn: 0 };
+        for _ in 0..made.rng.below(BEGINNINGS) {
+            made.next_turn();
+        }
+        made
+    }
+
+    /// Takes new servers and weights. A class that stays keeps how far it is ahead or behind, and who is next; a
+    /// new class begins somewhere within its first interval, or else every worker would send to it first.
+    pub fn refresh(&mut self, eligible: &EligibleServers) {
+        let mut new = weight_classes(eligible, self.seed);
+        let cycle: i64 = new.iter().map(|class| class.share).sum();
+        for class in &mut new {
+            let interval = cycle * TURN / class.share;
+            match self.classes.iter().find(|old| old.weight == class.weight) {
+                Some(old) => {
+                    class.origin = self.time_to_next_turn(old, interval).clamp(-interval, interval);
+                    let rank = old.ring[old.next].rank;
+                    class.next =
+                        class.ring.partition_point(|member| member.rank < rank) % class.ring.len();
+                }
+                None => {
+                    class.origin = self.rng.below(interval as u64) as i64;
+                    class.next = self.rng.below(class.ring.len() as u64) as usize;
+                }
+            }
+            class.set_window(cycle);
+        }
+        (self.resting, self.ready) = (resting_heap(&new), BinaryHeap::with_capacity(new.len()));
+        (self.classes, self.cycle, self.turn) = (new, cycle, 0);
+    }
+
+    /// How long it is until the class may have its next turn, if its turns came every `interval`, in parts of one.
+    fn time_to_next_turn(&self, class: &WeightClass, interval: i64) -> i64 {
+        let left = class.turn_time(class.turns_taken, self.cycle) - self.turn * TURN;
+        let scaled = i128::from(left) * i128::from(interval) * i128::from(class.share);
+        (scaled / i128::from(self.cycle * TURN)) as i64
+    }
+
+    pub fn pick(
+        &mut self,
+        eligible: &EligibleServers,
+        view: &PoolView,
+        ask: &PickRequest,
+    ) -> PickResult {
+        let mut last = 0;
+        for _ in 0..TURNS {
+            let Some(at) = self.next_turn() else { return PickResult::None };
+            if eligible.may_take(view, ask, at) {
+                return eligible.choice(at);
+            }
+            last = at;
+        }
+        eligible.first_available(view, ask, last + 1)
+    }
+
+    /// Deals one turn: to the released class that is due first. `None` when there is no class.
+    #[inline]
+    fn next_turn(&mut self) -> Option<usize> {
+        while let Some(Reverse((release, at))) = self.resting.peek().copied() {
+            if release > self.turn {
+                if !self.ready.is_empty() {
+                    break;
+                }
+                // After a refresh all may be ahead of their share: time is nothing but turns, so it passes at once.
+                self.turn = release;
+            }
+            self.resting.pop();
+            self.ready.push(Reverse((self.classes[at].deadline, at)));
+        }
+        let Reverse((_, at)) = self.ready.pop()?;
+        let class = &mut self.classes[at];
+        let server = class.take_member(self.cycle);
+        self.turn += 1;
+        self.resting.push(Reverse((class.release, at)));
+        Some(server)
+    }
+}
+
+impl WeightClass {
+    /// Gives the class's turn to its next member.
+    #[inline]
+    fn take_member(&mut self, cycle: i64) -> usize {
+        self.turns_taken += 1;
+        if self.turns_taken == self.share {
+            self.turns_taken = 0;
+            self.origin += cycle * TURN;
+        }
+        self.set_window(cycle);
+        let at = self.ring[self.next].at;
+        self.next += 1;
+        if self.next == self.ring.len() {
+            self.next = 0;
+        }
+        at
+    }
+
+    fn set_window(&mut self, cycle: i64) {
+        self.release = self.turn_time(self.turns_taken, cycle).div_euclid(TURN);
+        self.deadline = self.turn_time(self.turns_taken + 1, cycle);
+    }
+
+    /// When this turn of the present cycle would come if turns could be cut, in parts of a turn.
+    fn turn_time(&self, turn: i64, cycle: i64) -> i64 {
+        self.origin + turn * cycle * TURN / self.share
+    }
+}
+
+/// The eligible by weight, each class in the worker's own order, all at the beginning.
+fn weight_classes(eligible: &EligibleServers, seed: u64) -> Vec<WeightClass> {
+    let mut order: Vec<(u16, ClassMember)> = eligible
+        .servers
+        .iter()
+        .enumerate()
+        .map(|(at, slot)| (slot.weight, ClassMember { rank: rank(slot.id, seed), at }))
+        .collect();
+    order.sort_by_key(|(weight, member)| (Reverse(*weight), member.rank));
+    order
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|chunk| WeightClass {
+            weight: chunk[0].0,
+            ring: chunk.iter().map(|(_, member)| *member).collect(),
+            next: 0,
+            share: i64::from(chunk[0].0) * chunk.len() as i64,
+            origin: 0,
+            turns_taken: 0,
+            release: 0,
+            deadline: 0,
+        })
+        .collect()
+}
+
+/// All of them; there is room for as many without another allocation.
+fn resting_heap(classes: &[WeightClass]) -> BinaryHeap<Reverse<(i64, usize)>> {
+    classes.iter().enumerate().map(|(at, class)| Reverse((class.release, at))).collect()
+}
+
+/// A server's place in this worker's order; it depends on nothing else, so that it outlives every refresh.
+fn rank(id: ServerId, seed: u64) -> u64 {
+    mix(seed ^ mix(u64::from(id.0) + 1))
+}

@@ -1,0 +1,75 @@
+//! The power of two choices (Mitzenmacher, "The power of two choices in randomized load balancing"): two servers are
+//! drawn in proportion to their weights, and the better of them takes the exchange; between equals the first drawn.
+//!
+//! Drawing by weight matters: drawn evenly, a server could not get more than its chance of being drawn (19 % of ten
+//! servers), whatever its weight. What is better, the policy says.
+
+use crate::snapshot::PoolView;
+
+use super::alias_table::AliasTable;
+use super::eligible_servers::EligibleServers;
+use super::request::{PickRequest, PickResult};
+use super::rng::Rng;
+
+/// Draws for the first candidate before every server is looked at in turn.
+const FIRST_DRAWS: usize = 8;
+/// Draws for a second candidate that differs from the first. Few: where one server holds nearly all the weight
+/// the others must not be compared with it at every choice, they would get far more than their share.
+const SECOND_DRAWS: usize = 2;
+/// Where the measure alone could starve a server, one choice in so many asks nothing but the weights: each server
+/// is measured again and again, and has at least this part of its share.
+pub(super) const EXPLORE: u64 = 16;
+
+/// Servers to draw from.
+#[derive(Clone, Debug)]
+pub(super) struct TwoChoices {
+    table: AliasTable,
+}
+
+impl TwoChoices {
+    pub fn new(eligible: &EligibleServers) -> TwoChoices {
+        let weights: Vec<u16> = eligible.servers.iter().map(|slot| slot.weight).collect();
+        TwoChoices { table: AliasTable::new(&weights) }
+    }
+
+    /// One server, by weight alone.
+    pub fn draw_one(&self, rng: &mut Rng) -> usize {
+        self.table.draw(rng)
+    }
+
+    /// The better of two; `better(second, first)`, both positions among the eligible.
+    #[inline]
+    pub fn pick(
+        &self,
+        eligible: &EligibleServers,
+        view: &PoolView,
+        ask: &PickRequest,
+        rng: &mut Rng,
+        better: impl FnOnce(usize, usize) -> bool,
+    ) -> PickResult {
+        let first = (0..FIRST_DRAWS)
+            .map(|_| self.table.draw(rng))
+            .find(|at| eligible.may_take(view, ask, *at));
+        let Some(first) = first else {
+            return eligible.first_available(view, ask, self.table.draw(rng));
+        };
+        let second = self.draw_second(first, rng).filter(|at| eligible.may_take(view, ask, *at));
+        match second {
+            Some(second) if better(second, first) => eligible.choice(second),
+            _ => eligible.choice(first),
+        }
+    }
+
+    fn draw_second(&self, first: usize, rng: &mut Rng) -> Option<usize> {
+        let count = self.table.len();
+        if !self.table.is_uniform {
+            return (0..SECOND_DRAWS).map(|_| self.table.draw(rng)).find(|at| *at != first);
+        }
+        (count > 1).then(|| (first + 1 + rng.below(count as u64 - 1) as usize) % count)
+    }
+}
+
+/// Now and then, and only then, nothing but the weights are asked.
+pub(super) fn should_explore(rng: &mut Rng) -> bool {
+    rng.below(EXPLORE) == 0
+}

@@ -1,0 +1,173 @@
+//! The arithmetic of one server's ejection: what goes in, what it comes to, and the words for both.
+//!
+//! It keeps nothing from one look to the next: `Court` does.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::OutlierDetectionConfig;
+
+/// Cut answers below which their rate proves nothing.
+pub const MIN_TRUNCATED: u64 = 3;
+
+/// What was counted of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutlierCounts {
+    /// Good answers.
+    pub good: u64,
+    /// Failures, cut answers included.
+    pub bad: u64,
+    /// Answers that were cut in the middle.
+    pub cut: u64,
+}
+
+impl OutlierCounts {
+    /// Answers and failures.
+    pub fn total(self) -> u64 {
+        self.good + self.bad
+    }
+
+    pub(super) fn plus(self, other: OutlierCounts) -> OutlierCounts {
+        let (good, bad, cut) = (self.good + other.good, self.bad + other.bad, self.cut + other.cut);
+        OutlierCounts { good, bad, cut }
+    }
+
+    pub(super) fn minus(self, before: OutlierCounts) -> OutlierCounts {
+        OutlierCounts {
+            good: self.good.saturating_sub(before.good),
+            bad: self.bad.saturating_sub(before.bad),
+            cut: self.cut.saturating_sub(before.cut),
+        }
+    }
+}
+
+/// One server's arithmetic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct OutlierEvaluation {
+    /// What its interval counted.
+    pub own: OutlierCounts,
+    /// Its failures since its last good answer.
+    pub in_a_row: u64,
+    /// What the interval counted of the others that are in.
+    pub others: OutlierCounts,
+    /// Of all others, those whose last answer was a failure.
+    pub others_failing: u32,
+    /// Servers that are out: ejected or down.
+    pub out: u32,
+    /// Servers that are to take work.
+    pub of: u32,
+    /// How many of them may be out.
+    pub allowed: u32,
+    /// Ejections before that are not forgiven.
+    pub times: u32,
+    /// What it comes to.
+    pub verdict: OutlierDecision,
+}
+
+/// What the arithmetic comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutlierDecision {
+    /// It stays, as good as can be told.
+    Good,
+    /// It takes no work, or is out already.
+    NotJudged,
+    /// It is put out.
+    Ejected(EjectionReason),
+    /// There is a ground, and the others fail too: it is no fault of this server.
+    AllFail(EjectionReason),
+    /// There is a ground, and so many are out that no other may be.
+    TooManyOut(EjectionReason),
+}
+
+/// Why a server is put out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EjectionReason {
+    /// Failures in a row.
+    Failures,
+    /// The rate of failures.
+    Rate,
+    /// The rate of cut answers.
+    Cuts,
+}
+
+impl OutlierEvaluation {
+    pub(super) fn decide(&self, terms: &OutlierDetectionConfig) -> OutlierDecision {
+        let Some(ground) = self.ejection_reason(terms) else { return OutlierDecision::Good };
+        if self.all_fail(terms) {
+            return OutlierDecision::AllFail(ground);
+        }
+        if self.out + 1 > self.allowed {
+            return OutlierDecision::TooManyOut(ground);
+        }
+        OutlierDecision::Ejected(ground)
+    }
+
+    fn ejection_reason(&self, terms: &OutlierDetectionConfig) -> Option<EjectionReason> {
+        let all = self.own.total();
+        let reaches = |part: u64, percent: u8| part * 100 >= all * u64::from(percent);
+        if self.own.cut >= MIN_TRUNCATED && reaches(self.own.cut, terms.cut_rate) {
+            return Some(EjectionReason::Cuts);
+        }
+        if self.in_a_row >= u64::from(terms.failures) {
+            return Some(EjectionReason::Failures);
+        }
+        let enough = all >= u64::from(terms.volume) && self.own.bad > 0;
+        (enough && reaches(self.own.bad, terms.rate)).then_some(EjectionReason::Rate)
+    }
+
+    /// The others together fail at more than half of its rate; where too little came to them, half of them fail.
+    fn all_fail(&self, terms: &OutlierDetectionConfig) -> bool {
+        if self.others.total() < u64::from(terms.volume) {
+            return self.of > 1 && self.others_failing * 2 > self.of - 1;
+        }
+        let (bad, all) = match self.own.total() {
+            // Its failures are older than the interval.
+            0 => (1, 1),
+            all => (self.own.bad, all),
+        };
+        self.others.bad * all * 2 > bad * self.others.total()
+    }
+}
+
+impl fmt::Display for OutlierEvaluation {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OutlierCounts { good, bad, cut } = self.own;
+        match self.verdict {
+            OutlierDecision::Good => write!(to, "good: ")?,
+            OutlierDecision::NotJudged => write!(to, "not judged: ")?,
+            OutlierDecision::Ejected(ground) => write!(to, "ejected for {ground}: ")?,
+            OutlierDecision::AllFail(ground) => {
+                write!(to, "kept in spite of {ground}, the others fail too: ")?
+            }
+            OutlierDecision::TooManyOut(ground) => {
+                write!(to, "kept in spite of {ground}, no more may be out: ")?;
+            }
+        }
+        let others = self.others;
+        write!(
+            to,
+            "{bad} of {} failed, {cut} of them cut, {} in a row; of the others {} of {}; {} of {} out, {} allowed",
+            good + bad,
+            self.in_a_row,
+            others.bad,
+            others.total(),
+            self.out,
+            self.of,
+            self.allowed
+        )
+    }
+}
+
+impl fmt::Display for EjectionReason {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            EjectionReason::Failures => "failures in a row",
+            EjectionReason::Rate => "its rate of failures",
+            EjectionReason::Cuts => "its rate of cut answers",
+        })
+    }
+}

@@ -1,0 +1,223 @@
+//! The last requests that were refused for what they were, in bounded memory: who sent what, and which rule it broke.
+//!
+//! Texts come escaped and cut. One client has a share at most, so that whoever is refused all the time does not push out
+//! everybody else; what had to go is counted. It reads no clock and writes nothing down.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+
+use crate::admission::ClientKey;
+use crate::cause::Cause;
+
+/// Requests that are kept.
+pub const CAPACITY: usize = 256;
+
+/// Of those, at most so many of one client: an IPv4 address, or a /64 of IPv6.
+pub const CLIENT_SHARE: usize = CAPACITY / 4;
+
+const _: () = assert!(CLIENT_SHARE > 0 && CLIENT_SHARE < CAPACITY);
+
+/// Whether a request that ended so was refused for what it was, and not for want of something.
+pub fn is_refusal(cause: Cause) -> bool {
+    use Cause::{AmbiguousPath, AmbiguousRequest, BadRequest, BodyTooLarge, HeadTooLarge};
+    use Cause::{Misdirected, PlainOnTls, TargetTooLong};
+    matches!(cause, BadRequest | AmbiguousPath | AmbiguousRequest)
+        || matches!(cause, HeadTooLarge | TargetTooLong | BodyTooLarge)
+        || matches!(cause, Misdirected | PlainOnTls)
+}
+
+/// A request that was refused. Texts are escaped: printable ASCII, other bytes as `\xNN`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRequestRecord {
+    /// When, milliseconds since 1970.
+    pub unix_ms: u64,
+    /// Its id, as in the access log.
+    pub id: String,
+    /// By which service.
+    pub service: String,
+    /// Who sent it.
+    pub client: SocketAddr,
+    /// In which protocol.
+    pub protocol: &'static str,
+    /// Its method; empty: none could be told.
+    pub method: String,
+    /// The host it was for; empty: none was said.
+    pub host: String,
+    /// Its target; all of the first line where that has no method.
+    pub target: String,
+    /// Why.
+    pub cause: Cause,
+    /// Which rule it broke.
+    pub defect: Option<&'static str>,
+    /// In which field.
+    pub field: String,
+    /// After how many bytes.
+    pub at: Option<u64>,
+    /// What stood there.
+    pub found: String,
+    /// What it was answered; 0: nothing.
+    pub status: u16,
+}
+
+/// What is kept.
+#[derive(Debug, Default)]
+pub struct RefusedRequestRing {
+    requests: VecDeque<RefusedRequestRecord>,
+    per_client: HashMap<ClientKey, usize>,
+    lost: LostRefusals,
+}
+
+/// Requests that are not kept any more, since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostRefusals {
+    /// Newer ones took their places.
+    pub evicted: u64,
+    /// Their client had its share.
+    pub over_share: u64,
+}
+
+impl RefusedRequestRing {
+    /// Keeps it. The oldest of its client goes where that has its share, else the oldest of all where there is no room.
+    pub fn add(&mut self, request: RefusedRequestRecord) {
+        let client = ClientKey::from_address(request.client.ip());
+        if self.per_client.get(&client).is_some_and(|count| *count >= CLIENT_SHARE) {
+            let of_client =
+                |one: &RefusedRequestRecord| ClientKey::from_address(one.client.ip()) == client;
+            if let Some(oldest) = self.requests.iter().position(of_client) {
+                self.remove(oldest);
+                self.lost.over_share += 1;
+            }
+        } else if self.requests.len() >= CAPACITY {
+            self.remove(0);
+            self.lost.evicted += 1;
+        }
+        *self.per_client.entry(client).or_default() += 1;
+        self.requests.push_back(request);
+    }
+
+    fn remove(&mut self, at: usize) {
+        let Some(gone) = self.requests.remove(at) else { return };
+        let client = ClientKey::from_address(gone.client.ip());
+        if let Some(count) = self.per_client.get_mut(&client) {
+            *count -= 1;
+            if *count == 0 {
+                self.per_client.remove(&client);
+            }
+        }
+    }
+
+    /// Nothing is kept or lost.
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.lost == LostRefusals::default()
+    }
+
+    /// Takes what another one has, which is empty then.
+    pub fn merge_from(&mut self, other: &mut RefusedRequestRing) {
+        let other = std::mem::take(other);
+        self.lost.evicted += other.lost.evicted;
+        self.lost.over_share += other.lost.over_share;
+        other.requests.into_iter().for_each(|request| self.add(request));
+    }
+
+    /// The newest first.
+    pub fn newest(&self) -> impl Iterator<Item = &RefusedRequestRecord> {
+        self.requests.iter().rev()
+    }
+
+    /// What is not kept any more.
+    pub fn lost_counts(&self) -> LostRefusals {
+        self.lost
+    }
+}
+
+/// What all workers have refused. Each keeps its own and brings it from time to time, so that none waits for this.
+#[derive(Debug, Default)]
+pub struct RefusedRequestLog(Mutex<RefusedRequestRing>);
+
+impl RefusedRequestLog {
+    /// Takes what a worker has.
+    pub fn merge_from(&self, worker: &mut RefusedRequestRing) {
+        self.with_ring(|ring| ring.merge_from(worker));
+    }
+
+    /// Looks at what is kept.
+    pub fn with_ring<T>(&self, at: impl FnOnce(&mut RefusedRequestRing) -> T) -> T {
+        at(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn request(client: &str, unix_ms: u64) -> RefusedRequestRecord {
+        RefusedRequestRecord {
+            unix_ms,
+            id: String::new(),
+            service: "shop".into(),
+            client: client.parse().unwrap(),
+            protocol: "HTTP/1.1",
+            method: String::new(),
+            host: String::new(),
+            target: String::new(),
+            cause: Cause::BadRequest,
+            defect: None,
+            field: String::new(),
+            at: None,
+            found: String::new(),
+            status: 400,
+        }
+    }
+
+    #[test]
+    fn one_client_pushes_out_its_own_and_nobody_elses() {
+        let mut ring = RefusedRequestRing::default();
+        ring.add(request("192.0.2.1:1", 1));
+        for n in 0..1_000 {
+            // A whole network is one client.
+            ring.add(request(&format!("[2001:db8::{:x}]:1", n + 1), 2 + n));
+        }
+        assert_eq!(ring.newest().count(), 1 + CLIENT_SHARE);
+        assert_eq!(ring.newest().last().unwrap().unix_ms, 1);
+        assert_eq!(ring.newest().next().unwrap().unix_ms, 1_001, "the newest is there");
+        assert_eq!(
+            ring.lost_counts(),
+            LostRefusals { evicted: 0, over_share: 1_000 - CLIENT_SHARE as u64 }
+        );
+    }
+
+    #[test]
+    fn what_another_one_has_and_lost_is_taken_once() {
+        let (mut all, mut worker) = (RefusedRequestRing::default(), RefusedRequestRing::default());
+        for n in 0..300u32 {
+            worker.add(request(&format!("10.0.{}.{}:1", n / 250, n % 250), u64::from(n)));
+        }
+        all.merge_from(&mut worker);
+        assert!(worker.is_empty() && !all.is_empty());
+        all.merge_from(&mut worker);
+        assert_eq!(
+            (all.newest().count(), all.lost_counts().evicted),
+            (CAPACITY, 300 - CAPACITY as u64)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_refused_is_kept_or_counted(clients in prop::collection::vec(0u8..6, 0..800)) {
+            let mut ring = RefusedRequestRing::default();
+            for (at, client) in clients.iter().enumerate() {
+                ring.add(request(&format!("192.0.2.{client}:1"), at as u64));
+                let LostRefusals { evicted, over_share } = ring.lost_counts();
+                let kept = ring.newest().count();
+                prop_assert_eq!(kept as u64 + evicted + over_share, at as u64 + 1);
+                prop_assert!(kept <= CAPACITY);
+                let of = |one: u8| ring.newest().filter(|it| it.client.ip().to_string().ends_with(&format!(".{one}"))).count();
+                prop_assert!((0..6).all(|one| of(one) <= CLIENT_SHARE));
+                prop_assert_eq!(ring.per_client.values().sum::<usize>(), kept);
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Parts of a request head, found in place: fields, cookies, parameters, the host and the path as rules compare them.
+//!
+//! The head was parsed and written by the codec, so its form is known: this only looks, and never panics on other bytes.
+
+use std::borrow::Cow;
+
+use crate::path;
+
+/// The longest host that is compared; a longer one is like none.
+const HOST: usize = 256;
+
+/// A head with what is asked of it again and again.
+#[derive(Clone, Debug)]
+pub struct ParsedHead<'h> {
+    bytes: &'h [u8],
+    method: &'h [u8],
+    target: &'h [u8],
+    raw: &'h [u8],
+    path: Cow<'h, [u8]>,
+    host: [u8; HOST],
+    host_len: usize,
+}
+
+impl<'h> ParsedHead<'h> {
+    /// A head whose request line begins with a method of so many bytes and has its target there.
+    pub fn new(bytes: &'h [u8], method: usize, target: (usize, usize)) -> ParsedHead<'h> {
+        let target = bytes.get(target.0..target.1).unwrap_or_default();
+        let raw = target.split(|b| *b == b'?').next().unwrap_or_default();
+        let plain = path::is_plain(raw);
+        let mut head = ParsedHead {
+            bytes,
+            method: bytes.get(..method).unwrap_or_default(),
+            target,
+            raw,
+            path: if plain { Cow::Borrowed(raw) } else { Cow::Owned(path::usual_form(raw)) },
+            host: [0; HOST],
+            host_len: 0,
+        };
+        let authority = fields(bytes, b"host").next().unwrap_or_default();
+        let name = without_port(authority);
+        if name.len() <= HOST {
+            for (to, from) in head.host.iter_mut().zip(name) {
+                *to = from.to_ascii_lowercase();
+            }
+            head.host_len = name.len();
+        }
+        head
+    }
+
+    /// The method.
+    pub fn method(&self) -> &'h [u8] {
+        self.method
+    }
+
+    /// The target as it stands there.
+    pub fn target(&self) -> &'h [u8] {
+        self.target
+    }
+
+    /// The path in its usual reading: see `path::usual`.
+    pub fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    /// The path as it stands there.
+    pub fn raw_path(&self) -> &'h [u8] {
+        self.raw
+    }
+
+    /// Whether every server reads the path as it stands there.
+    pub fn path_is_plain(&self) -> bool {
+        matches!(self.path, Cow::Borrowed(_))
+    }
+
+    /// The query with its `?`, or nothing.
+    pub fn query(&self) -> &'h [u8] {
+        let at = self.target.iter().position(|b| *b == b'?').unwrap_or(self.target.len());
+        self.target.get(at..).unwrap_or_default()
+    }
+
+    /// The host asked for, lower case, without its port.
+    pub fn host(&self) -> &[u8] {
+        self.host.get(..self.host_len).unwrap_or_default()
+    }
+
+    /// The host as it stands there.
+    pub fn authority(&self) -> &'h [u8] {
+        self.field(b"host").next().unwrap_or_default()
+    }
+
+    /// The values of the fields of this name.
+    pub fn field<'n>(&self, name: &'n [u8]) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
+        fields(self.bytes, name)
+    }
+
+    /// The values of the fields of this name, and of those whose name some server takes for it: gateways (CGI, WSGI,
+    /// FastCGI) turn `-` into `_`, and some of them every sign.
+    pub fn field_spellings<'n>(
+        &self,
+        name: &'n [u8],
+    ) -> impl Iterator<Item = FieldSpelling<'h>> + use<'h, 'n> {
+        field_lines(self.bytes).filter_map(move |line| {
+            if line.get(name.len()) != Some(&b':') {
+                return None;
+            }
+            let (found, value) = line.split_at(name.len());
+            let exact = found.eq_ignore_ascii_case(name);
+            let spelled = FieldSpelling { exact, value: value[1..].trim_ascii() };
+            (exact || same_name(found, name)).then_some(spelled)
+        })
+    }
+
+    /// The values of the cookies of this name.
+    pub fn cookie<'n>(&self, name: &'n [u8]) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
+        fields(self.bytes, b"cookie").flat_map(move |all| cookies(all, name))
+    }
+
+    /// The values of the parameters of this name.
+    pub fn parameter<'n>(&self, name: &'n [u8]) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
+        parameters(self.target, name)
+    }
+}
+
+/// The value of a field whose name is the wanted one for some server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldSpelling<'h> {
+    /// For every server.
+    pub exact: bool,
+    /// The value, blanks around it taken off.
+    pub value: &'h [u8],
+}
+
+/// Whether a server may take two names for one: to gateways every character that is no letter and no digit is the same.
+pub fn same_name(one: &[u8], other: &[u8]) -> bool {
+    let separator = |byte: u8| !byte.is_ascii_alphanumeric();
+    let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || separator(a) && separator(b);
+    one.len() == other.len() && one.iter().zip(other).all(same)
+}
+
+/// The lines of the fields of a head.
+fn field_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = head.split(|b| *b == b'\n').skip(1);
+    // The empty line ends the head; what follows is the body.
+    lines.map(<[u8]>::trim_ascii_end).take_while(|line| !line.is_empty())
+}
+
+/// The values of the header fields of this name, blanks around them taken off.
+pub fn fields<'h, 'n>(
+    head: &'h [u8],
+    name: &'n [u8],
+) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
+    field_lines(head).filter_map(move |line| {
+        if line.get(name.len()) != Some(&b':') {
+            return None;
+        }
+        let (found, value) = line.split_at(name.len());
+        found.eq_ignore_ascii_case(name).then(|| value[1..].trim_ascii())
+    })
+}
+
+/// The values of the cookies of this name in a `Cookie` header (RFC 6265 §4.2.1).
+pub fn cookies<'h, 'n>(
+    all: &'h [u8],
+    name: &'n [u8],
+) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
+    all.split(|b| *b == b';').filter_map(move |pair| {
+        let (found, value) = split(pair, b'=')?;
+        (found.trim_ascii() == name).then(|| value.trim_ascii())
+    })
+}
+
+/// The values of the parameters of this name in a target's query, not decoded.
+pub fn parameters<'h, 'n>(
+    target: &'h [u8],
+    name: &'n [u8],
+) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
+    let query = split(target, b'?').map(|(_, query)| query).unwrap_or_default();
+    query.split(|b| *b == b'&').filter_map(move |pair| {
+        let (found, value) = split(pair, b'=').unwrap_or((pair, b""));
+        (!pair.is_empty() && found == name).then_some(value)
+    })
+}
+
+fn split(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
+    let middle = text.iter().position(|b| *b == at)?;
+    Some((&text[..middle], &text[middle + 1..]))
+}
+
+/// The name of an authority: without port, and without the dot of the root.
+fn without_port(authority: &[u8]) -> &[u8] {
+    let name = match authority.iter().rposition(|b| *b == b':') {
+        Some(at) if !authority[at..].contains(&b']') => &authority[..at],
+        _ => authority,
+    };
+    name.strip_suffix(b".").unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &[u8] = b"GET /a/%62?user=7&x=&flag&user=8 HTTP/1.1\r\nHost: Shop.Example.:8080\r\n\
+        X-Tenant:  blue \r\ncookie: id=42; SID=abc\r\nCookie: late=1\r\nx-tenant: red\r\n\r\nx-body: no\r\n";
+
+    fn head() -> ParsedHead<'static> {
+        ParsedHead::new(HEAD, 3, (4, 32))
+    }
+
+    #[test]
+    fn parts_are_found() {
+        let head = head();
+        assert_eq!(
+            (head.method(), head.path(), head.host()),
+            (&b"GET"[..], &b"/a/b"[..], &b"shop.example"[..])
+        );
+        assert_eq!(head.query(), b"?user=7&x=&flag&user=8");
+        let all = |values: &mut dyn Iterator<Item = &'static [u8]>| values.collect::<Vec<_>>();
+        assert_eq!(all(&mut head.field(b"x-tenant")), [b"blue" as &[u8], b"red"]);
+        assert_eq!(all(&mut head.field(b"x-body")), [b"" as &[u8]; 0]);
+        assert_eq!(all(&mut head.cookie(b"late")), [b"1" as &[u8]]);
+        assert_eq!(all(&mut head.cookie(b"sid")), [b"" as &[u8]; 0]);
+        assert_eq!(all(&mut head.parameter(b"user")), [b"7" as &[u8], b"8"]);
+        assert_eq!(all(&mut head.parameter(b"flag")), [b"" as &[u8]]);
+    }
+
+    #[test]
+    fn hosts_lose_their_port() {
+        for (authority, want) in
+            [("a:80", "a"), ("[::1]:80", "[::1]"), ("[::1]", "[::1]"), ("a.", "a"), ("", "")]
+        {
+            assert_eq!(without_port(authority.as_bytes()), want.as_bytes(), "{authority}");
+        }
+    }
+
+    #[test]
+    fn no_bytes_are_too_strange() {
+        for bytes in [&b""[..], b"\n", b":", b"\r\n\r\n", b"GET ? HTTP/1.1\r\n:\r\n=;=\r\nhost:"] {
+            let head = ParsedHead::new(bytes, 90, (4, 9000));
+            let _ = (head.path(), head.host(), head.query(), head.cookie(b"").count());
+        }
+    }
+}

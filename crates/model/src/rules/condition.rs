@@ -1,0 +1,360 @@
+//! A condition made ready to be held against a request, a connection or the state of a pool.
+//!
+//! Every check is a pure question but for `rate`, which takes one of what is left; the configuration sees to it that
+//! nothing is asked behind it.
+
+use regex::bytes::{Regex, RegexSet};
+
+use super::context::{RuleContext, RuleState};
+use super::glob::{compile_path_glob, compile_patterns};
+use super::reading_set::{ReadingMatch, ReadingSet, TernaryTruth};
+use super::value::{NamedValues, ValueSource};
+use crate::calendar::{DAY, weekday};
+use crate::config::{
+    ActiveCountScope, Condition, DailyWindow, HostPattern, IpPrefix, NumberRange, PathCase,
+    PathPattern, PoolCondition,
+};
+use crate::path::comparison_form;
+use crate::request_head::ParsedHead;
+
+/// A condition.
+#[derive(Debug)]
+pub enum CompiledCondition {
+    /// Each of these.
+    All(Box<[CompiledCondition]>),
+    /// One of these.
+    Any(Box<[CompiledCondition]>),
+    /// Not this.
+    Not(Box<CompiledCondition>),
+    /// One of these hosts.
+    Host(Vec<HostPattern>),
+    /// One of these paths.
+    Path(Box<[PathCheck]>),
+    /// An expression.
+    Regex(RegexSet, Vec<Regex>),
+    /// One of these methods.
+    Method(Vec<String>),
+    /// One of these named values.
+    Value(NamedValues),
+    /// One of these networks.
+    Client(Vec<IpPrefix>),
+    /// A port of the client.
+    ClientPort(u16, u16),
+    /// One of these names.
+    Sni(Vec<HostPattern>),
+    /// A type of service.
+    Tos(u8),
+    /// A time of the week.
+    Time(Option<DailyWindow>, u8),
+    /// A state.
+    State(StateCheck),
+    /// What cannot hold: an expression that compiles no more.
+    Never,
+}
+
+/// What a condition is held against, but for the path.
+pub struct ConditionInput<'a> {
+    /// The rule that asks, by its position.
+    pub rule: usize,
+    /// Its pool.
+    pub pool: usize,
+    /// It refuses what fits.
+    pub refuses: bool,
+    /// The request or connection.
+    pub context: &'a RuleContext<'a>,
+    /// The state.
+    pub state: &'a dyn RuleState,
+}
+
+/// A question about state.
+#[derive(Clone, Debug)]
+pub enum StateCheck {
+    /// See `Condition::Rate`.
+    Rate,
+    /// See `Condition::Active`.
+    Active(NumberRange, ActiveCountScope),
+    /// See `Condition::Arrivals`.
+    Arrivals(NumberRange),
+    /// See `Condition::Bandwidth`.
+    Bandwidth(u64),
+    /// See `Condition::SharedBandwidth`.
+    SharedBandwidth(u64),
+    /// A pool's state; `None`: the rule's own pool.
+    Servers(Option<usize>, PoolCondition),
+}
+
+/// A path.
+#[derive(Debug)]
+pub enum PathCheck {
+    /// Exactly this.
+    Exact(Box<[u8]>, PathCase),
+    /// What begins so.
+    Prefix(Box<[u8]>, PathCase),
+    /// A glob.
+    Glob(Regex),
+}
+
+impl CompiledCondition {
+    /// Compiles a condition. `pool` gives names of pools their positions.
+    pub fn new(
+        condition: &Condition,
+        case: PathCase,
+        pool: &mut dyn FnMut(&str) -> usize,
+    ) -> CompiledCondition {
+        let mut several = |list: &[Condition]| -> Box<[CompiledCondition]> {
+            list.iter().map(|one| CompiledCondition::new(one, case, &mut *pool)).collect()
+        };
+        match condition {
+            Condition::All(all) => CompiledCondition::All(several(all)),
+            Condition::Any(any) => CompiledCondition::Any(several(any)),
+            Condition::Not(not) => {
+                CompiledCondition::Not(Box::new(CompiledCondition::new(not, case, pool)))
+            }
+            Condition::Host(hosts) => CompiledCondition::Host(hosts.clone()),
+            Condition::Path(paths) => CompiledCondition::Path(
+                paths.iter().filter_map(|one| PathCheck::new(one, case)).collect(),
+            ),
+            Condition::PathRegex(patterns) => match compile_patterns(patterns, case) {
+                Some((set, each)) => CompiledCondition::Regex(set, each),
+                None => CompiledCondition::Never,
+            },
+            Condition::Method(methods) => CompiledCondition::Method(methods.clone()),
+            Condition::Header(fields) => {
+                CompiledCondition::Value(NamedValues::new(ValueSource::Field, fields))
+            }
+            Condition::Cookie(cookies) => {
+                CompiledCondition::Value(NamedValues::new(ValueSource::Cookie, cookies))
+            }
+            Condition::Query(parameters) => {
+                CompiledCondition::Value(NamedValues::new(ValueSource::Parameter, parameters))
+            }
+            Condition::Client(networks) => CompiledCondition::Client(networks.clone()),
+            Condition::ClientPort(first, last) => CompiledCondition::ClientPort(*first, *last),
+            Condition::Sni(names) => CompiledCondition::Sni(names.clone()),
+            Condition::Tos(tos) => CompiledCondition::Tos(*tos),
+            Condition::Time(hours, days) => CompiledCondition::Time(*hours, *days),
+            Condition::Rate(_) => CompiledCondition::State(StateCheck::Rate),
+            Condition::Active(range, counted) => {
+                CompiledCondition::State(StateCheck::Active(*range, *counted))
+            }
+            Condition::Arrivals(range) => CompiledCondition::State(StateCheck::Arrivals(*range)),
+            Condition::Bandwidth(bits) => CompiledCondition::State(StateCheck::Bandwidth(*bits)),
+            Condition::SharedBandwidth(bits) => {
+                CompiledCondition::State(StateCheck::SharedBandwidth(*bits))
+            }
+            Condition::Servers(state) => {
+                let of = state.of.as_deref().map(pool);
+                CompiledCondition::State(StateCheck::Servers(of, state.clone()))
+            }
+        }
+    }
+
+    /// For which readings of a path it holds: for sure, and perhaps. What does not look at the path is asked once, so that
+    /// all readings meet the same state, and one request takes one of a `rate`.
+    pub fn match_readings(&self, asked: &ConditionInput<'_>, paths: &[&[u8]]) -> ReadingMatch {
+        let count = paths.len();
+        match self {
+            CompiledCondition::All(all) => {
+                let mut fit = ReadingMatch::from_truth(TernaryTruth::Yes, count);
+                for one in all {
+                    if fit.possible.is_empty() {
+                        break;
+                    }
+                    fit = fit.and(one.match_readings(asked, paths));
+                }
+                fit
+            }
+            CompiledCondition::Any(any) => {
+                let mut fit = ReadingMatch::from_truth(TernaryTruth::No, count);
+                for one in any {
+                    fit = fit.or(one.match_readings(asked, paths));
+                    if fit.certain.is_complete(count) {
+                        break;
+                    }
+                }
+                fit
+            }
+            CompiledCondition::Not(not) => not.match_readings(asked, paths).not(count),
+            CompiledCondition::Path(_) | CompiledCondition::Regex(..)
+                if asked.context.head.is_none() =>
+            {
+                ReadingMatch::from_truth(TernaryTruth::No, count)
+            }
+            CompiledCondition::Path(wanted) => {
+                ReadingMatch::from_readings(ReadingSet::matching(paths, |path| {
+                    wanted.iter().any(|one| one.matches(path))
+                }))
+            }
+            CompiledCondition::Regex(set, _) => {
+                ReadingMatch::from_readings(ReadingSet::matching(paths, |path| set.is_match(path)))
+            }
+            other => ReadingMatch::from_truth(other.evaluate(asked), count),
+        }
+    }
+
+    /// Whether what looks at no path holds.
+    fn evaluate(&self, asked: &ConditionInput<'_>) -> TernaryTruth {
+        let view = asked.context;
+        let of_head =
+            |ask: &dyn Fn(&ParsedHead<'_>) -> TernaryTruth| view.head.map_or(TernaryTruth::No, ask);
+        let holds = match self {
+            CompiledCondition::Method(methods) => {
+                return of_head(&|head| method_truth(methods, head.method()));
+            }
+            CompiledCondition::Value(values) => {
+                return of_head(&|head| values.evaluate(head, asked.refuses));
+            }
+            CompiledCondition::Host(hosts) => {
+                view.head.is_some_and(|head| hosts.iter().any(|one| matches_host(one, head.host())))
+            }
+            CompiledCondition::Client(networks) => {
+                let client = view.client.ip().to_canonical();
+                networks.iter().any(|network| network.contains(client))
+            }
+            CompiledCondition::ClientPort(first, last) => {
+                (*first..=*last).contains(&view.client.port())
+            }
+            CompiledCondition::Sni(names) => view
+                .sni
+                .is_some_and(|sni| names.iter().any(|one| matches_host(one, sni.as_bytes()))),
+            CompiledCondition::Tos(tos) => view.tos == Some(*tos),
+            CompiledCondition::Time(hours, days) => matches_time(*hours, *days, view.unix_seconds),
+            CompiledCondition::State(state) => state.matches(asked.rule, asked.pool, asked.state),
+            // The first five are asked elsewhere.
+            CompiledCondition::All(_)
+            | CompiledCondition::Any(_)
+            | CompiledCondition::Not(_)
+            | CompiledCondition::Path(_)
+            | CompiledCondition::Regex(..)
+            | CompiledCondition::Never => false,
+        };
+        TernaryTruth::from(holds)
+    }
+
+    /// Whether a path is one of those that it asks for, whatever else it asks for.
+    pub fn matches_path(&self, path: &[u8]) -> bool {
+        let mut takes = true;
+        self.visit_required(&mut |check| match check {
+            CompiledCondition::Path(paths) => takes &= paths.iter().any(|one| one.matches(path)),
+            CompiledCondition::Regex(set, _) => takes &= set.is_match(path),
+            _ => {}
+        });
+        takes
+    }
+
+    /// What the last `*` of the rule's path stood for, and the groups of its expression.
+    pub fn path_captures<'p>(&self, path: &'p [u8]) -> (&'p [u8], [&'p [u8]; 9]) {
+        let (mut rest, mut groups) = (&b""[..], [&b""[..]; 9]);
+        self.visit_required(&mut |check| match check {
+            CompiledCondition::Path(paths) => {
+                let prefix = paths.iter().find_map(|one| match one {
+                    PathCheck::Prefix(prefix, _) if one.matches(path) => path.get(prefix.len()..),
+                    _ => None,
+                });
+                rest = prefix.unwrap_or(rest);
+            }
+            CompiledCondition::Regex(_, each) => {
+                let found = each.iter().find_map(|one| one.captures(path));
+                for (at, group) in groups.iter_mut().enumerate() {
+                    let text = found.as_ref().and_then(|found| found.get(at + 1));
+                    *group = text.map_or(*group, |text| text.as_bytes());
+                }
+            }
+            _ => {}
+        });
+        (rest, groups)
+    }
+
+    /// Visits what must hold for sure: not what stands under `any` or `not`.
+    fn visit_required<'c>(&'c self, visit: &mut dyn FnMut(&'c CompiledCondition)) {
+        match self {
+            CompiledCondition::All(all) => all.iter().for_each(|one| one.visit_required(visit)),
+            one => visit(one),
+        }
+    }
+}
+
+impl StateCheck {
+    fn matches(&self, rule: usize, pool: usize, facts: &dyn RuleState) -> bool {
+        match self {
+            StateCheck::Rate => facts.take_rate_token(rule),
+            StateCheck::Active(range, counted) => {
+                range.contains(facts.active_count(rule, pool, *counted))
+            }
+            StateCheck::Arrivals(range) => range.contains(facts.arrivals_per_second()),
+            StateCheck::Bandwidth(bits) => facts.rule_bits(rule) < *bits,
+            StateCheck::SharedBandwidth(bits) => facts.service_bits() < *bits,
+            StateCheck::Servers(of, wanted) => {
+                let found = facts.pool_load(of.unwrap_or(pool));
+                let within = |range: Option<NumberRange>, number: u64| {
+                    range.is_none_or(|r| r.contains(number))
+                };
+                // Servers that tell nothing are in no range.
+                let load =
+                    |range: Option<NumberRange>,
+                     ask: &dyn Fn(NumberRange, (u64, u64, u64)) -> bool| {
+                        range.is_none_or(|range| found.load.is_some_and(|load| ask(range, load)))
+                    };
+                within(wanted.up, found.up)
+                    && within(wanted.busy, found.in_flight_per_server)
+                    && load(wanted.load, &|range, (_, mean, _)| range.contains(mean))
+                    && load(wanted.each_load, &|range, (low, _, high)| {
+                        range.contains(low) && range.contains(high)
+                    })
+            }
+        }
+    }
+}
+
+impl PathCheck {
+    fn new(pattern: &PathPattern, case: PathCase) -> Option<PathCheck> {
+        let compared = |path: &str| -> Box<[u8]> { comparison_form(path.as_bytes()).into() };
+        Some(match pattern {
+            PathPattern::Exact(path) => PathCheck::Exact(compared(path), case),
+            PathPattern::Prefix(path) => PathCheck::Prefix(compared(path), case),
+            PathPattern::Glob(glob) => PathCheck::Glob(compile_path_glob(glob, case)?),
+        })
+    }
+
+    fn matches(&self, path: &[u8]) -> bool {
+        let same = |one: &[u8], other: &[u8], case| match case {
+            PathCase::Exact => one == other,
+            PathCase::Ignore => one.eq_ignore_ascii_case(other),
+        };
+        match self {
+            PathCheck::Exact(exact, case) => same(exact, path, *case),
+            PathCheck::Prefix(prefix, case) => {
+                path.get(..prefix.len()).is_some_and(|begin| same(prefix, begin, *case))
+            }
+            PathCheck::Glob(glob) => glob.is_match(path),
+        }
+    }
+}
+
+/// Whether a method is one of these. Some servers take one in other letters for it.
+fn method_truth(methods: &[String], method: &[u8]) -> TernaryTruth {
+    let some =
+        |same: fn(&[u8], &[u8]) -> bool| methods.iter().any(|one| same(one.as_bytes(), method));
+    match some(|one, other| one == other) {
+        true => TernaryTruth::Yes,
+        false if some(<[u8]>::eq_ignore_ascii_case) => TernaryTruth::Unsure,
+        false => TernaryTruth::No,
+    }
+}
+
+/// Whether a host, lower case, fits.
+pub fn matches_host(pattern: &HostPattern, host: &[u8]) -> bool {
+    match pattern {
+        HostPattern::Exact(name) => name.as_bytes() == host,
+        HostPattern::Below(name) => host.len() > name.len() && host.ends_with(name.as_bytes()),
+    }
+}
+
+fn matches_time(hours: Option<DailyWindow>, days: u8, seconds: i64) -> bool {
+    let on = |seconds: i64| days & (1 << weekday(seconds)) != 0;
+    let Some(hours) = hours else { return on(seconds) };
+    let minute = u16::try_from(seconds.rem_euclid(DAY) / 60).unwrap_or(0);
+    // What passes midnight belongs to the day on which it begins.
+    let begun_yesterday = hours.from >= hours.to && minute < hours.to;
+    hours.contains(minute) && on(if begun_yesterday { seconds - DAY } else { seconds })
+}

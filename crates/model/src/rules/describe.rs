@@ -1,0 +1,146 @@
+//! Conditions in words, and why a rule does not fit. For people: nothing is decided by it.
+//!
+//! Values of header fields, cookies and parameters may be secrets, and whoever may look reads these words: they are left out.
+
+use std::fmt::{self, Display};
+
+use super::condition::{CompiledCondition, ConditionInput};
+use super::context::{RuleContext, RuleState};
+use crate::config::{
+    ActiveCountScope, Condition, NameValuePattern, NumberRange, PathCase, PoolCondition,
+    RuleActionConfig, RuleConfig,
+};
+
+/// Why the conditions of the rule at a position do not hold, as a sentence part; `None`: they do. `pool` gives names
+/// their positions; `own` is the rule's pool.
+pub fn explain_mismatch(
+    rule: &RuleConfig,
+    at: usize,
+    own: usize,
+    (case, pool): (PathCase, &dyn Fn(&str) -> usize),
+    view: &RuleContext<'_>,
+    facts: &dyn RuleState,
+) -> Option<String> {
+    let path = view.head.map(|head| head.path()).unwrap_or_default();
+    let asked = ConditionInput { rule: at, pool: own, refuses: false, context: view, state: facts };
+    let fails = |condition: &Condition| {
+        let check = CompiledCondition::new(condition, case, &mut |name| pool(name));
+        check.match_readings(&asked, &[path]).possible.is_empty()
+    };
+    let flat = match &rule.when {
+        Condition::All(all) => all.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    flat.iter()
+        .find(|one| fails(one))
+        .map(|one| format!("{} does not hold", describe_condition(one)))
+}
+
+/// A condition in words.
+pub fn describe_condition(condition: &Condition) -> String {
+    match condition {
+        Condition::All(all) if all.is_empty() => "always".into(),
+        Condition::All(all) => join_conditions(all, " and "),
+        Condition::Any(any) => format!("({})", join_conditions(any, " or ")),
+        Condition::Not(not) => format!("not ({})", describe_condition(not)),
+        Condition::Host(hosts) => describe_list("host", hosts),
+        Condition::Path(paths) => describe_list("path", paths),
+        Condition::PathRegex(patterns) => describe_list("path-regex", patterns),
+        Condition::Method(methods) => describe_list("method", methods),
+        Condition::Header(fields) => describe_list("header", &names(fields)),
+        Condition::Cookie(cookies) => describe_list("cookie", &names(cookies)),
+        Condition::Query(parameters) => describe_list("query", &names(parameters)),
+        Condition::Client(networks) => describe_list("client", networks),
+        Condition::ClientPort(first, last) => format!("client-port {first}-{last}"),
+        Condition::Sni(names) => describe_list("sni", names),
+        Condition::Tos(tos) => format!("tos {tos}"),
+        Condition::Time(hours, days) => {
+            let hours = hours.map_or_else(|| "all day".to_owned(), |hours| hours.to_string());
+            format!("hours {hours} on {}", describe_days(*days))
+        }
+        Condition::Rate(rate) => format!("rate {rate}"),
+        Condition::Active(range, counted) => {
+            let whose = match counted {
+                ActiveCountScope::Rule => "rule",
+                ActiveCountScope::Pool => "pool",
+                ActiveCountScope::Service => "service",
+            };
+            format!("active {range} of the {whose}")
+        }
+        Condition::Arrivals(range) => format!("arrivals {range}"),
+        Condition::Bandwidth(bits) => format!("bandwidth below {bits} bit/s"),
+        Condition::SharedBandwidth(bits) => format!("shared-bandwidth below {bits} bit/s"),
+        Condition::Servers(state) => describe_server_state(state),
+    }
+}
+
+/// What a rule does, in words.
+pub fn describe_action(rule: &RuleConfig) -> String {
+    match &rule.action {
+        RuleActionConfig::Pool(None) => "the service's pool".into(),
+        RuleActionConfig::Pool(Some(name)) => format!("pool {name}"),
+        RuleActionConfig::Split(parts) => {
+            let parts: Vec<String> =
+                parts.iter().map(|(name, weight)| format!("{name} ({weight})")).collect();
+            format!("one of {}", parts.join(", "))
+        }
+        RuleActionConfig::Redirect { to, status } => format!("{status} to {to}"),
+        RuleActionConfig::Answer(answer) => format!("answer {}", answer.status),
+        RuleActionConfig::Deny => "deny".into(),
+    }
+}
+
+fn describe_days(days: u8) -> String {
+    let names = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    let on = names.iter().enumerate().filter(|(at, _)| days & (1 << at) != 0);
+    on.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+}
+
+fn join_conditions(conditions: &[Condition], with: &str) -> String {
+    conditions.iter().map(describe_condition).collect::<Vec<_>>().join(with)
+}
+
+fn names(matches: &[NameValuePattern]) -> Vec<String> {
+    matches.iter().map(NameValuePattern::without_value).collect()
+}
+
+fn describe_list(what: &str, values: &[impl Display]) -> String {
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    format!("{what} {}", values.join(", "))
+}
+
+fn describe_server_state(state: &PoolCondition) -> String {
+    let mut text = format!("servers of {}", state.of.as_deref().unwrap_or("the rule's pool"));
+    let mut add = |name: &str, range: Option<NumberRange>| {
+        if let Some(range) = range {
+            // Writing into a String cannot fail.
+            let _ = fmt::write(&mut text, format_args!(" {name} {range}"));
+        }
+    };
+    add("up", state.up);
+    add("busy", state.busy);
+    add("load", state.load);
+    add("each-load", state.each_load);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load;
+
+    #[test]
+    fn values_that_may_be_secrets_are_left_out() {
+        let text = "[service.s]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"p\"\n\
+            [[service.s.rule]]\ndeny = true\n\
+            when = { header = [\"x-key: hunter2\", \"via\"], query = \"token=hunter2\", not = { cookie = \"sid=hunter2\" } }\n\
+            [pool.p]\nservers = [\"10.0.0.1:80\"]\n";
+        let checked = load(text, "f").unwrap_or_else(|error| panic!("{error}"));
+        let rule = &checked.config.services["s"].rules[0];
+        let said = describe_condition(&rule.when);
+        for part in ["header x-key: (value), via", "query token=(value)", "cookie sid=(value)"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Which readings of a path something holds for, and whether the rest of the request leaves a doubt.
+
+/// Some of the readings of a path, by their positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadingSet(u64);
+
+impl ReadingSet {
+    /// The first so many.
+    pub fn all(count: usize) -> ReadingSet {
+        ReadingSet((1 << count.min(63)) - 1)
+    }
+
+    /// Those for which something holds.
+    pub fn matching(paths: &[&[u8]], holds: impl Fn(&[u8]) -> bool) -> ReadingSet {
+        let each = paths.iter().enumerate();
+        ReadingSet(each.fold(0, |those, (at, path)| those | u64::from(holds(path)) << at))
+    }
+
+    /// Those that are in both.
+    #[must_use]
+    pub fn and(self, other: ReadingSet) -> ReadingSet {
+        ReadingSet(self.0 & other.0)
+    }
+
+    /// Those that are in one of both.
+    #[must_use]
+    pub fn or(self, other: ReadingSet) -> ReadingSet {
+        ReadingSet(self.0 | other.0)
+    }
+
+    /// Those that are not in the other.
+    #[must_use]
+    pub fn without(self, other: ReadingSet) -> ReadingSet {
+        ReadingSet(self.0 & !other.0)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether they are all of so many.
+    pub fn is_complete(self, count: usize) -> bool {
+        self == ReadingSet::all(count)
+    }
+}
+
+/// Whether something holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TernaryTruth {
+    /// In no reading.
+    No,
+    /// In some readings and in others not.
+    Unsure,
+    /// In every reading.
+    Yes,
+}
+
+impl From<bool> for TernaryTruth {
+    fn from(holds: bool) -> TernaryTruth {
+        if holds { TernaryTruth::Yes } else { TernaryTruth::No }
+    }
+}
+
+/// For which readings of a path a condition holds, however the rest of the request is read, and for which in some
+/// reading of the rest. Each condition is asked alone: two that look at the same field may leave a doubt where there is
+/// none, and never the other way round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadingMatch {
+    /// In every reading of the rest.
+    pub certain: ReadingSet,
+    /// In some reading of the rest.
+    pub possible: ReadingSet,
+}
+
+impl ReadingMatch {
+    /// What does not depend on the path, for so many readings of it.
+    pub fn from_truth(truth: TernaryTruth, count: usize) -> ReadingMatch {
+        let when = |holds: bool| if holds { ReadingSet::all(count) } else { ReadingSet::default() };
+        ReadingMatch {
+            certain: when(truth == TernaryTruth::Yes),
+            possible: when(truth != TernaryTruth::No),
+        }
+    }
+
+    /// What depends on the path alone.
+    pub fn from_readings(those: ReadingSet) -> ReadingMatch {
+        ReadingMatch { certain: those, possible: those }
+    }
+
+    /// Both hold.
+    #[must_use]
+    pub fn and(self, other: ReadingMatch) -> ReadingMatch {
+        ReadingMatch {
+            certain: self.certain.and(other.certain),
+            possible: self.possible.and(other.possible),
+        }
+    }
+
+    /// One of both holds.
+    #[must_use]
+    pub fn or(self, other: ReadingMatch) -> ReadingMatch {
+        ReadingMatch {
+            certain: self.certain.or(other.certain),
+            possible: self.possible.or(other.possible),
+        }
+    }
+
+    /// It does not hold, of so many readings.
+    #[must_use]
+    pub fn not(self, count: usize) -> ReadingMatch {
+        let all = ReadingSet::all(count);
+        ReadingMatch { certain: all.without(self.possible), possible: all.without(self.certain) }
+    }
+}
+
+/// There are fewer readings than bits.
+const _: () = assert!(crate::path::MAX_READINGS < 64);

@@ -1,0 +1,129 @@
+//! What is left of a promise, how quickly it goes, and when that is an alarm. Pure.
+//!
+//! As in the SRE workbook, chapter 5: the budget is what may be bad. A burn of 1 uses it up exactly within its window. An
+//! alarm is raised when it burns too quickly over a long span and still does over a short one: the long span keeps
+//! accidents out, the short one lets the alarm end soon after its reason.
+
+use std::time::Duration;
+
+/// Parts of a whole.
+const PARTS_PER_MILLION: f64 = 1e6;
+/// An alarm ends when the burn is below this share of what raised it, so that it does not come and go around an edge.
+const ALARM_END_SHARE: f64 = 0.9;
+
+/// What is promised: operations that are to be good, parts per million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SloTarget(pub u32);
+
+/// Operations of a span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BurnMeasurement {
+    /// All that count.
+    pub operations: u64,
+    /// Of those, bad.
+    pub bad: u64,
+}
+
+impl BurnMeasurement {
+    /// The share that is good, 0 to 1; `None`: there was nothing.
+    pub fn good_share(&self) -> Option<f64> {
+        (self.operations > 0).then(|| 1.0 - self.bad as f64 / self.operations as f64)
+    }
+}
+
+impl SloTarget {
+    /// The share that may be bad, 0 to 1.
+    pub fn error_budget(self) -> f64 {
+        (PARTS_PER_MILLION - f64::from(self.0)).max(0.0) / PARTS_PER_MILLION
+    }
+
+    /// How many times as many operations are bad as may be; `None`: there was nothing.
+    pub fn burn_rate(self, measure: BurnMeasurement) -> Option<f64> {
+        Some((1.0 - measure.good_share()?) / self.error_budget().max(1.0 / PARTS_PER_MILLION))
+    }
+
+    /// The share of the budget that is left, 1 at most; below 0 it is overdrawn. All of it where there was nothing.
+    pub fn budget_left(self, measure: BurnMeasurement) -> f64 {
+        1.0 - self.burn_rate(measure).unwrap_or(0.0)
+    }
+}
+
+/// When it is an alarm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BurnRule {
+    /// Its name in metrics and the API.
+    pub name: &'static str,
+    /// The long span.
+    pub long: Duration,
+    /// The short span.
+    pub short: Duration,
+    /// The burn that is too quick.
+    pub factor: f64,
+}
+
+/// The alarms of each promise. Of a window of 30 days the first tells of 2 % of the budget within an hour, the second
+/// of 5 % within six.
+pub const BURN_RULES: [BurnRule; 2] = [
+    BurnRule {
+        name: "1h",
+        long: Duration::from_secs(3_600),
+        short: Duration::from_secs(300),
+        factor: 14.4,
+    },
+    BurnRule {
+        name: "6h",
+        long: Duration::from_secs(6 * 3_600),
+        short: Duration::from_secs(1_800),
+        factor: 6.0,
+    },
+];
+
+impl BurnRule {
+    /// Whether there is a burn that would raise it: if everything is bad it is one divided by the budget.
+    pub fn can_be_raised(&self, goal: SloTarget) -> bool {
+        self.factor * goal.error_budget() < 1.0
+    }
+}
+
+/// Whether an alarm stands, and since when (seconds since 1970).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BurnRateAlarm {
+    /// `None`: it does not.
+    pub since: Option<u64>,
+}
+
+/// What an alarm did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlarmTransition {
+    /// It was raised.
+    Raised,
+    /// It ended.
+    Ended,
+}
+
+impl BurnRateAlarm {
+    /// Compares with what is measured now. `at_least`: bad operations in the long span below which nothing is raised.
+    pub fn update(
+        &mut self,
+        (rule, goal): (&BurnRule, SloTarget),
+        (long, short): (BurnMeasurement, BurnMeasurement),
+        at_least: u64,
+        now: u64,
+    ) -> Option<AlarmTransition> {
+        let least = goal.burn_rate(long).unwrap_or(0.0).min(goal.burn_rate(short).unwrap_or(0.0));
+        match self.since {
+            None if least > rule.factor && long.bad >= at_least => {
+                self.since = Some(now);
+                Some(AlarmTransition::Raised)
+            }
+            Some(_) if least < rule.factor * ALARM_END_SHARE => {
+                self.since = None;
+                Some(AlarmTransition::Ended)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

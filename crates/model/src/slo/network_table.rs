@@ -1,0 +1,297 @@
+//! Where workers count what users met: totals of a service, and so many networks of clients, without lock or allocation.
+//!
+//! Each worker writes to a slot of its own. A slot has two pages of networks: whoever reads turns to the other page from
+//! time to time, so that networks that are gone make room, and reads a page to its end after the worker has left it. A
+//! page that is full counts all further networks as one. What is read here are differences, added up elsewhere.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+
+use super::outcome_counts::{COUNTS, OutcomeIndices, SloOutcomeCounts};
+use crate::stats::Count;
+
+/// Places that are looked at for a network before it counts as one of the others.
+const PROBES: usize = 16;
+/// A page that is being emptied.
+const RESETTING: u64 = u64::MAX;
+/// ::ffff:0.0.0.0, below which networks of IPv4 stand.
+const MAPPED: u128 = 0xffff_0000_0000;
+/// 2^64 divided by the golden ratio, odd: spreads what differs in few bits.
+const HASH_MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A network of clients: the addresses that one row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SloNetwork {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl std::fmt::Display for SloNetwork {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{}/{}", self.address, self.bits)
+    }
+}
+
+/// How networks are cut, and how many are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkGrouping {
+    /// So many at a time, on each page.
+    pub networks: u32,
+    /// Bits in IPv4.
+    pub mask4: u8,
+    /// Bits in IPv6.
+    pub mask6: u8,
+}
+
+impl NetworkGrouping {
+    /// The first bits of an address, as a number.
+    fn key(&self, client: IpAddr) -> u128 {
+        let cut = |bits: u128, length: u32, keep: u8| {
+            let away = length.saturating_sub(u32::from(keep));
+            bits.checked_shr(away).and_then(|bits| bits.checked_shl(away)).unwrap_or(0)
+        };
+        match client.to_canonical() {
+            IpAddr::V4(ip) => MAPPED | cut(u128::from(ip.to_bits()), 32, self.mask4),
+            IpAddr::V6(ip) => cut(ip.to_bits(), 128, self.mask6),
+        }
+    }
+
+    /// The network of an address.
+    pub fn network(&self, client: IpAddr) -> SloNetwork {
+        self.network_of_key(self.key(client))
+    }
+
+    fn network_of_key(&self, key: u128) -> SloNetwork {
+        match key >> 32 == MAPPED >> 32 {
+            true => {
+                SloNetwork { address: Ipv4Addr::from_bits(key as u32).into(), bits: self.mask4 }
+            }
+            false => SloNetwork { address: Ipv6Addr::from_bits(key).into(), bits: self.mask6 },
+        }
+    }
+}
+
+/// What all workers count of a service's users.
+#[derive(Debug)]
+pub struct SloTable {
+    shape: NetworkGrouping,
+    /// Which page is written: the lowest bit. Only the reader moves it.
+    epoch: AtomicU64,
+    slots: Box<[SloWorkerSlot]>,
+}
+
+#[derive(Debug)]
+struct SloWorkerSlot {
+    total_counts: [Count; COUNTS],
+    pages: [NetworkPage; 2],
+}
+
+#[derive(Debug)]
+struct NetworkPage {
+    /// Since when it is written; only the worker stores it.
+    epoch: AtomicU64,
+    /// Networks on it.
+    used: AtomicUsize,
+    /// By hash: one more than the number of a network; 0: free.
+    index: Box<[AtomicU32]>,
+    keys: Box<[[AtomicU64; 2]]>,
+    counts: Box<[[Count; COUNTS]]>,
+    others: [Count; COUNTS],
+}
+
+impl SloTable {
+    /// With a slot for each of `workers`.
+    pub fn new(workers: usize, shape: NetworkGrouping) -> SloTable {
+        let slot = |_| SloWorkerSlot {
+            total_counts: zero_counts(),
+            pages: [NetworkPage::new(shape), NetworkPage::new(shape)],
+        };
+        SloTable { shape, epoch: AtomicU64::new(0), slots: (0..workers).map(slot).collect() }
+    }
+
+    /// How networks are cut.
+    pub fn shape(&self) -> NetworkGrouping {
+        self.shape
+    }
+
+    /// Counts an operation of a client; only the slot's worker may call it.
+    #[inline]
+    pub fn record(&self, worker: usize, client: IpAddr, places: OutcomeIndices) {
+        let Some(slot) = self.slots.get(worker) else { return };
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let page = &slot.pages[(epoch & 1) as usize];
+        if page.epoch.load(Ordering::Relaxed) != epoch {
+            page.reset(epoch);
+        }
+        let of_network = page.counters_of(self.shape.key(client));
+        for at in places.indices() {
+            slot.total_counts[at].add(1);
+            of_network[at].add(1);
+        }
+    }
+
+    /// From now on the other page is written; what is on it has to have been read.
+    pub fn flip_pages(&self) {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was counted since the start, networks aside.
+    pub fn totals(&self) -> SloOutcomeCounts {
+        let mut sum = SloOutcomeCounts::default();
+        for slot in &self.slots {
+            sum += &read_counts(&slot.total_counts);
+        }
+        sum
+    }
+}
+
+impl NetworkPage {
+    fn new(shape: NetworkGrouping) -> NetworkPage {
+        let networks = shape.networks as usize;
+        let places = (networks * 2).next_power_of_two();
+        NetworkPage {
+            epoch: AtomicU64::new(0),
+            used: AtomicUsize::new(0),
+            index: (0..places).map(|_| AtomicU32::new(0)).collect(),
+            keys: (0..networks).map(|_| Default::default()).collect(),
+            counts: (0..networks).map(|_| zero_counts()).collect(),
+            others: zero_counts(),
+        }
+    }
+
+    /// Forgets what was on it. Whoever reads meanwhile sees that, and does not believe it.
+    #[cold]
+    fn reset(&self, epoch: u64) {
+        self.epoch.store(RESETTING, Ordering::Relaxed);
+        fence(Ordering::Release);
+        self.used.store(0, Ordering::Relaxed);
+        self.index.iter().for_each(|place| place.store(0, Ordering::Relaxed));
+        self.counts.iter().chain([&self.others]).for_each(clear_counts);
+        self.epoch.store(epoch, Ordering::Release);
+    }
+
+    /// Where a network counts.
+    #[inline]
+    fn counters_of(&self, key: u128) -> &[Count; COUNTS] {
+        let (high, low) = ((key >> 64) as u64, key as u64);
+        let hash = (high ^ low.wrapping_mul(HASH_MULTIPLIER)).wrapping_mul(HASH_MULTIPLIER) >> 32;
+        for probe in 0..PROBES {
+            let at = (hash as usize).wrapping_add(probe) & (self.index.len() - 1);
+            let place = &self.index[at];
+            let Some(known) = place.load(Ordering::Relaxed).checked_sub(1) else {
+                return self.claim_place(place, [high, low]);
+            };
+            let [a, b] = &self.keys[known as usize];
+            if a.load(Ordering::Relaxed) == high && b.load(Ordering::Relaxed) == low {
+                return &self.counts[known as usize];
+            }
+        }
+        &self.others
+    }
+
+    #[cold]
+    fn claim_place(&self, place: &AtomicU32, [high, low]: [u64; 2]) -> &[Count; COUNTS] {
+        let used = self.used.load(Ordering::Relaxed);
+        let (Some([a, b]), Some(counts)) = (self.keys.get(used), self.counts.get(used)) else {
+            return &self.others;
+        };
+        a.store(high, Ordering::Relaxed);
+        b.store(low, Ordering::Relaxed);
+        place.store(used as u32 + 1, Ordering::Relaxed);
+        // Release: whoever sees the number sees the network.
+        self.used.store(used + 1, Ordering::Release);
+        counts
+    }
+}
+
+fn zero_counts() -> [Count; COUNTS] {
+    std::array::from_fn(|_| Count::default())
+}
+
+/// Two's complement: what is added makes 0.
+fn clear_counts(counts: &[Count; COUNTS]) {
+    counts.iter().for_each(|count| count.add(count.get().wrapping_neg()));
+}
+
+fn read_counts(counts: &[Count; COUNTS]) -> SloOutcomeCounts {
+    SloOutcomeCounts(std::array::from_fn(|at| counts[at].get()))
+}
+
+/// What was read of a service's users, so that the next reading tells what came since.
+#[derive(Debug, Default)]
+pub struct SloReader {
+    totals: SloOutcomeCounts,
+    pages: Vec<[PageCursor; 2]>,
+}
+
+#[derive(Debug, Default)]
+struct PageCursor {
+    epoch: u64,
+    counts: Vec<SloOutcomeCounts>,
+    others: SloOutcomeCounts,
+}
+
+impl SloReader {
+    /// What came since the last reading: of each network that had something, with `None` for all others together; and
+    /// in all. A network is told once for each worker.
+    pub fn read(
+        &mut self,
+        users: &SloTable,
+        mut each: impl FnMut(Option<SloNetwork>, &SloOutcomeCounts),
+    ) -> SloOutcomeCounts {
+        self.pages.resize_with(users.slots.len(), Default::default);
+        for (slot, seen) in users.slots.iter().zip(&mut self.pages) {
+            for (page, seen) in slot.pages.iter().zip(seen) {
+                seen.read_page(page, users.shape, &mut each);
+            }
+        }
+        let now = users.totals();
+        let since = now.minus(&self.totals);
+        self.totals = now;
+        since
+    }
+}
+
+impl PageCursor {
+    fn read_page(
+        &mut self,
+        page: &NetworkPage,
+        shape: NetworkGrouping,
+        each: &mut impl FnMut(Option<SloNetwork>, &SloOutcomeCounts),
+    ) {
+        let epoch = page.epoch.load(Ordering::Acquire);
+        if epoch == RESETTING {
+            return;
+        }
+        let used = page.used.load(Ordering::Acquire).min(page.keys.len());
+        let mut found = Vec::with_capacity(used);
+        for ([high, low], counts) in page.keys.iter().zip(&page.counts).take(used) {
+            let (high, low) = (high.load(Ordering::Relaxed), low.load(Ordering::Relaxed));
+            found.push((u128::from(high) << 64 | u128::from(low), read_counts(counts)));
+        }
+        let others = read_counts(&page.others);
+        fence(Ordering::Acquire);
+        if page.epoch.load(Ordering::Relaxed) != epoch {
+            return;
+        }
+        if self.epoch != epoch {
+            *self = PageCursor { epoch, ..PageCursor::default() };
+        }
+        self.counts.resize_with(used.max(self.counts.len()), SloOutcomeCounts::default);
+        for ((key, now), before) in found.iter().zip(&mut self.counts) {
+            let since = now.minus(before);
+            if since.total() > 0 {
+                each(Some(shape.network_of_key(*key)), &since);
+            }
+            *before = *now;
+        }
+        let since = others.minus(&self.others);
+        if since.total() > 0 {
+            each(None, &since);
+        }
+        self.others = others;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! What the end of an operation was to its user: a closed list, decided by the cause. It counts nothing.
+
+use std::time::Duration;
+
+use crate::cause::Cause;
+
+/// How an operation ended, as far as a promise goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SloOutcome {
+    /// The user got what a server, or a rule, had to say.
+    Good,
+    /// The user did not: our fault, a server's or the network's between us. Counts against the promise.
+    Failed,
+    /// The client spoiled it or went away. Counts neither for nor against.
+    ClientAborted,
+    /// Refused as configured: a rule, or a limit on what one request may be. Counts neither for nor against.
+    Declined,
+}
+
+/// What went wrong with a connection: what a network's analyser would call an error of TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TcpError {
+    /// A server refused the connection.
+    RefusedByServer,
+    /// We refused the client's, because of a limit.
+    RefusedByBalancer,
+    /// None to a server was established: in time, or because the network does not reach it.
+    TimedOut,
+    /// The client closed or reset before it had its answer.
+    AbortedByClient,
+    /// The server closed or reset before its answer was whole.
+    AbortedByServer,
+    /// We ended it: an order, a drain, a limit of time, a server judged to be down.
+    AbortedByBalancer,
+    /// The client fell silent while it was to send or to read.
+    SilentClient,
+    /// The server fell silent while it was to answer or to read.
+    SilentServer,
+}
+
+impl TcpError {
+    /// How many kinds there are.
+    pub const COUNT: usize = Self::ALL.len();
+    /// Every kind, in the order of its discriminant.
+    pub const ALL: [TcpError; 8] = [
+        TcpError::RefusedByServer,
+        TcpError::RefusedByBalancer,
+        TcpError::TimedOut,
+        TcpError::AbortedByClient,
+        TcpError::AbortedByServer,
+        TcpError::AbortedByBalancer,
+        TcpError::SilentClient,
+        TcpError::SilentServer,
+    ];
+
+    /// As in metrics and the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TcpError::RefusedByServer => "refused-by-server",
+            TcpError::RefusedByBalancer => "refused-by-us",
+            TcpError::TimedOut => "timed-out",
+            TcpError::AbortedByClient => "aborted-by-client",
+            TcpError::AbortedByServer => "aborted-by-server",
+            TcpError::AbortedByBalancer => "aborted-by-us",
+            TcpError::SilentClient => "silent-client",
+            TcpError::SilentServer => "silent-server",
+        }
+    }
+}
+
+/// What a cause is to the user, and which error of TCP it is, if it is one.
+pub const fn classify_cause(cause: Cause) -> (SloOutcome, Option<TcpError>) {
+    use SloOutcome::{ClientAborted, Declined, Failed};
+    match cause {
+        Cause::BadRequest
+        | Cause::AmbiguousPath
+        | Cause::AmbiguousRequest
+        | Cause::TlsHandshake
+        | Cause::TlsUnknownName
+        | Cause::ClientCertificate
+        | Cause::Http2Flood
+        | Cause::Http3Flood
+        | Cause::ProxyHeader
+        | Cause::PlainOnTls
+        | Cause::Misdirected => (ClientAborted, None),
+        Cause::ClientClosedRequest | Cause::ClientClosedResponse | Cause::ClientReset => {
+            (ClientAborted, Some(TcpError::AbortedByClient))
+        }
+        Cause::ClientHeaderTimeout
+        | Cause::ClientBodyTimeout
+        | Cause::ClientReadTimeout
+        | Cause::TlsHandshakeTimeout
+        | Cause::ProxyHeaderTimeout => (ClientAborted, Some(TcpError::SilentClient)),
+        Cause::ProxyUntrusted
+        | Cause::HeadTooLarge
+        | Cause::TargetTooLong
+        | Cause::BodyTooLarge
+        | Cause::RuleDenied
+        | Cause::RateLimited
+        | Cause::ClientLimit
+        | Cause::TunnelIdle => (Declined, None),
+        Cause::ConnectionLimit | Cause::TlsHandshakeLimit | Cause::NoDescriptor => {
+            (Failed, Some(TcpError::RefusedByBalancer))
+        }
+        Cause::WholeTimeout | Cause::DrainCut | Cause::OrderCut | Cause::ServerMarkedDown => {
+            (Failed, Some(TcpError::AbortedByBalancer))
+        }
+        Cause::BufferFull
+        | Cause::NoSourcePort
+        | Cause::QueueTimeout
+        | Cause::QueueFull
+        | Cause::OverloadShed
+        | Cause::CircuitOpen
+        | Cause::HedgeLost
+        | Cause::NoServer
+        | Cause::RetryBudget
+        | Cause::Internal
+        | Cause::ServerTls
+        | Cause::ServerCertificate
+        | Cause::ServerStatus
+        | Cause::BadResponse => (Failed, None),
+        Cause::ServerRefused => (Failed, Some(TcpError::RefusedByServer)),
+        Cause::ServerUnreachable | Cause::ConnectTimeout => (Failed, Some(TcpError::TimedOut)),
+        Cause::ServerClosed | Cause::ServerReset | Cause::ServerCut => {
+            (Failed, Some(TcpError::AbortedByServer))
+        }
+        Cause::FirstByteTimeout | Cause::ServerBodyTimeout | Cause::ServerWriteTimeout => {
+            (Failed, Some(TcpError::SilentServer))
+        }
+    }
+}
+
+/// How an operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedOperation {
+    /// Why it did not end well.
+    pub cause: Option<Cause>,
+    /// The answer was ours, not a server's.
+    pub by_us: bool,
+    /// The answer's status; 0: none.
+    pub status: u16,
+    /// How long the user waited for all of it.
+    pub duration: Duration,
+}
+
+impl EndedOperation {
+    /// What it was to the user, and which error of TCP it was.
+    pub const fn classify(&self) -> (SloOutcome, Option<TcpError>) {
+        match self.cause {
+            Some(cause) => classify_cause(cause),
+            // A rule that answers so was told to.
+            None if self.status >= 500 && self.by_us => (SloOutcome::Declined, None),
+            None if self.status >= 500 => (SloOutcome::Failed, None),
+            None => (SloOutcome::Good, None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::Side;
+
+    #[test]
+    fn who_moved_first_says_what_counts() {
+        for cause in Cause::ALL {
+            let (outcome, error) = classify_cause(*cause);
+            match cause.side() {
+                Side::Client => assert_eq!(outcome, SloOutcome::ClientAborted, "{}", cause.name()),
+                Side::Server | Side::Network => {
+                    assert_eq!(outcome, SloOutcome::Failed, "{}", cause.name());
+                }
+                // Refusals with a status below 500 are the client's to avoid; a tunnel without a byte is nobody's loss.
+                Side::Us => {
+                    let asked = cause.status() >= 500;
+                    let cut = matches!(cause, Cause::DrainCut | Cause::TlsHandshakeLimit);
+                    let want = if asked || cut { SloOutcome::Failed } else { SloOutcome::Declined };
+                    assert_eq!(outcome, want, "{}", cause.name());
+                }
+            }
+            let by_client =
+                matches!(error, Some(TcpError::AbortedByClient | TcpError::SilentClient));
+            assert!(!by_client || cause.side() == Side::Client, "{}", cause.name());
+        }
+    }
+
+    #[test]
+    fn answers_count_by_who_gave_them() {
+        let rows = [
+            ("an answer", None, false, 200, SloOutcome::Good),
+            ("not there", None, false, 404, SloOutcome::Good),
+            ("a tcp connection in order", None, false, 0, SloOutcome::Good),
+            ("the server's own 500", None, false, 500, SloOutcome::Failed),
+            ("a rule's redirect", None, true, 301, SloOutcome::Good),
+            ("a rule's 503", None, true, 503, SloOutcome::Declined),
+            ("our 503", Some(Cause::NoServer), true, 503, SloOutcome::Failed),
+            (
+                "a client that left an error",
+                Some(Cause::ClientReset),
+                false,
+                500,
+                SloOutcome::ClientAborted,
+            ),
+        ];
+        for (what, cause, by_us, status, want) in rows {
+            let ended = EndedOperation { cause, by_us, status, duration: Duration::ZERO };
+            assert_eq!(ended.classify().0, want, "{what}");
+        }
+    }
+
+    #[test]
+    fn kinds_stand_in_their_order_and_have_names_of_their_own() {
+        for (at, kind) in TcpError::ALL.iter().enumerate() {
+            assert_eq!(*kind as usize, at);
+        }
+        let names: std::collections::BTreeSet<_> =
+            TcpError::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(names.len(), TcpError::COUNT);
+    }
+}

@@ -1,0 +1,167 @@
+//! Counts of operations by how they ended. Plain numbers: who counts them, and when, is others' business.
+
+use std::ops::AddAssign;
+use std::time::Duration;
+
+use super::outcome::{EndedOperation, SloOutcome, TcpError};
+
+/// Numbers of a tally.
+pub const COUNTS: usize = FIRST_ERROR + TcpError::COUNT;
+
+const FAST: usize = 0;
+const SLOW: usize = 1;
+const FAILED: usize = 2;
+const CLIENT_ABORTED: usize = 3;
+const CLIENT_ABORTED_LATE: usize = 4;
+const DECLINED: usize = 5;
+const FIRST_ERROR: usize = 6;
+
+/// Operations by how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SloOutcomeCounts(pub [u64; COUNTS]);
+
+/// Which numbers an operation adds one to; at most three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutcomeIndices {
+    /// How it ended.
+    pub outcome: usize,
+    /// That its client left after longer than what is fast.
+    pub late: Option<usize>,
+    /// Its error of TCP.
+    pub error: Option<usize>,
+}
+
+/// Where an operation counts. `fast`: what is fast; without it, whatever is good.
+pub fn outcome_indices(ended: &EndedOperation, fast: Option<Duration>) -> OutcomeIndices {
+    let (outcome, error) = ended.classify();
+    let slow = fast.is_some_and(|fast| ended.duration > fast);
+    let at = match outcome {
+        SloOutcome::Good if slow => SLOW,
+        SloOutcome::Good => FAST,
+        SloOutcome::Failed => FAILED,
+        SloOutcome::ClientAborted => CLIENT_ABORTED,
+        SloOutcome::Declined => DECLINED,
+    };
+    OutcomeIndices {
+        outcome: at,
+        late: (slow && outcome == SloOutcome::ClientAborted).then_some(CLIENT_ABORTED_LATE),
+        error: error.map(|error| FIRST_ERROR + error as usize),
+    }
+}
+
+impl OutcomeIndices {
+    /// Each of them.
+    pub fn indices(self) -> impl Iterator<Item = usize> {
+        [Some(self.outcome), self.late, self.error].into_iter().flatten()
+    }
+}
+
+impl SloOutcomeCounts {
+    /// Good, and fast.
+    pub fn fast(&self) -> u64 {
+        self.0[FAST]
+    }
+
+    /// Good, and not fast.
+    pub fn slow(&self) -> u64 {
+        self.0[SLOW]
+    }
+
+    /// Failed.
+    pub fn failed(&self) -> u64 {
+        self.0[FAILED]
+    }
+
+    /// What counts for and against a promise.
+    pub fn operations(&self) -> u64 {
+        self.fast().saturating_add(self.slow()).saturating_add(self.failed())
+    }
+
+    /// Spoiled by their clients.
+    pub fn client_aborted(&self) -> u64 {
+        self.0[CLIENT_ABORTED]
+    }
+
+    /// Of those, after longer than what is fast.
+    pub fn client_aborted_late(&self) -> u64 {
+        self.0[CLIENT_ABORTED_LATE]
+    }
+
+    /// Refused as configured.
+    pub fn declined(&self) -> u64 {
+        self.0[DECLINED]
+    }
+
+    /// Errors of TCP of a kind.
+    pub fn error(&self, kind: TcpError) -> u64 {
+        self.0[FIRST_ERROR + kind as usize]
+    }
+
+    /// All errors of TCP.
+    pub fn errors(&self) -> u64 {
+        self.0[FIRST_ERROR..].iter().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+
+    /// Everything that ended, whatever it came to.
+    pub fn total(&self) -> u64 {
+        self.operations().saturating_add(self.client_aborted()).saturating_add(self.declined())
+    }
+
+    /// What was counted after `before`; nothing where that was more.
+    pub fn minus(&self, before: &SloOutcomeCounts) -> SloOutcomeCounts {
+        SloOutcomeCounts(std::array::from_fn(|at| self.0[at].saturating_sub(before.0[at])))
+    }
+}
+
+impl AddAssign<&SloOutcomeCounts> for SloOutcomeCounts {
+    fn add_assign(&mut self, other: &SloOutcomeCounts) {
+        for (mine, more) in self.0.iter_mut().zip(other.0) {
+            *mine = mine.saturating_add(more);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::Cause;
+
+    fn tally(cause: Option<Cause>, took: u64, fast: Option<u64>) -> SloOutcomeCounts {
+        let took = Duration::from_millis(took);
+        let ended = EndedOperation { cause, by_us: false, status: 200, duration: took };
+        let mut tally = SloOutcomeCounts::default();
+        outcome_indices(&ended, fast.map(Duration::from_millis))
+            .indices()
+            .for_each(|at| tally.0[at] += 1);
+        tally
+    }
+
+    #[test]
+    fn each_operation_counts_once_and_its_error_beside() {
+        let rows: [(_, _, _, [u64; 6]); 8] = [
+            (None, 300, Some(300), [1, 0, 0, 0, 0, 0]),
+            (None, 301, Some(300), [0, 1, 0, 0, 0, 0]),
+            (None, 9_000, None, [1, 0, 0, 0, 0, 0]),
+            (Some(Cause::ServerReset), 1, Some(300), [0, 0, 1, 0, 0, 0]),
+            (Some(Cause::NoServer), 9_000, Some(300), [0, 0, 1, 0, 0, 0]),
+            (Some(Cause::ClientReset), 1, Some(300), [0, 0, 0, 1, 0, 0]),
+            (Some(Cause::ClientReset), 301, Some(300), [0, 0, 0, 1, 1, 0]),
+            (Some(Cause::RateLimited), 1, Some(300), [0, 0, 0, 0, 0, 1]),
+        ];
+        for (cause, took, fast, want) in rows {
+            let tally = tally(cause, took, fast);
+            assert_eq!(tally.0[..6], want, "{cause:?} {took}");
+            assert_eq!(tally.total(), 1, "{cause:?} {took}");
+            let reset = matches!(cause, Some(Cause::ServerReset | Cause::ClientReset));
+            assert_eq!(tally.errors(), u64::from(reset), "{cause:?}");
+        }
+        let mut sum = tally(Some(Cause::ClientReset), 1, None);
+        sum += &tally(Some(Cause::ServerReset), 1, None);
+        assert_eq!(sum.error(TcpError::AbortedByClient), 1);
+        assert_eq!(
+            sum.minus(&tally(Some(Cause::ClientReset), 1, None)).error(TcpError::AbortedByClient),
+            0
+        );
+        assert_eq!((sum.operations(), sum.client_aborted()), (1, 1));
+    }
+}

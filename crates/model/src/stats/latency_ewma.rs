@@ -1,0 +1,146 @@
+//! How long a server takes to answer, as all workers see it together: one smoothed time a server, without a lock.
+//!
+//! A worker that finds another one writing leaves its measurement out: the mean does not need every one. It records
+//! nothing by itself; `fastest`, `peak-ewma` and `prequal` ask for it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::monotonic_time::MonotonicTime;
+
+/// Answers of about so long ago still count.
+const TAU_SECONDS: f32 = 5.0;
+/// Ticks of the kept moment are this power of two of nanoseconds, 16 µs: 32 bits of them last 19 hours.
+const TICK_BITS: u32 = 14;
+/// Seconds in a tick.
+const TICK_SECONDS: f32 = (1u64 << TICK_BITS) as f32 / 1e9;
+/// The shortest time that a failure counts as, microseconds.
+const FAILURE_MICROS: f32 = 100_000.0;
+/// The longest time that repeated failures add up to, microseconds.
+const LONGEST_MICROS: f32 = 60e6;
+
+/// A smoothed answer time.
+#[derive(Debug, Default)]
+pub struct LatencyEwma(AtomicU64);
+
+/// What is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatencyMean {
+    /// Microseconds.
+    pub micros: f32,
+    ticks: u32,
+}
+
+impl LatencyEwma {
+    /// An answer came after so long: towards the mean.
+    pub fn record_answer(&self, took: Duration, now: MonotonicTime) {
+        self.update(now, |old, keep| {
+            let new = took.as_secs_f32() * 1e6;
+            old.map_or(new, |old| old * keep + new * (1.0 - keep))
+        });
+    }
+
+    /// The same, but a time above the mean counts whole at once.
+    pub fn record_answer_peak(&self, took: Duration, now: MonotonicTime) {
+        self.update(now, |old, keep| {
+            let new = took.as_secs_f32() * 1e6;
+            old.map_or(new, |old| if new > old { new } else { old * keep + new * (1.0 - keep) })
+        });
+    }
+
+    /// No good answer came. A quick refusal must not look like a quick server: each counts as twice the mean.
+    pub fn record_failure(&self, now: MonotonicTime) {
+        self.update(now, |old, _| {
+            old.map_or(FAILURE_MICROS, |old| (old * 2.0).clamp(FAILURE_MICROS, LONGEST_MICROS))
+        });
+    }
+
+    /// The mean; `None`: it never answered.
+    #[inline]
+    pub fn mean(&self) -> Option<LatencyMean> {
+        unpack(self.0.load(Ordering::Relaxed))
+    }
+
+    /// The time now, which falls while nothing is heard.
+    #[inline]
+    pub fn decayed_peak(&self, now: MonotonicTime) -> Option<f32> {
+        self.mean().map(|mean| mean.micros * decay_factor(mean.ticks, ticks(now)))
+    }
+
+    fn update(&self, now: MonotonicTime, with: impl FnOnce(Option<f32>, f32) -> f32) {
+        let word = self.0.load(Ordering::Relaxed);
+        let ticks = ticks(now);
+        let old = unpack(word);
+        let keep = old.map_or(0.0, |old| decay_factor(old.ticks, ticks));
+        // Never zero: that is "nothing known".
+        let micros = with(old.map(|old| old.micros), keep).clamp(0.001, LONGEST_MICROS);
+        let new = u64::from(micros.to_bits()) << 32 | u64::from(ticks);
+        let _ = self.0.compare_exchange(word, new, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+fn unpack(word: u64) -> Option<LatencyMean> {
+    (word != 0)
+        .then(|| LatencyMean { micros: f32::from_bits((word >> 32) as u32), ticks: word as u32 })
+}
+
+fn ticks(now: MonotonicTime) -> u32 {
+    (now.0 >> TICK_BITS) as u32
+}
+
+/// How much of an old value still counts. Workers' clocks may differ a little: the future is now.
+fn decay_factor(then: u32, now: u32) -> f32 {
+    let passed = now.wrapping_sub(then) as i32;
+    (-(passed.max(0) as f32) * TICK_SECONDS / TAU_SECONDS).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> MonotonicTime {
+        MonotonicTime(millis * 1_000_000)
+    }
+
+    fn millis(pace: &LatencyEwma) -> f32 {
+        pace.mean().map_or(0.0, |mean| mean.micros / 1e3)
+    }
+
+    #[test]
+    fn the_mean_follows_answers_within_seconds() {
+        let pace = LatencyEwma::default();
+        assert_eq!(pace.mean(), None);
+        pace.record_answer(Duration::from_millis(10), at(1000));
+        assert!((millis(&pace) - 10.0).abs() < 0.1);
+        for step in 0..300 {
+            pace.record_answer(Duration::from_millis(30), at(1000 + step * 100));
+        }
+        assert!((millis(&pace) - 30.0).abs() < 0.5, "{}", millis(&pace));
+    }
+
+    #[test]
+    fn a_peak_counts_at_once_and_fades() {
+        let pace = LatencyEwma::default();
+        pace.record_answer_peak(Duration::from_millis(10), at(0));
+        pace.record_answer_peak(Duration::from_millis(500), at(10));
+        assert!((millis(&pace) - 500.0).abs() < 1.0);
+        assert!(pace.decayed_peak(at(5010)).unwrap() < 200_000.0);
+        assert!(
+            pace.decayed_peak(at(5)).unwrap() > 499_000.0,
+            "a clock that is behind takes nothing away"
+        );
+    }
+
+    #[test]
+    fn failures_are_never_quick() {
+        let pace = LatencyEwma::default();
+        for step in 0..40 {
+            pace.record_failure(at(step));
+        }
+        assert_eq!(pace.mean().unwrap().micros, LONGEST_MICROS);
+        let quick = LatencyEwma::default();
+        quick.record_answer(Duration::from_micros(50), at(0));
+        quick.record_failure(at(1));
+        assert_eq!(quick.mean().unwrap().micros, FAILURE_MICROS);
+    }
+}

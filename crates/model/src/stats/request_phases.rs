@@ -1,0 +1,26 @@
+//! Times of a service before the answer.
+
+use super::histogram::Histogram;
+
+/// The phases before the answer that are told apart for services only: they say nothing of a server.
+#[derive(Debug, Default)]
+pub struct RequestPhaseHistograms {
+    /// From accept(2) to the first look at a connection.
+    pub accept: Histogram,
+    /// A client's handshake of TLS.
+    pub tls: Histogram,
+    /// From a request's first byte to the end of its head.
+    pub head: Histogram,
+    /// From having a connection to a server to the request's last byte sent.
+    pub body_in: Histogram,
+}
+
+impl RequestPhaseHistograms {
+    /// Names in the order of `all`.
+    pub const NAMES: [&'static str; 4] = ["accept", "tls", "head", "body-in"];
+
+    /// All, in the order of `NAMES`.
+    pub fn all(&self) -> [&Histogram; 4] {
+        [&self.accept, &self.tls, &self.head, &self.body_in]
+    }
+}

@@ -1,0 +1,217 @@
+//! From the facts of one exchange to whose time it was, and why.
+//!
+//! Each phase and each wait is given to one owner after the other until nothing of the exchange is left, so the sum is
+//! the total whatever the facts say. Where a socket was not read, or carries several exchanges, what only it could tell
+//! stays unknown.
+
+use crate::limit::{Limit, TimeOwner};
+
+use super::breakdown::TimeBreakdown;
+use super::exchange_measurement::ExchangeMeasurement;
+use super::tcp_info::TcpInfoDelta;
+use super::wait_times::WaitReason;
+
+/// Flights of a handshake of TLS that are waited for (RFC 8446 §2, RFC 5246 §7.3).
+const TLS_ROUND_TRIPS: u64 = 2;
+/// Round trips of opening a connection under TLS: one for TCP, two for the handshake.
+const CONNECT_ROUND_TRIPS: u64 = 3;
+/// What one lost segment may cost at least before it is sent again: the least retransmission timeout of Linux.
+const MIN_RTO: u64 = 200_000_000;
+/// Segments of a first flight (RFC 6928).
+const FIRST_FLIGHT: u64 = 10;
+/// A round trip so much longer than the shortest says that a queue stands before the link.
+const QUEUE_RTT_RATIO: (u64, u64) = (135, 100);
+/// And longer by so much, microseconds.
+const QUEUE_RTT_EXCESS_US: u64 = 4_000;
+
+/// Whose time an exchange took. The parts sum to its total.
+pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
+    let mut share =
+        UnattributedTime { remaining: facts.total, breakdown: TimeBreakdown::default() };
+    let (phases, waits) = (&facts.phases, &facts.wait_times);
+    share.assign(Some(TimeOwner::Balancer), Limit::BalancerHold, phases.accept);
+    attribute_handshake(facts, &mut share);
+    attribute_sending(phases.head, facts.client_tcp.as_ref(), TimeOwner::Client, 0, &mut share);
+    share.assign(Some(TimeOwner::Balancer), Limit::Queue, phases.queue);
+    attribute_connect(facts, &mut share);
+    let [from_client, _, from_server, _] = facts.bytes;
+    let (client, server) = (facts.client_tcp.as_ref(), facts.server_tcp.as_ref());
+    attribute_sending(
+        waits.total(WaitReason::ClientSend),
+        client,
+        TimeOwner::Client,
+        from_client,
+        &mut share,
+    );
+    attribute_receiving(
+        waits.total(WaitReason::ServerReceive),
+        server,
+        TimeOwner::Server,
+        &mut share,
+    );
+    attribute_response_wait(facts, &mut share);
+    attribute_sending(
+        waits.total(WaitReason::ServerSend),
+        server,
+        TimeOwner::Server,
+        from_server,
+        &mut share,
+    );
+    attribute_receiving(
+        waits.total(WaitReason::ClientReceive),
+        client,
+        TimeOwner::Client,
+        &mut share,
+    );
+    share.assign(
+        Some(TimeOwner::Client),
+        Limit::StreamWindow,
+        waits.total(WaitReason::StreamWindow),
+    );
+    share.assign(Some(TimeOwner::Client), Limit::ClientThink, waits.total(WaitReason::ClientThink));
+    share.assign(None, Limit::Unknown, waits.total(WaitReason::Either));
+    // What an attempt waited for before it failed is in the waits; what is left of it is connecting.
+    match facts.attempts {
+        0 | 1 => share.assign(Some(TimeOwner::Balancer), Limit::BalancerHold, u64::MAX),
+        _ => share.assign(Some(TimeOwner::Network), Limit::Connect, u64::MAX),
+    }
+    share.breakdown.sort();
+    share.breakdown
+}
+
+/// What is left to be given to somebody.
+struct UnattributedTime {
+    remaining: u64,
+    breakdown: TimeBreakdown,
+}
+
+impl UnattributedTime {
+    fn assign(&mut self, owner: Option<TimeOwner>, limit: Limit, nanos: u64) {
+        let nanos = nanos.min(self.remaining);
+        self.remaining -= nanos;
+        self.breakdown.add(owner, limit, nanos);
+    }
+}
+
+/// The client's handshake: its round trips are the path's, the rest is the client's.
+fn attribute_handshake(facts: &ExchangeMeasurement, share: &mut UnattributedTime) {
+    let tls = facts.phases.tls;
+    let Some(client) = &facts.client_tcp else {
+        return share.assign(None, Limit::Tls, tls);
+    };
+    let path = tls.min(TLS_ROUND_TRIPS * client.min_round_trip());
+    share.assign(Some(TimeOwner::Network), Limit::Tls, path);
+    share.assign(Some(TimeOwner::Client), Limit::Tls, tls - path);
+}
+
+/// Connecting is the path's time; under TLS what exceeds its round trips is the server's.
+fn attribute_connect(facts: &ExchangeMeasurement, share: &mut UnattributedTime) {
+    let whole = facts.phases.connect;
+    let path = match &facts.server_tcp {
+        Some(server)
+            if facts.flags.server_tls && server.lost_segments() == 0 && server.min_rtt_us > 0 =>
+        {
+            whole.min(CONNECT_ROUND_TRIPS * server.min_round_trip())
+        }
+        _ => whole,
+    };
+    share.assign(Some(TimeOwner::Network), Limit::Connect, path);
+    share.assign(Some(TimeOwner::Server), Limit::Tls, whole - path);
+}
+
+/// From the request's last byte to the answer's first: one round trip, what a lost request costs, the server's work.
+fn attribute_response_wait(facts: &ExchangeMeasurement, share: &mut UnattributedTime) {
+    let whole = facts.wait_times.total(WaitReason::ServerResponse);
+    let path = facts.server_tcp.map_or(0, |server| server.min_round_trip()).min(whole);
+    let lost = facts.server_tcp.map_or(0, |server| u64::from(server.lost_segments()));
+    let again = lost.saturating_mul(MIN_RTO.max(2 * path)).min(whole - path);
+    share.assign(Some(TimeOwner::Network), Limit::Latency, path);
+    share.assign(Some(TimeOwner::Network), Limit::Loss, again);
+    share.assign(Some(TimeOwner::Server), Limit::ServerThink, whole - path - again);
+}
+
+/// Waiting for `sender` to send: what a loss on the way and the beginning of a connection cost, the rest is its own.
+fn attribute_sending(
+    whole: u64,
+    change: Option<&TcpInfoDelta>,
+    sender: TimeOwner,
+    bytes: u64,
+    share: &mut UnattributedTime,
+) {
+    let mut left = whole;
+    if let Some(change) = change {
+        let turn = change.min_round_trip().max(u64::from(change.rtt_us) * 1000).max(1_000_000);
+        let lost = u64::from(change.missed_segments()).saturating_mul(turn).min(left);
+        share.assign(Some(TimeOwner::Network), Limit::Loss, lost);
+        left -= lost;
+        let starting = (slow_start_round_trips(bytes, change) * change.min_round_trip()).min(left);
+        share.assign(Some(TimeOwner::Network), Limit::SlowStart, starting);
+        left -= starting;
+    }
+    share.assign(Some(sender), Limit::AppSender, left);
+}
+
+/// Round trips after the first in which so many bytes arrive when the window doubles each time.
+fn slow_start_round_trips(bytes: u64, change: &TcpInfoDelta) -> u64 {
+    let segment = u64::from(change.mss);
+    match bytes.checked_div(FIRST_FLIGHT * segment) {
+        Some(flights) => u64::from((flights + 1).ilog2()),
+        None => 0,
+    }
+}
+
+/// Waiting for `receiver` to take more: split as the kernel's chronographs of that socket split its time.
+fn attribute_receiving(
+    whole: u64,
+    change: Option<&TcpInfoDelta>,
+    receiver: TimeOwner,
+    share: &mut UnattributedTime,
+) {
+    let Some(change) = change else { return share.assign(None, Limit::Unknown, whole) };
+    let (window, buffer) = (change.rwnd_limited_us, change.sndbuf_limited_us);
+    let path = change.busy_us.saturating_sub(window.saturating_add(buffer));
+    let all = u128::from(window) + u128::from(buffer) + u128::from(path);
+    if all == 0 {
+        return share.assign(None, Limit::Unknown, whole);
+    }
+    let part = |of: u64| (u128::from(whole) * u128::from(of) / all) as u64;
+    let closed = if change.window == 0 { Limit::ZeroWindow } else { Limit::Rwnd };
+    share.assign(Some(receiver), closed, part(window));
+    share.assign(Some(TimeOwner::Balancer), Limit::SendBuffer, part(buffer));
+    let rest = whole - part(window) - part(buffer);
+    // The kernel's clock for the buffer stands still where a write finds it full after all of it was sent.
+    match fills_buffer(change) && !is_lossy(change) {
+        true => share.assign(Some(TimeOwner::Balancer), Limit::SendBuffer, rest),
+        false => share.assign(Some(TimeOwner::Network), path_limit(change), rest),
+    }
+}
+
+/// Whether our buffer was full of what was on its way. A buffer that the kernel sizes itself holds two congestion
+/// windows and their bookkeeping, three and more times as much as is ever on its way.
+fn fills_buffer(change: &TcpInfoDelta) -> bool {
+    let (bytes, rtt) = (u128::from(change.bytes_acked), u128::from(change.rtt_us));
+    let on_its_way = (bytes * rtt).checked_div(u128::from(change.busy_us));
+    change.send_buffer > 0 && on_its_way.is_some_and(|it| 2 * it >= change.send_buffer.into())
+}
+
+/// Whether so much was sent again that it counts: one segment in a hundred (Siekkinen 2006).
+fn is_lossy(change: &TcpInfoDelta) -> bool {
+    let segments = change.bytes_acked / u64::from(change.mss.max(1));
+    u64::from(change.retransmits) * 100 > segments
+}
+
+/// What kept bytes on the way.
+fn path_limit(change: &TcpInfoDelta) -> Limit {
+    let (now, least) = (u64::from(change.rtt_us), u64::from(change.min_rtt_us));
+    if is_lossy(change) {
+        Limit::Loss
+    } else if now * QUEUE_RTT_RATIO.1 > least * QUEUE_RTT_RATIO.0
+        && now > least + QUEUE_RTT_EXCESS_US
+    {
+        Limit::LinkRate
+    } else if change.cwnd < change.ssthresh {
+        Limit::SlowStart
+    } else {
+        Limit::Cwnd
+    }
+}

@@ -1,0 +1,67 @@
+//! Time by owner and limit. Sums only: nothing is judged here.
+
+use crate::limit::{Limit, TimeOwner};
+
+/// One owner's time under one limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeShare {
+    /// Whose time; `None`: it cannot be told.
+    pub owner: Option<TimeOwner>,
+    /// Why.
+    pub limit: Limit,
+    /// How much, nanoseconds.
+    pub nanos: u64,
+}
+
+/// Time by owner and limit, the most first once `sort`ed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimeBreakdown(Vec<TimeShare>);
+
+impl TimeBreakdown {
+    /// Adds time.
+    pub fn add(&mut self, owner: Option<TimeOwner>, limit: Limit, nanos: u64) {
+        if nanos == 0 {
+            return;
+        }
+        match self.0.iter_mut().find(|bar| bar.owner == owner && bar.limit == limit) {
+            Some(bar) => bar.nanos = bar.nanos.saturating_add(nanos),
+            None => self.0.push(TimeShare { owner, limit, nanos }),
+        }
+    }
+
+    /// Adds another's, so many times.
+    pub fn add_scaled(&mut self, other: &TimeBreakdown, times: f64) {
+        for bar in &other.0 {
+            self.add(bar.owner, bar.limit, (bar.nanos as f64 * times).round() as u64);
+        }
+    }
+
+    /// The most first; what is equal in the order of the lists.
+    pub fn sort(&mut self) {
+        self.0.sort_by_key(|bar| (std::cmp::Reverse(bar.nanos), bar.owner, bar.limit));
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[TimeShare] {
+        &self.0
+    }
+
+    /// An owner's time, nanoseconds.
+    pub fn owner_total(&self, owner: Option<TimeOwner>) -> u64 {
+        self.0.iter().filter(|bar| bar.owner == owner).map(|bar| bar.nanos).sum()
+    }
+
+    /// Everything, nanoseconds.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|bar| bar.nanos).sum()
+    }
+
+    /// The owner with the most time, and its greatest limit; `None` without any time.
+    pub fn largest(&self) -> Option<TimeShare> {
+        let owners = TimeOwner::ALL.map(Some).into_iter().chain([None]);
+        // Of two with the same time the earlier one is named, and whoever is known before nobody.
+        let owner = owners.rev().max_by_key(|owner| self.owner_total(*owner))?;
+        let bars = self.0.iter().filter(|bar| bar.owner == owner);
+        bars.max_by_key(|bar| (bar.nanos, std::cmp::Reverse(bar.limit))).copied()
+    }
+}

@@ -1,0 +1,173 @@
+//! The facts of one exchange as the judgement sees them, in a form that fits into slots of a ring.
+//!
+//! Times are nanoseconds. It judges nothing.
+
+use std::net::IpAddr;
+
+use super::tcp_info::TcpInfoDelta;
+use super::wait_times::{WaitReason, WaitTimes};
+
+/// Times of one exchange that do not depend on what the relay waited for, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExchangePhases {
+    /// From accept(2) to the first look at the connection; 0 but for a connection's first exchange.
+    pub accept: u64,
+    /// The client's handshake of TLS; 0 but for a connection's first exchange.
+    pub tls: u64,
+    /// Reading the request's head.
+    pub head: u64,
+    /// Waiting for a server below its cap, over all attempts.
+    pub queue: u64,
+    /// Connecting, the server's handshake of TLS included, in the last attempt.
+    pub connect: u64,
+    /// From the request's head to its last byte sent.
+    pub body_in: u64,
+    /// From the request's last byte to the answer's first.
+    pub first_byte: u64,
+    /// From the answer's first byte to its last.
+    pub body_out: u64,
+}
+
+impl ExchangePhases {
+    /// Names in the order of `all`.
+    pub const NAMES: [&'static str; 8] =
+        ["accept", "tls", "head", "queue", "connect", "body-in", "first-byte", "body-out"];
+
+    /// All, in the order of `NAMES`.
+    pub fn values(&self) -> [u64; 8] {
+        [
+            self.accept,
+            self.tls,
+            self.head,
+            self.queue,
+            self.connect,
+            self.body_in,
+            self.first_byte,
+            self.body_out,
+        ]
+    }
+
+    /// From all, in the order of `NAMES`.
+    pub fn from_array(all: [u64; 8]) -> ExchangePhases {
+        let [accept, tls, head, queue, connect, body_in, first_byte, body_out] = all;
+        ExchangePhases { accept, tls, head, queue, connect, body_in, first_byte, body_out }
+    }
+}
+
+/// What an exchange was, yes or no.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExchangeFlags {
+    /// It took longer than its service's bound of slowness.
+    pub slow: bool,
+    /// It was one in so many that are measured whatever they take.
+    pub sampled: bool,
+    /// The connection to the server had served before.
+    pub reused: bool,
+    /// The client's connection carries several exchanges at once.
+    pub client_shared: bool,
+    /// The server's connection carries several exchanges at once.
+    pub server_shared: bool,
+    /// A `tcp` connection or an upgraded one.
+    pub tunnel: bool,
+    /// The answer, if any, was made by us.
+    pub by_us: bool,
+    /// The connection to the server is under TLS.
+    pub server_tls: bool,
+}
+
+/// One exchange.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExchangeMeasurement {
+    /// Its id, as in the access log.
+    pub id: u64,
+    /// When it ended, nanoseconds on the workers' clock.
+    pub ended_at: u64,
+    /// Its service, by number.
+    pub service: u32,
+    /// The server of its last attempt, by number.
+    pub server: Option<u32>,
+    /// Its client.
+    pub client: IpAddr,
+    /// The client's port; 0: nobody looked.
+    pub client_port: u16,
+    /// Our port of the connection to the server; 0: nobody looked, or there is none.
+    pub server_port: u16,
+    /// What it was.
+    pub flags: ExchangeFlags,
+    /// Attempts, replays included.
+    pub attempts: u16,
+    /// The answer's status; 0: none.
+    pub status: u16,
+    /// Why it did not end well, by discriminant of [`Cause`](crate::cause::Cause).
+    pub cause: Option<u8>,
+    /// How many exchanges it stands for.
+    pub weight: u32,
+    /// From the request's first byte to the end, and before that accepting and the handshake where it was the first of
+    /// its connection.
+    pub total: u64,
+    /// Times.
+    pub phases: ExchangePhases,
+    /// For whom the relay waited.
+    pub wait_times: WaitTimes,
+    /// Bytes received from the client, sent to the server, received from the server, sent to the client.
+    pub bytes: [u64; 4],
+    /// What happened on the client's connection, if it was read.
+    pub client_tcp: Option<TcpInfoDelta>,
+    /// What happened on the server's connection, if it was read.
+    pub server_tcp: Option<TcpInfoDelta>,
+    /// Its place in a trace; its own span is `id`.
+    pub trace: Option<ExchangeTrace>,
+}
+
+/// A place in a trace (W3C Trace Context).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExchangeTrace {
+    /// The trace.
+    pub trace: u128,
+    /// The span that it came from; 0: it began here.
+    pub parent: u64,
+    /// It is recorded.
+    pub sampled: bool,
+}
+
+impl ExchangeMeasurement {
+    /// An exchange of which nothing is known but its length.
+    pub fn from_total(client: IpAddr, total: u64) -> ExchangeMeasurement {
+        ExchangeMeasurement {
+            id: 0,
+            ended_at: 0,
+            service: 0,
+            server: None,
+            client,
+            client_port: 0,
+            server_port: 0,
+            flags: ExchangeFlags::default(),
+            attempts: 1,
+            status: 0,
+            cause: None,
+            weight: 1,
+            total,
+            phases: ExchangePhases::default(),
+            wait_times: WaitTimes::default(),
+            bytes: [0; 4],
+            client_tcp: None,
+            server_tcp: None,
+            trace: None,
+        }
+    }
+
+    /// What is compared when the slowest are looked for: a client that has nothing to say on a connection that stays
+    /// open slows nobody down.
+    pub fn slowness(&self) -> u64 {
+        let idle = self
+            .wait_times
+            .total(WaitReason::ClientThink)
+            .saturating_add(self.wait_times.total(WaitReason::Either));
+        self.total.saturating_sub(idle)
+    }
+
+    /// The end's cause.
+    pub fn end_cause(&self) -> Option<crate::cause::Cause> {
+        self.cause.and_then(|at| crate::cause::Cause::ALL.get(usize::from(at)).copied())
+    }
+}

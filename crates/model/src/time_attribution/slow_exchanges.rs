@@ -1,0 +1,266 @@
+//! Exchanges kept for the question which ones are slow, and why: a bounded sample that says how many each stands for.
+//!
+//! Time is cut into slices; of each slice and service so many slow exchanges are kept and so many ordinary ones, chosen
+//! evenly among all that came (Vitter, Algorithm R, 1985). The oldest slices go first. It reads no clock and draws no
+//! lots: both come in.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use super::attribution::attribute_time;
+use super::breakdown::TimeBreakdown;
+use super::client_prefix::{AddressPrefix, ClientPrefix};
+use super::exchange_measurement::ExchangeMeasurement;
+
+/// Nanoseconds of a slice.
+pub const SLICE: u64 = 10_000_000_000;
+/// Slow exchanges of one service that are kept of a slice.
+const SLOW: usize = 256;
+/// Ordinary ones.
+const ORDINARY: usize = 64;
+/// Exchanges over all slices and services.
+const MAX_EXCHANGES: usize = 32_768;
+/// Slices that are kept: an hour.
+const SLICES: usize = 360;
+/// Nanoseconds beyond which an exchange is slow while nothing better is known.
+pub const DEFAULT_SLOW_THRESHOLD: u64 = 100_000_000;
+/// Nothing faster is ever slow: it costs more to measure than it is worth.
+const MIN_SLOW_THRESHOLD: u64 = 1_000_000;
+/// A service with more slow exchanges a slice has its bound raised.
+const MANY: u64 = 500;
+/// The bound is what this share of all exchanges exceeds.
+const BOUND_SHARE: f64 = 0.05;
+/// Exchanges that are shown.
+const EXAMPLES: usize = 5;
+
+/// The sample.
+#[derive(Debug, Default)]
+pub struct ExchangeReservoir {
+    slices: VecDeque<SampleSlice>,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct SampleSlice {
+    number: u64,
+    services: HashMap<u32, [Reservoir; 2]>,
+}
+
+/// What is kept of one kind.
+#[derive(Debug, Default)]
+struct Reservoir {
+    /// How many came.
+    seen: u64,
+    /// How many exchanges they stand for.
+    weight: u64,
+    exchanges: Vec<ExchangeMeasurement>,
+}
+
+/// Which exchanges are asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlowExchangeFilter {
+    /// Of this service.
+    pub service: u32,
+    /// Of one of these servers; `None`: of all.
+    pub servers: Option<Vec<u32>>,
+    /// Of these clients.
+    pub from: Option<AddressPrefix>,
+    /// The slowest so much of them, above 0 and at most 1.
+    pub share: f64,
+    /// Ended at this moment or later, nanoseconds on the workers' clock.
+    pub since: u64,
+}
+
+/// The slowest of a service.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SlowExchangeReport {
+    /// Exchanges that fit but for their slowness, as the sample tells.
+    pub all: f64,
+    /// Those of them that are the slowest.
+    pub chosen: f64,
+    /// Exchanges in the sample that stand for those.
+    pub measured: usize,
+    /// The quickest of the slowest, nanoseconds.
+    pub threshold: u64,
+    /// Whose time it was.
+    pub breakdown: TimeBreakdown,
+    /// By server; `None`: none was chosen. The most time first.
+    pub servers: Vec<BreakdownGroup<Option<u32>>>,
+    /// By network of clients. The most time first.
+    pub networks: Vec<BreakdownGroup<ClientPrefix>>,
+    /// The slowest of all, slowest first.
+    pub examples: Vec<ExchangeMeasurement>,
+}
+
+/// A part of the slowest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BreakdownGroup<K> {
+    /// What they have in common.
+    pub key: K,
+    /// How many they are.
+    pub exchanges: f64,
+    /// Whose time it was.
+    pub breakdown: TimeBreakdown,
+}
+
+impl ExchangeReservoir {
+    /// Keeps an exchange, perhaps in the place of another; `draw` is a random number.
+    pub fn add(&mut self, facts: ExchangeMeasurement, draw: u64) {
+        let number = facts.ended_at / SLICE;
+        let newest = self.slices.back().map(|slice| slice.number);
+        // What comes late stands in the newest slice: workers hand over several times a second.
+        if newest.is_none_or(|newest| newest < number) {
+            self.slices.push_back(SampleSlice { number, services: HashMap::new() });
+        }
+        let Some(slice) = self.slices.back_mut() else { return };
+        let heaps = slice.services.entry(facts.service).or_default();
+        let (heap, most) = match facts.flags.slow {
+            true => (&mut heaps[0], SLOW),
+            false => (&mut heaps[1], ORDINARY),
+        };
+        heap.seen += 1;
+        heap.weight += u64::from(facts.weight);
+        if heap.exchanges.len() < most {
+            heap.exchanges.push(facts);
+            self.len += 1;
+        } else if let Some(place) = heap.exchanges.get_mut((draw % heap.seen) as usize) {
+            *place = facts;
+        }
+        self.evict_old(number);
+    }
+
+    /// Gives up what is too old or too much.
+    fn evict_old(&mut self, newest: u64) {
+        while let Some(first) = self.slices.front() {
+            let old = first.number + SLICES as u64 <= newest;
+            if !old && (self.len <= MAX_EXCHANGES || self.slices.len() == 1) {
+                break;
+            }
+            let heaps = first.services.values().flatten();
+            self.len -= heaps.map(|heap| heap.exchanges.len()).sum::<usize>();
+            self.slices.pop_front();
+        }
+    }
+
+    /// How many are kept.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The services that anything is kept of since a moment.
+    pub fn services(&self, since: u64) -> Vec<u32> {
+        let slices = self.slices.iter().filter(|slice| (slice.number + 1) * SLICE > since);
+        let mut all: Vec<u32> = slices.flat_map(|slice| slice.services.keys().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Each kept exchange of a service since a moment, with how many it stands for.
+    fn sampled_of_service(
+        &self,
+        service: u32,
+        since: u64,
+    ) -> impl Iterator<Item = (&ExchangeMeasurement, f64)> {
+        let slices = self.slices.iter().filter(move |slice| (slice.number + 1) * SLICE > since);
+        let heaps = slices.filter_map(move |slice| slice.services.get(&service)).flatten();
+        heaps.flat_map(move |heap| {
+            let each = heap.weight as f64 / heap.exchanges.len().max(1) as f64;
+            heap.exchanges
+                .iter()
+                .filter(move |facts| facts.ended_at >= since)
+                .map(move |facts| (facts, each))
+        })
+    }
+
+    /// Beyond how many nanoseconds an exchange of this service is slow, judged by the last minute before `now`.
+    pub fn slow_threshold(&self, service: u32, now: u64) -> u64 {
+        let since = now.saturating_sub(6 * SLICE);
+        let mut all: Vec<(&ExchangeMeasurement, f64)> =
+            self.sampled_of_service(service, since).collect();
+        if all.is_empty() {
+            return DEFAULT_SLOW_THRESHOLD;
+        }
+        let (chosen, _) = select_slowest(&mut all, BOUND_SHARE);
+        let found = all
+            .get(chosen.saturating_sub(1))
+            .map_or(DEFAULT_SLOW_THRESHOLD, |(facts, _)| facts.slowness());
+        let slices = self.slices.iter().filter(|slice| (slice.number + 1) * SLICE > since);
+        let slow = slices.filter_map(|slice| slice.services.get(&service)).map(|it| it[0].seen);
+        let many = slow.max().unwrap_or(0) > MANY;
+        if many {
+            found.max(MIN_SLOW_THRESHOLD)
+        } else {
+            found.clamp(MIN_SLOW_THRESHOLD, DEFAULT_SLOW_THRESHOLD)
+        }
+    }
+
+    /// The slowest of a service, and whose time they took.
+    pub fn slowest(&self, filter: &SlowExchangeFilter) -> SlowExchangeReport {
+        let fits = |facts: &ExchangeMeasurement| {
+            let servers = filter.servers.as_ref();
+            servers.is_none_or(|these| facts.server.is_some_and(|id| these.contains(&id)))
+                && filter.from.is_none_or(|prefix| prefix.contains(facts.client))
+        };
+        let mut all: Vec<(&ExchangeMeasurement, f64)> = self
+            .sampled_of_service(filter.service, filter.since)
+            .filter(|(facts, _)| fits(facts))
+            .collect();
+        let (chosen, sum) = select_slowest(&mut all, filter.share);
+        let mut slow = SlowExchangeReport {
+            all: all.iter().map(|(_, weight)| weight).sum(),
+            ..SlowExchangeReport::default()
+        };
+        all.truncate(chosen);
+        (slow.chosen, slow.measured) = (sum, chosen);
+        slow.threshold = all.last().map_or(0, |(facts, _)| facts.slowness());
+        let (mut servers, mut networks) = (BTreeMap::new(), BTreeMap::new());
+        for (facts, weight) in &all {
+            let bars = attribute_time(facts);
+            slow.breakdown.add_scaled(&bars, *weight);
+            join(&mut servers, facts.server, *weight, &bars);
+            join(&mut networks, ClientPrefix::from_client(facts.client), *weight, &bars);
+        }
+        slow.breakdown.sort();
+        slow.servers = groups(servers);
+        slow.networks = groups(networks);
+        slow.examples = all.iter().take(EXAMPLES).map(|(facts, _)| (*facts).clone()).collect();
+        slow
+    }
+}
+
+/// Sorts, slowest first; says how many of them stand for the slowest `share`, and for how many exchanges. At least one.
+fn select_slowest(all: &mut [(&ExchangeMeasurement, f64)], share: f64) -> (usize, f64) {
+    all.sort_by_key(|(facts, _)| (std::cmp::Reverse(facts.slowness()), facts.id));
+    let wanted = all.iter().map(|(_, weight)| weight).sum::<f64>() * share;
+    let (mut count, mut sum) = (0, 0.0);
+    for (_, weight) in all.iter() {
+        if count > 0 && sum + weight > wanted * (1.0 + f64::EPSILON) {
+            break;
+        }
+        (count, sum) = (count + 1, sum + weight);
+    }
+    (count, sum)
+}
+
+fn join<K: Ord>(
+    groups: &mut BTreeMap<K, (f64, TimeBreakdown)>,
+    key: K,
+    weight: f64,
+    bars: &TimeBreakdown,
+) {
+    let group = groups.entry(key).or_default();
+    group.0 += weight;
+    group.1.add_scaled(bars, weight);
+}
+
+fn groups<K>(groups: BTreeMap<K, (f64, TimeBreakdown)>) -> Vec<BreakdownGroup<K>> {
+    let mut all: Vec<BreakdownGroup<K>> = groups
+        .into_iter()
+        .map(|(key, (exchanges, mut bars))| {
+            bars.sort();
+            BreakdownGroup { key, exchanges, breakdown: bars }
+        })
+        .collect();
+    all.sort_by_key(|group| std::cmp::Reverse(group.breakdown.total()));
+    all
+}

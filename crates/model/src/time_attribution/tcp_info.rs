@@ -1,0 +1,126 @@
+//! What the kernel counts of one connection (tcp_info, linux/tcp.h), and how that changed within an exchange.
+//!
+//! It reads no socket.
+
+use serde::{Deserialize, Serialize};
+
+/// Totals of a connection since it was opened, and its state at the moment of reading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfoSample {
+    /// Something of ours was unacknowledged, the two below included; microseconds.
+    pub busy_us: u64,
+    /// Of that, stopped by the peer's receive window.
+    pub rwnd_limited_us: u64,
+    /// Of that, stopped by our send buffer.
+    pub sndbuf_limited_us: u64,
+    /// Bytes of ours that were acknowledged.
+    pub bytes_acked: u64,
+    /// Bytes of the peer that came.
+    pub bytes_received: u64,
+    /// The newest estimate of how fast our bytes arrive, bytes a second.
+    pub delivery_rate: u64,
+    /// Segments that we sent again.
+    pub retransmits: u32,
+    /// Segments of the peer that came out of order.
+    pub out_of_order: u32,
+    /// Smoothed round trip, microseconds.
+    pub rtt_us: u32,
+    /// The smallest round trip, microseconds; 0: none measured.
+    pub min_rtt_us: u32,
+    /// Bytes in our buffer that were not sent yet.
+    pub not_sent: u32,
+    /// The peer's window, bytes.
+    pub window: u32,
+    /// The congestion window, segments.
+    pub cwnd: u32,
+    /// Below it the congestion window doubles each round trip, segments.
+    pub ssthresh: u32,
+    /// Bytes of a full segment.
+    pub mss: u32,
+    /// What our buffer may hold, bytes, bookkeeping included (SO_SNDBUF); 0: not told.
+    pub send_buffer: u32,
+}
+
+/// What happened on a connection between two readings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct TcpInfoDelta {
+    /// Something of ours was unacknowledged, the two below included; microseconds.
+    pub busy_us: u64,
+    /// Of that, stopped by the peer's receive window.
+    pub rwnd_limited_us: u64,
+    /// Of that, stopped by our send buffer.
+    pub sndbuf_limited_us: u64,
+    /// Bytes of ours that were acknowledged.
+    pub bytes_acked: u64,
+    /// Bytes of the peer that came.
+    pub bytes_received: u64,
+    /// How fast our bytes arrived by the newest estimate, bytes a second.
+    pub delivery_rate: u64,
+    /// Segments that we sent again.
+    pub retransmits: u32,
+    /// Segments of the peer that came out of order.
+    pub out_of_order: u32,
+    /// Smoothed round trip at the end, microseconds.
+    pub rtt_us: u32,
+    /// The smallest round trip, microseconds; 0: none measured.
+    pub min_rtt_us: u32,
+    /// Bytes in our buffer at the end that were not sent yet.
+    pub not_sent: u32,
+    /// The peer's window at the end, bytes.
+    pub window: u32,
+    /// The congestion window at the end, segments.
+    pub cwnd: u32,
+    /// Below it the congestion window doubles each round trip, segments.
+    pub ssthresh: u32,
+    /// Bytes of a full segment.
+    pub mss: u32,
+    /// What our buffer may hold at the end, bytes, bookkeeping included (SO_SNDBUF); 0: not told.
+    #[serde(default)]
+    pub send_buffer: u32,
+    /// The first reading belongs to this exchange; otherwise exchanges before it on the same connection are in the
+    /// counts too.
+    pub own: bool,
+}
+
+impl TcpInfoSample {
+    /// What happened since `before` on the same connection.
+    pub fn delta_since(&self, before: &TcpInfoSample, own: bool) -> TcpInfoDelta {
+        TcpInfoDelta {
+            busy_us: self.busy_us.saturating_sub(before.busy_us),
+            rwnd_limited_us: self.rwnd_limited_us.saturating_sub(before.rwnd_limited_us),
+            sndbuf_limited_us: self.sndbuf_limited_us.saturating_sub(before.sndbuf_limited_us),
+            bytes_acked: self.bytes_acked.saturating_sub(before.bytes_acked),
+            bytes_received: self.bytes_received.saturating_sub(before.bytes_received),
+            delivery_rate: self.delivery_rate,
+            retransmits: self.retransmits.saturating_sub(before.retransmits),
+            out_of_order: self.out_of_order.saturating_sub(before.out_of_order),
+            rtt_us: self.rtt_us,
+            min_rtt_us: self.min_rtt_us,
+            not_sent: self.not_sent,
+            window: self.window,
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            mss: self.mss,
+            send_buffer: self.send_buffer,
+            own,
+        }
+    }
+}
+
+impl TcpInfoDelta {
+    /// The smallest round trip, nanoseconds.
+    pub fn min_round_trip(&self) -> u64 {
+        u64::from(self.min_rtt_us) * 1000
+    }
+
+    /// Segments that were lost on the way from us, as far as they belong to this exchange.
+    pub fn lost_segments(&self) -> u32 {
+        if self.own { self.retransmits } else { 0 }
+    }
+
+    /// Segments that a loss on the way to us let come out of order.
+    pub fn missed_segments(&self) -> u32 {
+        if self.own { self.out_of_order } else { 0 }
+    }
+}

@@ -1,0 +1,320 @@
+//! Rows from made-up and measured exchanges, and properties of the judgement and of the sample.
+
+use std::net::IpAddr;
+
+use super::*;
+use crate::limit::{Limit, TimeOwner};
+use crate::load_balancing::Rng;
+
+const MS: u64 = 1_000_000;
+
+fn facts(total: u64) -> ExchangeMeasurement {
+    ExchangeMeasurement::from_total(IpAddr::from([192, 0, 2, 7]), total * MS)
+}
+
+fn waited(mut facts: ExchangeMeasurement, whom: WaitReason, millis: u64) -> ExchangeMeasurement {
+    facts.wait_times.set(whom, millis * MS);
+    facts
+}
+
+/// A socket with so many milliseconds busy, of them stopped by the window and by our buffer.
+fn socket(busy: u64, window: u64, buffer: u64) -> TcpInfoDelta {
+    TcpInfoDelta {
+        busy_us: busy * 1000,
+        rwnd_limited_us: window * 1000,
+        sndbuf_limited_us: buffer * 1000,
+        rtt_us: 200,
+        min_rtt_us: 100,
+        window: 65_535,
+        cwnd: 40,
+        ssthresh: 20,
+        mss: 1448,
+        own: true,
+        ..TcpInfoDelta::default()
+    }
+}
+
+fn first(facts: &ExchangeMeasurement) -> (Option<TimeOwner>, Limit) {
+    let bar = attribute_time(facts).largest().unwrap();
+    (bar.owner, bar.limit)
+}
+
+/// Busy with a megabyte for 980 ms.
+fn socket0() -> TcpInfoDelta {
+    TcpInfoDelta { bytes_acked: 1_000_000, ..socket(980, 0, 0) }
+}
+
+const CLIENT: Option<TimeOwner> = Some(TimeOwner::Client);
+const NETWORK: Option<TimeOwner> = Some(TimeOwner::Network);
+const SERVER: Option<TimeOwner> = Some(TimeOwner::Server);
+const US: Option<TimeOwner> = Some(TimeOwner::Balancer);
+
+/// An exchange that waited for nearly all of its second.
+fn with(
+    whom: WaitReason,
+    client: Option<TcpInfoDelta>,
+    server: Option<TcpInfoDelta>,
+) -> ExchangeMeasurement {
+    let mut it = waited(facts(1_000), whom, 990);
+    (it.client_tcp, it.server_tcp) = (client, server);
+    it
+}
+
+/// A name, what was measured, and what it comes to.
+type AttributionCase = (&'static str, ExchangeMeasurement, (Option<TimeOwner>, Limit));
+
+fn all(rows: &[AttributionCase]) {
+    for (what, facts, want) in rows {
+        assert_eq!(first(facts), *want, "{what}: {:?}", attribute_time(facts));
+    }
+}
+
+#[test]
+fn whoever_takes_too_little_is_told_by_the_kernels_clocks() {
+    let socket = |busy, window, buffer| Some(socket(busy, window, buffer));
+    let change = |of: fn(TcpInfoDelta) -> TcpInfoDelta| socket(980, 0, 0).map(of);
+    let takes = |client| with(WaitReason::ClientReceive, client, None);
+    let lossy = change(|it| TcpInfoDelta { retransmits: 31, bytes_acked: 1_000_000, ..it });
+    // 1 MB within 980 ms over a round trip of 40 ms are 41 kB on their way.
+    let far =
+        |send_buffer| TcpInfoDelta { rtt_us: 40_000, min_rtt_us: 39_000, send_buffer, ..socket0() };
+    let (small, large) = (Some(far(32_768)), Some(far(1_000_000)));
+    let seldom = Some(TcpInfoDelta { retransmits: 1, ..far(32_768) });
+    let queued = change(|it| TcpInfoDelta { rtt_us: 80_000, min_rtt_us: 20_000, ..it });
+    let young = change(|it| TcpInfoDelta { cwnd: 10, ssthresh: u32::MAX, ..it });
+    let closed = socket(980, 970, 0).map(|it| TcpInfoDelta { window: 0, ..it });
+    let deaf = with(WaitReason::ServerReceive, None, socket(980, 970, 0));
+    all(&[
+        ("reads slowly", takes(socket(980, 950, 0)), (CLIENT, Limit::Rwnd)),
+        ("stopped reading", takes(closed), (CLIENT, Limit::ZeroWindow)),
+        ("our buffer", takes(socket(980, 0, 900)), (US, Limit::SendBuffer)),
+        ("our buffer, full of what is on its way", takes(small), (US, Limit::SendBuffer)),
+        ("the same with one loss", takes(seldom), (US, Limit::SendBuffer)),
+        ("a buffer with room", takes(large), (NETWORK, Limit::Cwnd)),
+        ("losses", takes(lossy), (NETWORK, Limit::Loss)),
+        ("a full link", takes(queued), (NETWORK, Limit::LinkRate)),
+        ("a young connection", takes(young), (NETWORK, Limit::SlowStart)),
+        ("a known path", takes(socket(980, 0, 0)), (NETWORK, Limit::Cwnd)),
+        ("nothing was read", takes(None), (None, Limit::Unknown)),
+        ("an idle socket", takes(socket(0, 0, 0)), (None, Limit::Unknown)),
+        (
+            "a stream's window",
+            with(WaitReason::StreamWindow, None, None),
+            (CLIENT, Limit::StreamWindow),
+        ),
+        ("a deaf server", deaf, (SERVER, Limit::Rwnd)),
+    ]);
+}
+
+#[test]
+fn whoever_says_too_little_owns_the_time_unless_the_path_explains_it() {
+    let idle = Some(socket(1, 0, 0));
+    let change = |of: fn(TcpInfoDelta) -> TcpInfoDelta| idle.map(of);
+    let gaps =
+        change(|it| TcpInfoDelta { out_of_order: 400, rtt_us: 40_000, min_rtt_us: 40_000, ..it });
+    let before = gaps.map(|it| TcpInfoDelta { own: false, ..it });
+    let long = change(|it| TcpInfoDelta { rtt_us: 800_000, min_rtt_us: 700_000, ..it });
+    let far = change(|it| TcpInfoDelta { rtt_us: 150_000, min_rtt_us: 150_000, ..it });
+    // 1.5 MB take six more round trips when the window doubles from ten segments.
+    let mut upload = with(WaitReason::ClientSend, far, None);
+    upload.bytes[0] = 1_500_000;
+    let (sends, answer) = (WaitReason::ServerSend, WaitReason::ServerResponse);
+    all(&[
+        ("thinks", with(answer, None, idle), (SERVER, Limit::ServerThink)),
+        ("thinks, not read", with(answer, None, None), (SERVER, Limit::ServerThink)),
+        ("a long path", with(answer, None, long), (NETWORK, Limit::Latency)),
+        ("a slow answer", with(sends, None, idle), (SERVER, Limit::AppSender)),
+        ("a lossy answer", with(sends, None, gaps), (NETWORK, Limit::Loss)),
+        ("losses of others", with(sends, None, before), (SERVER, Limit::AppSender)),
+        ("a slow upload", with(WaitReason::ClientSend, idle, None), (CLIENT, Limit::AppSender)),
+        ("a young upload", upload, (NETWORK, Limit::SlowStart)),
+        ("says nothing", with(WaitReason::ClientThink, None, None), (CLIENT, Limit::ClientThink)),
+        ("nobody spoke", with(WaitReason::Either, None, None), (None, Limit::Unknown)),
+        ("busy with others", with(WaitReason::Balancer, None, None), (US, Limit::BalancerHold)),
+    ]);
+}
+
+#[test]
+fn phases_have_owners() {
+    let path = TcpInfoDelta { min_rtt_us: 40_000, rtt_us: 41_000, ..socket(1, 0, 0) };
+    let mut it = facts(1_000);
+    it.phases = ExchangePhases {
+        accept: MS,
+        tls: 100 * MS,
+        queue: 300 * MS,
+        connect: 500 * MS,
+        ..it.phases
+    };
+    it.phases.head = 90 * MS;
+    (it.client_tcp, it.server_tcp) = (Some(path), Some(path));
+    let bars = attribute_time(&it);
+    let of = |owner, limit| {
+        let bar = bars.all().iter().find(|bar| bar.owner == Some(owner) && bar.limit == limit);
+        bar.map_or(0, |bar| bar.nanos / MS)
+    };
+    assert_eq!(of(TimeOwner::Network, Limit::Tls), 80, "two round trips");
+    assert_eq!(of(TimeOwner::Client, Limit::Tls), 20);
+    assert_eq!(of(TimeOwner::Client, Limit::AppSender), 90);
+    assert_eq!(of(TimeOwner::Balancer, Limit::Queue), 300);
+    assert_eq!(of(TimeOwner::Network, Limit::Connect), 500);
+    assert_eq!(of(TimeOwner::Balancer, Limit::BalancerHold), 10);
+    it.flags.server_tls = true;
+    assert_eq!(
+        attribute_time(&it).owner_total(Some(TimeOwner::Server)) / MS,
+        380,
+        "all but three round trips"
+    );
+    it.client_tcp = None;
+    assert_eq!(attribute_time(&it).owner_total(None) / MS, 100, "nobody saw the handshake");
+    let mut again = facts(700);
+    again.attempts = 2;
+    assert_eq!(first(&again), (Some(TimeOwner::Network), Limit::Connect));
+}
+
+fn random(rng: &mut Rng) -> ExchangeMeasurement {
+    let mut word = |most: u64| rng.next() % most.max(1);
+    let most = [10, 1_000, 1 << 40, u64::MAX >> 4][word(4) as usize];
+    let mut facts = ExchangeMeasurement::from_total(
+        IpAddr::from([10, 0, word(9) as u8, word(9) as u8]),
+        word(most),
+    );
+    facts.id = word(u64::MAX);
+    facts.ended_at = word(1 << 50);
+    (facts.service, facts.server) = (word(4) as u32, Some(word(5) as u32).filter(|id| *id > 0));
+    facts.attempts = word(3) as u16;
+    facts.status = word(600) as u16;
+    facts.cause = Some(word(40) as u8).filter(|cause| *cause > 9);
+    facts.flags =
+        ExchangeFlags { slow: word(2) == 0, sampled: word(2) == 0, ..ExchangeFlags::default() };
+    facts.flags.server_tls = word(2) == 0;
+    facts.phases = ExchangePhases::from_array(std::array::from_fn(|_| word(most)));
+    WaitReason::ALL.into_iter().for_each(|whom| facts.wait_times.set(whom, word(most)));
+    facts.bytes = std::array::from_fn(|_| word(most));
+    let mut change = || {
+        (word(3) > 0).then(|| TcpInfoDelta {
+            busy_us: word(most),
+            rwnd_limited_us: word(most),
+            sndbuf_limited_us: word(most),
+            bytes_acked: word(most),
+            bytes_received: word(most),
+            delivery_rate: word(most),
+            retransmits: word(1 << 32) as u32,
+            out_of_order: word(3) as u32,
+            rtt_us: word(1 << 32) as u32,
+            min_rtt_us: word(1 << 32) as u32,
+            not_sent: word(1 << 32) as u32,
+            window: word(2) as u32,
+            cwnd: word(1 << 32) as u32,
+            ssthresh: word(1 << 32) as u32,
+            mss: word(2_000) as u32,
+            own: word(2) == 0,
+            send_buffer: word(1 << 32) as u32,
+        })
+    };
+    (facts.client_tcp, facts.server_tcp) = (change(), change());
+    facts
+}
+
+#[test]
+fn the_parts_sum_to_the_whole_and_words_say_the_same() {
+    let mut rng = Rng::new(5);
+    for round in 0..20_000 {
+        let facts = random(&mut rng);
+        let bars = attribute_time(&facts);
+        assert_eq!(bars.total(), facts.total, "{round}: {facts:?}");
+        assert!(bars.all().iter().all(|bar| bar.nanos > 0));
+        assert_eq!(ExchangeMeasurement::from_words(&facts.to_words()), facts, "{round}");
+    }
+}
+
+#[test]
+fn what_the_words_hold_is_never_trusted() {
+    let mut rng = Rng::new(6);
+    for _ in 0..20_000 {
+        let words = std::array::from_fn(|_| rng.next() >> (rng.next() % 64));
+        let facts = ExchangeMeasurement::from_words(&words);
+        assert_eq!(attribute_time(&facts).total(), facts.total);
+        let _ = (facts.end_cause(), facts.slowness());
+    }
+}
+
+fn whole(share: f64) -> SlowExchangeFilter {
+    SlowExchangeFilter { service: 0, servers: None, from: None, share, since: 0 }
+}
+
+#[test]
+fn the_slowest_are_found_by_weight() {
+    let mut pile = ExchangeReservoir::default();
+    // Of 1,000 exchanges 990 take 1 ms, of which one in a hundred is measured, and 10 wait 500 ms for the server.
+    for at in 0..20u64 {
+        let slow = at >= 10;
+        let mut it = facts(if slow { 500 } else { 1 });
+        if slow {
+            it = waited(it, WaitReason::ServerResponse, 499);
+        }
+        (it.ended_at, it.id, it.server) = (at * MS, at, Some(at as u32 % 2));
+        it.flags.slow = slow;
+        it.weight = if slow { 1 } else { 99 };
+        pile.add(it, at);
+    }
+    let slow = pile.slowest(&whole(0.01));
+    assert_eq!(
+        (slow.all, slow.chosen, slow.measured, slow.threshold),
+        (1_000.0, 10.0, 10, 500 * MS)
+    );
+    assert_eq!(slow.breakdown.largest().unwrap().owner, Some(TimeOwner::Server));
+    assert_eq!(slow.breakdown.total(), 5_000 * MS);
+    assert_eq!((slow.servers.len(), slow.networks.len(), slow.examples.len()), (2, 1, 5));
+    assert_eq!(pile.slowest(&whole(1.0)).measured, 20);
+    let one = SlowExchangeFilter { servers: Some(vec![1]), ..whole(1.0) };
+    assert_eq!(pile.slowest(&one).measured, 10);
+    let elsewhere =
+        SlowExchangeFilter { from: Some("198.51.100.0/24".parse().unwrap()), ..whole(1.0) };
+    assert_eq!(pile.slowest(&elsewhere), SlowExchangeReport::default());
+    assert_eq!(
+        (pile.services(0), pile.slow_threshold(7, MS)),
+        (vec![0], slow_exchanges::DEFAULT_SLOW_THRESHOLD)
+    );
+    assert_eq!(
+        pile.slow_threshold(0, MS),
+        slow_exchanges::DEFAULT_SLOW_THRESHOLD,
+        "what is slow is seldom"
+    );
+}
+
+#[test]
+fn a_pile_stays_small_and_knows_how_many_came() {
+    let mut pile = ExchangeReservoir::default();
+    let mut rng = Rng::new(7);
+    let mut come = |from: u64, services: u64| {
+        for at in from..from + 100_000 {
+            let mut it = facts(200);
+            (it.ended_at, it.id, it.service) = (at * MS, at, (at % services) as u32);
+            it.flags.slow = at % 2 == 0;
+            pile.add(it, rng.next());
+            assert!(pile.len() <= 32_768 + services as usize * 320);
+        }
+        pile.slowest(&SlowExchangeFilter { since: from * MS, ..whole(1.0) })
+    };
+    let few = come(0, 2);
+    assert!((few.all - 50_000.0).abs() < 1.0, "{}", few.all);
+    assert_eq!(few.measured, 10 * 256);
+    let many = come(100_000, 400);
+    assert!(many.all > 0.0 && many.measured < 250, "the oldest went: {}", many.measured);
+    let mut late = facts(200);
+    late.ended_at = 5_000_000 * MS;
+    pile.add(late, 0);
+    assert_eq!(pile.len(), 1, "what is older than an hour is gone");
+}
+
+#[test]
+fn a_service_with_many_slow_exchanges_has_its_bound_raised() {
+    let (mut pile, mut rng) = (ExchangeReservoir::default(), Rng::new(8));
+    for at in 0..10_000u64 {
+        let mut it = facts(100 + at % 100);
+        (it.ended_at, it.id, it.flags.slow) = (at * MS, at, true);
+        pile.add(it, rng.next());
+    }
+    let bound = pile.slow_threshold(0, 10_000 * MS) / MS;
+    assert!((185..200).contains(&bound), "{bound}");
+}

@@ -1,0 +1,141 @@
+//! For whom an exchange waited, and how long: kept up by whoever moves its bytes.
+//!
+//! Every moment belongs to one of them, so that two directions at once are never counted twice. It reads no clock.
+
+use crate::monotonic_time::MonotonicTime;
+
+/// Whom a relay waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum WaitReason {
+    /// Nobody: the turn is ours.
+    #[default]
+    Balancer,
+    /// The client, to send more of its request.
+    ClientSend,
+    /// The server, to take more of the request.
+    ServerReceive,
+    /// The server, to begin its answer.
+    ServerResponse,
+    /// The server, to send more of its answer.
+    ServerSend,
+    /// The client, to take more of the answer.
+    ClientReceive,
+    /// The client, to take more of a stream whose window is full.
+    StreamWindow,
+    /// The client, to say something: everything was answered.
+    ClientThink,
+    /// Either side: nobody has said anything yet.
+    Either,
+}
+
+/// How many there are.
+pub const COUNT: usize = 9;
+
+impl WaitReason {
+    /// All, in the order of the discriminant.
+    pub const ALL: [WaitReason; COUNT] = [
+        WaitReason::Balancer,
+        WaitReason::ClientSend,
+        WaitReason::ServerReceive,
+        WaitReason::ServerResponse,
+        WaitReason::ServerSend,
+        WaitReason::ClientReceive,
+        WaitReason::StreamWindow,
+        WaitReason::ClientThink,
+        WaitReason::Either,
+    ];
+}
+
+/// Nanoseconds of waiting, by whom was waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitTimes {
+    totals: [u64; COUNT],
+    reason: WaitReason,
+    since: Option<MonotonicTime>,
+}
+
+impl WaitTimes {
+    /// From now on `on` is waited for.
+    #[inline]
+    pub fn wait_for(&mut self, on: WaitReason, now: MonotonicTime) {
+        self.account_until(now);
+        self.reason = on;
+        self.since = Some(now);
+    }
+
+    /// What is waited for now, if it is `was`, has been `on` since this moment, which may be long before the waiting
+    /// began or somewhere within it.
+    #[inline]
+    pub fn backdate(&mut self, was: WaitReason, on: WaitReason, since: MonotonicTime) {
+        if self.reason == was && self.since.is_some() {
+            self.account_until(since);
+            self.reason = on;
+        }
+    }
+
+    /// Counts what was waited so far.
+    #[inline]
+    pub fn account_until(&mut self, now: MonotonicTime) {
+        if let Some(since) = self.since {
+            let spent = &mut self.totals[self.reason as usize];
+            *spent = spent.saturating_add(now.0.saturating_sub(since.0));
+            self.since = Some(now.max(since));
+        }
+    }
+
+    /// Waiting is over; an attempt that follows begins to count anew.
+    pub fn stop(&mut self, now: MonotonicTime) {
+        self.account_until(now);
+        self.since = None;
+    }
+
+    /// Nanoseconds that were waited for `whom`.
+    #[inline]
+    pub fn total(&self, whom: WaitReason) -> u64 {
+        self.totals[whom as usize]
+    }
+
+    /// Sets what was waited for `whom`, nanoseconds.
+    pub fn set(&mut self, whom: WaitReason, nanos: u64) {
+        self.totals[whom as usize] = nanos;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_moment_is_counted_once() {
+        let mut waits = WaitTimes::default();
+        waits.account_until(MonotonicTime(5));
+        assert_eq!(waits, WaitTimes::default(), "nothing has begun");
+        waits.wait_for(WaitReason::ClientSend, MonotonicTime(10));
+        waits.wait_for(WaitReason::ServerResponse, MonotonicTime(30));
+        waits.wait_for(WaitReason::ServerResponse, MonotonicTime(31));
+        waits.account_until(MonotonicTime(20));
+        waits.backdate(WaitReason::ClientReceive, WaitReason::StreamWindow, MonotonicTime(50));
+        waits.stop(MonotonicTime(100));
+        waits.account_until(MonotonicTime(1_000));
+        waits.backdate(WaitReason::ServerResponse, WaitReason::StreamWindow, MonotonicTime(1_000));
+        waits.wait_for(WaitReason::ClientReceive, MonotonicTime(1_000));
+        waits.stop(MonotonicTime(1_001));
+        let spent: Vec<u64> = WaitReason::ALL.map(|whom| waits.total(whom)).into();
+        assert_eq!(spent, [0, 20, 0, 70, 0, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_wait_is_given_to_another_from_within_it() {
+        let mut waits = WaitTimes::default();
+        waits.wait_for(WaitReason::ClientReceive, MonotonicTime(10));
+        waits.backdate(WaitReason::ClientReceive, WaitReason::StreamWindow, MonotonicTime(25));
+        waits.wait_for(WaitReason::ClientReceive, MonotonicTime(100));
+        waits.backdate(WaitReason::ClientReceive, WaitReason::StreamWindow, MonotonicTime(3));
+        waits.stop(MonotonicTime(110));
+        assert_eq!(
+            (waits.total(WaitReason::ClientReceive), waits.total(WaitReason::StreamWindow)),
+            (15, 75 + 10)
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! Who waits in a queue, in the order in which they leave it: the higher class first, within a class whoever came first.
+//!
+//! It knows no clock and wakes nobody; how long the queue may be is `shed`'s and its owner's to say.
+
+use std::collections::VecDeque;
+
+use crate::monotonic_time::MonotonicTime;
+
+/// A class of priority, 0–9: a higher one leaves a queue first, a lower one is shed first.
+pub type PriorityClass = u8;
+
+/// The highest class.
+pub const HIGHEST_CLASS: PriorityClass = 9;
+
+/// The class of what was given none.
+pub const DEFAULT_CLASS: PriorityClass = 5;
+
+/// Who waits.
+#[derive(Debug)]
+pub struct PriorityWaitQueue<T> {
+    entries: VecDeque<QueueEntry<T>>,
+}
+
+/// One who waits.
+#[derive(Debug)]
+pub struct QueueEntry<T> {
+    /// Its class.
+    pub class: PriorityClass,
+    /// Since when.
+    pub since: MonotonicTime,
+    /// Who it is.
+    pub item: T,
+}
+
+impl<T> Default for PriorityWaitQueue<T> {
+    fn default() -> Self {
+        PriorityWaitQueue { entries: VecDeque::new() }
+    }
+}
+
+impl<T> PriorityWaitQueue<T> {
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nobody waits.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Puts one behind all of its class and above.
+    pub fn push(&mut self, class: PriorityClass, since: MonotonicTime, who: T) {
+        let at = self.entries.partition_point(|one| one.class >= class);
+        self.entries.insert(at, QueueEntry { class, since, item: who });
+    }
+
+    /// Everybody, the first one first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries.iter().map(|one| &one.item)
+    }
+
+    /// Those behind whom a newcomer of this class would stand.
+    pub fn entries_ahead(&self, class: PriorityClass) -> impl Iterator<Item = &T> {
+        self.entries.iter().take_while(move |one| one.class >= class).map(|one| &one.item)
+    }
+
+    /// Takes one out.
+    pub fn remove(&mut self, which: impl Fn(&T) -> bool) -> Option<QueueEntry<T>> {
+        let at = self.entries.iter().position(|one| which(&one.item))?;
+        self.entries.remove(at)
+    }
+
+    /// The class of the last one.
+    pub fn last_class(&self) -> Option<PriorityClass> {
+        self.entries.back().map(|one| one.class)
+    }
+
+    /// Takes the last one out: of the lowest class the newest.
+    pub fn pop_last(&mut self) -> Option<QueueEntry<T>> {
+        self.entries.pop_back()
+    }
+
+    /// Since when the one who waits longest does, whatever its class. Costs a look or two a class.
+    pub fn oldest_since(&self) -> Option<MonotonicTime> {
+        let mut oldest: Option<MonotonicTime> = None;
+        let mut at = 0;
+        while let Some(first) = self.entries.get(at) {
+            oldest = Some(oldest.map_or(first.since, |before| before.min(first.since)));
+            at = self.entries.partition_point(|one| one.class >= first.class);
+        }
+        oldest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load_balancing::Rng;
+
+    #[test]
+    fn higher_classes_leave_first_and_each_in_order() {
+        let mut line = PriorityWaitQueue::default();
+        for (at, class) in [5, 5, 9, 0, 5, 9, 0].into_iter().enumerate() {
+            line.push(class, MonotonicTime(at as u64), at);
+        }
+        assert_eq!(line.iter().copied().collect::<Vec<_>>(), [2, 5, 0, 1, 4, 3, 6]);
+        assert_eq!(line.entries_ahead(5).count(), 5);
+        assert_eq!(line.entries_ahead(6).copied().collect::<Vec<_>>(), [2, 5]);
+        assert_eq!(line.oldest_since(), Some(MonotonicTime(0)));
+        assert_eq!(line.pop_last().map(|one| one.item), Some(6));
+        assert_eq!((line.last_class(), line.len()), (Some(0), 6));
+    }
+
+    #[test]
+    fn whatever_comes_and_goes_the_order_and_the_oldest_are_those_of_a_plain_list() {
+        for seed in 1..40 {
+            let mut rng = Rng::new(seed);
+            let (mut line, mut plain) =
+                (PriorityWaitQueue::default(), Vec::<(PriorityClass, u64)>::new());
+            for now in 0..300 {
+                match rng.below(4) {
+                    0 | 1 => {
+                        let class = rng.below(10) as PriorityClass;
+                        line.push(class, MonotonicTime(now), now);
+                        plain.push((class, now));
+                        plain.sort_by_key(|(class, at)| (HIGHEST_CLASS - class, *at));
+                    }
+                    2 => assert_eq!(
+                        line.pop_last().map(|one| one.item),
+                        plain.pop().map(|one| one.1)
+                    ),
+                    _ if plain.is_empty() => (),
+                    _ => {
+                        let gone = plain.remove(rng.below(plain.len() as u64) as usize);
+                        assert_eq!(
+                            line.remove(|at| *at == gone.1).map(|one| one.class),
+                            Some(gone.0)
+                        );
+                    }
+                }
+                assert!(line.iter().eq(plain.iter().map(|(_, at)| at)), "seed {seed}");
+                let oldest = plain.iter().map(|(_, at)| MonotonicTime(*at)).min();
+                assert_eq!((line.oldest_since(), line.len()), (oldest, plain.len()), "seed {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! A pool in virtual time: exchanges arrive at random, the product's own choosers choose, servers work, queue and
+//! refuse. Everything follows from a seed.
+//!
+//! It knows no network, no retries, no probes and no connection caps. Only additions, multiplications and divisions
+//! make its times, so that a seed gives the same run on every machine.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use model::config::BalancePolicy;
+use model::load_balancing::{PickRequest, PickResult, Rng, ServerPicker};
+use model::load_report::{LoadSource, UtilizationReport};
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::PoolView;
+
+use super::scenes::PoolScene;
+use super::view;
+
+/// Exchanges that a server works on at a time.
+const SLOTS: usize = 4;
+/// Exchanges that wait in a server; further ones it refuses.
+const BACKLOG: usize = 16;
+/// Workers, each with its own chooser.
+const WORKERS: u64 = 4;
+/// What an exchange takes on average, microseconds, on a server of full speed.
+const WORK_MICROS: f64 = 50_000.0;
+/// What an error takes, microseconds.
+const ERROR_MICROS: u64 = 1_000;
+/// An answer within so long is in time, microseconds.
+const IN_TIME_MICROS: u64 = 500_000;
+/// Between two reports of a server's load, microseconds.
+const REPORT_MICROS: u64 = 2_000_000;
+/// Bytes that an exchange moves at most.
+const BYTES: u64 = 50_000;
+
+/// How a run is set up.
+pub struct PolicySetup<'a> {
+    /// The servers.
+    pub scene: &'a PoolScene,
+    /// The policy.
+    pub balance: BalancePolicy,
+    /// What arrives, as part of what all servers that do their work can do.
+    pub load: f64,
+    /// So many exchanges arrive.
+    pub exchanges: u32,
+    /// From so many clients, each as often as any other.
+    pub clients: u64,
+}
+
+/// What came of a run, its first fifth left out.
+pub struct PolicyOutcome {
+    /// Of all exchanges, those that were answered well and in time; 0 to 1.
+    pub in_time: f64,
+    /// 99 % of all good answers took at most so long, milliseconds.
+    pub p99_millis: u64,
+    /// Exchanges that each server was given.
+    pub given: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum PolicyEvent {
+    Arrival,
+    /// An exchange ends at this server; it arrived then.
+    End(usize, u64),
+    /// Servers report their loads.
+    Report,
+}
+
+#[derive(Clone, Default)]
+struct SimulatedServer {
+    busy: usize,
+    waiting: VecDeque<u64>,
+    /// Slot-microseconds worked since the last report, and until when that is summed.
+    worked: u64,
+    summed: u64,
+}
+
+struct PolicySimulation<'a> {
+    setup: &'a PolicySetup<'a>,
+    view: PoolView,
+    servers: Vec<SimulatedServer>,
+    events: BinaryHeap<Reverse<(u64, u64, PolicyEvent)>>,
+    number: u64,
+    rng: Rng,
+    /// Exchanges that arrived before this do not count.
+    counts_from: u64,
+    counted: u64,
+    times: Vec<u64>,
+    given: Vec<u64>,
+}
+
+/// Runs it.
+pub fn run(setup: &PolicySetup) -> PolicyOutcome {
+    let view = view::pool(setup.balance, &setup.scene.weights);
+    let mut choosers: Vec<ServerPicker> =
+        (0..WORKERS).map(|seed| ServerPicker::new(&view, seed)).collect();
+    let count = setup.scene.speeds.len();
+    let mut run = PolicySimulation {
+        setup,
+        view,
+        servers: vec![SimulatedServer::default(); count],
+        events: BinaryHeap::new(),
+        number: 0,
+        rng: Rng::new(1),
+        counts_from: u64::MAX,
+        counted: 0,
+        times: Vec::new(),
+        given: vec![0; count],
+    };
+    let between = WORK_MICROS / (setup.scene.capacity() * SLOTS as f64 * setup.load);
+    run.after(0, 0, PolicyEvent::Arrival);
+    run.after(0, REPORT_MICROS, PolicyEvent::Report);
+    let mut arrived = 0;
+    while let Some(Reverse((now, _, event))) = run.events.pop() {
+        match event {
+            PolicyEvent::End(at, since) => run.end(at, since, now),
+            PolicyEvent::Report => run.report(now),
+            PolicyEvent::Arrival if arrived == setup.exchanges => break,
+            PolicyEvent::Arrival => {
+                arrived += 1;
+                if arrived == setup.exchanges / 5 {
+                    run.counts_from = now;
+                }
+                let worker = run.rng.below(WORKERS) as usize;
+                run.arrive(&mut choosers[worker], now);
+                let next = run.exponential(between);
+                run.after(now, next, PolicyEvent::Arrival);
+            }
+        }
+    }
+    run.outcome()
+}
+
+impl PolicySimulation<'_> {
+    fn arrive(&mut self, chooser: &mut ServerPicker, now: u64) {
+        let client = IpAddr::from((self.rng.below(self.setup.clients) as u32).to_be_bytes());
+        let ask = PickRequest::first_attempt(client, moment(now));
+        self.counted += u64::from(now >= self.counts_from);
+        let PickResult::Server(at) = chooser.pick(&self.view, &ask, &mut self.rng) else { return };
+        self.given[at] += u64::from(now >= self.counts_from);
+        let live = &self.view.servers[at].stats;
+        live.slots[0].counters.requests.add(1);
+        if self.setup.scene.failing == Some(at) {
+            live.in_flight.increment();
+            self.after(now, ERROR_MICROS, PolicyEvent::End(at, now));
+            return;
+        }
+        if self.servers[at].waiting.len() == BACKLOG {
+            live.latency.record_failure(moment(now));
+            return;
+        }
+        live.in_flight.increment();
+        self.servers[at].waiting.push_back(now);
+        self.start(at, now);
+    }
+
+    fn end(&mut self, at: usize, since: u64, now: u64) {
+        let live = &self.view.servers[at].stats;
+        live.in_flight.decrement();
+        let moved = self.rng.below(BYTES);
+        live.slots[0].counters.bytes_in.add(moved);
+        if self.setup.scene.failing == Some(at) {
+            live.latency.record_failure(moment(now));
+            return;
+        }
+        let took = Duration::from_micros(now - since);
+        match self.setup.balance {
+            BalancePolicy::PeakEwma => live.latency.record_answer_peak(took, moment(now)),
+            _ => live.latency.record_answer(took, moment(now)),
+        }
+        if since >= self.counts_from {
+            self.times.push(now - since);
+        }
+        self.sum(at, now);
+        self.servers[at].busy -= 1;
+        self.start(at, now);
+    }
+
+    fn start(&mut self, at: usize, now: u64) {
+        if self.servers[at].busy == SLOTS {
+            return;
+        }
+        let Some(since) = self.servers[at].waiting.pop_front() else { return };
+        self.sum(at, now);
+        self.servers[at].busy += 1;
+        let takes = self.exponential(WORK_MICROS / self.setup.scene.speeds[at]);
+        self.after(now, takes, PolicyEvent::End(at, since));
+    }
+
+    /// Servers say how busy they were since they said it last.
+    fn report(&mut self, now: u64) {
+        for at in 0..self.servers.len() {
+            self.sum(at, now);
+            let worked = std::mem::take(&mut self.servers[at].worked);
+            let value = worked as f64 / (REPORT_MICROS * SLOTS as u64) as f64;
+            let (report, _) = UtilizationReport::new_clamped(value, moment(now), LoadSource::Agent);
+            self.view.servers[at].stats.load.store(report);
+        }
+        self.after(now, REPORT_MICROS, PolicyEvent::Report);
+    }
+
+    fn sum(&mut self, at: usize, now: u64) {
+        let server = &mut self.servers[at];
+        server.worked += (now - server.summed) * server.busy as u64;
+        server.summed = now;
+    }
+
+    fn after(&mut self, now: u64, micros: u64, event: PolicyEvent) {
+        self.number += 1;
+        self.events.push(Reverse((now + micros, self.number, event)));
+    }
+
+    fn exponential(&mut self, mean: f64) -> u64 {
+        let uniform = (self.rng.below(1 << 53) + 1) as f64 / (1u64 << 53) as f64;
+        (-ln(uniform) * mean) as u64
+    }
+
+    /// What is still under way at the end was not in time, or is too little to matter.
+    fn outcome(mut self) -> PolicyOutcome {
+        self.times.sort_unstable();
+        let in_time = self.times.partition_point(|time| *time <= IN_TIME_MICROS);
+        let p99 = self.times.get(self.times.len() * 99 / 100).copied().unwrap_or_default();
+        PolicyOutcome {
+            in_time: in_time as f64 / self.counted.max(1) as f64,
+            p99_millis: p99 / 1000,
+            given: self.given,
+        }
+    }
+}
+
+fn moment(micros: u64) -> MonotonicTime {
+    MonotonicTime(micros * 1000)
+}
+
+/// The natural logarithm of a number above 0, by the series of artanh: systems differ in the last bits of theirs.
+fn ln(x: f64) -> f64 {
+    let bits = x.to_bits();
+    let exponent = (bits >> 52) as i32 - 1023;
+    let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
+    let y = (mantissa - 1.0) / (mantissa + 1.0);
+    let (mut term, mut sum) = (y, 0.0);
+    for odd in (1..40).step_by(2) {
+        sum += term / f64::from(odd);
+        term *= y * y;
+    }
+    2.0 * sum + f64::from(exponent) * std::f64::consts::LN_2
+}
+
+#[test]
+fn the_logarithm_is_one() {
+    for x in [1e-16, 0.001, 0.3, 0.5, 0.999, 1.0] {
+        assert!((ln(x) - f64::ln(x)).abs() < 1e-12, "{x}");
+    }
+}

@@ -1,0 +1,20 @@
+//! The committed reference is what the schema says now.
+
+use model::config::reference::render_reference;
+
+use super::support::repository;
+
+#[test]
+fn the_reference_is_fresh() {
+    let path = repository("docs/reference/configuration.md");
+    let text = render_reference();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "docs/reference/configuration.md is stale: run with UPDATE_EXPECT=1"
+    );
+}

@@ -1,0 +1,86 @@
+//! What is allowed and likely not meant: warnings, and nothing of the sort for good files.
+
+use model::config::Severity;
+
+use super::support::{BASE, examples, findings, good};
+
+fn expect_warning(added: &str, key: &str, says: &str) {
+    let text = format!("{BASE}{added}");
+    let found = good(&text).warnings;
+    let about = found.iter().find(|f| f.key == key && f.message.contains(says));
+    assert!(about.is_some(), "{text}\n{found:#?}");
+    assert!(found.iter().all(|f| f.severity == Severity::Warning));
+}
+
+#[test]
+fn what_has_no_effect_is_named() {
+    expect_warning("[pool.spare]\nservers = [\"a:1\"]\n", "pool.spare", "no service uses");
+    expect_warning(
+        "[global]\nconnections = 10\n[service.shop.limit]\nconnections = 11\n",
+        "service.shop.limit.connections",
+        "never reached",
+    );
+    expect_warning("weight = 0\n", "pool.web.servers", "takes new work");
+    let nothing = findings("[pool.p]\nservers = [\"a:1\"]\n");
+    assert!(nothing.iter().any(|f| f.key == "service" && f.message.contains("no service")));
+    let leads = findings("[link.up]\nlinks = [\"10.0.0.1\", \"10.0.1.1\"]\n");
+    assert!(leads.is_empty(), "{leads:?}");
+}
+
+#[test]
+fn doubtful_choices_are_named() {
+    expect_warning(
+        "[service.t]\nlisten = \":9\"\nforward = \"tcp\"\npool = \"web\"\naccept-proxy = \"0.0.0.0/0\"\n",
+        "service.t.accept-proxy.from",
+        "everybody is believed",
+    );
+    expect_warning(
+        "[service.all]\nlisten = \":8080\"\nforward = \"http\"\npool = \"web\"\n",
+        "service.shop.listen",
+        "taken out of 0.0.0.0:8080",
+    );
+    expect_warning(
+        "[pool.p]\nservers = [{ name = \"a\", address = \"x:1\" }, { name = \"b\", address = \"x:1\" }]\n",
+        "pool.p.servers[1].address",
+        "both at x:1",
+    );
+    expect_warning(
+        "balance = { by = \"maglev\", size = 17 }\n",
+        "pool.web.balance.size",
+        "uneven shares",
+    );
+}
+
+#[test]
+fn the_buffers_of_the_study_are_warned_about_with_the_rate_they_carry() {
+    for (bytes, says) in [
+        (32_768, "32,768 bytes at 130ms carry at most 2.0 Mbit/s"),
+        (65_535, "65,535 bytes at 130ms carry at most 4.0 Mbit/s"),
+        (131_072, "131,072 bytes at 130ms carry at most 8.1 Mbit/s"),
+        (262_143, "262,143 bytes at 130ms carry at most 16.1 Mbit/s"),
+    ] {
+        let path = "path = { rate = \"100Mbit/s\", round-trip = \"130ms\" }";
+        for owner in ["service.shop", "pool.web"] {
+            let text = format!("[{owner}.socket]\n{path}\nsend-buffer = \"{bytes}B\"\n");
+            expect_warning(&text, &format!("{owner}.socket.send-buffer"), says);
+        }
+        // Written globally it is warned about once, there.
+        let text = format!("{BASE}[global.socket]\n{path}\nreceive-buffer = \"{bytes}B\"\n");
+        let keys: Vec<_> = good(&text).warnings.into_iter().map(|f| f.key).collect();
+        assert_eq!(keys, ["global.socket.receive-buffer"]);
+    }
+    let enough = "[pool.web.socket]\npath = { rate = \"7.5Mbit/s\", round-trip = \"130ms\" }\nsend-buffer = ";
+    assert_eq!(good(&format!("{BASE}{enough}\"121875B\"\n")).warnings, []);
+    let found = good(&format!("{BASE}{enough}\"121874B\"\n")).warnings;
+    let expected = found[0].expected.as_deref().unwrap();
+    assert!(expected.contains("\"120KiB\" (121,875 bytes) for 7.5 Mbit/s"), "{expected}");
+}
+
+#[test]
+fn good_files_are_not_warned_about() {
+    assert_eq!(good(BASE).warnings, []);
+    for (name, text) in examples() {
+        let warned: Vec<_> = good(&text).warnings.into_iter().map(|f| f.key).collect();
+        assert_eq!(warned, Vec::<String>::new(), "{name}");
+    }
+}

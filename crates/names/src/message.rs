@@ -1,0 +1,167 @@
+//! An answer's bytes, section by section, within the room that there is. It decides nothing.
+
+use super::edns::EdnsOptions;
+use super::question::{DnsQuestion, HEAD};
+use super::record::IN;
+
+/// This is an answer.
+const RESPONSE_FLAG: u16 = 0x8000;
+/// We own the name.
+const AUTHORITATIVE: u16 = 0x0400;
+/// There was more than fits.
+const TRUNCATED: u16 = 0x0200;
+/// Copied: whoever asks wanted recursion, and checks for itself (RFC 1035 §4.1.1, RFC 4035 §3.1.6).
+const COPIED: u16 = 0x0110;
+
+/// Bytes of our OPT record without options.
+pub const OPT: usize = 11;
+
+/// An answer that is being written.
+#[derive(Debug)]
+pub struct MessageWriter<'o> {
+    out: &'o mut Vec<u8>,
+    /// Bytes that sections may fill.
+    room: usize,
+    counts: [u16; 3],
+    section: usize,
+}
+
+/// Where a name that was written stands, and how long it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnerName {
+    at: usize,
+    length: usize,
+}
+
+impl OwnerName {
+    /// The name in the question.
+    pub fn for_question(length: usize) -> OwnerName {
+        OwnerName { at: HEAD, length }
+    }
+
+    /// The last `length` bytes of that name: one that it lies below.
+    pub fn ancestor(self, length: usize) -> OwnerName {
+        OwnerName { at: self.at + self.length.saturating_sub(length), length }
+    }
+
+    fn pointer(self) -> [u8; 2] {
+        // Names begin within the first 16 KiB: where an owner is asked for, the message holds little yet.
+        let at = u16::try_from(self.at).unwrap_or(HEAD as u16) & 0x3fff;
+        (0xc000 | at).to_be_bytes()
+    }
+}
+
+impl<'o> MessageWriter<'o> {
+    /// Begins with the question.
+    pub fn new(out: &'o mut Vec<u8>, question: &DnsQuestion<'_>, room: usize) -> MessageWriter<'o> {
+        out.clear();
+        out.extend(question.id.to_be_bytes());
+        out.extend([0; 10]);
+        out.extend_from_slice(question.section);
+        MessageWriter { out, room, counts: [0; 3], section: 0 }
+    }
+
+    /// From now on records belong to the authority section.
+    pub fn begin_authority(&mut self) {
+        self.section = 1;
+    }
+
+    /// From now on records belong to the additional section.
+    pub fn begin_additional(&mut self) {
+        self.section = 2;
+    }
+
+    /// A whole record, made for the question's name, under this owner. False: it does not fit.
+    #[inline]
+    pub fn write_prepared(&mut self, owner: OwnerName, record: &[u8]) -> bool {
+        if self.out.len() + record.len() > self.room {
+            return false;
+        }
+        let at = self.out.len();
+        self.out.extend_from_slice(record);
+        if let Some(pointer) = self.out.get_mut(at..at + 2) {
+            pointer.copy_from_slice(&owner.pointer());
+        }
+        self.counts[self.section] += 1;
+        true
+    }
+
+    /// A record; where its data stands. `None`: it does not fit.
+    pub fn write_record(
+        &mut self,
+        owner: OwnerName,
+        kind: u16,
+        ttl: u32,
+        data: &[u8],
+    ) -> Option<OwnerName> {
+        if self.out.len() + 12 + data.len() > self.room {
+            return None;
+        }
+        self.out.extend(owner.pointer());
+        self.out.extend(kind.to_be_bytes());
+        self.out.extend(IN.to_be_bytes());
+        self.out.extend(ttl.to_be_bytes());
+        self.out.extend((data.len() as u16).to_be_bytes());
+        let at = self.out.len();
+        self.out.extend_from_slice(data);
+        self.counts[self.section] += 1;
+        Some(OwnerName { at, length: data.len() })
+    }
+
+    /// The same record under a name that is one label below `above`. False: it does not fit.
+    pub fn write_child(&mut self, label: &[u8], above: OwnerName, record: &[u8]) -> bool {
+        let rest = record.get(2..).unwrap_or_default();
+        if self.out.len() + label.len() + 2 + rest.len() > self.room {
+            return false;
+        }
+        self.out.extend_from_slice(label);
+        self.out.extend(above.pointer());
+        self.out.extend_from_slice(rest);
+        self.counts[self.section] += 1;
+        true
+    }
+
+    /// Takes everything after the question back.
+    pub fn truncate(&mut self, question: &DnsQuestion<'_>) {
+        self.out.truncate(HEAD + question.section.len());
+        self.counts = [0; 3];
+    }
+
+    /// Writes OPT with its options, which there was room left for, and the head.
+    pub fn finish(
+        mut self,
+        asked: u16,
+        (code, authoritative, truncated): (u16, bool, bool),
+        opt: Option<(&EdnsOptions, u16, &[u8])>,
+    ) {
+        if let Some((edns, size, options)) = opt {
+            self.out.extend([0, 0, 41]);
+            self.out.extend(size.to_be_bytes());
+            let flags = if edns.dnssec_ok { 0x80 } else { 0 };
+            self.out.extend([(code >> 4) as u8, 0, flags, 0]);
+            self.out.extend((options.len() as u16).to_be_bytes());
+            self.out.extend_from_slice(options);
+            self.counts[2] += 1;
+        }
+        let mut flags = RESPONSE_FLAG | (asked & COPIED) | (code & 15);
+        flags |= if authoritative { AUTHORITATIVE } else { 0 };
+        flags |= if truncated { TRUNCATED } else { 0 };
+        let [answers, authorities, more] = self.counts;
+        let words = [flags, 1, answers, authorities, more];
+        for (place, word) in self.out[2..HEAD].chunks_exact_mut(2).zip(words) {
+            place.copy_from_slice(&word.to_be_bytes());
+        }
+    }
+}
+
+/// An answer of a head alone, to what could not be read as a query.
+pub fn write_bare(query: &[u8], code: u16, out: &mut Vec<u8>) {
+    out.clear();
+    let Some(head) = query.get(..HEAD) else { return };
+    let asked = u16::from_be_bytes([head[2], head[3]]);
+    // Opcode and what is copied stay.
+    let flags = RESPONSE_FLAG | (asked & (0x7800 | COPIED)) | (code & 15);
+    out.extend([head[0], head[1]]);
+    out.extend(flags.to_be_bytes());
+    out.extend([0; 8]);
+}

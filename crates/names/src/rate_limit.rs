@@ -1,0 +1,180 @@
+//! How often one network of clients is answered over UDP, so that nobody can be flooded through us.
+//!
+//! For each network and kind of answer a debt is kept as a time (GCRA): each answer adds its share of a second, and who is
+//! more than a second ahead is refused. The table never grows: a network that finds its row full takes the place of the
+//! one that was silent longest.
+
+use std::net::IpAddr;
+
+use model::monotonic_time::MonotonicTime;
+
+use super::turn_order::mix;
+
+/// Networks that are remembered at a time, by each thread.
+const SLOTS: usize = 32_768;
+/// Places that one network may take.
+const SLOTS_PER_NETWORK: usize = 4;
+const _: () = assert!(SLOTS.is_multiple_of(SLOTS_PER_NETWORK));
+/// How far ahead a network may be: a second's worth at once.
+const BURST_NANOS: u64 = 1_000_000_000;
+/// Bits of an IPv4 client that count.
+pub const MASK4: u8 = 24;
+/// Bits of an IPv6 client that count.
+pub const MASK6: u8 = 56;
+
+/// What kind of answer it is: floods of one kind leave the others alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerClass {
+    /// With records.
+    Data,
+    /// Without: no such name, or nothing of that type.
+    Nothing,
+    /// A refusal or an error.
+    Error,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateDecision {
+    /// Answer.
+    Pass,
+    /// Say that it should come over TCP: who lied about its address cannot.
+    Slip,
+    /// Say nothing.
+    Drop,
+}
+
+/// The table.
+#[derive(Debug)]
+pub struct RateLimiter {
+    slots: Vec<RateSlot>,
+    seed: u64,
+    over_limit: u32,
+    /// Networks that took the place of one that still had a debt.
+    pub evicted_networks: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct RateSlot {
+    key: u64,
+    /// When its debt is paid, nanoseconds.
+    debt_paid_at: u64,
+}
+
+impl RateLimiter {
+    /// An empty one; `seed` hides which networks share a row.
+    pub fn new(seed: u64) -> RateLimiter {
+        RateLimiter { slots: Vec::new(), seed, over_limit: 0, evicted_networks: 0 }
+    }
+
+    /// One more answer to this client. `rate`: answers a second; `slip`: one in so many above it is told.
+    pub fn check_rate(
+        &mut self,
+        client: IpAddr,
+        class: AnswerClass,
+        now: MonotonicTime,
+        (rate, slip): (u32, Option<u32>),
+    ) -> RateDecision {
+        if self.slots.is_empty() {
+            self.slots = vec![RateSlot::default(); SLOTS];
+        }
+        let key = mix(network_key(client) ^ mix(self.seed ^ class as u64)).max(1);
+        let row = (key as usize % (SLOTS / SLOTS_PER_NETWORK)) * SLOTS_PER_NETWORK;
+        let Some(row) = self.slots.get_mut(row..row + SLOTS_PER_NETWORK) else {
+            return RateDecision::Pass;
+        };
+        let at = match row.iter().position(|slot| slot.key == key) {
+            Some(at) => at,
+            None => {
+                let oldest = row.iter().enumerate().min_by_key(|(_, slot)| slot.debt_paid_at);
+                let at = oldest.map_or(0, |(at, _)| at);
+                self.evicted_networks += u64::from(row[at].debt_paid_at > now.0);
+                row[at] = RateSlot { key, debt_paid_at: now.0 };
+                at
+            }
+        };
+        let slot = &mut row[at];
+        let paid = slot.debt_paid_at.max(now.0);
+        if paid - now.0 >= BURST_NANOS {
+            self.over_limit = self.over_limit.wrapping_add(1);
+            return match slip {
+                Some(slip) if self.over_limit.is_multiple_of(slip) => RateDecision::Slip,
+                _ => RateDecision::Drop,
+            };
+        }
+        slot.debt_paid_at = paid + BURST_NANOS / u64::from(rate.max(1));
+        RateDecision::Pass
+    }
+}
+
+/// The bits of a client that count, as a number.
+fn network_key(client: IpAddr) -> u64 {
+    match client.to_canonical() {
+        IpAddr::V4(v4) => u64::from(v4.to_bits() >> (32 - MASK4)),
+        // No IPv4 network reaches these numbers.
+        IpAddr::V6(v6) => (v6.to_bits() >> (128 - MASK6)) as u64 | 1 << 63,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_network_gets_its_rate_and_others_are_left_alone() {
+        let mut limiter = RateLimiter::new(1);
+        let mut ask = |client: &str, class, at: u64| {
+            limiter.check_rate(ip(client), class, MonotonicTime(at), (10, Some(2)))
+        };
+        let start = 5_000_000_000;
+        for host in 0..10 {
+            assert_eq!(
+                ask(&format!("192.0.2.{host}"), AnswerClass::Data, start),
+                RateDecision::Pass
+            );
+        }
+        assert_eq!(ask("192.0.2.77", AnswerClass::Data, start), RateDecision::Drop);
+        assert_eq!(ask("192.0.2.77", AnswerClass::Data, start), RateDecision::Slip);
+        assert_eq!(ask("192.0.2.77", AnswerClass::Nothing, start), RateDecision::Pass);
+        assert_eq!(ask("192.0.3.1", AnswerClass::Data, start), RateDecision::Pass);
+        assert_eq!(ask("2001:db8::1", AnswerClass::Data, start), RateDecision::Pass);
+        // A tenth of a second pays for one.
+        let later = start + 100_000_000;
+        assert_eq!(ask("192.0.2.1", AnswerClass::Data, later), RateDecision::Pass);
+        assert_ne!(ask("192.0.2.1", AnswerClass::Data, later), RateDecision::Pass);
+    }
+
+    #[test]
+    fn over_ten_seconds_it_is_the_rate_and_one_burst() {
+        let mut limiter = RateLimiter::new(7);
+        let begin = MonotonicTime(1);
+        let passed = (0..100_000u64)
+            .filter(|at| {
+                let now = begin + Duration::from_micros(100 * at);
+                limiter.check_rate(ip("2001:db8::1"), AnswerClass::Error, now, (50, None))
+                    == RateDecision::Pass
+            })
+            .count();
+        assert!((545..=552).contains(&passed), "{passed}");
+    }
+
+    #[test]
+    fn a_flood_of_networks_takes_no_more_memory_and_is_counted() {
+        let mut limiter = RateLimiter::new(3);
+        for net in 0..200_000u32 {
+            let client = IpAddr::V4((net << 8).into());
+            assert_eq!(
+                limiter.check_rate(client, AnswerClass::Data, MonotonicTime(9), (1, None)),
+                RateDecision::Pass
+            );
+        }
+        assert_eq!(limiter.slots.len(), SLOTS);
+        assert!(limiter.evicted_networks > 100_000, "{}", limiter.evicted_networks);
+    }
+}

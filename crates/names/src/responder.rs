@@ -1,0 +1,305 @@
+//! The desk where queries are answered: one a thread, with its own turns, rates and cookies. Bytes and time in, bytes and a
+//! fate out.
+
+use std::net::IpAddr;
+use std::sync::atomic::Ordering;
+
+use model::monotonic_time::MonotonicTime;
+
+use super::answer::{QueryClient, QueryTarget, WrittenAnswer, find_target, write_answer};
+use super::cookie::CookieSigner;
+use super::counts::{DnsTransport, Fate};
+use super::edns::EdnsOptions;
+use super::message::{MessageWriter, OPT, write_bare};
+use super::question::{DnsQuestion, QueryError};
+use super::rate_limit::{AnswerClass, RateDecision, RateLimiter};
+use super::turn_order::mix;
+use super::zone_data::ZoneData;
+
+/// Over UDP, to a client that has not shown a cookie of ours, an answer is at most so many times as long as the query: what
+/// is longer is asked for over TCP.
+pub const AMPLIFICATION: usize = 10;
+
+/// The largest answer over TCP.
+const TCP_MAX: usize = 65_535;
+
+/// Codes of answers (RFC 1035 §4.1.1, RFC 6891 §9).
+mod code {
+    pub(super) const GOOD: u16 = 0;
+    pub(super) const FORM: u16 = 1;
+    pub(super) const NO_NAME: u16 = 3;
+    pub(super) const NOT_IMPLEMENTED: u16 = 4;
+    pub(super) const REFUSED: u16 = 5;
+    pub(super) const BAD_VERSION: u16 = 16;
+}
+
+/// Who asks, how and when.
+#[derive(Clone, Copy, Debug)]
+pub struct QueryContext {
+    /// Where the query came from.
+    pub source: IpAddr,
+    /// By which transport.
+    pub transport: DnsTransport,
+    /// Now.
+    pub now: MonotonicTime,
+    /// Now, for cookies.
+    pub unix_seconds: u32,
+}
+
+/// One thread's.
+#[derive(Debug)]
+pub struct DnsResponder {
+    limiter: RateLimiter,
+    cookies: CookieSigner,
+    /// The next turn of each name, by family.
+    turns: Vec<[u64; 2]>,
+    seed: u64,
+    options: Vec<u8>,
+}
+
+/// What the OPT record of an answer needs.
+struct OptResponse {
+    edns: Option<EdnsOptions>,
+    cookie: Option<[u8; 16]>,
+    /// The client's network is told back.
+    subnet: bool,
+    /// Bytes that it takes.
+    bytes: usize,
+}
+
+impl DnsResponder {
+    /// `secret`: of cookies, the same at every desk of a process. `seed`: another one at each.
+    pub fn new(secret: [u8; 16], seed: u64) -> DnsResponder {
+        DnsResponder {
+            limiter: RateLimiter::new(seed),
+            cookies: CookieSigner::new(secret),
+            turns: Vec::new(),
+            seed,
+            options: Vec::new(),
+        }
+    }
+
+    /// Networks that lost their place among the limited since this was asked last.
+    pub fn take_evicted_networks(&mut self) -> u64 {
+        std::mem::take(&mut self.limiter.evicted_networks)
+    }
+
+    /// Answers a query into `out`, which is empty where nothing is to be sent.
+    pub fn answer(
+        &mut self,
+        book: &ZoneData,
+        asked: &QueryContext,
+        query: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Fate {
+        out.clear();
+        let question = match DnsQuestion::read(query) {
+            Ok(question) => question,
+            Err(bad) => return self.answer_malformed(book, asked, query, bad, out),
+        };
+        let (beside, known) = self.opt_response(book, asked, &question);
+        let free = known || asked.transport == DnsTransport::Tcp;
+        let size = self.answer_limit(book, asked, &question, (query.len(), known));
+        let bad_version = question.edns.is_some_and(|edns| edns.version != 0);
+        let place = if bad_version { QueryTarget::Refused } else { find_target(book, &question) };
+        let class = answer_class(book, place, &question);
+        let verdict = self.check_rate(book, asked, class, free);
+        if verdict == RateDecision::Drop {
+            return Fate::Limited;
+        }
+        let mut message = MessageWriter::new(out, &question, size.saturating_sub(beside.bytes));
+        if verdict == RateDecision::Slip {
+            self.finish_answer(book, &question, &beside, message, (code::GOOD, true), 0);
+            return Fate::Slipped;
+        }
+        if matches!(place, QueryTarget::Refused) {
+            let (code, fate) = if bad_version {
+                (code::BAD_VERSION, Fate::BadVersion)
+            } else {
+                (code::REFUSED, Fate::Refused)
+            };
+            self.finish_answer(book, &question, &beside, message, (code, false), 0);
+            return fate;
+        }
+        let address = question.edns.and_then(|edns| edns.subnet).filter(|it| it.bits > 0);
+        let address = address.filter(|_| book.client_subnet).map(|subnet| subnet.address);
+        let client = QueryClient { address: address.unwrap_or(asked.source) };
+        let mut turn = |name: usize, v6: bool| self.next_turn(book, name, v6);
+        let written = write_answer(book, &question, place, client, &mut turn, &mut message);
+        if written.truncated {
+            message.truncate(&question);
+        }
+        let code = if written.is_nxdomain { code::NO_NAME } else { code::GOOD };
+        let scope = if address.is_some() { written.scope } else { 0 };
+        self.finish_answer(book, &question, &beside, message, (code, written.truncated), scope);
+        count_answer(book, &written);
+        answer_fate(&written)
+    }
+
+    /// What cannot be read as a query.
+    fn answer_malformed(
+        &mut self,
+        book: &ZoneData,
+        asked: &QueryContext,
+        query: &[u8],
+        bad: QueryError,
+        out: &mut Vec<u8>,
+    ) -> Fate {
+        let (code, fate) = match bad {
+            QueryError::Short => return Fate::Short,
+            QueryError::IsResponse => return Fate::IsAnswer,
+            QueryError::UnsupportedOpcode => (code::NOT_IMPLEMENTED, Fate::NotImplemented),
+            QueryError::Malformed => (code::FORM, Fate::Malformed),
+        };
+        // An answer that only says to come again is of no use to whoever cannot ask.
+        if self.check_rate(book, asked, AnswerClass::Error, asked.transport == DnsTransport::Tcp)
+            != RateDecision::Pass
+        {
+            return Fate::Limited;
+        }
+        write_bare(query, code, out);
+        fate
+    }
+
+    /// What OPT is to say, and whether the client showed a cookie of ours.
+    fn opt_response(
+        &self,
+        book: &ZoneData,
+        asked: &QueryContext,
+        question: &DnsQuestion<'_>,
+    ) -> (OptResponse, bool) {
+        let Some(edns) = question.edns else {
+            let none = OptResponse { edns: None, cookie: None, subnet: false, bytes: 0 };
+            return (none, false);
+        };
+        let cookie = edns.cookie.filter(|_| book.cookies);
+        let judged =
+            cookie.map(|cookie| self.cookies.verify(&cookie, asked.source, asked.unix_seconds));
+        let subnet = edns.subnet.filter(|_| book.client_subnet);
+        let subnet_bytes = subnet.map_or(0, |it| 8 + usize::from(it.bits).div_ceil(8));
+        let bytes = OPT + judged.map_or(0, |_| 28) + subnet_bytes;
+        let beside = OptResponse {
+            edns: Some(edns),
+            cookie: judged.map(|(_, cookie)| cookie),
+            subnet: subnet.is_some(),
+            bytes,
+        };
+        (beside, judged.is_some_and(|(good, _)| good))
+    }
+
+    /// How long the answer may be.
+    fn answer_limit(
+        &self,
+        book: &ZoneData,
+        asked: &QueryContext,
+        question: &DnsQuestion<'_>,
+        (query, known): (usize, bool),
+    ) -> usize {
+        if asked.transport == DnsTransport::Tcp {
+            return TCP_MAX;
+        }
+        let theirs = question.edns.map_or(super::edns::SIZE_MIN, |edns| edns.size);
+        let size = usize::from(theirs.min(book.udp_size));
+        if known { size } else { size.min(query * AMPLIFICATION) }
+    }
+
+    fn check_rate(
+        &mut self,
+        book: &ZoneData,
+        asked: &QueryContext,
+        class: AnswerClass,
+        free: bool,
+    ) -> RateDecision {
+        match book.rate {
+            Some(rate) if !free => self.limiter.check_rate(asked.source, class, asked.now, rate),
+            _ => RateDecision::Pass,
+        }
+    }
+
+    /// The number of this turn. A and AAAA count apart: clients ask for both, one after the other.
+    fn next_turn(&mut self, book: &ZoneData, name: usize, v6: bool) -> u64 {
+        while self.turns.len() < book.plan.names.len() {
+            // Threads and machines begin at different places.
+            let begin = mix(self.seed.wrapping_add(self.turns.len() as u64));
+            self.turns.push([begin, begin]);
+        }
+        let Some(turn) = self.turns.get_mut(name).map(|both| &mut both[usize::from(v6)]) else {
+            return 0;
+        };
+        *turn = turn.wrapping_add(1);
+        *turn
+    }
+
+    fn finish_answer(
+        &mut self,
+        book: &ZoneData,
+        question: &DnsQuestion<'_>,
+        beside: &OptResponse,
+        message: MessageWriter<'_>,
+        (code, truncated): (u16, bool),
+        scope: u8,
+    ) {
+        self.options.clear();
+        if let (Some(edns), true) = (&beside.edns, beside.bytes > OPT) {
+            if let Some(subnet) = edns.subnet.filter(|_| beside.subnet) {
+                subnet.write(scope, &mut self.options);
+            }
+            if let (Some(cookie), Some(server)) = (edns.cookie, beside.cookie) {
+                cookie.write(server, &mut self.options);
+            }
+        }
+        let authoritative = code == code::GOOD || code == code::NO_NAME;
+        let opt = beside.edns.as_ref().map(|edns| (edns, book.udp_size, self.options.as_slice()));
+        message.finish(question.flags, (code, authoritative, truncated), opt);
+    }
+}
+
+/// What kind of answer this will be, for the rate.
+fn answer_class(
+    book: &ZoneData,
+    place: QueryTarget<'_>,
+    question: &DnsQuestion<'_>,
+) -> AnswerClass {
+    use super::record::{A, AAAA};
+    use super::zone_plan::NameNodeKind;
+    match place {
+        QueryTarget::Refused => AnswerClass::Error,
+        QueryTarget::Missing(_) => AnswerClass::Nothing,
+        QueryTarget::Node(node) => match (&node.kind, question.kind) {
+            (NameNodeKind::Empty, _) if !node.apex => AnswerClass::Nothing,
+            (NameNodeKind::Name(at), A | AAAA) => {
+                let all = book
+                    .states
+                    .get(*at)
+                    .map(|state| state.default_region.family(question.kind == AAAA));
+                if all.is_none_or(|set| set.is_empty()) {
+                    AnswerClass::Nothing
+                } else {
+                    AnswerClass::Data
+                }
+            }
+            _ => AnswerClass::Data,
+        },
+    }
+}
+
+fn count_answer(book: &ZoneData, written: &WrittenAnswer) {
+    let Some((name, who)) = written.first_choice else { return };
+    let Some(live) = book.plan.names.get(name).map(|name| &name.counters) else { return };
+    live.answers.fetch_add(1, Ordering::Relaxed);
+    if let Some((_, given)) = who.and_then(|who| live.first_choices.get(who)) {
+        given.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn answer_fate(written: &WrittenAnswer) -> Fate {
+    if written.truncated {
+        Fate::Truncated
+    } else if written.is_nxdomain {
+        Fate::NoName
+    } else if written.has_records {
+        Fate::Answered
+    } else {
+        Fate::NoData
+    }
+}

@@ -1,0 +1,268 @@
+//! What the configuration says that there is: zones, their names and what each is. It changes with the configuration
+//! alone; what is up is the book's matter.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use model::config::{Config, NameConfig, NameSource, ZoneConfig};
+
+use super::candidate;
+use super::client_networks::ClientNetworks;
+use super::domain::{DomainName, LABEL_MAX, suffixes};
+use super::record;
+
+/// Aliases that are followed one after the other.
+pub const ALIASES: usize = 8;
+
+/// Everything that there is.
+#[derive(Debug, Default)]
+pub struct ZonePlans {
+    /// The zones.
+    pub zones: Vec<ZonePlan>,
+    /// The names, in their order.
+    pub names: Vec<NamePlan>,
+    nodes: HashMap<DomainName, NameNode>,
+}
+
+/// A zone.
+#[derive(Debug)]
+pub struct ZonePlan {
+    /// Its name.
+    pub domain: DomainName,
+    /// The data of its SOA record.
+    pub soa: Vec<u8>,
+    /// The time to live of SOA, where it says that there is nothing (RFC 2308 §3).
+    pub negative_ttl: u32,
+    /// The time to live of the others.
+    pub ttl: u32,
+    /// Who answers for it.
+    pub nameservers: Vec<DomainName>,
+    /// The data of its TXT records.
+    pub texts: Vec<Vec<u8>>,
+}
+
+/// A name.
+#[derive(Debug)]
+pub struct NamePlan {
+    /// As configured.
+    pub config: Arc<NameConfig>,
+    /// Itself.
+    pub domain: DomainName,
+    /// The time to live of its answers.
+    pub ttl: u32,
+    /// Networks of clients, by region.
+    pub networks: ClientNetworks,
+    /// Names below it for single candidates, where SRV needs them; in the candidates' order.
+    pub targets: Vec<Option<DomainName>>,
+    /// The data of its HTTPS record.
+    pub https: Option<Vec<u8>>,
+    /// What is counted of it.
+    pub counters: Arc<NameCounters>,
+}
+
+/// What is counted of a name. It outlives plans.
+#[derive(Debug, Default)]
+pub struct NameCounters {
+    /// Answers with addresses of it.
+    pub answers: AtomicU64,
+    /// How often each candidate came first in one, by name.
+    pub first_choices: Vec<(String, Arc<AtomicU64>)>,
+}
+
+/// A name that exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameNode {
+    /// Index of its zone.
+    pub zone: usize,
+    /// It is the zone's own name.
+    pub apex: bool,
+    /// What it is beside that.
+    pub kind: NameNodeKind,
+}
+
+/// What a name is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameNodeKind {
+    /// There are only names below it.
+    Empty,
+    /// One of `names`.
+    Name(usize),
+    /// A single candidate of one of `names`.
+    Target(usize, usize),
+    /// The SRV records of one of `names`.
+    Srv(usize),
+    /// Another name for this one; the time to live of that.
+    Alias(DomainName, u32),
+}
+
+impl ZonePlans {
+    /// What this configuration says. Counters of names that were there before go on.
+    pub fn new(config: &Config, serial: u32, before: Option<&ZonePlans>) -> ZonePlans {
+        let mut plan = ZonePlans::default();
+        for zone in config.zones.values() {
+            if let Some(zone) = build_zone(zone, serial) {
+                let node =
+                    NameNode { zone: plan.zones.len(), apex: true, kind: NameNodeKind::Empty };
+                plan.nodes.insert(zone.domain.clone(), node);
+                plan.zones.push(zone);
+            }
+        }
+        let old: HashMap<&str, &Arc<NameCounters>> = before
+            .iter()
+            .flat_map(|plan| &plan.names)
+            .map(|name| (name.config.name.as_str(), &name.counters))
+            .collect();
+        for named in config.names.values() {
+            plan.add_name(named, config, old.get(named.name.as_str()).copied());
+        }
+        // Names of tables come before those that follow from them.
+        for at in 0..plan.names.len() {
+            plan.add_srv_names(at);
+        }
+        plan.add_empty_nodes();
+        plan
+    }
+
+    /// The name that is exactly this; lower-case.
+    #[inline]
+    pub fn node(&self, name: &[u8]) -> Option<&NameNode> {
+        self.nodes.get(name)
+    }
+
+    /// The zone that a name lies in, whether it exists or not.
+    pub fn zone_of(&self, name: &[u8]) -> Option<&ZonePlan> {
+        // Every name from the zone's own down to one that exists is known.
+        let node = suffixes(name).find_map(|suffix| self.nodes.get(suffix))?;
+        self.zones.get(node.zone)
+    }
+
+    fn add_name(
+        &mut self,
+        named: &Arc<NameConfig>,
+        config: &Config,
+        old: Option<&Arc<NameCounters>>,
+    ) {
+        let Some(domain) = DomainName::parse(&named.name) else { return };
+        let Some(zone) = self.zone_index(&domain) else { return };
+        let ttl = seconds(named.ttl);
+        if let NameSource::Cname(target) = &named.source {
+            if let Some(target) = DomainName::parse(target) {
+                self.insert_node(domain, zone, NameNodeKind::Alias(target, ttl));
+            }
+            return;
+        }
+        let candidates = candidate::candidate_names(named, config);
+        let target = |name: &String| {
+            let wanted = !named.srv.is_empty() && name.len() <= LABEL_MAX;
+            wanted.then(|| domain.child(name)).flatten()
+        };
+        let given = candidates.iter().map(|name| {
+            let before =
+                old.and_then(|live| live.first_choices.iter().find(|(known, _)| known == name));
+            (name.clone(), before.map(|(_, count)| Arc::clone(count)).unwrap_or_default())
+        });
+        let given: Vec<_> = given.collect();
+        let same = old.filter(|live| {
+            let names = |list: &[(String, Arc<AtomicU64>)]| {
+                list.iter().map(|it| it.0.clone()).collect::<Vec<_>>()
+            };
+            names(&live.first_choices) == names(&given)
+        });
+        let answers = old.map_or(0, |live| live.answers.load(std::sync::atomic::Ordering::Relaxed));
+        let live = same.cloned().unwrap_or_else(|| {
+            Arc::new(NameCounters { answers: AtomicU64::new(answers), first_choices: given })
+        });
+        self.insert_node(domain.clone(), zone, NameNodeKind::Name(self.names.len()));
+        self.names.push(NamePlan {
+            ttl,
+            networks: ClientNetworks::new(named.near.iter().map(|region| region.client.clone())),
+            targets: candidates.iter().map(target).collect(),
+            https: (!named.https.is_empty())
+                .then(|| record::https_data(&named.https).ok())
+                .flatten(),
+            counters: live,
+            config: Arc::clone(named),
+            domain,
+        });
+    }
+
+    /// Names that follow from SRV records: their own, and those of their targets.
+    fn add_srv_names(&mut self, at: usize) {
+        let Some(name) = self.names.get(at) else { return };
+        let Some(zone) = self.zone_index(&name.domain) else { return };
+        let services = name.config.srv.iter().filter_map(|labels| name.domain.child(labels));
+        let services: Vec<DomainName> = services.collect();
+        let targets: Vec<Option<DomainName>> = name.targets.clone();
+        for domain in services {
+            self.insert_node(domain, zone, NameNodeKind::Srv(at));
+        }
+        for (who, domain) in targets.into_iter().enumerate() {
+            if let Some(domain) = domain {
+                self.insert_node(domain, zone, NameNodeKind::Target(at, who));
+            }
+        }
+    }
+
+    /// A name; the first thing that it is stands.
+    fn insert_node(&mut self, domain: DomainName, zone: usize, what: NameNodeKind) {
+        match self.nodes.entry(domain) {
+            Entry::Occupied(mut known) if known.get().kind == NameNodeKind::Empty => {
+                known.get_mut().kind = what;
+            }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(place) => {
+                place.insert(NameNode { zone, apex: false, kind: what });
+            }
+        }
+    }
+
+    /// Names that are there because others are below them (RFC 8020 §2).
+    fn add_empty_nodes(&mut self) {
+        let known: Vec<(DomainName, usize)> =
+            self.nodes.iter().map(|(domain, node)| (domain.clone(), node.zone)).collect();
+        for (domain, zone) in known {
+            let Some(apex) = self.zones.get(zone).map(|zone| zone.domain.wire().len()) else {
+                continue;
+            };
+            let above = suffixes(domain.wire()).skip(1).take_while(|suffix| suffix.len() > apex);
+            let above: Vec<DomainName> = above
+                .filter_map(|suffix| DomainName::parse(&super::domain::format_name(suffix)))
+                .collect();
+            for domain in above {
+                self.insert_node(domain, zone, NameNodeKind::Empty);
+            }
+        }
+    }
+
+    /// The zone with the longest name that this one ends with.
+    fn zone_index(&self, domain: &DomainName) -> Option<usize> {
+        suffixes(domain.wire())
+            .find_map(|suffix| self.zones.iter().position(|zone| zone.domain.wire() == suffix))
+    }
+}
+
+fn build_zone(zone: &ZoneConfig, serial: u32) -> Option<ZonePlan> {
+    let domain = DomainName::parse(&zone.name)?;
+    let nameservers: Vec<DomainName> =
+        zone.nameservers.iter().filter_map(|name| DomainName::parse(name)).collect();
+    let contact = match zone.contact.as_str() {
+        "" => domain.child("hostmaster")?,
+        contact => DomainName::parse(contact)?,
+    };
+    let negative_ttl = seconds(zone.negative_ttl);
+    let texts = zone.text.iter().filter_map(|text| record::txt_data(text).ok()).collect();
+    Some(ZonePlan {
+        soa: record::soa_data(nameservers.first()?, &contact, serial, negative_ttl).ok()?,
+        negative_ttl,
+        ttl: seconds(zone.ttl),
+        nameservers,
+        texts,
+        domain,
+    })
+}
+
+fn seconds(time: std::time::Duration) -> u32 {
+    u32::try_from(time.as_secs()).unwrap_or(u32::MAX)
+}

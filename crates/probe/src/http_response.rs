@@ -1,0 +1,120 @@
+//! What HTTP answers have in common, whatever the version: is the status good, does the body hold what is expected.
+
+use aws_lc_rs::digest::{Context as Hash, SHA256};
+use model::config::HttpProbe;
+use regex::bytes::Regex;
+
+use crate::dialogue::{DialogueStep, ProbeResult};
+
+/// What is expected of an answer.
+#[derive(Clone, Debug)]
+pub struct ExpectedResponse {
+    /// The request.
+    pub request: HttpProbe,
+    /// Its expression, compiled.
+    pub expect: Option<Regex>,
+    /// The body itself is what is wanted: it becomes the verdict's text.
+    pub returns_body: bool,
+}
+
+/// A body under judgement.
+#[derive(Debug)]
+pub struct ResponseCheck {
+    bytes: Vec<u8>,
+    hash: Option<DigestState>,
+    length: u64,
+}
+
+struct DigestState(Hash);
+
+impl std::fmt::Debug for DigestState {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("Hashing")
+    }
+}
+
+impl ExpectedResponse {
+    /// The status has come. `None`: it is good and the body is wanted as well.
+    pub fn check_status(&self, status: u16) -> Option<ProbeResult> {
+        let HttpProbe { path, method, status: good, .. } = &self.request;
+        if !is_in_ranges(good, status) {
+            let expected = format_ranges(good);
+            return Some(Err(format!(
+                "http {method} {path}: status {status}, expected {expected}"
+            )));
+        }
+        (!self.request.needs_body() && !self.returns_body).then(|| Ok(self.describe_status(status)))
+    }
+
+    /// A body to be judged.
+    pub fn begin_body(&self) -> ResponseCheck {
+        let hash = self.request.digest.as_ref().map(|_| DigestState(Hash::new(&SHA256)));
+        ResponseCheck { bytes: Vec::new(), hash, length: 0 }
+    }
+
+    /// Some of the body has come.
+    pub fn check_body_part(
+        &self,
+        body: &mut ResponseCheck,
+        bytes: &[u8],
+        status: u16,
+    ) -> DialogueStep {
+        body.length += bytes.len() as u64;
+        let most = self.request.body_bytes as usize;
+        if let Some(DigestState(hash)) = &mut body.hash {
+            if body.length > most as u64 {
+                return DialogueStep::failure(format!("the body exceeds {most} bytes"));
+            }
+            hash.update(bytes);
+        }
+        if self.expect.is_some() || self.returns_body {
+            let room = most.saturating_sub(body.bytes.len());
+            body.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            // Beyond the limit nothing is looked at: with a digest the rest is still read, up to the same limit.
+            if body.bytes.len() == most && body.hash.is_none() {
+                return DialogueStep::Done(self.check_whole_body(body, status));
+            }
+        }
+        DialogueStep::Wait
+    }
+
+    /// The body is complete.
+    pub fn check_whole_body(&self, body: &mut ResponseCheck, status: u16) -> ProbeResult {
+        if self.returns_body {
+            return Ok(String::from_utf8_lossy(&body.bytes).into_owned());
+        }
+        let HttpProbe { path, method, .. } = &self.request;
+        if let Some(expect) = self.expect.as_ref().filter(|expect| !expect.is_match(&body.bytes)) {
+            let expect = expect.as_str();
+            return Err(format!("http {method} {path} {status}: the body lacks {expect}"));
+        }
+        if let (Some(wanted), Some(DigestState(hash))) = (&self.request.digest, body.hash.take()) {
+            let digest = hash.finish();
+            let hex: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+            if hex != *wanted {
+                return Err(format!(
+                    "http {method} {path} {status}: the body's digest is sha256:{hex}"
+                ));
+            }
+        }
+        Ok(self.describe_status(status))
+    }
+
+    fn describe_status(&self, status: u16) -> String {
+        let HttpProbe { path, method, .. } = &self.request;
+        format!("http {method} {path} {status}")
+    }
+}
+
+/// Whether a status is in one of the ranges.
+pub fn is_in_ranges(ranges: &[(u16, u16)], status: u16) -> bool {
+    ranges.iter().any(|(from, to)| (*from..=*to).contains(&status))
+}
+
+/// Ranges for people.
+pub fn format_ranges(ranges: &[(u16, u16)]) -> String {
+    let one = |(from, to): &(u16, u16)| {
+        if from == to { from.to_string() } else { format!("{from}-{to}") }
+    };
+    ranges.iter().map(one).collect::<Vec<_>>().join(", ")
+}

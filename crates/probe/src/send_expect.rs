@@ -1,0 +1,109 @@
+//! Something said, something expected: over TCP, and over UDP, where without expectation the same must come back.
+
+use regex::bytes::Regex;
+
+use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
+
+/// Bytes of a stream that are looked at.
+const STREAM_BYTES: usize = 64 * 1_024;
+
+/// Over a stream.
+#[derive(Debug)]
+pub struct StreamExpect {
+    send: Vec<u8>,
+    expect: Regex,
+    received: Vec<u8>,
+    /// How much there was when it was last looked at.
+    searched: usize,
+}
+
+/// By datagrams.
+#[derive(Debug)]
+pub struct DatagramExpect {
+    send: Vec<u8>,
+    expect: Option<Regex>,
+}
+
+impl StreamExpect {
+    /// Says this and waits for that.
+    pub fn new(send: &str, expect: Regex) -> StreamExpect {
+        StreamExpect { send: send.as_bytes().to_vec(), expect, received: Vec::new(), searched: 0 }
+    }
+
+    fn search_received(&mut self) -> Option<DialogueStep> {
+        self.searched = self.received.len();
+        let found = self.expect.find(&self.received)?;
+        Some(DialogueStep::success(format!("tcp {}", printable_text(found.as_bytes()))))
+    }
+}
+
+impl ProbeDialogue for StreamExpect {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
+        out.append(&mut self.send);
+        DialogueStep::Wait
+    }
+
+    fn receive(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> DialogueStep {
+        let room = STREAM_BYTES - self.received.len();
+        self.received.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let full = self.received.len() == STREAM_BYTES;
+        // Bytes that drip in are looked at each time while they are few, then whenever they have grown by half.
+        let grown =
+            self.received.len() < 256 || self.received.len() >= self.searched + self.searched / 2;
+        if (full || grown)
+            && let Some(step) = self.search_received()
+        {
+            return step;
+        }
+        if full {
+            return DialogueStep::failure(format!(
+                "nothing expected in the first {STREAM_BYTES} bytes"
+            ));
+        }
+        DialogueStep::Wait
+    }
+
+    fn handle_close(&mut self) -> ProbeResult {
+        match self.search_received() {
+            Some(DialogueStep::Done(verdict)) => verdict,
+            _ if self.received.is_empty() => Err("closed without an answer".to_owned()),
+            _ => Err(format!("not the expected answer: {:?}", printable_text(&self.received))),
+        }
+    }
+
+    fn awaited(&self) -> &'static str {
+        "expected answer"
+    }
+}
+
+impl DatagramExpect {
+    /// Says this and waits for that, or for the same.
+    pub fn new(send: &str, expect: Option<Regex>) -> DatagramExpect {
+        DatagramExpect { send: send.as_bytes().to_vec(), expect }
+    }
+}
+
+impl ProbeDialogue for DatagramExpect {
+    fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
+        out.extend_from_slice(&self.send);
+        DialogueStep::Wait
+    }
+
+    fn receive(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> DialogueStep {
+        let good = match &self.expect {
+            Some(expect) => expect.is_match(bytes),
+            None => bytes == self.send,
+        };
+        match good {
+            true => DialogueStep::success(format!("udp {}", printable_text(bytes))),
+            false => DialogueStep::failure(format!(
+                "not the expected answer: {:?}",
+                printable_text(bytes)
+            )),
+        }
+    }
+
+    fn awaited(&self) -> &'static str {
+        "answer"
+    }
+}

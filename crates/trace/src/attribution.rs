@@ -1,0 +1,131 @@
+//! From a connection's packets to findings: what happened when, whose time it was, and what limited.
+//!
+//! Pure: kept packets and counters go in, transactions with shares of time come out. It is asked once a connection is
+//! over, or when too many packets are kept; it keeps nothing itself.
+
+pub mod bands;
+pub mod path;
+pub mod scale;
+pub mod sender;
+pub mod shares;
+pub mod transaction;
+pub mod window_flag;
+
+mod exchange;
+mod link_estimate;
+mod loss_tracker;
+mod pace;
+mod rounds;
+mod scale_detection;
+mod transfer;
+mod turns;
+
+use model::limit::Limit;
+
+use crate::conversation::Conversation;
+use crate::direction::DirectionState;
+use crate::event::ConnectionSide;
+use exchange::TurnContext;
+use path::PathTiming;
+use scale::{ScaleOverrides, WindowScale};
+use sender::SenderView;
+use transaction::TracedTransaction;
+
+/// What judging a connection found.
+#[derive(Debug)]
+pub struct ConnectionAttribution {
+    /// Round trips.
+    pub path: PathTiming,
+    /// Window scale of both sides.
+    pub scales: [WindowScale; 2],
+    /// Segment sizes of what both sides send, bytes.
+    pub segments: [u32; 2],
+    /// Requests with their answers.
+    pub transactions: Vec<TracedTransaction>,
+    /// Whether requests overlap, so that there are totals only.
+    pub multiplexed: bool,
+    /// Windows that contradict what was announced.
+    pub flags: Vec<window_flag::WindowFlag>,
+    /// Most bytes in flight in the sender's view, by direction.
+    pub max_in_flight: [i64; 2],
+    /// Time to open the connection, nanoseconds.
+    pub setup_ns: i64,
+    /// What both sides sent as they saw it, where every slice was wanted.
+    pub views: Option<[SenderView; 2]>,
+}
+
+/// Judges what is kept of a connection.
+///
+/// `continued`: an earlier piece of it was judged before; `detailed`: every slice is wanted, for drawing.
+pub fn attribute_connection(
+    conversation: &Conversation,
+    wishes: &ScaleOverrides,
+    continued: bool,
+    detailed: bool,
+) -> ConnectionAttribution {
+    let path = PathTiming::measure(conversation);
+    let segments = segment_sizes(conversation);
+    let sides = [ConnectionSide::Client, ConnectionSide::Server];
+    let scales = sides.map(|side| {
+        let sender = SenderView::from_conversation(conversation, side.peer(), &path, None);
+        let segment = segments[side.peer().index()];
+        scale_detection::detect_scale(conversation, side, &sender, &path, segment, wishes)
+    });
+    let views = sides.map(|side| {
+        SenderView::from_conversation(conversation, side, &path, Some(scales[side.peer().index()]))
+    });
+    let flags = sides.map(|side| {
+        let segment = segments[side.peer().index()];
+        window_flag::find_inconsistent_window(conversation, side, scales[side.index()], segment)
+    });
+    let found = turns::find_turns(conversation);
+    let mut ground = TurnContext::new(&views, &path, segments);
+    ground.detailed = detailed;
+    let judged = found.turns.iter().filter_map(|turn| exchange::attribute_turn(&ground, turn));
+    let mut transactions: Vec<TracedTransaction> = judged.collect();
+    exchange::add_pauses(&mut transactions);
+    let setup_ns = if continued { 0 } else { setup_time(conversation, &path) };
+    if let Some(first) = transactions.first_mut() {
+        first.set_up(setup_ns, lost_in_setup(conversation, setup_ns, &path));
+    }
+    ConnectionAttribution {
+        scales,
+        segments,
+        transactions,
+        multiplexed: found.multiplexed,
+        flags: flags.into_iter().flatten().collect(),
+        max_in_flight: [views[0].max_in_flight(), views[1].max_in_flight()],
+        path,
+        setup_ns,
+        views: detailed.then_some(views),
+    }
+}
+
+/// Largest segments of both sides: as announced, else as large as anything either side sent more than once.
+fn segment_sizes(conversation: &Conversation) -> [u32; 2] {
+    let [client, server] = &conversation.directions;
+    let seen = client.largest.1.max(server.largest.1).clamp(SMALLEST_SEGMENT, LARGEST_SEGMENT);
+    let of = |sender: &DirectionState, wished: u16| match wished {
+        0 => seen,
+        wished => sender.max_segment(wished),
+    };
+    [of(client, server.mss), of(server, client.mss)]
+}
+
+/// What every host accepts (RFC 9293, 3.7.1).
+const SMALLEST_SEGMENT: u32 = 536;
+/// What a usual link carries; larger ones are put together by the capturing host.
+const LARGEST_SEGMENT: u32 = 1_460;
+
+/// From the first SYN to when the client may send, as the client sees it.
+fn setup_time(conversation: &Conversation, path: &PathTiming) -> i64 {
+    let shake = &conversation.handshake;
+    let (Some(syn), Some(answer)) = (shake.syn_ns, shake.syn_ack_ns) else { return 0 };
+    (answer - syn).max(0) + path.near_ns(ConnectionSide::Client)
+}
+
+/// The part of it that went by because SYNs had to be sent again.
+fn lost_in_setup(conversation: &Conversation, setup_ns: i64, path: &PathTiming) -> (Limit, i64) {
+    let again = conversation.handshake.syns > 1;
+    (Limit::Loss, if again { (setup_ns - path.round_trip_ns()).max(0) } else { 0 })
+}

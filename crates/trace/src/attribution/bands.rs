@@ -1,0 +1,64 @@
+//! The same time seen twice: where it went by, and who owns it. Each view sums to the total.
+
+use model::limit::TimeOwner;
+
+use super::transaction::{TracedTransaction, limit_owner};
+
+/// Nanoseconds by place and by owner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeBands {
+    /// While the request travelled, opening the connection included.
+    pub request: i64,
+    /// While the server worked.
+    pub server: i64,
+    /// While the answer travelled.
+    pub response: i64,
+    /// By owner: client, network, server, balancer.
+    pub owners: [i64; 4],
+}
+
+impl TimeBands {
+    /// Of one transaction.
+    pub fn from_transaction(transaction: &TracedTransaction) -> TimeBands {
+        let mut bands = TimeBands::default();
+        let half = transaction.latency_ns / 2;
+        bands.request = transaction.setup_ns + transaction.request.ns + transaction.queue_ns + half;
+        bands.server = transaction.server_ns;
+        bands.response = transaction.response.as_ref().map_or(0, |phase| phase.ns);
+        bands.response += transaction.tail_ns + transaction.latency_ns - half;
+        bands.add(TimeOwner::Network, transaction.setup_ns + transaction.latency_ns);
+        bands.add(TimeOwner::Network, transaction.queue_ns + transaction.tail_ns);
+        bands.add(TimeOwner::Server, transaction.server_ns);
+        for (sender, phase) in transaction.phases() {
+            for cause in &phase.causes {
+                bands.add(limit_owner(cause.limit, sender), cause.ns);
+            }
+        }
+        bands
+    }
+
+    /// Adds time of an owner.
+    pub fn add(&mut self, owner: TimeOwner, ns: i64) {
+        self.owners[owner as usize] += ns;
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, other: &TimeBands) {
+        self.request += other.request;
+        self.server += other.server;
+        self.response += other.response;
+        for (mine, theirs) in self.owners.iter_mut().zip(other.owners) {
+            *mine += theirs;
+        }
+    }
+
+    /// The total by place.
+    pub fn by_place(&self) -> i64 {
+        self.request + self.server + self.response
+    }
+
+    /// The total by owner.
+    pub fn by_owner(&self) -> i64 {
+        self.owners.iter().sum()
+    }
+}

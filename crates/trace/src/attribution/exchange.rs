@@ -1,0 +1,244 @@
+//! One turn of talking: finds its packets, its times, and has both transfers sliced.
+//!
+//! Times are those of the capture: q0 and q1 of the request's first and last packet, p0 and p1 of the answer's. The
+//! server cannot have answered before q1 and one round trip between capture and server.
+
+use super::link_estimate::LinkEstimate;
+use super::path::PathTiming;
+use super::sender::SenderView;
+use super::transaction::{ExchangeKind, TracedTransaction, TransferPhase};
+use super::transfer::{MessageTransfer, attribute_transfer};
+use super::turns::{ConversationTurn, OffsetRange};
+use crate::event::ConnectionSide;
+
+/// What all turns of a connection share.
+#[derive(Debug)]
+pub struct TurnContext<'a> {
+    /// What both sides sent.
+    pub views: &'a [SenderView; 2],
+    /// Round trips.
+    pub path: &'a PathTiming,
+    /// The link in both directions.
+    pub links: [LinkEstimate; 2],
+    /// Segment sizes.
+    pub segments: [u32; 2],
+    /// Whether every slice is wanted, for drawing.
+    pub detailed: bool,
+}
+
+/// Packets of a message: indexes into what was sent, and the index of the packet that completed it.
+#[derive(Clone, Copy)]
+struct MessageSpan {
+    first: usize,
+    last: usize,
+    complete: bool,
+}
+
+/// Judges a turn; `None`: none of its packets is kept.
+pub fn attribute_turn(
+    ground: &TurnContext<'_>,
+    turn: &ConversationTurn,
+) -> Option<TracedTransaction> {
+    let [client, server] = ground.views;
+    let asked = turn.request.and_then(|range| find_span(client, range));
+    let said = turn.response.and_then(|range| find_span(server, range));
+    let near_ns =
+        [ConnectionSide::Client, ConnectionSide::Server].map(|side| ground.path.near_ns(side));
+    let mut out = TracedTransaction {
+        kind: turn.kind,
+        title: turn.title.clone(),
+        status: turn.status,
+        request: TransferPhase::default(),
+        response: None,
+        setup_ns: 0,
+        setup_lost_ns: 0,
+        queue_ns: 0,
+        tail_ns: 0,
+        server_ns: 0,
+        latency_ns: 0,
+        pause_ns: 0,
+        near_ns,
+        complete: asked.is_some_and(|span| span.complete)
+            && turn.response.is_some()
+            && said.is_some_and(|span| span.complete),
+    };
+    let times = |sender: &SenderView, span: MessageSpan| {
+        (sender.sent[span.first].time_ns, sender.sent[span.last].time_ns)
+    };
+    match (asked, said) {
+        (None, None) => return None,
+        (Some(asked), None) => {
+            let (q0, q1) = times(client, asked);
+            out.request =
+                ground.attribute_phase(ConnectionSide::Client, asked, turn.request?, (q0, q1));
+        }
+        (None, Some(said)) => {
+            let (p0, p1) = times(server, said);
+            out.kind = ExchangeKind::AnswerOnly;
+            (out.request.from_ns, out.request.to_ns) = (p0, p0);
+            out.response = Some(ground.attribute_phase(
+                ConnectionSide::Server,
+                said,
+                turn.response?,
+                (p0, p1),
+            ));
+            out.latency_ns = near_ns[0];
+        }
+        (Some(asked), Some(said)) if times(server, said).1 < times(client, asked).0 => {
+            // An answer that was over before the request began is none to it.
+            let (q0, q1) = times(client, asked);
+            out.complete = false;
+            out.request =
+                ground.attribute_phase(ConnectionSide::Client, asked, turn.request?, (q0, q1));
+        }
+        (Some(asked), Some(said)) => ground.attribute_phases(&mut out, turn, asked, said),
+    }
+    Some(out)
+}
+
+impl<'a> TurnContext<'a> {
+    /// Gathers it.
+    pub fn new(
+        views: &'a [SenderView; 2],
+        path: &'a PathTiming,
+        segments: [u32; 2],
+    ) -> TurnContext<'a> {
+        let links = [ConnectionSide::Client, ConnectionSide::Server]
+            .map(|side| LinkEstimate::estimate(path, side.peer(), &views[side.index()]));
+        TurnContext { views, path, links, segments, detailed: false }
+    }
+
+    fn attribute_phases(
+        &self,
+        out: &mut TracedTransaction,
+        turn: &ConversationTurn,
+        mut asked: MessageSpan,
+        said: MessageSpan,
+    ) {
+        let [client, server] = self.views;
+        let (Some(request), Some(response)) = (turn.request, turn.response) else { return };
+        let [near_client, near_server] = out.near_ns;
+        let (p0, p1) = (server.sent[said.first].time_ns, server.sent[said.last].time_ns);
+        let q0 = client.sent[asked.first].time_ns;
+        let mut q1 = client.sent[asked.last].time_ns;
+        if p1 < q1 + near_server {
+            // Answered before the request was over: what came later delayed nobody.
+            let until = (p1 - near_server).max(q0);
+            let within = &client.sent[asked.first..=asked.last];
+            asked.last = asked.first + within.partition_point(|s| s.time_ns <= until).max(1) - 1;
+            q1 = client.sent[asked.last].time_ns;
+        }
+        let arrived = q1 + near_server;
+        if p0 > arrived {
+            out.queue_ns = self.queue_delay(ConnectionSide::Client, request.to, q1, p0);
+            out.server_ns = p0 - arrived - out.queue_ns;
+        }
+        let from_ns = p0.max(arrived).min(p1);
+        out.request = self.attribute_phase(ConnectionSide::Client, asked, request, (q0, q1));
+        out.response =
+            Some(self.attribute_phase(ConnectionSide::Server, said, response, (from_ns, p1)));
+        // Where packets are lost an acknowledgement waits for more than a queue.
+        let lossy = server.sent[said.first..=said.last].iter().any(|sent| sent.repairs);
+        out.tail_ns = if lossy {
+            0
+        } else {
+            self.queue_delay(ConnectionSide::Server, response.to, p1, i64::MAX)
+        };
+        let total = p1 - q0 + near_client + out.tail_ns;
+        out.latency_ns = total - out.working_ns();
+    }
+
+    /// How long the end of a message stood in a queue behind the capture: as the acknowledgements around it show, and
+    /// no longer than the one that covers it took. A timer that held that one back is not mistaken for a queue.
+    /// `to`, `last`: offset behind the message, and when its last packet passed; `before`: when it must have arrived.
+    fn queue_delay(&self, sender: ConnectionSide, to: i64, last: i64, before: i64) -> i64 {
+        let receiver = sender.peer();
+        let base = self.path.near_ns(receiver);
+        let covered = self.views[sender.index()].acked_ns(to).filter(|seen| *seen < before);
+        let Some(extra) = covered.map(|seen| seen - last - base).filter(|extra| *extra > 0) else {
+            return 0;
+        };
+        let around = last - 2 * self.path.round_trip_ns();
+        let samples = self.path.samples(receiver);
+        let from = samples.partition_point(|sample| sample.time_ns < around);
+        let near = samples[from..].iter().take_while(|sample| sample.time_ns < last);
+        let queued = near.filter(|s| !s.lone).map(|sample| sample.round_trip_ns - base).max();
+        extra.min(queued.unwrap_or(0)).max(0)
+    }
+
+    fn attribute_phase(
+        &self,
+        side: ConnectionSide,
+        span: MessageSpan,
+        range: OffsetRange,
+        (from_ns, to_ns): (i64, i64),
+    ) -> TransferPhase {
+        let sender = &self.views[side.index()];
+        let link = &self.links[side.index()];
+        let (first, last) = (&sender.sent[span.first], &sender.sent[span.last]);
+        let within = &sender.sent[span.first..=span.last];
+        let fresh = within.iter().filter(|sent| !sent.repeat && sent.from < range.to);
+        let bytes = range.to.min(sender.high[span.last]) - range.from.max(first.from);
+        let sliced = attribute_transfer(&MessageTransfer {
+            sender,
+            link,
+            first: span.first,
+            last: span.last,
+            from_ns,
+            to: range.to,
+            round_trip_ns: self.path.round_trip_ns(),
+            segment: i64::from(self.segments[side.index()]),
+            detailed: self.detailed,
+        });
+        let mut phase = TransferPhase {
+            from_ns: first.time_ns,
+            to_ns: last.time_ns,
+            numbers: (first.number, last.number),
+            packets: fresh.count() as u64,
+            bytes: bytes.max(0).cast_unsigned(),
+            ns: (to_ns - from_ns).max(0),
+            max_in_flight: sliced.max_in_flight,
+            cap: sliced.cap,
+            window: sliced.window,
+            link_rate: link.fastest(),
+            causes: Vec::new(),
+            stretches: sliced.stretches,
+        };
+        phase.set_causes(&sliced.shares);
+        debug_assert_eq!(phase.causes.iter().map(|cause| cause.ns).sum::<i64>(), phase.ns);
+        phase
+    }
+}
+
+fn find_span(sender: &SenderView, range: OffsetRange) -> Option<MessageSpan> {
+    if range.to <= range.from {
+        return None;
+    }
+    let first = sender.high.partition_point(|high| *high <= range.from);
+    if first >= sender.sent.len() || sender.sent[first].from >= range.to {
+        return None;
+    }
+    let reached = sender.high.partition_point(|high| *high < range.to);
+    let complete = reached < sender.sent.len();
+    let mut last = reached.min(sender.sent.len() - 1);
+    // What fills a hole or is sent again before it was all acknowledged still belongs to it.
+    let acked = sender.acked_ns(range.to).unwrap_or(i64::MAX);
+    for (at, sent) in sender.sent.iter().enumerate().skip(last + 1) {
+        if sent.time_ns >= acked {
+            break;
+        }
+        if sent.from < range.to && (sent.repairs || sent.repeat) {
+            last = at;
+        }
+    }
+    Some(MessageSpan { first, last, complete })
+}
+
+/// Adds the pauses of the client between turns.
+pub fn add_pauses(transactions: &mut [TracedTransaction]) {
+    for at in 1..transactions.len() {
+        let before = transactions[at - 1].span_ns().1 + transactions[at - 1].near_ns[0];
+        let pause = transactions[at].request.from_ns - before;
+        transactions[at].pause_ns = pause.max(0);
+    }
+}

@@ -1,0 +1,164 @@
+//! Whether the link was full: a queue that stood before it, or packets that came as closely as it lets them.
+//!
+//! Near the sender the queue shows in round trips that grow; near the receiver in packets that never come slower than
+//! the fastest ones. Samples that touch losses or may be delayed by a timer are left out.
+
+use crate::attribution::pace::PaceEstimate;
+use crate::attribution::path::{PathTiming, RoundTripSample};
+use crate::attribution::sender::{SenderView, SentSegment};
+
+/// What is known of the link in one direction.
+#[derive(Debug)]
+pub struct LinkEstimate {
+    /// By the time of the data: sums of samples up to there.
+    times: Vec<i64>,
+    sums: Vec<i64>,
+    base_ns: i64,
+    round_trip_ns: i64,
+    /// Arrivals: times and bytes up to there; only with a capture near the receiver.
+    arrivals: Vec<(i64, i64)>,
+    /// Bytes a second of the densest packets; 0: unknown.
+    fastest: f64,
+    /// The rate while a queue stood.
+    pace: PaceEstimate,
+}
+
+/// How much longer round trips are with a standing queue, nanoseconds.
+const QUEUE_NS: i64 = 4_000_000;
+/// Packets in a row are timed over so long at least, nanoseconds.
+const STEADY_NS: i64 = 500_000;
+/// Rates that are compared to find the fastest.
+const MAX_RATES: usize = 4_096;
+
+impl LinkEstimate {
+    /// `receiver`: who acknowledges; `sender`: what the other side did.
+    pub fn estimate(
+        path: &PathTiming,
+        receiver: crate::event::ConnectionSide,
+        sender: &SenderView,
+    ) -> LinkEstimate {
+        let sent = sender.sent.as_slice();
+        let (far, near) = (path.near_ns(receiver), path.near_ns(receiver.peer()));
+        let firm: Vec<&RoundTripSample> =
+            path.samples(receiver).iter().filter(|s| !s.lone).collect();
+        let mut sums = vec![0];
+        sums.extend(firm.iter().scan(0, |sum, sample| {
+            *sum += sample.round_trip_ns;
+            Some(*sum)
+        }));
+        // From the middle of a path both tests say something; near the sender arrivals only show its own pace.
+        let tells = near > (near + far) / 4;
+        let arrivals = if tells { arrivals(sent) } else { Vec::new() };
+        let mut link = LinkEstimate {
+            times: firm.iter().map(|sample| sample.time_ns).collect(),
+            sums,
+            base_ns: far,
+            round_trip_ns: near + far,
+            fastest: fastest(&arrivals, near + far),
+            arrivals,
+            pace: PaceEstimate::default(),
+        };
+        if firm.iter().any(|sample| link.is_queued(sample.round_trip_ns)) {
+            let (round_trip_ns, span_ns) = (link.round_trip_ns, link.span_ns());
+            link.pace = PaceEstimate::estimate(&sender.acks, round_trip_ns, span_ns, |at| {
+                link.has_queue(at)
+            });
+        }
+        link
+    }
+
+    /// Whether it was full around this time; `window`: what the receiver allows, if known.
+    pub fn is_full(&self, time_ns: i64, window: Option<i64>) -> bool {
+        self.has_queue(time_ns) || self.is_dense(time_ns, window)
+    }
+
+    /// Whether a sender keeps to the rate that it had while a queue stood.
+    pub fn keeps_pace(&self, time_ns: i64) -> bool {
+        self.pace.is_kept(time_ns, self.span_ns())
+    }
+
+    /// An estimate of its rate, bytes a second; 0: unknown.
+    pub fn fastest(&self) -> f64 {
+        self.fastest
+    }
+
+    fn has_queue(&self, time_ns: i64) -> bool {
+        let around = 2 * self.round_trip_ns;
+        let from = self.times.partition_point(|time| *time < time_ns - around);
+        let to = self.times.partition_point(|time| *time <= time_ns + around);
+        if to - from < 3 {
+            return false;
+        }
+        self.is_queued((self.sums[to] - self.sums[from]) / (to - from) as i64)
+    }
+
+    /// Whether round trips of this length have a queue in them.
+    fn is_queued(&self, round_trip_ns: i64) -> bool {
+        let queue = round_trip_ns - self.base_ns;
+        queue > QUEUE_NS && queue * 100 > self.round_trip_ns * 35
+    }
+
+    /// Rates are compared over so long, nanoseconds.
+    fn span_ns(&self) -> i64 {
+        self.round_trip_ns.max(2 * QUEUE_NS)
+    }
+
+    fn is_dense(&self, time_ns: i64, window: Option<i64>) -> bool {
+        let around = self.span_ns();
+        let (Some(first), Some(last)) = (self.arrivals.first(), self.arrivals.last()) else {
+            return false;
+        };
+        let (from_ns, to_ns) = ((time_ns - around).max(first.0), (time_ns + around).min(last.0));
+        if to_ns - from_ns < around || self.fastest <= 0.0 {
+            return false;
+        }
+        let bytes_until = |time_ns| {
+            let behind = self.arrivals.partition_point(|(time, _)| *time <= time_ns);
+            self.arrivals[..behind].last().map_or(0, |(_, bytes)| *bytes)
+        };
+        let bytes = bytes_until(to_ns) - bytes_until(from_ns);
+        let rate = bytes as f64 / (to_ns - from_ns) as f64 * 1e9;
+        // A window that is used up within a round trip that is hardly longer than the shortest is what limits.
+        let by_window = window
+            .is_some_and(|window| window as f64 / rate * 1e9 <= self.round_trip_ns as f64 * 1.35);
+        rate > 0.8 * self.fastest && !by_window
+    }
+}
+
+fn arrivals(sent: &[SentSegment]) -> Vec<(i64, i64)> {
+    let mut bytes = 0;
+    let with_sum = |sent: &SentSegment| {
+        bytes += sent.to - sent.from;
+        (sent.time_ns, bytes)
+    };
+    sent.iter().map(with_sum).collect()
+}
+
+/// The 80th percentile of the rates of packets in a row: three, or as many as come within [`STEADY_NS`], because times of
+/// single packets waver by interrupts and schedulers.
+fn fastest(arrivals: &[(i64, i64)], round_trip_ns: i64) -> f64 {
+    let longest_ns = (round_trip_ns / 2).max(2 * QUEUE_NS);
+    let steady_ns = STEADY_NS.min(round_trip_ns / 4);
+    let stride = arrivals.len() / MAX_RATES + 1;
+    let mut rates = Vec::new();
+    let mut to = 0;
+    for from in (0..arrivals.len()).step_by(stride) {
+        let since = |at: usize| arrivals[at].0 - arrivals[from].0;
+        to = to.max(from + 2);
+        while to < arrivals.len() && since(to) < steady_ns {
+            to += 1;
+        }
+        // A pause is no part of a train.
+        let pauses = |at: usize| since(at) - since(at - 1) > steady_ns;
+        let last = if to >= arrivals.len() || (to > from + 2 && pauses(to)) { to - 1 } else { to };
+        let ns = if last >= from + 2 { since(last) } else { 0 };
+        if (1..=longest_ns).contains(&ns) {
+            rates.push((arrivals[last].1 - arrivals[from].1) as f64 / ns as f64 * 1e9);
+        }
+    }
+    if rates.len() < 8 {
+        return 0.0;
+    }
+    let at = rates.len() * 4 / 5;
+    *rates.select_nth_unstable_by(at, f64::total_cmp).1
+}

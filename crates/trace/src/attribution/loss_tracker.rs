@@ -1,0 +1,59 @@
+//! Losses as a capture shows them: holes that are filled late, and jumps in the sender's identification.
+//!
+//! What fills a hole within a fraction of a round trip was reordered; later than that it was sent again.
+
+use std::collections::VecDeque;
+
+use crate::event::{FILLS, PacketEvent};
+
+/// Follows one direction.
+#[derive(Debug)]
+pub struct LossTracker {
+    round_trip_ns: i64,
+    /// Where holes begin, and when they were noticed.
+    unacked: VecDeque<(i64, i64)>,
+    last_id: Option<u16>,
+    steps: u32,
+    single: u32,
+}
+
+/// Reordering within this is no loss, nanoseconds; as Wireshark has it.
+const REORDERED_NS: i64 = 3_000_000;
+/// Holes followed at once.
+const MAX_HOLES: usize = 64;
+
+impl LossTracker {
+    /// Follows a direction of a path.
+    pub fn new(round_trip_ns: i64) -> LossTracker {
+        LossTracker { round_trip_ns, unacked: VecDeque::new(), last_id: None, steps: 0, single: 0 }
+    }
+
+    /// Whether a packet repairs a loss that happened before the capture; `high`: offset behind the highest byte.
+    pub fn is_repair(&mut self, event: &PacketEvent, high: i64) -> bool {
+        if high != i64::MIN && event.seq > high && self.unacked.len() < MAX_HOLES {
+            self.unacked.push_back((high, event.time_ns));
+        }
+        if !event.has_mark(FILLS) {
+            return false;
+        }
+        let hole = self.unacked.iter().rev().find(|(from, _)| *from <= event.seq).copied();
+        self.unacked.retain(|(from, _)| *from < event.seq || *from >= event.end());
+        let late = REORDERED_NS.max(self.round_trip_ns / 2);
+        hole.is_none_or(|(_, since)| event.time_ns - since > late)
+    }
+
+    /// Whether the sender's identification jumps with this packet.
+    pub fn id_jumps(&mut self, event: &PacketEvent) -> bool {
+        let last = self.last_id.replace(event.ip_id);
+        let Some(last) = last.filter(|_| event.ip_id != 0) else { return false };
+        let step = event.ip_id.wrapping_sub(last);
+        self.steps += 1;
+        self.single += u32::from(step == 1);
+        (2..64).contains(&step)
+    }
+
+    /// Whether identifications count the packets of this connection alone, nearly always by one.
+    pub fn is_regular(&self) -> bool {
+        self.steps >= 8 && self.single * 10 >= self.steps * 9
+    }
+}

@@ -1,0 +1,165 @@
+//! Round trips from wherever the capture was made: to the client, to the server, and every sample with its time.
+//!
+//! A sample is the time from data to the first acknowledgement that ends exactly behind it; never of bytes that were
+//! sent twice (Karn), nor of what waited behind a hole. Only delayed acknowledgements make a round trip an upper bound.
+
+use std::collections::VecDeque;
+
+use crate::conversation::Conversation;
+use crate::event::{ConnectionSide, FILLS, PacketEvent};
+
+/// A round trip between the capture and one side.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundTripSample {
+    /// When the data passed, nanoseconds since the capture began.
+    pub time_ns: i64,
+    /// How long the acknowledgement took.
+    pub round_trip_ns: i64,
+    /// Whether nothing else was outstanding, so that it may have been delayed.
+    pub lone: bool,
+}
+
+/// The path on both sides of the capture.
+#[derive(Clone, Debug, Default)]
+pub struct PathTiming {
+    /// Round trip between the capture and each side.
+    side_round_trip_ns: [Option<i64>; 2],
+    /// Whether it may be much shorter than measured.
+    bound: [bool; 2],
+    /// Parts of the handshake: SYN to its answer, and the answer to its acknowledgement.
+    pub handshake_ns: [Option<i64>; 2],
+    /// Samples by who acknowledged.
+    samples: [Vec<RoundTripSample>; 2],
+}
+
+/// Samples that are kept for each side; later ones of a longer piece replace none.
+const MAX_SAMPLES: usize = 1 << 20;
+
+/// Data of one direction that waits for its acknowledgement.
+#[derive(Debug, Default)]
+struct UnackedData {
+    ends: VecDeque<(i64, i64, bool)>,
+    highest: i64,
+}
+
+impl PathTiming {
+    /// Measures.
+    pub fn measure(conversation: &Conversation) -> PathTiming {
+        let mut path = PathTiming::default();
+        let mut waiting = [UnackedData::default(), UnackedData::default()];
+        for event in &conversation.events {
+            let (from, to) = (event.side(), event.side().peer());
+            if event.has_ack() {
+                waiting[to.index()].on_acknowledged(event, &mut path.samples[from.index()]);
+            }
+            if event.length > 0 {
+                waiting[from.index()].on_sent(event);
+            }
+        }
+        path.take_handshake(conversation);
+        for side in [ConnectionSide::Client, ConnectionSide::Server] {
+            path.take_samples(conversation, side);
+        }
+        path
+    }
+
+    fn take_handshake(&mut self, conversation: &Conversation) {
+        let shake = &conversation.handshake;
+        let Some(answer) = shake.syn_ack_ns else { return };
+        if shake.syn_ns.is_some() && shake.syns == 1 {
+            self.handshake_ns[1] = Some((answer - shake.last_syn_ns).max(0));
+        }
+        if let Some(ack) = shake.ack_ns.filter(|_| shake.syn_acks == 1) {
+            self.handshake_ns[0] = Some((ack - answer).max(0));
+        }
+    }
+
+    fn take_samples(&mut self, conversation: &Conversation, side: ConnectionSide) {
+        let samples = &self.samples[side.index()];
+        let shortest = |lone: bool| {
+            let of_kind = samples.iter().filter(|sample| sample.lone == lone);
+            of_kind.map(|sample| sample.round_trip_ns).min()
+        };
+        let firm = [
+            self.handshake_ns[side.index()],
+            shortest(false),
+            conversation.stamps.shortest_ns(side.peer()),
+            conversation.shortest_ns[side.index()],
+        ];
+        let firm = firm.into_iter().flatten().min();
+        let loose = shortest(true);
+        self.side_round_trip_ns[side.index()] = match (firm, loose) {
+            (Some(firm), Some(loose)) => Some(firm.min(loose)),
+            (firm, loose) => firm.or(loose),
+        };
+        // An acknowledgement within a few milliseconds was not delayed by anybody's timer.
+        self.bound[side.index()] =
+            firm.is_none() && loose.is_some_and(|loose| loose > NOT_DELAYED_NS);
+    }
+
+    /// The same without samples, for keeping it.
+    pub fn without_samples(self) -> PathTiming {
+        PathTiming { samples: Default::default(), ..self }
+    }
+
+    /// Round trip between the capture and a side; 0: not known.
+    pub fn near_ns(&self, side: ConnectionSide) -> i64 {
+        self.side_round_trip_ns[side.index()].unwrap_or(0)
+    }
+
+    /// Both, unless only delayed acknowledgements could be measured.
+    pub fn firm_ns(&self) -> [Option<i64>; 2] {
+        [0, 1].map(|at| self.side_round_trip_ns[at].filter(|_| !self.bound[at]))
+    }
+
+    /// Whether it could be measured.
+    pub fn is_known(&self, side: ConnectionSide) -> bool {
+        self.side_round_trip_ns[side.index()].is_some()
+    }
+
+    /// Whether only delayed acknowledgements could be measured.
+    pub fn is_bound(&self) -> bool {
+        self.bound.contains(&true)
+    }
+
+    /// The whole round trip.
+    pub fn round_trip_ns(&self) -> i64 {
+        self.near_ns(ConnectionSide::Client) + self.near_ns(ConnectionSide::Server)
+    }
+
+    /// Samples between the capture and a side, in order of time.
+    pub fn samples(&self, side: ConnectionSide) -> &[RoundTripSample] {
+        &self.samples[side.index()]
+    }
+}
+
+/// No stack's timer for acknowledgements is shorter, nanoseconds.
+const NOT_DELAYED_NS: i64 = 10_000_000;
+
+impl UnackedData {
+    fn on_sent(&mut self, event: &PacketEvent) {
+        if event.is_retransmission() || event.has_mark(FILLS) {
+            for (end, _, clean) in &mut self.ends {
+                *clean &= *end <= event.seq;
+            }
+        } else if event.has_new_data() {
+            self.highest = event.end();
+            self.ends.push_back((event.end(), event.time_ns, true));
+        }
+    }
+
+    fn on_acknowledged(&mut self, event: &PacketEvent, samples: &mut Vec<RoundTripSample>) {
+        while let Some((end, time_ns, clean)) = self.ends.front().copied() {
+            if end > event.ack {
+                return;
+            }
+            self.ends.pop_front();
+            let exact = end == event.ack && clean && samples.len() < MAX_SAMPLES;
+            if exact && event.time_ns >= time_ns {
+                let round_trip_ns = event.time_ns - time_ns;
+                let lone = self.ends.is_empty();
+                samples.push(RoundTripSample { time_ns, round_trip_ns, lone });
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! A transfer in rounds of one round trip: how much was in flight at most in each, and what that shape means.
+//!
+//! Growth from round to round is slow start; a plateau of three rounds and more near the transfer's peak is a limit of
+//! the sender's buffer or of the window. It knows nothing of single gaps.
+
+/// The most rounds; longer transfers get longer rounds.
+const MAX_ROUNDS: i64 = 4_096;
+/// The most rounds for each packet: where fewer come, they show no more, and a thousand short transfers that wait for
+/// each other must not cost a thousand long ones.
+const MAX_FOR_A_PACKET: i64 = 64;
+/// Rounds shorter than this are made this long, nanoseconds.
+const SHORTEST_NS: i64 = 100_000;
+
+/// What a round looks like among its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoundShape {
+    /// More and more is in flight.
+    Growing,
+    /// As much as could be, three rounds and longer.
+    Plateau,
+    /// Neither.
+    Other,
+}
+
+/// The rounds of a transfer.
+#[derive(Debug)]
+pub struct TransferRounds {
+    from_ns: i64,
+    round_ns: i64,
+    shapes: Vec<RoundShape>,
+    /// Most in flight in any round, bytes.
+    pub peak: i64,
+    /// Most in flight in any round of a plateau, bytes; 0: there is none.
+    pub plateau: i64,
+}
+
+impl TransferRounds {
+    /// From each packet's time and what was in flight then.
+    pub fn from_flights(flights: &[(i64, i64)], round_trip_ns: i64) -> TransferRounds {
+        let (from_ns, to_ns) = match flights {
+            [first, .., last] => (first.0, last.0),
+            _ => (0, 0),
+        };
+        let most = (flights.len() as i64).saturating_mul(MAX_FOR_A_PACKET).clamp(1, MAX_ROUNDS);
+        let round_ns = round_trip_ns.max(SHORTEST_NS).max((to_ns - from_ns) / most + 1);
+        let count = usize::try_from((to_ns - from_ns) / round_ns).unwrap_or(0) + 1;
+        let mut peaks = vec![0; count];
+        for (time_ns, in_flight) in flights {
+            let at = usize::try_from((time_ns - from_ns) / round_ns).unwrap_or(0);
+            if let Some(peak) = peaks.get_mut(at) {
+                *peak = i64::max(*peak, *in_flight);
+            }
+        }
+        // A round without a packet keeps what was in flight.
+        for at in 1..count {
+            if peaks[at] == 0 {
+                peaks[at] = peaks[at - 1];
+            }
+        }
+        let peak = peaks.iter().copied().max().unwrap_or(0);
+        let shapes = classify_rounds(&without_dips(&peaks), peak);
+        let level =
+            |(peak, shape): (&i64, &RoundShape)| (*shape == RoundShape::Plateau).then_some(*peak);
+        let plateau = peaks.iter().zip(&shapes).filter_map(level).max().unwrap_or(0);
+        TransferRounds { from_ns, round_ns, shapes, peak, plateau }
+    }
+
+    /// The shape at a time.
+    pub fn shape(&self, time_ns: i64) -> RoundShape {
+        let at = usize::try_from((time_ns - self.from_ns) / self.round_ns).unwrap_or(0);
+        self.shapes.get(at).or(self.shapes.last()).copied().unwrap_or(RoundShape::Other)
+    }
+}
+
+/// With rounds raised to the lower of their neighbours: a sender that waits for room in its buffer sends in bursts, which
+/// fall out of step with round trips and leave a round with only the rest of one.
+fn without_dips(peaks: &[i64]) -> Vec<i64> {
+    let mut all = peaks.to_vec();
+    for (at, three) in peaks.windows(3).enumerate() {
+        all[at + 1] = three[1].max(three[0].min(three[2]));
+    }
+    all
+}
+
+fn classify_rounds(peaks: &[i64], peak: i64) -> Vec<RoundShape> {
+    let mut shapes = Vec::with_capacity(peaks.len());
+    while shapes.len() < peaks.len() {
+        let at = shapes.len();
+        let high = plateau_length(&peaks[at..], peak);
+        let level = plateau_length(&peaks[at..], peaks[at]);
+        let (count, is_run) = match (high >= SHORT, level >= LONG) {
+            (true, _) => (high, true),
+            (false, true) => (level, true),
+            (false, false) => (1, false),
+        };
+        let shape = match is_run {
+            true if is_flat(&peaks[at..at + count]) => RoundShape::Plateau,
+            false if grows(peaks, at) => RoundShape::Growing,
+            _ => RoundShape::Other,
+        };
+        shapes.extend(std::iter::repeat_n(shape, count));
+    }
+    shapes
+}
+
+/// Rounds of a plateau at the transfer's peak.
+const SHORT: usize = 3;
+/// Rounds of one below it: a buffer that holds less than was in flight before it counted.
+const LONG: usize = 8;
+
+/// How many rounds in a row stay within a quarter of this level, or above it within a third.
+fn plateau_length(peaks: &[i64], level: i64) -> usize {
+    let near = |peak: &&i64| **peak * 4 >= level * 3 && **peak * 3 <= level * 4;
+    if level > 0 { peaks.iter().take_while(near).count() } else { 0 }
+}
+
+/// Whether the last third of a run is hardly higher than its first: a congestion window would still be growing.
+fn is_flat(run: &[i64]) -> bool {
+    let third = run.len() / 3;
+    let sum = |part: &[i64]| part.iter().sum::<i64>();
+    let (first, last) = (sum(&run[..third]), sum(&run[run.len() - third..]));
+    last * 100 <= first * 118
+}
+
+/// Growth by a quarter in a round, seen over two; the first two rounds begin it.
+fn grows(peaks: &[i64], at: usize) -> bool {
+    at < 2
+        || peaks[at] * 4 >= peaks[at - 2] * 5
+        || peaks.get(at + 1).is_some_and(|next| next * 4 >= peaks[at] * 5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes_of(peaks: &[i64]) -> Vec<RoundShape> {
+        let flights: Vec<(i64, i64)> =
+            peaks.iter().enumerate().map(|(at, peak)| (at as i64 * 1_000_000, *peak)).collect();
+        TransferRounds::from_flights(&flights, 1_000_000).shapes
+    }
+
+    #[test]
+    fn doubling_is_growth_and_a_long_level_is_a_plateau() {
+        use RoundShape::{Growing, Plateau};
+        assert_eq!(shapes_of(&[10, 20, 40, 80]), [Growing; 4]);
+        assert_eq!(
+            shapes_of(&[10, 20, 32, 32, 31, 32]),
+            [Growing, Growing, Plateau, Plateau, Plateau, Plateau]
+        );
+        let slow: Vec<i64> = (0..30).map(|at| 100 + at).collect();
+        assert!(!shapes_of(&slow).contains(&Plateau), "one segment a round");
+    }
+
+    #[test]
+    fn bursts_out_of_step_with_round_trips_are_a_plateau() {
+        let shapes = shapes_of(&[10, 20, 40, 68, 68, 26, 68, 66, 43, 68, 28, 68, 60, 68]);
+        assert_eq!(shapes[..3], [RoundShape::Growing; 3]);
+        assert!(shapes[3..].iter().all(|shape| *shape == RoundShape::Plateau), "{shapes:?}");
+        let halved = shapes_of(&[10, 20, 40, 20, 21, 22, 23, 24]);
+        let held = shapes_of(&[10, 20, 40, 80, 80, 20, 21, 20, 19, 20, 21, 20, 20, 20]);
+        assert_eq!(held[5..], [RoundShape::Plateau; 9], "{held:?}");
+        assert!(
+            !halved.contains(&RoundShape::Plateau),
+            "{halved:?}: half as much for good is no dip"
+        );
+    }
+
+    #[test]
+    fn few_packets_far_apart_make_few_rounds() {
+        let hour_ns = 3_600_000_000_000;
+        let rounds = TransferRounds::from_flights(&[(0, 10), (hour_ns, 10)], 1_000_000);
+        assert!(rounds.shapes.len() <= 2 * MAX_FOR_A_PACKET as usize + 1);
+        assert_eq!(rounds.shape(hour_ns), rounds.shape(hour_ns / 2), "all alike");
+    }
+}

@@ -1,0 +1,49 @@
+//! How a side's window field is to be read, and where that is known from. Plain data; `scaling` finds it out.
+
+use std::net::IpAddr;
+
+/// Where the knowledge comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScaleProvenance {
+    /// Both SYNs.
+    Syn,
+    /// Flights that ended exactly on the unscaled edge and stopped.
+    ProvenZero,
+    /// At least this, since more was in flight than less would allow.
+    LowerBound,
+    /// Nothing.
+    Unknown,
+    /// The user said so.
+    User,
+}
+
+/// A side's scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowScale {
+    /// The shift; with `LowerBound` the smallest possible.
+    pub shift: u8,
+    /// Where it comes from.
+    pub provenance: ScaleProvenance,
+}
+
+impl WindowScale {
+    /// Whether windows can be calculated with it.
+    pub fn is_known(self) -> bool {
+        matches!(
+            self.provenance,
+            ScaleProvenance::Syn | ScaleProvenance::ProvenZero | ScaleProvenance::User
+        )
+    }
+}
+
+/// Shifts that the user gives, by address and port.
+#[derive(Clone, Debug, Default)]
+pub struct ScaleOverrides(pub Vec<(IpAddr, u16, u8)>);
+
+impl ScaleOverrides {
+    /// The shift wished for windows of an end.
+    pub fn shift_for(&self, address: IpAddr, port: u16) -> Option<u8> {
+        let found = self.0.iter().find(|(at, of, _)| *at == address && *of == port);
+        found.map(|(.., shift)| *shift)
+    }
+}

@@ -1,0 +1,165 @@
+//! One direction as its sender saw it: what it sent, and the acknowledgements at the times when they reached it.
+//!
+//! An acknowledgement that passed the capture at `t` is known to the sender `t + r` by the clock of its own packets
+//! passing, where `r` is the round trip between capture and sender. Without that shift a capture far from the sender
+//! shows hardly anything in flight.
+
+use crate::conversation::Conversation;
+use crate::event::{ConnectionSide, FILLS, PROBE};
+
+use super::loss_tracker::LossTracker;
+use super::path::PathTiming;
+use super::scale::WindowScale;
+
+/// A data packet.
+#[derive(Clone, Copy, Debug)]
+pub struct SentSegment {
+    /// When it passed.
+    pub time_ns: i64,
+    /// Offset of its first byte.
+    pub from: i64,
+    /// Offset behind its last byte.
+    pub to: i64,
+    /// Number in the capture.
+    pub number: u32,
+    /// All of it was seen before.
+    pub repeat: bool,
+    /// It repairs a loss: sent again, or filling a hole too late for mere reordering.
+    pub repairs: bool,
+    /// Packets of the sender before it are missing, by their identification.
+    pub jump: bool,
+}
+
+/// An acknowledgement; older ones that arrive late are left out.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// When the sender knew it, by the clock of its packets passing.
+    pub time_ns: i64,
+    /// When it passed.
+    pub sender_ns: i64,
+    /// How far it acknowledges.
+    pub ack: i64,
+    /// How far the sender may send; with an unknown scale beyond everything.
+    pub edge: i64,
+    /// The window, bytes; with an unknown scale at least this.
+    pub window: i64,
+    /// Window as it stands in the header.
+    pub raw_window: u16,
+    /// Number in the capture.
+    pub number: u32,
+}
+
+/// The direction.
+#[derive(Debug)]
+pub struct SenderView {
+    /// Data packets, in order of time.
+    pub sent: Vec<SentSegment>,
+    /// For each, the offset behind the highest byte sent so far.
+    pub high: Vec<i64>,
+    /// Acknowledgements, in order of time.
+    pub acks: Vec<Ack>,
+    /// Whether windows are known.
+    pub scaled: bool,
+}
+
+/// Beyond every offset.
+const MAX_AHEAD: i64 = i64::MAX / 4;
+
+impl SenderView {
+    /// What `side` sent; `scale`: of the windows that its peer advertises.
+    pub fn from_conversation(
+        conversation: &Conversation,
+        side: ConnectionSide,
+        path: &PathTiming,
+        scale: Option<WindowScale>,
+    ) -> SenderView {
+        let mut sender = SenderView {
+            sent: Vec::new(),
+            high: Vec::new(),
+            acks: Vec::new(),
+            scaled: scale.is_some_and(WindowScale::is_known),
+        };
+        let mut holes = LossTracker::new(path.round_trip_ns());
+        let (mut high, mut acked) = (i64::MIN, i64::MIN);
+        for event in &conversation.events {
+            if event.side() == side {
+                let jump = holes.id_jumps(event);
+                if event.length > 0 && !event.has_mark(PROBE) {
+                    let repairs = event.is_retransmission() || holes.is_repair(event, high);
+                    high = high.max(event.end());
+                    sender.sent.push(SentSegment {
+                        time_ns: event.time_ns,
+                        from: event.seq,
+                        to: event.end(),
+                        number: event.number,
+                        repeat: event.is_retransmission() && !event.has_mark(FILLS),
+                        repairs,
+                        jump,
+                    });
+                    sender.high.push(high);
+                }
+            } else if event.has_ack() && event.ack >= acked {
+                acked = event.ack;
+                sender.acks.push(ack(event, path.near_ns(side), scale));
+            }
+        }
+        let regular = holes.is_regular();
+        if !regular {
+            sender.sent.iter_mut().for_each(|sent| sent.jump = false);
+        }
+        sender
+    }
+
+    /// The last acknowledgement that the sender knew at a time of its packets.
+    pub fn ack_before(&self, time_ns: i64) -> Option<&Ack> {
+        let behind = self.acks.partition_point(|ack| ack.time_ns <= time_ns);
+        self.acks[..behind].last()
+    }
+
+    /// When the first acknowledgement of `offset` passed.
+    pub fn acked_ns(&self, offset: i64) -> Option<i64> {
+        let at = self.acks.partition_point(|ack| ack.ack < offset);
+        self.acks.get(at).map(|ack| ack.sender_ns)
+    }
+
+    /// Calls with each packet's bytes in flight and the acknowledgement that was known.
+    pub fn each_flight(&self, mut call: impl FnMut(i64, &Ack)) {
+        let mut behind = 0;
+        for (sent, high) in self.sent.iter().zip(&self.high) {
+            while self.acks.get(behind).is_some_and(|ack| ack.time_ns <= sent.time_ns) {
+                behind += 1;
+            }
+            if let Some(ack) = self.acks[..behind].last() {
+                call(high - ack.ack, ack);
+            }
+        }
+    }
+
+    /// Most bytes in flight.
+    pub fn max_in_flight(&self) -> i64 {
+        let mut most = 0;
+        self.each_flight(|in_flight, _| most = most.max(in_flight));
+        most
+    }
+}
+
+fn ack(event: &crate::event::PacketEvent, shift_ns: i64, scale: Option<WindowScale>) -> Ack {
+    // The window of a SYN is never scaled.
+    let known = scale.filter(|scale| scale.is_known());
+    let shift = if event.is_syn() { 0 } else { scale.map_or(0, |scale| scale.shift) };
+    let window = i64::from(event.window) << shift;
+    let edge = match known {
+        Some(_) => event.ack + window,
+        None if event.window == 0 => event.ack,
+        None => MAX_AHEAD,
+    };
+    Ack {
+        time_ns: event.time_ns + shift_ns,
+        sender_ns: event.time_ns,
+        ack: event.ack,
+        edge,
+        window,
+        raw_window: event.window,
+        number: event.number,
+    }
+}

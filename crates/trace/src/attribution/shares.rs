@@ -1,0 +1,100 @@
+//! Seconds by what limited, each with the packets that show it.
+//!
+//! Plain sums; what is counted where is decided elsewhere.
+
+use model::limit::Limit;
+
+/// The packets between which a limit held longest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitEvidence {
+    /// How often it held.
+    pub times: u32,
+    /// The longest time at once, nanoseconds.
+    pub longest_ns: i64,
+    /// When that began, nanoseconds since the capture began.
+    pub from_ns: i64,
+    /// Number of the packet before it.
+    pub from: u32,
+    /// Number of the packet behind it.
+    pub to: u32,
+    /// Bytes sent at the ends of such times.
+    pub bytes: u64,
+}
+
+/// Sums of one transfer, or of several.
+#[derive(Clone, Debug)]
+pub struct LimitShares {
+    ns: [i64; Limit::COUNT],
+    evidence: [LimitEvidence; Limit::COUNT],
+}
+
+impl Default for LimitShares {
+    fn default() -> LimitShares {
+        LimitShares { ns: [0; Limit::COUNT], evidence: [LimitEvidence::default(); Limit::COUNT] }
+    }
+}
+
+impl LimitShares {
+    /// Adds a stretch of time.
+    pub fn add(&mut self, limit: Limit, stretch: LimitEvidence) {
+        self.ns[limit as usize] += stretch.longest_ns;
+        self.evidence[limit as usize].merge(&stretch);
+    }
+
+    /// Adds time without packets to show.
+    pub fn add_ns(&mut self, limit: Limit, ns: i64) {
+        self.ns[limit as usize] += ns;
+    }
+
+    /// Nanoseconds of a limit.
+    pub fn ns(&self, limit: Limit) -> i64 {
+        self.ns[limit as usize]
+    }
+
+    /// Evidence of a limit.
+    pub fn evidence(&self, limit: Limit) -> LimitEvidence {
+        self.evidence[limit as usize]
+    }
+
+    /// Everything.
+    pub fn total_ns(&self) -> i64 {
+        self.ns.iter().sum()
+    }
+
+    /// Limits that held at all, the longest first.
+    pub fn ranked(&self) -> Vec<(Limit, i64)> {
+        let all = Limit::ALL.iter().map(|limit| (*limit, self.ns(*limit)));
+        let mut held: Vec<_> = all.filter(|(_, ns)| *ns > 0).collect();
+        held.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        held
+    }
+
+    /// Gives the time of packets that left back to back to what else limited most, if anything did.
+    pub fn reassign_sending(&mut self) {
+        let ranked = self.ranked();
+        let main = ranked.iter().find(|(limit, _)| *limit != Limit::Send);
+        if let Some((main, _)) = main {
+            self.ns[*main as usize] += self.ns[Limit::Send as usize];
+            self.ns[Limit::Send as usize] = 0;
+        }
+    }
+
+    /// Takes a limit's time away and gives it to another.
+    pub fn reassign(&mut self, from: Limit, to: Limit) {
+        let ns = std::mem::take(&mut self.ns[from as usize]);
+        let evidence = std::mem::take(&mut self.evidence[from as usize]);
+        self.ns[to as usize] += ns;
+        self.evidence[to as usize].merge(&evidence);
+    }
+}
+
+impl LimitEvidence {
+    /// Adds another stretch, or other sums.
+    pub fn merge(&mut self, other: &LimitEvidence) {
+        let (times, bytes) = (self.times + other.times.max(1), self.bytes + other.bytes);
+        if other.longest_ns > self.longest_ns {
+            *self = *other;
+        }
+        (self.times, self.bytes) = (times, bytes);
+    }
+}

@@ -1,0 +1,164 @@
+//! A request with its answer: when each part of it passed, how long it took, and what limited.
+//!
+//! Plain data with sums that agree: setup, request, queue, server, response and latency make up the total exactly.
+
+use model::limit::{Limit, Part, TimeOwner};
+
+use super::shares::{LimitEvidence, LimitShares};
+use crate::event::ConnectionSide;
+
+/// What a turn of talking is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExchangeKind {
+    /// A request and its answer.
+    Exchange,
+    /// A part of TLS's handshake.
+    TlsHandshake,
+    /// The server spoke first, or its answer began before the capture.
+    AnswerOnly,
+}
+
+/// One limit of a phase.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseCause {
+    /// What limited.
+    pub limit: Limit,
+    /// For how long, nanoseconds.
+    pub ns: i64,
+    /// Where to see it.
+    pub evidence: LimitEvidence,
+}
+
+/// The transfer of a message.
+#[derive(Clone, Debug, Default)]
+pub struct TransferPhase {
+    /// First packet, nanoseconds since the capture began.
+    pub from_ns: i64,
+    /// Last packet.
+    pub to_ns: i64,
+    /// Numbers of the first and the last packet.
+    pub numbers: (u32, u32),
+    /// Data packets.
+    pub packets: u64,
+    /// Bytes of the message.
+    pub bytes: u64,
+    /// What it counts in the total; less than from first to last where an answer came early.
+    pub ns: i64,
+    /// Most bytes in flight in the sender's view.
+    pub max_in_flight: i64,
+    /// What the sender's buffer seems to hold, bytes; 0: nothing suggests one.
+    pub cap: i64,
+    /// Smallest and largest window in force, bytes, where known.
+    pub window: Option<(i64, i64)>,
+    /// The densest packets' rate, bytes a second, where the capture can tell; 0: not.
+    pub link_rate: f64,
+    /// What limited, the longest first; the sum is `ns`.
+    pub causes: Vec<PhaseCause>,
+    /// Every slice, where wanted: what limited, from when to when.
+    pub stretches: Vec<(Limit, i64, i64)>,
+}
+
+/// A request with its answer.
+#[derive(Clone, Debug)]
+pub struct TracedTransaction {
+    /// What kind of turn.
+    pub kind: ExchangeKind,
+    /// Method and target, where HTTP says.
+    pub title: Option<Box<str>>,
+    /// The answer's status.
+    pub status: Option<u16>,
+    /// The request's transfer.
+    pub request: TransferPhase,
+    /// The answer's.
+    pub response: Option<TransferPhase>,
+    /// Opening the connection, if this is the first one, nanoseconds.
+    pub setup_ns: i64,
+    /// The part of it that losses took.
+    pub setup_lost_ns: i64,
+    /// Time that the end of the request stood in a queue of the path.
+    pub queue_ns: i64,
+    /// The same of the end of the answer, behind the capture.
+    pub tail_ns: i64,
+    /// The server's work.
+    pub server_ns: i64,
+    /// The path's length: round trips.
+    pub latency_ns: i64,
+    /// The client's pause since the answer before.
+    pub pause_ns: i64,
+    /// Round trip between the capture and the client, and the server.
+    pub near_ns: [i64; 2],
+    /// Whether both messages were captured to their end.
+    pub complete: bool,
+}
+
+impl TransferPhase {
+    /// Bytes a second between first and last packet; `None` with one packet.
+    pub fn rate(&self) -> Option<f64> {
+        let ns = self.to_ns - self.from_ns;
+        (ns > 0 && self.packets > 1).then(|| self.bytes as f64 / ns as f64 * 1e9)
+    }
+
+    /// What would be possible: the link's rate, or the window in every round trip; bytes a second.
+    pub fn ideal_rate(&self, round_trip_ns: i64) -> Option<f64> {
+        let by_window = self.window.filter(|_| round_trip_ns > 0);
+        let by_window = by_window.map(|(_, high)| high as f64 / round_trip_ns as f64 * 1e9);
+        let by_link = (self.link_rate > 0.0).then_some(self.link_rate);
+        match (by_window, by_link) {
+            (Some(window), Some(link)) => Some(window.min(link)),
+            (window, link) => window.or(link),
+        }
+    }
+
+    /// Takes over what limited.
+    pub fn set_causes(&mut self, shares: &LimitShares) {
+        let cause = |(limit, ns)| PhaseCause { limit, ns, evidence: shares.evidence(limit) };
+        self.causes = shares.ranked().into_iter().map(cause).collect();
+    }
+}
+
+impl TracedTransaction {
+    /// What users wait: from the client's first packet to the last one reaching it, opening included.
+    pub fn total_ns(&self) -> i64 {
+        self.setup_ns + self.latency_ns + self.working_ns()
+    }
+
+    /// The same without what the path's length takes.
+    pub fn working_ns(&self) -> i64 {
+        let response = self.response.as_ref().map_or(0, |phase| phase.ns);
+        self.request.ns + self.queue_ns + self.server_ns + response + self.tail_ns
+    }
+
+    /// Begins with opening the connection.
+    pub fn set_up(&mut self, setup_ns: i64, lost: (Limit, i64)) {
+        self.setup_ns = setup_ns;
+        self.setup_lost_ns = lost.1;
+    }
+
+    /// The phases with who sends in them.
+    pub fn phases(&self) -> impl Iterator<Item = (ConnectionSide, &TransferPhase)> {
+        let request = std::iter::once((ConnectionSide::Client, &self.request));
+        request.chain(self.response.iter().map(|phase| (ConnectionSide::Server, phase)))
+    }
+
+    /// When it began and ended at the capture.
+    pub fn span_ns(&self) -> (i64, i64) {
+        let end = self.response.as_ref().map_or(self.request.to_ns, |phase| phase.to_ns);
+        (self.request.from_ns, end.max(self.request.to_ns))
+    }
+}
+
+/// Who owns a limit's time when `sender` sends.
+pub fn limit_owner(limit: Limit, sender: ConnectionSide) -> TimeOwner {
+    let of = |side: ConnectionSide| match side {
+        ConnectionSide::Client => TimeOwner::Client,
+        ConnectionSide::Server => TimeOwner::Server,
+    };
+    match (limit, limit.part()) {
+        (Limit::ServerThink, _) => TimeOwner::Server,
+        (Limit::ClientThink, _) => TimeOwner::Client,
+        (Limit::BalancerHold, _) => TimeOwner::Balancer,
+        (_, Part::Sender) => of(sender),
+        (_, Part::Receiver) => of(sender.peer()),
+        (_, Part::Network) => TimeOwner::Network,
+    }
+}

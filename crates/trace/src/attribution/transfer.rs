@@ -1,0 +1,349 @@
+//! Cuts the transfer of a message at every acknowledgement and says of each slice what limited: the first rule that holds.
+//!
+//! By the sender's clock. A gap lies between two data packets of the message; the acknowledgements that reached the
+//! sender within it cut it into slices. The rules and their constants are in docs/explain.md.
+
+use model::limit::Limit;
+
+use super::link_estimate::LinkEstimate;
+use super::rounds::{RoundShape, TransferRounds};
+use super::sender::{SenderView, SentSegment};
+use super::shares::{LimitEvidence, LimitShares};
+
+/// One message's transfer.
+#[derive(Debug)]
+pub struct MessageTransfer<'a> {
+    /// What its sender did.
+    pub sender: &'a SenderView,
+    /// The link in that direction.
+    pub link: &'a LinkEstimate,
+    /// First packet, index into what was sent.
+    pub first: usize,
+    /// Last packet.
+    pub last: usize,
+    /// Time before this belongs to another phase.
+    pub from_ns: i64,
+    /// Offset behind the message.
+    pub to: i64,
+    /// The whole round trip.
+    pub round_trip_ns: i64,
+    /// Largest segment.
+    pub segment: i64,
+    /// Whether every slice is wanted, for drawing.
+    pub detailed: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct TransferBreakdown {
+    /// Time by limit; the sum is the time between the first and the last packet.
+    pub shares: LimitShares,
+    /// Most in flight in the sender's view.
+    pub max_in_flight: i64,
+    /// What the send buffer seems to hold, bytes; 0: nothing suggests one.
+    pub cap: i64,
+    /// Every slice, where wanted: what limited, from when to when.
+    pub stretches: Vec<(Limit, i64, i64)>,
+    /// Smallest window that was in force, bytes, where known.
+    pub window: Option<(i64, i64)>,
+}
+
+/// Answers sooner than this after an acknowledgement are triggered by it, nanoseconds.
+const TRIGGER_NS: i64 = 3_000_000;
+/// How much later than a round trip an acknowledgement comes that a timer held back, nanoseconds.
+const DELAYED_NS: i64 = 20_000_000;
+/// Segments of one acknowledgement that no receiver leaves unacknowledged while they come one by one.
+const MANY_SEGMENTS: i64 = 4;
+/// Packets that leave at once where a sender paces itself, at most.
+const PACED_BURST: usize = 46;
+/// How long a loss is felt at least, nanoseconds.
+const RECOVERY_NS: i64 = 200_000_000;
+
+/// Judges a transfer.
+pub fn attribute_transfer(transfer: &MessageTransfer<'_>) -> TransferBreakdown {
+    let mut run = TransferSlicer::new(transfer);
+    for at in transfer.first..transfer.last {
+        run.attribute_gap(at);
+    }
+    run.shares.reassign_sending();
+    let plateau = run.shares.ns(Limit::SendBuffer) > 0;
+    TransferBreakdown {
+        max_in_flight: run.rounds.peak,
+        cap: if plateau { run.rounds.plateau } else { 0 },
+        shares: run.shares,
+        stretches: run.stretches,
+        window: run.window,
+    }
+}
+
+struct TransferSlicer<'a> {
+    transfer: &'a MessageTransfer<'a>,
+    shares: LimitShares,
+    rounds: TransferRounds,
+    /// Times of packets that repaired a loss.
+    repairs: Vec<i64>,
+    trigger_ns: i64,
+    /// Acknowledgements known at the gap's begin.
+    acks_known: usize,
+    window: Option<(i64, i64)>,
+    stretches: Vec<(Limit, i64, i64)>,
+}
+
+/// A gap between two packets.
+struct PacketGap<'a> {
+    earlier: &'a SentSegment,
+    later: &'a SentSegment,
+    from_ns: i64,
+    high: i64,
+    /// It ends in a repair, or near one.
+    lossy: bool,
+    /// The packet behind it followed an acknowledgement.
+    triggered: bool,
+    /// The packet behind it came late after the last acknowledgement.
+    ack_late: bool,
+    /// No acknowledgement came within, and it is short.
+    plain: bool,
+    /// It is as long as the one before, between packets as large as any: the sender paces itself.
+    paced: bool,
+}
+
+impl<'a> TransferSlicer<'a> {
+    fn new(of: &'a MessageTransfer<'a>) -> TransferSlicer<'a> {
+        let sender = of.sender;
+        let mut known = 0;
+        let mut flights = Vec::with_capacity(of.last + 1 - of.first);
+        let mut repairs = Vec::new();
+        for at in of.first..=of.last {
+            let sent = &sender.sent[at];
+            while sender.acks.get(known).is_some_and(|ack| ack.time_ns <= sent.time_ns) {
+                known += 1;
+            }
+            let acked = sender.acks[..known].last().map_or(sender.sent[of.first].from, |a| a.ack);
+            flights.push((sent.time_ns, (sender.high[at] - acked).max(0)));
+            if sent.repairs {
+                repairs.push(sent.time_ns);
+            }
+        }
+        let rounds = TransferRounds::from_flights(&flights, of.round_trip_ns);
+        let trigger_ns = TRIGGER_NS.max(of.round_trip_ns * 8 / 100);
+        TransferSlicer {
+            transfer: of,
+            shares: LimitShares::default(),
+            rounds,
+            repairs,
+            trigger_ns,
+            acks_known: 0,
+            window: None,
+            stretches: Vec::new(),
+        }
+    }
+
+    fn attribute_gap(&mut self, at: usize) {
+        let sender = self.transfer.sender;
+        let (a, b) = (&sender.sent[at], &sender.sent[at + 1]);
+        let from_ns = a.time_ns.max(self.transfer.from_ns);
+        if b.time_ns <= from_ns {
+            return;
+        }
+        while sender.acks.get(self.acks_known).is_some_and(|ack| ack.time_ns <= from_ns) {
+            self.acks_known += 1;
+        }
+        let within =
+            sender.acks[self.acks_known..].iter().take_while(|ack| ack.time_ns <= b.time_ns);
+        let behind = self.acks_known + within.count();
+        let last_ns = sender.acks[..behind].last().map_or(i64::MIN / 2, |ack| ack.time_ns);
+        let gap = PacketGap {
+            earlier: a,
+            later: b,
+            from_ns,
+            high: sender.high[at],
+            lossy: b.repairs || self.is_lossy(a.time_ns, b.time_ns),
+            triggered: b.time_ns - last_ns <= self.trigger_ns,
+            ack_late: b.time_ns - last_ns.max(from_ns) > self.trigger_ns,
+            plain: behind == self.acks_known && b.time_ns - from_ns <= self.trigger_ns,
+            paced: self.is_paced(at),
+        };
+        if let Some(limit) = self.waited_for_delayed(&gap, at) {
+            return self.add_limit(limit, &gap, from_ns, b.time_ns);
+        }
+        let mut start_ns = from_ns;
+        for index in self.acks_known..=behind {
+            let end_ns = if index == behind { b.time_ns } else { sender.acks[index].time_ns };
+            if end_ns > start_ns {
+                let limit = self.classify_slice(&gap, index.checked_sub(1), start_ns);
+                self.add_limit(limit, &gap, start_ns, end_ns);
+                start_ns = end_ns;
+            }
+        }
+    }
+
+    /// Whether the packet after this one left by the sender's clock, as BBR lets them: whole segments, and a gap as long
+    /// as the last one between bursts. A program that writes by the clock leaves the rest of what it wrote.
+    fn is_paced(&self, at: usize) -> bool {
+        let (sent, whole) = (&self.transfer.sender.sent, self.transfer.segment);
+        let is_whole = |sent: &SentSegment| sent.to - sent.from >= whole;
+        let gap_ns = |at: usize| sent[at + 1].time_ns - sent[at].time_ns;
+        let this_ns = gap_ns(at);
+        let first = self.transfer.first.max(at.saturating_sub(PACED_BURST));
+        let before = (first..at).rev().map(gap_ns).find(|ns| *ns * 4 > this_ns);
+        let regular = before.is_some_and(|ns| (ns - this_ns).abs() * 4 <= this_ns);
+        regular
+            && this_ns < self.transfer.round_trip_ns
+            && is_whole(&sent[at])
+            && is_whole(&sent[at + 1])
+    }
+
+    fn add_limit(&mut self, limit: Limit, gap: &PacketGap<'_>, from_ns: i64, to_ns: i64) {
+        let bytes = if to_ns == gap.later.time_ns {
+            (gap.later.to - gap.later.from).cast_unsigned()
+        } else {
+            0
+        };
+        let (from, to) = (gap.earlier.number, gap.later.number);
+        let longest_ns = to_ns - from_ns;
+        if self.transfer.detailed {
+            match self.stretches.last_mut() {
+                Some((last, _, end)) if *last == limit && *end == from_ns => *end = to_ns,
+                _ => self.stretches.push((limit, from_ns, to_ns)),
+            }
+        }
+        self.shares.add(limit, LimitEvidence { times: 1, longest_ns, from_ns, from, to, bytes });
+    }
+
+    /// A small segment whose acknowledgement came late and let the next packet go.
+    fn waited_for_delayed(&self, gap: &PacketGap<'_>, at: usize) -> Option<Limit> {
+        let (of, sender) = (self.transfer, self.transfer.sender);
+        let small = gap.earlier.to - gap.earlier.from < of.segment && !gap.lossy;
+        if !small || !gap.triggered || gap.from_ns != gap.earlier.time_ns {
+            return None;
+        }
+        let covering = sender.acks.partition_point(|ack| ack.ack < sender.high[at]);
+        let ack = sender.acks.get(covering)?;
+        let took = ack.time_ns - gap.earlier.time_ns;
+        let since = gap.later.time_ns - ack.time_ns;
+        let open = ack.edge - gap.high >= of.segment.min(of.to - gap.high);
+        let delayed =
+            took > of.round_trip_ns + DELAYED_NS && (0..=self.trigger_ns).contains(&since);
+        if !delayed || !open {
+            return None;
+        }
+        let next_small = gap.later.to - gap.later.from < of.segment;
+        Some(if next_small { Limit::NagleDelayedAck } else { Limit::DelayedAck })
+    }
+
+    /// The first rule that holds for a slice; `latest`: the acknowledgement in force.
+    fn classify_slice(
+        &mut self,
+        gap: &PacketGap<'_>,
+        latest: Option<usize>,
+        start_ns: i64,
+    ) -> Limit {
+        let of = self.transfer;
+        let ack = latest.map(|at| &of.sender.acks[at]);
+        let (edge, window) = ack.map_or((i64::MAX / 4, None), |ack| {
+            (ack.edge, (of.sender.scaled || ack.raw_window == 0).then_some(ack.window))
+        });
+        if let Some(window) = window {
+            let (low, high) = self.window.unwrap_or((window, window));
+            self.window = Some((low.min(window), high.max(window)));
+        }
+        let outstanding = gap.high - ack.map_or(gap.earlier.from, |ack| ack.ack);
+        let room = edge - gap.high;
+        let want = of.segment.min((of.to - gap.high).max(1));
+        let full = room < want;
+        // A hole stops acknowledgements and with them the window: that is the loss's time, not the receiver's.
+        let in_repair = gap.lossy && outstanding > 0;
+        match window {
+            Some(0) => return Limit::ZeroWindow,
+            Some(window) if full && window < of.segment => return Limit::SillyWindow,
+            _ => {}
+        }
+        if full && !in_repair && (self.is_unread(window) || self.is_aggregated_ack(latest)) {
+            return Limit::Rwnd;
+        }
+        let bulk = self.rounds.peak > 4 * of.segment;
+        let filled = || {
+            let at_its_rate = !full && !self.is_near_edge(room) && of.link.keeps_pace(start_ns);
+            at_its_rate || of.link.is_full(start_ns, window)
+        };
+        if bulk && !gap.lossy && outstanding > 0 && filled() {
+            return Limit::LinkRate;
+        }
+        if full && !in_repair {
+            return Limit::Rwnd;
+        }
+        if gap.lossy {
+            return Limit::Loss;
+        }
+        if gap.ack_late && outstanding > 0 && gap.paced && self.is_aggregated_ack(latest) {
+            return Limit::Rwnd;
+        }
+        if outstanding <= 0 || (gap.ack_late && !gap.triggered) {
+            return self.classify_silence(gap, outstanding);
+        }
+        // Back to back while growing is slow start itself; otherwise it is the time of whatever limits most.
+        if gap.plain && self.rounds.shape(start_ns) != RoundShape::Growing {
+            return Limit::Send;
+        }
+        self.classify_ack_clocked(start_ns, room)
+    }
+
+    /// The sender had nothing outstanding, or let acknowledgements pass.
+    fn classify_silence(&self, gap: &PacketGap<'_>, outstanding: i64) -> Limit {
+        let long = RECOVERY_NS.max(2 * self.transfer.round_trip_ns);
+        let lost =
+            gap.later.jump && outstanding > 0 && gap.later.time_ns - gap.earlier.time_ns > long;
+        if lost { Limit::LossSuspected } else { Limit::AppSender }
+    }
+
+    /// Acknowledgements let packets go; what says how many?
+    fn classify_ack_clocked(&self, start_ns: i64, room: i64) -> Limit {
+        let of = self.transfer;
+        match self.rounds.shape(start_ns) {
+            RoundShape::Plateau if !self.repairs.is_empty() => Limit::Cwnd,
+            RoundShape::Plateau if self.rounds.peak <= 2 * of.segment => Limit::Cwnd,
+            RoundShape::Plateau if self.is_near_edge(room) => Limit::Rwnd,
+            RoundShape::Plateau => Limit::SendBuffer,
+            RoundShape::Growing if self.repairs.first().is_none_or(|first| *first > start_ns) => {
+                Limit::SlowStart
+            }
+            _ => Limit::Cwnd,
+        }
+    }
+
+    /// Whether so much is in flight that the window leaves no room worth speaking of.
+    fn is_near_edge(&self, room: i64) -> bool {
+        let room_at_peak = self.window.map(|(_, high)| high - self.rounds.peak);
+        room <= 2 * self.transfer.segment
+            || room_at_peak
+                .is_some_and(|room| room <= (2 * self.transfer.segment).max(self.rounds.peak / 8))
+    }
+
+    /// Whether the receiver's program has left so much unread that its window is well below what it was at its largest.
+    /// It acknowledges late then, as if a queue stood (RFC 9293, 3.8.6.3).
+    fn is_unread(&self, window: Option<i64>) -> bool {
+        let largest = self.window.map_or(0, |(_, high)| high);
+        window.is_some_and(|window| window * 4 < largest * 3)
+    }
+
+    /// Whether this acknowledgement came alone in half a round trip and for many segments: the receiver's program took a
+    /// portion, and that moved the window. A queue before a link empties packet by packet, and is acknowledged so.
+    fn is_aggregated_ack(&self, latest: Option<usize>) -> bool {
+        let acks = &self.transfer.sender.acks;
+        let Some((before, ack)) =
+            latest.and_then(|at| Some((acks.get(at.checked_sub(1)?)?, &acks[at])))
+        else {
+            return false;
+        };
+        let alone = (ack.time_ns - before.time_ns) * 2 >= self.transfer.round_trip_ns;
+        alone && ack.ack - before.ack >= MANY_SEGMENTS * self.transfer.segment
+    }
+
+    /// Whether a repair is so near that the time between belongs to it.
+    fn is_lossy(&self, from_ns: i64, to_ns: i64) -> bool {
+        let after = RECOVERY_NS.max(6 * self.transfer.round_trip_ns);
+        let before = self.transfer.round_trip_ns;
+        let first = self.repairs.partition_point(|repair| *repair + after < from_ns);
+        self.repairs.get(first).is_some_and(|repair| *repair <= to_ns + before)
+    }
+}

@@ -1,0 +1,149 @@
+//! Which bytes of both directions belong together: requests with their answers.
+//!
+//! By HTTP's heads where they could be read, else by turns of talking: a turn begins with what the client says after
+//! the server has spoken. When requests overlap there are no turns, and that is said.
+
+use crate::conversation::Conversation;
+use crate::event::ConnectionSide;
+use crate::payload::{MessageStart, PayloadProtocol};
+
+use super::transaction::ExchangeKind;
+
+/// Bytes of a direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OffsetRange {
+    /// Offset of the first.
+    pub from: i64,
+    /// Offset behind the last.
+    pub to: i64,
+}
+
+/// A turn.
+#[derive(Clone, Debug)]
+pub struct ConversationTurn {
+    /// What kind.
+    pub kind: ExchangeKind,
+    /// What the client said.
+    pub request: Option<OffsetRange>,
+    /// What the server answered.
+    pub response: Option<OffsetRange>,
+    /// Method and target.
+    pub title: Option<Box<str>>,
+    /// The answer's status.
+    pub status: Option<u16>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct ConversationTurns {
+    /// Turns in order.
+    pub turns: Vec<ConversationTurn>,
+    /// Whether requests overlap.
+    pub multiplexed: bool,
+}
+
+/// What a server may have under way when a client asks on: tickets of TLS 1.3 are sent when nobody asked, bytes.
+const UNASKED: i64 = 1_024;
+/// Overlaps before a connection is called multiplexed.
+const OVERLAPS: usize = 3;
+
+/// Finds them.
+pub fn find_turns(conversation: &Conversation) -> ConversationTurns {
+    match conversation.talk.protocol {
+        PayloadProtocol::Multiplexed => ConversationTurns { turns: Vec::new(), multiplexed: true },
+        PayloadProtocol::Http => turns_by_heads(conversation),
+        PayloadProtocol::Silent | PayloadProtocol::Tls | PayloadProtocol::Opaque => {
+            turns_by_direction(conversation)
+        }
+    }
+}
+
+fn turns_by_heads(conversation: &Conversation) -> ConversationTurns {
+    let [requests, answers] = &conversation.talk.messages;
+    let high = |side: ConnectionSide| conversation.directions[side.index()].next();
+    let turns = requests.iter().enumerate().map(|(at, request)| {
+        let title = match &request.start {
+            MessageStart::Request(title) => Some(title.clone()),
+            MessageStart::Status(_) => None,
+        };
+        let answer = answers.get(at);
+        let status = answer.and_then(|answer| match answer.start {
+            MessageStart::Status(status) => Some(status),
+            MessageStart::Request(_) => None,
+        });
+        let range =
+            |from, to: Option<i64>, side| OffsetRange { from, to: to.unwrap_or(high(side)) };
+        ConversationTurn {
+            kind: ExchangeKind::Exchange,
+            request: Some(range(request.from, request.to, ConnectionSide::Client)),
+            response: answer.map(|answer| range(answer.from, answer.to, ConnectionSide::Server)),
+            title,
+            status,
+        }
+    });
+    ConversationTurns { turns: turns.collect(), multiplexed: false }
+}
+
+/// A turn that is under way.
+#[derive(Clone, Copy, Default)]
+struct OpenTurn {
+    request: Option<OffsetRange>,
+    response: Option<OffsetRange>,
+}
+
+impl OpenTurn {
+    fn close(self, first_data: [Option<i64>; 2], is_tls: bool) -> ConversationTurn {
+        let before_data = |range: Option<OffsetRange>, side: ConnectionSide| {
+            range.is_none_or(|range| first_data[side.index()].is_none_or(|first| range.to <= first))
+        };
+        let shaking = is_tls && before_data(self.request, ConnectionSide::Client);
+        ConversationTurn {
+            kind: if shaking { ExchangeKind::TlsHandshake } else { ExchangeKind::Exchange },
+            request: self.request,
+            response: self.response,
+            title: None,
+            status: None,
+        }
+    }
+}
+
+fn turns_by_direction(conversation: &Conversation) -> ConversationTurns {
+    let is_tls = conversation.talk.protocol == PayloadProtocol::Tls;
+    let first_data = conversation.talk.first_data;
+    let mut found = ConversationTurns::default();
+    let (mut open, mut begun) = (OpenTurn::default(), false);
+    let (mut said_high, mut overlaps) = (i64::MIN, 0);
+    for event in conversation.events.iter().filter(|event| event.has_new_data()) {
+        let range = OffsetRange { from: event.seq, to: event.end() };
+        if event.side() == ConnectionSide::Server {
+            said_high = said_high.max(event.end());
+            extend_range(&mut open.response, range);
+        } else if open.response.is_none() {
+            extend_range(&mut open.request, range);
+        } else if said_high != i64::MIN && event.ack + UNASKED < said_high {
+            // Asked before it can have seen the answer.
+            overlaps += 1;
+        } else {
+            found.turns.push(open.close(first_data, is_tls));
+            open = OpenTurn { request: Some(range), response: None };
+        }
+        begun = true;
+    }
+    if begun {
+        found.turns.push(open.close(first_data, is_tls));
+    }
+    if overlaps >= OVERLAPS && overlaps * 4 >= found.turns.len() + overlaps {
+        return ConversationTurns { turns: Vec::new(), multiplexed: true };
+    }
+    found
+}
+
+fn extend_range(range: &mut Option<OffsetRange>, by: OffsetRange) {
+    match range {
+        Some(range) => {
+            range.from = range.from.min(by.from);
+            range.to = range.to.max(by.to);
+        }
+        None => *range = Some(by),
+    }
+}

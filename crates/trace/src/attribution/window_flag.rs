@@ -1,0 +1,110 @@
+//! A window that contradicts its announced scale: it shrinks by more than was received, as if another scale applied.
+//!
+//! Only where the scale is known. Nobody is blamed by it alone; it explains a silly window.
+
+use crate::conversation::Conversation;
+use crate::event::ConnectionSide;
+
+use super::scale::WindowScale;
+
+/// What was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowFlag {
+    /// Who advertises the window.
+    pub side: ConnectionSide,
+    /// Number of the packet with the small window.
+    pub number: u32,
+    /// Window field before.
+    pub before: u16,
+    /// Window field after.
+    pub after: u16,
+    /// The shift that was announced.
+    pub announced: u8,
+    /// The shift that explains the small window.
+    pub shift: u8,
+    /// Bytes in the receiver's buffer that make the explanation fit.
+    pub buffered: i64,
+}
+
+impl WindowFlag {
+    /// Its name in reports.
+    pub const CODE: &'static str = "WINDOW_SCALE_INCONSISTENT";
+
+    /// How the small window comes about, in words.
+    pub fn hint(&self) -> String {
+        let WindowFlag { after, shift, buffered, announced, .. } = self;
+        let before = u32::from(self.before) << announced;
+        format!(
+            "{after} = ({before} - {buffered}) >> {shift}: advertised as if a scale factor of {shift} were in force \
+             with {buffered} bytes in the buffer"
+        )
+    }
+}
+
+/// The first such window of a side; `segment`: what its peer sends at most in one packet.
+pub fn find_inconsistent_window(
+    conversation: &Conversation,
+    side: ConnectionSide,
+    scale: WindowScale,
+    segment: u32,
+) -> Option<WindowFlag> {
+    if !scale.is_known() {
+        return None;
+    }
+    // The last large window, and how far its side had acknowledged.
+    let mut large: Option<(u16, i64)> = None;
+    let events = conversation.events.iter().filter(|e| e.side() == side && e.has_ack());
+    for event in events {
+        let window = event.window;
+        let Some((before, acked)) = large else {
+            large = Some((window, event.ack));
+            continue;
+        };
+        if window > before / 8 {
+            large = Some((window, event.ack));
+            continue;
+        }
+        let (a, received) = (i64::from(before) << scale.shift, (event.ack - acked).max(0));
+        let shrunk = a - (i64::from(window) << scale.shift);
+        if window > 0 && received < shrunk {
+            let found = explain_window(a, i64::from(window), received + i64::from(segment));
+            if let Some((shift, buffered)) = found {
+                let (number, after) = (event.number, window);
+                return Some(WindowFlag {
+                    side,
+                    number,
+                    before,
+                    after,
+                    announced: scale.shift,
+                    shift,
+                    buffered,
+                });
+            }
+        }
+    }
+    None
+}
+
+/// The shift, and the bytes in the buffer, with which a window of `a` bytes would be advertised as `b`.
+fn explain_window(a: i64, b: i64, most: i64) -> Option<(u8, i64)> {
+    (1..=14).find_map(|shift: u8| {
+        let (unit, real) = (1_i64 << shift, b << shift);
+        // |(a − buffered) − real| < unit
+        let (low, high) = ((a - real - unit + 1).max(0), (a - real + unit - 1).min(most));
+        // What one such window lets in is the likeliest to lie in the buffer.
+        (low <= high).then(|| (shift, b.clamp(low, high)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_study_s_window_is_explained_by_a_shift_of_seven() {
+        assert_eq!(explain_window(32_768, 254, 1_568), Some((7, 254)));
+        assert_eq!(explain_window(65_535, 511, 1_460), Some((7, 254)));
+        assert_eq!(explain_window(40_000, 3, 1_460).map(|found| found.0), Some(14));
+        assert_eq!(explain_window(40_000, 2_000, 0), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! Finds a packet's connection: a flat table by both ends and the path, whichever of them sent.
+//!
+//! The hash is keyed at random for each run, so that no capture can be made to collide.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+
+use crate::packet::{TcpEndpoint, TcpPacket};
+
+/// Both ends in order, and the path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ConnectionKey {
+    low: TcpEndpoint,
+    high: TcpEndpoint,
+    path: u64,
+}
+
+/// The table: places of connections by key.
+#[derive(Debug)]
+pub struct ConnectionTable {
+    places: HashMap<ConnectionKey, u32, KeyedHashBuilder>,
+    /// The last one: packets come in trains.
+    last: Option<(ConnectionKey, u32)>,
+}
+
+impl Default for ConnectionTable {
+    fn default() -> ConnectionTable {
+        let seed = || RandomState::new().hash_one(0_u8);
+        let keyed = KeyedHashBuilder { seed: seed(), factor: seed() | 1 };
+        ConnectionTable { places: HashMap::with_hasher(keyed), last: None }
+    }
+}
+
+impl ConnectionTable {
+    /// The place of a packet's connection.
+    #[inline]
+    pub fn find(&mut self, packet: &TcpPacket<'_>) -> Option<u32> {
+        let key = ConnectionKey::from_packet(packet);
+        if let Some((last, place)) = self.last
+            && last == key
+        {
+            return Some(place);
+        }
+        let place = self.places.get(&key).copied()?;
+        self.last = Some((key, place));
+        Some(place)
+    }
+
+    /// Gives a packet's connection a place, a new one if it had another.
+    pub fn insert(&mut self, packet: &TcpPacket<'_>, place: u32) {
+        self.places.insert(ConnectionKey::from_packet(packet), place);
+        self.last = None;
+    }
+}
+
+impl ConnectionKey {
+    #[inline]
+    fn from_packet(packet: &TcpPacket<'_>) -> ConnectionKey {
+        let (a, b) = (packet.source, packet.destination);
+        let (low, high) = if a <= b { (a, b) } else { (b, a) };
+        ConnectionKey { low, high, path: packet.path }
+    }
+}
+
+impl Hash for ConnectionKey {
+    #[inline]
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        let halves = |address: [u8; 16]| {
+            let whole = u128::from_ne_bytes(address);
+            (whole as u64, (whole >> 64) as u64)
+        };
+        let (a, b) = halves(self.low.address);
+        let (c, d) = halves(self.high.address);
+        let ports = u64::from(self.low.port) << 16 | u64::from(self.high.port);
+        for word in [a, b, c, d, ports ^ self.path.rotate_left(32)] {
+            to.write_u64(word);
+        }
+    }
+}
+
+impl std::fmt::Debug for ConnectionKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}-{:?}/{:x}", self.low, self.high, self.path)
+    }
+}
+
+/// Makes hashers that multiply and fold, keyed.
+#[derive(Clone, Copy, Debug)]
+struct KeyedHashBuilder {
+    seed: u64,
+    factor: u64,
+}
+
+struct FoldHasher {
+    state: u64,
+    factor: u64,
+}
+
+impl BuildHasher for KeyedHashBuilder {
+    type Hasher = FoldHasher;
+
+    fn build_hasher(&self) -> FoldHasher {
+        FoldHasher { state: self.seed, factor: self.factor }
+    }
+}
+
+impl Hasher for FoldHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        let wide = u128::from(self.state ^ word) * u128::from(self.factor);
+        self.state = (wide as u64) ^ (wide >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.state.wrapping_mul(self.factor) ^ self.state >> 32
+    }
+}

@@ -1,0 +1,217 @@
+//! From sums to findings: the most significant bottleneck, the next one, and after it, until insignificant.
+//!
+//! Decides what is worth saying and what a change would save; the words are in `sentence`.
+
+use model::limit::{Limit, TimeOwner};
+
+use crate::attribution::window_flag::WindowFlag;
+use crate::conversation::Conversation;
+use crate::event::ConnectionSide;
+use crate::ledger::ConnectionLedger;
+use crate::limit_tally::{LimitCell, LimitTally, TransactionPlace};
+use crate::report::number::{rounded, seconds, share};
+use crate::report::{BottleneckFinding, EvidenceReport, TimeDiagnosis};
+use crate::sentence::{self, SentenceFacts};
+
+/// Less than this part of what users waited is insignificant: one in so many.
+const INSIGNIFICANT: i64 = 50;
+/// Sums shorter than this are nobody's bottleneck, nanoseconds.
+const SHORTEST_NS: i64 = 10_000_000;
+/// Findings that are told.
+const MAX_FINDINGS: usize = 8;
+/// Turns after which the path's length is worth a finding of its own.
+const CHATTY: u64 = 10;
+/// Bytes that can be under way in one round trip without window scaling: what any receiver should allow.
+const USUAL_WINDOW: i64 = 65_536;
+
+/// The connections that sums are about.
+pub trait ConnectionLookup {
+    /// One by its number.
+    fn find_connection(&self, number: u32) -> Option<(&Conversation, &ConnectionLedger)>;
+}
+
+impl ConnectionLookup for [(Conversation, ConnectionLedger)] {
+    fn find_connection(&self, number: u32) -> Option<(&Conversation, &ConnectionLedger)> {
+        let at = usize::try_from(number).ok()?.checked_sub(1)?;
+        <[_]>::get(self, at).map(|(conversation, ledger)| (conversation, ledger))
+    }
+}
+
+/// Findings of sums.
+pub fn diagnose<C: ConnectionLookup + ?Sized>(
+    tally: &LimitTally,
+    connections: &C,
+) -> TimeDiagnosis {
+    let ranked = tally.ranked();
+    let significant = ranked.iter().filter(|cell| is_significant(cell, tally));
+    let mut findings: Vec<BottleneckFinding> = significant
+        .take(MAX_FINDINGS)
+        .map(|cell| build_finding(cell, tally, connections))
+        .collect();
+    let most_significant = (!findings.is_empty()).then(|| findings.remove(0));
+    let transport = |finding: &&BottleneckFinding| is_transport(finding.code);
+    let next_among_transport = findings.iter().find(transport).map(|finding| finding.code);
+    let first_among_transport =
+        most_significant.iter().chain(&findings).find(transport).map(|finding| finding.code);
+    TimeDiagnosis {
+        total_seconds: seconds(tally.total_ns),
+        location: (&tally.bands).into(),
+        owners: (&tally.bands).into(),
+        healthy: most_significant.as_ref().is_none_or(is_healthy),
+        most_significant,
+        next: findings,
+        first_among_transport,
+        next_among_transport,
+    }
+}
+
+fn is_significant(cell: &LimitCell, tally: &LimitTally) -> bool {
+    let long = cell.ns >= SHORTEST_NS && cell.ns.saturating_mul(INSIGNIFICANT) >= tally.total_ns;
+    let much = cell.ns.saturating_mul(3) >= tally.total_ns;
+    match cell.limit {
+        // The path has its length: worth a word when it is paid often.
+        Limit::Latency | Limit::Connect => long && much && cell.turns >= CHATTY,
+        Limit::Send => false,
+        // What every transfer begins with: worth a word where it takes longer than that.
+        Limit::SlowStart | Limit::Cwnd => long && possible_saving_ns(cell) > 0,
+        _ => long,
+    }
+}
+
+/// Nothing that any side could change would save a tenth.
+fn is_healthy(first: &BottleneckFinding) -> bool {
+    first.owner == TimeOwner::Network && first.saving_seconds < first.seconds / 10.0
+}
+
+fn is_transport(limit: Limit) -> bool {
+    !matches!(
+        limit,
+        Limit::ServerThink
+            | Limit::ClientThink
+            | Limit::AppSender
+            | Limit::Latency
+            | Limit::Connect
+            | Limit::BalancerHold
+    )
+}
+
+fn build_finding<C: ConnectionLookup + ?Sized>(
+    cell: &LimitCell,
+    tally: &LimitTally,
+    connections: &C,
+) -> BottleneckFinding {
+    let shown = connections.find_connection(cell.connection);
+    let saving_ns = possible_saving_ns(cell).clamp(0, cell.ns);
+    let flag = shown.and_then(|(_, ledger)| flag_of(cell, ledger));
+    let window = match cell.limit {
+        Limit::SillyWindow | Limit::ZeroWindow => cell.window.map(|(low, _)| low),
+        Limit::Rwnd => cell.window.map(|(_, high)| high),
+        _ => None,
+    };
+    let of_path = matches!(cell.place, TransactionPlace::Setup | TransactionPlace::Path);
+    let of_whole = if of_path { tally.total_ns } else { tally.working_ns };
+    let facts = SentenceFacts {
+        cell,
+        window,
+        segment: shown.map_or(0, |(_, ledger)| segment_bytes(cell, ledger)),
+        saving_ns,
+        share: share(cell.ns, tally.total_ns),
+        flag,
+    };
+    let evidence = &cell.evidence;
+    BottleneckFinding {
+        phase: cell.place.name(),
+        code: cell.limit,
+        owner: cell.owner,
+        seconds: seconds(cell.ns),
+        share: share(cell.ns, of_whole),
+        share_of_total: share(cell.ns, tally.total_ns),
+        saving_seconds: rounded(seconds(saving_ns), 6),
+        flag: flag.map(|_| WindowFlag::CODE),
+        hint: flag.map(|flag| flag.hint()),
+        cap_bytes: Some(cell.cap).filter(|cap| cell.limit == Limit::SendBuffer && *cap > 0),
+        window,
+        alternative: shown.and_then(|shown| alternative_explanation(cell, shown)),
+        sentence: sentence::describe_finding(&facts),
+        fix: sentence::suggest_fix(&facts),
+        evidence: EvidenceReport {
+            connection: cell.connection,
+            from_packet: evidence.from,
+            to_packet: evidence.to,
+            start_seconds: seconds(evidence.from_ns),
+            longest_seconds: seconds(evidence.longest_ns),
+            times: evidence.times,
+        },
+    }
+}
+
+/// What a change would save, nanoseconds; may be negative where nothing would.
+fn possible_saving_ns(cell: &LimitCell) -> i64 {
+    let round_trip_ns = cell.round_trip_ns;
+    match cell.limit {
+        Limit::SillyWindow | Limit::ZeroWindow | Limit::Rwnd | Limit::SendBuffer => {
+            let now = cell.window.map_or(0, |(_, high)| high).max(cell.cap);
+            let now = if cell.limit == Limit::SillyWindow { 0 } else { now };
+            // Where more than the usual is under way already, four times as much is what a change could bring.
+            let in_flight = if now < USUAL_WINDOW { USUAL_WINDOW } else { now.saturating_mul(4) };
+            let by_window = if round_trip_ns > 0 {
+                in_flight as f64 / round_trip_ns as f64 * 1e9
+            } else {
+                f64::INFINITY
+            };
+            let rate = if cell.link_rate > 0.0 { by_window.min(cell.link_rate) } else { by_window };
+            cell.ns - (cell.bytes as f64 / rate * 1e9) as i64
+        }
+        Limit::DelayedAck | Limit::NagleDelayedAck => {
+            cell.ns - i64::from(cell.evidence.times).saturating_mul(round_trip_ns)
+        }
+        Limit::SlowStart | Limit::Cwnd => {
+            let turns = i64::try_from(cell.turns).unwrap_or(i64::MAX);
+            cell.ns - turns.saturating_mul(round_trip_ns).max(cell.ns / 2)
+        }
+        Limit::LinkRate | Limit::Send => 0,
+        _ => cell.ns,
+    }
+}
+
+/// The side that owns a cell, where it is one of the two.
+fn owner_side(owner: TimeOwner) -> Option<ConnectionSide> {
+    match owner {
+        TimeOwner::Client => Some(ConnectionSide::Client),
+        TimeOwner::Server => Some(ConnectionSide::Server),
+        TimeOwner::Network | TimeOwner::Balancer => None,
+    }
+}
+
+fn flag_of(cell: &LimitCell, ledger: &ConnectionLedger) -> Option<WindowFlag> {
+    let windows = matches!(cell.limit, Limit::SillyWindow | Limit::Rwnd | Limit::ZeroWindow);
+    let side = owner_side(cell.owner).filter(|_| windows)?;
+    ledger.flags.iter().find(|flag| flag.side == side).copied()
+}
+
+fn segment_bytes(cell: &LimitCell, ledger: &ConnectionLedger) -> u32 {
+    let sender = if cell.place == TransactionPlace::Response { 1 } else { 0 };
+    ledger.segments[sender]
+}
+
+/// A cap that equals the window under some scale may be that window, when the scale is unknown.
+fn alternative_explanation(
+    cell: &LimitCell,
+    (conversation, ledger): (&Conversation, &ConnectionLedger),
+) -> Option<String> {
+    let sender = owner_side(cell.owner).filter(|_| cell.limit == Limit::SendBuffer)?;
+    let receiver = sender.peer();
+    let scale = ledger.scales?[receiver.index()];
+    let raw = i64::from(conversation.directions[receiver.index()].raw_window?.1);
+    let near = |shift: &u8| {
+        let segments = 2 * i64::from(ledger.segments[sender.index()]);
+        ((raw << shift) - cell.cap).abs() <= segments
+    };
+    let shift = (0..=14).find(near).filter(|_| !scale.is_known())?;
+    let cap = cell.cap;
+    Some(format!(
+        "the {} send buffer, or a window with scale factor {shift} ({raw} << {shift} is about {cap}): without the \
+         handshake the capture cannot decide",
+        if sender == ConnectionSide::Client { "client's" } else { "server's" },
+    ))
+}

@@ -1,0 +1,57 @@
+//! Reads captures to their end, one after the other, into one analysis.
+//!
+//! Progress is told in bytes to whoever wants it. Damage ends a file, not the analysis: what came before counts.
+
+use std::io::Read;
+
+use crate::analysis::Analysis;
+use crate::input::{CaptureDamage, CaptureReader};
+use crate::report_builder::CaptureSource;
+
+/// How a file ended.
+#[derive(Debug)]
+pub enum ReadOutcome {
+    /// At its end.
+    Complete,
+    /// With damage; frames before it were taken.
+    Partial(CaptureDamage),
+}
+
+/// Frames between two calls of `progress`.
+const EVERY: u64 = 65_536;
+
+/// Takes all frames of a capture.
+///
+/// # Errors
+///
+/// When nothing in it could be understood.
+pub fn ingest_capture<R: Read>(
+    analysis: &mut Analysis,
+    source: &mut CaptureSource,
+    name: &str,
+    from: R,
+    mut progress: impl FnMut(u64),
+) -> Result<ReadOutcome, CaptureDamage> {
+    source.files.push(name.to_owned());
+    let mut capture = CaptureReader::open(from)?;
+    let mut frames = 0_u64;
+    let outcome = loop {
+        match capture.frame() {
+            Ok(Some(frame)) => {
+                analysis.add_frame(&frame);
+                frames += 1;
+            }
+            Ok(None) => break ReadOutcome::Complete,
+            Err(damage) => break ReadOutcome::Partial(damage),
+        }
+        if frames.is_multiple_of(EVERY) {
+            progress(capture.offset());
+        }
+    };
+    source.drops += capture.drops();
+    source.snaplen = source.snaplen.max(capture.snaplen());
+    if let ReadOutcome::Partial(damage) = &outcome {
+        source.damage.get_or_insert(format!("{name}: {damage}"));
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,220 @@
+//! Sums over transactions: time by phase and limit, by place and by owner. For a connection, and for a whole file.
+//!
+//! What a sum means in words is said elsewhere (`verdict`).
+
+use model::limit::{Limit, TimeOwner};
+
+use crate::attribution::bands::TimeBands;
+use crate::attribution::shares::LimitEvidence;
+use crate::attribution::transaction::{TracedTransaction, TransferPhase, limit_owner};
+use crate::event::ConnectionSide;
+
+/// Where in a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TransactionPlace {
+    /// Before the first request.
+    Setup,
+    /// While the request was sent.
+    Request,
+    /// Between request and answer.
+    Server,
+    /// While the answer was sent.
+    Response,
+    /// On the way, by its length.
+    Path,
+}
+
+impl TransactionPlace {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            TransactionPlace::Setup => "setup",
+            TransactionPlace::Request => "request",
+            TransactionPlace::Server => "server",
+            TransactionPlace::Response => "response",
+            TransactionPlace::Path => "path",
+        }
+    }
+}
+
+/// Time under one limit in one place.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitCell {
+    /// Where.
+    pub place: TransactionPlace,
+    /// What limited.
+    pub limit: Limit,
+    /// Whose time.
+    pub owner: TimeOwner,
+    /// How long, nanoseconds.
+    pub ns: i64,
+    /// Where to see it.
+    pub evidence: LimitEvidence,
+    /// Number of the connection that shows it best.
+    pub connection: u32,
+    /// How much of `ns` that connection has.
+    pub connection_ns: i64,
+    /// Bytes that were sent under it.
+    pub bytes: u64,
+    /// What the sender's buffer seems to hold, bytes; 0: nothing suggests one.
+    pub cap: i64,
+    /// Smallest and largest window, bytes, where known.
+    pub window: Option<(i64, i64)>,
+    /// Most in flight, bytes.
+    pub max_in_flight: i64,
+    /// The path's round trip, nanoseconds.
+    pub round_trip_ns: i64,
+    /// The densest packets' rate, bytes a second; 0: unknown.
+    pub link_rate: f64,
+    /// Turns in which it held.
+    pub turns: u64,
+}
+
+/// The sums.
+#[derive(Clone, Debug, Default)]
+pub struct LimitTally {
+    /// Transactions.
+    pub transactions: u64,
+    /// By place and owner.
+    pub bands: TimeBands,
+    /// What users waited, nanoseconds.
+    pub total_ns: i64,
+    /// The same without the path's length.
+    pub working_ns: i64,
+    /// Bytes of answers and requests.
+    pub bytes: [u64; 2],
+    cells: Vec<LimitCell>,
+}
+
+impl LimitTally {
+    /// Adds a transaction of a connection.
+    pub fn add(&mut self, transaction: &TracedTransaction, connection: u32) {
+        self.transactions += 1;
+        self.bands.merge(&TimeBands::from_transaction(transaction));
+        self.total_ns += transaction.total_ns();
+        self.working_ns += transaction.working_ns();
+        let numbers = transaction.request.numbers;
+        let server = (TransactionPlace::Server, Limit::ServerThink, transaction.server_ns);
+        let queue = (TransactionPlace::Request, Limit::LinkRate, transaction.queue_ns);
+        let tail = (TransactionPlace::Response, Limit::LinkRate, transaction.tail_ns);
+        let path = (TransactionPlace::Path, Limit::Latency, transaction.latency_ns);
+        let lost = (TransactionPlace::Setup, Limit::Loss, transaction.setup_lost_ns);
+        let setup = transaction.setup_ns - transaction.setup_lost_ns;
+        let setup = (TransactionPlace::Setup, Limit::Connect, setup);
+        for (place, limit, ns) in [server, queue, tail, path, lost, setup] {
+            if ns > 0 {
+                let (from_ns, from, to) = match (place, &transaction.response) {
+                    (TransactionPlace::Response, Some(said)) => {
+                        (said.to_ns, said.numbers.1, said.numbers.1)
+                    }
+                    (_, Some(said)) => (transaction.request.to_ns, numbers.1, said.numbers.0),
+                    (_, None) => (transaction.request.to_ns, numbers.1, numbers.1),
+                };
+                let (times, longest_ns) = (1, ns);
+                let evidence = LimitEvidence { times, longest_ns, from_ns, from, to, bytes: 0 };
+                let cell =
+                    build_cell((place, limit), ConnectionSide::Client, ns, evidence, connection);
+                self.add_cell(cell, transaction);
+            }
+        }
+        for (sender, phase) in transaction.phases() {
+            self.bytes[sender.index()] += phase.bytes;
+            self.add_phase(sender, phase, transaction, connection);
+        }
+    }
+
+    fn add_phase(
+        &mut self,
+        sender: ConnectionSide,
+        phase: &TransferPhase,
+        of: &TracedTransaction,
+        connection: u32,
+    ) {
+        let place = if sender == ConnectionSide::Client {
+            TransactionPlace::Request
+        } else {
+            TransactionPlace::Response
+        };
+        for cause in &phase.causes {
+            let (limit, evidence) = (cause.limit, cause.evidence);
+            let mut cell = build_cell((place, limit), sender, cause.ns, evidence, connection);
+            (cell.cap, cell.window) = (phase.cap, phase.window);
+            (cell.max_in_flight, cell.link_rate) = (phase.max_in_flight, phase.link_rate);
+            self.add_cell(cell, of);
+        }
+    }
+
+    fn add_cell(&mut self, mut cell: LimitCell, of: &TracedTransaction) {
+        cell.round_trip_ns = of.near_ns.iter().sum();
+        self.merge_cell(&cell);
+    }
+
+    /// Adds another's sums.
+    pub fn add_tally(&mut self, other: &LimitTally) {
+        self.transactions += other.transactions;
+        self.bands.merge(&other.bands);
+        self.total_ns += other.total_ns;
+        self.working_ns += other.working_ns;
+        for (mine, theirs) in self.bytes.iter_mut().zip(other.bytes) {
+            *mine += theirs;
+        }
+        other.cells.iter().for_each(|cell| self.merge_cell(cell));
+    }
+
+    fn merge_cell(&mut self, cell: &LimitCell) {
+        let same = |known: &&mut LimitCell| {
+            (known.place, known.limit, known.owner) == (cell.place, cell.limit, cell.owner)
+        };
+        let Some(known) = self.cells.iter_mut().find(same) else {
+            self.cells.push(*cell);
+            return;
+        };
+        let longer = cell.evidence.longest_ns > known.evidence.longest_ns;
+        known.evidence.merge(&cell.evidence);
+        known.ns += cell.ns;
+        known.bytes += cell.bytes;
+        known.turns += cell.turns;
+        if cell.connection == known.connection {
+            known.connection_ns += cell.ns;
+        } else if longer {
+            (known.connection, known.connection_ns) = (cell.connection, cell.connection_ns);
+        }
+        if longer || known.window.is_none() {
+            (known.cap, known.window) = (cell.cap, cell.window);
+            (known.round_trip_ns, known.link_rate) = (cell.round_trip_ns, cell.link_rate);
+        }
+        known.max_in_flight = known.max_in_flight.max(cell.max_in_flight);
+    }
+
+    /// All sums, the longest first.
+    pub fn ranked(&self) -> Vec<LimitCell> {
+        let mut cells = self.cells.clone();
+        cells.sort_by_key(|cell| (std::cmp::Reverse(cell.ns), cell.place, cell.limit));
+        cells
+    }
+}
+
+fn build_cell(
+    (place, limit): (TransactionPlace, Limit),
+    sender: ConnectionSide,
+    ns: i64,
+    evidence: LimitEvidence,
+    connection: u32,
+) -> LimitCell {
+    LimitCell {
+        place,
+        limit,
+        owner: limit_owner(limit, sender),
+        ns,
+        evidence,
+        connection,
+        connection_ns: ns,
+        bytes: evidence.bytes,
+        cap: 0,
+        window: None,
+        max_in_flight: 0,
+        round_trip_ns: 0,
+        link_rate: 0.0,
+        turns: 1,
+    }
+}

@@ -1,0 +1,214 @@
+//! HTTP/1: finds messages by their heads, and pairs answers with what was asked for.
+//!
+//! An answer's end depends on its request: HEAD, CONNECT, an upgrade (RFC 9112, 6.3). After an upgrade nobody listens.
+
+use std::collections::VecDeque;
+
+use super::head::{self, BodyLength, MessageHead};
+use super::message::{HttpMessage, MessageStart};
+use super::need::{DecodeStep, StreamBuffer};
+use crate::event::ConnectionSide;
+
+/// What each side is at.
+#[derive(Debug, Default)]
+pub struct HttpDecoder {
+    states: [HttpDecodeState; 2],
+    pending_methods: VecDeque<RequestMethod>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RequestMethod {
+    Head,
+    Connect,
+    Upgrade,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum HttpDecodeState {
+    #[default]
+    Head,
+    /// At the line that says how long a chunk is.
+    Chunk,
+    /// At the fields behind the last chunk.
+    Trailer,
+    /// In a body that only the connection's end ends.
+    UntilClose,
+}
+
+/// Requests that wait for their answers, at most; more is no HTTP that can be followed.
+const MAX_WAITING: usize = 1_024;
+/// The longest line of a chunk that is believed.
+const MAX_CHUNK_LINE: usize = 4_096;
+/// Characters of a request's first line that are kept.
+const MAX_TITLE: usize = 120;
+
+impl HttpDecoder {
+    /// Reads the next thing.
+    pub fn step(
+        &mut self,
+        side: ConnectionSide,
+        need: &mut StreamBuffer,
+        messages: &mut [VecDeque<HttpMessage>; 2],
+    ) -> DecodeStep {
+        let messages = &mut messages[side.index()];
+        match self.states[side.index()] {
+            HttpDecodeState::Head => self.read_head(side, need, messages),
+            HttpDecodeState::Chunk => self.read_chunk(side, need, messages),
+            HttpDecodeState::Trailer => self.read_trailer(side, need, messages),
+            HttpDecodeState::UntilClose => {
+                need.skip_to(i64::MAX / 2);
+                DecodeStep::Wait
+            }
+        }
+    }
+
+    fn read_head(
+        &mut self,
+        side: ConnectionSide,
+        need: &mut StreamBuffer,
+        messages: &mut VecDeque<HttpMessage>,
+    ) -> DecodeStep {
+        let Some(head) = head::parse_head(need.bytes()) else {
+            return if may_become_head(side, need.bytes()) {
+                need.wait_step()
+            } else {
+                DecodeStep::Unreadable
+            };
+        };
+        let from = need.start();
+        let told = match side {
+            ConnectionSide::Client => self.on_request(&head),
+            ConnectionSide::Server => self.on_response(&head),
+        };
+        let Some((said, body)) = told else { return DecodeStep::Unreadable };
+        let behind = from + head.length as i64;
+        let mut message = HttpMessage { from, to: None, start: said };
+        match body {
+            Some(BodyLength::Bytes(bytes)) => {
+                message.to = Some(behind + bytes);
+                need.skip_to(behind + bytes);
+            }
+            Some(BodyLength::Chunks) => {
+                self.states[side.index()] = HttpDecodeState::Chunk;
+                need.skip_to(behind);
+            }
+            Some(BodyLength::UntilClose) => {
+                self.states[side.index()] = HttpDecodeState::UntilClose;
+                need.skip_to(behind);
+            }
+            // An interim answer is no message of its own.
+            None => {
+                need.skip_to(behind);
+                return DecodeStep::Advanced;
+            }
+        }
+        messages.push_back(message);
+        DecodeStep::Advanced
+    }
+
+    fn on_request(&mut self, head: &MessageHead<'_>) -> Option<(MessageStart, Option<BodyLength>)> {
+        if !head::is_request(head.line) || self.pending_methods.len() >= MAX_WAITING {
+            return None;
+        }
+        let asked = match head.line {
+            line if line.starts_with(b"HEAD ") => RequestMethod::Head,
+            line if line.starts_with(b"CONNECT ") => RequestMethod::Connect,
+            _ if head.upgrade => RequestMethod::Upgrade,
+            _ => RequestMethod::Other,
+        };
+        self.pending_methods.push_back(asked);
+        let body =
+            if head.body == BodyLength::UntilClose { BodyLength::Bytes(0) } else { head.body };
+        let line = head.line.strip_suffix(b" HTTP/1.1").unwrap_or(head.line);
+        let title: String = String::from_utf8_lossy(line).chars().take(MAX_TITLE).collect();
+        Some((MessageStart::Request(title.into()), Some(body)))
+    }
+
+    fn on_response(
+        &mut self,
+        head: &MessageHead<'_>,
+    ) -> Option<(MessageStart, Option<BodyLength>)> {
+        let status = head::parse_status(head.line)?;
+        if (100..200).contains(&status) && status != 101 {
+            return Some((MessageStart::Status(status), None));
+        }
+        let asked = self.pending_methods.pop_front()?;
+        let bodiless = asked == RequestMethod::Head || status == 204 || status == 304;
+        let opens = status == 101 && asked == RequestMethod::Upgrade
+            || asked == RequestMethod::Connect && (200..300).contains(&status);
+        if opens {
+            // From here on it is somebody else's language.
+            self.states = [HttpDecodeState::UntilClose; 2];
+        }
+        let body = if bodiless { BodyLength::Bytes(0) } else { head.body };
+        Some((MessageStart::Status(status), Some(body)))
+    }
+
+    fn read_chunk(
+        &mut self,
+        side: ConnectionSide,
+        need: &mut StreamBuffer,
+        messages: &mut VecDeque<HttpMessage>,
+    ) -> DecodeStep {
+        let bytes = need.bytes();
+        let Some(line) = bytes.iter().position(|byte| *byte == b'\n') else {
+            return if bytes.len() > MAX_CHUNK_LINE {
+                DecodeStep::Unreadable
+            } else {
+                need.wait_step()
+            };
+        };
+        let digits = bytes.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let text = std::str::from_utf8(&bytes[..digits]).unwrap_or("");
+        let Ok(length) = u32::from_str_radix(text, 16) else { return DecodeStep::Unreadable };
+        let behind = need.start() + line as i64 + 1;
+        if length == 0 {
+            self.states[side.index()] = HttpDecodeState::Trailer;
+            need.skip_to(behind);
+            return self.read_trailer(side, need, messages);
+        }
+        // The chunk and the end of line behind it.
+        need.skip_to(behind + i64::from(length) + 2);
+        DecodeStep::Advanced
+    }
+
+    fn read_trailer(
+        &mut self,
+        side: ConnectionSide,
+        need: &mut StreamBuffer,
+        messages: &mut VecDeque<HttpMessage>,
+    ) -> DecodeStep {
+        let bytes = need.bytes();
+        let Some(line) = bytes.iter().position(|byte| *byte == b'\n') else {
+            return if bytes.len() > MAX_CHUNK_LINE {
+                DecodeStep::Unreadable
+            } else {
+                need.wait_step()
+            };
+        };
+        let empty = bytes[..line].trim_ascii().is_empty();
+        let behind = need.start() + line as i64 + 1;
+        need.skip_to(behind);
+        if empty {
+            if let Some(message) = messages.back_mut() {
+                message.to = Some(behind);
+            }
+            self.states[side.index()] = HttpDecodeState::Head;
+        }
+        DecodeStep::Advanced
+    }
+}
+
+/// Whether the beginning of a head can still become one.
+fn may_become_head(side: ConnectionSide, bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii_start();
+    let short = bytes.len() < 12;
+    match side {
+        ConnectionSide::Client => short || head::is_request(bytes),
+        ConnectionSide::Server => {
+            let compared = bytes.len().min(7);
+            bytes[..compared] == b"HTTP/1."[..compared]
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The bytes of a stream that somebody must read, put together from packets in any order; all others pass by.
+//!
+//! Between heads nothing is kept, so that bodies cost nothing. What comes early is kept up to a limit; bytes that are
+//! needed and cannot be had any more are known to be lost.
+
+/// What reading found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeStep {
+    /// Something was read; there may be more.
+    Advanced,
+    /// More bytes must come.
+    Wait,
+    /// It cannot be understood, or needed bytes were not captured.
+    Unreadable,
+}
+
+/// Bytes of a head that are put together at most.
+const MAX_HEAD: usize = 64 << 10;
+/// Packets that came early and are kept.
+const MAX_OUT_OF_ORDER: usize = 64;
+/// Bytes of theirs.
+const MAX_OUT_OF_ORDER_BYTES: usize = 96 << 10;
+
+/// What is needed next.
+#[derive(Debug)]
+pub struct StreamBuffer {
+    /// Offset of `have`'s first byte.
+    offset: i64,
+    buffered: Vec<u8>,
+    out_of_order: Vec<(i64, u32, Box<[u8]>)>,
+    /// Where bytes begin and end that came and were not kept.
+    dropped_range: Option<(i64, i64)>,
+    incomplete: bool,
+}
+
+impl StreamBuffer {
+    /// Bytes from this offset on.
+    pub fn starting_at(offset: i64) -> StreamBuffer {
+        StreamBuffer {
+            offset,
+            buffered: Vec::new(),
+            out_of_order: Vec::new(),
+            dropped_range: None,
+            incomplete: false,
+        }
+    }
+
+    /// Offset of the next byte that is needed and not here.
+    pub fn offset(&self) -> i64 {
+        self.offset + self.buffered.len() as i64
+    }
+
+    /// Offset of the first byte of `bytes`.
+    pub fn start(&self) -> i64 {
+        self.offset
+    }
+
+    /// What is here, in one piece.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffered
+    }
+
+    /// Offers a packet's payload; `length`: what it was on the wire.
+    pub fn add_payload(&mut self, from: i64, payload: &[u8], length: u32) {
+        self.append_payload(from, payload, length);
+        while let Some(at) = self.out_of_order.iter().position(|(from, ..)| *from <= self.offset())
+        {
+            let (from, length, payload) = self.out_of_order.swap_remove(at);
+            self.append_payload(from, &payload, length);
+        }
+    }
+
+    fn append_payload(&mut self, from: i64, payload: &[u8], length: u32) {
+        let need = self.offset();
+        if from > need {
+            let bytes: usize = self.out_of_order.iter().map(|(.., bytes)| bytes.len()).sum();
+            if self.out_of_order.len() < MAX_OUT_OF_ORDER
+                && bytes + payload.len() <= MAX_OUT_OF_ORDER_BYTES
+            {
+                self.out_of_order.push((from, length, payload.into()));
+            } else {
+                let to = from + i64::from(length);
+                let missed = self.dropped_range.get_or_insert((from, to));
+                *missed = (missed.0.min(from), missed.1.max(to));
+            }
+            return;
+        }
+        let skip = usize::try_from(need - from).unwrap_or(usize::MAX);
+        if skip >= length as usize {
+            return;
+        }
+        let Some(bytes) = payload.get(skip..) else {
+            self.incomplete = true;
+            return;
+        };
+        let room = MAX_HEAD.saturating_sub(self.buffered.len());
+        let cut = bytes.len().min(room);
+        self.buffered.extend_from_slice(&bytes[..cut]);
+        if payload.len() < length as usize || cut < bytes.len() {
+            let to = from + i64::from(length);
+            self.dropped_range =
+                Some((self.offset(), self.dropped_range.map_or(to, |missed| missed.1.max(to))));
+        }
+    }
+
+    /// Nothing before `offset` is needed any more.
+    pub fn skip_to(&mut self, offset: i64) {
+        let drop = usize::try_from(offset - self.offset).unwrap_or(0);
+        if drop < self.buffered.len() {
+            self.buffered.drain(..drop);
+        } else {
+            self.buffered.clear();
+        }
+        self.offset = offset;
+        if self.dropped_range.is_some_and(|(_, to)| to <= self.offset()) {
+            self.dropped_range = None;
+        }
+        self.add_payload(self.offset(), &[], 0);
+    }
+
+    /// Whether more can be awaited: not, when the next byte passed without being kept.
+    pub fn wait_step(&self) -> DecodeStep {
+        let next = self.offset();
+        let gone = self.dropped_range.is_some_and(|(from, to)| from <= next && next < to);
+        if self.incomplete || gone || self.buffered.len() >= MAX_HEAD {
+            DecodeStep::Unreadable
+        } else {
+            DecodeStep::Wait
+        }
+    }
+}

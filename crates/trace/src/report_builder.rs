@@ -1,0 +1,83 @@
+//! Puts the report together from what an analysis found.
+//!
+//! Connections are told by what their users waited, the slowest first to stay when there are too many.
+
+use crate::analysis::{AnalysedCapture, CaptureFacts};
+use crate::diagnosis::diagnose;
+use crate::ledger::{MAX_REPORTED, keep_slowest_overall};
+use crate::limit_tally::LimitTally;
+use crate::report::number::seconds;
+use crate::report::{CaptureReport, ConnectionReport, SCHEMA, TraceReport};
+
+/// What the reader of files knows beside the frames.
+#[derive(Clone, Debug, Default)]
+pub struct CaptureSource {
+    /// Files, in the order read.
+    pub files: Vec<String>,
+    /// Packets that the capturing program says it lost.
+    pub drops: u64,
+    /// The most bytes kept of a packet; 0: unlimited.
+    pub snaplen: u32,
+    /// What was wrong with a file.
+    pub damage: Option<String>,
+}
+
+/// Connections that are told of in full.
+const MAX_CONNECTIONS: usize = 20_000;
+
+/// The report.
+pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> TraceReport {
+    let mut tally = LimitTally::default();
+    for (_, ledger) in &analysed.connections {
+        tally.add_tally(&ledger.tally);
+    }
+    keep_slowest_overall(&mut analysed.connections, MAX_REPORTED);
+    let connections = &mut analysed.connections;
+    let mut told: Vec<usize> = (0..connections.len()).collect();
+    told.sort_by_key(|at| std::cmp::Reverse(connections[*at].1.tally.total_ns));
+    told.truncate(MAX_CONNECTIONS);
+    told.sort_unstable();
+    let (connections_total, connections_left_out) =
+        (connections.len(), connections.len() - told.len());
+    let one = |at: usize| {
+        let verdict = diagnose(&connections[at].1.tally, connections.as_slice());
+        let (conversation, ledger) = &mut connections[at];
+        // What is told of is kept once, not twice.
+        let kept = std::mem::take(&mut ledger.transactions);
+        ConnectionReport::from_conversation(conversation, ledger, verdict, &kept)
+    };
+    let told = told.into_iter().map(one).collect();
+    TraceReport {
+        schema: SCHEMA,
+        capture: capture_report(&analysed.facts, &source),
+        files: source.files,
+        connections_total,
+        connections_left_out,
+        transactions_total: tally.transactions,
+        verdict: diagnose(&tally, analysed.connections.as_slice()),
+        connections: told,
+    }
+}
+
+fn capture_report(facts: &CaptureFacts, source: &CaptureSource) -> CaptureReport {
+    CaptureReport {
+        frames: facts.frames,
+        captured_bytes: facts.captured_bytes,
+        tcp_packets: facts.tcp_packets,
+        start_epoch_seconds: seconds(facts.first_ns),
+        seconds: seconds(facts.last_ns),
+        duplicates: facts.duplicates,
+        drops: source.drops,
+        snaplen: source.snaplen,
+        filtered: facts.filtered,
+        beyond_limit: facts.beyond_limit,
+        unknown_link: facts.unknown_link,
+        not_ip: facts.not_ip,
+        not_tcp: facts.not_tcp,
+        fragments: facts.fragments,
+        broken: facts.broken,
+        too_deep: facts.too_deep,
+        backwards: facts.backwards,
+        damage: source.damage.clone(),
+    }
+}

@@ -1,0 +1,44 @@
+//! Round trips by TCP timestamps (RFC 7323, 3): for captures that have nothing better.
+//!
+//! One value at a time is followed for each side: when a new one passes, and when its echo does. A delayed echo makes a
+//! sample too long, never too short, so the smallest counts.
+
+use crate::event::ConnectionSide;
+use crate::packet::TcpPacket;
+
+/// What is followed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TimestampTracker {
+    waiting: [Option<(u32, i64)>; 2],
+    /// Smallest time between a value of this side and its echo, nanoseconds.
+    shortest_ns: [Option<i64>; 2],
+}
+
+impl TimestampTracker {
+    /// Follows a packet.
+    #[inline]
+    pub fn track_packet(&mut self, side: ConnectionSide, packet: &TcpPacket<'_>) {
+        let Some((value, echo)) = packet.options.stamps else { return };
+        let time_ns = packet.time_ns;
+        let theirs = side.peer().index();
+        if let Some((awaited, since)) = self.waiting[theirs]
+            && echo.wrapping_sub(awaited).cast_signed() >= 0
+        {
+            if echo == awaited && time_ns > since {
+                let sample = time_ns - since;
+                let shortest = &mut self.shortest_ns[theirs];
+                *shortest = Some(shortest.map_or(sample, |known| known.min(sample)));
+            }
+            self.waiting[theirs] = None;
+        }
+        // Only what carries data is echoed at once.
+        if packet.length > 0 && self.waiting[side.index()].is_none() {
+            self.waiting[side.index()] = Some((value, time_ns));
+        }
+    }
+
+    /// The smallest time between something that `side` sent passing the capture and its echo doing so.
+    pub fn shortest_ns(&self, side: ConnectionSide) -> Option<i64> {
+        self.shortest_ns[side.index()]
+    }
+}

@@ -1,0 +1,135 @@
+//! Version 2: a signature, a fixed part, addresses and further values (`proxy-protocol.txt` §2.2).
+//!
+//! Of the further values the checksum alone is looked at.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::header::{
+    ProxiedAddresses, ProxyHeaderError, ProxyHeaderRead, ProxyProtocolHeader, ProxyVersion,
+};
+use super::sum::crc32c;
+
+/// Bytes of the longest header that is taken.
+pub(super) const LONGEST: usize = 4096;
+
+/// What every header begins with: no line of any other protocol does.
+const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
+/// Signature, version and command, family and transport, length of the rest.
+const FIXED: usize = 16;
+
+const LOCAL: u8 = 0;
+const PROXY: u8 = 1;
+
+const UNSPEC: u8 = 0x00;
+const TCP4: u8 = 0x11;
+const TCP6: u8 = 0x21;
+const UNIX_STREAM: u8 = 0x31;
+
+/// The type of a checksum over the whole header (PP2_TYPE_CRC32C).
+const SUM: u8 = 0x03;
+
+/// Reads a header that begins with a carriage return.
+pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderRead, ProxyHeaderError> {
+    let known = bytes.len().min(SIGNATURE.len());
+    if bytes[..known] != SIGNATURE[..known] {
+        return Err(ProxyHeaderError::Missing);
+    }
+    let &[.., first, family, high, low] = bytes.get(..FIXED).unwrap_or_default() else {
+        return Ok(ProxyHeaderRead::Partial(FIXED - bytes.len()));
+    };
+    let length = FIXED + usize::from(u16::from_be_bytes([high, low]));
+    let command = match (first >> 4, first & 0x0f) {
+        (2, command @ (LOCAL | PROXY)) => command,
+        (2, _) => return Err(ProxyHeaderError::BadCommand),
+        _ => return Err(ProxyHeaderError::BadVersion),
+    };
+    if length > LONGEST {
+        return Err(ProxyHeaderError::TooLong);
+    }
+    let Some(whole) = bytes.get(..length) else {
+        return Ok(ProxyHeaderRead::Partial(length - bytes.len()));
+    };
+    // All of it is discarded where nobody stands behind the connection, the family included.
+    let ends = if command == LOCAL { None } else { parse_addresses(whole, family)? };
+    Ok(ProxyHeaderRead::Complete(ProxyProtocolHeader {
+        version: ProxyVersion::V2,
+        addresses: ends,
+        length,
+    }))
+}
+
+fn parse_addresses(whole: &[u8], family: u8) -> Result<Option<ProxiedAddresses>, ProxyHeaderError> {
+    let (width, ported) = match family {
+        // Addresses of no family cannot be told from what follows them.
+        UNSPEC => return Ok(None),
+        TCP4 => (4, true),
+        TCP6 => (16, true),
+        UNIX_STREAM => (108, false),
+        _ => return Err(ProxyHeaderError::BadFamily),
+    };
+    let after = FIXED + 2 * width + if ported { 4 } else { 0 };
+    let addresses = whole.get(FIXED..after).ok_or(ProxyHeaderError::NoAddresses)?;
+    check_tlvs(whole, after)?;
+    let ends = ported.then(|| {
+        let (from, rest) = addresses.split_at(width);
+        let (to, ports) = rest.split_at(width);
+        let port = |at: usize| u16::from_be_bytes([ports[at], ports[at + 1]]);
+        ProxiedAddresses {
+            source: SocketAddr::new(address(from), port(0)),
+            destination: SocketAddr::new(address(to), port(2)),
+        }
+    });
+    Ok(ends)
+}
+
+fn address(bytes: &[u8]) -> IpAddr {
+    if let Ok(four) = <[u8; 4]>::try_from(bytes) {
+        return four.into();
+    }
+    <[u8; 16]>::try_from(bytes).unwrap_or_default().into()
+}
+
+/// Walks over the further values from `at` on.
+fn check_tlvs(whole: &[u8], mut at: usize) -> Result<(), ProxyHeaderError> {
+    let mut sums = 0;
+    while at < whole.len() {
+        let &[kind, high, low] = whole.get(at..at + 3).unwrap_or_default() else {
+            return Err(ProxyHeaderError::BadTlv);
+        };
+        let from = at + 3;
+        let to = from + usize::from(u16::from_be_bytes([high, low]));
+        let value = whole.get(from..to).ok_or(ProxyHeaderError::BadTlv)?;
+        if kind == SUM {
+            sums += 1;
+            let told = <[u8; 4]>::try_from(value).map_err(|_| ProxyHeaderError::BadTlv)?;
+            let parts = [&whole[..from], &[0; 4], &whole[to..]];
+            if sums > 1 {
+                return Err(ProxyHeaderError::BadTlv);
+            }
+            if crc32c(&parts) != u32::from_be_bytes(told) {
+                return Err(ProxyHeaderError::BadSum);
+            }
+        }
+        at = to;
+    }
+    Ok(())
+}
+
+/// Appends a header.
+pub(super) fn write(ends: Option<ProxiedAddresses>, out: &mut Vec<u8>) {
+    out.extend_from_slice(SIGNATURE);
+    let Some(ProxiedAddresses { source, destination }) = ends else {
+        return out.extend_from_slice(&[2 << 4 | LOCAL, UNSPEC, 0, 0]);
+    };
+    let (family, length) = if source.is_ipv4() { (TCP4, 12) } else { (TCP6, 36) };
+    out.extend_from_slice(&[2 << 4 | PROXY, family, 0, length]);
+    for end in [source, destination] {
+        match end.ip() {
+            IpAddr::V4(v4) => out.extend_from_slice(&v4.octets()),
+            IpAddr::V6(v6) => out.extend_from_slice(&v6.octets()),
+        }
+    }
+    for end in [source, destination] {
+        out.extend_from_slice(&end.port().to_be_bytes());
+    }
+}

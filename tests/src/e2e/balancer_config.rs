@@ -1,0 +1,151 @@
+//! The configuration of a test's balancer: one service and one pool unless more is added.
+//!
+//! It writes text and reserves ports; `balancer` runs it.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use lab::port::ReservedPort;
+
+use super::servers;
+
+/// A configuration that can be changed and written again.
+#[derive(Clone, Debug)]
+pub struct BalancerConfig {
+    forward: &'static str,
+    listen: Vec<Arc<ReservedPort>>,
+    servers: Vec<String>,
+    control: String,
+    global: String,
+    service: String,
+    pool: String,
+    extra_tables: String,
+    log: Option<&'static str>,
+    log_format: &'static str,
+}
+
+impl BalancerConfig {
+    /// An `http` service `shop` on a port of the loopback, before a pool `web` of these servers: `a`, `b`, …
+    pub fn http(servers: &[SocketAddr]) -> BalancerConfig {
+        BalancerConfig::new("http", servers)
+    }
+
+    /// The same with `forward = "tcp"`.
+    pub fn tcp(servers: &[SocketAddr]) -> BalancerConfig {
+        BalancerConfig::new("tcp", servers)
+    }
+
+    fn new(forward: &'static str, servers: &[SocketAddr]) -> BalancerConfig {
+        let empty = BalancerConfig {
+            forward,
+            listen: vec![Arc::new(servers::reserve_port())],
+            servers: Vec::new(),
+            control: String::new(),
+            global: String::new(),
+            service: String::new(),
+            pool: String::new(),
+            extra_tables: String::new(),
+            log: Some("DIR/access.log"),
+            log_format: "json",
+        };
+        let names = ('a'..='z').map(String::from);
+        servers.iter().zip(names).fold(empty, |setup, (at, name)| setup.server(&name, at, ""))
+    }
+
+    /// One more server; `settings` such as `, weight = 3`.
+    pub fn server(mut self, name: &str, address: impl Display, settings: &str) -> BalancerConfig {
+        self.servers.push(format!("{{ name = \"{name}\", address = \"{address}\"{settings} }}"));
+        self
+    }
+
+    /// Without that server.
+    pub fn without_server(mut self, name: &str) -> BalancerConfig {
+        self.servers.retain(|server| !server.contains(&format!("name = \"{name}\"")));
+        self
+    }
+
+    /// Listens here instead.
+    pub fn listen(mut self, ports: Vec<ReservedPort>) -> BalancerConfig {
+        self.listen = ports.into_iter().map(Arc::new).collect();
+        self
+    }
+
+    /// Further keys of `global.control`, such as `, audit = "1MiB"`; `DIR` stands for the test's directory.
+    pub fn control(mut self, keys: &str) -> BalancerConfig {
+        keys.clone_into(&mut self.control);
+        self
+    }
+
+    /// Lines of `[global]`.
+    pub fn global(mut self, lines: &str) -> BalancerConfig {
+        lines.clone_into(&mut self.global);
+        self
+    }
+
+    /// Lines of `[service.shop]`.
+    pub fn service(mut self, lines: &str) -> BalancerConfig {
+        lines.clone_into(&mut self.service);
+        self
+    }
+
+    /// Lines of `[pool.web]`.
+    pub fn pool(mut self, lines: &str) -> BalancerConfig {
+        lines.clone_into(&mut self.pool);
+        self
+    }
+
+    /// Whole tables after those.
+    pub fn with_tables(mut self, tables: &str) -> BalancerConfig {
+        tables.clone_into(&mut self.extra_tables);
+        self
+    }
+
+    /// Logs nothing: for load.
+    pub fn quiet(mut self) -> BalancerConfig {
+        self.log = None;
+        self
+    }
+
+    /// Logs every request there.
+    pub fn log_to(mut self, path: &'static str) -> BalancerConfig {
+        self.log = Some(path);
+        self
+    }
+
+    /// Logs in the common form.
+    pub fn log_in_common_form(mut self) -> BalancerConfig {
+        self.log_format = "common";
+        self
+    }
+
+    /// Where it listens.
+    pub fn fronts(&self) -> Vec<SocketAddr> {
+        self.listen.iter().map(|port| port.address()).collect()
+    }
+
+    /// The text, with everything that is kept in files below `dir`.
+    pub fn text(&self, dir: &Path) -> String {
+        let BalancerConfig { forward, global, service, pool, extra_tables: more, .. } = self;
+        let dir = dir.display();
+        let listen: Vec<String> =
+            self.fronts().iter().map(|front| format!("\"{front}\"")).collect();
+        let (listen, servers) = (listen.join(", "), self.servers.join(", "));
+        let log = match self.log {
+            Some(path) => {
+                let form = self.log_format;
+                format!("{{ all = true, format = \"{form}\", target = \"{path}\" }}")
+            }
+            None => "\"off\"".to_owned(),
+        };
+        let log = log.replace("DIR", &dir.to_string());
+        let control = self.control.replace("DIR", &dir.to_string());
+        format!(
+            "[global]\naccess-log = {log}\ncontrol = {{ socket = \"{dir}/sock\", state = \"{dir}/state\"{control} }}\n\
+             {global}\n\
+             [service.shop]\nlisten = [{listen}]\nforward = \"{forward}\"\npool = \"web\"\n{service}\n\
+             [pool.web]\nservers = [{servers}]\n{pool}\n{more}\n"
+        )
+    }
+}

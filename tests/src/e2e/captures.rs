@@ -1,0 +1,116 @@
+//! Records what two hosts say to each other over a long line, at both ends, with tcpdump.
+//!
+//! Headers and the first bytes of payload are kept. What is said is the test's own; what it means is judged elsewhere.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+
+use lab::link_emulation::{EmulatedLink, SERVER};
+use lab::net::NetworkNamespace;
+use rustix::net::sockopt::set_tcp_congestion;
+use rustix::process::Signal;
+
+use super::dir::TestDir;
+use super::process::ChildProcess;
+use super::tools;
+use super::wait::{self, DEADLINE};
+
+/// What was recorded.
+#[derive(Debug)]
+pub struct RecordedCaptures {
+    /// At the client's end.
+    pub client: PathBuf,
+    /// At the server's end.
+    pub server: PathBuf,
+    _dir: TestDir,
+}
+
+/// One connection of a client to a server at both ends of a line, until both have closed it; `control`: how both control
+/// congestion.
+///
+/// # Panics
+///
+/// When a program or a host does not do its part.
+pub fn record(
+    line: &EmulatedLink,
+    control: &str,
+    serve: impl FnOnce(TcpStream) + Send,
+    ask: impl FnOnce(TcpStream) + Send,
+) -> RecordedCaptures {
+    let dir = TestDir::new();
+    let listener = line.server.run_inside(|| TcpListener::bind((SERVER, 0)).unwrap()).unwrap();
+    // A namespace may refuse it as its default; a socket of root's may have it, and what it accepts too.
+    set_tcp_congestion(&listener, control).unwrap();
+    let address = listener.local_addr().unwrap();
+    let files = [dir.join("client.pcap"), dir.join("server.pcap")];
+    let hosts = [&line.client, &line.server];
+    let recorders: Vec<ChildProcess> =
+        hosts.iter().zip(&files).map(|(host, file)| begin(host, file, address.port())).collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (stream, _) = listener.accept().unwrap();
+            serve(with_deadlines(stream));
+        });
+        let asked = || {
+            let stream = TcpStream::connect(address).unwrap();
+            set_tcp_congestion(&stream, control).unwrap();
+            ask(with_deadlines(stream));
+        };
+        line.client.run_inside(asked).unwrap();
+    });
+    for (mut recorder, file) in recorders.into_iter().zip(&files) {
+        end(&mut recorder, file);
+    }
+    let [client, server] = files;
+    RecordedCaptures { client, server, _dir: dir }
+}
+
+fn begin(host: &NetworkNamespace, file: &Path, port: u16) -> ChildProcess {
+    let mut command = host.command(tools::program("tcpdump"));
+    // What the kernel keeps for it holds more packets than a test sends, since only their beginning is kept.
+    command.args([
+        "-i",
+        "eth0",
+        "-Z",
+        "root",
+        "-U",
+        "--immediate-mode",
+        "-s",
+        "200",
+        "-B",
+        "16384",
+    ]);
+    command.arg("-w").arg(file).args(["tcp", "port", &port.to_string()]);
+    let recorder = ChildProcess::start(command);
+    wait::until("recording begins", || recorder.output().contains("listening on"));
+    recorder
+}
+
+/// Waits until both directions are closed on the tape.
+fn end(recorder: &mut ChildProcess, file: &Path) {
+    wait::until("the recording holds both ends of the talk", || fins(file) >= 2);
+    recorder.signal(Signal::INT);
+    recorder.wait();
+    wait::until("what it counted", || recorder.output().contains("dropped by kernel"));
+    let said = recorder.output();
+    assert!(said.contains("\n0 packets dropped by kernel"), "{said}");
+}
+
+fn fins(file: &Path) -> u64 {
+    use trace::analysis::{Analysis, AnalysisSettings};
+    let mut analysis = Analysis::new(AnalysisSettings::default());
+    let mut source = trace::report_builder::CaptureSource::default();
+    let Ok(open) = std::fs::File::open(file) else { return 0 };
+    if trace::ingest::ingest_capture(&mut analysis, &mut source, "tape", open, |_| ()).is_err() {
+        return 0;
+    }
+    let found = analysis.finish();
+    let sides = found.connections.iter().flat_map(|(conversation, _)| &conversation.directions);
+    sides.map(|direction| direction.counts.fins.min(1)).sum()
+}
+
+fn with_deadlines(stream: TcpStream) -> TcpStream {
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    stream.set_write_timeout(Some(DEADLINE)).unwrap();
+    stream
+}

@@ -1,0 +1,187 @@
+//! Servers that do exactly what a test says, and one that keeps every byte it gets.
+//!
+//! A thread for each connection, blocking, with deadlines. `lab::origin` is for load; these are for looking closely.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::http::{ExpectedBody, HttpReader, ReceivedMessage};
+use super::wait::{self, DEADLINE};
+
+/// A server whose connections are handled by a function of the test's.
+#[derive(Debug)]
+pub struct ScriptedServer {
+    address: SocketAddr,
+    accepted: Arc<AtomicUsize>,
+    open: Arc<AtomicUsize>,
+    stop: Arc<AtomicBool>,
+}
+
+impl ScriptedServer {
+    /// Calls `serve` with each connection, on a thread of its own.
+    pub fn start(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> ScriptedServer {
+        ScriptedServer::start_at("127.0.0.1:0".parse().unwrap(), serve)
+    }
+
+    /// The same on this address.
+    pub fn start_at(
+        address: SocketAddr,
+        serve: impl Fn(TcpStream) + Send + Sync + 'static,
+    ) -> ScriptedServer {
+        let listener = TcpListener::bind(address).unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = ScriptedServer {
+            address,
+            accepted: Arc::default(),
+            open: Arc::default(),
+            stop: Arc::default(),
+        };
+        let (accepted, counted) = (server.accepted.clone(), server.open.clone());
+        let (stopped, serve) = (server.stop.clone(), Arc::new(serve));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                let stream = stream.unwrap();
+                stream.set_read_timeout(Some(DEADLINE)).unwrap();
+                stream.set_write_timeout(Some(DEADLINE)).unwrap();
+                let (serve, counted) = (serve.clone(), counted.clone());
+                counted.fetch_add(1, Ordering::Relaxed);
+                accepted.fetch_add(1, Ordering::Relaxed);
+                std::thread::spawn(move || {
+                    serve(stream);
+                    counted.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+        });
+        server
+    }
+
+    /// Answers every connection's first bytes with these, and closes.
+    pub fn answering(bytes: &'static [u8]) -> ScriptedServer {
+        ScriptedServer::start(move |stream| {
+            let mut reader = HttpReader::new(&stream);
+            if let Ok(Some(mut request)) = reader.head() {
+                let _ = reader.body(&mut request, ExpectedBody::AsDeclared);
+                let _ = (&stream).write_all(bytes);
+            }
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Connections that have been accepted.
+    pub fn accepted(&self) -> usize {
+        self.accepted.load(Ordering::Relaxed)
+    }
+
+    /// Connections that are being handled.
+    pub fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for ScriptedServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // So that `accept` returns and looks.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+/// What a recorder has got.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedTraffic {
+    /// Whole requests in the order in which they ended.
+    pub requests: Vec<ReceivedMessage>,
+    /// Every byte of each connection.
+    pub connections: Vec<Vec<u8>>,
+}
+
+/// Answers every request with `200` and its own `ok`, and keeps what came.
+#[derive(Debug)]
+pub struct RecordingServer {
+    server: ScriptedServer,
+    record: Arc<Mutex<RecordedTraffic>>,
+}
+
+impl RecordingServer {
+    /// On a port of its own.
+    pub fn start() -> RecordingServer {
+        let record = Arc::new(Mutex::new(RecordedTraffic::default()));
+        let kept = record.clone();
+        let server = ScriptedServer::start(move |stream| {
+            // A connection that breaks off is what some tests are about.
+            let _ = serve(&stream, &kept);
+        });
+        RecordingServer { server, record }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// What came on so many connections since the start, as far as it was not taken before. Waits for them, and
+    /// until none is open.
+    pub fn take_after(&self, connections: u64) -> RecordedTraffic {
+        wait::until("the recorder's connections accepted", || {
+            self.server.accepted() as u64 >= connections
+        });
+        self.take()
+    }
+
+    /// What came so far, which is forgotten. Waits until no connection is open.
+    pub fn take(&self) -> RecordedTraffic {
+        wait::until("the recorder's connections closed", || self.server.open() == 0);
+        std::mem::take(&mut self.record.lock().unwrap())
+    }
+
+    /// What came so far.
+    pub fn so_far(&self) -> RecordedTraffic {
+        self.record.lock().unwrap().clone()
+    }
+}
+
+const OK: &[u8] = b"HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nok";
+const HEAD: &[u8] = b"HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n";
+
+fn serve(stream: &TcpStream, record: &Mutex<RecordedTraffic>) -> io::Result<()> {
+    let number = {
+        let mut record = record.lock().unwrap();
+        record.connections.push(Vec::new());
+        record.connections.len() - 1
+    };
+    let mut reader = HttpReader::new(RecordingStream { stream, record, number });
+    while let Some(mut request) = reader.head()? {
+        reader.body(&mut request, ExpectedBody::AsDeclared)?;
+        let answer = if request.start.starts_with("HEAD ") { HEAD } else { OK };
+        record.lock().unwrap().requests.push(request);
+        (&*stream).write_all(answer)?;
+    }
+    Ok(())
+}
+
+/// A stream whose bytes are kept as they are read.
+struct RecordingStream<'a> {
+    stream: &'a TcpStream,
+    record: &'a Mutex<RecordedTraffic>,
+    number: usize,
+}
+
+impl Read for RecordingStream<'_> {
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        let mut stream = self.stream;
+        let read = stream.read(piece)?;
+        if let Some(bytes) = self.record.lock().unwrap().connections.get_mut(self.number) {
+            bytes.extend_from_slice(&piece[..read]);
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,150 @@
+//! Files and directories are made by the crate `files` alone, which trusts no name that another user could have put there;
+//! and it alone reads in the daemon, where a name may lead to a pipe, a device or a file without end.
+//!
+//! By the names that such code cannot do without. Tests may write what they like into a directory of their own; how they
+//! come by one is the same for all.
+
+use crate::lexer::RustToken;
+use crate::tree::{RuleBreach, SourceFile, SourceTree};
+
+/// The crate that makes them.
+const MAKER: &str = "crates/files/";
+
+/// Files that write to what the kernel made: settings below `/proc` and `/sys`.
+pub const KERNELS: &[&str] = &[
+    "crates/cli/src/doctor/cores/undo_file.rs",
+    "crates/cli/src/doctor/host.rs",
+    "crates/lab/src/net/namespace.rs",
+];
+
+/// Crates of the daemon: what stops one of their threads stops a service or its operator.
+const DAEMONS: [&str; 3] = ["crates/daemon/", "crates/l7/", "crates/model/"];
+
+/// Files that read what the kernel made, or directories, by names that nobody else sets.
+pub const READERS: &[&str] = &[
+    "crates/daemon/src/alarms/utilization.rs",
+    "crates/daemon/src/memory_footprint.rs",
+    "crates/daemon/src/host_capacity.rs",
+    "crates/daemon/src/orphan_reaper.rs",
+    "crates/daemon/src/packets/host_facts.rs",
+    // What tests have in the place of the system.
+    "crates/daemon/src/reconcile/fake.rs",
+    "crates/daemon/src/report/report_sources.rs",
+    "crates/daemon/src/time_wait.rs",
+    "crates/daemon/src/api_server/tokens.rs",
+    "crates/daemon/src/uplinks/kernel_state.rs",
+    "crates/daemon/src/worker_cpu_time.rs",
+    "crates/l7/src/plane/host.rs",
+    "crates/l7/src/socket/port_holder.rs",
+    "crates/l7/src/socket/socket_option.rs",
+    "crates/l7/src/socket/listen_error.rs",
+];
+
+/// Names of functions that read whatever a name leads to, each with what must stand before it.
+const READS: [(&str, &str); 3] = [("read", "fs"), ("read_to_string", "fs"), ("open", "File")];
+
+/// Names of functions and types that make files or directories, each with what must stand before it, if anything must.
+const MAKES: [(&str, Option<&str>); 10] = [
+    ("create_dir", None),
+    ("create_dir_all", None),
+    ("DirBuilder", None),
+    ("OpenOptions", None),
+    ("create", Some("File")),
+    ("create_new", Some("File")),
+    ("options", Some("File")),
+    ("write", Some("fs")),
+    ("copy", Some("fs")),
+    ("CREATE", Some("OFlags")),
+];
+
+/// Places where everybody may make files.
+const SHARED: [&str; 3] = ["\"/tmp", "\"/var/tmp", "\"/dev/shm"];
+
+/// Other ways to read, in the daemon.
+pub fn read_offences(tree: &SourceTree) -> Vec<RuleBreach> {
+    let mut out = Vec::new();
+    let daemons = |file: &&SourceFile| DAEMONS.iter().any(|crate_| file.path.starts_with(crate_));
+    for file in tree.rust().filter(daemons).filter(|file| file.source_of().is_some()) {
+        let found = file_reads(file);
+        if !READERS.contains(&file.path.as_str()) {
+            out.extend(found);
+        } else if found.is_empty() {
+            let text = "reads nothing: take it off the list in `tests/src/file_access.rs`";
+            out.push(RuleBreach::new(&file.path, 0, text));
+        }
+    }
+    out
+}
+
+fn file_reads(file: &SourceFile) -> Vec<RuleBreach> {
+    let tokens = file.product_tokens();
+    let reads = |at: &usize| {
+        READS
+            .iter()
+            .any(|(name, before)| tokens[*at].text == *name && follows(&tokens, *at, before))
+    };
+    let text = |token: &RustToken<'_>| {
+        format!("`{}` waits for a pipe and reads without end: use `files::regular`", token.text)
+    };
+    (0..tokens.len())
+        .filter(reads)
+        .map(|at| RuleBreach::new(&file.path, tokens[at].line, text(&tokens[at])))
+        .collect()
+}
+
+/// Other ways to make files and directories, and predictable names where everybody may make files.
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
+    let others = || tree.rust().filter(|file| !file.path.starts_with(MAKER));
+    let mut out: Vec<RuleBreach> = others().flat_map(temporary_paths).collect();
+    for file in others().filter(|file| file.source_of().is_some()) {
+        let makes = created_files(file);
+        if KERNELS.contains(&file.path.as_str()) {
+            if makes.is_empty() {
+                let text = "writes nothing: take it off the list in `tests/src/file_access.rs`";
+                out.push(RuleBreach::new(&file.path, 0, text));
+            }
+        } else {
+            out.extend(makes);
+        }
+        out.extend(shared_names(file));
+    }
+    out
+}
+
+fn temporary_paths(file: &SourceFile) -> Vec<RuleBreach> {
+    let found = file.tokens().into_iter().filter(|token| token.text == "temp_dir");
+    let text = "a name in the temporary directory can be foreseen: use `files::TemporaryDir`";
+    found.map(|token| RuleBreach::new(&file.path, token.line, text)).collect()
+}
+
+fn created_files(file: &SourceFile) -> Vec<RuleBreach> {
+    let tokens = file.product_tokens();
+    let makes = |at: &usize| {
+        MAKES.iter().any(|(name, before)| {
+            tokens[*at].text == *name && before.is_none_or(|before| follows(&tokens, *at, before))
+        })
+    };
+    let text = |token: &RustToken<'_>| {
+        format!("`{}` follows what another user put there: use `files::make`", token.text)
+    };
+    (0..tokens.len())
+        .filter(makes)
+        .map(|at| RuleBreach::new(&file.path, tokens[at].line, text(&tokens[at])))
+        .collect()
+}
+
+fn follows(tokens: &[RustToken<'_>], at: usize, before: &str) -> bool {
+    at >= 2 && tokens[at - 1].text == "::" && tokens[at - 2].text == before
+}
+
+fn shared_names(file: &SourceFile) -> Vec<RuleBreach> {
+    let lines: Vec<&str> = file.text.lines().collect();
+    let mut found: Vec<usize> = file.product_tokens().iter().map(|token| token.line).collect();
+    found.dedup();
+    let names = |line: &usize| {
+        let text = lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        SHARED.iter().any(|place| text.contains(place))
+    };
+    let text = "everybody may make files there: use `files::TemporaryDir`";
+    found.into_iter().filter(names).map(|line| RuleBreach::new(&file.path, line, text)).collect()
+}

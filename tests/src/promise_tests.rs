@@ -1,0 +1,70 @@
+//! Promises in tables name tests that exist: each row of a table whose last column is headed `shown by`.
+//!
+//! A test is named as `path/of/file.rs::function` or, for what another program checks, as `path/of/file`. Whether the
+//! test proves the sentence is for its reader to judge. In the threat model no promise stands outside a table.
+
+use crate::tree::{RuleBreach, SourceTree};
+
+/// The page all of whose promises are rows.
+const THREAT_MODEL: &str = "docs/security.md";
+
+/// Words that promise.
+const PROMISING: [&str; 4] = ["always", "never", "refused", "rejected"];
+
+/// Rows without a test that exists, and promises of the threat model outside its tables.
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
+    let mut out = Vec::new();
+    for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
+        let mut promises = false;
+        for (at, line) in file.text.lines().enumerate() {
+            let Some(row) = cells(line) else {
+                promises = false;
+                if file.path == THREAT_MODEL && promising(line) {
+                    let text = "a promise outside a table: move it into one, with its test";
+                    out.push(RuleBreach::new(&file.path, at + 1, text.to_owned()));
+                }
+                continue;
+            };
+            match row.last().map(|cell| cell.trim()) {
+                Some("shown by") => promises = true,
+                Some(cell) if promises && !cell.starts_with("---") => {
+                    let trouble = missing_test(tree, cell);
+                    out.extend(trouble.map(|text| RuleBreach::new(&file.path, at + 1, text)));
+                }
+                _ => {}
+            }
+        }
+    }
+    out
+}
+
+/// What keeps a cell from naming tests; `None`: it does.
+fn missing_test(tree: &SourceTree, cell: &str) -> Option<String> {
+    let named: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+    if named.is_empty() {
+        return Some("this row names no test: `path/of/file.rs::function`".to_owned());
+    }
+    named.into_iter().find_map(|name| {
+        let (path, function) = match name.split_once("::") {
+            Some((path, function)) => (path, Some(function)),
+            None => (name, None),
+        };
+        let Some(file) = tree.file(path) else {
+            return Some(format!("`{path}` does not exist"));
+        };
+        let function = function?;
+        let there = file.text.contains(&format!("fn {function}("));
+        (!there).then(|| format!("`{path}` has no test `{function}`"))
+    })
+}
+
+/// The cells of a table's row.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
+    Some(inner.split('|').collect())
+}
+
+fn promising(line: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric())
+        .any(|word| PROMISING.contains(&word.to_lowercase().as_str()))
+}

@@ -1,0 +1,135 @@
+//! What both ends of a recorded connection do: servers that answer, clients that ask, each as quick as it is told.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use tests::e2e::wait::linger;
+
+/// How a server answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ServerScript {
+    /// Bytes of the body.
+    pub bytes: usize,
+    /// Before it says anything.
+    pub think: Duration,
+    /// After each piece of 16 KiB.
+    pub interval: Duration,
+    /// Head and body in a write of their own: two small segments, the second of which Nagle's algorithm holds back.
+    pub separate_head: bool,
+    /// Bytes that its socket keeps unacknowledged, about twice as many with their bookkeeping; 0: as many as it likes.
+    pub send_buffer: usize,
+}
+
+impl ServerScript {
+    /// A server that is quick, and answers with so many bytes.
+    pub fn of(bytes: usize) -> ServerScript {
+        ServerScript { bytes, ..ServerScript::default() }
+    }
+
+    /// Answers requests until the client has no more.
+    pub fn serve(self, mut stream: TcpStream) {
+        if self.send_buffer > 0 {
+            rustix::net::sockopt::set_socket_send_buffer_size(&stream, self.send_buffer).unwrap();
+        }
+        while let Some(body) = head(&mut stream) {
+            skip(&mut stream, body);
+            linger(self.think);
+            let mut said = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", self.bytes);
+            if self.separate_head {
+                stream.write_all(said.as_bytes()).unwrap();
+                said.clear();
+            }
+            let mut said = said.into_bytes();
+            said.resize(said.len() + self.bytes, b'x');
+            let pieces = if self.interval.is_zero() { said.len() } else { 16 * 1024 };
+            for piece in said.chunks(pieces.max(1)) {
+                stream.write_all(piece).unwrap();
+                linger(self.interval);
+            }
+        }
+    }
+}
+
+/// How a client asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ClientScript {
+    /// How often, one after the other.
+    pub times: usize,
+    /// Pieces of the request's body, of 20,000 bytes.
+    pub pieces: usize,
+    /// Before each of them.
+    pub each: Duration,
+    /// After so many bytes of the answer it stops reading for so long.
+    pub stop: (usize, Duration),
+    /// After each piece of 16 KiB of the answer it rests so long.
+    pub reads: Duration,
+    /// It acknowledges late from the first packet on, as clients do in a dialogue.
+    pub delays: bool,
+}
+
+impl ClientScript {
+    /// Once, without a body, reading as quickly as it can.
+    pub fn once() -> ClientScript {
+        ClientScript { times: 1, ..ClientScript::default() }
+    }
+
+    /// Asks, and closes when all answers have come.
+    pub fn ask(self, mut stream: TcpStream) {
+        for _ in 0..self.times {
+            let length = self.pieces * PIECE;
+            let method = if length > 0 { "POST" } else { "GET" };
+            let said =
+                format!("{method} / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n");
+            stream.write_all(said.as_bytes()).unwrap();
+            for _ in 0..self.pieces {
+                linger(self.each);
+                stream.write_all(&[b'u'; PIECE]).unwrap();
+            }
+            if self.delays {
+                // Whatever is acknowledged at once makes Linux quick for the next ones: it is told each time.
+                rustix::net::sockopt::set_tcp_quickack(&stream, false).unwrap();
+            }
+            let mut left = head(&mut stream).unwrap();
+            let (bytes, time) = self.stop;
+            if bytes > 0 {
+                skip(&mut stream, bytes);
+                linger(time);
+                left -= bytes;
+            }
+            while left > 0 {
+                let piece = if self.reads.is_zero() { left } else { left.min(16 * 1024) };
+                skip(&mut stream, piece);
+                linger(self.reads);
+                left -= piece;
+            }
+        }
+    }
+}
+
+/// Bytes of a piece.
+const PIECE: usize = 20_000;
+
+/// Reads a head; the length of its body. `None`: the other side has no more.
+fn head(stream: &mut TcpStream) -> Option<usize> {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut byte).unwrap() == 0 {
+            return None;
+        }
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    Some(length.unwrap().parse().unwrap())
+}
+
+fn skip(stream: &mut TcpStream, mut bytes: usize) {
+    let mut buffer = vec![0; 64 * 1024];
+    while bytes > 0 {
+        let room = bytes.min(buffer.len());
+        let n = stream.read(&mut buffer[..room]).unwrap();
+        assert!(n > 0, "{bytes} bytes of a body are missing");
+        bytes -= n;
+    }
+}

@@ -1,0 +1,234 @@
+//! Clients of the ways that examples are reached, and the stand-in that says its name.
+//!
+//! Every read has a deadline; it judges nothing.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use tests::e2e::client::HttpClient;
+use tests::e2e::h2client::{self, H2Request};
+use tests::e2e::http::{ExpectedBody, HttpReader, ReceivedMessage};
+use tests::e2e::tools::curl_text;
+use tests::e2e::wait::DEADLINE;
+
+use super::examples::RequestProtocol;
+
+/// One request.
+#[derive(Clone, Copy, Debug)]
+pub struct ProxyRequest {
+    /// To which listener.
+    pub front: usize,
+    /// How.
+    pub protocol: RequestProtocol,
+    /// Its method.
+    pub method: &'static str,
+    /// Its host, or the name in TLS.
+    pub host: &'static str,
+    /// Its path.
+    pub path: &'static str,
+    /// More fields, as lines.
+    pub more: &'static str,
+}
+
+/// What a client sees of who answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProxyAnswer {
+    /// The status; 0 where there is none.
+    pub status: u16,
+    /// The server's name.
+    pub server: Option<String>,
+    /// Where it is sent, as a browser resolves it.
+    pub location: Option<String>,
+}
+
+/// Asks.
+pub struct ProxyClient {
+    tls: Arc<ClientConfig>,
+    ca: PathBuf,
+}
+
+impl ProxyClient {
+    /// One that trusts this authority.
+    pub fn new(ca: &Path) -> ProxyClient {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(ca).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config =
+            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+        ProxyClient { tls: Arc::new(config), ca: ca.to_owned() }
+    }
+
+    /// Asks on a connection of its own.
+    pub fn ask(&self, front: SocketAddr, question: &ProxyRequest) -> ProxyAnswer {
+        match question.protocol {
+            RequestProtocol::Plain => {
+                let mut client = HttpClient::connect(front);
+                client.send(head(question));
+                seen(front, question, client.answer_or_end())
+            }
+            RequestProtocol::Tls => {
+                let mut stream = StreamOwned::new(self.connection("shop.example"), stream(front));
+                stream.write_all(head(question).as_bytes()).unwrap();
+                let mut reader = HttpReader::new(stream);
+                let mut answer = reader.head().unwrap();
+                if let Some(answer) = &mut answer {
+                    reader.body(answer, ExpectedBody::DeclaredOrUntilEnd).unwrap();
+                }
+                seen(front, question, answer)
+            }
+            RequestProtocol::Tls2 => self.curl(front, question),
+            RequestProtocol::Http2 => {
+                let mut asked = H2Request::get(question.path);
+                asked.method = question.method;
+                let answer = h2client::send_all(front, &[asked]).remove(0);
+                let location = answer.field("location");
+                ProxyAnswer { status: answer.status, server: answer.field("x-origin"), location }
+            }
+            RequestProtocol::Hello => {
+                let mut hello = Vec::new();
+                self.connection(question.host).write_tls(&mut hello).unwrap();
+                said(front, &hello)
+            }
+            RequestProtocol::Bytes => said(front, b"who are you"),
+        }
+    }
+
+    fn connection(&self, name: &'static str) -> ClientConnection {
+        ClientConnection::new(self.tls.clone(), name.try_into().unwrap()).unwrap()
+    }
+
+    fn curl(&self, front: SocketAddr, question: &ProxyRequest) -> ProxyAnswer {
+        let (host, port) = (question.host, front.port());
+        let told = curl_text(&[
+            "--http2",
+            "--cacert",
+            self.ca.to_str().unwrap(),
+            "--resolve",
+            &format!("{host}:{port}:{}", front.ip()),
+            "-X",
+            question.method,
+            "-D",
+            "-",
+            "-o",
+            "/dev/null",
+            &format!("https://{host}:{port}{}", question.path),
+        ]);
+        let field = |name: &str| {
+            let fields = told.lines().filter_map(|line| line.split_once(": "));
+            fields.filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.to_owned()).next()
+        };
+        let status = told.split(' ').nth(1).and_then(|status| status.parse().ok());
+        ProxyAnswer {
+            status: status.unwrap_or(0),
+            server: field("x-origin"),
+            location: field("location"),
+        }
+    }
+}
+
+fn head(question: &ProxyRequest) -> String {
+    let ProxyRequest { method, host, path, more, .. } = question;
+    let length = if *method == "POST" { "Content-Length: 0\r\n" } else { "" };
+    format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n{length}{more}Connection: close\r\n\r\n")
+}
+
+fn seen(
+    front: SocketAddr,
+    question: &ProxyRequest,
+    answer: Option<ReceivedMessage>,
+) -> ProxyAnswer {
+    let Some(answer) = answer else {
+        return ProxyAnswer { status: 0, server: None, location: None };
+    };
+    // nginx writes whole addresses of itself where others write the path; a browser goes to the same place.
+    let scheme = if question.protocol == RequestProtocol::Plain { "http" } else { "https" };
+    let own = format!("{scheme}://{}:{}", question.host.to_lowercase(), front.port());
+    let whole = format!("{scheme}://{}/", question.host.to_lowercase());
+    let location = answer.field("location").map(|to| match to.strip_prefix(&own) {
+        Some(path) => path.to_owned(),
+        None => to.strip_prefix(&whole).map_or(to.clone(), |path| format!("/{path}")),
+    });
+    ProxyAnswer { status: answer.status(), server: answer.field("x-origin"), location }
+}
+
+fn stream(front: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect_timeout(&front, DEADLINE).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    stream
+}
+
+fn said(front: SocketAddr, bytes: &[u8]) -> ProxyAnswer {
+    let (mut stream, mut name) = (stream(front), String::new());
+    stream.write_all(bytes).unwrap();
+    let read = stream.read_to_string(&mut name);
+    let server = (read.is_ok() && !name.is_empty()).then_some(name);
+    ProxyAnswer { status: 0, server, location: None }
+}
+
+/// A server of bytes that says its name, and `+PONG` to `PING`, and ends.
+pub struct NamingServer {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl NamingServer {
+    /// On a port of the loopback.
+    pub fn start(name: &'static str) -> NamingServer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, stop) = (listener.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if stopped.load(Ordering::Relaxed) {
+                    break;
+                }
+                std::thread::spawn(move || says(stream, name));
+            }
+        });
+        NamingServer { address, stop, thread: Some(thread) }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for NamingServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.address);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Checks go away before they say anything, which is no fault.
+fn says(mut stream: TcpStream, name: &str) {
+    let mut piece = [0; 4096];
+    let _ = stream.set_read_timeout(Some(DEADLINE));
+    let mut read = stream.read(&mut piece);
+    // A header of the PROXY protocol may come alone before what is said.
+    if let Ok(length) = read
+        && piece.starts_with(b"PROXY ")
+        && piece[..length].ends_with(b"\r\n")
+    {
+        read = stream.read(&mut piece);
+    }
+    let answer = match read {
+        Ok(4..) if piece.starts_with(b"PING") => "+PONG\r\n",
+        Ok(1..) => name,
+        _ => return,
+    };
+    let _ = stream.write_all(answer.as_bytes());
+}

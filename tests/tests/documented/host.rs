@@ -1,0 +1,203 @@
+//! A machine of its own for what the pages say: a network, and folders that lie over the machine's `/etc`, `/run`,
+//! `/var/lib`, `/var/log` and `/tmp`, so that commands run as they are written. What they make goes with it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use lab::origin::{OriginKind, OriginOptions, TestOrigin};
+use tests::e2e::balancer;
+use tests::e2e::dir::TestDir;
+use tests::e2e::namespace::TestNamespace;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::servers::start_with;
+use tests::e2e::{tools, wait};
+
+/// Folders of the machine that have another one over them: where, and what of this machine is copied into it.
+const FOLDERS: [(&str, &str); 5] =
+    [("/etc", "/etc/."), ("/run", ""), ("/var/lib", ""), ("/var/log", ""), ("/tmp", "")];
+/// Where commands are typed.
+pub const HERE: &str = "/tmp/here";
+/// The home of whoever types them.
+pub const HOME: &str = "/tmp/home";
+/// What addresses of the pages stand for this machine's, those of servers among them.
+const ADDRESSES: [&str; 8] = [
+    "203.0.113.10/24",
+    "203.0.113.53/24",
+    "192.0.2.5/24",
+    "192.0.2.7/24",
+    "192.0.2.8/24",
+    "10.0.0.11/24",
+    "10.0.0.12/24",
+    "10.0.0.13/24",
+];
+const HOSTS: &str = "127.0.0.1 localhost\n203.0.113.10 shop.example\n192.0.2.5 lb.example\n10.0.0.13 mail.internal\n";
+
+/// The machine.
+#[derive(Debug)]
+pub struct DocumentHost {
+    keeper: ChildProcess,
+    _servers: Vec<TestOrigin>,
+    _namespace: TestNamespace,
+    dir: TestDir,
+}
+
+impl DocumentHost {
+    /// A new one, or why there can be none here.
+    pub fn new() -> Result<DocumentHost, String> {
+        let namespace = TestNamespace::new()?;
+        let dir = TestDir::new();
+        let mut script = String::from("set -e\n");
+        for (over, copied) in FOLDERS {
+            let inside = place(&dir, over);
+            std::fs::create_dir_all(&inside).unwrap();
+            if !copied.is_empty() {
+                done(Command::new("cp").args(["-a", copied]).arg(&inside));
+            }
+        }
+        for folder in [
+            "/var/log/nginx",
+            "/var/lib/nginx",
+            "/tmp/here",
+            "/tmp/bin",
+            "/run/steelyard",
+            "/var/log/steelyard",
+            "/var/lib/steelyard",
+        ] {
+            std::fs::create_dir_all(place(&dir, folder)).unwrap();
+        }
+        std::fs::write(place(&dir, "/tmp/bin/steelyard"), "").unwrap();
+        std::fs::write(place(&dir, "/etc/hosts"), HOSTS).unwrap();
+        script += &format!(
+            "mount --bind {} {}\n",
+            balancer::program().display(),
+            place(&dir, "/tmp/bin/steelyard").display()
+        );
+        // The one that the others lie in comes last.
+        for (over, _) in FOLDERS {
+            script += &format!("mount --rbind {} {over}\n", place(&dir, over).display());
+        }
+        script += "echo ready\nexec sleep 3600\n";
+        links(&namespace);
+        let mut unshare = namespace.command(&tools::program("unshare"));
+        unshare.args(["--mount", "--propagation", "private", "sh", "-c", &script]);
+        let mut keeper = ChildProcess::start(unshare);
+        wait::until("the machine of the pages is ready", || {
+            assert!(keeper.try_wait().is_none(), "{}", keeper.output());
+            keeper.output().contains("ready")
+        });
+        let servers = namespace.run_inside(|| ["10.0.0.11:8080", "10.0.0.12:8080"].map(server));
+        Ok(DocumentHost { keeper, _servers: servers.into(), _namespace: namespace, dir })
+    }
+
+    /// Where a path of that machine is on this one.
+    pub fn place(&self, path: &str) -> PathBuf {
+        place(&self.dir, path)
+    }
+
+    /// Writes a file of that machine; a path without a folder is where commands are typed.
+    pub fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.place(&absolute(path));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    /// A line of a shell on that machine, which is ended after a minute.
+    pub fn shell(&self, line: &str, socket: Option<&str>) -> Command {
+        let limited = Command::new(tools::program("timeout"));
+        self.inside(limited, &["-s", "KILL", "60", "nsenter"], line, socket)
+    }
+
+    /// The same with nothing between who starts it and the shell.
+    fn inside(
+        &self,
+        mut command: Command,
+        words: &[&str],
+        line: &str,
+        socket: Option<&str>,
+    ) -> Command {
+        let pid = self.keeper.pid().to_string();
+        command.args(words).args(["--mount", "--net", "--target", &pid]);
+        command.args(["sh", "-c", &format!("cd {HERE} && {line}")]);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("/tmp/bin:{path}:/usr/sbin:/sbin"));
+        command.envs([("HOME", HOME), ("TERM", "xterm"), ("SHELL", "/bin/sh")]);
+        for name in std::env::vars().map(|(name, _)| name).filter(|it| it.starts_with("STEELYARD_"))
+        {
+            command.env_remove(name);
+        }
+        command.env("STEELYARD_CA", "/etc/steelyard/ca.pem");
+        if let Some(socket) = socket {
+            command.env("STEELYARD_SOCKET", socket);
+        }
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// A line on a terminal of that machine, where `q` is pressed once this is seen.
+    pub fn screen(&self, line: &str, socket: Option<&str>, sees: &str) -> Command {
+        let seen = format!("grep -q '{sees}' seen");
+        let press = format!("for n in $(seq 400); do {seen} && break; sleep 0.05; done; printf q");
+        let script = format!("script -qefc 'stty cols 140 rows 40; {line}' seen");
+        self.shell(&format!(": > seen && {{ {press}; }} | {script}"), socket)
+    }
+
+    /// Runs a line to its end, which must be good.
+    pub fn done(&self, line: &str) -> Output {
+        done(&mut self.shell(line, None))
+    }
+
+    /// Whether a line comes to a good end.
+    pub fn well(&self, line: &str) -> bool {
+        self.shell(line, None).output().is_ok_and(|output| output.status.success())
+    }
+
+    /// Starts one program that goes on, and waits until it said this.
+    pub fn start(&self, line: &str, socket: Option<&str>, says: &str) -> ChildProcess {
+        let mut process = ChildProcess::start(self.inside(
+            Command::new(tools::program("nsenter")),
+            &[],
+            &format!("exec {line}"),
+            socket,
+        ));
+        wait::until(&format!("{line} says {says:?}"), || {
+            let said = process.output();
+            assert!(said.contains(says) || process.try_wait().is_none(), "{line} ended: {said}");
+            said.contains(says)
+        });
+        process
+    }
+}
+
+fn links(namespace: &TestNamespace) {
+    for address in ADDRESSES {
+        inside(namespace, &["address", "add", address, "dev", "lo"]);
+    }
+    inside(namespace, &["address", "add", "2001:db8::10/64", "dev", "lo", "nodad"]);
+    inside(namespace, &["link", "add", "eth0", "type", "veth", "peer", "name", "eth1"]);
+}
+
+fn inside(namespace: &TestNamespace, words: &[&str]) {
+    done(Command::new(tools::program("ip")).args(["-n", namespace.name()]).args(words));
+}
+
+fn server(address: &str) -> TestOrigin {
+    let listen = address.parse().unwrap();
+    start_with(OriginOptions {
+        listen,
+        ..OriginOptions::new(address, OriginKind::Http { body: 4096 })
+    })
+}
+
+fn done(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}: {output:?}");
+    output
+}
+
+fn place(dir: &TestDir, path: &str) -> PathBuf {
+    dir.path().join(path.trim_start_matches('/'))
+}
+
+fn absolute(path: &str) -> String {
+    Path::new(HERE).join(path).display().to_string()
+}

@@ -1,0 +1,135 @@
+//! The balancer of these tests, and a client by another library that does what it is told.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::dir::TestDir;
+use tests::e2e::target::tool;
+
+/// The name of the service.
+pub const NAME: &str = "shop.example";
+
+/// An authority, and the certificate of the service.
+pub struct Http3Authority {
+    signer: CertificateAuthority,
+    authority: PathBuf,
+    /// Certificate and key.
+    pub pair: PathBuf,
+    /// Where they are.
+    pub dir: TestDir,
+}
+
+impl Http3Authority {
+    /// New ones.
+    pub fn new() -> Http3Authority {
+        let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
+        let pair = authority.pair(dir.join("shop.pem"), &certificate_for(&[NAME]));
+        let file = authority.write(dir.join("ca.pem"));
+        Http3Authority { signer: authority, authority: file, pair, dir }
+    }
+
+    /// A service that speaks HTTP/3, with these settings of it.
+    pub fn setup(&self, servers: &[SocketAddr], http3: &str) -> BalancerConfig {
+        self.setup_with(servers, http3, "")
+    }
+
+    /// The same with more lines of the service.
+    pub fn setup_with(&self, servers: &[SocketAddr], http3: &str, lines: &str) -> BalancerConfig {
+        let tls = format!("tls = {:?}\nhttp3 = {{ offer = \"on\"{http3} }}\n", self.pair);
+        BalancerConfig::http(servers).service(&format!("{tls}{lines}"))
+    }
+
+    /// The authority's certificate.
+    pub fn authority(&self) -> &Path {
+        &self.authority
+    }
+
+    /// The certificate of a client.
+    pub fn identity(&self, name: &str) -> PathBuf {
+        self.signer
+            .pair(self.dir.join(&format!("{name}.pem")), &certificate_for(&[NAME]).client(name))
+    }
+
+    /// A client that is connected.
+    pub fn client(&self, front: SocketAddr) -> Http3Client {
+        self.connected(front, None)
+    }
+
+    /// One that shows a certificate.
+    pub fn client_with(&self, front: SocketAddr, certificate: &Path) -> Http3Client {
+        self.connected(front, Some(certificate))
+    }
+
+    fn connected(&self, front: SocketAddr, certificate: Option<&Path>) -> Http3Client {
+        let mut client = self.begin(front, certificate);
+        assert_eq!(client.read(), "connected");
+        client
+    }
+
+    /// One that may be refused.
+    pub fn begin(&self, front: SocketAddr, certificate: Option<&Path>) -> Http3Client {
+        let mut command = Command::new(tool("quic/bin/python3"));
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http3/client.py"));
+        command.arg(front.ip().to_string()).arg(front.port().to_string());
+        command.arg(&self.authority).arg(NAME).args(certificate);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let orders = child.stdin.take();
+        let answers = BufReader::new(child.stdout.take().unwrap());
+        Http3Client { child, orders, answers }
+    }
+}
+
+/// The client.
+pub struct Http3Client {
+    child: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Http3Client {
+    /// Has it do something; what came of it.
+    pub fn does(&mut self, order: Value) -> Value {
+        self.told(&order);
+        self.read()
+    }
+
+    /// Asks for a path.
+    pub fn get(&mut self, path: &str) -> Value {
+        self.does(json!({ "do": "ask", "path": path }))
+    }
+
+    /// Sends bytes on a stream of their own.
+    pub fn raw(&mut self, way: &str, bytes: &[u8], end: bool) -> Value {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.does(json!({ "do": "raw", "way": way, "hex": hex, "end": end }))
+    }
+
+    /// The code with which its connection has ended.
+    pub fn ended(&mut self) -> Value {
+        self.does(json!({ "do": "ended" }))
+    }
+
+    /// Gives an order without waiting.
+    pub fn told(&mut self, order: &Value) {
+        writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
+    }
+
+    /// The next answer.
+    pub fn read(&mut self) -> Value {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|_| panic!("the client has said {line:?}"))
+    }
+}
+
+impl Drop for Http3Client {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,71 @@
+//! A server that keeps every request waiting until it is told to answer them all.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+use tests::e2e::http::HttpReader;
+use tests::e2e::recording_server::ScriptedServer;
+
+/// The server.
+pub struct HoldingServer {
+    server: ScriptedServer,
+    shared: Arc<HeldConnections>,
+}
+
+#[derive(Default)]
+struct HeldConnections {
+    held: AtomicUsize,
+    open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl HoldingServer {
+    /// On a port of its own.
+    pub fn start() -> HoldingServer {
+        let shared = Arc::new(HeldConnections::default());
+        let held = shared.clone();
+        // A connection that breaks off ends its thread.
+        HoldingServer {
+            server: ScriptedServer::start(move |stream| drop(held.serve(&stream))),
+            shared,
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Requests that wait.
+    pub fn held(&self) -> usize {
+        self.shared.held.load(Ordering::Relaxed)
+    }
+
+    /// Answers all that wait, and all that come, at once.
+    pub fn release(&self) {
+        *self.shared.open.lock().unwrap() = true;
+        self.shared.opened.notify_all();
+    }
+}
+
+impl Drop for HoldingServer {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl HeldConnections {
+    fn serve(&self, stream: &TcpStream) -> std::io::Result<()> {
+        let mut reader = HttpReader::new(stream);
+        while reader.head()?.is_some() {
+            self.held.fetch_add(1, Ordering::Relaxed);
+            drop(self.opened.wait_while(self.open.lock().unwrap(), |open| !*open).unwrap());
+            self.held.fetch_sub(1, Ordering::Relaxed);
+            let mut stream = stream;
+            stream.write_all(b"HTTP/1.1 200 OK\r\nx-origin: held\r\nContent-Length: 0\r\n\r\n")?;
+        }
+        Ok(())
+    }
+}

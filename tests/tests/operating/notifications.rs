@@ -1,0 +1,111 @@
+//! A pool that runs empty is told once to a program, and told again when it is back. Programs that hang, fork or flood
+//! are held within their limits, and what runs short is told once.
+
+use std::os::unix::fs::PermissionsExt;
+
+use api::types::Report;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::cli_environment::CliEnvironment;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::tools::curl_text;
+use tests::e2e::wait;
+
+#[test]
+fn a_program_is_told_once_that_a_pool_is_empty_and_once_that_it_is_back() {
+    let origins = [origin("a"), origin("b")];
+    let setup = BalancerConfig::http(&addresses(&origins));
+    let place = CliEnvironment::new(&setup);
+    let told = place.dir().join("told");
+    let text =
+        format!("#!/bin/sh\necho \"$STEELYARD_EVENT $STEELYARD_POOL\" >> {}\n", told.display());
+    let hook = place.dir().write("hook", text);
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let hook = format!(
+        "[[global.hook]]\nname = \"page\"\nrun = \"{}\"\non = [\"pool-empty\", \"pool-back\"]\nat-once = 1",
+        hook.display()
+    );
+    place.write(&setup.with_tables(&hook));
+    let _process = place.start();
+    for _ in 0..2 {
+        place.run_verb_ok(&["server", "drain", "web/a"]);
+        place.run_verb_ok(&["server", "disable", "web/b"]);
+        place.run_verb_ok(&["server", "enable", "web/*"]);
+    }
+    let expected = "pool-empty web\npool-back web\n".repeat(2);
+    let said = || std::fs::read_to_string(&told).unwrap_or_default();
+    wait::until("the program was told", || said().len() >= expected.len());
+    assert_eq!(said(), expected, "each once, in order");
+}
+
+/// Processes with this word in their command line.
+fn running(word: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
+    lines.filter(|line| line.split(|b| *b == 0).any(|one| one == word.as_bytes())).count()
+}
+
+#[test]
+fn programs_that_hang_fork_and_flood_are_held() {
+    let origins = [origin("a"), origin("b")];
+    let setup = BalancerConfig::http(&addresses(&origins));
+    let place = CliEnvironment::new(&setup);
+    // Nobody else sleeps so long.
+    let nap = format!("98{}", 700_000 + std::process::id());
+    let mut hooks = String::new();
+    for (name, script) in [
+        ("hang", format!("exec sleep {nap}")),
+        ("fork", format!("sleep {nap} & setsid sleep {nap} < /dev/null > /dev/null 2>&1 & exit 0")),
+        ("flood", "exec head -c 50000000 /dev/zero".to_owned()),
+    ] {
+        let file = place.dir().write(name, format!("#!/bin/sh\n{script}\n"));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        hooks.push_str(&format!(
+            "[[global.hook]]\nname = \"{name}\"\nrun = \"{}\"\non = [\"server-drain\"]\ntimeout = \"2s\"\n",
+            file.display()
+        ));
+    }
+    place.write(&setup.with_tables(&hooks));
+    let process = place.start();
+    place.run_verb_ok(&["server", "drain", "web/a"]);
+    // The one that forks holds its output open by a child: it is ended at the limit too.
+    wait::until("two are ended at the limit", || place.count_events("hook-timed-out") == 2);
+    wait::until("one has ended by itself", || place.count_events("hook-ran") == 1);
+    wait::until("nothing is left of them", || running(&nap) == 0);
+    assert!(process.resident_bytes() < 300 << 20);
+    place.run_verb_ok(&["server", "enable", "web/a"]);
+}
+
+#[test]
+fn what_runs_short_is_told_once_and_once_that_it_does_not() {
+    let origins = [origin("a")];
+    // The clients of this test share an address.
+    let limit = "limit = { connections = 10, connections-per-client = 10 }";
+    let setup = BalancerConfig::http(&addresses(&origins)).service(limit);
+    let place = CliEnvironment::new(&setup);
+    let _process = place.start();
+    let client = || std::net::TcpStream::connect(setup.fronts()[0]).unwrap();
+    let held: Vec<_> = (0..9).map(|_| client()).collect();
+    let about = |what: &str| {
+        let events = place.events().events;
+        let of = events.into_iter().filter(|event| event.what == what);
+        of.filter(|event| event.about["of"] == "shop").count()
+    };
+    wait::until("nine of ten", || about("alarm-on") == 1);
+    let shop = |report: &Report| {
+        report.headroom.iter().find(|one| one.of == "shop").map(|one| (one.used, one.limit))
+    };
+    wait::until("the headroom says so", || shop(&place.report()) == Some((9, 10)));
+    let report = place.report();
+    assert_eq!(report.headroom[0].of, "shop", "the fullest first: {:?}", report.headroom);
+    assert!(report.headroom.iter().any(|one| one.resource == "file descriptors"));
+    let scraped = curl_text(&[
+        "--unix-socket",
+        &place.dir().join("sock").display().to_string(),
+        "http://steelyard/v1/metrics",
+    ]);
+    let row = "steelyard_headroom_used_ratios{resource=\"connections\",of=\"shop\"} 0.9";
+    assert!(scraped.lines().any(|line| line == row), "{scraped}");
+    drop(held);
+    wait::until("none of ten", || about("alarm-off") == 1);
+    assert_eq!(about("alarm-on"), 1);
+}

@@ -1,0 +1,205 @@
+//! A site with a real nginx, iperf3 and a datagram echo on every server, and a service that moves between the methods.
+//!
+//! It tells what arrives; what must arrive is the tests' to say.
+
+use std::net::IpAddr;
+
+use lab::net::{SiteHost, SiteLayout};
+use tests::e2e::cli_environment::run_command;
+use tests::e2e::datagrams::DatagramServer;
+use tests::e2e::nginx::{Nginx, PAGE};
+use tests::e2e::packet_balancer::{BOTH, IpVersion, PORT, PacketBalancer};
+use tests::e2e::packet_config::PacketConfig;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::tools::program;
+use tests::e2e::wait;
+
+/// The port of iperf3.
+const BULK: u16 = 5201;
+
+/// A method, and what a service says besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForwardMethodCase {
+    /// The word of the configuration.
+    pub forward: &'static str,
+    /// Lines of the service.
+    pub service: &'static str,
+}
+
+/// Another link address.
+pub const MAC: ForwardMethodCase = ForwardMethodCase { forward: "mac", service: "" };
+/// Translated both ways.
+pub const NAT: ForwardMethodCase = ForwardMethodCase { forward: "nat", service: "" };
+/// Bare IP around a packet.
+pub const IPIP: ForwardMethodCase =
+    ForwardMethodCase { forward: "tunnel", service: "tunnel = \"ipip\"\n" };
+/// GRE around it.
+pub const GRE: ForwardMethodCase =
+    ForwardMethodCase { forward: "tunnel", service: "tunnel = \"gre\"\n" };
+/// GUE around it.
+pub const GUE: ForwardMethodCase =
+    ForwardMethodCase { forward: "tunnel", service: "tunnel = \"gue\"\n" };
+/// All of them.
+pub const METHODS: [ForwardMethodCase; 5] = [MAC, NAT, IPIP, GRE, GUE];
+
+/// Everything that runs.
+pub struct PacketTopology {
+    /// Network and daemon.
+    pub plane: PacketBalancer,
+    nginx: Vec<Nginx>,
+    _bulk: ChildProcess,
+    _datagrams: Vec<DatagramServer>,
+    held: bool,
+}
+
+impl PacketTopology {
+    /// Builds it; the service is forwarded by `mac`. `packets`: lines of `[packets]`.
+    pub fn open(layout: &SiteLayout, packets: &str) -> PacketTopology {
+        let servers: Vec<usize> =
+            (0..usize::from(layout.local_servers + layout.remote_servers)).collect();
+        let words =
+            PacketConfig::new("mac", &servers).packets(packets).with_tables(&bulk(layout, MAC));
+        let mut plane = PacketBalancer::open_without_daemon(layout, words);
+        let nodes = || plane.site.servers.iter().enumerate();
+        let nginx = nodes().map(|(number, node)| serve(node, number)).collect();
+        let echo = |(number, node): (usize, &SiteHost)| {
+            let ips = BOTH
+                .into_iter()
+                .flat_map(|version| [version.host_address(node), version.service().ip()]);
+            let sockets: Vec<_> = ips.map(|ip: IpAddr| (ip, PORT).into()).collect();
+            DatagramServer::start(node, &format!("server{number}"), &sockets)
+        };
+        let datagrams = nodes().map(echo).collect();
+        let mut iperf = plane.site.servers[0].command(program("iperf3"));
+        iperf.args(["-s", "-p", &BULK.to_string(), "--forceflush"]);
+        let iperf = ChildProcess::start(iperf);
+        wait::until("iperf3 listens", || iperf.output().contains("listening"));
+        plane.load_decapsulators();
+        plane.start();
+        plane.wait_until_all_up();
+        PacketTopology { plane, nginx, _bulk: iperf, _datagrams: datagrams, held: true }
+    }
+
+    /// Moves the service to a method by one word. Servers hold the service's address as the method wants it.
+    pub fn forward_by(&mut self, method: ForwardMethodCase) {
+        self.hold(method.forward != "nat");
+        let more = bulk(self.plane.site.layout(), method);
+        let words = self.plane.config();
+        if (words.forward, words.service.as_str()) == (method.forward, method.service) {
+            return;
+        }
+        self.plane.change(|words| {
+            words.forward = method.forward;
+            method.service.clone_into(&mut words.service);
+            words.extra_tables = more;
+        });
+        self.plane.wait_until_all_up();
+    }
+
+    fn hold(&mut self, holds: bool) {
+        if self.held != holds {
+            for server in &self.plane.site.servers {
+                self.plane.site.assign_service_addresses(server, holds).unwrap();
+            }
+            self.held = holds;
+        }
+    }
+
+    /// A page of three megabytes, whole.
+    pub fn downloads(&self, version: IpVersion) {
+        let mut curl = self.plane.site.client.command(program("curl"));
+        let url = format!("http://{}/page", version.service());
+        let write = ["-o", "/dev/null", "-w", "%{http_code} %{size_download}"];
+        curl.args(["-sS", "--max-time", "25", "-g"]).args(write).arg(&url);
+        let answer = run_command(curl);
+        let told = || format!("{version:?}: {answer:?}\n{}", self.told());
+        assert_eq!(answer.stdout, format!("200 {PAGE}"), "{}", told());
+    }
+
+    /// The same in the other direction.
+    pub fn uploads(&self, version: IpVersion, name: &str) {
+        let file = self.plane.dir().write("upload", self.nginx[0].page_bytes());
+        let mut curl = self.plane.site.client.command(program("curl"));
+        let url = format!("http://{}/upload/{name}", version.service());
+        curl.args(["-sS", "--max-time", "25", "-g", "-o", "/dev/null", "-w", "%{http_code}", "-T"]);
+        let answer = {
+            curl.arg(file).arg(&url);
+            run_command(curl)
+        };
+        assert_eq!(answer.stdout, "201", "{version:?}: {answer:?}\n{}", self.told());
+        let stored = self.nginx.iter().any(|nginx| {
+            nginx.uploaded_if_any(name).is_some_and(|bytes| bytes == self.nginx[0].page_bytes())
+        });
+        assert!(stored, "{version:?}: another file than was sent");
+    }
+
+    /// The address of the client as an nginx sees it.
+    pub fn seen(&self, version: IpVersion) -> IpAddr {
+        let url = format!("http://{}/who", version.service());
+        let mut curl = self.plane.site.client.command(program("curl"));
+        curl.args(["-sS", "--max-time", "20", "-g", &url]);
+        let answer = run_command(curl);
+        assert_eq!(answer.code, 0, "{answer:?}\n{}", self.told());
+        answer.stdout.trim().parse().unwrap()
+    }
+
+    /// iperf3 to the server and back: bytes that arrived.
+    pub fn bulk(&self, version: IpVersion) -> [f64; 2] {
+        [&[][..], &["-R"]].map(|direction| {
+            let ip = version.service().ip().to_string();
+            // Its server takes one client at a time, and may not have done with the one before.
+            let answer = wait::until_some("iperf3's server takes a client", || {
+                let mut iperf = self.plane.site.client.command(program("iperf3"));
+                // Small buffers: what its server has not read when its client ends is not counted.
+                iperf.args(["-c", &ip, "-p", &BULK.to_string(), "-n", "4M", "-w", "256K", "-J"]);
+                iperf.args(["--connect-timeout", "10000"]).args(direction);
+                Some(run_command(iperf)).filter(|it| !it.stdout.contains("the server is busy"))
+            });
+            let told = || format!("{version:?} {direction:?}: {answer:?}\n{}", self.told());
+            let report: serde_json::Value = serde_json::from_str(&answer.stdout)
+                .unwrap_or_else(|error| panic!("{error}: {}", told()));
+            let bytes = report["end"]["sum_received"]["bytes"].as_f64();
+            bytes.unwrap_or_else(|| panic!("{}", told()))
+        })
+    }
+
+    /// Waits until every packet that arrived is in exactly one outcome.
+    pub fn is_balanced(&self) {
+        wait::until("every packet is accounted for", || {
+            self.plane.report().packets.is_some_and(|packets| packets.unaccounted == 0)
+        });
+    }
+
+    /// What daemon and plane say, for messages of failed tests.
+    pub fn told(&self) -> String {
+        let outcomes = self.plane.report().packets.map(|packets| packets.outcomes);
+        let outcomes = outcomes.unwrap_or_default();
+        let counts: Vec<String> =
+            outcomes.iter().map(|one| format!("{} {}", one.name, one.count.total)).collect();
+        format!("{}\n{}", self.plane.daemon_output(), counts.join(", "))
+    }
+}
+
+fn serve(node: &SiteHost, number: usize) -> Nginx {
+    let who = "location = /who { return 200 \"$remote_addr\\n\"; }";
+    Nginx::inside(node.name(), &format!("server{number}"), "80; listen [::]:80", who)
+}
+
+/// Services of their own for iperf3, whose two connections must reach one server: the first one near.
+fn bulk(layout: &SiteLayout, method: ForwardMethodCase) -> String {
+    if layout.local_servers == 0 {
+        return String::new();
+    }
+    let ForwardMethodCase { forward, service } = method;
+    let mut more = String::new();
+    for (name, listen, server) in [
+        ("bulk4", "198.51.100.10:5201", "10.10.0.11:5201"),
+        ("bulk6", "[2001:db8:e::10]:5201", "[2001:db8:a::b]:5201"),
+    ] {
+        more.push_str(&format!(
+            "[service.{name}]\nlisten = \"{listen}\"\nforward = \"{forward}\"\n{service}pool = \"{name}\"\n\
+             [pool.{name}]\nservers = [\"{server}\"]\n"
+        ));
+    }
+    more
+}

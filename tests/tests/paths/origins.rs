@@ -1,0 +1,76 @@
+//! The servers behind: nginx, Go, WSGI, Node, and one that strips path parameters. They judge nothing.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use tests::e2e::nginx::Nginx;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::target::tool;
+use tests::e2e::tools::program;
+use tests::e2e::wait;
+
+/// A server.
+#[derive(Debug)]
+pub enum PathOrigin {
+    /// nginx.
+    Nginx(Nginx),
+    /// A program of ours on another library.
+    Scripted { _process: ChildProcess, address: SocketAddr },
+}
+
+impl PathOrigin {
+    /// nginx.
+    pub fn nginx() -> PathOrigin {
+        let area = |location: &str, area: &str| {
+            format!(
+                "location {location} {{ add_header X-Areas location={area} always; return 200 \"\"; }}\n"
+            )
+        };
+        let areas = [area("/admin/", "admin"), area("/public/", "public"), area("/", "other")];
+        PathOrigin::Nginx(Nginx::with("nginx", &areas.concat()))
+    }
+
+    /// Go.
+    pub fn go() -> PathOrigin {
+        PathOrigin::told(Command::new(tool("paths-by-go")))
+    }
+
+    /// Node.
+    pub fn node() -> PathOrigin {
+        let mut command = Command::new(program("node"));
+        command.arg(here("server.js"));
+        PathOrigin::told(command)
+    }
+
+    /// Python: `wsgi` or `params`.
+    pub fn python(which: &str) -> PathOrigin {
+        let mut command = Command::new(program("python3"));
+        command.arg(here("server.py")).arg(which);
+        PathOrigin::told(command)
+    }
+
+    fn told(command: Command) -> PathOrigin {
+        let process = ChildProcess::start(command);
+        let port = wait::until_some("a server that listens", || {
+            let said = process.output();
+            said.lines().find_map(|line| line.strip_prefix("listens ")?.parse().ok())
+        });
+        PathOrigin::Scripted {
+            _process: process,
+            address: SocketAddr::from(([127, 0, 0, 1], port)),
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        match self {
+            PathOrigin::Nginx(nginx) => nginx.address(),
+            PathOrigin::Scripted { address, .. } => *address,
+        }
+    }
+}
+
+fn here(file: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/paths").join(file)
+}

@@ -1,0 +1,124 @@
+//! Clients that ask over TLS, and over HTTP/2: a whole answer, as quickly or as slowly as they are told.
+
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
+use tests::e2e::dir::TestDir;
+use tests::e2e::wait::{DEADLINE, linger};
+use tokio::runtime::Builder;
+
+use super::setup::{PIECE, whole};
+
+/// What an exchange with the balancer goes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExchangeTransport {
+    /// HTTP/1.1 under TLS.
+    Tls,
+    /// HTTP/2 without TLS.
+    Http2,
+}
+
+/// Such a way, with what it takes.
+pub struct ExchangeRoute {
+    kind: ExchangeTransport,
+    ca: PathBuf,
+    pair: PathBuf,
+    _dir: TestDir,
+}
+
+/// Where nothing but TCP's window is to hold a stream up, bytes.
+const WIDE: u32 = 16 << 20;
+/// A window as most clients have it, bytes.
+const USUAL: u32 = 65_535;
+
+impl ExchangeRoute {
+    /// With certificates of its own.
+    pub fn new(kind: ExchangeTransport) -> ExchangeRoute {
+        let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
+        let ca = authority.write(dir.join("ca.pem"));
+        let pair = authority.pair(dir.join("pair.pem"), &certificate_for(&["shop.example"]));
+        ExchangeRoute { kind, ca, pair, _dir: dir }
+    }
+
+    /// Its name in figures.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            ExchangeTransport::Tls => "over TLS",
+            ExchangeTransport::Http2 => "over HTTP/2",
+        }
+    }
+
+    /// Lines of the service that make it so.
+    pub fn service(&self) -> String {
+        match self.kind {
+            ExchangeTransport::Tls => format!("tls = {:?}\n", self.pair),
+            ExchangeTransport::Http2 => "http2 = \"always\"\n".to_owned(),
+        }
+    }
+
+    /// Reads an answer as quickly as it comes; its length.
+    pub fn fetch(&self, front: SocketAddr, target: &str) -> usize {
+        self.ask(TcpStream::connect(front).unwrap(), target, Duration::ZERO)
+    }
+
+    /// Reads an answer on this connection with a pause after each piece.
+    pub fn ask(&self, stream: TcpStream, target: &str, pause: Duration) -> usize {
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        match self.kind {
+            ExchangeTransport::Tls => whole(self.sealed(stream), target, pause),
+            ExchangeTransport::Http2 => {
+                let window = if pause.is_zero() { WIDE } else { USUAL };
+                streamed(stream, target, pause, window)
+            }
+        }
+    }
+
+    fn sealed(&self, stream: TcpStream) -> StreamOwned<ClientConnection, TcpStream> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(&self.ca).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config =
+            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+        let name = "shop.example".try_into().unwrap();
+        StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), stream)
+    }
+}
+
+/// One stream of a connection of HTTP/2 whose windows are so wide.
+fn streamed(stream: TcpStream, target: &str, pause: Duration, window: u32) -> usize {
+    stream.set_nonblocking(true).unwrap();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let request = http::Request::get(format!("http://shop.example{target}")).body(()).unwrap();
+    let all = async {
+        let stream = tokio::net::TcpStream::from_std(stream).unwrap();
+        let mut builder = h2::client::Builder::new();
+        builder.initial_window_size(window).initial_connection_window_size(window);
+        let (send, connection) = builder.handshake::<_, Bytes>(stream).await.unwrap();
+        let driver = tokio::spawn(connection);
+        let mut send = send.ready().await.unwrap();
+        let (answer, _) = send.send_request(request, true).unwrap();
+        let mut body = answer.await.unwrap().into_body();
+        let (mut sum, mut since) = (0, 0);
+        while let Some(piece) = body.data().await {
+            let n = piece.unwrap().len();
+            body.flow_control().release_capacity(n).unwrap();
+            (sum, since) = (sum + n, since + n);
+            if since >= PIECE {
+                since = 0;
+                // The whole client pauses, its connection too.
+                linger(pause);
+            }
+        }
+        driver.abort();
+        sum
+    };
+    runtime.block_on(async { tokio::time::timeout(DEADLINE, all).await }).unwrap()
+}

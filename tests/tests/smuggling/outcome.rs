@@ -1,0 +1,191 @@
+//! Compares what was expected of the cases with what the balancer says that it passed on, and what the server says that
+//! it saw. It sends nothing.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use serde_json::Value;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::wait;
+
+use super::origins::{ReceivedRequest, SmugglingOrigin};
+use super::table::{ExpectedOutcome, ForwardedRequest, SmugglingCase};
+
+/// A case that was sent.
+#[derive(Debug)]
+pub struct CaseRun {
+    /// The case.
+    pub case: SmugglingCase,
+    /// The client of the attack.
+    pub client: SocketAddr,
+    /// The request that followed on its connection was answered.
+    pub answered_after: bool,
+    /// What its answers had wrong.
+    pub mistakes: Vec<String>,
+}
+
+/// Judges all that was sent; ends when the server has told of the last request, which is this one.
+pub fn check_outcome(
+    balancer: &TestBalancer,
+    behind: &SmugglingOrigin,
+    sent: &[CaseRun],
+    last: &str,
+) {
+    wait::until("the server tells of the last request", || {
+        behind.seen().0.iter().any(|seen| seen.target == last)
+    });
+    let report = balancer.report_when_settled();
+    assert_eq!((report.total.requests.unaccounted, report.total.connections.unaccounted), (0, 0));
+    balancer.wait_for_log_line("the last request", |line| line["target"] == last);
+    let log = balancer.log();
+    let (seen, refused) = behind.seen();
+    let mut wrong = Vec::new();
+    let mut may_refuse = 0;
+    for one in sent {
+        let found = forwarded_case(&log, one);
+        let mut said: Vec<String> = one.mistakes.clone();
+        said.extend(found.wrong);
+        said.extend(disagreement(one, &found.whole, &found.begun, &seen));
+        may_refuse += found.begun.len() + one.case.expect.iter().filter(|it| is_odd(it)).count();
+        wrong.extend(said.into_iter().map(|what| format!("{}: {what}", one.case.name)));
+    }
+    let smuggled: Vec<&ReceivedRequest> =
+        seen.iter().filter(|it| it.target.contains("smuggled")).collect();
+    if !smuggled.is_empty() {
+        wrong.push(format!("smuggled: {smuggled:?}"));
+    }
+    if refused > may_refuse {
+        wrong.push(format!("the server refused {refused} requests, {may_refuse} were cut"));
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn is_odd(expect: &ExpectedOutcome) -> bool {
+    matches!(expect, ExpectedOutcome::Forwarded(ForwardedRequest { nonstandard: true, .. }))
+}
+
+/// What the balancer says of a case's connection.
+struct ForwardedCase {
+    /// Requests that it passed on whole.
+    whole: Vec<(String, String)>,
+    /// Requests of which it passed on a part.
+    begun: Vec<(String, String)>,
+    wrong: Vec<String>,
+}
+
+fn forwarded_case(log: &[Value], sent: &CaseRun) -> ForwardedCase {
+    let client = sent.client.to_string();
+    let lines: Vec<&Value> = log.iter().filter(|line| line["client"] == client.as_str()).collect();
+    let mut found = ForwardedCase { whole: Vec::new(), begun: Vec::new(), wrong: Vec::new() };
+    let mut defects = Vec::new();
+    for line in &lines {
+        let target = line["target"].as_str().unwrap_or_default();
+        let target = target.strip_prefix("http://shop.example").unwrap_or(target);
+        let request = (line["method"].as_str().unwrap_or_default().to_owned(), target.to_owned());
+        let (cause, defect) = (line["cause"].as_str(), line["defect"].as_str());
+        defects.extend(defect.map(str::to_owned));
+        match (line["server"].is_string(), cause.or(defect)) {
+            (true, None) => found.whole.push(request),
+            (true, Some(_)) => found.begun.push(request),
+            (false, _) => {}
+        }
+    }
+    let follows = sent.answered_after.then(|| ForwardedRequest::get(sent.case.same()));
+    let expected = sent.case.expect.iter().cloned().chain(follows.map(ExpectedOutcome::Forwarded));
+    let (mut whole, mut begun, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+    for one in expected {
+        match one {
+            ExpectedOutcome::Forwarded(passed) => {
+                let request = (passed.method, passed.target);
+                if passed.optional {
+                    begun.push(request.clone());
+                }
+                if !passed.optional || found.whole.contains(&request) {
+                    whole.push(request);
+                }
+            }
+            ExpectedOutcome::Truncated(method, target, defect) => {
+                let request = (method, target);
+                // A server may have answered before the balancer knew that the rest would not come.
+                if defect.is_none() && found.whole.contains(&request) {
+                    whole.push(request.clone());
+                }
+                begun.push(request);
+                wanted.extend(defect);
+            }
+            // What the library refuses is counted, and has no line.
+            ExpectedOutcome::Refused(defect) if defect == "http2-malformed" => {}
+            ExpectedOutcome::Refused(defect) => wanted.push(defect),
+        }
+    }
+    let strange =
+        |defect: &String| !["http2-malformed", "http2-protocol"].contains(&defect.as_str());
+    defects.retain(strange);
+    let same = sorted(&found.whole) == sorted(&whole);
+    if !same || found.begun.iter().any(|one| !begun.contains(one)) || defects != wanted {
+        let text =
+            format!("expected {whole:?}, at most {begun:?}, {wanted:?}; the log has {lines:?}");
+        found.wrong.push(text);
+    }
+    found
+}
+
+/// Where the server saw something else than was passed on.
+fn disagreement(
+    sent: &CaseRun,
+    whole: &[(String, String)],
+    begun: &[(String, String)],
+    seen: &[ReceivedRequest],
+) -> Option<String> {
+    let mine = format!("/{}/", sent.case.name);
+    let mut left: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let fresh = ("GET".to_owned(), sent.case.fresh());
+    for (method, target) in whole.iter().chain([&fresh]) {
+        *left.entry((method, target)).or_default() += 1;
+    }
+    for one in seen.iter().filter(|one| one.target.starts_with(&mine)) {
+        let key = (one.method.as_str(), one.target.as_str());
+        match left.get_mut(&key) {
+            Some(count) if *count > 0 => *count -= 1,
+            // A server may take a request as seen when it has its head.
+            _ if begun.contains(&(one.method.clone(), one.target.clone())) => {}
+            _ => return Some(format!("the server saw {one:?}, which was not passed on")),
+        }
+        if let Some(wanted) = length(&sent.case, one).filter(|wanted| Some(*wanted) != one.bytes)
+            && one.bytes.is_some()
+        {
+            return Some(format!("the server saw {one:?}, its body has {wanted} bytes"));
+        }
+    }
+    let odd = |key: &(&str, &str)| {
+        let is = |expect: &ExpectedOutcome| match expect {
+            ExpectedOutcome::Forwarded(it) => {
+                it.nonstandard && (it.method.as_str(), it.target.as_str()) == *key
+            }
+            ExpectedOutcome::Truncated(method, target, None) => {
+                (method.as_str(), target.as_str()) == *key
+            }
+            _ => false,
+        };
+        sent.case.expect.iter().any(is)
+    };
+    let missing: Vec<_> = left.iter().filter(|(key, count)| **count > 0 && !odd(key)).collect();
+    (!missing.is_empty()).then(|| format!("the server never saw {missing:?}"))
+}
+
+fn length(case: &SmugglingCase, seen: &ReceivedRequest) -> Option<u64> {
+    case.expect.iter().find_map(|expect| match expect {
+        ExpectedOutcome::Forwarded(it)
+            if (&it.method, &it.target) == (&seen.method, &seen.target) =>
+        {
+            Some(it.bytes)
+        }
+        _ => None,
+    })
+}
+
+fn sorted(list: &[(String, String)]) -> Vec<&(String, String)> {
+    let mut sorted: Vec<_> = list.iter().collect();
+    sorted.sort();
+    sorted
+}

@@ -1,0 +1,80 @@
+//! Servers that answer as their target says, and what the balancer tells of its users.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use api::types::{UsersExplained, UsersPromise, UsersService};
+use tests::e2e::cli_environment::CliEnvironment;
+use tests::e2e::client::HttpClient;
+use tests::e2e::http::{ExpectedBody, HttpReader};
+use tests::e2e::recording_server::ScriptedServer;
+use tests::e2e::wait::{self, linger};
+
+/// A server at this address that answers `/STATUS/THINK` after THINK milliseconds.
+pub fn server_at(address: SocketAddr) -> ScriptedServer {
+    ScriptedServer::start_at(address, |stream: TcpStream| {
+        let mut reader = HttpReader::new(&stream);
+        while let Ok(Some(mut request)) = reader.head() {
+            if reader.body(&mut request, ExpectedBody::AsDeclared).is_err() {
+                return;
+            }
+            let line = request.start.clone();
+            let mut parts = line.split(' ').nth(1).unwrap_or("/").split('/').skip(1);
+            let status = parts.next().unwrap_or("200").to_owned();
+            let think = parts.next().and_then(|it| it.parse().ok()).unwrap_or(0);
+            linger(Duration::from_millis(think));
+            let head = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n");
+            if (&stream).write_all(head.as_bytes()).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// The same at an address of its own.
+pub fn server() -> ScriptedServer {
+    server_at("127.0.0.1:0".parse().unwrap())
+}
+
+/// So many requests for a target, one after the other; each is answered with this status.
+pub fn ask(place: &CliEnvironment, many: usize, target: &str, status: u16) {
+    let mut client = HttpClient::connect(place.setup().fronts()[0]);
+    for _ in 0..many {
+        assert_eq!(client.get(target).status(), status, "{target}");
+    }
+}
+
+/// What is told of the users of `shop`.
+pub fn explained(place: &CliEnvironment) -> UsersService {
+    // Until the history was looked at nothing is told.
+    wait::until_some("users are told of", || {
+        let said = place.run_verb_ok(&["explain", "users", "shop", "--json"]);
+        let found: UsersExplained = serde_json::from_str(&said.stdout).unwrap();
+        found.services.into_iter().next()
+    })
+}
+
+/// The same once this is so.
+pub fn when(
+    place: &CliEnvironment,
+    what: &str,
+    so: impl Fn(&UsersService) -> bool,
+) -> UsersService {
+    wait::until_some(what, || Some(explained(place)).filter(&so))
+}
+
+/// A promise.
+pub fn promise<'u>(users: &'u UsersService, what: &str) -> &'u UsersPromise {
+    users.promises.iter().find(|it| it.what == what).unwrap_or_else(|| panic!("{users:?}"))
+}
+
+/// The sentence of the first event of this kind about an alarm of a promise.
+pub fn told(place: &CliEnvironment, kind: &str, what: &str, alarm: &str) -> Option<String> {
+    let events = place.events().events;
+    let about = |event: &&api::types::Event| {
+        let has = |key: &str, value: &str| event.about.get(key).is_some_and(|it| it == value);
+        event.what == kind && has("promise", what) && has("alarm", alarm)
+    };
+    events.iter().find(about).map(|event| event.text.clone())
+}

@@ -1,0 +1,84 @@
+//! The two members, the two families, and the addresses of each.
+
+use std::net::IpAddr;
+
+/// The last part of the shared ones.
+pub const SHARED: u8 = 10;
+
+/// One of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MemberIndex {
+    /// Priority 150.
+    First,
+    /// Priority 100.
+    Second,
+}
+
+pub use MemberIndex::{First, Second};
+
+/// A version of the Internet protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientFamily {
+    /// 4.
+    V4,
+    /// 6.
+    V6,
+}
+
+pub use ClientFamily::{V4, V6};
+
+impl ClientFamily {
+    /// The address with this last part.
+    pub fn host(self, last: u8) -> IpAddr {
+        match self {
+            V4 => IpAddr::from([10, 9, 0, last]),
+            V6 => format!("fd09::{last}").parse().unwrap(),
+        }
+    }
+
+    /// The shared one.
+    pub fn shared(self) -> IpAddr {
+        self.host(SHARED)
+    }
+
+    /// The group's name.
+    pub fn group(self) -> &'static str {
+        match self {
+            V4 => "front4",
+            V6 => "front6",
+        }
+    }
+}
+
+impl MemberIndex {
+    /// The last part of its address.
+    pub fn host(self) -> u8 {
+        self.number()
+    }
+
+    /// The other one.
+    pub fn other(self) -> MemberIndex {
+        if self == First { Second } else { First }
+    }
+
+    /// Its number, and the last part of its address.
+    pub fn number(self) -> u8 {
+        match self {
+            First => 1,
+            Second => 2,
+        }
+    }
+
+    /// Its port at the bridge.
+    pub fn port(self) -> String {
+        format!("p{}", self.number())
+    }
+
+    /// Its priority.
+    pub fn priority(self) -> u8 {
+        match self {
+            First => 150,
+            Second => 100,
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! A bridge with a client, a server and two members at it. Who answers for the shared addresses is read from the
+//! client's link, not asked of the members.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+
+use api::types::MemberStatus;
+use lab::net::{BpfFs, NetworkNamespace};
+use lab::origin::{OriginKind, OriginOptions, TestOrigin};
+use rustix::process::Signal;
+use tests::e2e::balancer::program;
+use tests::e2e::cli_environment::{CommandOutput, run_command};
+use tests::e2e::dir::TestDir;
+use tests::e2e::process::ChildProcess;
+use tests::e2e::tools;
+use tests::e2e::wait;
+use tests::skip::skip;
+use tokio::runtime::{Builder, Runtime};
+
+use super::host::host;
+pub use super::members::{ClientFamily, First, MemberIndex, Second, V4, V6};
+
+/// The last parts of the hosts' addresses.
+const SERVER: u8 = 50;
+const CLIENT: u8 = 100;
+/// A member's machine and what runs there.
+pub struct TestMember {
+    /// Its network.
+    pub namespace: Option<NetworkNamespace>,
+    daemon: Option<ChildProcess>,
+    api: api::ApiClient,
+    pins: BpfFs,
+    dir: TestDir,
+}
+
+/// Everything.
+pub struct VrrpTopology {
+    members: [TestMember; 2],
+    capture: ChildProcess,
+    _origin: TestOrigin,
+    runtime: Runtime,
+    /// Where they are answered.
+    pub server: NetworkNamespace,
+    /// Where requests come from.
+    pub client: std::sync::Arc<NetworkNamespace>,
+    /// Where the bridge is.
+    pub hub: NetworkNamespace,
+    /// Lines of each group.
+    group: String,
+    /// Who is the better one of one family is the worse one of the other.
+    pub crossed: bool,
+    /// Lines of single groups of a member.
+    pub only: [Vec<(ClientFamily, String)>; 2],
+    /// The last lines of each member's file, and those of its packet plane.
+    pub tail: [String; 2],
+    /// See `tail`.
+    pub plane: [String; 2],
+    /// Lines of `[global.control]` of each.
+    pub control: [String; 2],
+}
+
+impl VrrpTopology {
+    /// Builds it without any daemon. `group`: lines of each group, such as `advertise = "200ms"`.
+    pub fn new(group: &str) -> VrrpTopology {
+        let hub = NetworkNamespace::new("hub").unwrap();
+        hub.ip("link add br0 type bridge mcast_snooping 0\nlink set br0 up\n").unwrap();
+        let client = std::sync::Arc::new(host(&hub, "client", CLIENT, "client"));
+        let server = host(&hub, "server", SERVER, "server");
+        let listen = SocketAddr::from(([0u16; 8], 8080));
+        let options = OriginOptions {
+            listen,
+            ..OriginOptions::new("server", OriginKind::Http { body: 128 })
+        };
+        let origin = server.run_inside(|| TestOrigin::start(options)).unwrap().unwrap();
+        let members = [First, Second].map(|who| {
+            let dir = TestDir::new();
+            TestMember {
+                namespace: Some(host(&hub, "member", who.number(), &who.port())),
+                daemon: None,
+                api: api::ApiClient::new(dir.join("sock")),
+                pins: BpfFs::mount().unwrap(),
+                dir,
+            }
+        });
+        let mut capture = client.command(tools::program("tcpdump"));
+        capture.args(["-l", "-e", "-n", "-i", "eth0", "arp or icmp6"]);
+        let capture = ChildProcess::start(capture);
+        wait::until("the capture begins", || capture.output().contains("listening on"));
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let (group, [tail, plane]) = (group.to_owned(), Default::default());
+        VrrpTopology {
+            members,
+            capture,
+            _origin: origin,
+            runtime,
+            server,
+            client,
+            hub,
+            group,
+            crossed: false,
+            only: Default::default(),
+            tail,
+            plane,
+            control: Default::default(),
+        }
+    }
+
+    /// Both daemons; the first is active.
+    pub fn open(group: &str) -> VrrpTopology {
+        let mut world = VrrpTopology::new(group);
+        world.start(First);
+        world.start(Second);
+        for version in [V4, V6] {
+            world.until(First, version, "active");
+            world.until(Second, version, "standby");
+            world.until_answers(version, &[First]);
+        }
+        world
+    }
+
+    /// Another process takes over from the daemon that runs, which ends.
+    pub fn upgrade(&mut self, who: MemberIndex) {
+        let mut old = self.member(who).daemon.take().unwrap();
+        self.start_with(who, &["--takeover"]);
+        old.wait();
+    }
+
+    /// Starts a daemon and waits until it answers its socket.
+    pub fn start(&mut self, who: MemberIndex) {
+        self.start_with(who, &[]);
+    }
+
+    fn start_with(&mut self, who: MemberIndex, words: &[&str]) {
+        let file = self.write(who);
+        let member = self.member(who);
+        let mut command = member.namespace.as_ref().unwrap().command(program());
+        command.args(["run", "-c"]).arg(file).args(words);
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
+            command.env_remove(name);
+        }
+        self.member(who).daemon = Some(ChildProcess::start(command));
+        wait::until("steelyard run answers", || {
+            let daemon = self.member(who).daemon.as_mut().unwrap();
+            assert!(daemon.try_wait().is_none(), "steelyard run ended: {}", daemon.output());
+            self.whole_status(who).is_some()
+        });
+    }
+
+    /// Writes a member's file.
+    pub fn write(&self, who: MemberIndex) -> PathBuf {
+        self.dir(who).write("steelyard.toml", self.text(who))
+    }
+
+    /// A member's file.
+    pub fn text(&self, who: MemberIndex) -> String {
+        let member = &self.members[usize::from(who.number() - 1)];
+        let (dir, pins) = (member.dir.path().display(), member.pins.path().join("plane"));
+        let mut text = format!(
+            "[global]\nworkers = 1\nhistory = \"off\"\naccess-log = \"off\"\n\
+             [global.control]\nsocket = \"{dir}/sock\"\nstate = \"{dir}/state\"\n{}\
+             [packets]\npins = \"{}\"\n{}\n\
+             [service.shop]\nlisten = [\"{}\", \"{}\"]\nforward = \"http\"\npool = \"web\"\n\
+             [pool.web]\nservers = [\"{}\"]\n",
+            self.control[usize::from(who.number() - 1)],
+            pins.display(),
+            self.plane[usize::from(who.number() - 1)],
+            SocketAddr::new(V4.shared(), 80),
+            SocketAddr::new(V6.shared(), 80),
+            SocketAddr::new(V4.host(SERVER), 8080),
+        );
+        for version in [V4, V6] {
+            let crossed = self.crossed && version == V6;
+            text.push_str(&format!(
+                "[vrrp.{}]\ninterface = \"eth0\"\nid = 51\naddresses = \"{}\"\npriority = {}\n{}\n",
+                version.group(),
+                version.shared(),
+                if crossed { who.other() } else { who }.priority(),
+                self.group,
+            ));
+            let only = self.only[usize::from(who.number() - 1)].iter();
+            for (_, lines) in only.filter(|(of, _)| *of == version) {
+                text.push_str(&format!("{lines}\n"));
+            }
+        }
+        text + &self.tail[usize::from(who.number() - 1)]
+    }
+
+    /// SIGKILL to the daemon; its machine lives on.
+    pub fn kill9(&mut self, who: MemberIndex) {
+        self.signal(who, Signal::KILL);
+        self.member(who).daemon.take().unwrap().wait();
+    }
+
+    /// A signal to the daemon.
+    pub fn signal(&mut self, who: MemberIndex, signal: Signal) {
+        self.member(who).daemon.as_ref().unwrap().signal(signal);
+    }
+
+    /// A clean stop.
+    pub fn stop(&mut self, who: MemberIndex) {
+        let mut daemon = self.member(who).daemon.take().unwrap();
+        daemon.signal(Signal::TERM);
+        daemon.wait();
+    }
+
+    /// The machine is gone, with its daemon.
+    pub fn unplug_power(&mut self, who: MemberIndex) {
+        self.hub.ip(&format!("link del {}\n", who.port())).unwrap();
+        self.kill9(who);
+        self.member(who).namespace = None;
+    }
+
+    /// A verb of the program at this member.
+    pub fn verb(&mut self, who: MemberIndex, words: &[&str]) -> CommandOutput {
+        let member = self.member(who);
+        let mut command = member.namespace.as_ref().unwrap().command(program());
+        command.args(words).env("STEELYARD_SOCKET", member.dir.join("sock"));
+        run_command(command)
+    }
+
+    /// What the daemon has said.
+    pub fn told(&mut self, who: MemberIndex) -> String {
+        self.member(who).daemon.as_ref().unwrap().output()
+    }
+
+    /// A member's network.
+    pub fn namespace(&self, who: MemberIndex) -> &NetworkNamespace {
+        self.members[usize::from(who.number() - 1)].namespace.as_ref().unwrap()
+    }
+
+    /// Where a member's programs are pinned.
+    pub fn pins(&self, who: MemberIndex) -> PathBuf {
+        self.members[usize::from(who.number() - 1)].pins.path().to_owned()
+    }
+
+    /// A directory of a member's own.
+    pub fn dir(&self, who: MemberIndex) -> &TestDir {
+        &self.members[usize::from(who.number() - 1)].dir
+    }
+
+    fn member(&mut self, who: MemberIndex) -> &mut TestMember {
+        &mut self.members[usize::from(who.number() - 1)]
+    }
+
+    /// How everything stands at a member, if it answers.
+    pub fn whole_status(&self, who: MemberIndex) -> Option<api::types::Status> {
+        let member = &self.members[usize::from(who.number() - 1)];
+        self.runtime.block_on(member.api.status()).ok()
+    }
+
+    /// How a group stands at a member.
+    pub fn status(&self, who: MemberIndex, version: ClientFamily) -> Option<MemberStatus> {
+        let status = self.whole_status(who)?;
+        status.vrrp.into_iter().find(|one| one.name == version.group())
+    }
+
+    /// Waits until a group has this state at a member.
+    pub fn until(&self, who: MemberIndex, version: ClientFamily, state: &str) {
+        let what = format!("{who:?} is {state} of {}", version.group());
+        wait::until(&what, || self.status(who, version).is_some_and(|one| one.state == state));
+    }
+
+    /// Whether the kernel of a member has the shared address.
+    pub fn has(&self, who: MemberIndex, version: ClientFamily) -> bool {
+        let shown = self.namespace(who).ip("addr show dev eth0\n").unwrap();
+        shown.contains(&format!(" {}/", version.shared()))
+    }
+
+    /// Who answers the client's question where the shared address is. The members' own addresses are asked for after
+    /// it, and their answers waited for: then there is nothing more to come.
+    pub fn answerers(&self, version: ClientFamily) -> BTreeSet<MemberIndex> {
+        let alive = Vec::from_iter([First, Second].into_iter().filter(|who| self.reachable(*who)));
+        let mark = self.capture.output().len();
+        self.client.ip("neigh flush dev eth0\n").unwrap();
+        self.ask(version.shared());
+        for who in &alive {
+            self.ask(version.host(who.number()));
+        }
+        let answers = |ip: IpAddr| answers(&self.capture.output()[mark..], ip);
+        wait::until(&format!("{alive:?} answer for themselves"), || {
+            alive.iter().all(|who| answers(version.host(who.number())).contains(who))
+        });
+        answers(version.shared())
+    }
+
+    fn reachable(&self, who: MemberIndex) -> bool {
+        let up = |text: String| text.contains("state UP");
+        self.hub.ip(&format!("link show {}\n", who.port())).is_ok_and(up)
+    }
+
+    /// What the client takes the link address of the shared address for.
+    pub fn known(&self, version: ClientFamily) -> Option<String> {
+        let said =
+            self.client.ip(&format!("neigh show to {} dev eth0\n", version.shared())).unwrap();
+        let mut words = said.split_whitespace().skip_while(|word| *word != "lladdr");
+        words.nth(1).map(str::to_owned)
+    }
+
+    /// The client sends there what nobody answers, for what comes of it on the link.
+    pub fn ask(&self, ip: IpAddr) {
+        let any: IpAddr = if ip.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
+        self.client
+            .run_inside(|| {
+                let socket = UdpSocket::bind(SocketAddr::new(any, 0)).unwrap();
+                // What comes of it is seen on the link.
+                let _ = socket.send_to(b"?", SocketAddr::new(ip, 9));
+            })
+            .unwrap();
+    }
+
+    /// Waits until exactly these answer, and looks several times more whether it stays so.
+    pub fn until_answers(&self, version: ClientFamily, who: &[MemberIndex]) {
+        let who: BTreeSet<MemberIndex> = who.iter().copied().collect();
+        wait::until(&format!("{who:?} answer for {}", version.shared()), || {
+            self.answerers(version) == who
+        });
+        for _ in 0..5 {
+            assert_eq!(self.answerers(version), who, "{version:?}");
+        }
+    }
+
+    /// Waits until the service at the shared address answers.
+    pub fn serves(&self, version: ClientFamily) {
+        let url = format!("http://{}/", SocketAddr::new(version.shared(), 80));
+        wait::until(&format!("{url} answers"), || {
+            let mut curl = self.client.command(tools::program("curl"));
+            curl.args(["-sS", "-o", "/dev/null", "--max-time", "2", "-w", "%{http_code}", &url]);
+            curl.output().unwrap().stdout == b"200"
+        });
+    }
+}
+
+/// Whether no namespace can be made here, which is a test that was skipped.
+pub fn rootless() -> bool {
+    let rootless = !rustix::process::geteuid().is_root();
+    if rootless {
+        skip("namespaces need root");
+    }
+    rootless
+}
+
+/// Who said in this capture that the address is at its link.
+fn answers(capture: &str, ip: IpAddr) -> BTreeSet<MemberIndex> {
+    let needle = match ip {
+        IpAddr::V4(v4) => format!("Reply {v4} is-at "),
+        IpAddr::V6(v6) => format!("neighbor advertisement, tgt is {v6},"),
+    };
+    // What everybody is told without having asked is no answer.
+    let answers =
+        capture.lines().filter(|line| line.contains(&needle) && !line.contains("> 33:33:"));
+    let from = |line: &str| {
+        let numbers = [(":01 >", First), (":02 >", Second)];
+        numbers.into_iter().find(|(end, _)| line.contains(&format!("02:00:00:00:00{end}")))
+    };
+    answers.filter_map(from).map(|(_, who)| who).collect()
+}
