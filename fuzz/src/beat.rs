@@ -23,7 +23,8 @@ fn keys(letter: &str) -> ClusterKeys {
 
 /// A packet: as it came, and as somebody who has the key would have signed it.
 pub fn packet(bytes: &[u8]) {
-    let (ours, others) = (keys("a"), keys("b"));
+    let ours = keys("a");
+    let others = keys("b");
     if let Ok(beat) = parse(bytes, &ours) {
         assert_eq!(parse(&emit(&beat, &ours), &ours), Ok(beat), "it changes when written again");
     }
@@ -47,7 +48,8 @@ pub fn run_member(bytes: &[u8]) {
         paths: 2,
     };
     let mut now = MonotonicTime(1);
-    let (mut hearing, mut sent) = (PeerLink::new(settings, SESSION, now), 0);
+    let mut hearing = PeerLink::new(settings, SESSION, now);
+    let mut sent = 0;
     for each in bytes.chunks_exact(6) {
         now = now + Duration::from_millis(u64::from(each[1]) * 4);
         // One in four repeats our session; the others guess.

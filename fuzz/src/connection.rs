@@ -19,13 +19,17 @@ pub fn any(bytes: &[u8]) {
 /// frames the client sends, servers send the others; each is kind, flags, stream and length in a byte, and its payload.
 pub fn frames(bytes: &[u8]) {
     let Some(([bits, seed, count], rest)) = bytes.split_first_chunk::<3>() else { return };
-    let (mut client, mut server, mut rest, mut number) = (PREFACE.to_vec(), Vec::new(), rest, 0);
+    let mut client = PREFACE.to_vec();
+    let mut server = Vec::new();
+    let mut rest = rest;
+    let mut number = 0;
     while let [kind, flags, stream, length, after @ ..] = rest {
         let (payload, more) = after.split_at(after.len().min(usize::from(*length)));
         let to = if number < count & 31 { &mut client } else { &mut server };
         to.extend([0, 0, payload.len() as u8, kind % 12, *flags, 0, 0, 0, *stream]);
         to.extend(payload);
-        (rest, number) = (more, number + 1);
+        rest = more;
+        number = number + 1;
     }
     play(&case(*bits, *seed, &client, &server));
 }
@@ -41,7 +45,8 @@ pub fn any_seeds() -> Vec<Vec<u8>> {
         let all = corpus::load(kind).into_iter().map(|case| case.sent);
         all.filter(|sent| sent.len() < 1_000).collect::<Vec<_>>()
     };
-    let (requests, answers) = (short("requests"), short("answers"));
+    let requests = short("requests");
+    let answers = short("answers");
     let pair = |(at, request): (usize, &Vec<u8>)| {
         case([0, 8, 16, 24, 40][at % 5], at as u8, request, &answers[at % answers.len()])
     };

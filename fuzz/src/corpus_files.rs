@@ -18,7 +18,6 @@ pub const BYTES: usize = 512 * 1024;
 pub struct Regression {
     /// What went wrong, as a name.
     pub name: String,
-    /// The input.
     pub input: Vec<u8>,
 }
 
@@ -71,7 +70,8 @@ pub fn escape(input: &[u8]) -> String {
 
 /// A line as an input; `None` when it has what `escape` never writes.
 pub fn unescape(line: &str) -> Option<Vec<u8>> {
-    let (mut out, mut rest) = (Vec::new(), line.as_bytes());
+    let mut out = Vec::new();
+    let mut rest = line.as_bytes();
     while let [first, after @ ..] = rest {
         let (byte, used) = match (first, after) {
             (b'\\', [b'x', digits @ ..]) => {

@@ -15,9 +15,7 @@ const SENTENCE: usize = 700;
 
 /// A kind of probe, with answers that it takes or nearly takes.
 pub struct ProbeProtocol {
-    /// What is asked.
     pub kind: ProbeKind,
-    /// What servers answer.
     pub seeds: Vec<Vec<u8>>,
 }
 
@@ -113,8 +111,8 @@ pub fn agent(bytes: &[u8]) {
         assert!(says.reason.len() < SENTENCE, "{says:?}");
     }
     if let Ok(report) = model::load_report::orca::parse(bytes) {
-        let (value, at) =
-            (report.utilization().unwrap_or(0.0), model::monotonic_time::MonotonicTime(0));
+        let value = report.utilization().unwrap_or(0.0);
+        let at = model::monotonic_time::MonotonicTime(0);
         let (report, _) = model::load_report::UtilizationReport::new_clamped(
             value,
             at,
@@ -128,7 +126,6 @@ pub fn agent(bytes: &[u8]) {
     play(&plan, &pieces(bytes));
 }
 
-/// What agents say.
 pub fn agent_seeds() -> Vec<Vec<u8>> {
     let seeds = [
         &b"75% up ready # fine\r\n"[..],
@@ -182,7 +179,8 @@ pub const WORDS: &[&[u8]] = &[
 ];
 
 fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
-    let (mut pieces, mut rest) = (Vec::new(), bytes);
+    let mut pieces = Vec::new();
+    let mut rest = bytes;
     while let Some(first) = rest.first() {
         let (piece, more) = rest.split_at(rest.len().min(1 + usize::from(first & 7)));
         pieces.push(piece);

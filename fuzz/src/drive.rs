@@ -29,7 +29,8 @@ pub fn drive(target: &FuzzTarget) {
         let input = mutate(&mut SplitMix::new(number), &all, words);
         run(target, &format!("STEELYARD_FUZZ_RUNS=1 STEELYARD_FUZZ_SEED={number}"), &input);
     }
-    let (seeds, kept) = (seeds.len(), kept.len());
+    let seeds = seeds.len();
+    let kept = kept.len();
     println!("proof: {name}: {seeds} seeds, {kept} kept and {runs} mutations from number {first}");
 }
 

@@ -27,7 +27,8 @@ pub fn records(bytes: &[u8]) {
     let mut from = bytes.iter().copied();
     let mut records = Vec::new();
     while let Some(count) = from.next() {
-        let (at, span) = (number(&mut from), number(&mut from) as u32);
+        let at = number(&mut from);
+        let span = number(&mut from) as u32;
         let rows = (0..count % 4).map(|_| row(&mut from)).collect();
         records.push(HistoryRecord { at, span, rows });
     }

@@ -79,7 +79,8 @@ pub fn response(bytes: &[u8]) {
 
 /// A chunked body and what follows it.
 pub fn chunked(bytes: &[u8]) {
-    let (mut out, mut pieces) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut pieces = Vec::new();
     let whole = ChunkedDecoder::new(ChunkedOutput::Chunked).feed(bytes, &mut out);
     assert!(out.len() <= bytes.len(), "the output is longer than the input");
     let mut decoder = ChunkedDecoder::new(ChunkedOutput::Chunked);

@@ -30,7 +30,6 @@ fn lines(bytes: &[u8]) -> Vec<(&[u8], &[u8])> {
         .collect()
 }
 
-/// A request's head.
 pub fn request(bytes: &[u8]) {
     let lines = lines(bytes);
     let pseudo = |wanted: &[u8]| lines.iter().find(|(name, _)| *name == wanted).map(|(_, v)| *v);
@@ -93,7 +92,8 @@ pub fn answer(bytes: &[u8]) {
 /// Frames: the same however their bytes come.
 pub fn frames(bytes: &[u8]) {
     let told = |size: usize| {
-        let (mut frames, mut watch) = (Vec::<ObservedFrame>::new(), FrameObserver::for_server());
+        let mut frames = Vec::<ObservedFrame>::new();
+        let mut watch = FrameObserver::for_server();
         bytes.chunks(size).for_each(|piece| watch.feed(piece, |frame| frames.push(frame)));
         (frames, watch.is_mid_frame())
     };

@@ -19,7 +19,9 @@ const MOST: usize = 4_096;
 type StreamMessage = Result<(Vec<u8>, Vec<u8>, Vec<u8>), Http3Error>;
 
 fn decode_stream(bytes: &[u8], size: usize) -> StreamMessage {
-    let (mut head, mut body, mut last) = (Vec::new(), Vec::new(), Vec::new());
+    let mut head = Vec::new();
+    let mut body = Vec::new();
+    let mut last = Vec::new();
     let mut frames = FrameReader::new(MOST);
     for piece in bytes.chunks(size) {
         let mut at = 0;
@@ -41,7 +43,6 @@ fn decode_stream(bytes: &[u8], size: usize) -> StreamMessage {
     Ok((head, body, last))
 }
 
-/// A request's stream.
 pub fn request(bytes: &[u8]) {
     let whole = decode_stream(bytes, usize::MAX);
     for size in [1, 7] {
@@ -97,7 +98,6 @@ fn framed(kind: u8, payload: &[u8]) -> Vec<u8> {
     [&[kind, payload.len() as u8], payload].concat()
 }
 
-/// Streams of requests.
 pub fn request_seeds() -> Vec<Vec<u8>> {
     vec![
         [framed(1, BLOCK), framed(0, b"some"), framed(0x21, b"?"), framed(0, b"body")].concat(),
@@ -105,7 +105,6 @@ pub fn request_seeds() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Blocks of fields.
 pub fn block_seeds() -> Vec<Vec<u8>> {
     vec![BLOCK.to_vec()]
 }

@@ -57,7 +57,6 @@ pub fn merge(bytes: &[u8]) {
     }
 }
 
-/// RFC 7396 §2.
 fn merged(target: &Value, patch: &Map<String, Value>) -> Value {
     let mut out = target.as_object().cloned().unwrap_or_default();
     for (key, value) in patch {

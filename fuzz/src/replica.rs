@@ -24,7 +24,8 @@ fn keys(letter: &str) -> ClusterKeys {
 
 /// A packet: as it came, and as somebody who has the key would have signed it.
 pub fn packet(bytes: &[u8]) {
-    let (ours, others) = (keys("a"), keys("b"));
+    let ours = keys("a");
+    let others = keys("b");
     let mut signed = bytes.to_vec();
     if signed.len() > 6 {
         signed[6] = 1;
@@ -44,12 +45,15 @@ pub fn packet(bytes: &[u8]) {
 /// A partner that is told what the bytes say: time, packets of the other one or of strangers, batches to send.
 pub fn run_partner(bytes: &[u8]) {
     let keys = keys("a");
-    let (mut ours, mut theirs, mut stranger) =
-        (ReplicaPeer::default(), ReplicaPeer::default(), ReplicaPeer::default());
+    let mut ours = ReplicaPeer::default();
+    let mut theirs = ReplicaPeer::default();
+    let mut stranger = ReplicaPeer::default();
     ours.set_sessions(Some((OURS, THEIRS)));
     theirs.set_sessions(Some((THEIRS, OURS)));
     stranger.set_sessions(Some((THEIRS, 1)));
-    let (mut now, mut last, mut taken) = (MonotonicTime(1), Vec::new(), 0);
+    let mut now = MonotonicTime(1);
+    let mut last = Vec::new();
+    let mut taken = 0;
     for each in bytes.chunks_exact(4) {
         now = now + Duration::from_millis(u64::from(each[1]));
         let from = if each[2].is_multiple_of(4) { &mut stranger } else { &mut theirs };

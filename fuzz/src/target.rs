@@ -9,7 +9,6 @@ pub type FuzzFunction = Box<dyn Fn(&[u8]) + Send + Sync>;
 const NUMBERS: &[&[u8]] =
     &[b"\0", b"\x01", b"\x7f", b"\xff", b"\0\0\0\0", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff"];
 
-/// A target.
 pub struct FuzzTarget {
     /// Its name: that of its corpus, its test and its row in the record.
     pub name: String,
@@ -20,7 +19,6 @@ pub struct FuzzTarget {
     pub covers: &'static [&'static str],
     /// Inputs that are written here: mutations begin with them and with the kept corpus.
     pub seeds: Vec<Vec<u8>>,
-    /// What mutations insert.
     pub dictionary: &'static [&'static [u8]],
     /// Blind mutations when nothing is set: about a second's worth in a debug build.
     pub runs: u64,
@@ -36,7 +34,8 @@ impl FuzzTarget {
         covers: &'static [&'static str],
         seeds: Vec<Vec<u8>>,
     ) -> FuzzTarget {
-        let (name, judge) = (name.to_owned(), Box::new(judge));
+        let name = name.to_owned();
+        let judge = Box::new(judge);
         FuzzTarget {
             name,
             function: judge,
@@ -48,7 +47,6 @@ impl FuzzTarget {
         }
     }
 
-    /// With these words.
     pub fn with_dictionary(self, words: &'static [&'static [u8]]) -> FuzzTarget {
         FuzzTarget { dictionary: words, ..self }
     }

@@ -13,7 +13,8 @@ const HTTP1: &[&str] = &["crates/wire/src/http1", "fuzz/src/http1.rs"];
 const HTTP2: &[&str] = &["crates/wire/src/http2", "crates/wire/src/http1", "fuzz/src/http2.rs"];
 const HTTP3: &[&str] = &["crates/wire/src/http3", "crates/wire/src/http1", "fuzz/src/http3.rs"];
 const PROBE: &[&str] = &["crates/probe/src", "fuzz/src/dialogue.rs", "Cargo.lock#h2"];
-const AGENT: &[&str] = &["crates/probe/src", "crates/model/src/load_report", "fuzz/src/dialogue.rs"];
+const AGENT: &[&str] =
+    &["crates/probe/src", "crates/model/src/load_report", "fuzz/src/dialogue.rs"];
 const TRACE: &[&str] = &["crates/trace/src", "fuzz/src/trace.rs", "Cargo.lock#flate2"];
 const HISTORY: &[&str] =
     &["crates/model/src/history.rs", "crates/daemon/src/history/digest.rs", "fuzz/src/history.rs"];
@@ -54,7 +55,6 @@ const PATCH: &[&str] = &[
 const CONVERT: &[&str] = &["crates/convert/src", "fuzz/src/convert.rs"];
 const NAMES: &[&str] = &["crates/names/src", "fuzz/src/names.rs"];
 
-/// Every target.
 pub fn all() -> Vec<FuzzTarget> {
     let mut all = requests();
     all.extend(probes());

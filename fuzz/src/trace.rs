@@ -8,7 +8,8 @@ use trace::report_builder::{CaptureSource, build_report};
 pub fn capture(bytes: &[u8]) {
     let settings =
         AnalysisSettings { max_events: 64, max_connections: 16, ..AnalysisSettings::default() };
-    let (mut analysis, mut source) = (Analysis::new(settings), CaptureSource::default());
+    let mut analysis = Analysis::new(settings);
+    let mut source = CaptureSource::default();
     match ingest_capture(&mut analysis, &mut source, "fuzz", bytes, |_| ()) {
         Ok(ReadOutcome::Complete) => assert!(source.damage.is_none()),
         Ok(ReadOutcome::Partial(damage)) => assert!(!damage.to_string().is_empty()),
@@ -51,13 +52,11 @@ pub const WORDS: &[&[u8]] = &[
     b"\xff\xff\xff\xff",
 ];
 
-/// Classic files.
 pub fn pcap_seeds() -> Vec<Vec<u8>> {
     let first = study();
     vec![first[..3_000].to_vec(), first]
 }
 
-/// Files of blocks.
 pub fn pcapng_seeds() -> Vec<Vec<u8>> {
     let first = study();
     vec![pcapng(&first), pcapng(&first[..3_000])]

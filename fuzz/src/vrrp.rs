@@ -24,7 +24,8 @@ pub fn frame(bytes: &[u8]) {
 /// A member that is told what the bytes say: time, advertisements, orders, ends.
 pub fn run_member(bytes: &[u8]) {
     let mut machine = VrrpStateMachine::new(settings());
-    let (mut now, mut has) = (MonotonicTime(1), false);
+    let mut now = MonotonicTime(1);
+    let mut has = false;
     for each in bytes.chunks_exact(3) {
         let mut out = Vec::new();
         now = now + Duration::from_millis(u64::from(each[1]) * 4);

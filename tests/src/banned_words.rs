@@ -4,7 +4,6 @@
 
 use crate::tree::{RuleBreach, SourceTree};
 
-/// This file.
 const HERE: &str = "tests/src/banned_words.rs";
 
 /// In Rust code, Python and shell: work that is not finished, or a test that is not run.

@@ -44,7 +44,8 @@ pub fn commands(tree: &SourceTree) -> Vec<ShownCommand> {
 
 /// The commands of one page.
 pub fn on_page(page: &str, text: &str) -> Vec<ShownCommand> {
-    let (mut fence, mut out) = (None, Vec::new());
+    let mut fence = None;
+    let mut out = Vec::new();
     let mut begun: Option<ShownCommand> = None;
     for (line, words) in (1..).zip(text.lines()) {
         if let Some(language) = words.trim_start().strip_prefix("```") {

@@ -36,7 +36,8 @@ fn describe(graph: &ImportGraph<'_>, component: &[&str]) -> RuleBreach {
     let ring = ways.min_by_key(Vec::len).unwrap_or_default();
     let short = |path: &str| path.split("/src/").nth(1).unwrap_or(path).to_owned();
     let files: Vec<String> = ring.iter().map(|file| short(file)).collect();
-    let (from, to) = (ring.first().copied().unwrap_or(""), ring.get(1).copied().unwrap_or(""));
+    let from = ring.first().copied().unwrap_or("");
+    let to = ring.get(1).copied().unwrap_or("");
     let line = graph.get(from).and_then(|imports| imports.get(to)).copied().unwrap_or(0);
     let text = format!(
         "imports in a circle: {} ({} files hang together); import from the defining file, or move what both need",

@@ -8,7 +8,6 @@
 pub struct RustToken<'t> {
     /// An identifier, a lifetime, one punctuation character, `::`, or `"` for any literal.
     pub text: &'t str,
-    /// Line, from 1.
     pub line: usize,
 }
 
@@ -198,7 +197,8 @@ fn string_literal(rest: &str) -> Option<usize> {
 /// A character, a byte's character never reaches here with its `b`, or a lifetime.
 fn quote(rest: &str) -> (usize, bool) {
     let mut after = rest[1..].chars();
-    let (first, second) = (after.next(), after.next());
+    let first = after.next();
+    let second = after.next();
     match (first, second) {
         (Some('\\'), _) => (escaped(rest, '\''), true),
         (Some(c), Some('\'')) => (2 + c.len_utf8(), true),

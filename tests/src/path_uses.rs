@@ -8,9 +8,7 @@ use crate::lexer::{RustToken, closing, spells};
 /// An absolute path within the crate, and where it is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedPath {
-    /// Segments after `crate`.
     pub path: Vec<String>,
-    /// Line, from 1.
     pub line: usize,
 }
 

@@ -8,7 +8,6 @@ use crate::tree::{RuleBreach, SourceTree};
 /// The page all of whose promises are rows.
 const THREAT_MODEL: &str = "docs/security.md";
 
-/// Words that promise.
 const PROMISING: [&str; 4] = ["always", "never", "refused", "rejected"];
 
 /// Rows without a test that exists, and promises of the threat model outside its tables.

@@ -9,12 +9,10 @@ use std::path::{Path, PathBuf};
 
 use crate::lexer::{self, RustToken};
 
-/// One text file.
 #[derive(Debug)]
 pub struct SourceFile {
     /// Path from the top of the tree, with forward slashes.
     pub path: String,
-    /// Its text.
     pub text: String,
 }
 
@@ -46,10 +44,8 @@ impl SourceFile {
     }
 }
 
-/// A source tree.
 #[derive(Debug, Default)]
 pub struct SourceTree {
-    /// Sorted by path.
     pub files: Vec<SourceFile>,
 }
 
@@ -81,7 +77,8 @@ impl SourceTree {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder)? {
                 let entry = entry?;
-                let (path, kind) = (entry.path(), entry.file_type()?);
+                let path = entry.path();
+                let kind = entry.file_type()?;
                 let skipped = ignored.contains(&path)
                     || [".git", "__pycache__"].iter().any(|name| entry.file_name() == *name);
                 if kind.is_dir() && !skipped {
@@ -109,7 +106,6 @@ impl SourceTree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// All Rust files.
     pub fn rust(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.is_rust())
     }
@@ -137,7 +133,6 @@ pub fn top() -> PathBuf {
 /// One breach of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleBreach {
-    /// The file.
     pub path: String,
     /// The line, from 1; 0 when the whole file is meant.
     pub line: usize,

@@ -32,7 +32,9 @@ fn every_case_ends_as_it_does_without_us() {
         return;
     };
     let cases: Vec<&str> = asked.split(',').collect();
-    let (dir, through, direct) = (TestDir::new(), reserve_port(), reserve_port());
+    let dir = TestDir::new();
+    let through = reserve_port();
+    let direct = reserve_port();
     let setup = BalancerConfig::http(&[through.address()]).quiet();
     let front = setup.fronts()[0];
     let mut command = Command::new(tool("autobahn/bin/python"));
@@ -68,7 +70,8 @@ fn every_case_ends_as_it_does_without_us() {
         let both = |case: &Value| (text(&case["behavior"]), text(&case["behaviorClose"]));
         cases.iter().map(|(name, case)| (name.clone(), both(case))).collect()
     };
-    let (through, direct) = (of("through"), of("direct"));
+    let through = of("through");
+    let direct = of("direct");
     let mut sums: BTreeMap<&str, usize> = BTreeMap::new();
     for (behaviour, _) in through.values() {
         *sums.entry(behaviour).or_default() += 1;

@@ -7,9 +7,7 @@ use std::process::Command;
 use tests::e2e::balancer::program;
 use tests::tree::top;
 
-/// Where it lies.
 const PAGE: &str = "docs/reference/commands.md";
-/// What opens it.
 const HEAD: &str =
     "# Commands\n\nWhat `--help` says, of every command. This page is written from the program.\n";
 

@@ -97,7 +97,8 @@ fn scrape() -> KnownMetrics {
 
 #[test]
 fn the_page_has_every_metric_with_its_type_unit_and_labels() {
-    let (shown, page) = (scrape(), parse_page(&read(PAGE)));
+    let shown = scrape();
+    let page = parse_page(&read(PAGE));
     assert!(shown.len() > 90, "{}", shown.len());
     for (name, metric) in &shown {
         let row = page.get(name).unwrap_or_else(|| panic!("{PAGE} lacks {name}: {metric:?}"));
@@ -228,7 +229,8 @@ fn rules_name_what_is_there_and_say_what_to_look_at() {
     let mut judge = ExpressionChecker::new();
     let rules = yaml::read(&read(RULES)).unwrap_or_else(|error| panic!("{RULES}: {error}"));
     let groups = rules["groups"].as_array().unwrap();
-    let (mut names, mut verbs) = (BTreeSet::new(), BTreeSet::new());
+    let mut names = BTreeSet::new();
+    let mut verbs = BTreeSet::new();
     for rule in groups.iter().flat_map(|group| group["rules"].as_array().unwrap()) {
         let expression = text(rule, "expr");
         let (found, mut labels) = judge.labels(expression);
@@ -248,8 +250,8 @@ fn rules_name_what_is_there_and_say_what_to_look_at() {
         );
         assert!(["critical", "warning"].contains(&text(&rule["labels"], "severity")), "{name}");
         labels.insert("severity".to_owned());
-        let (summary, description) =
-            (text(&rule["annotations"], "summary"), text(&rule["annotations"], "description"));
+        let summary = text(&rule["annotations"], "summary");
+        let description = text(&rule["annotations"], "description");
         for label in [summary, description].into_iter().flat_map(|it| after(it, "$labels.")) {
             assert!(labels.contains(label), "{name}: no label {label} is left of {expression}");
         }
@@ -296,7 +298,9 @@ fn the_dashboard_names_what_is_there() {
         given(expression, &names);
     }
     let panels = board["panels"].as_array().unwrap();
-    let (mut ids, mut places, mut seen) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut ids = BTreeSet::new();
+    let mut places = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for panel in panels {
         assert!(ids.insert(panel["id"].as_u64().unwrap()), "an id twice: {panel}");
         let [x, y, w, h] = ["x", "y", "w", "h"].map(|key| panel["gridPos"][key].as_u64().unwrap());

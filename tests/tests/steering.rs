@@ -94,8 +94,8 @@ fn one_processor_that_does_all_the_work_is_named_relieved_and_all_is_taken_back(
     if thread::available_parallelism().map_or(1, usize::from) < 2 {
         return skip("one processor cannot share its work");
     }
-    let (source, sink) =
-        (NetworkNamespace::new("source").unwrap(), NetworkNamespace::new("sink").unwrap());
+    let source = NetworkNamespace::new("source").unwrap();
+    let sink = NetworkNamespace::new("sink").unwrap();
     let end = |namespace| VethEnd { namespace, link: "eth0" };
     create_veth(end(&source), end(&sink), 1500, ChecksumMode::Offloaded).unwrap();
     let beside = |namespace| VethEnd { namespace, link: "eth1" };
@@ -128,7 +128,8 @@ fn one_processor_that_does_all_the_work_is_named_relieved_and_all_is_taken_back(
 
             let (code, done) = cores(&sink, &kept, &["--for", "1s", "--apply"]);
             assert_eq!(code, Some(0), "{done:#}");
-            let (before, after) = (part(&done, "before"), part(&done, "after"));
+            let before = part(&done, "before");
+            let after = part(&done, "after");
             println!("proof: the busiest processor's part: {before:.2} before, {after:.2} after");
             assert!(before > 0.8 && after < 0.8, "{done:#}");
             assert_ne!(held(&sink, "rx-0/rps_cpus").trim_start_matches('0'), "");

@@ -94,8 +94,8 @@ struct SystemdMachine {
 impl SystemdMachine {
     /// Starts the unit with these drop-ins and this configuration.
     fn start(drop_ins: &[&str], config: &str) -> SystemdMachine {
-        let (host, far) =
-            (NetworkNamespace::new("host").unwrap(), NetworkNamespace::new("far").unwrap());
+        let host = NetworkNamespace::new("host").unwrap();
+        let far = NetworkNamespace::new("far").unwrap();
         for (link, net) in [("eth0", 61), ("eth1", 62)] {
             let end = |namespace| VethEnd { namespace, link };
             create_veth(end(&host), end(&far), 1500, ChecksumMode::Offloaded).unwrap();
@@ -198,7 +198,8 @@ fn lay_units(dir: &TestDir, drop_ins: &[&str]) {
 
 /// Mounts of its own, a user as the package makes it, and systemd as the first process.
 fn start_script(dir: &Path, groups: &Path) -> String {
-    let (dir, groups) = (dir.display(), groups.display());
+    let dir = dir.display();
+    let groups = groups.display();
     let program = program().canonicalize().unwrap();
     let program = program.display();
     format!(

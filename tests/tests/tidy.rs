@@ -96,11 +96,14 @@ fn what_is_too_long_or_grew_is_found() {
     finds(sizes::offences, &[(path, &long)], "has 401 lines", &[(path, &fits)]);
 
     let body = |lines: usize| format!("fn f(a: [u8; 2]) {{\n{}}}\n", "x();\n".repeat(lines));
-    let (long, fits) = (body(sizes::FUNCTION_LINES - 1), body(sizes::FUNCTION_LINES - 2));
+    let long = body(sizes::FUNCTION_LINES - 1);
+    let fits = body(sizes::FUNCTION_LINES - 2);
     finds(sizes::offences, &[(path, &long)], "has 71 lines", &[(path, &fits)]);
 
     let entry = |lines: usize| format!("[functions]\n\"{path}::f\" = {lines}\n");
-    let (grew, same, shrank) = (entry(70), entry(71), entry(72));
+    let grew = entry(70);
+    let same = entry(71);
+    let shrank = entry(72);
     let exact = [(path, long.as_str()), (sizes::RATCHET, same.as_str())];
     finds(sizes::offences, &[(path, &long), (sizes::RATCHET, &grew)], "grew from 70 to 71", &exact);
     finds(sizes::offences, &[(path, &long), (sizes::RATCHET, &shrank)], "lower its entry", &exact);
@@ -326,10 +329,12 @@ fn a_measure_that_rose_or_whose_entry_is_out_of_date_is_found() {
     let ratchet = |of_one_word: u32, more: &str| {
         format!("[measures]\ntypes-of-one-word = {of_one_word}\ntypes-not-nouns = 1000\n{more}")
     };
-    let (good, worse) = (ratchet(1000, ""), ratchet(900, ""));
+    let good = ratchet(1000, "");
+    let worse = ratchet(900, "");
     let good = [source, ("tests/ratchet.toml", good.as_str())];
     finds(measures::offences, &[source, ("tests/ratchet.toml", &worse)], "rose from 900", &good);
-    let (better, gone) = (ratchet(1100, ""), ratchet(1000, "beauty = 1\n"));
+    let better = ratchet(1100, "");
+    let gone = ratchet(1000, "beauty = 1\n");
     finds(measures::offences, &[source, ("tests/ratchet.toml", &better)], "lower its", &good);
     finds(measures::offences, &[source, ("tests/ratchet.toml", &gone)], "nothing measures", &good);
 }
@@ -343,7 +348,8 @@ fn promises_in_tables_name_tests_that_exist() {
 fn a_promise_without_a_test_is_found() {
     let test = ("tests/tests/a.rs", "#[test]\nfn it_holds() {}\n");
     let page = |cell: &str| format!("| promise | shown by |\n|---|---|\n| It holds. | {cell} |\n");
-    let (good, bad) = (page("`tests/tests/a.rs::it_holds`"), page("`tests/tests/a.rs::it_breaks`"));
+    let good = page("`tests/tests/a.rs::it_holds`");
+    let bad = page("`tests/tests/a.rs::it_breaks`");
     let good = [test, ("docs/a.md", good.as_str())];
     finds(promise_tests::offences, &[test, ("docs/a.md", &bad)], "has no test `it_breaks`", &good);
     finds(

@@ -14,7 +14,6 @@ use tests::e2e::fdstore::FdStore;
 use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::wait;
 
-/// Beside `shop`.
 const OTHERS: usize = 9;
 /// The bar for the long run.
 const WITHIN: Duration = Duration::from_millis(50);

@@ -26,9 +26,7 @@ use tokio::net::{UnixListener, UnixStream};
 /// How a member meets an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OrderResponse {
-    /// It does it.
     Accept,
-    /// It says no.
     Refuse,
     /// It goes before it has done it, and says nothing.
     LoseAnswer,
@@ -58,7 +56,8 @@ fn text(server: &str) -> String {
 
 impl FakeMember {
     fn new(pid: u32, meets: &[OrderResponse]) -> SharedMember {
-        let (texts, meets) = (vec![text("old")], meets.to_vec());
+        let texts = vec![text("old")];
+        let meets = meets.to_vec();
         Arc::new(Mutex::new(FakeMember { pid, generation: 1, texts, meets, gone: false }))
     }
 
@@ -175,7 +174,8 @@ type PairCase =
 
 #[tokio::test]
 async fn wherever_one_fails_both_have_it_or_neither_or_it_is_said() {
-    let (old, new) = ("old", "new");
+    let old = "old";
+    let new = "new";
     let rows: [PairCase; 11] = [
         (&[Accept], &[Accept], "done", [new, new]),
         (&[Accept], &[Refuse], "before", [old, old]),

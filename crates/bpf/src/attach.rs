@@ -18,9 +18,7 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dispatch.bpf.o"
 
 /// Where the links are pinned, by the names of interfaces.
 const LINKS: &str = "links";
-/// `XDP_FLAGS_SKB_MODE` of `linux/if_link.h`.
 const GENERIC: u32 = 1 << 1;
-/// `XDP_FLAGS_DRV_MODE`.
 const NATIVE: u32 = 1 << 2;
 
 /// Places in the order of call; the numbers of `bpf/tenant.h`.
@@ -28,9 +26,7 @@ const NATIVE: u32 = 1 << 2;
 pub enum DispatcherSlot {
     /// Captures: sees everything first.
     Tap = 0,
-    /// Bundles of links.
     Links = 1,
-    /// The packet plane.
     Balance = 2,
     /// What a server unwraps.
     Decap = 3,
@@ -42,7 +38,6 @@ pub enum BpfAttachMode {
     /// In the driver where it can, in the stack otherwise.
     #[default]
     Auto,
-    /// In the driver.
     Native,
     /// In the stack, after the kernel made its packet.
     Generic,
@@ -104,9 +99,7 @@ pub enum AttachError {
 /// An interface that the dispatcher stands before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedInterface {
-    /// Its name.
     pub interface: String,
-    /// Its number.
     pub index: u32,
     /// Whether the program runs in the driver.
     pub native: bool,
@@ -114,7 +107,6 @@ pub struct AttachedInterface {
     pub adopted: bool,
 }
 
-/// The dispatcher, loaded.
 #[derive(Debug)]
 pub struct Dispatcher {
     pin_directory: PinDirectory,

@@ -62,7 +62,8 @@ impl CgroupPrograms {
         let program = loaded.program(name)?;
         let path = home.subdirectory(self.pins)?.join(name);
         let failed = |act| {
-            let (group, what) = (group.to_owned(), self.what);
+            let group = group.to_owned();
+            let what = self.what;
             move |source| CgroupError::Link { act, what, group, source }
         };
         match sys::pinned(&path) {

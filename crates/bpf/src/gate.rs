@@ -47,13 +47,10 @@ pub enum GateError {
 pub struct BlockedPackets {
     /// Questions where the address is, and answers.
     pub resolution: u64,
-    /// To the address.
     pub inbound: u64,
-    /// From it.
     pub outbound: u64,
 }
 
-/// The gate, loaded.
 #[derive(Debug)]
 pub struct AddressGate {
     pin_directory: PinDirectory,

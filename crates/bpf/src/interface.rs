@@ -27,9 +27,7 @@ pub enum InterfaceError {
 /// An interface that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkInterface {
-    /// Its name.
     pub name: String,
-    /// Its number.
     pub index: u32,
 }
 
@@ -99,13 +97,9 @@ impl NetworkInterface {
     }
 }
 
-/// `NETDEV_XDP_ACT_BASIC` of `linux/netdev.h`.
 const BASIC: u64 = 1;
-/// `NETDEV_XDP_ACT_NDO_XMIT`.
 const SENDS: u64 = 4;
-/// `XDP_ATTACHED_NONE` of `linux/if_link.h`.
 const NONE: u8 = 0;
-/// `XDP_ATTACHED_SKB`.
 const GENERIC: u8 = 2;
 
 fn by_name(name: &str) -> Option<u32> {

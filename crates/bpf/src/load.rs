@@ -18,12 +18,10 @@ use crate::value::Value;
 /// Name of the file beside the pins' directory that says which ABI the maps have.
 const MAPS: &str = "maps";
 
-/// What to load.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramSpec<'a> {
     /// Name of the tenant: a directory under the home.
     pub tenant: &'a str,
-    /// The compiled object.
     pub object: &'a [u8],
     /// Raised when the meaning of maps changes.
     pub version: u32,
@@ -239,7 +237,6 @@ pub struct ProgramHandle<'a>(libbpf_rs::ProgramMut<'a>);
 pub struct TestRun {
     /// The program's return value.
     pub return_code: u32,
-    /// The packet afterwards.
     pub packet: Vec<u8>,
     /// Mean time of one run.
     pub time: Duration,

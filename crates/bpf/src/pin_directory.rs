@@ -13,15 +13,12 @@ use crate::pin_owner::{self, ClaimError, ClaimScope, PinOwner};
 
 /// Where BPF file systems are mounted by custom.
 const CUSTOM: &str = "/sys/fs/bpf";
-/// `BPF_FS_MAGIC` of `linux/magic.h`.
 const MAGIC: u64 = 0xcafe_4a11;
-/// `CAP_NET_ADMIN` of `linux/capability.h`.
 const NET_ADMIN: u32 = 12;
 /// `CAP_SYS_ADMIN`, which includes `CAP_BPF`.
 const SYS_ADMIN: u32 = 21;
 /// `CAP_PERFMON`, without which the kernel lets no program calculate with pointers to what it holds.
 const PERFMON: u32 = 38;
-/// `CAP_BPF`.
 const BPF: u32 = 39;
 
 /// Why BPF cannot be used here.
@@ -109,7 +106,6 @@ impl PinDirectory {
         Ok(PinDirectory { _lock: Some(Arc::new(lock)), ..home })
     }
 
-    /// The directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -168,9 +164,7 @@ fn is_bpf(path: &Path) -> bool {
 /// Whether programs calculate with pointers, which takes a right of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointerArithmetic {
-    /// They do not.
     Unused,
-    /// They do.
     Used,
 }
 

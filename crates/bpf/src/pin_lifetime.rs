@@ -66,7 +66,8 @@ pub(crate) fn mark_mount(at: &Path) -> io::Result<()> {
 
 /// A device's numbers as mountinfo has them.
 fn device_numbers(number: u64) -> String {
-    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    let major = rustix::fs::major(number);
+    let minor = rustix::fs::minor(number);
     format!("{major}:{minor}")
 }
 

@@ -66,7 +66,6 @@ pub enum ClaimError {
 pub struct PinOwner {
     /// The inode of its network namespace.
     pub namespace: u64,
-    /// Its state directory.
     pub state: PathBuf,
     /// That directory's inode, for containers have directories of the same name. 0: there is none.
     pub inode: u64,
@@ -75,7 +74,6 @@ pub struct PinOwner {
 /// What a record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerRecord {
-    /// Whose.
     pub owner: PinOwner,
     /// The process that wrote it, as that one knows its number.
     pub pid: u32,
@@ -84,7 +82,6 @@ pub struct OwnerRecord {
 /// Who may hold a directory at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimScope {
-    /// One process.
     Process,
     /// All processes of one daemon: during an upgrade there are two.
     Daemon,
@@ -228,7 +225,8 @@ fn lock(directory: &File, how: FlockOperation) -> io::Result<()> {
 }
 
 fn write_owner(root: &Path, owner: &PinOwner) -> io::Result<()> {
-    let (new, record) = (root.join(format!("{RECORD}~")), root.join(RECORD));
+    let new = root.join(format!("{RECORD}~"));
+    let record = root.join(RECORD);
     let PinOwner { namespace, state, inode } = owner;
     let pid = std::process::id();
     match std::fs::remove_file(&new) {
@@ -246,8 +244,10 @@ fn read_owner(root: &Path) -> Option<OwnerRecord> {
 
 fn parse(text: &str) -> Option<OwnerRecord> {
     let mut words = text.splitn(4, ' ');
-    let (namespace, inode) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-    let (pid, state) = (words.next()?.parse().ok()?, PathBuf::from(words.next()?));
+    let namespace = words.next()?.parse().ok()?;
+    let inode = words.next()?.parse().ok()?;
+    let pid = words.next()?.parse().ok()?;
+    let state = PathBuf::from(words.next()?);
     Some(OwnerRecord { owner: PinOwner { namespace, state, inode }, pid })
 }
 
@@ -268,7 +268,9 @@ mod tests {
     #[test]
     fn a_foreign_directory_is_refused_as_long_as_its_daemon_lives() {
         let place = place();
-        let (root, first, second) = (place.path(), owner(1, 7), owner(2, 7));
+        let root = place.path();
+        let first = owner(1, 7);
+        let second = owner(2, 7);
         for sharing in [ClaimScope::Process, ClaimScope::Daemon] {
             let held = claim(root, &first, sharing).unwrap();
             for again in [ClaimScope::Process, ClaimScope::Daemon] {

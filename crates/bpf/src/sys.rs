@@ -84,7 +84,8 @@ pub fn link_cgroup(
         ConnectHook::Connect4 => libbpf_sys::BPF_CGROUP_INET4_CONNECT,
         ConnectHook::Connect6 => libbpf_sys::BPF_CGROUP_INET6_CONNECT,
     };
-    let (program, group) = (program.as_raw_fd(), group.as_raw_fd());
+    let program = program.as_raw_fd();
+    let group = group.as_raw_fd();
     // SAFETY: no options are given, which libbpf allows; both descriptors are open for the call.
     let fd = check_result(unsafe {
         libbpf_sys::bpf_link_create(program, group, kind, std::ptr::null())
@@ -218,12 +219,10 @@ impl MappedRegion {
         Ok(MappedRegion { start, bytes })
     }
 
-    /// Words in it.
     pub fn word_count(&self) -> usize {
         self.bytes / size_of::<AtomicU64>()
     }
 
-    /// One word.
     pub fn word(&self, index: usize) -> Option<&AtomicU64> {
         if index >= self.word_count() {
             return None;

@@ -44,7 +44,6 @@ pub enum TcxError {
 /// Programs of one tenant.
 #[derive(Clone, Copy, Debug)]
 pub struct TcxPrograms {
-    /// In errors: `gate`.
     pub what: &'static str,
     /// The directory of their pins below the home; its name ends in `-hooks` or `-links`, by which `owner` knows it.
     pub pins: &'static str,
@@ -67,7 +66,8 @@ impl TcxPrograms {
         let program = loaded.program(program)?;
         let path = self.pin_path(home, name, ending)?;
         let failed = |act| {
-            let (interface, what) = (name.to_owned(), self.what);
+            let interface = name.to_owned();
+            let what = self.what;
             move |source| TcxError::Link { act, what, interface, source }
         };
         match sys::pinned(&path) {
@@ -92,7 +92,8 @@ impl TcxPrograms {
     pub fn detach(&self, home: &PinDirectory, name: &str, ending: &str) -> Result<(), TcxError> {
         match fs::remove_file(self.pin_path(home, name, ending)?) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                let (interface, what) = (name.to_owned(), self.what);
+                let interface = name.to_owned();
+                let what = self.what;
                 Err(TcxError::Link { act: "remove", what, interface, source })
             }
             _ => Ok(()),

@@ -74,7 +74,6 @@ impl<K: Value, V: Value> TypedMap<K, V> {
         self.map.max_entries()
     }
 
-    /// Reads one entry.
     pub fn get(&self, key: &K) -> Result<Option<V>, MapError> {
         let found = self.map.lookup(&key.bytes(), MapFlags::ANY);
         Ok(found.map_err(|source| self.map_error("read", source))?.map(|bytes| V::read(&bytes)))
@@ -156,7 +155,8 @@ impl<V: Value> TypedMap<u32, V> {
             .chunk_by(|one, next| one.checked_add(1) == Some(*next))
             .flat_map(|run| run.chunks(RUN))
         {
-            let (first, count) = (run[0], u32::try_from(run.len()).unwrap_or(u32::MAX));
+            let first = run[0];
+            let count = u32::try_from(run.len()).unwrap_or(u32::MAX);
             let bytes = sys::read_each_cpu(self.as_fd(), first, count, value * cpus);
             let bytes = bytes.map_err(|error| self.map_error("read", error.into()))?;
             let entries = bytes.chunks_exact(value * cpus);

@@ -2,7 +2,6 @@
 
 /// A value of fixed size that a map holds.
 pub trait Value: Sized {
-    /// Bytes of it.
     const SIZE: usize;
 
     /// Writes it to the first `SIZE` bytes of `out`.
@@ -11,7 +10,6 @@ pub trait Value: Sized {
     /// Reads it from the first `SIZE` bytes.
     fn read(bytes: &[u8]) -> Self;
 
-    /// Its bytes.
     fn bytes(&self) -> Vec<u8> {
         let mut out = vec![0; Self::SIZE];
         self.write(&mut out);

@@ -14,7 +14,6 @@ pub use self::args::AgentArgs;
 use crate::common_args::block_on;
 use crate::outcome::finish;
 
-/// Carries it out.
 pub fn run(args: AgentArgs) -> ExitCode {
     finish(args.once, block_on(serve::run(args)))
 }

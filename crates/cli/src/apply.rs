@@ -52,7 +52,6 @@ pub struct ApplyArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &ApplyArgs) -> ExitCode {
     finish(
         args.contact.json,
@@ -60,7 +59,8 @@ pub fn run(args: &ApplyArgs) -> ExitCode {
             let text = read_config(&args.file)?;
             let file = Some(file_name(&args.file));
             let client = args.contact.client()?;
-            let (json, if_generation) = (args.contact.json, args.if_generation);
+            let json = args.contact.json;
+            let if_generation = args.if_generation;
             let save = args.saving.save_preference();
             let Some(host) = &args.pair else {
                 let applied = client.apply(text, file, if_generation, save).await?;

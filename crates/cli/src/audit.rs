@@ -33,7 +33,6 @@ pub struct AuditArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &AuditArgs) -> ExitCode {
     finish(args.contact.json, block_on(print_audit(args)))
 }

@@ -43,7 +43,6 @@ enum BenchCommand {
     Agent(agent::BenchAgentArgs),
 }
 
-/// Carries it out.
 pub fn run(args: &BenchArgs) -> ExitCode {
     match &args.what {
         BenchCommand::Http(args) => http::run(args),

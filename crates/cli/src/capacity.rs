@@ -149,7 +149,6 @@ fn cost(text: &str) -> Result<ProcessingCost, String> {
     }
 }
 
-/// Carries it out.
 pub fn run(args: &CapacityArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
@@ -168,7 +167,8 @@ fn carry_out(args: &CapacityArgs) -> Result<CommandOutcome, CommandError> {
     };
     let rates = rates(&args.rates, &checked.config)?;
     let cost = if args.calibrate { Some(calibrate::measure_cost(args.json)?) } else { args.cost };
-    let (demand, machine) = (demand(args), machine(args, cost));
+    let demand = demand(args);
+    let machine = machine(args, cost);
     let services = forecast_services(&checked.config, &demand, &machine);
     let mutual = forecast_failover(&checked.config, &services, &rates);
     let refused = mutual.as_ref().is_some_and(|found| found.one_carries_all == Some(false));

@@ -63,7 +63,6 @@ struct CaptureRuleArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &CaptureArgs) -> ExitCode {
     match &args.verb {
         CaptureCommand::List { again, contact } => {

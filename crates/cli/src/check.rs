@@ -60,7 +60,6 @@ struct CheckResult {
     effective: Option<Vec<EffectiveSetting>>,
 }
 
-/// Carries it out.
 pub fn run(args: &CheckArgs) -> ExitCode {
     finish(args.json, check(args))
 }

@@ -60,13 +60,13 @@ fn percent(text: &str) -> Result<f64, String> {
     found.ok_or_else(|| "expected per cent from 0 on, such as 2.5".to_owned())
 }
 
-/// Carries it out.
 pub fn run(args: &CompareArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
 
 fn carry_out(args: &CompareArgs) -> Result<CommandOutcome, CommandError> {
-    let (mut baseline, mut result) = (read_result(&args.baseline)?, read_result(&args.result)?);
+    let mut baseline = read_result(&args.baseline)?;
+    let mut result = read_result(&args.result)?;
     for side in [&mut baseline, &mut result] {
         for run in &mut side.runs {
             run.metrics.retain(|metric| is_wanted(args, &metric.name));

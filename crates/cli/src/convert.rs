@@ -70,7 +70,6 @@ impl SourceDialect {
     }
 }
 
-/// Carries it out.
 pub fn run(args: &ConvertArgs) -> ExitCode {
     finish(args.json, convert_file(args))
 }
@@ -104,7 +103,6 @@ fn convert_file(args: &ConvertArgs) -> Result<CommandOutcome, CommandError> {
     Ok(end)
 }
 
-/// What exists stays.
 fn write_new(path: &Path, text: &str) -> Result<(), CommandError> {
     let written = create(path, 0o644)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
@@ -130,7 +128,8 @@ fn render_notes(converted: &ConversionResult, file: &str, all: bool) -> String {
     if converted.unlisted > 0 {
         text.push_str(&format!("and {} more that are not listed\n", converted.unlisted));
     }
-    let (changed, needless) = (of(NoteKind::Changed).count(), of(NoteKind::NotNeeded).count());
+    let changed = of(NoteKind::Changed).count();
+    let needless = of(NoteKind::NotNeeded).count();
     let verdict =
         if converted.text.is_some() { "converted" } else { "nothing could be carried over" };
     text.push_str(&format!(

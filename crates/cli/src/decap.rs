@@ -162,7 +162,6 @@ struct DecapDropCounts {
     congested: u64,
 }
 
-/// Carries it out.
 pub fn run(args: &DecapArgs) -> ExitCode {
     match &args.what {
         DecapCommand::Load(args) => finish(false, load(args)),

@@ -98,7 +98,6 @@ struct ServerDiagnosis {
     findings: Vec<PreflightFinding>,
 }
 
-/// Carries it out.
 pub fn run(args: &DoctorArgs) -> ExitCode {
     match &args.what {
         DoctorCommand::Server(args) => finish(args.json, diagnose_server(args)),

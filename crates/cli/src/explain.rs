@@ -40,7 +40,6 @@ enum ExplainCommand {
     Name(name::ExplainNameArgs),
 }
 
-/// Carries it out.
 pub fn run(args: &ExplainArgs) -> ExitCode {
     match &args.what {
         ExplainCommand::Server(args) => server::run(args),

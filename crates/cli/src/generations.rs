@@ -26,7 +26,6 @@ pub struct GenerationsArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &GenerationsArgs) -> ExitCode {
     finish(args.contact.json, block_on(print_generations(args)))
 }

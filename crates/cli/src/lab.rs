@@ -57,7 +57,6 @@ pub struct LabCheckArgs {
     json: bool,
 }
 
-/// Carries it out.
 pub fn run(args: &LabArgs) -> ExitCode {
     match &args.what {
         LabCommand::Check(args) => finish(args.json, check(args)),

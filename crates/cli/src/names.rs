@@ -38,7 +38,6 @@ pub enum NamedObjectKind {
     Objects,
 }
 
-/// Carries it out.
 pub fn run(args: &NamesArgs) -> ExitCode {
     finish(false, block_on(print_names(args)))
 }

@@ -17,7 +17,6 @@ use crate::show::screen;
 /// How a verb ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandOutcome {
-    /// It is done.
     Done,
     /// The answer is no.
     Negative,

@@ -24,7 +24,6 @@ pub struct PlanChangeArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &PlanChangeArgs) -> ExitCode {
     finish(args.contact.json, block_on(print_plan(args)))
 }

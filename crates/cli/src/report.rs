@@ -74,7 +74,6 @@ fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Carries it out.
 pub fn run(args: ReportArgs) -> ExitCode {
     if let Some(ReportPart::Refused(args)) = &args.part {
         return refused::run(args);

@@ -22,7 +22,6 @@ pub struct RollbackArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &RollbackArgs) -> ExitCode {
     finish(
         args.contact.json,

@@ -132,7 +132,6 @@ impl FromStr for ServerSelectors {
     }
 }
 
-/// Carries it out.
 pub fn run(args: &ServerArgs) -> ExitCode {
     let (target, action) = match args.order.clone() {
         ServerCommand::Drain(target) => (target, ServerAction::Drain),

@@ -36,7 +36,6 @@ pub struct StatusArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: StatusArgs) -> ExitCode {
     let json = args.contact.json;
     finish(json, block_on(show(args)))

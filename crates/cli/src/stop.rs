@@ -33,7 +33,6 @@ pub struct StopArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &StopArgs) -> ExitCode {
     finish(args.contact.json, block_on(stop(args)))
 }
@@ -82,5 +81,4 @@ async fn wait_until_gone(client: &ApiClient, limit: Duration) -> bool {
 
 /// What the daemon may take beyond its limit to close down.
 const MARGIN: Duration = Duration::from_secs(5);
-/// Between two looks.
 const STEP: Duration = Duration::from_millis(100);

@@ -58,7 +58,6 @@ Examples:
 
 Exit codes: 0 measured, 2 nothing could be measured, 3 a partial report.";
 
-/// Carries it out.
 pub fn run(args: &StudyArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }

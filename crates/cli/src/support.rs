@@ -60,7 +60,6 @@ struct SupportResult {
     missing: Vec<String>,
 }
 
-/// Carries it out.
 pub fn run(args: &SupportArgs) -> ExitCode {
     finish(args.contact.json, block_on(write_archive(args)))
 }
@@ -83,7 +82,8 @@ async fn write_archive(args: &SupportArgs) -> Result<CommandOutcome, CommandErro
     archive.add("version.txt", concat!("steelyard ", env!("CARGO_PKG_VERSION"), "\n"));
     machine::collect(&mut archive);
     say("writing");
-    let (files, missing) = (archive.files().to_vec(), archive.missing_files().to_vec());
+    let files = archive.files().to_vec();
+    let missing = archive.missing_files().to_vec();
     let bytes = archive.write(&args.output).map_err(|error| {
         CommandError::Unusable(format!("cannot write {}: {error}", args.output.display()))
     })?;

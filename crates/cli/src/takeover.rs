@@ -38,7 +38,6 @@ pub struct TakeoverArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &TakeoverArgs) -> ExitCode {
     finish(args.contact.json, block_on(send_takeover(args)))
 }

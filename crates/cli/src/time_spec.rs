@@ -20,7 +20,6 @@ pub enum TimeSpec {
 /// What may be written.
 pub const FORMS: &str = "30m, 22:00, or 2026-11-22T22:00 (local time, or with Z or an offset)";
 
-/// Reads one.
 pub fn when(text: &str) -> Result<TimeSpec, String> {
     if let Ok(span) = span(text) {
         return Ok(TimeSpec::Span(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)));

@@ -47,7 +47,6 @@ struct CreatedToken<'m> {
     line: &'m str,
 }
 
-/// Carries it out.
 pub fn run(args: &TokenArgs) -> ExitCode {
     finish(args.json, create_token(args))
 }

@@ -67,7 +67,6 @@ fn every(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Carries it out.
 pub fn run(args: TopArgs) -> ExitCode {
     let live = !args.once && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     let shown = args.place.client().and_then(|client| match live {

@@ -21,7 +21,6 @@ pub use self::args::TryArgs;
 use crate::common_args::block_on;
 use crate::outcome::finish;
 
-/// Carries it out.
 pub fn run(args: TryArgs) -> ExitCode {
     if args.packets {
         return finish(args.json, block_on(packets::show(args)));

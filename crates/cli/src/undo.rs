@@ -22,7 +22,6 @@ pub struct UndoArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &UndoArgs) -> ExitCode {
     finish(args.contact.json, block_on(ask(args)))
 }

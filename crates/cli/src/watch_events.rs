@@ -29,7 +29,6 @@ pub struct WatchArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &WatchArgs) -> ExitCode {
     finish(args.contact.json, block_on(watch_events(args)))
 }

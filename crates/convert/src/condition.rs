@@ -2,20 +2,15 @@
 
 use crate::value;
 
-/// A condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleCondition {
-    /// Always, or never.
     Is(bool),
     /// Over TLS: what that comes to depends on the listener.
     Tls,
     /// A key of `when` that holds when one of these values does, each as TOML writes it.
     Key(&'static str, Vec<String>),
-    /// All of them.
     All(Vec<RuleCondition>),
-    /// One of them.
     Any(Vec<RuleCondition>),
-    /// Not this.
     Not(Box<RuleCondition>),
 }
 
@@ -25,7 +20,6 @@ impl RuleCondition {
         RuleCondition::Key(key, texts.iter().map(|text| value::quote(text.as_ref())).collect())
     }
 
-    /// The opposite.
     pub fn negate(self) -> RuleCondition {
         match self {
             RuleCondition::Is(is) => RuleCondition::Is(!is),
@@ -34,7 +28,6 @@ impl RuleCondition {
         }
     }
 
-    /// Both.
     pub fn and(self, other: RuleCondition) -> RuleCondition {
         RuleCondition::All(vec![self, other])
     }

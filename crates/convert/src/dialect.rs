@@ -17,7 +17,6 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All of them.
     pub const ALL: [Dialect; 4] =
         [Dialect::Haproxy, Dialect::Nginx, Dialect::Keepalived, Dialect::Dispatcher];
 
@@ -31,7 +30,6 @@ impl Dialect {
         }
     }
 
-    /// By its name.
     pub fn from_name(name: &str) -> Option<Dialect> {
         Dialect::ALL.into_iter().find(|one| one.name() == name)
     }

@@ -10,35 +10,27 @@ pub const TABLES: usize = 20_000;
 /// Tables in their order.
 #[derive(Debug, Default)]
 pub struct Document {
-    /// They.
     pub tables: Vec<TomlTable>,
     /// Tables that had no room.
     pub dropped: usize,
 }
 
-/// One table.
 #[derive(Clone, Debug)]
 pub struct TomlTable {
-    /// `service.shop`, without brackets.
     pub path: String,
     /// One of several of this path: `[[…]]`.
     pub repeated: bool,
     /// The line it came from; 0: of none.
     pub line: u32,
-    /// What stands there.
     pub directive: String,
     /// One mistake takes all of it out: a rule without its condition would take everything.
     pub atomic: bool,
-    /// Its keys.
     pub entries: Vec<TomlEntry>,
 }
 
-/// One key.
 #[derive(Clone, Debug)]
 pub struct TomlEntry {
-    /// Its name.
     pub key: &'static str,
-    /// Its value.
     pub value: TomlValue,
     /// The line it came from.
     pub line: u32,
@@ -60,7 +52,6 @@ pub enum TomlValue {
 pub enum LineContent {
     /// Nothing that can be taken out.
     Fixed,
-    /// A table's header.
     Table(usize),
     /// A key of a table.
     Entry(usize, usize),
@@ -69,9 +60,9 @@ pub enum LineContent {
 }
 
 impl TomlTable {
-    /// `[path]`.
     pub fn new(path: impl Into<String>, line: u32, directive: &str) -> TomlTable {
-        let (path, directive) = (path.into(), shorten(directive));
+        let path = path.into();
+        let directive = shorten(directive);
         TomlTable { path, repeated: false, line, directive, atomic: false, entries: Vec::new() }
     }
 

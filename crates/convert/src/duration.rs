@@ -15,7 +15,8 @@ pub fn format_duration(ms: u64) -> String {
 /// `10`, `10s`, `1m30s`: a bare number counts `bare` milliseconds. `None`: it is none, or longer than a century.
 pub fn parse_duration(text: &str, bare: u64) -> Option<u64> {
     const LONGEST: u64 = 100 * 366 * 86_400_000;
-    let (mut total, mut rest) = (0u64, text);
+    let mut total = 0u64;
+    let mut rest = text;
     if rest.is_empty() {
         return None;
     }

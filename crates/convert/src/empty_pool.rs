@@ -7,7 +7,6 @@ use crate::value;
 /// Its name, which nothing else may take.
 pub const NAME: &str = "nowhere";
 
-/// Keeps the name.
 pub fn reserve_name() -> UniqueNames {
     let mut names = UniqueNames::default();
     names.unique_name(NAME);

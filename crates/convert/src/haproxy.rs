@@ -85,7 +85,8 @@ fn global(
     notes: &mut ConversionNotes,
 ) {
     for line in &section.lines {
-        let (word, first) = (line.word(0), line.word(1));
+        let word = line.word(0);
+        let first = line.word(1);
         match word {
             "maxconn" => table.set("connections", first, line.number),
             "nbthread" => table.set("workers", first, line.number),

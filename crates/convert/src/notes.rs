@@ -44,14 +44,12 @@ pub struct ConversionNote {
 /// Why something cannot be carried over, and what to use instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedReason {
-    /// The reason.
     pub reason: String,
     /// What to use instead.
     pub instead: String,
 }
 
 impl UnsupportedReason {
-    /// Both.
     pub fn new(reason: impl Into<String>, instead: impl Into<String>) -> UnsupportedReason {
         UnsupportedReason { reason: reason.into(), instead: instead.into() }
     }
@@ -116,7 +114,6 @@ impl ConversionNotes {
         });
     }
 
-    /// The file's name.
     pub fn file(&self) -> &str {
         &self.file
     }

@@ -58,7 +58,6 @@ fn owning_table(document: &Document, at: usize) -> usize {
     owner.unwrap_or(at)
 }
 
-/// What goes.
 #[derive(Default)]
 struct RemovedItems {
     tables: BTreeSet<usize>,
@@ -82,7 +81,8 @@ impl RemovedItems {
             LineContent::Fixed => return,
             LineContent::Table(at) => (at, document.tables[at].line, self.tables.insert(at)),
             LineContent::Entry(at, which) => {
-                let (table, entry) = (&document.tables[at], &document.tables[at].entries[which]);
+                let table = &document.tables[at];
+                let entry = &document.tables[at].entries[which];
                 let new = if entry.essential {
                     // Below a service it is the service that may not stand without it.
                     self.tables.insert(owning_table(document, at))

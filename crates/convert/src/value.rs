@@ -1,6 +1,5 @@
 //! Values as TOML writes them on one line: strings, lists, inline tables.
 
-/// A basic string.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -362,7 +362,8 @@ fn what_one_of_several_nginx_servers_wants_of_its_clients_stays() {
              location / {{ proxy_pass http://b; }} }}\n"
         )
     };
-    let (www, admin) = ("server_name www.example;", "server_name admin.example *.staff.example;");
+    let www = "server_name www.example;";
+    let admin = "server_name admin.example *.staff.example;";
     let on = "ssl_client_certificate /ca.pem; ssl_verify_client on;";
     let other = "ssl_client_certificate /other.pem; ssl_verify_client on;";
     let crl = format!("{on} ssl_crl /crl.pem;");

@@ -48,9 +48,13 @@ fn main() -> Result<(), ExampleFailure> {
     runtime.block_on(async {
         let daemon = EmbeddedDaemon::start(&text).await?;
         tokio::time::sleep(RISING).await;
-        let (before, cpu, begun) = (daemon.probes(), processor(), Instant::now());
+        let before = daemon.probes();
+let cpu = processor();
+let begun = Instant::now();
         tokio::time::sleep(MEASURED).await;
-        let (after, used, wall) = (daemon.probes(), processor() - cpu, begun.elapsed());
+        let after = daemon.probes();
+let used = processor() - cpu;
+let wall = begun.elapsed();
         let probes = after.passed - before.passed;
         println!("probe: {kind}, {servers} servers every 2 s, {:.1} s", wall.as_secs_f64());
         println!("processor: {:.3} cores", used.as_secs_f64() / wall.as_secs_f64());
@@ -68,9 +72,12 @@ fn main() -> Result<(), ExampleFailure> {
 fn floor(servers: u32, port: u16) -> Result<(), ExampleFailure> {
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut open: HashMap<u64, OwnedFd> = HashMap::new();
-    let (mut begun, mut answered, mut buffer) = (0u32, 0u32, [0u8; 4096]);
+    let mut begun = 0u32;
+    let mut answered = 0u32;
+    let mut buffer = [0u8; 4096];
     let mut events = Vec::with_capacity(512);
-    let (start, cpu) = (Instant::now(), processor());
+    let start = Instant::now();
+    let cpu = processor();
     while start.elapsed() < MEASURED {
         let due = (start.elapsed().as_secs_f64() / 2.0 * f64::from(servers)) as u32;
         while begun < due {
@@ -108,7 +115,8 @@ fn floor(servers: u32, port: u16) -> Result<(), ExampleFailure> {
             answered += u32::from(matches!(read, Ok((1.., _))));
         }
     }
-    let (used, wall) = (processor() - cpu, start.elapsed().as_secs_f64());
+    let used = processor() - cpu;
+    let wall = start.elapsed().as_secs_f64();
     println!("floor: the system calls of {servers} servers probed every 2 s, {wall:.1} s");
     println!("processor: {:.3} cores", used.as_secs_f64() / wall);
     println!("probes: {:.0} a second", f64::from(answered) / wall);

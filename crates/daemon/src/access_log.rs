@@ -29,7 +29,6 @@ pub const QUEUE_BATCHES: usize = 256;
 /// Bytes that may wait for the thread.
 pub const QUEUE_BYTES: usize = 16 << 20;
 
-/// The running writer.
 #[derive(Debug)]
 pub struct AccessLogger {
     shared: Arc<AccessLogShared>,
@@ -57,7 +56,6 @@ pub enum AccessLogOpenError {
 /// What the writer has counted since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessCounts {
-    /// Lines written.
     pub written: u64,
     /// Lines dropped because the queue was full; workers count these by service too.
     pub dropped_queue: u64,

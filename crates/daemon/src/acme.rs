@@ -51,7 +51,9 @@ pub async fn run(control: ControlHandle, board: Arc<AcmeOrders>, state: Option<P
         }
         for (key, acme) in wanted {
             if let Entry::Vacant(room) = running.entry(key) {
-                let (control, board, state) = (control.clone(), Arc::clone(&board), state.clone());
+                let control = control.clone();
+                let board = Arc::clone(&board);
+                let state = state.clone();
                 let key = room.key().clone();
                 let job = RenewalJob { control, board, state, key, acme: acme.clone() };
                 room.insert((acme, jobs.spawn(job.run())));

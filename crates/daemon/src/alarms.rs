@@ -25,7 +25,6 @@ use connection_limits::ConnectionLimitAlarms;
 use limit_usage::collect_usage;
 use utilization::UtilizationSampler;
 
-/// Between two looks.
 const STEP: Duration = Duration::from_secs(2);
 /// Percent of a limit from which it is near.
 const NEAR: u64 = 80;
@@ -40,10 +39,12 @@ const REMEMBERED: usize = 10_000;
 
 /// Looks until the daemon is gone.
 pub async fn run(vitals: Arc<ReportSources>) {
-    let (mut alarms, mut ending) = (HeadroomAlarms::default(), CertificateExpiryAlarms::default());
-    let (mut breaking, mut trends) = (CircuitBreakerAlarms::default(), UsageTrends::default());
-    let (mut rates, mut crowded) =
-        (UtilizationSampler::default(), ConnectionLimitAlarms::default());
+    let mut alarms = HeadroomAlarms::default();
+    let mut ending = CertificateExpiryAlarms::default();
+    let mut breaking = CircuitBreakerAlarms::default();
+    let mut trends = UsageTrends::default();
+    let mut rates = UtilizationSampler::default();
+    let mut crowded = ConnectionLimitAlarms::default();
     let mut resting = TimeWaitScanner::default();
     loop {
         tokio::time::sleep(STEP).await;
@@ -63,7 +64,6 @@ pub async fn run(vitals: Arc<ReportSources>) {
     }
 }
 
-/// Which alarms stand.
 #[derive(Default)]
 struct HeadroomAlarms {
     active: HashMap<(&'static str, String), bool>,

@@ -65,7 +65,6 @@ const FINISH_GRACE: Duration = Duration::from_secs(2);
 
 /// What a house is built from.
 pub struct AppOptions {
-    /// The configuration.
     pub change: ConfigChange,
     /// What belongs to the process, of that configuration.
     pub global: GlobalConfig,
@@ -100,11 +99,9 @@ pub enum AppBuildError {
     Apply(#[from] ApplyError),
 }
 
-/// Everything that runs.
 pub struct App {
     /// To ask for changes.
     pub control: ControlHandle,
-    /// The access log.
     pub access_log: Arc<AccessLogger>,
     proxy: Arc<RequestPlane>,
     packets: packets::PacketPlaneHandle,
@@ -251,14 +248,14 @@ impl App {
         self.packets.wait_settled()
     }
 
-    /// Probes by result.
     pub fn probes(&self) -> ProbeSums {
         self.vitals.probes.totals()
     }
 
     /// Shows what the process has still that handed over to this one.
     pub fn follow_predecessor(&mut self, pid: u32, line: UnixStream) {
-        let (shown, events) = (Arc::clone(&self.vitals.predecessor), self.control.events().clone());
+        let shown = Arc::clone(&self.vitals.predecessor);
+        let events = self.control.events().clone();
         self.tasks.spawn(async move { shown.follow(pid, line, events).await });
     }
 
@@ -341,7 +338,8 @@ fn spawn_control_tasks(
     (actor, pulse, prober): (ControlActor, vrrp::ControlPulse, health_check::Prober),
     vitals: &ReportSources,
 ) -> JoinSet<()> {
-    let (board, weighed) = (Arc::clone(&vitals.evidence), Arc::clone(&vitals.balancing_decisions));
+    let board = Arc::clone(&vitals.evidence);
+    let weighed = Arc::clone(&vitals.balancing_decisions);
     let mut tasks = JoinSet::new();
     tasks.spawn(actor.run());
     tasks.spawn(pulse.run());

@@ -61,7 +61,8 @@ pub fn set_aside(path: &Path, why: &io::Error, events: &EventLog) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut aside = path.as_os_str().to_owned();
     aside.push(format!(".damaged-{now}"));
-    let (from, to) = (path.display(), Path::new(&aside).display());
+    let from = path.display();
+    let to = Path::new(&aside).display();
     let text = match std::fs::rename(path, &aside) {
         Ok(()) => {
             format!("{from} cannot be read ({why}) and was renamed to {to}; it is begun anew")
@@ -99,7 +100,7 @@ fn whole(file: std::fs::File, limit: u64) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     #[test]
     fn a_file_is_replaced_whole_and_bounded_when_read() {

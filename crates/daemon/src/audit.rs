@@ -71,7 +71,6 @@ pub enum UndoAction {
 /// What is kept, for those who look.
 #[derive(Clone, Debug, Default)]
 pub struct AuditExcerpt {
-    /// Oldest first.
     pub records: Vec<AuditRecord>,
     /// Lines that could not be read.
     pub unreadable: u64,
@@ -79,7 +78,6 @@ pub struct AuditExcerpt {
     pub failures: u64,
 }
 
-/// The record.
 #[derive(Debug)]
 pub struct AuditLog {
     path: Option<PathBuf>,
@@ -138,7 +136,8 @@ impl AuditLog {
         if line.len() > RECORD_BYTES {
             let short = |text: &String| text.chars().take(1_000).collect::<String>();
             let AuditRecord { before, after, .. } = &entry.record;
-            let (before, after) = (short(before), short(after));
+            let before = short(before);
+            let after = short(after);
             let record = AuditRecord { before, after, reversible: false, ..entry.record };
             entry = AuditEntry { record, reversal: None };
             line = serde_json::to_vec(&entry).unwrap_or_default();
@@ -295,7 +294,7 @@ fn open(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     fn record(action: &str) -> AuditRecord {
         AuditRecord { action: action.into(), at_unix_ms: 5, ..AuditRecord::default() }

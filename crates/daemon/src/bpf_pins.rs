@@ -17,11 +17,8 @@ use crate::event::EventLog;
 /// The planes that pin objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PinnedPlane {
-    /// Packet services.
     Packets,
-    /// Bundles.
     Links,
-    /// Uplinks.
     Uplinks,
     /// The gate of shared addresses.
     Gate,

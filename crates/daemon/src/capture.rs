@@ -44,7 +44,6 @@ pub struct CaptureController {
 /// One rule, as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureRuleStatus {
-    /// Its name.
     pub rule: String,
     /// Something is taken by it now.
     pub capturing: bool,
@@ -52,7 +51,6 @@ pub struct CaptureRuleStatus {
     pub cooldown_ns: u64,
 }
 
-/// What was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureCounts {
     /// Packets kept in memory.
@@ -61,7 +59,6 @@ pub struct CaptureCounts {
     pub evicted: u64,
     /// Packets that the kernel could not hand over in time.
     pub dropped: u64,
-    /// Captures written down.
     pub written: u64,
     /// Captures that were called for and not made.
     pub failed: u64,
@@ -106,7 +103,8 @@ impl CaptureController {
         }
         if thread.is_none() {
             let (orders, inbox) = sync_channel(COMMANDS);
-            let (place, events) = (self.directory.clone(), self.events.clone());
+            let place = self.directory.clone();
+            let events = self.events.clone();
             let done = Arc::clone(&self.progress);
             let started = std::thread::Builder::new()
                 .name("capture".to_owned())
@@ -161,7 +159,6 @@ impl CaptureController {
         lock(&self.progress.last_error).clone()
     }
 
-    /// What was counted.
     pub fn counts(&self) -> CaptureCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         CaptureCounts {

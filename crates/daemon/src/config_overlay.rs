@@ -45,9 +45,9 @@ struct OverlaidText {
 }
 
 impl ConfigOverlay {
-    /// Made now.
     pub fn new(base: &str, text: &str, origin: &ChangeOrigin) -> ConfigOverlay {
-        let (base, text) = (base.to_owned(), text.to_owned());
+        let base = base.to_owned();
+        let text = text.to_owned();
         ConfigOverlay {
             version: VERSION,
             base,
@@ -134,7 +134,8 @@ pub fn apply_overlay(text: &str, file: &str, events: &EventLog) -> String {
         return refused(format!("with it there are mistakes: {findings}"));
     }
     if !covered.given_up.is_empty() {
-        let (places, all) = (&covered.given_up, covered.given_up.len());
+        let places = &covered.given_up;
+        let all = covered.given_up.len();
         let named: Vec<&str> = places.iter().take(NAMED).map(String::as_str).collect();
         let more = if all > NAMED { format!(" and {} more", all - NAMED) } else { String::new() };
         let said = format!("{file} has its own word now for {}{more}: it stands", named.join(", "));
@@ -151,7 +152,7 @@ fn place(state: &Path) -> std::path::PathBuf {
 mod tests {
     use super::*;
     use crate::control::origin::ChangeTrigger;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     fn text(state: &Path, more: &str) -> String {
         format!(
@@ -164,7 +165,8 @@ mod tests {
     #[test]
     fn changes_stand_until_the_file_has_another_word_for_the_same() {
         let scratch = Scratch::new("cover").unwrap();
-        let (state, events) = (scratch.path(), EventLog::quiet());
+        let state = scratch.path();
+        let events = EventLog::quiet();
         let base = text(state, "");
         assert_eq!(apply_overlay(&base, "f", &events), base, "nothing is kept");
         let ours =
@@ -190,7 +192,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_any_more_is_left_out_and_told() {
         let scratch = Scratch::new("cover").unwrap();
-        let (state, events) = (scratch.path(), EventLog::quiet());
+        let state = scratch.path();
+        let events = EventLog::quiet();
         let base = text(state, "");
         let ours =
             base.replace("pool = \"p\"", "pool = \"q\"") + "[pool.q]\nservers = [\"10.0.0.2:1\"]\n";

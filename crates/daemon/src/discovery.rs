@@ -24,7 +24,6 @@ const FILE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// The shortest time to live that is respected.
 const MIN_TTL: Duration = Duration::from_secs(1);
-/// The longest.
 const MAX_TTL: Duration = Duration::from_secs(3600);
 /// Bytes of a file with servers.
 const FILE_BYTES: u64 = 4 << 20;
@@ -55,7 +54,9 @@ pub async fn run(control: ControlHandle) {
             let Some(of) = pool.discovery.clone().filter(|_| !watchers.contains_key(name)) else {
                 continue;
             };
-            let (control, pool, from) = (control.clone(), name.clone(), of.clone());
+            let control = control.clone();
+            let pool = name.clone();
+            let from = of.clone();
             let task = tokio::spawn(async move {
                 match from.place.clone() {
                     DiscoverySource::Dns { .. } => run_dns_discovery(control, pool, from).await,

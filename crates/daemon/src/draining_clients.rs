@@ -22,7 +22,6 @@ use crate::packets::view::PacketPlaneView;
 use crate::report::report_sources::ReportSources;
 use counts::RemainingClients;
 
-/// Between two looks.
 const LOOK: Duration = Duration::from_secs(1);
 /// Looking at very large tables takes one part in so many of a core at most.
 const CPU_SHARE: u32 = 20;

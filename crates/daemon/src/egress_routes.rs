@@ -4,14 +4,10 @@
 use crate::control::ControlHandle;
 use crate::{links, mptcp, uplinks};
 
-/// All of them.
 #[derive(Debug)]
 pub struct EgressRoutes {
-    /// Bundles of links.
     pub links: links::LinksHandle,
-    /// Uplinks.
     pub uplinks: uplinks::UplinksHandle,
-    /// Multipath TCP.
     pub mptcp: mptcp::MptcpHandle,
 }
 

@@ -23,7 +23,7 @@ use crate::control::{ChangeOrigin, ChangeTrigger, ConfigChange, ControlHandle, S
 use crate::event::EventLog;
 use crate::health_check::counts::ProbeSums;
 use crate::listeners::NoSocketStore;
-use crate::temp_dir::Scratch;
+use crate::scratch_dir::Scratch;
 
 /// The socket is this user's alone.
 const MODE: u32 = 0o600;
@@ -56,7 +56,6 @@ impl ReservedAddress {
         Ok(ReservedAddress { address, sockets })
     }
 
-    /// Where it is.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -128,7 +127,6 @@ impl EmbeddedDaemon {
         &self.app.control
     }
 
-    /// The API's socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
@@ -147,7 +145,6 @@ impl EmbeddedDaemon {
         self.app.open_counts()
     }
 
-    /// Probes by result.
     pub fn probes(&self) -> ProbeSums {
         self.app.probes()
     }

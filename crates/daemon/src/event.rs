@@ -57,7 +57,6 @@ pub enum LogFormat {
     /// `level what: text`, with the priority prefix of sd-daemon(3) when the journal reads it.
     #[default]
     Text,
-    /// One JSON object.
     Json,
 }
 
@@ -129,7 +128,8 @@ impl EventLog {
     ) -> EventLog {
         let (followers, _) = broadcast::channel(RECENT_EVENTS);
         let kept = Mutex::new(VecDeque::with_capacity(RECENT_EVENTS));
-        let (dropped, counted) = (AtomicU64::new(0), Mutex::default());
+        let dropped = AtomicU64::new(0);
+        let counted = Mutex::default();
         let shared = EventLogShared {
             format: form,
             journal,
@@ -142,7 +142,6 @@ impl EventLog {
         EventLog { shared: Arc::new(shared) }
     }
 
-    /// Good to know.
     pub fn info(&self, what: &'static str, text: impl Into<String>) {
         self.emit(EventLevel::Info, what, text, &[]);
     }

@@ -41,7 +41,6 @@ struct FlowAccumulator {
 pub struct ServiceFlowTotals {
     /// The service, by number.
     pub service: u32,
-    /// Connections.
     pub connections: u64,
     /// SYNs that a server answered with a reset.
     pub refused: u64,

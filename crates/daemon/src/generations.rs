@@ -24,7 +24,6 @@ pub const TEXT_BYTES: u64 = 16 << 20;
 /// Files looked at in the directory.
 const FILES: usize = 10_000;
 
-/// The generations kept.
 #[derive(Debug)]
 pub struct GenerationStore {
     directory: Option<PathBuf>,
@@ -39,9 +38,7 @@ pub struct GenerationStore {
 /// One generation with its text.
 #[derive(Clone, Debug)]
 pub struct StoredGeneration {
-    /// Its description.
     pub record: GenerationRecord,
-    /// Its text.
     pub text: String,
 }
 
@@ -53,10 +50,8 @@ struct GenerationFile {
     record: GenerationRecord,
 }
 
-/// A new generation.
 #[derive(Clone, Debug)]
 pub struct NewGeneration<'a> {
-    /// The text.
     pub text: &'a str,
     /// The file that it came from.
     pub file: &'a str,
@@ -72,7 +67,9 @@ impl GenerationStore {
         let directory = state.map(|state| state.join("generations"));
         let keep = usize::try_from(keep).unwrap_or(usize::MAX).max(1);
         let all = BTreeMap::new();
-        let (highest, failed, why) = (0, 0, String::new());
+        let highest = 0;
+        let failed = 0;
+        let why = String::new();
         let mut it = GenerationStore {
             directory,
             limit: keep,
@@ -147,7 +144,6 @@ impl GenerationStore {
         self.all.values().map(|kept| kept.record.clone()).collect()
     }
 
-    /// One of them.
     pub fn find(&self, number: u64) -> Option<&StoredGeneration> {
         self.all.get(&number)
     }
@@ -270,7 +266,7 @@ fn text(directory: &Path, number: u64) -> PathBuf {
 mod tests {
     use super::*;
     use crate::control::origin::ChangeTrigger;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     fn add(generations: &mut GenerationStore, text: &str) -> u64 {
         let origin = ChangeOrigin::new("tester", ChangeTrigger::Api);

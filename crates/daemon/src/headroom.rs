@@ -14,9 +14,7 @@ use model::monotonic_time::MonotonicTime;
 pub struct ResourceUsage {
     /// What there is too little of one day.
     pub resource: &'static str,
-    /// Whose it is.
     pub subject: String,
-    /// In use.
     pub used: u64,
     /// The most; 0: there is no limit.
     pub limit: u64,
@@ -25,7 +23,6 @@ pub struct ResourceUsage {
 /// A use and when it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadroomRow {
-    /// The use.
     pub usage: ResourceUsage,
     /// When the limit is met if it grows on like this; `None`: it does not, or cannot be foretold.
     pub exhausted_in: Option<Duration>,
@@ -43,7 +40,6 @@ impl Headroom {
         Arc::clone(&self.rows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Shows others.
     pub fn show(&self, rows: Vec<HeadroomRow>) {
         *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(rows);
     }

@@ -61,9 +61,7 @@ pub struct ConnectObserver {
 pub struct Prober {
     mailbox: Arc<ProbeMailbox>,
     observations: Receiver<ConnectObservation>,
-    /// Probes by result.
     pub counts: Arc<ProbeCounts>,
-    /// The newest evidence.
     pub evidence: Arc<EvidenceBoard>,
 }
 

@@ -59,17 +59,20 @@ impl HistoryRecorder {
     pub async fn run(self: Arc<HistoryRecorder>, vitals: Arc<ReportSources>) {
         let mut before: Option<(CounterSample, Arc<PacketPlaneView>)> = None;
         let mut states: HashMap<ServerId, [u64; 5]> = HashMap::new();
-        let (mut began, mut looked) = (Instant::now(), Instant::now());
+        let mut began = Instant::now();
+        let mut looked = Instant::now();
         loop {
             let picture = vitals.control.state();
             let Some(keep) = picture.config.global.history else {
-                (before, began) = (None, Instant::now());
+                before = None;
+                began = Instant::now();
                 tokio::time::sleep(LOOK).await;
                 continue;
             };
             let first = before.is_none();
             tokio::time::sleep(if first { Duration::ZERO } else { keep.step.min(LOOK) }).await;
-            let (picture, now) = (vitals.control.state(), Instant::now());
+            let picture = vitals.control.state();
+            let now = Instant::now();
             add_state_time(&picture.snapshot, now - looked, &mut states);
             looked = now;
             if !first && now - began < keep.step {
@@ -185,7 +188,8 @@ fn rows(
     let connections = u64::from(facts.open_counts.connections);
     let numbers = vec![facts.resident_bytes, facts.descriptors.in_use, connections];
     let mut rows = vec![MetricRow { name: "process".to_owned(), numbers }];
-    let (no_service, no_server) = (ServiceTotals::default(), ServerTotals::default());
+    let no_service = ServiceTotals::default();
+    let no_server = ServerTotals::default();
     // Services that forward packets have rows of their own.
     for view in snapshot.services.values().filter(|view| view.config.packets.is_none()) {
         let Some(sums) = new.services.get(&view.id) else { continue };
@@ -211,7 +215,8 @@ fn rows(
 
 /// In the order of `model::history::SERVICE`.
 fn service(old: &ServiceTotals, new: &ServiceTotals) -> Vec<u64> {
-    let (was, is) = (&old.counters, &new.counters);
+    let was = &old.counters;
+    let is = &new.counters;
     let slowest = new.phases[4].since(&old.phases[4]).quantile(1.0).unwrap_or_default();
     let grown = |was: u64, is: u64| is.saturating_sub(was);
     let failed = |of: &model::stats::ServiceCounters| of.answered_by_us.get() + of.aborted.get();
@@ -230,7 +235,8 @@ fn service(old: &ServiceTotals, new: &ServiceTotals) -> Vec<u64> {
 
 /// In the order of `model::history::SERVER`, without the times in states.
 fn server(old: &ServerTotals, new: &ServerTotals, in_flight: u64) -> Vec<u64> {
-    let (was, is) = (&old.counters, &new.counters);
+    let was = &old.counters;
+    let is = &new.counters;
     let grown = |was: u64, is: u64| is.saturating_sub(was);
     vec![
         grown(was.requests.get(), is.requests.get()),

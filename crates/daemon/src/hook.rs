@@ -100,7 +100,8 @@ fn start_run(
     running: &mut JoinSet<String>,
 ) {
     bench.running += 1;
-    let (hook, events) = (hook.clone(), events.clone());
+    let hook = hook.clone();
+    let events = events.clone();
     running.spawn(async move {
         let ran = child::run(&hook.run, &environment(&event), hook.timeout, random_seed()).await;
         report_outcome(&events, &hook, &event, &ran);

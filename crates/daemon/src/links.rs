@@ -55,7 +55,6 @@ impl LinksHandle {
         LinksHandle { view, end, thread: thread.ok() }
     }
 
-    /// How things stand.
     pub fn view(&self) -> watch::Receiver<Arc<LinksView>> {
         self.view.clone()
     }

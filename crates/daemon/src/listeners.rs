@@ -77,7 +77,6 @@ pub trait SocketOps: Send {
     ) -> Result<(), OutgoingError>;
 }
 
-/// The kernel's.
 #[derive(Debug)]
 pub struct KernelSockets;
 
@@ -137,7 +136,6 @@ pub trait SocketStore: Send {
     fn remove_sockets(&mut self, name: &str);
 }
 
-/// Nobody does.
 #[derive(Debug)]
 pub struct NoSocketStore;
 
@@ -159,9 +157,7 @@ pub struct ListenerSet {
 /// Sockets of one address, for both who hold them.
 #[derive(Debug)]
 pub struct DuplicatedSockets {
-    /// For `Listeners::hold`.
     pub for_daemon: Vec<OwnedFd>,
-    /// For the workers.
     pub for_workers: Vec<OwnedFd>,
 }
 
@@ -172,7 +168,8 @@ impl ListenerSet {
         keeper: Box<dyn SocketStore>,
         workers: usize,
     ) -> ListenerSet {
-        let (held, inherited) = (BTreeMap::new(), BTreeMap::new());
+        let held = BTreeMap::new();
+        let inherited = BTreeMap::new();
         ListenerSet { sockets, store: keeper, open: held, inherited, closed: Vec::new(), workers }
     }
 

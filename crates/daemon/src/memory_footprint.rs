@@ -75,7 +75,8 @@ fn code(list: &str, inside: u64) -> Option<CodeMapping> {
 fn mapping(line: &str) -> Option<(Range<u64>, &str)> {
     let (range, rest) = line.split_once(' ')?;
     let (start, end) = range.split_once('-')?;
-    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+    let start = u64::from_str_radix(start, 16).ok()?;
+    let end = u64::from_str_radix(end, 16).ok()?;
     Some((start..end, rest.split(' ').next()?))
 }
 

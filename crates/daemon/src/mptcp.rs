@@ -25,7 +25,6 @@ use crate::uplinks::rtnetlink::{RouteNetlink, UplinkInterface};
 use state_file::MptcpStateFile;
 use view::{MptcpConnectionView, MptcpEndpointView, MptcpView};
 
-/// `NETLINK_GENERIC`, `NETLINK_SOCK_DIAG`.
 const GENERIC: isize = 16;
 const DIAGNOSE: isize = 4;
 /// Between two looks: addresses come and go, connections too.
@@ -51,7 +50,6 @@ impl MptcpHandle {
         MptcpHandle { view, stop: end }
     }
 
-    /// How things stand.
     pub fn view(&self) -> watch::Receiver<Arc<MptcpView>> {
         self.view.clone()
     }
@@ -154,7 +152,8 @@ impl MptcpTask {
         let wanted = wanted_endpoints(config, &interfaces, &own.await?);
         drop(netlink);
         let family = family()?;
-        let (taken, found) = (limits(family)?, read_endpoints(family)?);
+        let taken = limits(family)?;
+        let found = read_endpoints(family)?;
         let most = u32::from(config.mptcp.subflows);
         let words::EndpointPlan { steps, ours } =
             words::plan_endpoints(&wanted, &found, &self.saved_state.spots);

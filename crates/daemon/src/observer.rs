@@ -17,7 +17,6 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 /// Things about which it is remembered when they were last told; beyond, all is forgotten and told again.
 const MAX_REMEMBERED: usize = 4096;
 
-/// The daemon's ears.
 #[derive(Debug)]
 pub struct WorkerObserver {
     observer: ConnectObserver,

@@ -98,7 +98,8 @@ pub fn take_drop_count(socket: BorrowedFd<'_>) -> io::Result<u32> {
     // that much.
     let result = unsafe {
         let counts = std::ptr::from_mut(&mut counts).cast();
-        let (level, name) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
+        let level = libc::SOL_PACKET;
+        let name = libc::PACKET_STATISTICS;
         libc::getsockopt(socket.as_raw_fd(), level, name, counts, &raw mut length)
     };
     if result == 0 { Ok(counts[1]) } else { Err(io::Error::last_os_error()) }

@@ -70,7 +70,6 @@ impl PacketPlaneHandle {
         }
     }
 
-    /// How things stand.
     pub fn view(&self) -> watch::Receiver<Arc<PacketPlaneView>> {
         self.view.clone()
     }

@@ -65,7 +65,8 @@ pub fn build_report(
 ) -> Report {
     let interval = now.at.saturating_duration_since(before.at);
     let seconds = interval.as_secs_f64();
-    let (none, no_server) = (ServiceTotals::default(), ServerTotals::default());
+    let none = ServiceTotals::default();
+    let no_server = ServerTotals::default();
     let mut views: Vec<_> = snapshot.services.values().collect();
     views.sort_by(|a, b| a.config.name.cmp(&b.config.name));
     let mut total = ServiceCounts::default();

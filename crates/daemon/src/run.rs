@@ -38,10 +38,8 @@ const UPGRADE_MODE: u32 = 0o600;
 /// Background work that is still under way at the end gets this long.
 const BACKGROUND_GRACE: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// How to run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// The configuration file.
     pub config: PathBuf,
     /// Take over from the daemon that is running: its sockets, and what is in force there rather than in the file.
     pub takeover: bool,
@@ -259,7 +257,8 @@ impl ProcessStart {
                     offer.generation, offer.pid, written.file
                 );
                 self.events.warn("file-differs", text);
-                let (text, file) = (offer.text.clone(), offer.file.clone());
+                let text = offer.text.clone();
+                let file = offer.file.clone();
                 let origin = offer.origin.clone();
                 let base = self.active_base_text(offer, &written);
                 LoadedConfig { text, file, origin, checked, base }

@@ -69,7 +69,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     /// A configuration that names a file of each kind.
     fn config(at: &Path) -> Config {
@@ -98,7 +98,8 @@ mod tests {
             "nothing is there yet"
         );
         let made = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).unwrap();
-        let (chain, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let chain = made.cert.pem();
+        let key = made.signing_key.serialize_pem();
         let both = format!("{chain}{key}");
         // Each kind: what is in it, and whether others may read it.
         let files = [

@@ -22,7 +22,6 @@ use crate::history::users::UserHistory;
 use ledger::SloLedger;
 use summary::SloSummary;
 
-/// The ledgers.
 #[derive(Debug, Default)]
 pub struct SloLedgers {
     ledgers: Mutex<HashMap<ServiceId, SloLedger>>,

@@ -137,7 +137,9 @@ mod tests {
         let slow = SlowExchangeStore::new(vec![ring.clone()], Some(10));
         for (at, total, is_slow) in [(0, 1_000, false), (1, 900_000, true), (2, 2_000, false)] {
             let mut facts = ExchangeMeasurement::from_total(IpAddr::from([192, 0, 2, 1]), total);
-            (facts.ended_at, facts.id, facts.flags.slow) = (at, at, is_slow);
+            facts.ended_at = at;
+            facts.id = at;
+            facts.flags.slow = is_slow;
             ring.push(&facts.to_words());
         }
         let snapshot = WorkerSnapshot {

@@ -45,10 +45,8 @@ pub struct StickySecrets {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum SecretSource {
-    /// Nobody needs any.
     #[default]
     None,
-    /// This machine's own.
     Machine,
     /// The operator's file, and how it was when it was read.
     File(PathBuf, FileStamps),
@@ -85,7 +83,8 @@ impl StickySecrets {
         {
             return Ok(self.clone());
         }
-        let (secrets, from) = (read(file, state)?, SecretSource::File(file.clone(), now));
+        let secrets = read(file, state)?;
+        let from = SecretSource::File(file.clone(), now);
         Ok(StickySecrets { source: from, secrets, ..StickySecrets::default() })
     }
 
@@ -103,11 +102,11 @@ impl StickySecrets {
             return None;
         }
         // What is no good is told of once.
-        (*then, self.last_refusal) = (now, None);
+        *then = now;
+        self.last_refusal = None;
         Some(read(file, state).map(|secrets| self.secrets = secrets))
     }
 
-    /// For workers.
     pub fn secrets(&self) -> Arc<AffinitySecrets> {
         Arc::clone(&self.secrets)
     }
@@ -146,7 +145,8 @@ fn parse(text: &str) -> Result<AffinitySecrets, String> {
         let visible = line.bytes().all(|byte| byte.is_ascii_graphic());
         if !visible || !LENGTH.contains(&line.len()) {
             // What it says is told to nobody.
-            let (at, length) = (at + 1, line.len());
+            let at = at + 1;
+            let length = line.len();
             return Err(format!(
                 "line {at} has {length} bytes; expected a secret of 32 to 512 visible characters, such as `openssl rand -hex 32` makes"
             ));
@@ -220,7 +220,7 @@ mod tests {
     use model::config::load;
 
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     fn config(global: &str, sticky: &str) -> Config {
         let text = format!(
@@ -290,7 +290,8 @@ mod tests {
         let global = format!("sticky-secret-file = {file:?}");
         let under = |before: &StickySecrets| before.for_config(&config(&global, COOKIE), None);
         assert!(under(&StickySecrets::default()).unwrap_err().to_string().contains("secret: "));
-        let (old, new) = ("o".repeat(32), "n".repeat(64));
+        let old = "o".repeat(32);
+        let new = "n".repeat(64);
         write(&file, &format!("{old}\n"));
         let mut cookies = under(&StickySecrets::default()).unwrap();
         let first = cookies.secrets();
@@ -327,7 +328,8 @@ mod tests {
     #[test]
     fn after_a_move_to_a_file_cookies_of_the_own_secret_are_still_understood() {
         let room = Scratch::new("cookies").unwrap();
-        let (state, file) = (room.path().join("state"), room.path().join("secret"));
+        let state = room.path().join("state");
+        let file = room.path().join("secret");
         let own = StickySecrets::default().for_config(&config("", COOKIE), Some(&state)).unwrap();
         write(&file, &"s".repeat(40));
         let global = format!("sticky-secret-file = {file:?}");

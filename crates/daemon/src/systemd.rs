@@ -38,7 +38,6 @@ impl SystemdNotifier {
             .map_or_else(SystemdNotifier::default, |path| SystemdNotifier::to_path(&path))
     }
 
-    /// To nobody.
     pub fn disabled() -> SystemdNotifier {
         SystemdNotifier::default()
     }
@@ -85,7 +84,6 @@ impl SystemdNotifier {
         self.send(&format!("STATUS={}\n", escape_line(status)), &[]);
     }
 
-    /// Alive.
     pub fn ping_watchdog(&self) {
         self.send("WATCHDOG=1\n", &[]);
     }
@@ -176,7 +174,7 @@ mod tests {
 
     #[test]
     fn systemd_receives_messages_and_sockets() {
-        let directory = crate::temp_dir::Scratch::new("notify").unwrap();
+        let directory = crate::scratch_dir::Scratch::new("notify").unwrap();
         let path = directory.path().join("notify");
         let systemd = UnixDatagram::bind(&path).unwrap();
         let mut notify = SystemdNotifier::to_path(path.as_os_str());

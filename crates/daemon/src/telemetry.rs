@@ -26,7 +26,6 @@ const BATCH_MAX: usize = 1_024;
 #[derive(Debug, Default)]
 pub struct SpanQueue {
     spans: Mutex<VecDeque<Value>>,
-    /// Sent and taken.
     sent: AtomicU64,
     /// Without room, or not taken.
     dropped: AtomicU64,

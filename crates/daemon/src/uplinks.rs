@@ -50,7 +50,6 @@ impl UplinksHandle {
         UplinksHandle { view, stop: end, thread: thread.ok() }
     }
 
-    /// How things stand.
     pub fn view(&self) -> watch::Receiver<Arc<UplinksView>> {
         self.view.clone()
     }

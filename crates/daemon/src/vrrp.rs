@@ -70,7 +70,6 @@ impl VrrpHandle {
         VrrpHandle { view, commands: orders, thread: thread.ok() }
     }
 
-    /// How things stand.
     pub fn view(&self) -> watch::Receiver<Arc<VrrpView>> {
         self.view.clone()
     }

@@ -169,7 +169,6 @@ mod tests {
     use super::*;
     use crate::temporary::TemporaryDir;
 
-    /// Somebody else.
     const OTHER: u32 = 12_345;
 
     fn text(path: &Path) -> Result<Option<String>, String> {

@@ -101,7 +101,6 @@ fn check_regular(about: &Metadata) -> Result<(), RegularError> {
     Err(RegularError::NotAFile { found: describe_kind(about.file_type()) })
 }
 
-/// In words.
 pub(crate) fn describe_kind(of: FileType) -> &'static str {
     if of.is_dir() {
         "a directory"

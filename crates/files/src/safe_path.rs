@@ -11,7 +11,6 @@ use std::path::{Component, Path, PathBuf};
 
 use thiserror::Error;
 
-/// Everybody may write.
 const EVERYBODY_WRITES: u32 = 0o002;
 /// In a directory, only the owner of an entry may rename or remove it.
 const STICKY: u32 = 0o1000;
@@ -75,14 +74,11 @@ impl From<PathError> for io::Error {
 /// Where a path leads.
 #[derive(Debug)]
 pub(crate) enum PathStatus {
-    /// Something is there.
     Present {
         /// Its path without symbolic links.
         path: PathBuf,
-        /// What it is.
         about: Metadata,
     },
-    /// It ends early.
     Missing {
         /// What is there, without symbolic links.
         at: PathBuf,
@@ -127,7 +123,8 @@ pub(crate) fn resolve_path(path: &Path) -> io::Result<PathStatus> {
             at = fs::canonicalize(&next)?;
             about = fs::symlink_metadata(&at)?;
         } else {
-            (at, about) = (next, found);
+            at = next;
+            about = found;
         }
     }
     Ok(PathStatus::Present { path: at, about })

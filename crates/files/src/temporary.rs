@@ -52,7 +52,6 @@ impl TemporaryDir {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -125,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_directory_is_ours_alone_and_goes_with_its_handle() {
-        let (one, other) = (TemporaryDir::new("x").unwrap(), TemporaryDir::new("x").unwrap());
+        let one = TemporaryDir::new("x").unwrap();
+        let other = TemporaryDir::new("x").unwrap();
         assert_ne!(one.path(), other.path());
         let about = fs::symlink_metadata(one.path()).unwrap();
         assert_eq!((about.mode() & 0o777, about.uid()), (0o700, effective_uid()));

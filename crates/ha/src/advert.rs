@@ -41,10 +41,8 @@ pub enum VrrpVersion {
     V3,
 }
 
-/// An advertisement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VrrpAdvertisement {
-    /// The version.
     pub version: VrrpVersion,
     /// The virtual router's number, 1–255.
     pub group: u8,
@@ -59,9 +57,7 @@ pub struct VrrpAdvertisement {
 /// How an advertisement arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
-    /// From.
     pub source: IpAddr,
-    /// To.
     pub destination: IpAddr,
     /// Its hop limit or time to live.
     pub hops: u8,

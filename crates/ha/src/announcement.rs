@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-/// After the first.
 const FOLLOW_UP_DELAYS: [Duration; 5] = [
     Duration::ZERO,
     Duration::from_millis(100),
@@ -17,7 +16,6 @@ const FOLLOW_UP_DELAYS: [Duration; 5] = [
     Duration::from_secs(30),
 ];
 
-/// Announcements to come.
 #[derive(Clone, Debug, Default)]
 pub struct AnnouncementSchedule {
     started_at: MonotonicTime,
@@ -30,7 +28,8 @@ pub struct AnnouncementSchedule {
 impl AnnouncementSchedule {
     /// All of them from now on.
     pub fn restart(&mut self, now: MonotonicTime) {
-        (self.started_at, self.remaining) = (now, FOLLOW_UP_DELAYS.len());
+        self.started_at = now;
+        self.remaining = FOLLOW_UP_DELAYS.len();
     }
 
     /// When the next is due. `refresh`: so long after the last one there is another one in any case.
@@ -68,7 +67,8 @@ mod tests {
 
     #[test]
     fn five_in_half_a_minute() {
-        let (mut all, start) = (AnnouncementSchedule::default(), MonotonicTime(7));
+        let mut all = AnnouncementSchedule::default();
+        let start = MonotonicTime(7);
         assert_eq!(all.next_due(None), MonotonicTime::NEVER);
         all.restart(start);
         let mut times = Vec::new();

@@ -3,7 +3,6 @@
 /// What arrived that is worth counting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VrrpCounters {
-    /// Advertisements sent.
     pub sent: u64,
     /// Advertisements received that are of this group.
     pub received: u64,
@@ -25,9 +24,7 @@ pub struct VrrpCounters {
     pub restored: u64,
     /// Times that the address was announced.
     pub announced: u64,
-    /// Changes to active.
     pub takeovers: u64,
-    /// Changes from active.
     pub releases: u64,
     /// Times that the heartbeat kept us from becoming active by silence.
     pub blocked_takeovers: u64,

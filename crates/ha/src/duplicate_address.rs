@@ -16,14 +16,12 @@ const FIRST: Duration = Duration::from_secs(1);
 /// We announce the address again when somebody else says it has it, and no more often (RFC 5227 §1.1, `DEFEND_INTERVAL`).
 const DEFEND: Duration = Duration::from_secs(10);
 
-/// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateEvent {
     /// The address is at another link too.
     Duplicate(IpAddr, MacAddress),
     /// It was, and is not heard of any more.
     Cleared(IpAddr),
-    /// Announce it again.
     Defend,
 }
 
@@ -56,12 +54,12 @@ pub struct DuplicateDetector {
 impl DuplicateDetector {
     /// The addresses are here from now on.
     pub fn start(&mut self, now: MonotonicTime, every: Option<Duration>, confirm: Duration) {
-        (self.probe_interval, self.confirm_after) = (every, confirm);
+        self.probe_interval = every;
+        self.confirm_after = confirm;
         self.next = every.map(|every| now + every.min(FIRST));
         self.holders.clear();
     }
 
-    /// They are not.
     pub fn stop(&mut self) {
         self.next = None;
         self.holders.clear();
@@ -149,7 +147,8 @@ mod tests {
 
     #[test]
     fn it_asks_soon_and_then_at_its_interval() {
-        let (mut doubles, mut out) = (begun(), Vec::new());
+        let mut doubles = begun();
+        let mut out = Vec::new();
         assert_eq!(doubles.next_probe(), at(1_000));
         assert!(!doubles.take_probe(at(999), &mut out) && doubles.take_probe(at(1_000), &mut out));
         assert_eq!((doubles.next_probe(), doubles.probes_sent, out.len()), (at(11_000), 1, 0));
@@ -163,7 +162,8 @@ mod tests {
 
     #[test]
     fn who_says_it_again_after_a_question_is_believed_until_it_is_silent() {
-        let (mut doubles, mut out) = (begun(), Vec::new());
+        let mut doubles = begun();
+        let mut out = Vec::new();
         doubles.receive_claim(at(100), IP, LINK, &mut out);
         assert_eq!((out.len(), doubles.next_probe()), (0, at(400)), "it may be taking over");
         doubles.receive_claim(at(200), IP, LINK, &mut out);
@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn another_link_is_another_one() {
-        let (mut doubles, mut out) = (begun(), Vec::new());
+        let mut doubles = begun();
+        let mut out = Vec::new();
         doubles.receive_claim(at(0), IP, LINK, &mut out);
         doubles.receive_claim(at(500), IP, [4; 6], &mut out);
         assert!(out.is_empty());

@@ -95,7 +95,8 @@ fn icmp(mut message: Vec<u8>, (from, to): (Ipv6Addr, Ipv6Addr), mut out: Vec<u8>
 
 /// Where a frame says that an address is: ARP by its sender, or a neighbour advertisement.
 pub fn claimed_address(frame: &[u8]) -> Option<(IpAddr, MacAddress)> {
-    let (kind, packet) = (frame.get(12..ETHERNET)?, frame.get(ETHERNET..)?);
+    let kind = frame.get(12..ETHERNET)?;
+    let packet = frame.get(ETHERNET..)?;
     if kind == TYPE_ARP {
         let head = packet.first_chunk::<28>()?;
         let [a, b, c, d] = [head[14], head[15], head[16], head[17]];
@@ -122,7 +123,10 @@ pub fn vrrp_frame(advert: &[u8], source: IpAddr, link: MacAddress) -> Vec<u8> {
         IpAddr::V4(v4) => {
             out = ethernet(GROUP_LINK_V4, link, TYPE_V4);
             let mut head = [0; 20];
-            (head[0], head[1], head[8], head[9]) = (0x45, CONTROL, HOPS, PROTOCOL);
+            head[0] = 0x45;
+            head[1] = CONTROL;
+            head[8] = HOPS;
+            head[9] = PROTOCOL;
             head[2..4].copy_from_slice(&length(20));
             head[12..16].copy_from_slice(&v4.octets());
             head[16..].copy_from_slice(&GROUP_V4.octets());
@@ -153,7 +157,8 @@ fn ethernet(to: MacAddress, from: MacAddress, kind: [u8; 2]) -> Vec<u8> {
 
 /// The packet of protocol 112 in a frame; `None` for anything else, and for a header that is not whole.
 pub fn parse_vrrp_frame(frame: &[u8]) -> Option<(IpHeader, &[u8])> {
-    let (kind, packet) = (frame.get(12..ETHERNET)?, frame.get(ETHERNET..)?);
+    let kind = frame.get(12..ETHERNET)?;
+    let packet = frame.get(ETHERNET..)?;
     if kind == TYPE_V4 {
         parse_ipv4_packet(packet)
     } else if kind == TYPE_V6 {

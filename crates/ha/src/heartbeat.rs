@@ -40,11 +40,8 @@ pub struct PeerHeartbeat {
     pub number: u64,
     /// What the sender heard of us.
     pub echo: HeartbeatEcho,
-    /// Who says so.
     pub name: String,
-    /// Its product's version.
     pub product: String,
-    /// Its configuration.
     pub config: ConfigDigest,
     /// Targets that it reaches; `None`: not known yet.
     pub reach: Option<ReachScore>,
@@ -57,9 +54,7 @@ pub struct PeerHeartbeat {
 /// A beat of one member, as the other one names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeartbeatId {
-    /// The session.
     pub session: u64,
-    /// Its number there.
     pub number: u64,
 }
 
@@ -79,7 +74,6 @@ pub struct HeartbeatEcho {
 /// A configuration in short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConfigDigest {
-    /// Its generation.
     pub generation: u64,
     /// A digest of each of `PARTS`, without what differs between members by intent; 0: not known yet.
     pub parts: [u64; PARTS.len()],
@@ -88,9 +82,7 @@ pub struct ConfigDigest {
 /// Targets that are reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReachScore {
-    /// So many.
     pub reached: u16,
-    /// Of so many.
     pub total: u16,
 }
 
@@ -105,7 +97,6 @@ pub struct GroupClaim {
     pub is_capable: bool,
     /// What the sender is. Active: the addresses are on it, and it may answer for them now.
     pub state: VrrpState,
-    /// Its priority now.
     pub priority: u8,
     /// Its address in advertisements, by which equal priorities are told apart.
     pub source: IpAddr,
@@ -157,7 +148,6 @@ const VOTES: u8 = 4;
 const WANTS_VOTE: u8 = 8;
 const IS_ACTIVE: u8 = 16;
 
-/// Kinds of fields.
 mod kind {
     pub const NAME: u8 = 1;
     pub const PRODUCT: u8 = 2;
@@ -245,7 +235,8 @@ pub fn parse(bytes: &[u8], keys: &ClusterKeys) -> Result<PeerHeartbeat, Heartbea
     if body[..4] != MAGIC {
         return Err(HeartbeatDefect::Foreign);
     }
-    let (least, key) = (body[5], body[6]);
+    let least = body[5];
+    let key = body[6];
     if !keys.contains(key) {
         return Err(HeartbeatDefect::Key);
     }
@@ -310,7 +301,8 @@ fn read_field(beat: &mut PeerHeartbeat, kind: u8, value: &[u8]) -> Result<(), He
 
 fn parse_claim(value: &[u8]) -> Result<GroupClaim, HeartbeatDefect> {
     let [id, flags, state, priority] = array(value, 0)?;
-    let (v6, fit) = (flags & V6 != 0, flags & UNFIT == 0);
+    let v6 = flags & V6 != 0;
+    let fit = flags & UNFIT == 0;
     let state = match state {
         0 => VrrpState::Idle,
         1 => VrrpState::Standby,

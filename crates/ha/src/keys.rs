@@ -67,7 +67,8 @@ impl ClusterKeys {
             }
             let wrong = |found| KeysError::Line { line: line_number, found };
             let mut words = line.split_whitespace();
-            let (id, secret) = (words.next().unwrap_or_default(), words.next());
+            let id = words.next().unwrap_or_default();
+            let secret = words.next();
             let id = id.parse::<u8>().ok().filter(|id| *id > 0);
             let id = id.ok_or_else(|| wrong("it does not begin with a number from 1 to 255"))?;
             let secret = secret.ok_or_else(|| wrong("there is no secret"))?;

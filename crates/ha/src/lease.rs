@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-/// The shortest lease.
 pub const SHORTEST: Duration = Duration::from_millis(200);
-/// The longest lease.
 pub const LONGEST: Duration = Duration::from_secs(30);
 /// Names that are remembered.
 pub const NAMES: usize = 1024;
@@ -18,7 +16,6 @@ pub const NAMES: usize = 1024;
 /// What a member asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseRequest<'a> {
-    /// Who wants it.
     pub holder: &'a str,
     /// A number that grows with each time that this holder begins to hold: what it asked before that is out of date.
     pub ticket: u64,
@@ -53,7 +50,6 @@ pub enum LeaseError {
     Full,
 }
 
-/// All of them.
 #[derive(Clone, Debug, Default)]
 pub struct LeaseTable {
     by_name: BTreeMap<String, HeldLease>,
@@ -100,7 +96,8 @@ impl LeaseTable {
         }
         match held {
             Some(lease) if lease.holder != asked.holder => {
-                let (holder, left) = (lease.holder.clone(), lease.until.since(now));
+                let holder = lease.holder.clone();
+                let left = lease.until.since(now);
                 return Err(LeaseError::Held { holder, left });
             }
             Some(lease) if lease.ticket > asked.ticket => return Err(LeaseError::Stale),
@@ -115,7 +112,8 @@ impl LeaseTable {
                 return Err(LeaseError::Full);
             }
         }
-        let (holder, until) = (asked.holder.to_owned(), now + asked.length);
+        let holder = asked.holder.to_owned();
+        let until = now + asked.length;
         // An answer that is late must not shorten what was given since.
         let until = lease_end(self.by_name.get(name), asked.holder).max(until);
         self.by_name.insert(name.to_owned(), HeldLease { holder, ticket: asked.ticket, until });

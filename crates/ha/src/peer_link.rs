@@ -33,7 +33,6 @@ pub struct PeerLinkSettings {
     pub paths: usize,
 }
 
-/// What changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerLinkChange {
     /// The other member is heard by this path again, or for the first time.
@@ -51,7 +50,6 @@ pub enum PeerLinkChange {
 /// What the other member claims for a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerClaim {
-    /// Its claim.
     pub claim: GroupClaim,
     /// It knew that we say we are active when it said so.
     pub knows_our_claim: bool,
@@ -60,7 +58,6 @@ pub struct PeerClaim {
 /// What a round of beats carries that differs between rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeartbeatRound {
-    /// Its number.
     pub number: u64,
     /// What was heard, for each path.
     pub echoes: Vec<HeartbeatEcho>,
@@ -297,7 +294,8 @@ impl PeerLink {
         if self.peer().is_some() {
             out.push(PeerLinkChange::PeerRestarted);
         }
-        let (first, ack) = (beat.number, beat.echo.newest);
+        let first = beat.number;
+        let ack = beat.echo.newest;
         self.peer = Some(LinkPeer { beat: beat.clone(), first, ack });
         // It is to learn at once that it was heard.
         self.next_extra = Some(now);
@@ -331,7 +329,8 @@ impl PeerLink {
         }
         if !way.up {
             // Whether it hears us is found out from now on.
-            (way.up, way.arrived) = (true, Some(last.at));
+            way.up = true;
+            way.arrived = Some(last.at);
             out.push(PeerLinkChange::PathUp(path));
         }
         if !was_alive {

@@ -15,9 +15,7 @@ use crate::heartbeat::ReachScore;
 pub struct ReachTarget {
     reached: Option<bool>,
     contrary_results: u8,
-    /// Answers.
     pub answered: u64,
-    /// Questions without one.
     pub unanswered: u64,
 }
 
@@ -39,7 +37,8 @@ impl ReachTarget {
         let enough = if answered { rise } else { fall };
         let changes = self.reached.is_none() || self.contrary_results >= enough;
         if changes {
-            (self.reached, self.contrary_results) = (Some(answered), 0);
+            self.reached = Some(answered);
+            self.contrary_results = 0;
         }
         changes
     }
@@ -88,7 +87,8 @@ impl ReachComparison {
         // Nothing is behind somebody who is not heard.
         let changes = both.is_none() || now.since(since) >= settle;
         if changes {
-            (self.is_behind, self.since) = (behind, None);
+            self.is_behind = behind;
+            self.since = None;
         }
         changes
     }

@@ -20,7 +20,6 @@ pub struct VrrpSettings {
     pub preempt: bool,
     /// How long a lower priority is borne before that.
     pub preempt_delay: Duration,
-    /// The shared addresses.
     pub addresses: Vec<IpAddr>,
     /// Our address, which the others see as the source.
     pub source: IpAddr,

@@ -97,12 +97,10 @@ impl VrrpStateMachine {
         }
     }
 
-    /// What it is.
     pub fn state(&self) -> VrrpState {
         self.state
     }
 
-    /// What it counted.
     pub fn counts(&self) -> &VrrpCounters {
         &self.counts
     }
@@ -187,7 +185,6 @@ impl VrrpStateMachine {
         self.active_member = None;
     }
 
-    /// Time has passed.
     pub fn tick(&mut self, now: MonotonicTime, out: &mut Vec<VrrpAction>) {
         if self.check_stall(now, out) {
             return;
@@ -274,7 +271,8 @@ impl VrrpStateMachine {
             return;
         }
         let lower = advert.priority < self.settings.priority;
-        (self.active_member, self.active_seen_at) = (Some((source, advert.priority)), now);
+        self.active_member = Some((source, advert.priority));
+        self.active_seen_at = now;
         if self.ordered {
             return;
         }
@@ -327,13 +325,15 @@ impl VrrpStateMachine {
     /// Changes the state; whoever was active gives the addresses up.
     fn change_state(&mut self, to: VrrpState, why: TransitionReason, out: &mut Vec<VrrpAction>) {
         let from = std::mem::replace(&mut self.state, to);
-        (self.lower_priority_since, self.blocked_by) = (None, None);
+        self.lower_priority_since = None;
+        self.blocked_by = None;
         self.resigning = false;
         self.handed_over &= to == VrrpState::Standby;
         if to == VrrpState::Active {
             self.notice_due = false;
         } else {
-            (self.ordered_priority, self.ordered) = (None, false);
+            self.ordered_priority = None;
+            self.ordered = false;
         }
         if from == VrrpState::Active && to != VrrpState::Active {
             self.announcements = AnnouncementSchedule::default();

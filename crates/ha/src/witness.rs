@@ -38,7 +38,6 @@ pub struct WitnessRequest {
     pub number: u64,
     /// When this member began to want the lease; it only grows.
     pub ticket: u64,
-    /// What is wanted.
     pub operation: WitnessOperation,
 }
 
@@ -46,10 +45,7 @@ pub struct WitnessRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WitnessOperation {
     /// The lease. `holds`: it is this member's now.
-    Acquire {
-        /// It still counts.
-        is_holder: bool,
-    },
+    Acquire { is_holder: bool },
     /// The lease is given back.
     Release,
 }
@@ -74,7 +70,6 @@ pub struct PeerVote {
     pub beat: HeartbeatId,
     /// Which of ours it heard last when it said so, and when that one was sent.
     pub acknowledged: Option<(HeartbeatId, MonotonicTime)>,
-    /// Its vote.
     pub vote: Vote,
     /// Both want the address, and it comes first.
     pub first: bool,
@@ -171,17 +166,19 @@ impl QuorumVotes {
     pub fn set_group_state(&mut self, now: MonotonicTime, active: bool, wants: bool) {
         let needs = active || wants;
         if needs && !(self.active || self.wants_active) {
-            (self.ticket, self.next) = (self.ticket.max(now.0) + 1, now);
+            self.ticket = self.ticket.max(now.0) + 1;
+            self.next = now;
         }
         if !needs || (self.active && !active) {
             // What counted counts no more: others are told so.
-            (self.peer_vote_until, self.lease_until) =
-                (MonotonicTime::default(), MonotonicTime::default());
+            self.peer_vote_until = MonotonicTime::default();
+            self.lease_until = MonotonicTime::default();
         }
         if !needs && self.may_hold_lease {
             self.next = self.next.min(now);
         }
-        (self.active, self.wants_active) = (active, wants);
+        self.active = active;
+        self.wants_active = wants;
     }
 
     /// A beat was believed and is the newest: what it says of this group. `ours`: priority and address of this member.
@@ -247,7 +244,8 @@ impl QuorumVotes {
         }
         let lending = self.current_grant(now);
         if let Some((until, beat)) = lending {
-            (self.granted_until, self.granted_for) = (self.granted_until.max(until), beat);
+            self.granted_until = self.granted_until.max(until);
+            self.granted_for = beat;
         }
         self.next_vote(now)
     }

@@ -2,12 +2,23 @@
 
 /// One item of the headers.
 pub enum AbiItem {
-    /// `#define NAME number`.
-    Number { doc: Vec<String>, name: String, value: u64 },
-    /// An `enum`.
-    Enum { doc: Vec<String>, name: String, members: Vec<AbiMember> },
+    Number {
+        doc: Vec<String>,
+        name: String,
+        value: u64,
+    },
+    Enum {
+        doc: Vec<String>,
+        name: String,
+        members: Vec<AbiMember>,
+    },
     /// A `struct` with its size in bytes.
-    Struct { doc: Vec<String>, name: String, fields: Vec<AbiField>, size: usize },
+    Struct {
+        doc: Vec<String>,
+        name: String,
+        fields: Vec<AbiField>,
+        size: usize,
+    },
 }
 
 /// One member of an enum.
@@ -23,7 +34,6 @@ pub struct AbiField {
     pub name: String,
     /// Bytes of one element: 1, 2, 4 or 8.
     pub width: usize,
-    /// In network order.
     pub big_endian: bool,
     /// Elements, for an array.
     pub count: Option<usize>,
@@ -40,7 +50,8 @@ pub fn parse_headers(text: &str) -> Result<Vec<AbiItem>, String> {
             doc.push(words.trim().to_owned());
         } else if let Some(rest) = line.strip_prefix("#define ") {
             if let Some((name, value)) = rest.split_once(' ') {
-                let (name, value) = (name.to_owned(), parse_number(value)?);
+                let name = name.to_owned();
+                let value = parse_number(value)?;
                 items.push(AbiItem::Number { doc: std::mem::take(&mut doc), name, value });
             }
         } else if let Some(name) = line.strip_prefix("enum ") {
@@ -59,7 +70,8 @@ pub fn parse_headers(text: &str) -> Result<Vec<AbiItem>, String> {
 }
 
 fn parse_members<'t>(lines: &mut impl Iterator<Item = &'t str>) -> Result<Vec<AbiMember>, String> {
-    let (mut out, mut doc) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut doc = Vec::new();
     for line in lines {
         if let Some(words) = line.strip_prefix("///") {
             doc.push(words.trim().to_owned());
@@ -70,7 +82,8 @@ fn parse_members<'t>(lines: &mut impl Iterator<Item = &'t str>) -> Result<Vec<Ab
                 .trim_end_matches(',')
                 .split_once(" = ")
                 .ok_or_else(|| format!("a member is `NAME = number,`, not `{line}`"))?;
-            let (name, value) = (name.to_owned(), parse_number(value)?);
+            let name = name.to_owned();
+            let value = parse_number(value)?;
             out.push(AbiMember { doc: std::mem::take(&mut doc), name, value });
         }
     }
@@ -81,8 +94,10 @@ fn parse_fields<'t>(
     owner: &str,
     lines: &mut impl Iterator<Item = &'t str>,
 ) -> Result<(Vec<AbiField>, usize), String> {
-    let (mut out, mut doc) = (Vec::new(), Vec::new());
-    let (mut offset, mut align) = (0, 1);
+    let mut out = Vec::new();
+    let mut doc = Vec::new();
+    let mut offset = 0;
+    let mut align = 1;
     for line in lines {
         if let Some(words) = line.strip_prefix("///") {
             doc.push(words.trim().to_owned());

@@ -74,7 +74,8 @@ fn config(method: &str, own: bool, less: bool) -> Result<CheckedConfig, Box<dyn 
 fn measure(method: &str, own: bool) -> Result<bool, Box<dyn Error>> {
     let place = ScaleBpfFs::new()?;
     let home = PinDirectory::open(&place.0.path().join("home"))?;
-    let (whole, less) = (config(method, own, false)?, config(method, own, true)?);
+    let whole = config(method, own, false)?;
+    let less = config(method, own, true)?;
     let sizes = TableSizes::from_config(&whole.config);
     let plane = PacketDatapath::open(&home, &sizes, false)?;
     let mut bench = PlannerFixture::with(MapPlanner::new(&apply::capacity(&plane)));

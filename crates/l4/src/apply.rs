@@ -241,13 +241,15 @@ fn read_shares(plane: &PacketDatapath) -> Result<Vec<(ShareKey, u32)>, MapError>
     let mut shares = Vec::new();
     let back = |ip: IpAddr| Some(ip).filter(|ip| !ip.is_unspecified());
     for key in plane.shares4.keys() {
-        let (server, back) = (IpAddr::from(key.server), back(IpAddr::from(key.back)));
+        let server = IpAddr::from(key.server);
+        let back = back(IpAddr::from(key.back));
         let at = plane.shares4.get(&key)?;
         let key = ShareKey { server, port: key.port, return_address: back, protocol: key.proto };
         shares.extend(at.map(|at| (key, at)));
     }
     for key in plane.shares6.keys() {
-        let (server, back) = (IpAddr::from(key.server), back(IpAddr::from(key.back)));
+        let server = IpAddr::from(key.server);
+        let back = back(IpAddr::from(key.back));
         let at = plane.shares6.get(&key)?;
         let key = ShareKey { server, port: key.port, return_address: back, protocol: key.proto };
         shares.extend(at.map(|at| (key, at)));

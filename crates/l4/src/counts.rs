@@ -11,16 +11,12 @@ use crate::datapath::PacketDatapath;
 /// Packets of both families.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketCounts {
-    /// IPv4.
     pub v4: u64,
-    /// IPv6.
     pub v6: u64,
-    /// Neither.
     pub other: u64,
 }
 
 impl PacketCounts {
-    /// All of them.
     pub fn sum(&self) -> u64 {
         self.v4 + self.v6 + self.other
     }
@@ -32,11 +28,9 @@ pub type PacketOutcomes = BTreeMap<Outcome, PacketCounts>;
 /// What a server got and gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerCounts {
-    /// Packets by outcome.
     pub outcomes: PacketOutcomes,
     /// Bytes towards the server.
     pub bytes_in: u64,
-    /// Bytes towards clients.
     pub bytes_out: u64,
     /// Connections that chose it.
     pub flows: u64,
@@ -44,10 +38,8 @@ pub struct ServerCounts {
     pub adopted: u64,
 }
 
-/// All counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaneCounters {
-    /// Packets that arrived.
     pub received: u64,
     /// Packets that belong to no service.
     pub plane: PacketOutcomes,
@@ -148,7 +140,8 @@ fn sorted_indexes(indexes: &[u32]) -> Vec<u32> {
 fn add_entries(outcomes: &mut PacketOutcomes, first: u32, v4: &[u64], v6: &[u64], others: &[u64]) {
     for (outcome, at) in (first..).zip(0..v4.len()) {
         let other = others.get(at).copied().unwrap_or(0);
-        let (v4, v6) = (v4[at], v6.get(at).copied().unwrap_or(0));
+        let v4 = v4[at];
+        let v6 = v6.get(at).copied().unwrap_or(0);
         let Some(outcome) = Outcome::of(outcome).filter(|_| v4 + v6 + other > 0) else { continue };
         let sum = outcomes.entry(outcome).or_default();
         sum.v4 += v4;

@@ -144,7 +144,8 @@ impl PacketDatapath {
     /// # Errors
     /// The kernel does not give the maps.
     pub fn oversized(&self) -> Result<OversizedRing, LoadError> {
-        let (ring, alive) = (self.loaded.map("oversized")?, self.loaded.table("fragmenter")?);
+        let ring = self.loaded.map("oversized")?;
+        let alive = self.loaded.table("fragmenter")?;
         Ok(OversizedRing { ring, alive_tick: alive })
     }
 

@@ -58,7 +58,6 @@ pub enum DecapError {
 /// What it unwraps, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecapSettings {
-    /// Kinds of wraps.
     pub protocols: Vec<Encapsulation>,
     /// UDP port of GUE.
     pub port: u16,
@@ -71,9 +70,7 @@ pub struct DecapSettings {
 pub struct DecapCounters {
     /// Unwrapped from bare IP.
     pub ipip: u64,
-    /// Unwrapped from GRE.
     pub gre: u64,
-    /// Unwrapped from GUE.
     pub gue: u64,
     /// Dropped: the sender is not among those named.
     pub foreign_source: u64,
@@ -85,7 +82,6 @@ pub struct DecapCounters {
     pub not_handled: u64,
 }
 
-/// What is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecapsulationStatus {
     /// Interfaces that exist, and whether it runs in their driver.
@@ -194,7 +190,6 @@ const COUNTS: usize = 7;
 const BITS: [(Encapsulation, u32); 3] =
     [(Encapsulation::Ipip, 1), (Encapsulation::Gre, 2), (Encapsulation::Gue, 4)];
 
-/// `struct settings`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct RawDecapSettings {
     protocols: u32,

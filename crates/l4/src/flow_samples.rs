@@ -191,7 +191,8 @@ mod tests {
 
     #[test]
     fn a_scale_is_told_only_where_it_is_known() {
-        let (none, unknown) = (abi::SHIFT_NONE as u8, abi::SHIFT_UNKNOWN as u8);
+        let none = abi::SHIFT_NONE as u8;
+        let unknown = abi::SHIFT_UNKNOWN as u8;
         for (shifts, both, want) in [
             ([7, 9], true, FlowWindowScale::Known(7)),
             ([7, none], true, FlowWindowScale::Known(0)),

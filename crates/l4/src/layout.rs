@@ -129,9 +129,7 @@ impl<K: Hash + Eq + Clone> IndexAllocator<K> {
 /// Consecutive entries of one array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArrayRegion {
-    /// The first.
     pub first: u32,
-    /// How many.
     pub length: u32,
 }
 
@@ -179,7 +177,8 @@ impl RegionAllocator {
             before.take_while(|(at, room)| at + room > region.first).collect();
         let mut marked = Vec::with_capacity(around.len());
         for (at, room) in around {
-            let (first, after) = (at.max(region.first), end.min(at + room));
+            let first = at.max(region.first);
+            let after = end.min(at + room);
             self.free.remove(&at);
             if first > at {
                 self.free.insert(at, first - at);
@@ -202,7 +201,8 @@ impl RegionAllocator {
             && at + room == first
         {
             self.free.remove(&at);
-            (first, length) = (at, length + room);
+            first = at;
+            length = length + room;
         }
         if let Some(room) = self.free.remove(&(first + length)) {
             length += room;
@@ -219,13 +219,11 @@ impl RegionAllocator {
 /// Ports of a return address towards a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShareKey {
-    /// The server.
     pub server: IpAddr,
     /// The server's port; 0: all ports.
     pub port: u16,
     /// The return address; `None`: the client's address is kept.
     pub return_address: Option<IpAddr>,
-    /// 6 or 17.
     pub protocol: u8,
 }
 
@@ -234,7 +232,6 @@ pub struct ShareKey {
 pub struct ServerKey {
     /// Index of the service.
     pub service: u32,
-    /// Its address.
     pub address: IpAddr,
     /// Its port; 0 where the client's is kept.
     pub port: u16,
@@ -243,48 +240,35 @@ pub struct ServerKey {
 /// Entries of the maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapCapacity {
-    /// Services.
     pub services: u32,
-    /// Pools of services.
     pub pools: u32,
-    /// Servers of services.
     pub servers: u32,
-    /// Next hops.
     pub next_hops: u32,
-    /// Shares.
     pub shares: u32,
     /// Mentions of shares by servers.
     pub share_list: u32,
-    /// Translated connections.
     pub records: u32,
-    /// Entries of schedules.
     pub schedule: u32,
-    /// Rules.
     pub rules: u32,
 }
 
 /// All indexes in use.
 #[derive(Clone, Debug)]
 pub struct MapLayout {
-    /// Services by name.
     pub services: IndexAllocator<String>,
     /// Pools by service and position.
     pub pools: IndexAllocator<(u32, u32)>,
-    /// Servers.
     pub servers: IndexAllocator<ServerKey>,
     /// Next hops by server address.
     pub next_hops: IndexAllocator<IpAddr>,
-    /// Shares.
     pub shares: IndexAllocator<ShareKey>,
     /// Records of each share.
     pub records: HashMap<ShareKey, ArrayRegion>,
-    /// Free records.
     pub free_records: RegionAllocator,
     /// Free entries of schedules.
     pub schedule: RegionAllocator,
     /// Free entries of the lists of shares.
     pub share_list: RegionAllocator,
-    /// Free rules.
     pub rules: RegionAllocator,
 }
 
@@ -343,7 +327,8 @@ mod tests {
     #[test]
     fn regions_merge_again() {
         let mut room = RegionAllocator::new("entries", 10);
-        let (a, b) = (room.allocate(4).unwrap(), room.allocate(6).unwrap());
+        let a = room.allocate(4).unwrap();
+        let b = room.allocate(6).unwrap();
         assert!(room.allocate(1).is_err());
         room.release(a);
         room.release(b);

@@ -51,17 +51,13 @@ pub struct TableSizes {
 /// Entries of what the configuration fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigCapacity {
-    /// Services.
     pub services: u32,
-    /// Pools of services.
     pub pools: u32,
     /// Servers of services, and next hops.
     pub servers: u32,
-    /// Entries of schedules.
     pub schedule: u32,
     /// Pairs of a return address and a server, by protocol.
     pub shares: u32,
-    /// Rules of services.
     pub rules: u32,
     /// Addresses with their ports.
     pub keys: u32,
@@ -120,13 +116,13 @@ struct MapSize {
 }
 
 impl TableSizes {
-    /// For a configuration.
     pub fn from_config(config: &Config) -> TableSizes {
         let uses = |nat: bool| {
             let mut services = config.services.values();
             services.any(|one| one.packets.is_some() && (one.forward == ForwardingMode::Nat) == nat)
         };
-        let (base, packets) = (TableSizes::default(), &config.packets);
+        let base = TableSizes::default();
+        let packets = &config.packets;
         TableSizes {
             // A service may change its method later: what is not used now gets the default and no more.
             flows: if uses(false) { packets.flows } else { packets.flows.min(base.flows) },

@@ -28,7 +28,6 @@ pub enum MapWrite {
     Rules(u32, Vec<abi::Rule>),
     /// Whom a service takes.
     Guard(abi::GuardKey, abi::GuardValue),
-    /// A service.
     Service(u32, abi::Service),
     /// Which service an address and port belong to.
     Vip4(abi::Vip4, abi::Vip),

@@ -21,16 +21,12 @@ pub const MAX_ATTEMPTS: u32 = 4;
 /// Requests to the kernel in one tick.
 pub const REQUESTS: usize = 256;
 
-/// A network interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextHopLink {
-    /// Its name.
     pub name: String,
     /// Its link address; none for interfaces without.
     pub address: Option<[u8; 6]>,
-    /// Largest IP packet.
     pub mtu: u32,
-    /// Whether it runs.
     pub up: bool,
 }
 
@@ -41,9 +37,7 @@ pub enum ServerRoute {
     Local,
     /// There is none: why.
     None(String),
-    /// Through an interface.
     Via {
-        /// Its number.
         ifindex: u32,
         /// Whom to ask there: a router, or the address itself.
         next: IpAddr,
@@ -59,7 +53,6 @@ pub enum NextHopState {
     Ok,
     /// It is being asked for.
     Trying,
-    /// Nobody answers.
     Error,
     /// No route leads there: why.
     NoInterface(String),
@@ -103,7 +96,6 @@ pub enum NeighbourUpdate {
     Confirmed([u8; 6]),
     /// This link address, confirmed a while ago.
     Stale([u8; 6]),
-    /// No link address.
     Unresolved,
 }
 
@@ -112,7 +104,6 @@ type NeighbourKey = (u32, IpAddr);
 #[derive(Clone, Debug)]
 struct NeighbourEntry {
     link: Option<[u8; 6]>,
-    /// Last confirmation.
     confirmed_at: Option<MonotonicTime>,
     /// Since when an answer is awaited.
     asked_since: Option<MonotonicTime>,
@@ -140,7 +131,6 @@ struct NextHop {
     written: Option<abi::Way>,
 }
 
-/// All next hops.
 #[derive(Debug, Default)]
 pub struct NextHopTable {
     hops: BTreeMap<IpAddr, NextHop>,
@@ -165,7 +155,8 @@ impl NextHopTable {
             });
             self.hops.insert(*ip, hop);
         }
-        (self.has_stale_neighbours, self.has_changes) = (true, true);
+        self.has_stale_neighbours = true;
+        self.has_changes = true;
     }
 
     /// The interfaces of this machine.

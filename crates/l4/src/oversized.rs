@@ -129,7 +129,8 @@ impl<'a> InnerPacket<'a> {
         later.extend_from_slice(&copied_options(&header[HEADER..]));
         // At most 60 bytes.
         later[0] = 0x40 | (later.len() / 4) as u8;
-        let (offset, more) = (usize::from(word & OFFSET), word & MORE_FRAGMENTS);
+        let offset = usize::from(word & OFFSET);
+        let more = word & MORE_FRAGMENTS;
         Ok(InnerPacket { first, later, payload, offset, more, reserved: word & 0x8000 })
     }
 }

@@ -24,14 +24,12 @@ pub use nat_connection::{NatConnection, RecordSlot};
 pub enum ReplicatedTable {
     /// Connections of `mac` and `tunnel`.
     Flows,
-    /// Translated connections.
     Records,
     /// Clients that stick to a server.
     Sticky,
 }
 
 impl ReplicatedTable {
-    /// All of them.
     pub const ALL: [ReplicatedTable; 3] =
         [ReplicatedTable::Flows, ReplicatedTable::Records, ReplicatedTable::Sticky];
 }

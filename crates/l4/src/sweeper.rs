@@ -237,7 +237,8 @@ pub fn write_gauges(
         }
         sums
     };
-    let (flows, half_open) = (sums(&census.servers), sums(&census.half_open));
+    let flows = sums(&census.servers);
+    let half_open = sums(&census.half_open);
     let of = |sums: &HashMap<u32, u32>, service: &u32| sums.get(service).copied().unwrap_or(0);
     let mut arrivals = HashMap::new();
     for service in services {

@@ -12,7 +12,6 @@ pub struct AbortWatch {
 }
 
 impl AbortWatch {
-    /// From now on.
     pub fn new(live: &Arc<ServerStats>) -> AbortWatch {
         AbortWatch { live: live.clone(), seen_generation: live.abort_generation.get() }
     }

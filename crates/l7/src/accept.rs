@@ -39,7 +39,6 @@ pub(crate) const MAX_PENDING: u32 = 64;
 /// How long they wait.
 const PENDING_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// After a failure for want of descriptors, look again this soon.
@@ -51,7 +50,6 @@ const CLOSING_GRACE: Duration = Duration::from_millis(200);
 /// What is wanted of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenerMode {
-    /// Accept.
     Accept,
     /// Accept what has been established, then close.
     Finish,
@@ -61,9 +59,7 @@ pub enum ListenerMode {
 
 /// A handle on a listener's task.
 pub struct ListenerHandle {
-    /// What is wanted.
     pub mode: Rc<Cell<ListenerMode>>,
-    /// Its task.
     pub task: TaskId,
 }
 
@@ -231,13 +227,15 @@ fn wait_for_admission<N: NetDriver>(
     ends: (SocketAddr, SocketAddr),
     service: &Rc<LocalService<N>>,
 ) {
-    let (worker, service) = (worker.clone(), service.clone());
+    let worker = worker.clone();
+    let service = service.clone();
     let mut waiting = PendingClient::new(&worker);
     worker.clone().rt.spawn(async move {
         let until = worker.rt.now() + PENDING_TIMEOUT;
         let admitted = loop {
             worker.rt.sleep_until(worker.rt.now() + RETRY_INTERVAL).await;
-            let (view, now) = (service.view.borrow().clone(), worker.rt.now());
+            let view = service.view.borrow().clone();
+            let now = worker.rt.now();
             let eviction = if now < until { EvictionScope::IdleOnly } else { EvictionScope::Any };
             match worker.admission.admit(&worker.rt, &view, Some(ends.0.ip()), eviction) {
                 Err(Cause::ConnectionLimit) if now < until => waiting.request_eviction(),
@@ -308,7 +306,9 @@ fn begin_connection<N: NetDriver>(
         view.stats.slots[worker.index].counters.accept_failed.add(1);
         return;
     };
-    let (worker_, service_, now) = (worker.clone(), service.clone(), worker.rt.now());
+    let worker_ = worker.clone();
+    let service_ = service.clone();
+    let now = worker.rt.now();
     match view.config.forward {
         ForwardingMode::Http => {
             worker.rt.spawn(connection::serve(worker_, client, (peer, local, now), service_, open))
@@ -373,7 +373,8 @@ fn close_immediately<N: NetDriver>(
     let mut record = ExchangeRecord::begin(worker.rt.now(), worker.rt.now());
     record.cause = Some(cause);
     if view.config.forward == ForwardingMode::Http {
-        (record.status, record.local_reply) = (cause.status(), true);
+        record.status = cause.status();
+        record.local_reply = true;
         let mut out = worker.buffers.take();
         let id = record.id(&worker.ids);
         http1::emit_local_reply(

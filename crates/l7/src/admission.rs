@@ -29,7 +29,6 @@ const ATTEMPTS: usize = 3;
 
 /// Where a limit was met, this share of it is kept free of silent or stalled connections, and at most `RESERVE` places.
 const RESERVED: u32 = 32;
-/// See `RESERVED`.
 const RESERVE: u32 = 64;
 
 /// Whose place a newcomer may get.
@@ -41,7 +40,6 @@ pub enum EvictionScope {
     Any,
 }
 
-/// One worker's connections.
 pub struct Admission {
     table: RefCell<AdmissionTable<AdmittedConnection>>,
     /// Whose connections there are, over all workers.
@@ -167,7 +165,8 @@ impl Admission {
     ) -> Result<(), Cause> {
         let Some(tls) = &view.config.tls else { return Ok(()) };
         let client = address.and_then(|address| client_for_address(view, address));
-        let (share, most) = (ClientShare::from_limit(tls.handshakes_per_client), tls.handshakes);
+        let share = ClientShare::from_limit(tls.handshakes_per_client);
+        let most = tls.handshakes;
         let mut table = self.table.borrow_mut();
         let entrance = table.admit_handshake(view.id, client, most, share, rt.now());
         drop(table);

@@ -26,7 +26,6 @@ use crate::worker_state::LocalPool;
 pub enum AffinityChoice {
     /// This server; `spill`: another one when it is full.
     To {
-        /// The server.
         server: ServerId,
         /// Not waited for when it is full.
         spill: bool,
@@ -59,7 +58,6 @@ pub struct ClientAffinity {
 
 /// What tells a client.
 pub struct AffinityInput<'a> {
-    /// Its address.
     pub peer: SocketAddr,
     /// Its request, where there is one.
     pub request_head: Option<&'a ParsedHead<'a>>,
@@ -76,10 +74,12 @@ impl ClientAffinity {
         told: &AffinityInput<'_>,
     ) -> Option<ClientAffinity> {
         let config = view.config.sticky.as_ref()?;
-        let (now, secrets) = (worker.rt.now(), worker.cookie_secrets.borrow().clone());
+        let now = worker.rt.now();
+        let secrets = worker.cookie_secrets.borrow().clone();
         let scope = affinity::scope_key(config.share.as_deref(), view.id, pool.view.borrow().id);
         let key = affinity_key(config, told).map(|key| affinity::scoped_client_key(key, scope));
-        let (mut words, mut outdated) = (Vec::new(), false);
+        let mut words = Vec::new();
+        let mut outdated = false;
         let names = || pool.affinity_index(config.share.as_deref(), &secrets);
         let known = match (&config.by, &view.affinity, key) {
             (AffinityKey::Cookie(cookie), _, _) if cookie.mode != CookieMode::Learn => {
@@ -165,7 +165,8 @@ impl ClientAffinity {
         changes: &mut ResponseChanges,
     ) {
         let Some(config) = &self.view.config.sticky else { return };
-        (changes.cookie, changes.watch) = (Vec::new(), None);
+        changes.cookie = Vec::new();
+        changes.watch = None;
         let same = self.server == Some(server);
         // Spilled over for this time only: its own server is there, and was not tried.
         let lent = self.server.is_some_and(|own| !same && !self.moved && !tried.contains(&own));

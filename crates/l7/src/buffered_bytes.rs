@@ -15,7 +15,6 @@ pub struct BufferedBytes {
 }
 
 impl BufferedBytes {
-    /// Nothing yet.
     pub fn new(live: &Arc<ServiceStats>) -> BufferedBytes {
         BufferedBytes { live: live.clone(), bytes: 0 }
     }
@@ -79,7 +78,8 @@ mod tests {
     #[test]
     fn all_together_stay_within_the_limit_and_all_is_given_back() {
         let live = Arc::new(ServiceStats::new(1));
-        let (mut one, mut two) = (BufferedBytes::new(&live), BufferedBytes::new(&live));
+        let mut one = BufferedBytes::new(&live);
+        let mut two = BufferedBytes::new(&live);
         assert!(one.grow_to(60, 100) && one.grow_to(10, 100), "it never shrinks");
         assert!(!two.grow_to(41, 100));
         assert!(two.grow_to(40, 100));

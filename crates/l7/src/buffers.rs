@@ -18,17 +18,14 @@ const INITIAL_BYTES: usize = 2048;
 /// Pipes kept for the next task.
 const MAX_POOLED_PIPES: usize = 64;
 
-/// Byte buffers.
 #[derive(Debug, Default)]
 pub struct Buffers(RefCell<Vec<Vec<u8>>>);
 
 impl Buffers {
-    /// An empty buffer.
     pub fn take(&self) -> Vec<u8> {
         self.0.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(INITIAL_BYTES))
     }
 
-    /// Takes one back.
     pub fn put(&self, mut buffer: Vec<u8>) {
         let mut kept = self.0.borrow_mut();
         if buffer.capacity() > 0 && buffer.capacity() <= MAX_POOLED_BYTES && kept.len() < MAX_POOLED
@@ -39,7 +36,6 @@ impl Buffers {
     }
 }
 
-/// Pipes for splicing.
 pub struct Pipes<N: NetDriver>(RefCell<Vec<N::Pipe>>);
 
 impl<N: NetDriver> Default for Pipes<N> {
@@ -66,9 +62,7 @@ impl<N: NetDriver> Pipes<N> {
 /// The buffers that a worker reads into and writes from within one step, never across a wait.
 #[derive(Debug)]
 pub struct Scratch {
-    /// Read into.
     pub input: Box<[u8]>,
-    /// Composed in.
     pub output: Vec<u8>,
 }
 

@@ -13,7 +13,6 @@ use crate::rt::NetDriver;
 use crate::worker::Worker;
 use crate::worker_state::{LocalPool, LocalServer};
 
-/// Counts a refusal.
 #[cold]
 fn count_refusal<N: NetDriver>(worker: &Worker<N>, view: &PoolView, bound: BreakerResource) {
     view.stats.record_refusal(bound, worker.index, breaker_clock_ms(worker.rt.now()));

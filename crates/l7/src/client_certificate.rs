@@ -35,7 +35,8 @@ pub fn certificate_lines(
     chain: Option<&[CertificateDer<'_>]>,
     terms: &CertificateHeaders,
 ) -> Vec<u8> {
-    let (mut text, prefix) = (String::new(), &terms.prefix);
+    let mut text = String::new();
+    let prefix = &terms.prefix;
     let mut line = |what: &str, value: &str| {
         // Writing into a String cannot fail.
         let _ = write!(text, "{prefix}-{what}: {value}\r\n");
@@ -130,7 +131,6 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     names
 }
 
-/// SHA-256 in hexadecimal.
 fn sha256_hex(der: &[u8]) -> String {
     use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
     let Some(suite) = TLS13_AES_128_GCM_SHA256.tls13() else { return String::new() };

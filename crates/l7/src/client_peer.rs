@@ -48,7 +48,6 @@ impl ClientPeer {
 /// Whose a connection to a server is.
 #[derive(Clone, Debug, Default)]
 pub enum ConnectionOwner {
-    /// Anybody's.
     #[default]
     Shared,
     /// That of one client's connection.
@@ -56,7 +55,6 @@ pub enum ConnectionOwner {
 }
 
 impl ConnectionOwner {
-    /// One client's.
     pub fn for_client(caller: &Rc<ClientPeer>) -> ConnectionOwner {
         ConnectionOwner::Client(Rc::downgrade(caller))
     }
@@ -84,9 +82,10 @@ mod tests {
     fn a_connection_fits_its_own_caller_alone() {
         let peer = SocketAddr::from(([192, 0, 2, 1], 9));
         let caller = || Rc::new(ClientPeer::new(peer, peer));
-        let (one, same_address) = (caller(), caller());
-        let (ones, others) =
-            (ConnectionOwner::for_client(&one), ConnectionOwner::for_client(&same_address));
+        let one = caller();
+        let same_address = caller();
+        let ones = ConnectionOwner::for_client(&one);
+        let others = ConnectionOwner::for_client(&same_address);
         assert!(
             ones.fits(&ConnectionOwner::for_client(&one))
                 && ConnectionOwner::Shared.fits(&ConnectionOwner::Shared)

@@ -73,7 +73,6 @@ pub struct BodyCompressor {
     sink: CompressedSink,
     /// Bytes that came since the last flush.
     unflushed: bool,
-    /// Bytes that came.
     bytes_in: u64,
     /// Bytes that went, in chunks.
     bytes_out: u64,
@@ -93,7 +92,8 @@ impl BodyCompressor {
                 BodyEncoder::Gzip(GzEncoder::new(to, flate2::Compression::new(GZIP_LEVEL)))
             }
             ContentCoding::Br => {
-                let (quality, window) = (BROTLI_QUALITY, BROTLI_WINDOW);
+                let quality = BROTLI_QUALITY;
+                let window = BROTLI_WINDOW;
                 BodyEncoder::Brotli(Box::new(CompressorWriter::new(
                     to,
                     BROTLI_BUFFER,
@@ -211,7 +211,8 @@ mod tests {
 
     /// The compressed form in these chunks, and whether it has ended.
     fn plain(chunks: &[u8]) -> (Vec<u8>, bool) {
-        let (mut decoder, mut out) = (ChunkedDecoder::new(ChunkedOutput::Unframed), Vec::new());
+        let mut decoder = ChunkedDecoder::new(ChunkedOutput::Unframed);
+        let mut out = Vec::new();
         let fed = decoder.feed(chunks, &mut out).unwrap();
         (out, fed.finished)
     }
@@ -234,7 +235,8 @@ mod tests {
     #[test]
     fn what_was_flushed_can_be_read_although_more_comes() {
         for coding in ContentCoding::ALL {
-            let (mut coder, mut out) = (coder(coding), Vec::new());
+            let mut coder = coder(coding);
+            let mut out = Vec::new();
             let mut said = Vec::new();
             for at in 0..20 {
                 let event = format!("data: {at}\n\n");

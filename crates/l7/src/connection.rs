@@ -108,7 +108,8 @@ async fn accept_client<N: NetDriver>(
     let client = downstream_tls::accept_tls(&worker, client, peer, &service, &open).await?;
     let caller = Rc::new(ClientPeer::new(peer, local));
     let tls = client.is_tls().then(|| worker.rt.now().since(looked));
-    let (accept, group) = (looked.since(accepted), client.tls_group());
+    let accept = looked.since(accepted);
+    let group = client.tls_group();
     Some(AcceptedClient {
         open,
         client_peer: caller,
@@ -287,7 +288,6 @@ enum FillOutcome {
     Request,
     /// Some bytes, now in `held`.
     Some,
-    /// Nothing now.
     Nothing,
 }
 

@@ -7,7 +7,6 @@
 pub enum ConnectionDisposition {
     /// It may carry another request.
     KeepAlive,
-    /// It is closed.
     Close,
     /// It is closed with a reset: an answer that was cut must not look complete.
     Reset,

@@ -55,13 +55,9 @@ use attempt_failure::AttemptFailure;
 
 /// Who talks, and through what.
 pub struct ExchangeContext<'a, N: NetDriver> {
-    /// The worker.
     pub worker: &'a Rc<Worker<N>>,
-    /// The client's connection.
     pub client: &'a ProxyStream<N>,
-    /// Who it is.
     pub client_peer: &'a Rc<ClientPeer>,
-    /// The service.
     pub service: &'a LocalService<N>,
 }
 
@@ -73,7 +69,6 @@ pub struct HttpExchange<'a, N: NetDriver> {
     incoming: IncomingRequest<N>,
     record: ExchangeRecord,
     total_deadline: MonotonicTime,
-    /// Servers that failed.
     failed_servers: Vec<ServerId>,
     /// Of those, the ones that may have done what was asked for.
     written_servers: Vec<ServerId>,
@@ -270,7 +265,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         relay.release();
         let dropped = relay.trailers_dropped();
         held.extend_from_slice(&relay.take_excess());
-        let (moved, replayable) = (relay.transfer_totals(), relay.replayable());
+        let moved = relay.transfer_totals();
+        let replayable = relay.replayable();
         let learned = (relay.keep_alive_timeout(), relay.load_report());
         let second = relay.take_hedge();
         drop(relay);
@@ -355,7 +351,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
     }
 
     fn meter(&self, server: &LocalServer<N>) -> Meter {
-        let (live, worker) = (self.view.stats.clone(), self.context.worker);
+        let live = self.view.stats.clone();
+        let worker = self.context.worker;
         let rule = self.matched_rule.as_ref().and_then(MatchedRule::live);
         Meter::new(live, server.view.borrow().stats.clone(), worker.index).with_rule(rule)
     }
@@ -384,7 +381,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
     ) -> ConnectionDisposition {
         let worker = self.context.worker;
         self.record.ended_at = Some(worker.rt.update_now());
-        let (pool, server) = (self.pool.view.borrow(), lent.slot_guard.server.view.borrow());
+        let pool = self.pool.view.borrow();
+        let server = lent.slot_guard.server.view.borrow();
         outlier_stats::record_answer(&pool, &server.stats, worker.index, self.record.status);
         drop((pool, server));
         let after = self.disposition(keep_client);

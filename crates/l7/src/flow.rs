@@ -34,7 +34,6 @@ const SPLICE: usize = 256 * 1024;
 /// Moves in one turn before others get theirs.
 const MOVES_PER_TURN: usize = 16;
 
-/// One direction.
 pub struct ByteFlow<N: NetDriver> {
     /// What is still to come from the sender.
     pub framing: BodyFraming,
@@ -56,11 +55,9 @@ pub struct ByteFlow<N: NetDriver> {
     shared_buffer: Option<StreamBufferShare>,
     /// Reads although the receiver takes nothing.
     read_ahead: Option<Box<ReadAhead>>,
-    /// Compresses what passes.
     compressor: Option<Box<BodyCompressor>>,
     /// What it had moved when it was done.
     compressed_bytes: (u64, u64),
-    /// It has failed.
     failed: bool,
     /// Lines behind a body of chunks, where it is compressed.
     trailers: Vec<u8>,

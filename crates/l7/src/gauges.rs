@@ -13,17 +13,14 @@ use model::stats::ServiceStats;
 pub struct Gauge(AtomicU32);
 
 impl Gauge {
-    /// Reads.
     pub fn get(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// One more.
     pub fn increment(&self) {
         self.0.store(self.get().wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// One fewer.
     pub fn decrement(&self) {
         self.0.store(self.get().wrapping_sub(1), Ordering::Relaxed);
     }
@@ -34,7 +31,6 @@ impl Gauge {
 pub struct ByteGauge(AtomicU64);
 
 impl ByteGauge {
-    /// Reads.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -46,14 +42,11 @@ impl ByteGauge {
     }
 }
 
-/// One worker's numbers.
 #[derive(Debug, Default)]
 pub struct OpenGauges {
-    /// Client connections.
     pub connections: Gauge,
     /// Exchanges and `tcp` connections under way.
     pub exchanges: Gauge,
-    /// Of those, tunnels.
     pub tunnels: Gauge,
     /// Client connections without an exchange.
     pub idle: Gauge,
@@ -77,14 +70,12 @@ pub struct GaugeGuard(Arc<OpenGauges>, fn(&OpenGauges) -> &Gauge);
 pub struct GaugeHandle(pub Arc<OpenGauges>);
 
 impl GaugeHandle {
-    /// Counts an exchange.
     pub fn count_exchange(&self, view: &ServiceView) -> OpenExchange {
         self.0.exchanges.increment();
         view.stats.in_flight.increment();
         OpenExchange { gauges: self.0.clone(), live: view.stats.clone() }
     }
 
-    /// Counts a tunnel.
     pub fn count_tunnel(&self) -> GaugeGuard {
         self.0.tunnels.increment();
         GaugeGuard(self.0.clone(), |census| &census.tunnels)

@@ -34,15 +34,11 @@ pub const FIRST_READ_BYTES: usize = 16 * 1024;
 
 /// What a second attempt is made with.
 pub struct HedgeContext<N: NetDriver> {
-    /// The worker.
     pub worker: Rc<Worker<N>>,
-    /// The pool.
     pub pool: Rc<LocalPool<N>>,
-    /// The client.
     pub client_peer: Rc<ClientPeer>,
     /// What the pool's policy hashes.
     pub key: Option<u64>,
-    /// The request's class.
     pub class: PriorityClass,
     /// The server that is silent.
     pub first_server: ServerId,
@@ -60,7 +56,6 @@ pub enum HedgeState<N: NetDriver> {
 
 /// What there is of a second attempt when the first one is over.
 pub enum HedgeResult<N: NetDriver> {
-    /// Nothing.
     None,
     /// Its server has answered first.
     Won(Box<HedgeWinner<N>>),
@@ -70,7 +65,6 @@ pub enum HedgeResult<N: NetDriver> {
 
 /// A second attempt whose server has begun to answer.
 pub struct HedgeWinner<N: NetDriver> {
-    /// Its connection.
     pub lease: UpstreamLease<N>,
     /// What was sent and came on it.
     pub sent_request: SentRequest,
@@ -237,7 +231,6 @@ struct RunningHedge {
 enum HedgeOutcome {
     /// It is dropped: the first one answered, or nobody waits any more.
     Lost,
-    /// For this cause.
     Failed(Cause),
     /// Its server answers: its account is its exchange's from here on.
     Won,

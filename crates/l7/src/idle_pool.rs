@@ -123,7 +123,6 @@ impl<N: NetDriver> IdleConnectionPool<N> {
         self.idle.first().map(|(since, _)| *since)
     }
 
-    /// Closes that one.
     pub fn close_oldest(&mut self) {
         self.idle.drain(..self.idle.len().min(1));
     }
@@ -159,7 +158,6 @@ impl<N: NetDriver> IdleConnectionPool<N> {
         self.learn_limit(now, limit);
     }
 
-    /// Closes all.
     pub fn clear(&mut self) {
         self.idle.clear();
     }

@@ -244,7 +244,8 @@ fn framing(request: &ParsedRequestHead, service: &ServiceConfig) -> BodyFraming 
         BodyKind::None | BodyKind::Length(0) => BodyFraming::Done,
         BodyKind::Length(n) => BodyFraming::Length(n),
         BodyKind::Chunked => {
-            let (chunked, ours) = (ChunkedDecoder::new(ChunkedOutput::Chunked), &service.reserved);
+            let chunked = ChunkedDecoder::new(ChunkedOutput::Chunked);
+            let ours = &service.reserved;
             let with =
                 || ReservedHeaders { prefixes: ours.prefixes.clone(), names: ours.request.clone() };
             BodyFraming::Chunked(Box::new(match ours.applies_to_requests() {

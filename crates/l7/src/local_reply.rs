@@ -27,7 +27,6 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 /// An answer of ours.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalReply {
-    /// HTTP status.
     pub status: u16,
     /// Named in the answer.
     pub cause: Cause,
@@ -37,7 +36,6 @@ pub struct LocalReply {
     pub head_only: bool,
 }
 
-/// Sends it.
 pub async fn send_reply<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,

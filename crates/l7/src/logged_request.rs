@@ -12,9 +12,7 @@ use crate::accounting::DownstreamProtocol;
 /// What a client said.
 #[derive(Clone, Copy, Debug)]
 pub struct LoggedRequest<'a> {
-    /// Who.
     pub client: SocketAddr,
-    /// In which protocol.
     pub protocol: DownstreamProtocol,
     /// The method; empty when no head was read.
     pub method: &'a [u8],

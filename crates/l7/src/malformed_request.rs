@@ -142,7 +142,8 @@ pub async fn answer_malformed<N: NetDriver>(
     let now = worker.rt.update_now();
     let mut record = ExchangeRecord::begin(now, now);
     record.cause = Some(cause);
-    let (mut line, mut offence) = (RequestLine::parse(b""), DefectDetail::default());
+    let mut line = RequestLine::parse(b"");
+    let mut offence = DefectDetail::default();
     if let RequestReadError::Malformed(malformed) = &instead {
         record.defect = Some(malformed.defect.name());
         line = RequestLine::parse(&malformed.request_line);

@@ -26,11 +26,9 @@ const MIRROR_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of an answer that are read; then the connection is closed.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// A copy.
 pub struct MirroredRequest {
     /// The message for the server.
     pub message: Vec<u8>,
-    /// The client.
     pub client_peer: Rc<ClientPeer>,
     /// The rule that wants it.
     pub live: Arc<RuleStats>,

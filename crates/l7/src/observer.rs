@@ -16,7 +16,6 @@ pub struct PlaneOptions {
     pub pin: bool,
     /// Client connections over all services.
     pub connections: u32,
-    /// What is logged.
     pub access: AccessLogOptions,
     /// One exchange in so many is measured whatever it takes, slow ones all; `None`: none is.
     pub sample: Option<u32>,
@@ -28,14 +27,12 @@ pub struct PlaneOptions {
     pub utc_offset: fn(i64) -> i64,
 }
 
-/// What is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessLogOptions {
     /// Every exchange, not only those with a cause.
     pub all: bool,
     /// The form of a line.
     pub format: AccessLogFormat,
-    /// Anything at all.
     pub enabled: bool,
 }
 
@@ -52,26 +49,13 @@ pub trait PlaneObserver: Send + Sync + 'static {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlaneObservation {
     /// A connection to a server could not be made.
-    ConnectFailed {
-        /// Its pool.
-        pool: PoolId,
-        /// The server.
-        server: ServerId,
-        /// Why.
-        reason: String,
-    },
+    ConnectFailed { pool: PoolId, server: ServerId, reason: String },
     /// A connection was made, for the first time after a failure.
-    ConnectSucceeded {
-        /// Its pool.
-        pool: PoolId,
-        /// The server.
-        server: ServerId,
-    },
+    ConnectSucceeded { pool: PoolId, server: ServerId },
     /// Four fifths of the source ports towards a destination are in use, or 95 %, or all: once for each.
     SourcePortsLow {
         /// From where; `None`: the kernel's choice.
         source: Option<IpAddr>,
-        /// Where to.
         destination: SocketAddr,
         /// Ports in use, over all workers.
         in_use: u32,
@@ -79,8 +63,5 @@ pub enum PlaneObservation {
         left: u32,
     },
     /// No file descriptor was left for a client.
-    NoDescriptor {
-        /// Which worker.
-        worker: usize,
-    },
+    NoDescriptor { worker: usize },
 }

@@ -44,7 +44,6 @@ use command_queue::{CommandQueue, WorkerListeners};
 use host::{pin, port_range};
 pub use open_counts::{OpenCounts, PortUse};
 
-/// The running workers.
 pub struct RequestPlane {
     workers: Vec<WorkerHandle>,
     ports: Arc<PortTotals>,
@@ -87,12 +86,11 @@ impl RequestPlane {
             return Err(PlaneStartError::NoWorkers);
         }
         let options = Arc::new(options);
-        let (origin, kept) = (Instant::now(), ReservedDescriptors::for_this_process());
+        let origin = Instant::now();
+        let kept = ReservedDescriptors::for_this_process();
         let all_open = Arc::new(SharedGauge::default());
-        let (holders, eviction_requests) = (
-            Arc::new(ClientConnectionCounts::default()),
-            Arc::new(EvictionRequests::new(options.workers)),
-        );
+        let holders = Arc::new(ClientConnectionCounts::default());
+        let eviction_requests = Arc::new(EvictionRequests::new(options.workers));
         let spare_missing = Arc::new(SharedGauge::default());
         let refused = Arc::new(RefusedRequestLog::default());
         let ports = Arc::new(PortTotals::new(port_range(), outside.clone()));
@@ -133,7 +131,8 @@ impl RequestPlane {
     /// Puts a snapshot in force; `installed` tells when it is.
     pub fn install(&self, snapshot: Arc<WorkerSnapshot>) {
         for seat in &self.workers {
-            let (snapshot, mailbox) = (snapshot.clone(), seat.mailbox.clone());
+            let snapshot = snapshot.clone();
+            let mailbox = seat.mailbox.clone();
             seat.send_command(move |worker, _| {
                 worker.install(&snapshot);
                 mailbox.installed.store(snapshot.version, Ordering::Release);
@@ -291,7 +290,8 @@ impl WorkerHandle {
         let mailbox = Arc::new(CommandQueue::new()?);
         let bell = mailbox.wake_descriptor()?;
         let poll = Epoll::descriptor()?;
-        let (inbox, published) = (mailbox.clone(), start.published.clone());
+        let inbox = mailbox.clone();
+        let published = start.published.clone();
         let thread = std::thread::Builder::new()
             .name(format!("worker-{}", start.index))
             .spawn(move || run_worker(start, poll, inbox, bell))?;
@@ -323,7 +323,6 @@ struct WorkerSetup {
     reserved_descriptors: ReservedDescriptors,
 }
 
-/// A worker's thread.
 fn run_worker(start: WorkerSetup, poll: OwnedFd, mailbox: Arc<CommandQueue>, bell: OwnedFd) {
     if start.options.pin {
         pin(start.index);
@@ -380,7 +379,8 @@ fn open_listener(
     let packets = socket::takes_packets(socket.as_fd());
     let Ok(socket) = worker.rt.net.adopt(socket) else { return };
     let wanted = Rc::new(Cell::new(ListenerMode::Accept));
-    let (to, worker_) = (wanted.clone(), worker.clone());
+    let to = wanted.clone();
+    let worker_ = worker.clone();
     let task = if packets {
         worker.rt.spawn(endpoint::listen(worker_, socket, local, service, to, serve::start))
     } else {

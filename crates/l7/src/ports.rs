@@ -31,7 +31,6 @@ const NONE: u8 = 3;
 /// What is known of one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathUsage {
-    /// Connections open now.
     pub open: u32,
     /// Attempts that found no port.
     pub exhausted: u64,
@@ -69,7 +68,6 @@ struct WorkerPathUsage {
     sum: Arc<PathTotals>,
 }
 
-/// Over all workers.
 #[derive(Debug, Default)]
 struct PathTotals {
     open: AtomicU32,
@@ -158,12 +156,10 @@ impl PathTotals {
 }
 
 impl WorkerPorts {
-    /// One worker's share.
     pub fn new(all: Arc<PortTotals>) -> WorkerPorts {
         WorkerPorts { own_paths: Arc::default(), all }
     }
 
-    /// Counts a connection.
     pub fn lease(&self, from: Option<IpAddr>, to: SocketAddr) -> PortLease {
         let path = (from, to);
         let sum = self.update_path(path, |used| used.open += 1);

@@ -134,6 +134,7 @@ fn refuse_connection<N: NetDriver>(
     view.stats.slots[worker.index].counters.requests.add(1);
     let now = worker.rt.update_now();
     let mut record = ExchangeRecord::begin(now, now);
-    (record.cause, record.defect) = (Some(cause), defect);
+    record.cause = Some(cause);
+    record.defect = defect;
     worker.close(view, None, &mut record, &LoggedRequest::unreadable(peer, view.config.forward));
 }

@@ -6,7 +6,6 @@ pub fn fill(bytes: &mut [u8]) {
     let _ = aws_lc_rs::rand::fill(bytes);
 }
 
-/// A random number.
 pub fn number() -> u64 {
     let mut bytes = [0; 8];
     fill(&mut bytes);

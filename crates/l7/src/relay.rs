@@ -37,7 +37,6 @@ use crate::stream::ProxyStream;
 use crate::worker::Worker;
 pub use outcome::{AttemptEnding, AttemptFault};
 
-/// One attempt.
 pub struct AttemptRelay<'a, N: NetDriver> {
     context: RelayContext<'a, N>,
     incoming: &'a mut IncomingRequest<N>,
@@ -69,7 +68,6 @@ pub struct AttemptRelay<'a, N: NetDriver> {
     streams: bool,
     /// A second attempt beside this one, until either server answers.
     hedge: Option<Box<HedgeState<N>>>,
-    /// It has won.
     hedge_winner: Option<Box<HedgeWinner<N>>>,
     /// The request was sent before this attempt: when, and what came already.
     answer_first_byte: Option<MonotonicTime>,
@@ -86,11 +84,8 @@ enum RelayWait {
 
 /// What an attempt runs between.
 pub struct RelayContext<'a, N: NetDriver> {
-    /// The worker.
     pub worker: &'a Worker<N>,
-    /// The client's connection.
     pub client: &'a ProxyStream<N>,
-    /// The server's connection.
     pub server: &'a ProxyStream<N>,
     /// The service as it was when the exchange began.
     pub service: Arc<ServiceView>,
@@ -166,7 +161,8 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
     /// Its request was sent already, and the answer has begun.
     pub fn resume(&mut self, sent: SentRequest) {
         self.sent = self.incoming.head.len();
-        (self.answer_first_byte, self.answer_prefix) = (Some(sent.sent_at), sent.first_bytes);
+        self.answer_first_byte = Some(sent.sent_at);
+        self.answer_prefix = sent.first_bytes;
     }
 
     /// The second attempt: one that has won, or one that is under way.
@@ -193,7 +189,6 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         std::mem::take(&mut self.excess)
     }
 
-    /// What has moved.
     pub fn transfer_totals(&self) -> TransferTotals {
         self.meter.moved
     }
@@ -336,8 +331,8 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         if self.has_hedge_won() {
             return Poll::Ready(Err(self.fault(Cause::HedgeLost)));
         }
-        let (service, pool) =
-            (&self.context.service.config.timeout, &self.context.pool.config.timeout);
+        let service = &self.context.service.config.timeout;
+        let pool = &self.context.pool.config.timeout;
         let mut until = (self.context.total_deadline, Cause::WholeTimeout);
         let mut sooner = |at: MonotonicTime, cause: Cause| {
             if at < until.0 {

@@ -35,13 +35,11 @@ pub struct CookieWatch {
 /// Where it is remembered which server set a cookie's value: before the client has the answer, for its next request may
 /// come to another worker at once.
 pub struct CookieTableEntry {
-    /// The table.
     pub table: Arc<affinity::AffinityTable>,
     /// Whose entries these are.
     pub scope: u64,
     /// The server, as the table knows it.
     pub server: u64,
-    /// For how long.
     pub lifetime: Duration,
 }
 
@@ -52,7 +50,6 @@ pub struct ResponseHeadEdits<'c> {
     pub removed: &'c [String],
     /// A cookie that is left out.
     pub removed_cookie: Option<&'c str>,
-    /// Lines that come.
     pub added_lines: Vec<u8>,
 }
 

@@ -40,7 +40,6 @@ impl RetryInFlight {
         self.0.set(other.0.take());
     }
 
-    /// No longer.
     pub fn finish(&self) {
         self.0.take();
     }
@@ -56,7 +55,8 @@ pub fn take_retry<N: NetDriver>(
     pool: &LocalPool<N>,
     under_way: &RetryInFlight,
 ) -> Result<(), Cause> {
-    let (view, now) = (pool.view.borrow(), worker.rt.now());
+    let view = pool.view.borrow();
+    let now = worker.rt.now();
     let permit = under_way.0.take().or_else(|| circuit_breaker::admit_retry(worker, &view));
     let permit = permit.ok_or(Cause::CircuitOpen)?;
     let terms = &view.config.retry;

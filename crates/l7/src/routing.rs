@@ -23,7 +23,6 @@ use crate::worker_state::{LocalPool, LocalService};
 pub struct MatchedRule {
     /// The rules of the service.
     pub ruling: Arc<ServiceRules>,
-    /// Which one.
     pub at: usize,
 }
 
@@ -45,12 +44,10 @@ impl MatchedRule {
         MatchedRule { ruling: ruling.clone(), at }
     }
 
-    /// The rule.
     pub fn rule(&self) -> Option<&CompiledRule> {
         self.ruling.table.rules().get(self.at)
     }
 
-    /// What it counts.
     pub fn live(&self) -> Option<&Arc<RuleStats>> {
         self.ruling.stats.get(self.at)
     }

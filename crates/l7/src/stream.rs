@@ -58,7 +58,9 @@ impl<N: NetDriver> ProxyStream<N> {
         under: StreamBackend<N>,
         source: Rc<ReadinessSource>,
     ) -> ProxyStream<N> {
-        let (sealed, measured, resetting) = (OnceCell::new(), OnceCell::new(), Cell::new(false));
+        let sealed = OnceCell::new();
+        let measured = OnceCell::new();
+        let resetting = Cell::new(false);
         ProxyStream {
             rt: rt.clone(),
             backend: under,
@@ -150,7 +152,6 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Its readiness.
     pub fn source(&self) -> &ReadinessSource {
         &self.source
     }

@@ -18,19 +18,14 @@ mod at {
     pub const SND_SSTHRESH: usize = 76;
     pub const SND_CWND: usize = 80;
     pub const TOTAL_RETRANS: usize = 100;
-    /// Since Linux 4.1.
     pub const BYTES_ACKED: usize = 120;
     pub const BYTES_RECEIVED: usize = 128;
-    /// Since Linux 4.6.
     pub const NOTSENT_BYTES: usize = 144;
     pub const MIN_RTT: usize = 148;
-    /// Since Linux 4.9.
     pub const DELIVERY_RATE: usize = 160;
-    /// Since Linux 4.10.
     pub const BUSY_TIME: usize = 168;
     pub const RWND_LIMITED: usize = 176;
     pub const SNDBUF_LIMITED: usize = 184;
-    /// Since Linux 5.4.
     pub const RCV_OOOPACK: usize = 224;
     pub const SND_WND: usize = 228;
 }
@@ -47,7 +42,8 @@ pub fn counters(socket: impl AsFd) -> Option<TcpInfoSample> {
     if length < at::SNDBUF_LIMITED + 8 {
         return None;
     }
-    let (wide, narrow) = (|at| read_u64(&info, at), |at| read_u32(&info, at));
+    let wide = |at| read_u64(&info, at);
+    let narrow = |at| read_u32(&info, at);
     let min_rtt = narrow(at::MIN_RTT);
     Some(TcpInfoSample {
         busy_us: wide(at::BUSY_TIME),

@@ -91,7 +91,8 @@ pub async fn serve<N: NetDriver>(
         }
     };
     let server = lent.slot_guard.server.clone();
-    (record.server, record.request_sent) = (Some(server.id), Some(worker.rt.now()));
+    record.server = Some(server.id);
+    record.request_sent = Some(worker.rt.now());
     let meter = Meter::new(view.stats.clone(), server.view.borrow().stats.clone(), worker.index)
         .with_rule(taken.as_ref().and_then(MatchedRule::live));
     let cuts = AbortWatch::new(&server.view.borrow().stats);
@@ -189,10 +190,12 @@ async fn lease_upstream<N: NetDriver>(
     let told =
         AffinityInput { peer: caller.peer, request_head: None, session: client.tls_session() };
     let sticking = ClientAffinity::begin(worker, view, pool, &told);
-    let (mut failed, mut attempts, under_way) =
-        (Vec::<ServerId>::new(), 0, RetryInFlight::default());
+    let mut failed = Vec::<ServerId>::new();
+    let mut attempts = 0;
+    let under_way = RetryInFlight::default();
     retry_attempts::count_request(worker, pool);
-    let (whole, cut_at) = (MonotonicTime::NEVER, &service.cut_at);
+    let whole = MonotonicTime::NEVER;
+    let cut_at = &service.cut_at;
     let patience = || ExchangeDeadline { client: Some(client), total: whole, cut_at };
     loop {
         let want = UpstreamLeaseRequest {
@@ -217,7 +220,8 @@ async fn lease_upstream<N: NetDriver>(
             match upstream::lease(worker, pool, want, now, record).await {
                 Ok(lent) => {
                     if let Some(sticking) = &sticking {
-                        let (id, now) = (lent.slot_guard.server.id, worker.rt.now());
+                        let id = lent.slot_guard.server.id;
+                        let now = worker.rt.now();
                         sticking.record_chosen_server(
                             pool,
                             id,

@@ -17,9 +17,7 @@ pub const MIN_READ_BYTES: usize = MAX_RECORD_BYTES;
 
 /// What one worker's connections under TLS read into and compose in, one at a time.
 pub struct TlsScratch {
-    /// Ciphertext that came.
     pub input: Box<[u8]>,
-    /// Ciphertext that goes.
     pub output: Box<[u8]>,
 }
 
@@ -34,9 +32,7 @@ impl Default for TlsScratch {
 
 /// The TLS of a stream.
 pub struct TlsState {
-    /// Its machine.
     pub session: RefCell<TlsSession>,
-    /// Its worker's.
     pub scratch: Rc<RefCell<TlsScratch>>,
     /// What a client has proven, as lines of a request's head.
     pub identity: OnceCell<Vec<u8>>,

@@ -22,7 +22,6 @@ use crate::worker_state::LocalService;
 /// How a tunnel ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelOutcome {
-    /// What it moved.
     pub moved: TransferTotals,
     /// Why, unless both sides ended in order.
     pub cause: Option<Cause>,
@@ -32,11 +31,8 @@ pub struct TunnelOutcome {
 
 /// What a tunnel runs between.
 pub struct TunnelContext<'a, N: NetDriver> {
-    /// The client's connection.
     pub client: &'a ProxyStream<N>,
-    /// The server's connection.
     pub server: &'a ProxyStream<N>,
-    /// The service.
     pub service: &'a LocalService<N>,
     /// Whether the server's connections were ordered to be cut.
     pub abort_watch: AbortWatch,
@@ -112,7 +108,8 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
             spliced: self.up.spliced + self.down.spliced,
         });
         if polled.is_pending() {
-            let (ends, now) = ((self.client, self.server), self.worker.rt.now());
+            let ends = (self.client, self.server);
+            let now = self.worker.rt.now();
             sampling::record_wait(
                 &self.worker.sampler,
                 self.sample,
@@ -136,7 +133,8 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
 
     fn progress(&mut self) -> Poll<Option<Cause>> {
         let mut again = false;
-        let (up, down) = (self.up.bytes_out, self.down.bytes_in);
+        let up = self.up.bytes_out;
+        let down = self.down.bytes_in;
         // The side that spoke is served first; on a tie the server's bytes, which free its memory.
         if !self.down_ended {
             match self.down.step(self.worker, self.server, self.client, &mut Vec::new()) {

@@ -81,7 +81,8 @@ pub fn lease_now<N: NetDriver>(
             live.in_flight.decrement();
             return LeaseDecision::Refused(Cause::CircuitOpen);
         };
-        let (worker_, pool_) = (worker.clone(), pool.clone());
+        let worker_ = worker.clone();
+        let pool_ = pool.clone();
         let hold = ServerSlotGuard { server, live, worker: worker_, pool: pool_, _permit: permit };
         if !want.fresh
             && want.retry_server.is_none()

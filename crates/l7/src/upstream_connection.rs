@@ -15,15 +15,12 @@ use crate::stream::ProxyStream;
 
 /// An open connection to a server.
 pub struct UpstreamConnection<N: NetDriver> {
-    /// The connection.
     pub stream: ProxyStream<N>,
-    /// Where it goes.
     pub address: SocketAddr,
     /// Bytes that we have sent on it for exchanges.
     pub sent: u64,
     /// Bytes of a header before them, and before TLS.
     pub preamble_bytes: u64,
-    /// Whose it is.
     pub owner: ConnectionOwner,
     /// What counts it; a strand is counted with its connection.
     pub guard: Option<UpstreamGuard>,

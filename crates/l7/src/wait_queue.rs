@@ -35,9 +35,7 @@ struct Waiter {
 pub struct QueueContext<'a> {
     /// What the snapshot says of the pool.
     pub view: &'a PoolView,
-    /// The worker's number.
     pub worker: usize,
-    /// The moment (`model::breaker::clock`).
     pub clock: u64,
 }
 
@@ -50,7 +48,6 @@ pub struct QueueTicket<'a, N: NetDriver> {
 }
 
 impl WaitQueue {
-    /// How many wait.
     pub fn len(&self) -> usize {
         self.waiters.borrow().len()
     }
@@ -107,7 +104,8 @@ impl WaitQueue {
         class: PriorityClass,
     ) -> Option<BreakerPermit> {
         let live = &asks.view.stats;
-        let (breakers, most) = (&live.breakers, asks.view.config.breaker.pending);
+        let breakers = &live.breakers;
+        let most = asks.view.config.breaker.pending;
         breakers.try_acquire(BreakerResource::Pending, most).or_else(|| {
             live.record_refusal(BreakerResource::Pending, asks.worker, asks.clock);
             let lower = self.waiters.borrow().last_class().is_some_and(|last| last < class);

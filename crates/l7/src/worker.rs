@@ -46,19 +46,16 @@ const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(100);
 /// Idle connections are closed this share of the drain limit after draining began, at most `IDLE_GRACE`: a request
 /// that is on its way gets its answer.
 const IDLE_SHARE: u32 = 4;
-/// See `IDLE_SHARE`.
 const IDLE_GRACE: Duration = Duration::from_secs(2);
 
 /// What others may read of a worker while it runs.
 #[derive(Clone, Default)]
 pub struct SharedWorkerState {
-    /// What is open.
     pub gauges: Arc<OpenGauges>,
     /// Source ports in use.
     pub ports: WorkerPorts,
     /// Client connections over all workers.
     pub all_open: Arc<SharedGauge>,
-    /// Whose they are.
     pub holders: Arc<ClientConnectionCounts>,
     /// What workers tell each other at limits.
     pub eviction_requests: Arc<EvictionRequests>,
@@ -72,33 +69,26 @@ pub struct SharedWorkerState {
 
 /// What the tasks of one worker share.
 pub struct Worker<N: NetDriver> {
-    /// Its runtime.
     pub rt: Rc<WorkerRuntime<N>>,
     /// Its number: its slot in the live counters.
     pub index: usize,
     /// Options of the plane.
     pub options: Arc<PlaneOptions>,
-    /// Services and pools.
     pub local: RefCell<LocalState<N>>,
     /// Read into and composed in, never across a wait.
     pub scratch: RefCell<Scratch>,
     /// The same for connections under TLS, within one read or write.
     pub tls_scratch: Rc<RefCell<TlsScratch>>,
-    /// Buffers to lend.
     pub buffers: Buffers,
-    /// Pipes to lend.
     pub pipes: Pipes<N>,
-    /// Draws for choosers.
     pub rng: RefCell<Rng>,
     /// Who hears what we see.
     pub observer: Arc<dyn PlaneObserver>,
     /// Source ports in use.
     pub ports: WorkerPorts,
-    /// What is open.
     pub gauges: GaugeHandle,
     /// Which exchanges are measured.
     pub sampler: ExchangeSampler,
-    /// Those that were.
     pub samples: Arc<SpscRing<WORDS>>,
     /// Refused requests that the others have not got yet.
     refused: RefCell<RefusedRequestRing>,
@@ -126,7 +116,6 @@ pub struct Worker<N: NetDriver> {
     pub mirroring: Cell<u32>,
     /// Connections to servers that wait for their server to close.
     pub closing_upstreams: Cell<u32>,
-    /// Answers being compressed.
     pub compressing: Rc<Cell<u32>>,
     /// The share of the last moments in which it had something to do, percent.
     pub busy: Cell<u8>,

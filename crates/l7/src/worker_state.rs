@@ -31,13 +31,11 @@ pub use affinity_index::AffinityIndex;
 
 /// A server, as one worker knows it.
 pub struct LocalServer<N: NetDriver> {
-    /// Its id.
     pub id: ServerId,
     /// The name of its pool.
     pub pool: String,
     /// What the snapshot says of it.
     pub view: RefCell<ServerView>,
-    /// Its idle connections.
     pub idle_pool: RefCell<IdleConnectionPool<N>>,
     /// Its connections that carry many requests at once.
     pub http2_pool: Http2ConnectionPool,
@@ -75,7 +73,6 @@ pub struct LocalPool<N: NetDriver> {
 pub struct LocalService<N: NetDriver> {
     /// What the snapshot says of it.
     pub view: RefCell<Arc<ServiceView>>,
-    /// Its pool.
     pub pool: RefCell<Rc<LocalPool<N>>>,
     /// Pools that its rules mean, in the order of the rules' table.
     pub rule_pools: RefCell<Vec<Rc<LocalPool<N>>>>,
@@ -87,7 +84,6 @@ pub struct LocalService<N: NetDriver> {
 
 /// Everything that one worker serves.
 pub struct LocalState<N: NetDriver> {
-    /// Services by id.
     pub services: HashMap<ServiceId, Rc<LocalService<N>>>,
     pools: HashMap<PoolId, Rc<LocalPool<N>>>,
     seed: u64,
@@ -352,7 +348,8 @@ mod tests {
         let pool = LocalPool::<Epoll>::new(&view, 1);
         let becomes = |state, keeps, now| {
             let mut next = (*view).clone();
-            (next.servers[0].state, next.servers[0].keeps_sticky_clients) = (state, keeps);
+            next.servers[0].state = state;
+            next.servers[0].keeps_sticky_clients = keeps;
             pool.refresh(&Arc::new(next), now);
         };
         assert!(pool.may_keep_client(id, Duration::ZERO, at(0)), "it is up");

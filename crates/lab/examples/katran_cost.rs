@@ -135,7 +135,8 @@ impl CostMeasurement<'_> {
 
     fn overhead(&self, encapsulates: bool) -> f64 {
         let last = |what: &str| self.figures[&format!("driver {what}")].last().copied();
-        let (idle, grow) = (last("idle").unwrap_or(0.0), last("grow").unwrap_or(0.0));
+        let idle = last("idle").unwrap_or(0.0);
+        let grow = last("grow").unwrap_or(0.0);
         // Making room and taking it away again cost about the same; the first is the program's own.
         if encapsulates { idle + (grow - idle) / 2.0 } else { idle }
     }

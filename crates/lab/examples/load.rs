@@ -44,8 +44,11 @@ fn plan() -> Result<(LoadPlan, bool), Box<dyn std::error::Error>> {
     let mut http = HttpPlan::get(&target, "/");
     let mut plan = LoadPlan::new(target.parse()?, LoadProtocol::Echo { bytes: 8 }, 64);
     plan.time = Some(Duration::from_secs(10));
-    let (mut connections, mut think, mut rate, mut echo, mut json) =
-        (64, Duration::ZERO, None, None, false);
+    let mut connections = 64;
+    let mut think = Duration::ZERO;
+    let mut rate = None;
+    let mut echo = None;
+    let mut json = false;
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
         match argument.as_str() {

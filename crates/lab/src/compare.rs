@@ -117,7 +117,8 @@ fn compare_results(
     rule: SignificanceRule,
     together: bool,
 ) -> BenchComparison {
-    let (left, right) = (samples(baseline), samples(result));
+    let left = samples(baseline);
+    let right = samples(result);
     let differences = setup_differences(baseline, result);
     let mut warnings = data_warnings(baseline, result);
     warnings.extend(differences.iter().map(SetupDifference::describe));
@@ -217,7 +218,8 @@ fn compare_sample(
     rule: SignificanceRule,
     alone: f64,
 ) -> ComparisonRow {
-    let (baseline, result) = (median(&left.values), median(&right.values));
+    let baseline = median(&left.values);
+    let result = median(&right.values);
     let percent = |value: f64| value / baseline.abs() * 100.0;
     let known = baseline != 0.0;
     let told = |interval: Option<(f64, f64)>| {
@@ -283,11 +285,14 @@ fn setup_differences(baseline: &BenchResult, result: &BenchResult) -> Vec<SetupD
     let mut out = Vec::new();
     let mut hold = |what: &str, left: Option<&String>, right: Option<&String>| {
         if left != right {
-            let (what, baseline, result) = (what.to_owned(), left.cloned(), right.cloned());
+            let what = what.to_owned();
+            let baseline = left.cloned();
+            let result = right.cloned();
             out.push(SetupDifference { what, baseline, result });
         }
     };
-    let (left, right) = (&baseline.provenance, &result.provenance);
+    let left = &baseline.provenance;
+    let right = &result.provenance;
     hold("the kind of benchmark", Some(&baseline.kind), Some(&result.kind));
     hold("the version of this program", Some(&left.steelyard), Some(&right.steelyard));
     hold("the host", Some(&left.host), Some(&right.host));

@@ -38,9 +38,7 @@ pub struct EmulatedLink {
     _between: NetworkNamespace,
 }
 
-/// The client's address.
 pub const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 40, 0, 1));
-/// The server's.
 pub const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 40, 0, 2));
 
 impl EmulatedLink {
@@ -51,7 +49,8 @@ impl EmulatedLink {
 
     /// Lays one of this course; its first host is the client.
     pub fn open_with(course: LinkSettings) -> Result<EmulatedLink, EmulatedLinkError> {
-        let (client, server) = (NetworkNamespace::new("client")?, NetworkNamespace::new("server")?);
+        let client = NetworkNamespace::new("client")?;
+        let server = NetworkNamespace::new("server")?;
         let between = NetworkNamespace::new("line")?;
         let ends = [(&client, "eth0"), (&server, "eth0")];
         let wire = ForwarderHandle::connect(ends, &between, ["left", "right"], course)?;

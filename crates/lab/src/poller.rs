@@ -48,7 +48,6 @@ impl PollerWaker {
     }
 }
 
-/// An epoll instance.
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
@@ -108,7 +107,8 @@ impl Poller {
             Err(error) => return Err(error),
         };
         for event in events {
-            let (flags, data) = (event.flags, event.data);
+            let flags = event.flags;
+            let data = event.data;
             match data.u64() {
                 ALARM => {
                     self.armed = MonotonicTime::NEVER;

@@ -81,7 +81,6 @@ pub struct RateSearch {
 /// Where a search begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchLimits {
-    /// The first rate.
     pub from: f64,
     /// The highest rate that is tried.
     pub most: f64,
@@ -140,7 +139,6 @@ impl RateSearch {
         self.result.is_none().then_some(self.next)
     }
 
-    /// How it ended.
     pub fn result(&self) -> Option<SearchResult> {
         self.result
     }
@@ -207,7 +205,8 @@ impl RateSearch {
 
     fn finish(&mut self, end: SearchEnd) {
         let confirmations = self.confirmed.unwrap_or(0);
-        let (held, missed) = (self.highest_passed, self.lowest_missed);
+        let held = self.highest_passed;
+        let missed = self.lowest_missed;
         self.result = Some(SearchResult { held, missed, confirmations, end });
     }
 }

@@ -212,7 +212,6 @@ pub enum ResultReadError {
     Empty,
 }
 
-/// Reads a result.
 pub fn parse_result(text: &str) -> Result<BenchResult, ResultReadError> {
     let result: BenchResult = serde_json::from_str(text)?;
     match &result {
@@ -228,7 +227,6 @@ pub fn parse_result(text: &str) -> Result<BenchResult, ResultReadError> {
 }
 
 impl BenchMetric {
-    /// A figure.
     pub fn new(name: &str, unit: &str, better: MetricDirection, value: f64) -> BenchMetric {
         BenchMetric { name: name.to_owned(), unit: unit.to_owned(), better, value }
     }

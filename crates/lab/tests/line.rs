@@ -78,7 +78,8 @@ fn carried(rate: u64, bytes: usize) -> Option<f64> {
                 (0..bytes / CHUNK.len()).for_each(|_| server.write_all(&CHUNK).unwrap());
             });
             let begun = Instant::now();
-            let (mut room, mut got) = (vec![0; 1 << 18], 0);
+            let mut room = vec![0; 1 << 18];
+            let mut got = 0;
             loop {
                 match client.read(&mut room).unwrap() {
                     0 => break,

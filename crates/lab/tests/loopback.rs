@@ -165,7 +165,8 @@ fn duplicates_are_seen_across_origins() {
     for origin in &origins {
         let mut plan = plan(origin, "/");
         let mut http = HttpPlan::get("lab", "/");
-        (http.post_percent, http.first_id) = (25, Some(1_000));
+        http.post_percent = 25;
+        http.first_id = Some(1_000);
         plan.protocol = LoadProtocol::Http(http);
         assert_eq!(run(plan).answered, 400);
     }

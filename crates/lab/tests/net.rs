@@ -126,7 +126,9 @@ fn what_another_user_planted_under_a_name_of_a_dead_run_is_neither_unmounted_nor
 
     let place = temporary_root().unwrap();
     let planted = |role: &str| place.join(format!("sylab-4194305-1-{}-{role}", std::process::id()));
-    let (link, dir, mine) = (planted("bpf"), planted("study"), planted("pass"));
+    let link = planted("bpf");
+    let dir = planted("study");
+    let mine = planted("pass");
     symlink(&disk, &link).unwrap();
     std::fs::create_dir(&dir).unwrap();
     std::fs::write(dir.join("data"), "kept").unwrap();
@@ -139,8 +141,10 @@ fn what_another_user_planted_under_a_name_of_a_dead_run_is_neither_unmounted_nor
     mount("bpf", &pins, "bpf", MountFlags::empty(), None).unwrap();
 
     let swept = sweep_orphans().file_systems;
-    let (followed, kept) = (disk.join("data").exists(), dir.join("data").exists());
-    let (left, gone) = (link.is_symlink(), !mine.exists() && !pins.exists());
+    let followed = disk.join("data").exists();
+    let kept = dir.join("data").exists();
+    let left = link.is_symlink();
+    let gone = !mine.exists() && !pins.exists();
     std::fs::remove_file(&link).unwrap();
     std::fs::remove_dir_all(&dir).unwrap();
     unmount(&disk, UnmountFlags::DETACH).unwrap();

@@ -9,21 +9,17 @@ use crate::packet_train::MeasuredRate;
 /// A loss from which a link slows streams down: TCP's rate falls with its square root.
 pub const LOSSY: f64 = 0.01;
 
-/// What is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AdviceInput {
     /// The kernel can bond links itself.
     pub bonding: bool,
     /// The kernel speaks MPTCP.
     pub mptcp: bool,
-    /// Bundles in force.
     pub bundles: Vec<BundleFacts>,
 }
 
-/// A bundle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BundleFacts {
-    /// Its name.
     pub name: String,
     /// Its policy, as written.
     pub policy: String,
@@ -31,14 +27,11 @@ pub struct BundleFacts {
     pub skew: Duration,
     /// Silence after which a flow may change links.
     pub gap: Option<Duration>,
-    /// Its links.
     pub links: Vec<LinkFacts>,
 }
 
-/// A link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkFacts {
-    /// Its interface.
     pub interface: String,
     /// Why it is dead, in a sentence.
     pub down_reason: Option<String>,
@@ -62,22 +55,17 @@ pub struct LinkFacts {
 pub enum FindingSeverity {
     /// As it should be.
     Good,
-    /// To be mended.
     Problem,
-    /// To be known.
     Note,
 }
 
-/// Something found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkFinding {
     /// How it is meant.
     pub severity: FindingSeverity,
     /// What it is about: a bundle, a link, the kernel.
     pub subject: String,
-    /// What was found.
     pub observation: String,
-    /// What follows.
     pub advice: String,
     /// What mends it, for a root shell.
     pub commands: Vec<String>,
@@ -149,7 +137,8 @@ fn link_findings(bundle: &BundleFacts, link: &LinkFacts) -> Vec<LinkFinding> {
     let about = format!("{} of bundle {}", link.interface, bundle.name);
     let mut out = Vec::new();
     let mut wrong = |found: String, advice: &str, commands: Vec<String>| {
-        let (about, advice) = (about.clone(), advice.to_owned());
+        let about = about.clone();
+        let advice = advice.to_owned();
         out.push(LinkFinding {
             severity: FindingSeverity::Problem,
             subject: about,

@@ -5,7 +5,6 @@ use crate::advice::{FindingSeverity, LinkFinding};
 /// A bond of the kernel's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelBond {
-    /// Its interface.
     pub name: String,
     /// Its mode, as the kernel writes it.
     pub mode: String,
@@ -20,7 +19,8 @@ pub struct KernelBond {
 /// Reads a file of /proc/net/bonding.
 pub fn read(name: &str, text: &str) -> KernelBond {
     let mut bond = KernelBond { name: name.to_owned(), ..KernelBond::default() };
-    let (mut ports, mut partner) = (0, false);
+    let mut ports = 0;
+    let mut partner = false;
     for line in text.lines() {
         let Some((key, value)) = line.trim().split_once(':') else { continue };
         let value = value.trim();

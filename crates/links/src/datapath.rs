@@ -91,7 +91,6 @@ pub struct BundleCounters {
     pub dropped: BTreeMap<&'static str, u64>,
 }
 
-/// The programs, loaded.
 #[derive(Debug)]
 pub struct BundleDatapath {
     pin_directory: PinDirectory,
@@ -124,7 +123,8 @@ impl BundleDatapath {
             replace: true,
         };
         let loaded = load(home, &program)?;
-        let (places, bundles) = (loaded.table("places")?, loaded.table("bundles")?);
+        let places = loaded.table("places")?;
+        let bundles = loaded.table("bundles")?;
         let counts = loaded.table("counts")?;
         Ok(BundleDatapath { pin_directory: home.clone(), loaded, slots: places, bundles, counts })
     }

@@ -20,7 +20,6 @@ const DOWN: [u8; 8] = *b"SLY-DOWN";
 pub struct EchoRequest {
     /// Whose: answers to others are not ours.
     pub token: u64,
-    /// Counts questions.
     pub number: u16,
     /// When it was sent.
     pub sent: MonotonicTime,

@@ -15,11 +15,9 @@ const BETTER: f64 = 1.2;
 /// What a policy would give, bits a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyForecast {
-    /// The policy.
     pub policy: LinkPolicy,
     /// One stream; `None`: it is ruined, for its packets overtake each other.
     pub single_flow: Option<f64>,
-    /// Many flows.
     pub many_flows: f64,
     /// Of some link only a bound is known: it may give more.
     pub at_least: bool,
@@ -94,7 +92,8 @@ fn idle_link_shares(bundle: &BundleFacts) -> Option<(String, String)> {
     // A link of which only a bound is known may be as fast as the others.
     let told = bundle.links.iter().all(|link| link.rate.is_some_and(|rate| !rate.at_least));
     let off = |(rate, share): (u64, u64)| {
-        let (rate, share) = (rate as f64 / rates, share as f64 / shares);
+        let rate = rate as f64 / rates;
+        let share = share as f64 / shares;
         (rate / share - 1.0).abs() > UNEVEN
     };
     if !told || bundle.policy == LinkPolicy::Failover.name() || !known().any(off) {
@@ -115,10 +114,12 @@ fn recommended_policy(
     mptcp: bool,
 ) -> Option<String> {
     let of = |name: &str| gives.iter().find(|one| one.policy.name() == name);
-    let (now, turns) = (of(&bundle.policy)?, of(LinkPolicy::RoundRobin.name())?);
+    let now = of(&bundle.policy)?;
+    let turns = of(LinkPolicy::RoundRobin.name())?;
     let also = if mptcp { ", or `socket.mptcp` at both ends" } else { "" };
     let most = gives.iter().map(|one| one.many_flows).fold(0.0, f64::max);
-    let (one, alone) = (turns.single_flow, now.single_flow.unwrap_or(0.0));
+    let one = turns.single_flow;
+    let alone = now.single_flow.unwrap_or(0.0);
     Some(match one {
         Some(one) if one > alone * BETTER => {
             let held = if bundle.skew < ALIKE { "" } else { " with `equalise`" };

@@ -12,7 +12,6 @@ pub const PACKETS: usize = 65_536;
 /// Bytes held at most: 10 Gbit/s for 50 ms.
 pub const BYTES: usize = 64 << 20;
 
-/// What is held.
 #[derive(Debug)]
 pub struct HoldQueue {
     queues: Vec<VecDeque<(MonotonicTime, Vec<u8>)>>,
@@ -69,7 +68,6 @@ impl HoldQueue {
         self.queues.iter().filter_map(|row| row.front()).map(|(due, _)| *due).min()
     }
 
-    /// Packets on it.
     pub fn packets(&self) -> usize {
         self.packets
     }

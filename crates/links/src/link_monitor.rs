@@ -50,9 +50,7 @@ pub struct LinkMonitor {
     round_trips: VecDeque<Duration>,
     recent_results: VecDeque<bool>,
     next_probe: MonotonicTime,
-    /// Questions.
     pub probes_sent: u64,
-    /// Answers in time.
     pub replies_received: u64,
 }
 
@@ -89,7 +87,8 @@ impl LinkMonitor {
     /// not come if that were so.
     pub fn set_remote_down(&mut self) -> Option<LinkChange> {
         let probe = self.probe.as_ref()?;
-        (self.successes, self.failures) = (0, probe.fall);
+        self.successes = 0;
+        self.failures = probe.fall;
         self.pending.clear();
         if !self.is_answering {
             return None;
@@ -140,7 +139,8 @@ impl LinkMonitor {
         push_bounded(&mut self.round_trips, trip, WINDOW);
         push_bounded(&mut self.recent_results, true, LOSS_WINDOW);
         self.replies_received += 1;
-        (self.successes, self.failures) = (self.successes.saturating_add(1), 0);
+        self.successes = self.successes.saturating_add(1);
+        self.failures = 0;
         let rise = self.probe.as_ref().map_or(1, |probe| probe.rise);
         if self.is_answering || self.successes < rise {
             return None;
@@ -204,7 +204,8 @@ mod tests {
     use super::*;
 
     fn probe() -> LinkProbe {
-        let (every, timeout) = (Duration::from_millis(100), Duration::from_millis(300));
+        let every = Duration::from_millis(100);
+        let timeout = Duration::from_millis(300);
         LinkProbe { every, timeout, rise: 2, fall: 3 }
     }
 

@@ -13,9 +13,7 @@ use crate::schedule::LinkSchedule;
 /// What a packet is chosen by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketKey {
-    /// From where.
     pub source: IpAddr,
-    /// To where.
     pub destination: IpAddr,
     /// The protocol over IP.
     pub protocol: u8,

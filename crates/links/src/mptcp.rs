@@ -17,24 +17,20 @@ const CONTROL: u16 = 0x10;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
 const FAMILY_NAME: u16 = 2;
-/// `MPTCP_PM_CMD_…`.
 const ADD: u8 = 1;
 const REMOVE: u8 = 2;
 const GET: u8 = 3;
 const SET_LIMITS: u8 = 5;
 const GET_LIMITS: u8 = 6;
-/// `MPTCP_PM_ATTR_…`.
 const ADDRESS: u16 = 1;
 const ACCEPTED_ADDRESSES: u16 = 2;
 const SUBFLOWS: u16 = 3;
-/// `MPTCP_PM_ADDR_ATTR_…`.
 const FAMILY: u16 = 1;
 const ID: u16 = 2;
 const V4: u16 = 3;
 const V6: u16 = 4;
 const FLAGS: u16 = 6;
 const INTERFACE: u16 = 7;
-/// `MPTCP_PM_ADDR_FLAG_…`.
 const SIGNAL: u32 = 1;
 const SUBFLOW: u32 = 2;
 const BACKUP: u32 = 4;
@@ -52,12 +48,9 @@ const OPEN: u32 =
 /// Bytes of `struct inet_diag_msg`.
 const HEAD: usize = 72;
 
-/// An endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MptcpEndpointEntry {
-    /// Its number.
     pub id: u8,
-    /// The address.
     pub ip: IpAddr,
     /// Its flags, as the kernel has them.
     pub flags: u32,
@@ -68,16 +61,13 @@ pub struct MptcpEndpointEntry {
 /// What is to be done about an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointStep {
-    /// It comes.
     Add(MptcpEndpointEntry),
-    /// It goes.
     Remove(MptcpEndpointEntry),
 }
 
 /// What makes endpoints stand as wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointPlan {
-    /// In this order.
     pub steps: Vec<EndpointStep>,
     /// Which are ours once all is done, by number and address.
     pub ours: Vec<(u8, IpAddr)>,
@@ -86,9 +76,7 @@ pub struct EndpointPlan {
 /// A subflow of a connection, or a connection as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MptcpFlow {
-    /// Ours.
     pub local: SocketAddr,
-    /// The far end.
     pub remote: SocketAddr,
     /// By which a connection and its subflows find each other.
     pub token: u32,
@@ -96,7 +84,6 @@ pub struct MptcpFlow {
     pub round_trip_us: u32,
     /// Bytes that the far end has confirmed.
     pub sent: u64,
-    /// Bytes that came.
     pub received: u64,
 }
 
@@ -188,7 +175,10 @@ pub fn list_request(family: u16) -> Vec<u8> {
 pub fn parse_endpoint(body: &[u8]) -> Option<MptcpEndpointEntry> {
     let (_, inner) =
         parse_attributes(body.get(4..)?).into_iter().find(|(kind, _)| *kind == ADDRESS)?;
-    let (mut id, mut ip, mut flags, mut ifindex) = (0, None, 0, 0);
+    let mut id = 0;
+    let mut ip = None;
+    let mut flags = 0;
+    let mut ifindex = 0;
     for (kind, value) in parse_attributes(inner) {
         match kind {
             ID => id = *value.first()?,
@@ -234,7 +224,6 @@ pub fn parse_limits(body: &[u8]) -> Option<(u32, u32)> {
     Some((of(ACCEPTED_ADDRESSES)?, of(SUBFLOWS)?))
 }
 
-/// Sets the limits.
 pub fn set_limits_request(family: u16, (taken_up, subflows): (u32, u32)) -> Vec<u8> {
     let parts = [
         generic_header(SET_LIMITS, 1),
@@ -258,7 +247,9 @@ pub fn connections_request(v6: bool, whole: bool) -> Vec<u8> {
 /// A connection as a whole, from an answer.
 pub fn parse_connection(body: &[u8]) -> Option<MptcpFlow> {
     let info = parse_info(body)?;
-    let (token, sent, received) = (read_u32(info, 12)?, read_u64(info, 72)?, read_u64(info, 64)?);
+    let token = read_u32(info, 12)?;
+    let sent = read_u64(info, 72)?;
+    let received = read_u64(info, 64)?;
     parse_flow(body, token, 0, (sent, received))
 }
 

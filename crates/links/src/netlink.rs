@@ -8,7 +8,6 @@ pub const REQUEST: u16 = 1;
 pub const ACK: u16 = 4;
 /// `NLM_F_DUMP`: all there are.
 pub const DUMP: u16 = 0x300;
-/// `NLM_F_CREATE` and `NLM_F_APPEND`.
 pub const CREATE: u16 = 0x400;
 /// Behind those that are there.
 pub const APPEND: u16 = 0x800;
@@ -31,7 +30,6 @@ pub fn message(kind: u16, flags: u16, number: u32, body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An attribute.
 pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = u16::try_from(4 + value.len()).unwrap_or(u16::MAX);
     let mut out = length.to_ne_bytes().to_vec();

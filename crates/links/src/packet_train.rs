@@ -14,7 +14,6 @@ const MIN_RECEIVED: usize = 8;
 /// A packet of a train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrainPacket {
-    /// When it went.
     pub sent_at: MonotonicTime,
     /// When it came back.
     pub received_at: Option<MonotonicTime>,
@@ -32,7 +31,6 @@ pub struct MeasuredRate {
 /// In which order packets came back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketOrder {
-    /// That came back.
     pub received: usize,
     /// Those that came after one that was sent later.
     pub reordered: usize,
@@ -51,7 +49,8 @@ pub fn train_rate(train: &[TrainPacket], bytes: usize) -> Option<MeasuredRate> {
     let span = |of: fn(&(MonotonicTime, MonotonicTime)) -> MonotonicTime| -> Option<Duration> {
         Some(back.iter().map(of).max()?.since(back.iter().map(of).min()?))
     };
-    let (went, came) = (span(|one| one.0)?, span(|one| one.1)?);
+    let went = span(|one| one.0)?;
+    let came = span(|one| one.1)?;
     let bits = (back.len() - 1) as f64 * bytes as f64 * 8.0 / came.as_secs_f64().max(1e-9);
     Some(MeasuredRate { bits: bits as u64, at_least: came < went * 5 / 4 })
 }
@@ -70,8 +69,8 @@ pub fn packet_order(train: &[TrainPacket]) -> PacketOrder {
         .filter_map(|(sent, number)| Some((sent.received_at?, number)))
         .collect();
     back.sort_unstable();
-    let (mut order, mut highest) =
-        (PacketOrder { received: back.len(), ..PacketOrder::default() }, 0);
+    let mut order = PacketOrder { received: back.len(), ..PacketOrder::default() };
+    let mut highest = 0;
     for (_, number) in back {
         order.reordered += usize::from(number < highest);
         order.depth = order.depth.max(highest.saturating_sub(number));

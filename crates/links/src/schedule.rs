@@ -17,7 +17,6 @@ pub struct LinkSchedule(Vec<u8>);
 /// A link as the schedule sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduledLink {
-    /// It lives.
     pub alive: bool,
     /// Bits a second; 0: as all others.
     pub capacity: u64,

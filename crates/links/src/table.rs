@@ -21,7 +21,6 @@ const MEMBERS: usize = 16 + SLOTS;
 /// A link as the kernel has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BundleMember {
-    /// The interface's number.
     pub ifindex: u32,
     /// It may have packets.
     pub alive: bool,
@@ -29,7 +28,6 @@ pub struct BundleMember {
     pub holds_packets: bool,
     /// Its next hop for IPv4.
     pub v4: Option<Ipv4Addr>,
-    /// And for IPv6.
     pub v6: Option<Ipv6Addr>,
 }
 
@@ -42,7 +40,6 @@ pub struct BundleEntry {
     pub slots: Vec<u8>,
     /// Silence after which a flow may change links, nanoseconds.
     pub gap: u64,
-    /// At most [`LINKS`].
     pub members: Vec<BundleMember>,
 }
 
@@ -109,7 +106,8 @@ impl BundleMember {
 
     fn read_from(bytes: &[u8]) -> BundleMember {
         let flags = u32::read(&bytes[4..]);
-        let (mut v4, mut v6) = ([0; 4], [0; 16]);
+        let mut v4 = [0; 4];
+        let mut v6 = [0; 16];
         v4.copy_from_slice(&bytes[8..12]);
         v6.copy_from_slice(&bytes[16..32]);
         BundleMember {
@@ -127,7 +125,6 @@ impl BundleMember {
 pub struct BundleSlot {
     /// The interface's number; 0: nobody's.
     pub ifindex: u32,
-    /// 0 or 1.
     pub active_copy: u32,
 }
 
@@ -144,10 +141,8 @@ impl Value for BundleSlot {
     }
 }
 
-/// Packets and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketCount {
-    /// Packets.
     pub packets: u64,
     /// Bytes of whole frames.
     pub bytes: u64,

@@ -75,11 +75,13 @@ fn nanos(table: &RuleTable, count: usize) -> f64 {
 }
 
 fn main() {
-    let (one, many) = (table(1), table(3_000));
+    let one = table(1);
+    let many = table(3_000);
     // The lowest of several runs: whatever else the machine does only adds.
     let lowest = |table: &RuleTable, count| {
         (0..7).map(|_| nanos(table, count)).fold(f64::INFINITY, f64::min)
     };
-    let (one, many) = (lowest(&one, 1), lowest(&many, 3_000));
+    let one = lowest(&one, 1);
+    let many = lowest(&many, 3_000);
     println!("1 rule: {one:.0} ns a request; 3,000 rules: {many:.0} ns; ratio {:.2}", many / one);
 }

@@ -10,18 +10,14 @@ const LONGEST: u64 = 6 * 3600;
 /// How long a certificate is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CertificateValidity {
-    /// From when on.
     pub from: u64,
-    /// Until when.
     pub to: u64,
 }
 
 /// When an authority wants a certificate to be renewed (RFC 9773 §4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenewalWindow {
-    /// From when on.
     pub from: u64,
-    /// Until when.
     pub to: u64,
 }
 
@@ -102,7 +98,8 @@ fn default_renewal_time(life: CertificateValidity, draw: u16) -> u64 {
 /// over is not followed, except that all of the window is past: then it is to go at once.
 fn draw_renewal_time(life: CertificateValidity, window: RenewalWindow, draw: u16) -> u64 {
     let span = life.to.saturating_sub(life.from);
-    let (young, old) = (life.from + span / 3, life.from + span / 6 * 5);
+    let young = life.from + span / 3;
+    let old = life.from + span / 6 * 5;
     if window.to < young {
         return window.to;
     }

@@ -241,7 +241,8 @@ mod tests {
         ];
         let names = [server_key("a"), server_key("b")];
         for client in 0..40_000u64 {
-            let (scope, name) = (scopes[client as usize % 2], names[client as usize / 2 % 2]);
+            let scope = scopes[client as usize % 2];
+            let name = names[client as usize / 2 % 2];
             let key = scoped_client_key(request_part_key(&client.to_be_bytes()), scope);
             table.assign(key, scoped_server_key(name, scope), at(client % 100), MINUTE);
             assert_eq!(
@@ -255,7 +256,8 @@ mod tests {
             let mut slices = 1;
             let mut place = AffinityCursor::default();
             while let Some(next) = table.count_by_server(place, now, &mut servers) {
-                (place, slices) = (next, slices + 1);
+                place = next;
+                slices = slices + 1;
             }
             assert!(slices > 32, "{slices}: nobody waits for the whole");
             servers.into_values().sum::<u64>()

@@ -12,24 +12,19 @@ pub const DAY: i64 = 86_400;
 /// A date and time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CivilDateTime {
-    /// The year.
     pub year: i64,
-    /// 1–12.
     pub month: u8,
-    /// 1–31.
     pub day: u8,
-    /// 0–23.
     pub hour: u8,
-    /// 0–59.
     pub minute: u8,
-    /// 0–59.
     pub second: u8,
 }
 
 impl CivilDateTime {
     /// Of so many seconds since 1970-01-01 00:00:00.
     pub fn from_unix_seconds(seconds: i64) -> CivilDateTime {
-        let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
+        let days = seconds.div_euclid(DAY);
+        let rest = seconds.rem_euclid(DAY);
         let shifted = days + 719_468;
         let era = shifted.div_euclid(146_097);
         let of_era = shifted.rem_euclid(146_097);
@@ -52,7 +47,8 @@ impl CivilDateTime {
 
     /// Seconds since 1970-01-01 00:00:00.
     pub fn unix_seconds(&self) -> i64 {
-        let (month, day) = (i64::from(self.month), i64::from(self.day));
+        let month = i64::from(self.month);
+        let day = i64::from(self.day);
         let year = self.year - i64::from(month <= 2);
         let era = year.div_euclid(400);
         let year_of_era = year.rem_euclid(400);
@@ -70,16 +66,20 @@ impl CivilDateTime {
     /// (`Z`, `+01:00`; `None`: none is written).
     pub fn parse(text: &str) -> Option<(CivilDateTime, Option<i64>)> {
         let text = text.trim();
-        let (date, rest) = (text.get(..10)?, text.get(11..)?);
+        let date = text.get(..10)?;
+        let rest = text.get(11..)?;
         if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
             return None;
         }
         let at = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
         let (time, zone) = rest.split_at(at);
         let mut parts = date.split('-').map(parse_number);
-        let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+        let year = parts.next()??;
+        let month = parts.next()??;
+        let day = parts.next()??;
         let mut parts = time.trim().split(':').map(parse_number);
-        let (hour, minute) = (parts.next()??, parts.next()??);
+        let hour = parts.next()??;
+        let minute = parts.next()??;
         let second = parts.next().unwrap_or(Some(0))?;
         let small = |number: i64| u8::try_from(number).ok();
         let civil = CivilDateTime {
@@ -124,7 +124,8 @@ fn parse_offset(zone: &str) -> Option<Option<i64>> {
         Some(_) => return None,
     };
     let (hours, minutes) = zone.get(1..)?.split_once(':')?;
-    let (hours, minutes) = (parse_number(hours)?, parse_number(minutes)?);
+    let hours = parse_number(hours)?;
+    let minutes = parse_number(minutes)?;
     (hours <= 23 && minutes <= 59).then_some(Some(sign * (hours * 3600 + minutes * 60)))
 }
 

@@ -21,9 +21,7 @@ pub const MIN_EXCHANGES: u64 = 20;
 pub enum CaptureReason {
     /// An exchange took longer than the bound.
     Latency {
-        /// What it took.
         took: Duration,
-        /// The bound.
         bound: Duration,
     },
     /// Most of an exchange's time was of this kind.
@@ -32,14 +30,10 @@ pub enum CaptureReason {
     Client,
     /// Too many exchanges failed.
     Errors {
-        /// How many.
         failed: u64,
-        /// Of so many.
         all: u64,
-        /// The bound, percent.
         bound: u8,
     },
-    /// Somebody ordered it.
     Requested(String),
 }
 
@@ -64,7 +58,6 @@ impl fmt::Display for CaptureReason {
 /// Sums of a service at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailureCounts {
-    /// Exchanges that ended.
     pub all: u64,
     /// Of those, such as failed.
     pub failed: u64,
@@ -80,7 +73,6 @@ pub struct CaptureTrigger {
 }
 
 impl CaptureTrigger {
-    /// Ready at once.
     pub fn new(config: &CaptureConfig) -> CaptureTrigger {
         CaptureTrigger { config: config.clone(), quiet_until: 0, samples: VecDeque::new() }
     }

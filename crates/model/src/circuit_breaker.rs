@@ -26,6 +26,7 @@ pub fn breaker_clock_ms(now: MonotonicTime) -> u64 {
 /// What a breaker bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[serde(rename = "Bound")]
 pub enum BreakerResource {
     /// Open connections to the pool's servers, idle ones included.
     Connections,
@@ -38,7 +39,6 @@ pub enum BreakerResource {
 }
 
 impl BreakerResource {
-    /// All of them.
     pub const ALL: [BreakerResource; 4] = [
         BreakerResource::Connections,
         BreakerResource::Pending,
@@ -62,7 +62,6 @@ impl BreakerResource {
 pub struct RefusalStreak {
     /// When its first was (`clock`); 0: there was none.
     first: AtomicU64,
-    /// Of its last.
     last: AtomicU64,
 }
 
@@ -98,7 +97,6 @@ impl RefusalStreak {
     }
 }
 
-/// One breaker.
 #[derive(Debug, Default)]
 pub struct CircuitBreaker {
     in_use: SharedGauge,
@@ -138,7 +136,6 @@ pub struct BreakerPermit {
 }
 
 impl CircuitBreakers {
-    /// One breaker.
     pub fn get(&self, bound: BreakerResource) -> &CircuitBreaker {
         &self.each[bound as usize]
     }

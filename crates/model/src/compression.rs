@@ -17,14 +17,12 @@ pub struct AcceptedEncodings {
     weights: [u16; 3],
     /// The weight of the answer as it is.
     identity: u16,
-    /// `Cache-Control: no-transform`.
     no_transform: bool,
 }
 
 /// What matters of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseSummary<'a> {
-    /// The status.
     pub status: u16,
     /// It has a body.
     pub body: bool,
@@ -62,7 +60,6 @@ pub enum CompressionSkip {
     NoTransform,
     /// Its media type is none of those configured.
     MediaType,
-    /// It is small.
     TooSmall,
     /// The client speaks HTTP/1.0: it could not tell a whole body from a cut one.
     Http10Client,
@@ -83,7 +80,9 @@ impl AcceptedEncodings {
         accept: impl Iterator<Item = &'a [u8]>,
         cache: impl Iterator<Item = &'a [u8]>,
     ) -> AcceptedEncodings {
-        let (mut named, mut all, mut identity) = ([None; 3], None, None);
+        let mut named = [None; 3];
+        let mut all = None;
+        let mut identity = None;
         for element in accept.flat_map(elements).take(ELEMENTS) {
             let (name, weight) = parse_weighted(element);
             match name {
@@ -125,7 +124,6 @@ impl AcceptedEncodings {
 }
 
 impl<'a> EncodingFields<'a> {
-    /// Gathers them.
     pub fn from_fields(fields: impl Iterator<Item = (&'a str, &'a [u8])>) -> EncodingFields<'a> {
         let mut told = EncodingFields::default();
         for (name, value) in fields {

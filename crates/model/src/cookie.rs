@@ -23,7 +23,6 @@ pub enum CookieSyntax {
 }
 
 impl CookieSyntax {
-    /// All of them.
     pub const ALL: [CookieSyntax; 6] = [
         CookieSyntax::AsItStands,
         CookieSyntax::Unquoted,

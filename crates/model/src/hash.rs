@@ -10,7 +10,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use siphasher::sip::SipHasher24;
 
-/// The published key.
 pub const KEY: &[u8; 16] = b"steelyard-maglev";
 
 /// What a hash is for; the tag byte that ends the message.

@@ -83,7 +83,6 @@ pub struct ServerHealth {
 pub struct DueProbe<'a> {
     /// What; a bare TCP connection for a trial.
     pub kind: &'a ProbeKind,
-    /// TLS beneath it.
     pub tls: Option<&'a ProbeTls>,
     /// For how long at most.
     pub timeout: Duration,
@@ -137,7 +136,8 @@ impl ServerHealth {
         let mut health = ServerHealth::new(InitialState::Unknown, probe, now);
         health.verdict = carried.state;
         health.since = now - carried.held;
-        (health.unproven, health.grace_until) = (false, None);
+        health.unproven = false;
+        health.grace_until = None;
         health.evidence = VerdictEvidence {
             basis: carried.basis,
             good: carried.good,
@@ -148,7 +148,6 @@ impl ServerHealth {
         health
     }
 
-    /// For another process.
     pub fn to_snapshot(&self, now: MonotonicTime) -> HealthSnapshot {
         HealthSnapshot {
             state: self.verdict,
@@ -175,11 +174,15 @@ impl ServerHealth {
             return;
         }
         self.probe = probe.cloned();
-        (self.successes, self.failures, self.connects_failed, self.trials) = (0, 0, 0, 0);
-        (self.last, self.probed, self.probe_now) = (now, false, false);
+        self.successes = 0;
+        self.failures = 0;
+        self.connects_failed = 0;
+        self.trials = 0;
+        self.last = now;
+        self.probed = false;
+        self.probe_now = false;
     }
 
-    /// The judgement.
     pub fn verdict(&self) -> HealthVerdict {
         self.verdict
     }
@@ -201,14 +204,17 @@ impl ServerHealth {
         result: Result<ProbeSuccess, ProbeFailure>,
     ) -> Option<HealthTransition> {
         let regular = now.since(self.last) + TRIAL_URGENT >= back_off(self.trials);
-        (self.last, self.probed, self.probe_now) = (now, true, false);
+        self.last = now;
+        self.probed = true;
+        self.probe_now = false;
         let (good, text) = match result {
             Ok(ProbeSuccess { text }) => (true, text),
             Err(ProbeFailure { text }) => (false, text),
         };
         let assumed = self.record_evidence(now, EvidenceSource::Probe, good, text);
         if good {
-            (self.successes, self.failures) = (self.successes.saturating_add(1), 0);
+            self.successes = self.successes.saturating_add(1);
+            self.failures = 0;
             self.connects_failed = 0;
         } else {
             (self.successes, self.failures) = (0, self.failures.saturating_add(1));
@@ -217,7 +223,8 @@ impl ServerHealth {
             self.grace_until = None;
         } else if self.grace_until.is_some_and(|until| now < until) {
             // It may still be starting: told, and not held against it.
-            (self.failures, self.connects_failed) = (0, 0);
+            self.failures = 0;
+            self.connects_failed = 0;
             return None;
         }
         let to = match (self.probe.is_some(), good) {
@@ -376,9 +383,12 @@ impl ServerHealth {
         if from == HealthVerdict::Up && now.since(self.since) >= BACK_OFF_LONGEST {
             self.trials = 0;
         }
-        (self.verdict, self.since, self.unproven) = (to, now, false);
+        self.verdict = to;
+        self.since = now;
+        self.unproven = false;
         if to != HealthVerdict::Up {
-            (self.failures, self.connects_failed) = (0, 0);
+            self.failures = 0;
+            self.connects_failed = 0;
         }
         Some(HealthTransition { from, to })
     }

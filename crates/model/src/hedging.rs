@@ -70,7 +70,8 @@ impl HedgeDelayEstimator {
         if now < begun + 2 * SPAN {
             self.previous.add(&self.current);
         }
-        (self.current, self.started_at) = (Histogram::default(), Some(now));
+        self.current = Histogram::default();
+        self.started_at = Some(now);
     }
 }
 

@@ -17,7 +17,6 @@ pub const MAX_NUMBERS: usize = 12;
 pub struct HistoryRecord {
     /// The span's end, seconds since 1970.
     pub at: u64,
-    /// Its length, seconds.
     pub span: u32,
     /// What was measured, by name.
     pub rows: Vec<MetricRow>,
@@ -35,9 +34,7 @@ pub struct MetricRow {
 /// How numbers of several spans come together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeRule {
-    /// Counts.
     Sum,
-    /// Levels: the highest.
     Max,
 }
 
@@ -179,7 +176,8 @@ fn read_record(bytes: &[u8]) -> Option<(HistoryRecord, &[u8])> {
     let (sum, rest) = rest.split_first_chunk::<4>()?;
     let length =
         usize::try_from(u32::from_le_bytes(*length)).ok().filter(|it| *it <= MAX_PAYLOAD)?;
-    let (payload, rest) = (rest.get(..length)?, rest.get(length..)?);
+    let payload = rest.get(..length)?;
+    let rest = rest.get(length..)?;
     if checksum(payload) != u32::from_le_bytes(*sum) {
         return None;
     }

@@ -10,9 +10,7 @@ use serde::Serialize;
 pub enum Part {
     /// Who sends the message.
     Sender,
-    /// Who receives it.
     Receiver,
-    /// What is between.
     Network,
 }
 
@@ -35,7 +33,6 @@ impl TimeOwner {
     pub const ALL: [TimeOwner; 4] =
         [TimeOwner::Client, TimeOwner::Network, TimeOwner::Server, TimeOwner::Balancer];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             TimeOwner::Client => "client",

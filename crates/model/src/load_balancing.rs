@@ -109,7 +109,8 @@ impl ServerPicker {
             }
             _ => {}
         }
-        (self.balance, self.eligible) = (balance, eligible);
+        self.balance = balance;
+        self.eligible = eligible;
     }
 
     /// Chooses. `view` is the one of the last `new` or `refresh`.

@@ -21,7 +21,6 @@ pub struct UtilizationReport {
     pub value: f64,
     /// When it was learned, to the millisecond, on the clock of who wrote it (nanoseconds since the process began).
     pub at: MonotonicTime,
-    /// By which way.
     pub source: LoadSource,
 }
 
@@ -78,7 +77,6 @@ impl LoadCell {
         Some(UtilizationReport { value, at: MonotonicTime((word >> 18) * 1_000_000), source })
     }
 
-    /// Replaces it.
     pub fn store(&self, report: UtilizationReport) {
         let source = match report.source {
             LoadSource::Agent => 1,
@@ -139,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_lost_agent_is_unknown_and_not_idle() {
-        let (cell, second) = (LoadCell::default(), Duration::from_secs(1));
+        let cell = LoadCell::default();
+        let second = Duration::from_secs(1);
         assert!(
             !cell.expire_older_than(MonotonicTime(u64::MAX / 2), second),
             "nothing to take away"

@@ -33,7 +33,6 @@ impl LoadShedder {
         self.served_count = self.served_count.saturating_add(1);
     }
 
-    /// One was shed.
     pub fn record_shed(&mut self) {
         self.shed_count = self.shed_count.saturating_add(1);
     }
@@ -48,14 +47,17 @@ impl LoadShedder {
     ) -> Option<usize> {
         let wait = oldest.map_or(Duration::ZERO, |since| now.since(since));
         let Some(begun) = self.interval_start else {
-            (self.interval_start, self.min_wait) = (Some(now), wait);
+            self.interval_start = Some(now);
+            self.min_wait = wait;
             return self.limit;
         };
         self.min_wait = self.min_wait.min(wait);
         if now >= begun + terms.interval {
             self.limit = self.evaluate_interval(terms, now.since(begun));
-            (self.interval_start, self.min_wait, self.served_count, self.shed_count) =
-                (Some(now), wait, 0, 0);
+            self.interval_start = Some(now);
+            self.min_wait = wait;
+            self.served_count = 0;
+            self.shed_count = 0;
         }
         self.limit
     }

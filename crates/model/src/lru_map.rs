@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-/// No entry.
 const NONE: u32 = u32::MAX;
 
 /// Entries by key, in the order of their renewal.
@@ -123,7 +122,8 @@ impl<V> LruMap<V> {
     fn link_newest(&mut self, place: u32) {
         let before = self.newest;
         if let Some(slot) = self.slots.get_mut(place as usize) {
-            (slot.newer, slot.older) = (NONE, before);
+            slot.newer = NONE;
+            slot.older = before;
         }
         match self.slots.get_mut(before as usize) {
             Some(slot) => slot.newer = place,

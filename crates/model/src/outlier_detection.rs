@@ -45,9 +45,7 @@ pub enum ServerEligibility {
 /// What is known of a server at a look.
 #[derive(Clone, Copy, Debug)]
 pub struct OutlierObservation {
-    /// Which.
     pub id: ServerId,
-    /// What it is.
     pub eligibility: ServerEligibility,
     /// What was counted of it since the process began.
     pub counts: OutlierCounts,
@@ -58,18 +56,14 @@ pub struct OutlierObservation {
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutlierAction {
-    /// Put it out.
     Eject {
-        /// Which.
         id: ServerId,
-        /// For so long.
         time: Duration,
         /// Why, with its arithmetic.
         sum: OutlierEvaluation,
     },
     /// Let it come back; its failures in a row are forgotten.
     Readmit {
-        /// Which.
         id: ServerId,
         /// After which time out it comes back.
         after: Duration,
@@ -103,19 +97,16 @@ pub fn classify_failure(cause: Cause) -> Option<OutlierFailure> {
 /// How a failed attempt counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutlierFailure {
-    /// As a failure.
     Failed,
     /// As a failure, and as an answer cut in the middle.
     Truncated,
 }
 
-/// One pool.
 #[derive(Debug, Default)]
 pub struct OutlierDetector {
     servers: HashMap<ServerId, OutlierServer>,
 }
 
-/// One server.
 #[derive(Debug, Default)]
 struct OutlierServer {
     /// What was counted at each look of the last interval, and one before it.

@@ -16,7 +16,6 @@ pub(crate) use text::push_encoded;
 /// What a path may mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathReadings {
-    /// One thing.
     One,
     /// One of these, the usual one first.
     Several(Vec<Vec<u8>>),
@@ -27,7 +26,8 @@ pub enum PathReadings {
 /// Whether every server reads this path as it stands: one scan without a branch, and true for nearly all.
 #[inline]
 pub fn is_plain(path: &[u8]) -> bool {
-    let (mut found, mut before) = (0, 0);
+    let mut found = 0;
+    let mut before = 0;
     for &byte in path {
         let class = CLASSES[usize::from(byte)];
         found |= (class & SPECIAL) | ((class >> 1) & before & SLASH);
@@ -36,11 +36,9 @@ pub fn is_plain(path: &[u8]) -> bool {
     found == 0
 }
 
-/// A slash.
 const SLASH: u8 = 1;
 /// Not plain behind a slash.
 const AFTER_SLASH: u8 = 2;
-/// Not plain anywhere.
 const SPECIAL: u8 = 4;
 
 /// The class of each byte.

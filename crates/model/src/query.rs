@@ -10,16 +10,12 @@ const LEVELS: usize = 3;
 pub enum PlusMeaning {
     /// A blank, as in forms.
     Blank,
-    /// Itself.
     Itself,
 }
 
-/// What separates parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuerySeparators {
-    /// `&`.
     Ampersand,
-    /// `;` as well.
     Both,
 }
 
@@ -145,7 +141,6 @@ fn is_php_name(found: &[u8], name: &[u8]) -> bool {
     ended && found.len() >= name.len() && found.iter().zip(name).all(same)
 }
 
-/// Percent-encodings decoded, once.
 pub fn decoded(text: &[u8], plus: PlusMeaning) -> Cow<'_, [u8]> {
     if !has_codes(text) {
         return Cow::Borrowed(text);

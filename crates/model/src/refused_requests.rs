@@ -34,11 +34,8 @@ pub struct RefusedRequestRecord {
     pub unix_ms: u64,
     /// Its id, as in the access log.
     pub id: String,
-    /// By which service.
     pub service: String,
-    /// Who sent it.
     pub client: SocketAddr,
-    /// In which protocol.
     pub protocol: &'static str,
     /// Its method; empty: none could be told.
     pub method: String,
@@ -46,21 +43,17 @@ pub struct RefusedRequestRecord {
     pub host: String,
     /// Its target; all of the first line where that has no method.
     pub target: String,
-    /// Why.
     pub cause: Cause,
     /// Which rule it broke.
     pub defect: Option<&'static str>,
-    /// In which field.
     pub field: String,
     /// After how many bytes.
     pub at: Option<u64>,
-    /// What stood there.
     pub found: String,
     /// What it was answered; 0: nothing.
     pub status: u16,
 }
 
-/// What is kept.
 #[derive(Debug, Default)]
 pub struct RefusedRequestRing {
     requests: VecDeque<RefusedRequestRecord>,
@@ -120,7 +113,6 @@ impl RefusedRequestRing {
         other.requests.into_iter().for_each(|request| self.add(request));
     }
 
-    /// The newest first.
     pub fn newest(&self) -> impl Iterator<Item = &RefusedRequestRecord> {
         self.requests.iter().rev()
     }
@@ -191,7 +183,8 @@ mod tests {
 
     #[test]
     fn what_another_one_has_and_lost_is_taken_once() {
-        let (mut all, mut worker) = (RefusedRequestRing::default(), RefusedRequestRing::default());
+        let mut all = RefusedRequestRing::default();
+        let mut worker = RefusedRequestRing::default();
         for n in 0..300u32 {
             worker.add(request(&format!("10.0.{}.{}:1", n / 250, n % 250), u64::from(n)));
         }

@@ -47,7 +47,6 @@ impl<'h> ParsedHead<'h> {
         head
     }
 
-    /// The method.
     pub fn method(&self) -> &'h [u8] {
         self.method
     }
@@ -124,7 +123,6 @@ impl<'h> ParsedHead<'h> {
 /// The value of a field whose name is the wanted one for some server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldSpelling<'h> {
-    /// For every server.
     pub exact: bool,
     /// The value, blanks around it taken off.
     pub value: &'h [u8],

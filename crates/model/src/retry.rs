@@ -34,7 +34,6 @@ pub struct FailedAttempt {
     pub limit: u8,
     /// What is asked for (`Pool::retry`).
     pub conditions: RetryConditions,
-    /// How it failed.
     pub cause: Cause,
 }
 
@@ -48,7 +47,6 @@ pub struct RetryConditions {
     pub on_malformed: bool,
 }
 
-/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryDecision {
     /// Send it again to the same server on a fresh connection: the shelved one was stale, which says nothing of
@@ -60,7 +58,6 @@ pub enum RetryDecision {
     GiveUp(Cause),
 }
 
-/// Judges.
 pub fn decide_retry(facts: &FailedAttempt) -> RetryDecision {
     let safe = facts.idempotent || facts.provably_unreceived || is_never_sent(facts.cause);
     let possible = !facts.response_started && facts.body_replayable;

@@ -23,11 +23,9 @@ use crate::stats::{ServerStats, ServiceStats};
 /// Everything a worker needs to serve.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerSnapshot {
-    /// The configuration's generation.
     pub generation: u64,
     /// Counts every snapshot, verdicts included.
     pub version: u64,
-    /// Services by id.
     pub services: HashMap<ServiceId, Arc<ServiceView>>,
     /// Pools by id; each service's pool is here.
     pub pools: HashMap<PoolId, Arc<PoolView>>,
@@ -43,15 +41,11 @@ pub type AcmeProofs = BTreeMap<Vec<u8>, String>;
 /// One service in force.
 #[derive(Debug)]
 pub struct ServiceView {
-    /// Its id.
     pub id: ServiceId,
-    /// As configured.
     pub config: Arc<ServiceConfig>,
-    /// Its pool.
     pub pool: PoolId,
     /// What it speaks TLS with; there when the configuration says so.
     pub tls: Option<OpaqueMaterial>,
-    /// Its counters.
     pub stats: Arc<ServiceStats>,
     /// Its rules; `None`: it has none.
     pub rules: Option<Arc<ServiceRules>>,
@@ -64,13 +58,10 @@ pub struct ServiceView {
 /// One pool in force.
 #[derive(Clone, Debug)]
 pub struct PoolView {
-    /// Its id.
     pub id: PoolId,
-    /// As configured.
     pub config: Arc<PoolConfig>,
     /// What it speaks TLS with; there when the configuration says so.
     pub tls: Option<OpaqueMaterial>,
-    /// Its counters.
     pub stats: Arc<PoolStats>,
     /// Its servers, in the order configured.
     pub servers: Vec<ServerView>,
@@ -81,7 +72,6 @@ pub struct PoolView {
 pub struct OpaqueMaterial(Arc<dyn Any + Send + Sync>);
 
 impl OpaqueMaterial {
-    /// Wraps it.
     pub fn new<T: Any + Send + Sync>(what: Arc<T>) -> OpaqueMaterial {
         OpaqueMaterial(what)
     }
@@ -106,19 +96,15 @@ impl fmt::Debug for OpaqueMaterial {
 /// One server in force.
 #[derive(Clone, Debug)]
 pub struct ServerView {
-    /// Its id.
     pub id: ServerId,
-    /// As configured.
     pub config: Arc<ServerConfig>,
     /// Where it is; `None` while its name does not resolve.
     pub address: Option<SocketAddr>,
-    /// Its state now.
     pub state: ServerState,
     /// Its weight now (an operator's or the judge's word may differ from the file).
     pub weight: ServerWeight,
     /// While it drains, clients that are kept at it still come; otherwise as long as their service's `sticky.drain` says.
     pub keeps_sticky_clients: bool,
-    /// Its counters.
     pub stats: Arc<ServerStats>,
 }
 

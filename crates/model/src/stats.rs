@@ -277,17 +277,14 @@ impl ExchangePhaseHistograms {
 /// One worker's slot of a service.
 #[derive(Debug)]
 pub struct ServiceWorkerStats {
-    /// Counters.
     pub counters: ServiceCounters,
     /// Ends by cause, by discriminant.
     pub causes: [Count; Cause::COUNT],
     /// Refused requests by the rule of grammar they broke; `wire` names the indices.
     pub defects: [Count; DEFECTS],
-    /// Times.
     pub phases: ExchangePhaseHistograms,
     /// Times before the answer.
     pub request_phases: RequestPhaseHistograms,
-    /// Handshakes with clients.
     pub key_exchange_groups: key_exchange_groups::KeyExchangeGroups,
 }
 
@@ -307,13 +304,10 @@ impl Default for ServiceWorkerStats {
 /// One worker's slot of a server.
 #[derive(Debug)]
 pub struct ServerWorkerStats {
-    /// Counters.
     pub counters: ServerCounters,
     /// Ends by cause, by discriminant.
     pub causes: [Count; Cause::COUNT],
-    /// Times.
     pub phases: ExchangePhaseHistograms,
-    /// Handshakes with it.
     pub key_exchange_groups: key_exchange_groups::KeyExchangeGroups,
 }
 

@@ -9,26 +9,20 @@ use crate::monotonic_time::MonotonicTime;
 /// A class of priority, 0–9: a higher one leaves a queue first, a lower one is shed first.
 pub type PriorityClass = u8;
 
-/// The highest class.
 pub const HIGHEST_CLASS: PriorityClass = 9;
 
 /// The class of what was given none.
 pub const DEFAULT_CLASS: PriorityClass = 5;
 
-/// Who waits.
 #[derive(Debug)]
 pub struct PriorityWaitQueue<T> {
     entries: VecDeque<QueueEntry<T>>,
 }
 
-/// One who waits.
 #[derive(Debug)]
 pub struct QueueEntry<T> {
-    /// Its class.
     pub class: PriorityClass,
-    /// Since when.
     pub since: MonotonicTime,
-    /// Who it is.
     pub item: T,
 }
 
@@ -39,12 +33,10 @@ impl<T> Default for PriorityWaitQueue<T> {
 }
 
 impl<T> PriorityWaitQueue<T> {
-    /// How many wait.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether nobody waits.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -65,7 +57,6 @@ impl<T> PriorityWaitQueue<T> {
         self.entries.iter().take_while(move |one| one.class >= class).map(|one| &one.item)
     }
 
-    /// Takes one out.
     pub fn remove(&mut self, which: impl Fn(&T) -> bool) -> Option<QueueEntry<T>> {
         let at = self.entries.iter().position(|one| which(&one.item))?;
         self.entries.remove(at)
@@ -116,8 +107,8 @@ mod tests {
     fn whatever_comes_and_goes_the_order_and_the_oldest_are_those_of_a_plain_list() {
         for seed in 1..40 {
             let mut rng = Rng::new(seed);
-            let (mut line, mut plain) =
-                (PriorityWaitQueue::default(), Vec::<(PriorityClass, u64)>::new());
+            let mut line = PriorityWaitQueue::default();
+            let mut plain = Vec::<(PriorityClass, u64)>::new();
             for now in 0..300 {
                 match rng.below(4) {
                     0 | 1 => {

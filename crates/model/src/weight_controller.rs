@@ -55,6 +55,7 @@ const FREE_FLOOR: f64 = 0.05;
 
 /// What was measured of one server in the last interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename = "Reading")]
 pub struct WeightInput {
     /// Its weight as the file or an operator says, above 0.
     pub configured: u16,
@@ -70,6 +71,7 @@ pub struct WeightInput {
 
 /// What the judge keeps of a server from one interval to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename = "WeighLevel")]
 pub struct WeightState {
     /// The weight before rounding.
     pub level: f64,
@@ -85,6 +87,7 @@ pub struct WeightState {
 
 /// One server's arithmetic, for those who ask why.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename = "Row")]
 pub struct WeightCalculation {
     /// What went in.
     pub reading: WeightInput,
@@ -135,7 +138,9 @@ pub fn compute_weights(
             let factor = mix_ratios(settings, ratios);
             let fresh = resume_state(settings, round_weight(base, settings.bound));
             let kept = before.unwrap_or(WeightState { level: base.max(1.0), ..fresh });
-            let (target, before, wanted) = (base * factor, kept.published, kept.published);
+            let target = base * factor;
+            let before = kept.published;
+            let wanted = kept.published;
             WeightCalculation {
                 reading: *reading,
                 base,

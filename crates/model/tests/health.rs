@@ -296,7 +296,8 @@ fn simulate(seed: u64, rise: u8, fall: u8, probed: bool) {
         [InitialState::Up, InitialState::Unknown, InitialState::Down][rng.below(3) as usize];
     let mut health = ServerHealth::new(initial, probe, ms(0));
     let (rise, fall) = if probed { (u32::from(rise), u32::from(fall)) } else { (1, 3) };
-    let (mut good_row, mut bad_since_good) = (0, 0);
+    let mut good_row = 0;
+    let mut bad_since_good = 0;
     let mut alive = rng.below(2) == 0;
     let mut now = ms(0);
     for step in 0..400 {
@@ -311,7 +312,8 @@ fn simulate(seed: u64, rise: u8, fall: u8, probed: bool) {
         let change = match (passive, alive) {
             (true, true) => {
                 if !probed {
-                    (good_row, bad_since_good) = (1, 0);
+                    good_row = 1;
+                    bad_since_good = 0;
                 }
                 health.connect_succeeded(now)
             }

@@ -157,7 +157,8 @@ fn more_smoothing_is_slower_and_gets_there() {
         world.arriving = 60.0;
         world.run(&settings, intervals)[intervals - 1][1]
     };
-    let (quick, slow) = (after(100, 2), after(800, 2));
+    let quick = after(100, 2);
+    let slow = after(800, 2);
     assert!(quick < slow, "{quick} {slow}");
     assert!(after(800, 60).abs_diff(after(150, 60)) <= 1);
 }
@@ -319,7 +320,8 @@ fn no_proportions_make_weights_swing() {
         let settings = says(cuts[0], cuts[1] - cuts[0], cuts[2] - cuts[1], 100 - cuts[2]);
         let capacity: f64 = speeds.iter().sum();
         let mut load = || (10 + draw(89)) as f64 / 100.0;
-        let (low, high) = (load(), load());
+        let low = load();
+        let high = load();
         let mut world = FluidPool::new(&speeds, None);
         world.most_waiting = 0.5;
         world.arriving = capacity * low;
@@ -360,7 +362,8 @@ fn noise_does_not_make_it_swing() {
         world.arriving = 1200.0;
         let seen = world.run(&DEFAULT, 200);
         let all = seen[20..].iter().flatten();
-        let (low, high) = (all.clone().min().unwrap(), all.max().unwrap());
+        let low = all.clone().min().unwrap();
+        let high = all.max().unwrap();
         assert!(*low >= 8 && *high <= 12, "seed {seed}: {low} to {high}");
     }
 }

@@ -19,7 +19,6 @@ pub enum SelectionOrder {
     Weighted(u64),
     /// The same for the same client, by weight (highest random weight); the client's hash.
     ClientHash(u64),
-    /// The first.
     First,
 }
 

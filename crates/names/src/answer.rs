@@ -34,7 +34,6 @@ pub struct QueryClient {
     pub address: IpAddr,
 }
 
-/// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenAnswer {
     /// Some record of the type, or an alias.
@@ -113,7 +112,8 @@ pub fn write_answer(
         if question.kind == CNAME {
             return written;
         }
-        (owner, place) = (next, find_node(book, target.wire()));
+        owner = next;
+        place = find_node(book, target.wire());
     }
     written
 }
@@ -163,7 +163,8 @@ impl FoundNode<'_> {
                 {
                     let full =
                         message.write_record(self.owner, HTTPS_KIND, name.ttl, data).is_none();
-                    (written.truncated, written.has_records) = (full, true);
+                    written.truncated = full;
+                    written.has_records = true;
                 }
             }
             SOA_KIND | NS | TXT_KIND if self.node.apex => {
@@ -208,7 +209,8 @@ impl FoundNode<'_> {
                 return;
             }
         }
-        (written.has_records, written.first_choice) = (true, Some((at, set.candidate(first))));
+        written.has_records = true;
+        written.first_choice = Some((at, set.candidate(first)));
     }
 
     /// The addresses of a single candidate, whatever its state.
@@ -263,7 +265,8 @@ impl FoundNode<'_> {
             SOA_KIND => {
                 let full =
                     message.write_record(self.owner, SOA_KIND, zone.ttl, &zone.soa).is_none();
-                (written.truncated, written.has_records) = (full, true);
+                written.truncated = full;
+                written.has_records = true;
             }
             NS => {
                 let mut servers = Vec::with_capacity(zone.nameservers.len());
@@ -330,7 +333,6 @@ fn candidate_records(
 pub struct ClientView<'b> {
     /// The addresses for it.
     pub families: &'b super::zone_data::AddressFamilies,
-    /// Its region.
     pub region: Option<u16>,
     /// Bits of its address that this depends on.
     pub scope: u8,

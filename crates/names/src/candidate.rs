@@ -19,7 +19,6 @@ pub struct AnswerCandidate {
     pub addresses: Vec<IpAddr>,
     /// The port that SRV tells; 0: there is none.
     pub port: u16,
-    /// Its weight now.
     pub weight: u16,
     /// Whether it may be answered with while another is up too.
     pub up: bool,
@@ -32,7 +31,6 @@ pub struct AnswerCandidate {
 pub struct PoolIndex<'s>(HashMap<&'s str, &'s PoolView>);
 
 impl<'s> PoolIndex<'s> {
-    /// Of this snapshot.
     pub fn from_snapshot(snapshot: &'s WorkerSnapshot) -> PoolIndex<'s> {
         let pools = snapshot.pools.values().map(Arc::as_ref);
         PoolIndex(pools.map(|pool: &PoolView| (pool.config.name.as_str(), pool)).collect())

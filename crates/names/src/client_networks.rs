@@ -37,7 +37,8 @@ impl ClientNetworks {
             let Some(common) = common_prefix(network.address(), address) else { continue };
             if common >= network.bits() {
                 if found.network.is_none_or(|before| before.bits() <= network.bits()) {
-                    (found.region, found.network) = (Some(*region), Some(*network));
+                    found.region = Some(*region);
+                    found.network = Some(*network);
                 }
                 found.scope = found.scope.max(network.bits());
             } else {

@@ -5,17 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How a query came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DnsTransport {
-    /// A datagram.
     Udp,
-    /// A connection.
     Tcp,
 }
 
 impl DnsTransport {
-    /// Both.
     pub const ALL: [DnsTransport; 2] = [DnsTransport::Udp, DnsTransport::Tcp];
 
-    /// In metrics.
     pub const fn name(self) -> &'static str {
         match self {
             DnsTransport::Udp => "udp",
@@ -90,7 +86,6 @@ pub struct DnsCounters {
 }
 
 impl DnsCounters {
-    /// Queries came in.
     pub fn add_received(&self, by: DnsTransport, count: u64) {
         self.received[by as usize].fetch_add(count, Ordering::Relaxed);
     }
@@ -118,7 +113,6 @@ impl DnsCounters {
 pub struct CounterBatch([u64; FATES]);
 
 impl CounterBatch {
-    /// One more.
     #[inline]
     pub fn add(&mut self, fate: Fate) {
         if let Some(counter) = self.0.get_mut(fate as usize) {

@@ -13,16 +13,13 @@ use model::config::{Config, NameSource, ZoneConfig};
 pub enum DelegationStatus {
     /// To one of our name servers, or more; those of ours that are missing.
     Correct(Vec<String>),
-    /// To others alone.
     Elsewhere(Vec<String>),
-    /// Not at all.
     Absent,
     /// The resolver knows of a zone and gets no answer from who should have it.
     Unreachable(String),
 }
 
 impl DelegationStatus {
-    /// In a sentence.
     pub fn describe(&self) -> String {
         match self {
             DelegationStatus::Correct(missing) if missing.is_empty() => {

@@ -11,7 +11,6 @@ pub const NAME_MAX: usize = 255;
 /// The most bytes of a label.
 pub const LABEL_MAX: usize = 63;
 
-/// A name, lower-case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DomainName(Box<[u8]>);
 

@@ -4,9 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Option: client subnet.
 pub const SUBNET: u16 = 8;
-/// Option: cookie.
 pub const COOKIE: u16 = 10;
 /// Below this a size means this (RFC 6891 §6.2.3).
 pub const SIZE_MIN: u16 = 512;
@@ -22,14 +20,12 @@ pub struct EdnsOptions {
     pub dnssec_ok: bool,
     /// The network of a resolver's client.
     pub subnet: Option<EdnsSubnet>,
-    /// A cookie.
     pub cookie: Option<DnsCookie>,
 }
 
 /// The network of a resolver's client (RFC 7871 §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdnsSubnet {
-    /// Its lowest address.
     pub address: IpAddr,
     /// How many bits of it are told.
     pub bits: u8,
@@ -38,7 +34,6 @@ pub struct EdnsSubnet {
 /// A cookie (RFC 7873 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DnsCookie {
-    /// The client's part.
     pub client: [u8; 8],
     /// What we gave it, if it has the length of ours.
     pub server: Option<[u8; 16]>,
@@ -80,7 +75,9 @@ impl EdnsSubnet {
     /// Reads the option's value. A query has no scope, and no bits beyond its length (RFC 7871 §6, §7.1.2).
     pub fn read(value: &[u8]) -> Option<EdnsSubnet> {
         let (head, address) = value.split_at_checked(4)?;
-        let (family, bits, scope) = (u16::from_be_bytes([head[0], head[1]]), head[2], head[3]);
+        let family = u16::from_be_bytes([head[0], head[1]]);
+        let bits = head[2];
+        let scope = head[3];
         let most = match family {
             1 => 32,
             2 => 128,

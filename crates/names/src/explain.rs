@@ -11,7 +11,6 @@ use super::record::{A, AAAA, SRV};
 use super::zone_data::{NameState, ZoneData};
 use super::zone_plan::{ALIASES, NameNodeKind, NamePlan};
 
-/// What is told.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NameExplanation {
     /// The zone that it lies in; `None`: in none of ours, and it is refused.
@@ -29,15 +28,11 @@ pub struct NameExplanation {
 /// A candidate and its part in the answers to this client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedCandidate {
-    /// Its name.
     pub name: String,
-    /// Its addresses.
     pub addresses: Vec<IpAddr>,
-    /// Its weight.
     pub weight: u16,
     /// Whether it may be answered with while another is up too.
     pub up: bool,
-    /// Why.
     pub reason: String,
     /// Its part of the answers to this client of this type, 0–1.
     pub share: f64,

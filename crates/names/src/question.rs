@@ -11,20 +11,15 @@ pub const HEAD: usize = 12;
 /// Records that may follow the question; OPT and a signature are usual.
 pub const ADDITIONAL_MAX: u16 = 4;
 
-/// A query.
 #[derive(Clone, Debug)]
 pub struct DnsQuestion<'q> {
-    /// Its number.
     pub id: u16,
-    /// Opcode and flags.
     pub flags: u16,
     /// The section as it stands in the message: name, type and class.
     pub section: &'q [u8],
     /// The record type that is asked for.
     pub kind: u16,
-    /// The class.
     pub class: u16,
-    /// The OPT record.
     pub edns: Option<EdnsOptions>,
     name: [u8; NAME_MAX],
     length: usize,
@@ -51,14 +46,18 @@ impl<'q> DnsQuestion<'q> {
     pub fn read(bytes: &'q [u8]) -> Result<DnsQuestion<'q>, QueryError> {
         let (head, body) = bytes.split_at_checked(HEAD).ok_or(QueryError::Short)?;
         let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
-        let (id, flags) = (word(0), word(2));
+        let id = word(0);
+        let flags = word(2);
         if flags & 0x8000 != 0 {
             return Err(QueryError::IsResponse);
         }
         if flags & 0x7800 != 0 {
             return Err(QueryError::UnsupportedOpcode);
         }
-        let (questions, answers, authorities, more) = (word(4), word(6), word(8), word(10));
+        let questions = word(4);
+        let answers = word(6);
+        let authorities = word(8);
+        let more = word(10);
         if questions != 1 || answers != 0 || authorities != 0 || more > ADDITIONAL_MAX {
             return Err(QueryError::Malformed);
         }
@@ -88,7 +87,8 @@ fn read_lowercase_name(bytes: &[u8], name: &mut [u8; NAME_MAX]) -> Option<usize>
             return None;
         }
         name[at] = length as u8;
-        let (from, to) = (bytes.get(at + 1..end)?, name.get_mut(at + 1..end)?);
+        let from = bytes.get(at + 1..end)?;
+        let to = name.get_mut(at + 1..end)?;
         for (to, from) in to.iter_mut().zip(from) {
             *to = from.to_ascii_lowercase();
         }

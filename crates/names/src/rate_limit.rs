@@ -25,7 +25,6 @@ pub const MASK6: u8 = 56;
 /// What kind of answer it is: floods of one kind leave the others alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerClass {
-    /// With records.
     Data,
     /// Without: no such name, or nothing of that type.
     Nothing,
@@ -33,18 +32,14 @@ pub enum AnswerClass {
     Error,
 }
 
-/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateDecision {
-    /// Answer.
     Pass,
     /// Say that it should come over TCP: who lied about its address cannot.
     Slip,
-    /// Say nothing.
     Drop,
 }
 
-/// The table.
 #[derive(Debug)]
 pub struct RateLimiter {
     slots: Vec<RateSlot>,

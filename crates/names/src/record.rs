@@ -10,28 +10,18 @@ use hickory_proto::serialize::binary::{BinEncodable, BinEncoder, NameEncoding};
 
 use super::domain::DomainName;
 
-/// Type A.
 pub const A: u16 = 1;
-/// Type NS.
 pub const NS: u16 = 2;
-/// Type CNAME.
 pub const CNAME: u16 = 5;
-/// Type SOA.
 pub const SOA_KIND: u16 = 6;
-/// Type HINFO.
 pub const HINFO_KIND: u16 = 13;
-/// Type TXT.
 pub const TXT_KIND: u16 = 16;
-/// Type AAAA.
 pub const AAAA: u16 = 28;
-/// Type SRV.
 pub const SRV: u16 = 33;
-/// Type HTTPS.
 pub const HTTPS_KIND: u16 = 65;
 /// Type ANY, of questions alone.
 pub const ANY: u16 = 255;
 
-/// The class IN.
 pub const IN: u16 = 1;
 
 /// Times of SOA that nobody uses who does not copy the zone, seconds: refresh, retry, expire (RFC 1912 §2.2).
@@ -60,7 +50,8 @@ pub fn soa_data(
     minimum: u32,
 ) -> Result<Vec<u8>, ProtoError> {
     let (refresh, retry, expire) = COPYING;
-    let (server, contact) = (to_proto_name(server)?, to_proto_name(contact)?);
+    let server = to_proto_name(server)?;
+    let contact = to_proto_name(contact)?;
     encode_data(&RData::SOA(SOA::new(server, contact, serial, refresh, retry, expire, minimum)))
 }
 

@@ -38,15 +38,11 @@ mod code {
 pub struct QueryContext {
     /// Where the query came from.
     pub source: IpAddr,
-    /// By which transport.
     pub transport: DnsTransport,
-    /// Now.
     pub now: MonotonicTime,
-    /// Now, for cookies.
     pub unix_seconds: u32,
 }
 
-/// One thread's.
 #[derive(Debug)]
 pub struct DnsResponder {
     limiter: RateLimiter,

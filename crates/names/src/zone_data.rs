@@ -16,7 +16,6 @@ use super::zone_plan::{NamePlan, ZonePlans};
 /// Everything that may be answered.
 #[derive(Debug)]
 pub struct ZoneData {
-    /// What there is.
     pub plan: Arc<ZonePlans>,
     /// The state of each name of the plan, in its order.
     pub states: Vec<NameState>,
@@ -28,7 +27,6 @@ pub struct ZoneData {
     pub rate: Option<(u32, Option<u32>)>,
     /// Subnets of clients are believed.
     pub client_subnet: bool,
-    /// Cookies are given.
     pub cookies: bool,
 }
 
@@ -47,23 +45,17 @@ pub struct NameState {
     pub srv: Vec<SrvTarget>,
 }
 
-/// Addresses by family.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressFamilies {
-    /// IPv4.
     pub v4: AddressSet,
-    /// IPv6.
     pub v6: AddressSet,
 }
 
 /// A target of SRV.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SrvTarget {
-    /// The record's data.
     pub data: Vec<u8>,
-    /// Its candidate.
     pub candidate: usize,
-    /// Its name.
     pub domain: DomainName,
 }
 

@@ -19,17 +19,14 @@ pub const ALIASES: usize = 8;
 /// Everything that there is.
 #[derive(Debug, Default)]
 pub struct ZonePlans {
-    /// The zones.
     pub zones: Vec<ZonePlan>,
     /// The names, in their order.
     pub names: Vec<NamePlan>,
     nodes: HashMap<DomainName, NameNode>,
 }
 
-/// A zone.
 #[derive(Debug)]
 pub struct ZonePlan {
-    /// Its name.
     pub domain: DomainName,
     /// The data of its SOA record.
     pub soa: Vec<u8>,
@@ -43,12 +40,9 @@ pub struct ZonePlan {
     pub texts: Vec<Vec<u8>>,
 }
 
-/// A name.
 #[derive(Debug)]
 pub struct NamePlan {
-    /// As configured.
     pub config: Arc<NameConfig>,
-    /// Itself.
     pub domain: DomainName,
     /// The time to live of its answers.
     pub ttl: u32,
@@ -87,7 +81,6 @@ pub struct NameNode {
 pub enum NameNodeKind {
     /// There are only names below it.
     Empty,
-    /// One of `names`.
     Name(usize),
     /// A single candidate of one of `names`.
     Target(usize, usize),

@@ -14,7 +14,6 @@ pub struct AgentReply {
     pub health: Option<AgentHealth>,
     /// What it wants to be given.
     pub command: Option<AgentCommand>,
-    /// Why, for people.
     pub reason: String,
     /// Words that are not known.
     pub unknown: u32,
@@ -23,18 +22,14 @@ pub struct AgentReply {
 /// How a server says that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentHealth {
-    /// `up`.
     Up,
-    /// `down`, `fail`, `stopped`.
     Down,
 }
 
 /// What a server wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentCommand {
-    /// `ready`: work.
     Ready,
-    /// `drain`: nothing new.
     Drain,
     /// `maint`: nothing at all.
     Maintenance,
@@ -74,7 +69,6 @@ pub struct AgentQuery {
 }
 
 impl AgentQuery {
-    /// Says this first.
     pub fn new(send: &str) -> AgentQuery {
         AgentQuery { send: send.as_bytes().to_vec(), lines: LineBuffer::default() }
     }

@@ -19,7 +19,6 @@ pub fn encode_element(tag: u8, contents: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A whole number.
 pub fn encode_integer(value: i32) -> Vec<u8> {
     let bytes = value.to_be_bytes();
     let mut from = 0;
@@ -33,14 +32,7 @@ pub fn encode_integer(value: i32) -> Vec<u8> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BerRead<'b> {
     /// An element and what follows it.
-    Complete {
-        /// Its tag.
-        tag: u8,
-        /// Its contents.
-        contents: &'b [u8],
-        /// What follows.
-        rest: &'b [u8],
-    },
+    Complete { tag: u8, contents: &'b [u8], rest: &'b [u8] },
     /// More bytes are needed.
     Incomplete,
     /// Not BER, or longer than we read.

@@ -5,13 +5,11 @@ use std::net::SocketAddr;
 /// One server, one probe.
 #[derive(Clone, Debug)]
 pub struct ProbeContext<'c> {
-    /// Where it is.
     pub address: SocketAddr,
     /// Its own name or address, with the port where that is not the protocol's usual one.
     pub host: &'c str,
     /// The contents of the secret's file, where the plan has one.
     pub secret: Option<&'c [u8]>,
-    /// Fresh random bits.
     pub random: u64,
 }
 

@@ -20,12 +20,10 @@ pub enum DialogueStep {
     Done(ProbeResult),
 }
 
-/// One probe's dialogue.
 pub trait ProbeDialogue: Send {
     /// The connection is there (or the datagram socket is).
     fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep;
 
-    /// Bytes came.
     fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> DialogueStep;
 
     /// The peer has closed.
@@ -38,12 +36,10 @@ pub trait ProbeDialogue: Send {
 }
 
 impl DialogueStep {
-    /// It succeeded.
     pub fn success(seen: impl Into<String>) -> DialogueStep {
         DialogueStep::Done(Ok(seen.into()))
     }
 
-    /// It failed.
     pub fn failure(why: impl Into<String>) -> DialogueStep {
         DialogueStep::Done(Err(why.into()))
     }

@@ -2,7 +2,6 @@
 
 use crate::script::{ScriptProtocol, ScriptTurn, classify_code};
 
-/// The turns.
 pub static FTP: ScriptProtocol = ScriptProtocol {
     name: "ftp",
     opening: "",

@@ -14,7 +14,8 @@ const PATH: &str = "/grpc.health.v1.Health/Check";
 
 /// Asks about a service.
 pub fn new_dialogue(service: &str, host: &str, tls: bool) -> Http2Dialogue {
-    let (service, host) = (service.to_owned(), host.to_owned());
+    let service = service.to_owned();
+    let host = host.to_owned();
     Http2Dialogue::new(move |send| run_check(send, service, host, tls))
 }
 

@@ -26,9 +26,15 @@ pub struct Http1Probe {
 #[derive(Debug)]
 enum Http1State {
     /// The head so far, and where the answer that counts begins.
-    Head { bytes: Vec<u8>, from: usize },
-    /// The body.
-    Body { status: u16, left: BodyRemainder, body: ResponseCheck },
+    Head {
+        bytes: Vec<u8>,
+        from: usize,
+    },
+    Body {
+        status: u16,
+        left: BodyRemainder,
+        body: ResponseCheck,
+    },
 }
 
 #[derive(Debug)]
@@ -76,7 +82,8 @@ impl Http1Probe {
                     *from += answer.head_len;
                 }
                 Ok(Some(answer)) => {
-                    let (status, end) = (answer.status, *from + answer.head_len);
+                    let status = answer.status;
+                    let end = *from + answer.head_len;
                     if let Some(verdict) = self.expected.check_status(status) {
                         return DialogueStep::Done(verdict);
                     }

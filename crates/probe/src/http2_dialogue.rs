@@ -93,7 +93,8 @@ where
         Ok(both) => both,
         Err(error) => return Err(describe_error(&error)),
     };
-    let (mut connection, mut talk) = (pin!(connection), pin!(talk(send)));
+    let mut connection = pin!(connection);
+    let mut talk = pin!(talk(send));
     poll_fn(|context| {
         let over = connection.as_mut().poll(context);
         if let Poll::Ready(verdict) = talk.as_mut().poll(context) {

@@ -9,9 +9,7 @@ use crate::dialogue::{DialogueStep, ProbeResult};
 /// What is expected of an answer.
 #[derive(Clone, Debug)]
 pub struct ExpectedResponse {
-    /// The request.
     pub request: HttpProbe,
-    /// Its expression, compiled.
     pub expect: Option<Regex>,
     /// The body itself is what is wanted: it becomes the verdict's text.
     pub returns_body: bool,
@@ -111,7 +109,6 @@ pub fn is_in_ranges(ranges: &[(u16, u16)], status: u16) -> bool {
     ranges.iter().any(|(from, to)| (*from..=*to).contains(&status))
 }
 
-/// Ranges for people.
 pub fn format_ranges(ranges: &[(u16, u16)]) -> String {
     let one = |(from, to): &(u16, u16)| {
         if from == to { from.to_string() } else { format!("{from}-{to}") }

@@ -2,7 +2,6 @@
 
 use crate::script::{ReplyKind, ScriptProtocol, ScriptTurn};
 
-/// The turns.
 pub static IMAP: ScriptProtocol = ScriptProtocol {
     name: "imap",
     opening: "",

@@ -24,7 +24,6 @@ pub fn md5(bytes: &[u8]) -> [u8; 16] {
     digest
 }
 
-/// The keyed digest.
 pub fn hmac(key: &[u8], bytes: &[u8]) -> [u8; 16] {
     let mut block = [0u8; BLOCK];
     if key.len() > BLOCK {
@@ -53,7 +52,10 @@ fn compress(state: &mut [u32; 4], block: &[u8]) {
         let sine = ((step as f64 + 1.0).sin().abs() * 4_294_967_296.0) as u32;
         let sum = a.wrapping_add(mixed).wrapping_add(sine).wrapping_add(words[at]);
         let turned = b.wrapping_add(sum.rotate_left(SHIFTS[step / 16][step % 4]));
-        (a, d, c, b) = (d, c, b, turned);
+        a = d;
+        d = c;
+        c = b;
+        b = turned;
     }
     for (word, add) in state.iter_mut().zip([a, b, c, d]) {
         *word = word.wrapping_add(add);

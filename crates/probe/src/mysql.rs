@@ -5,9 +5,7 @@ use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of a packet that are taken.
 const PACKET_BYTES: usize = 4_096;
-/// CLIENT_LONG_PASSWORD, CLIENT_PROTOCOL_41, CLIENT_SECURE_CONNECTION.
 const CAPABILITIES: u32 = 0x1 | 0x200 | 0x8000;
-/// utf8_general_ci.
 const CHARSET: u8 = 33;
 /// Refusals that only a server at work gives: access denied, also to a database, and unknown authentication.
 const REFUSALS: [u16; 6] = [1044, 1045, 1049, 1251, 1698, 2059];
@@ -21,7 +19,6 @@ pub struct MysqlProbe {
 }
 
 impl MysqlProbe {
-    /// Names this user.
     pub fn new(user: &str) -> MysqlProbe {
         MysqlProbe { user: user.to_owned(), received: Vec::new(), version: None }
     }
@@ -62,7 +59,6 @@ impl MysqlProbe {
         }
     }
 
-    /// HandshakeResponse41.
     fn write_login(&self, out: &mut Vec<u8>) {
         let mut body = CAPABILITIES.to_le_bytes().to_vec();
         body.extend((PACKET_BYTES as u32).to_le_bytes());

@@ -2,7 +2,6 @@
 
 use crate::script::{ScriptProtocol, ScriptTurn, classify_code};
 
-/// The turn.
 pub static NNTP: ScriptProtocol = ScriptProtocol {
     name: "nntp",
     opening: "",

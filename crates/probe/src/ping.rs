@@ -19,7 +19,6 @@ pub struct PingProbe {
 }
 
 impl PingProbe {
-    /// Asks this server.
     pub fn new(context: &ProbeContext<'_>) -> PingProbe {
         let types = match context.address.ip() {
             IpAddr::V4(_) => V4,

@@ -2,7 +2,6 @@
 
 use crate::script::{ReplyKind, ScriptProtocol, ScriptTurn};
 
-/// The turn.
 pub static POP3: ScriptProtocol = ScriptProtocol {
     name: "pop3",
     opening: "",

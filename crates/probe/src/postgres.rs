@@ -5,7 +5,6 @@ use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of a message that are taken.
 const MESSAGE_BYTES: usize = 16 * 1_024;
-/// Protocol 3.0.
 const VERSION: u32 = 196_608;
 /// Classes and codes of errors that say that the server is at work: invalid authorisation, unknown database.
 const AT_WORK: [&str; 3] = ["28000", "28P01", "3D000"];
@@ -18,7 +17,6 @@ pub struct PostgresProbe {
 }
 
 impl PostgresProbe {
-    /// Names this user.
     pub fn new(user: &str) -> PostgresProbe {
         PostgresProbe { user: user.to_owned(), received: Vec::new() }
     }
@@ -83,7 +81,8 @@ fn error_step(body: &[u8]) -> DialogueStep {
         let found = body.split(|b| *b == 0).find(|field| field.first() == Some(&letter));
         found.map(|field| printable_text(&field[1..])).unwrap_or_default()
     };
-    let (code, text) = (field(b'C'), field(b'M'));
+    let code = field(b'C');
+    let text = field(b'M');
     if AT_WORK.contains(&code.as_str()) {
         return DialogueStep::success("postgres accepts connections");
     }

@@ -33,13 +33,9 @@ use crate::{grpc, http2};
 /// What carries a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeTransport {
-    /// A TCP connection.
     Stream,
-    /// Datagrams over UDP.
     Datagram,
-    /// ICMP echo.
     Ping,
-    /// A program.
     Program,
 }
 
@@ -93,7 +89,6 @@ impl ProbePlan {
         Some(ProbePlan { kind, tls: false, expect: None, expected_response: wanted, line })
     }
 
-    /// What carries it.
     pub fn transport(&self) -> ProbeTransport {
         match self.kind {
             ProbeKind::Program(_) => ProbeTransport::Program,

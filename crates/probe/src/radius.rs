@@ -11,7 +11,6 @@ const ACCOUNTING_RESPONSE: u8 = 5;
 const MESSAGE_AUTHENTICATOR: u8 = 80;
 /// Code, identifier, length, authenticator (RFC 2865 §3).
 const HEADER: usize = 20;
-/// The longest packet.
 const PACKET_BYTES: usize = 4_096;
 
 /// A dialogue under way.
@@ -23,7 +22,6 @@ pub struct RadiusProbe {
 }
 
 impl RadiusProbe {
-    /// Asks this server.
     pub fn new(context: &ProbeContext<'_>) -> RadiusProbe {
         let secret = context.secret.unwrap_or_default().to_vec();
         RadiusProbe { secret, authenticator: context.nonce(), id: context.random as u8 }

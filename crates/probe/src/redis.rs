@@ -3,7 +3,6 @@
 
 use crate::script::{ReplyKind, ScriptProtocol, ScriptTurn};
 
-/// The turn.
 pub static REDIS: ScriptProtocol = ScriptProtocol {
     name: "redis",
     opening: "*1\r\n$4\r\nPING\r\n",

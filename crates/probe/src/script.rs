@@ -16,25 +16,21 @@ pub enum ReplyKind {
     OtherProtocol,
 }
 
-/// One turn.
 #[derive(Debug)]
 pub struct ScriptTurn {
     /// What is waited for.
     pub awaited: &'static str,
-    /// Judges a line.
     pub classify: fn(&[u8]) -> ReplyKind,
     /// What is said after a good reply.
     pub command: &'static str,
 }
 
-/// A protocol.
 #[derive(Debug)]
 pub struct ScriptProtocol {
     /// Its name in evidence.
     pub name: &'static str,
     /// What is said first.
     pub opening: &'static str,
-    /// At least one.
     pub turns: &'static [ScriptTurn],
 }
 
@@ -49,7 +45,6 @@ pub struct ScriptProbe {
 }
 
 impl ScriptProbe {
-    /// Of a protocol.
     pub fn new(protocol: &'static ScriptProtocol) -> ScriptProbe {
         ScriptProbe { protocol, at: 0, lines: LineBuffer::default(), first_reply: None }
     }

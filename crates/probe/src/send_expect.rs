@@ -7,7 +7,6 @@ use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 /// Bytes of a stream that are looked at.
 const STREAM_BYTES: usize = 64 * 1_024;
 
-/// Over a stream.
 #[derive(Debug)]
 pub struct StreamExpect {
     send: Vec<u8>,
@@ -17,7 +16,6 @@ pub struct StreamExpect {
     searched: usize,
 }
 
-/// By datagrams.
 #[derive(Debug)]
 pub struct DatagramExpect {
     send: Vec<u8>,

@@ -14,9 +14,9 @@ pub struct SipProbe {
 }
 
 impl SipProbe {
-    /// Asks this server.
     pub fn new(status: &[(u16, u16)], context: &ProbeContext<'_>) -> SipProbe {
-        let (to, call) = (context.address, format!("{:016x}@steelyard.invalid", context.random));
+        let to = context.address;
+        let call = format!("{:016x}@steelyard.invalid", context.random);
         let request = format!(
             "OPTIONS sip:{to} SIP/2.0\r\n\
              Via: SIP/2.0/UDP steelyard.invalid;branch=z9hG4bK{:016x};rport\r\n\

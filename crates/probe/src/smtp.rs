@@ -2,7 +2,6 @@
 
 use crate::script::{ScriptProtocol, ScriptTurn, classify_code};
 
-/// The turns.
 pub static SMTP: ScriptProtocol = ScriptProtocol {
     name: "smtp",
     opening: "",

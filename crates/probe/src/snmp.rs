@@ -10,7 +10,6 @@ use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 const SEQUENCE: u8 = 0x30;
 const GET: u8 = 0xa0;
 const RESPONSE: u8 = 0xa2;
-/// Version 2c.
 const VERSION: i32 = 1;
 
 /// A dialogue under way.
@@ -97,7 +96,8 @@ fn parse_response(bytes: &[u8]) -> Option<(i64, i64, u8, &[u8])> {
     let (id, rest) = ber::read_tagged(0x02, pdu)?;
     let (error, rest) = ber::read_tagged(0x02, rest)?;
     let (_, rest) = ber::read_tagged(0x02, rest)?;
-    let (id, error) = (ber::parse_integer(id)?, ber::parse_integer(error)?);
+    let id = ber::parse_integer(id)?;
+    let error = ber::parse_integer(error)?;
     let (pairs, _) = ber::read_tagged(SEQUENCE, rest)?;
     let found = ber::read_tagged(SEQUENCE, pairs)
         .and_then(|(pair, _)| ber::read_tagged(0x06, pair))

@@ -25,7 +25,8 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_else(|| "large.pcap".to_owned());
     let mut number = |usual| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (connections, exchanges) = (number(CONNECTIONS), number(EXCHANGES));
+    let connections = number(CONNECTIONS);
+    let exchanges = number(EXCHANGES);
     let mut out = BufWriter::with_capacity(1 << 20, File::create(name)?);
     for value in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
         out.write_all(&value.to_le_bytes())?;

@@ -7,8 +7,8 @@ use trace::ingest::ingest_capture;
 use trace::report_builder::{CaptureSource, build_report};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (mut analysis, mut source) =
-        (Analysis::new(AnalysisSettings::default()), CaptureSource::default());
+    let mut analysis = Analysis::new(AnalysisSettings::default());
+    let mut source = CaptureSource::default();
     for name in std::env::args().skip(1) {
         ingest_capture(&mut analysis, &mut source, &name, File::open(&name)?, |_| ())?;
     }

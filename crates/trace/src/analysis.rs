@@ -43,7 +43,6 @@ impl Default for AnalysisSettings {
 /// Counts over the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureFacts {
-    /// Frames read.
     pub frames: u64,
     /// Bytes of theirs that were captured.
     pub captured_bytes: u64,
@@ -57,17 +56,12 @@ pub struct CaptureFacts {
     pub beyond_limit: u64,
     /// Frames of links that are not known, and the last such link's number.
     pub unknown_link: u64,
-    /// That number.
     pub unknown_link_type: u16,
-    /// Frames without IP.
     pub not_ip: u64,
-    /// IP without TCP.
     pub not_tcp: u64,
-    /// Later fragments.
     pub fragments: u64,
     /// Cut or broken before TCP's header was complete.
     pub broken: u64,
-    /// Tunnelled too deep.
     pub too_deep: u64,
     /// Frames earlier than the one before; they are taken to be as late.
     pub backwards: u64,
@@ -77,7 +71,6 @@ pub struct CaptureFacts {
     pub last_ns: i64,
 }
 
-/// The analysis.
 #[derive(Debug, Default)]
 pub struct Analysis {
     settings: AnalysisSettings,
@@ -100,12 +93,10 @@ pub struct AnalysedCapture {
 const QUIET_NS: i64 = 2_000_000_000;
 
 impl Analysis {
-    /// Begins.
     pub fn new(settings: AnalysisSettings) -> Analysis {
         Analysis { settings, ..Analysis::default() }
     }
 
-    /// Counts so far.
     pub fn facts(&self) -> &CaptureFacts {
         &self.facts
     }
@@ -275,5 +266,4 @@ impl Analysis {
     }
 }
 
-/// A year, nanoseconds.
 const MAX_NS: i64 = 365 * 86_400 * 1_000_000_000;

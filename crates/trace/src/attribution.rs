@@ -34,7 +34,6 @@ use transaction::TracedTransaction;
 /// What judging a connection found.
 #[derive(Debug)]
 pub struct ConnectionAttribution {
-    /// Round trips.
     pub path: PathTiming,
     /// Window scale of both sides.
     pub scales: [WindowScale; 2],

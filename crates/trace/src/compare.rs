@@ -62,10 +62,10 @@ impl SecondsPair {
     }
 }
 
-/// Compares.
 pub fn compare_reports(fast: &TraceReport, slow: &TraceReport) -> CaptureComparison {
     let each = |report: &TraceReport| 1.0 / (report.transactions_total.max(1) as f64);
-    let (a, b) = (each(fast), each(slow));
+    let a = each(fast);
+    let b = each(slow);
     let pair = |get: fn(&TimeDiagnosis) -> f64| {
         SecondsPair::from_totals(get(&fast.verdict) * a, get(&slow.verdict) * b)
     };
@@ -99,7 +99,8 @@ fn compare_causes(
         of.most_significant.iter().chain(&of.next).cloned().collect()
     };
     let key = |finding: &BottleneckFinding| (finding.phase, finding.code, finding.owner);
-    let (fast, slow) = (all(fast), all(slow));
+    let fast = all(fast);
+    let slow = all(slow);
     let seconds = |of: &[BottleneckFinding], at: (&str, Limit, TimeOwner)| {
         of.iter().find(|finding| key(finding) == at).map_or(0.0, |finding| finding.seconds)
     };

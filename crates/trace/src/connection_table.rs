@@ -56,7 +56,8 @@ impl ConnectionTable {
 impl ConnectionKey {
     #[inline]
     fn from_packet(packet: &TcpPacket<'_>) -> ConnectionKey {
-        let (a, b) = (packet.source, packet.destination);
+        let a = packet.source;
+        let b = packet.destination;
         let (low, high) = if a <= b { (a, b) } else { (b, a) };
         ConnectionKey { low, high, path: packet.path }
     }

@@ -11,11 +11,9 @@ use crate::tcp_timestamps::TimestampTracker;
 /// Times of a handshake, nanoseconds since the capture began.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Handshake {
-    /// The first SYN.
     pub syn_ns: Option<i64>,
     /// The last SYN before it was answered.
     pub last_syn_ns: i64,
-    /// The first answer.
     pub syn_ack_ns: Option<i64>,
     /// The acknowledgement of the answer.
     pub ack_ns: Option<i64>,
@@ -37,7 +35,6 @@ pub enum ConnectionEnd {
     Reset(ConnectionSide),
 }
 
-/// A connection.
 #[derive(Debug)]
 pub struct Conversation {
     /// The ends: client and server.
@@ -46,19 +43,14 @@ pub struct Conversation {
     pub path: u64,
     /// Both directions: what the client sent and what the server sent.
     pub directions: [DirectionState; 2],
-    /// The handshake.
     pub handshake: Handshake,
     /// Whether who is client and who server was guessed.
     pub guessed: bool,
     /// First and last packet.
     pub first_ns: i64,
-    /// Last packet.
     pub last_ns: i64,
-    /// How it ended.
     pub ended: ConnectionEnd,
-    /// Packets kept.
     pub events: Vec<PacketEvent>,
-    /// What was said.
     pub talk: PayloadDecoder,
     /// Round trips by timestamps.
     pub stamps: TimestampTracker,
@@ -179,10 +171,14 @@ impl Conversation {
             }
             let mut event = PacketEvent::from(side);
             event.mark(marks(&brought, packet.length));
-            (event.time_ns, event.number) = (packet.time_ns, packet.number);
-            (event.seq, event.ack) = (brought.from, ack);
-            (event.length, event.window) = (packet.length, packet.window);
-            (event.ip_id, event.flags) = (packet.ip_id.unwrap_or(0), packet.flags);
+            event.time_ns = packet.time_ns;
+            event.number = packet.number;
+            event.seq = brought.from;
+            event.ack = ack;
+            event.length = packet.length;
+            event.window = packet.window;
+            event.ip_id = packet.ip_id.unwrap_or(0);
+            event.flags = packet.flags;
             self.events.push(event);
         }
         true

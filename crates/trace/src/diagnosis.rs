@@ -37,7 +37,6 @@ impl ConnectionLookup for [(Conversation, ConnectionLedger)] {
     }
 }
 
-/// Findings of sums.
 pub fn diagnose<C: ConnectionLookup + ?Sized>(
     tally: &LimitTally,
     connections: &C,

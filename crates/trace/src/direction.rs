@@ -21,9 +21,7 @@ pub enum WindowScaleOption {
 /// Sums over one direction. Copies that only the capture made are in `copies` and nowhere else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirectionCounts {
-    /// Packets.
     pub packets: u64,
-    /// Those with payload.
     pub data_packets: u64,
     /// Payload bytes, those sent again included.
     pub bytes: u64,
@@ -41,16 +39,12 @@ pub struct DirectionCounts {
     pub zero_windows: u64,
     /// Packets with SYN, FIN, RST.
     pub syns: u64,
-    /// Packets with FIN.
     pub fins: u64,
-    /// Packets with RST.
     pub resets: u64,
 }
 
-/// A direction.
 #[derive(Clone, Debug, Default)]
 pub struct DirectionState {
-    /// Sums.
     pub counts: DirectionCounts,
     /// Copies that the capture made.
     pub recent: RecentPackets,
@@ -149,7 +143,8 @@ impl DirectionState {
             self.scale = options
                 .scale
                 .map_or(WindowScaleOption::Absent, |shift| WindowScaleOption::Shift(shift.min(14)));
-            (self.mss, self.sack_permitted) = (options.mss, options.sack_permitted);
+            self.mss = options.mss;
+            self.sack_permitted = options.sack_permitted;
             self.syn_window = Some(packet.window);
             seq = seq.wrapping_add(1);
         }

@@ -17,7 +17,6 @@ const MEMORY: usize = 8;
 pub struct RecentPackets {
     packets: [(u64, i64); MEMORY],
     next: u8,
-    /// Copies found.
     pub copies: u64,
     carried_bytes: u64,
 }

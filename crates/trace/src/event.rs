@@ -7,14 +7,11 @@ use crate::packet::{ACK, FIN, RST, SYN};
 /// Who sent: the client, who opened the connection, or the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionSide {
-    /// Who opened.
     Client,
-    /// Who was asked.
     Server,
 }
 
 impl ConnectionSide {
-    /// The other one.
     pub const fn peer(self) -> ConnectionSide {
         match self {
             ConnectionSide::Client => ConnectionSide::Server,
@@ -32,14 +29,12 @@ impl ConnectionSide {
 const SERVER: u8 = 1;
 /// Every payload byte was seen before.
 pub const REPEAT: u8 = 2;
-/// Some were.
 pub const PARTLY: u8 = 4;
 /// It fills a hole below what was seen: reordered, or sent again after a loss before the capture.
 pub const FILLS: u8 = 8;
 /// A probe of a closed window or of a quiet connection.
 pub const PROBE: u8 = 16;
 
-/// A packet.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketEvent {
     /// Nanoseconds since the capture began.
@@ -50,13 +45,11 @@ pub struct PacketEvent {
     pub ack: i64,
     /// Number in the capture.
     pub number: u32,
-    /// Payload bytes.
     pub length: u32,
     /// Window as it stands in the header.
     pub window: u16,
     /// IP identification; 0 with version 6.
     pub ip_id: u16,
-    /// TCP's flags.
     pub flags: u8,
     marks: u8,
 }
@@ -78,7 +71,6 @@ impl PacketEvent {
         }
     }
 
-    /// Who sent it.
     #[inline]
     pub fn side(&self) -> ConnectionSide {
         if self.marks & SERVER == 0 { ConnectionSide::Client } else { ConnectionSide::Server }
@@ -90,18 +82,15 @@ impl PacketEvent {
         self.marks & mark != 0
     }
 
-    /// Sets marks.
     pub fn mark(&mut self, marks: u8) {
         self.marks |= marks;
     }
 
-    /// Whether it acknowledges.
     #[inline]
     pub fn has_ack(&self) -> bool {
         self.flags & (ACK | RST) == ACK
     }
 
-    /// Whether it opens.
     #[inline]
     pub fn is_syn(&self) -> bool {
         self.flags & SYN != 0

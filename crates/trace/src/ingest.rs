@@ -11,7 +11,6 @@ use crate::report_builder::CaptureSource;
 /// How a file ended.
 #[derive(Debug)]
 pub enum ReadOutcome {
-    /// At its end.
     Complete,
     /// With damage; frames before it were taken.
     Partial(CaptureDamage),

@@ -17,7 +17,6 @@ use pcapng::PcapngReader;
 pub use blocks::MAX_RECORD;
 pub use frame::{CaptureDamage, CapturedFrame};
 
-/// An opened capture.
 pub struct CaptureReader<R> {
     blocks: BlockReader<R>,
     format: CaptureFormat,

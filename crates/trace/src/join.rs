@@ -78,7 +78,8 @@ pub fn join_reports(front: &TraceReport, back: &TraceReport) -> JoinedReport {
     behind.sort_by(|a, b| a.start.total_cmp(&b.start));
     let mut asked: Vec<_> = exchanges(front).collect();
     asked.sort_by(|(_, a), (_, b)| a.start_seconds.total_cmp(&b.start_seconds));
-    let (mut transactions, mut alone) = (Vec::new(), Vec::new());
+    let mut transactions = Vec::new();
+    let mut alone = Vec::new();
     // Of one capture a request behind is one in front too: it begins later, and is known by then.
     let same = std::ptr::eq(front, back);
     let mut used: BTreeSet<(u32, u64)> = BTreeSet::new();

@@ -31,13 +31,10 @@ pub struct ConnectionLedger {
     pub path: PathTiming,
     /// Window scales of both sides, by the last piece.
     pub scales: Option<[WindowScale; 2]>,
-    /// Segment sizes.
     pub segments: [u32; 2],
     /// Most in flight in the sender's view.
     pub max_in_flight: [i64; 2],
-    /// Whether requests overlap.
     pub multiplexed: bool,
-    /// Pieces so far.
     pub attributions: u32,
 }
 

@@ -40,13 +40,9 @@ impl TransactionPlace {
 /// Time under one limit in one place.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitCell {
-    /// Where.
     pub place: TransactionPlace,
-    /// What limited.
     pub limit: Limit,
-    /// Whose time.
     pub owner: TimeOwner,
-    /// How long, nanoseconds.
     pub ns: i64,
     /// Where to see it.
     pub evidence: LimitEvidence,
@@ -70,10 +66,8 @@ pub struct LimitCell {
     pub turns: u64,
 }
 
-/// The sums.
 #[derive(Clone, Debug, Default)]
 pub struct LimitTally {
-    /// Transactions.
     pub transactions: u64,
     /// By place and owner.
     pub bands: TimeBands,
@@ -110,7 +104,8 @@ impl LimitTally {
                     (_, Some(said)) => (transaction.request.to_ns, numbers.1, said.numbers.0),
                     (_, None) => (transaction.request.to_ns, numbers.1, numbers.1),
                 };
-                let (times, longest_ns) = (1, ns);
+                let times = 1;
+                let longest_ns = ns;
                 let evidence = LimitEvidence { times, longest_ns, from_ns, from, to, bytes: 0 };
                 let cell =
                     build_cell((place, limit), ConnectionSide::Client, ns, evidence, connection);
@@ -136,10 +131,13 @@ impl LimitTally {
             TransactionPlace::Response
         };
         for cause in &phase.causes {
-            let (limit, evidence) = (cause.limit, cause.evidence);
+            let limit = cause.limit;
+            let evidence = cause.evidence;
             let mut cell = build_cell((place, limit), sender, cause.ns, evidence, connection);
-            (cell.cap, cell.window) = (phase.cap, phase.window);
-            (cell.max_in_flight, cell.link_rate) = (phase.max_in_flight, phase.link_rate);
+            cell.cap = phase.cap;
+            cell.window = phase.window;
+            cell.max_in_flight = phase.max_in_flight;
+            cell.link_rate = phase.link_rate;
             self.add_cell(cell, of);
         }
     }
@@ -149,7 +147,6 @@ impl LimitTally {
         self.merge_cell(&cell);
     }
 
-    /// Adds another's sums.
     pub fn add_tally(&mut self, other: &LimitTally) {
         self.transactions += other.transactions;
         self.bands.merge(&other.bands);
@@ -177,11 +174,14 @@ impl LimitTally {
         if cell.connection == known.connection {
             known.connection_ns += cell.ns;
         } else if longer {
-            (known.connection, known.connection_ns) = (cell.connection, cell.connection_ns);
+            known.connection = cell.connection;
+            known.connection_ns = cell.connection_ns;
         }
         if longer || known.window.is_none() {
-            (known.cap, known.window) = (cell.cap, cell.window);
-            (known.round_trip_ns, known.link_rate) = (cell.round_trip_ns, cell.link_rate);
+            known.cap = cell.cap;
+            known.window = cell.window;
+            known.round_trip_ns = cell.round_trip_ns;
+            known.link_rate = cell.link_rate;
         }
         known.max_in_flight = known.max_in_flight.max(cell.max_in_flight);
     }

@@ -22,7 +22,6 @@ const OPTION_NAME: u16 = 2;
 const OPTION_DROPS: u16 = 5;
 const OPTION_RESOLUTION: u16 = 9;
 
-/// One packet.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputPacket<'a> {
     /// When it passed, nanoseconds since 1970.
@@ -105,7 +104,6 @@ impl<W: Write> PcapngWriter<W> {
         Ok(self.to)
     }
 
-    /// Bytes so far.
     pub fn written(&self) -> u64 {
         self.written
     }
@@ -129,7 +127,8 @@ pub fn read_comment(bytes: &[u8]) -> Option<String> {
         return None;
     }
     let head = word(24)?;
-    let (code, length) = (head as u16, (head >> 16) as usize);
+    let code = head as u16;
+    let length = (head >> 16) as usize;
     let text = bytes.get(28..28 + length).filter(|_| code == OPTION_COMMENT)?;
     Some(String::from_utf8_lossy(text).into_owned())
 }

@@ -5,13 +5,9 @@
 
 use crate::bytes::{u16_at, u32_at};
 
-/// FIN.
 pub const FIN: u8 = 1;
-/// SYN.
 pub const SYN: u8 = 2;
-/// RST.
 pub const RST: u8 = 4;
-/// ACK.
 pub const ACK: u8 = 16;
 
 /// One end of a connection.
@@ -19,16 +15,13 @@ pub const ACK: u8 = 16;
 pub struct TcpEndpoint {
     /// The address; version 4 is mapped into version 6 (RFC 4291, 2.5.5.2).
     pub address: [u8; 16],
-    /// The port.
     pub port: u16,
 }
 
 /// What IP says of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct IpSegment<'a> {
-    /// Source address.
     pub source: [u8; 16],
-    /// Destination address.
     pub destination: [u8; 16],
     /// Identification; `None` with version 6.
     pub ip_id: Option<u16>,
@@ -40,24 +33,17 @@ pub struct IpSegment<'a> {
     pub length: u32,
 }
 
-/// A TCP packet.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpPacket<'a> {
     /// Nanoseconds since the capture began; negative when files are out of order.
     pub time_ns: i64,
     /// Its number in the capture, from 1.
     pub number: u32,
-    /// Sender.
     pub source: TcpEndpoint,
-    /// Receiver.
     pub destination: TcpEndpoint,
-    /// As in `Carried`.
     pub path: u64,
-    /// As in `Carried`.
     pub ip_id: Option<u16>,
-    /// Sequence number.
     pub seq: u32,
-    /// Acknowledgement number.
     pub ack: u32,
     /// `FIN`, `SYN`, `RST`, `ACK` and the others of the header's byte 13.
     pub flags: u8,
@@ -65,7 +51,6 @@ pub struct TcpPacket<'a> {
     pub window: u16,
     /// Checksum field, right or not.
     pub checksum: u16,
-    /// Options.
     pub options: TcpOptions,
     /// Payload bytes on the wire.
     pub length: u32,
@@ -100,7 +85,6 @@ pub enum TcpHeaderError {
 const HEADER: usize = 20;
 
 impl<'a> TcpPacket<'a> {
-    /// Reads the header.
     #[inline]
     pub fn read(
         carried: &IpSegment<'a>,

@@ -19,15 +19,12 @@ use tls::TlsDecoder;
 
 pub use message::{HttpMessage, MessageStart};
 
-/// What is spoken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadProtocol {
     /// Nothing was said yet.
     #[default]
     Silent,
-    /// HTTP/1.0 or 1.1.
     Http,
-    /// TLS records.
     Tls,
     /// Several requests at once: HTTP/2 without TLS.
     Multiplexed,
@@ -51,10 +48,8 @@ pub fn detect_speaker(payload: &[u8]) -> Option<ConnectionSide> {
 /// Messages that are remembered before judging takes them.
 const MAX_MESSAGES: usize = 65_536;
 
-/// A connection's words.
 #[derive(Debug, Default)]
 pub struct PayloadDecoder {
-    /// What is spoken.
     pub protocol: PayloadProtocol,
     /// Complete and begun messages of each side, in order. Only with HTTP.
     pub messages: [VecDeque<HttpMessage>; 2],

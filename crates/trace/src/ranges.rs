@@ -5,7 +5,6 @@
 /// Ranges that are remembered.
 const MAX: usize = 64;
 
-/// The set.
 #[derive(Clone, Debug, Default)]
 pub struct OffsetRanges {
     /// The highest range, which nearly every packet extends.
@@ -37,7 +36,6 @@ impl OffsetRanges {
         self.joined
     }
 
-    /// Bytes seen.
     pub fn total(&self) -> i64 {
         self.lower.iter().chain(&self.top).map(|(from, to)| to - from).sum()
     }

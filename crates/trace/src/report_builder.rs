@@ -25,7 +25,6 @@ pub struct CaptureSource {
 /// Connections that are told of in full.
 const MAX_CONNECTIONS: usize = 20_000;
 
-/// The report.
 pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> TraceReport {
     let mut tally = LimitTally::default();
     for (_, ledger) in &analysed.connections {
@@ -37,8 +36,8 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
     told.sort_by_key(|at| std::cmp::Reverse(connections[*at].1.tally.total_ns));
     told.truncate(MAX_CONNECTIONS);
     told.sort_unstable();
-    let (connections_total, connections_left_out) =
-        (connections.len(), connections.len() - told.len());
+    let connections_total = connections.len();
+    let connections_left_out = connections.len() - told.len();
     let one = |at: usize| {
         let verdict = diagnose(&connections[at].1.tally, connections.as_slice());
         let (conversation, ledger) = &mut connections[at];

@@ -4,14 +4,10 @@ use crate::attribution::scale::ScaleOverrides;
 use crate::attribution::{ConnectionAttribution, attribute_connection};
 use crate::conversation::Conversation;
 
-/// The connection.
 #[derive(Debug)]
 pub struct ConnectionScene {
-    /// Its packets.
     pub conversation: Conversation,
-    /// What was found.
     pub attribution: ConnectionAttribution,
-    /// Its number.
     pub number: u32,
 }
 

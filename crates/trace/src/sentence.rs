@@ -10,11 +10,8 @@ use crate::limit_tally::{LimitCell, TransactionPlace};
 /// What a sentence is made of.
 #[derive(Debug)]
 pub struct SentenceFacts<'a> {
-    /// The sum.
     pub cell: &'a LimitCell,
-    /// The window, bytes.
     pub window: Option<i64>,
-    /// Largest segment, bytes.
     pub segment: u32,
     /// What a change would save, nanoseconds.
     pub saving_ns: i64,
@@ -96,7 +93,6 @@ fn describe_limit(facts: &SentenceFacts<'_>, sender: &str, receiver: &str) -> St
     }
 }
 
-/// What to change.
 pub fn suggest_fix(facts: &SentenceFacts<'_>) -> String {
     let cell = facts.cell;
     let (sender, receiver) = transfer_parties(cell);

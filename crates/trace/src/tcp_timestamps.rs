@@ -6,7 +6,6 @@
 use crate::event::ConnectionSide;
 use crate::packet::TcpPacket;
 
-/// What is followed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimestampTracker {
     waiting: [Option<(u32, i64)>; 2],
@@ -15,7 +14,6 @@ pub struct TimestampTracker {
 }
 
 impl TimestampTracker {
-    /// Follows a packet.
     #[inline]
     pub fn track_packet(&mut self, side: ConnectionSide, packet: &TcpPacket<'_>) {
         let Some((value, echo)) = packet.options.stamps else { return };

@@ -15,8 +15,8 @@ fn folder() -> PathBuf {
 }
 
 fn analysed(name: &str) -> Value {
-    let (mut analysis, mut source) =
-        (Analysis::new(AnalysisSettings::default()), CaptureSource::default());
+    let mut analysis = Analysis::new(AnalysisSettings::default());
+    let mut source = CaptureSource::default();
     let file = File::open(folder().join(format!("{name}.gz"))).unwrap();
     ingest_capture(&mut analysis, &mut source, name, file, |_| ()).unwrap();
     serde_json::to_value(build_report(analysis.finish(), source)).unwrap()
@@ -38,25 +38,27 @@ fn number(value: &Value) -> f64 {
 
 /// Times: 2 % or 5 ms.
 fn near_time(found: &Value, wanted: &Value) {
-    let (found, wanted) = (number(found), number(wanted));
+    let found = number(found);
+    let wanted = number(wanted);
     assert!((found - wanted).abs() <= (wanted * 0.02).max(0.005), "{found} s, not {wanted} s");
 }
 
 /// Bytes in flight: two segments.
 fn near_flight(found: &Value, wanted: &Value) {
-    let (found, wanted) = (number(found), number(wanted));
+    let found = number(found);
+    let wanted = number(wanted);
     assert!((found - wanted).abs() <= 2.0 * 1460.0, "{found} in flight, not {wanted}");
 }
 
-/// Rates: 3 %.
 fn near_rate(found: &Value, wanted: &Value) {
-    let (found, wanted) = (number(found), number(wanted));
+    let found = number(found);
+    let wanted = number(wanted);
     assert!((found - wanted).abs() <= wanted * 0.03, "{found} Mbit/s, not {wanted}");
 }
 
-/// Shares: one hundredth.
 fn near_share(found: &Value, wanted: &Value) {
-    let (found, wanted) = (number(found), number(wanted));
+    let found = number(found);
+    let wanted = number(wanted);
     assert!((found - wanted).abs() <= 0.01, "a share of {found}, not {wanted}");
 }
 
@@ -110,7 +112,8 @@ fn views_agree(report: &Value) {
 }
 
 fn slow(name: &str) {
-    let (found, wanted) = (analysed(name), expected(name));
+    let found = analysed(name);
+    let wanted = expected(name);
     let one = &found["connections"][0];
     assert_eq!(one["handshake"], wanted["handshake"]);
     near_time(&one["rtt_s"], &wanted["rtt_s"]);
@@ -142,7 +145,8 @@ fn slow_at_the_client() {
 #[test]
 fn slow_from_the_middle_of_the_stream() {
     let name = "two_lb_slow_lb2_midstream.pcap";
-    let (found, wanted) = (analysed(name), expected(name));
+    let found = analysed(name);
+    let wanted = expected(name);
     let one = &found["connections"][0];
     assert_eq!(one["handshake"], wanted["handshake"]);
     let scale = &one["server"]["window"]["scale"];
@@ -160,7 +164,8 @@ fn slow_from_the_middle_of_the_stream() {
 #[test]
 fn fast() {
     let name = "two_lb_fast_lb1.pcap";
-    let (found, wanted) = (analysed(name), expected(name));
+    let found = analysed(name);
+    let wanted = expected(name);
     request_and_response(&found["connections"][0], &wanted);
     verdict(&found["verdict"], &wanted);
     views_agree(&found);

@@ -92,6 +92,8 @@ fn time(name: &str, mut run: impl FnMut() -> bool) {
         })
         .collect();
     rounds.sort_by(f64::total_cmp);
-    let (low, median, high) = (rounds[20], rounds[200], rounds[380]);
+    let low = rounds[20];
+    let median = rounds[200];
+    let high = rounds[380];
     println!("{name:36} {median:7.0} ns  (5 % {low:.0}, 95 % {high:.0})");
 }

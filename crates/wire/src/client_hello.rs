@@ -24,7 +24,6 @@ const LONGEST_RECORD: usize = 1 << 14;
 pub enum ClientHelloPeek {
     /// The beginning of a hello: more bytes are needed.
     Partial,
-    /// A hello.
     Complete {
         /// The name asked for, lower case, without the dot of the root; `None`: none was.
         name: Option<String>,
@@ -40,7 +39,6 @@ pub enum ClientHelloError {
     NotTls,
     /// A handshake message of another kind.
     OtherMessage,
-    /// Longer than `LONGEST`.
     TooLong,
     /// A length that leads out of what holds it.
     Malformed,

@@ -32,7 +32,6 @@ struct SerdeAttributes {
 }
 
 impl<'s> SchemaSet<'s> {
-    /// None yet.
     pub fn new(source: &'s TypeIndex) -> SchemaSet<'s> {
         SchemaSet { source, schemas: BTreeMap::new() }
     }
@@ -82,7 +81,9 @@ impl<'s> SchemaSet<'s> {
         attributes: &[Attribute],
         path: &str,
     ) -> Result<Value, String> {
-        let (mut properties, mut required, mut besides) = (Map::new(), Vec::new(), Vec::new());
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        let mut besides = Vec::new();
         for field in fields {
             let own = serde(&field.attrs)?;
             let schema = self.kind(&field.ty, path)?;

@@ -15,7 +15,6 @@ pub struct SerdeType {
     pub name: String,
     /// The file that defines it.
     pub path: String,
-    /// The definition.
     pub item: Item,
 }
 
@@ -54,7 +53,8 @@ impl TypeIndex {
                     _ => continue,
                 };
                 if derives_serde(attributes) {
-                    let found = SerdeType { name: name.clone(), path: file.path.clone(), item };
+                    let public = public_name(attributes).unwrap_or_else(|| name.clone());
+                    let found = SerdeType { name: public, path: file.path.clone(), item };
                     source.types.entry(name).or_default().push(found);
                 }
             }
@@ -129,6 +129,21 @@ fn derives_serde(attributes: &[Attribute]) -> bool {
         });
     }
     found
+}
+
+/// The name that a type has in the document where serde is given another one than the code's.
+fn public_name(attributes: &[Attribute]) -> Option<String> {
+    let mut name = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        // Other settings of serde's stop the walk: `rename` stands in an attribute of its own.
+        let _ = attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("rename") {
+                name = Some(meta.value()?.parse::<syn::LitStr>()?.value());
+            }
+            Ok(())
+        });
+    }
+    name
 }
 
 fn spell(tree: &UseTree, prefix: &mut Vec<String>, into: &mut BTreeMap<String, Vec<String>>) {

@@ -41,9 +41,7 @@ pub struct TestBalancer {
 pub struct BalancerExit {
     /// Its exit code; `None`: by a signal.
     pub code: Option<i32>,
-    /// The signal.
     pub signal: Option<i32>,
-    /// Everything it said.
     pub output: String,
 }
 
@@ -118,32 +116,26 @@ impl TestBalancer {
         self.setup.fronts()[0]
     }
 
-    /// A URL there.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.front())
     }
 
-    /// A connection there.
     pub fn client(&self) -> HttpClient {
         HttpClient::connect(self.front())
     }
 
-    /// What it runs.
     pub fn setup(&self) -> BalancerConfig {
         self.setup.clone()
     }
 
-    /// Its directory.
     pub fn dir(&self) -> &TestDir {
         &self.dir
     }
 
-    /// Its process.
     pub fn process(&self) -> &ChildProcess {
         &self.process
     }
 
-    /// States and reasons.
     pub fn status(&self) -> Status {
         self.try_status().unwrap_or_else(|error| panic!("no status: {error}"))
     }
@@ -152,7 +144,6 @@ impl TestBalancer {
         self.runtime.block_on(self.api.status())
     }
 
-    /// The last events.
     pub fn events(&self) -> Events {
         self.runtime.block_on(self.api.events()).unwrap_or_else(|e| panic!("no events: {e}"))
     }
@@ -177,7 +168,6 @@ impl TestBalancer {
             .unwrap_or_else(|error| panic!("no refused requests: {error}"))
     }
 
-    /// Counts.
     pub fn report(&self) -> Report {
         self.runtime
             .block_on(self.api.report(None))
@@ -256,13 +246,11 @@ impl TestBalancer {
         wait::until_some(&format!("in the log: {what}"), || self.log().into_iter().find(&so))
     }
 
-    /// SIGTERM; it drains.
     pub fn sigterm(&self) {
         self.stop_sent.set(true);
         self.process.signal(Signal::TERM);
     }
 
-    /// SIGKILL.
     pub fn kill9(&self) {
         self.stop_sent.set(true);
         self.process.signal(Signal::KILL);

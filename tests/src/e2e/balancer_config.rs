@@ -60,13 +60,11 @@ impl BalancerConfig {
         self
     }
 
-    /// Without that server.
     pub fn without_server(mut self, name: &str) -> BalancerConfig {
         self.servers.retain(|server| !server.contains(&format!("name = \"{name}\"")));
         self
     }
 
-    /// Listens here instead.
     pub fn listen(mut self, ports: Vec<ReservedPort>) -> BalancerConfig {
         self.listen = ports.into_iter().map(Arc::new).collect();
         self
@@ -78,19 +76,16 @@ impl BalancerConfig {
         self
     }
 
-    /// Lines of `[global]`.
     pub fn global(mut self, lines: &str) -> BalancerConfig {
         lines.clone_into(&mut self.global);
         self
     }
 
-    /// Lines of `[service.shop]`.
     pub fn service(mut self, lines: &str) -> BalancerConfig {
         lines.clone_into(&mut self.service);
         self
     }
 
-    /// Lines of `[pool.web]`.
     pub fn pool(mut self, lines: &str) -> BalancerConfig {
         lines.clone_into(&mut self.pool);
         self
@@ -120,7 +115,6 @@ impl BalancerConfig {
         self
     }
 
-    /// Where it listens.
     pub fn fronts(&self) -> Vec<SocketAddr> {
         self.listen.iter().map(|port| port.address()).collect()
     }
@@ -131,7 +125,8 @@ impl BalancerConfig {
         let dir = dir.display();
         let listen: Vec<String> =
             self.fronts().iter().map(|front| format!("\"{front}\"")).collect();
-        let (listen, servers) = (listen.join(", "), self.servers.join(", "));
+        let listen = listen.join(", ");
+        let servers = self.servers.join(", ");
         let log = match self.log {
             Some(path) => {
                 let form = self.log_format;

@@ -15,7 +15,6 @@ use super::process::ChildProcess;
 use super::tools;
 use super::wait::{self, DEADLINE};
 
-/// What was recorded.
 #[derive(Debug)]
 pub struct RecordedCaptures {
     /// At the client's end.

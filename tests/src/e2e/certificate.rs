@@ -11,7 +11,6 @@ use rcgen::{
     date_time_ymd,
 };
 
-/// An authority.
 pub struct CertificateAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
@@ -58,7 +57,6 @@ impl<'a> CertificateRequest<'a> {
         self
     }
 
-    /// Expired long ago.
     pub fn expired(self) -> Self {
         self.until(2001)
     }

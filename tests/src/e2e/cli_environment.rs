@@ -27,7 +27,6 @@ const NOT_INHERITED: [&str; 6] = [
     "LISTEN_FDNAMES",
 ];
 
-/// The place.
 #[derive(Debug)]
 pub struct CliEnvironment {
     setup: RefCell<BalancerConfig>,
@@ -39,11 +38,8 @@ pub struct CliEnvironment {
 /// How a verb of the program ended.
 #[derive(Clone, Debug)]
 pub struct CommandOutput {
-    /// Its exit code.
     pub code: i32,
-    /// Its standard output.
     pub stdout: String,
-    /// Its standard error.
     pub stderr: String,
 }
 
@@ -64,7 +60,6 @@ impl CliEnvironment {
         self.dir.write("steelyard.toml", setup.text(self.dir.path()))
     }
 
-    /// The configuration file.
     pub fn file(&self) -> PathBuf {
         self.dir.join("steelyard.toml")
     }
@@ -74,7 +69,6 @@ impl CliEnvironment {
         self.setup.borrow().clone()
     }
 
-    /// The directory.
     pub fn dir(&self) -> &TestDir {
         &self.dir
     }
@@ -122,17 +116,14 @@ impl CliEnvironment {
         }))
     }
 
-    /// States and reasons.
     pub fn status(&self) -> Status {
         self.runtime.block_on(self.api.status()).unwrap_or_else(|e| panic!("no status: {e}"))
     }
 
-    /// Counts.
     pub fn report(&self) -> Report {
         self.runtime.block_on(self.api.report(None)).unwrap_or_else(|e| panic!("no report: {e}"))
     }
 
-    /// The last events.
     pub fn events(&self) -> Events {
         self.runtime.block_on(self.api.events()).unwrap_or_else(|e| panic!("no events: {e}"))
     }
@@ -178,12 +169,10 @@ pub fn run_command(mut command: Command) -> CommandOutput {
 pub struct SpawnedDaemon(u32);
 
 impl SpawnedDaemon {
-    /// Its number.
     pub fn pid(&self) -> u32 {
         self.0
     }
 
-    /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(self.0.cast_signed()).unwrap();
         kill_process(pid, signal).unwrap_or_else(|error| panic!("process {}: {error}", self.0));

@@ -9,14 +9,12 @@ use std::time::Duration;
 use super::http::{ExpectedBody, HttpReader, ReceivedMessage};
 use super::wait::DEADLINE;
 
-/// A connection.
 #[derive(Debug)]
 pub struct HttpClient {
     reader: HttpReader<TcpStream>,
 }
 
 impl HttpClient {
-    /// To this address.
     pub fn connect(address: SocketAddr) -> HttpClient {
         HttpClient::try_connect(address)
             .unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"))
@@ -36,12 +34,10 @@ impl HttpClient {
         HttpClient { reader: HttpReader::new(stream) }
     }
 
-    /// The connection.
     pub fn stream(&self) -> &TcpStream {
         self.reader.stream()
     }
 
-    /// Sends bytes.
     pub fn send(&self, bytes: impl AsRef<[u8]>) -> &HttpClient {
         self.stream().write_all(bytes.as_ref()).unwrap();
         self
@@ -105,7 +101,6 @@ impl HttpClient {
         Some(answer)
     }
 
-    /// So many bytes.
     pub fn read_exactly(&mut self, bytes: usize) -> Vec<u8> {
         self.reader.read_exactly(bytes).unwrap()
     }
@@ -130,7 +125,6 @@ impl HttpClient {
         self.reader.read_to_end()
     }
 
-    /// Ends our direction.
     pub fn shut_down_write(&self) -> &HttpClient {
         self.stream().shutdown(Shutdown::Write).unwrap();
         self

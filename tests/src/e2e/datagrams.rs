@@ -18,7 +18,6 @@ const PATIENCE: Duration = Duration::from_millis(700);
 /// How often it asks.
 const TRIES: usize = 8;
 
-/// Such a server.
 #[derive(Debug)]
 pub struct DatagramServer {
     stop: Arc<AtomicBool>,
@@ -36,7 +35,8 @@ impl DatagramServer {
         let serve = |address: &SocketAddr| {
             let socket = UdpSocket::bind(address).unwrap_or_else(|e| panic!("{address}: {e}"));
             socket.set_read_timeout(Some(LOOK)).unwrap();
-            let (stop, name) = (Arc::clone(&stop), name.to_owned());
+            let stop = Arc::clone(&stop);
+            let name = name.to_owned();
             std::thread::spawn(move || echo(&socket, &name, &stop))
         };
         let threads = inside.run_inside(|| addresses.iter().map(serve).collect()).unwrap();

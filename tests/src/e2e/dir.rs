@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use files::TemporaryDir;
 
-/// The directory.
 #[derive(Debug)]
 pub struct TestDir(TemporaryDir);
 
@@ -21,7 +20,6 @@ impl TestDir {
         TestDir(made)
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         self.0.path()
     }

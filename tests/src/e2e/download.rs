@@ -15,7 +15,6 @@ use super::client::HttpClient;
 const PIECE: usize = 16 * 1024;
 const PAUSE: Duration = Duration::from_millis(8);
 
-/// The download.
 #[derive(Debug)]
 pub struct Download {
     bytes: u64,
@@ -31,8 +30,10 @@ impl Download {
         client.send(format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: shop.example\r\n\r\n"));
         let head = client.read_answer_head();
         assert_eq!(head.status(), 200, "{head:?}");
-        let (hurry, read) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let (told, counted) = (hurry.clone(), read.clone());
+        let hurry = Arc::new(AtomicBool::new(false));
+        let read = Arc::new(AtomicU64::new(0));
+        let told = hurry.clone();
+        let counted = read.clone();
         let thread = std::thread::spawn(move || {
             let mut piece = vec![0; 256 * 1024];
             let mut have = client.take_buffered().len() as u64;

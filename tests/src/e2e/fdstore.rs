@@ -31,7 +31,6 @@ const HIGH: i32 = 500;
 /// Between two looks at whether it is to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The stand-in.
 #[derive(Debug)]
 pub struct FdStore {
     path: PathBuf,
@@ -53,9 +52,10 @@ impl FdStore {
         let path = dir.join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
         socket.set_read_timeout(Some(LOOK)).unwrap();
-        let (heard, stop) =
-            (Arc::new(Mutex::new(NotifyState::default())), Arc::new(AtomicBool::new(false)));
-        let (told, stopped) = (Arc::clone(&heard), Arc::clone(&stop));
+        let heard = Arc::new(Mutex::new(NotifyState::default()));
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&heard);
+        let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
                 if let Some((message, sockets)) = receive(&socket) {

@@ -18,7 +18,6 @@ use super::wait::DEADLINE;
 /// Where a crowd comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceAddresses {
-    /// One address.
     One,
     /// So many, in turn.
     Many(usize),
@@ -79,7 +78,8 @@ impl ConnectionFlood {
         };
         let mut crowd: Vec<Option<TcpStream>> = (0..first).map(come).collect();
         let thread = std::thread::spawn(move || {
-            let (began, mut come_since) = (Instant::now(), 0_u32);
+            let began = Instant::now();
+            let mut come_since = 0_u32;
             while !until.load(Ordering::Relaxed) {
                 let due = (began.elapsed().as_secs_f64() * f64::from(each_second)) as u32;
                 if come_since >= due {
@@ -99,7 +99,6 @@ impl ConnectionFlood {
         ConnectionFlood { stop, thread: Some(thread) }
     }
 
-    /// Ends it.
     pub fn stop(mut self) -> usize {
         self.end()
     }

@@ -11,43 +11,27 @@ use super::wait::DEADLINE;
 /// What every client sends first.
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Kinds of frames.
 pub mod kind {
-    /// DATA.
     pub const DATA: u8 = 0;
-    /// HEADERS.
     pub const HEADERS: u8 = 1;
-    /// PRIORITY.
     pub const PRIORITY: u8 = 2;
-    /// RST_STREAM.
     pub const RESET: u8 = 3;
-    /// SETTINGS.
     pub const SETTINGS: u8 = 4;
-    /// PING.
     pub const PING: u8 = 6;
-    /// GOAWAY.
     pub const GOAWAY: u8 = 7;
-    /// WINDOW_UPDATE.
     pub const WINDOW: u8 = 8;
-    /// CONTINUATION.
     pub const CONTINUATION: u8 = 9;
 }
 
 /// END_STREAM, and ACK of SETTINGS and PING.
 pub const END: u8 = 1;
-/// END_HEADERS.
 pub const WHOLE: u8 = 4;
 
-/// A frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Http2Frame {
-    /// Its kind.
     pub kind: u8,
-    /// Its flags.
     pub flags: u8,
-    /// Its stream.
     pub stream: u32,
-    /// Its payload.
     pub payload: Vec<u8>,
 }
 
@@ -59,7 +43,6 @@ impl Http2Frame {
     }
 }
 
-/// A connection.
 #[derive(Debug)]
 pub struct FrameClient {
     stream: TcpStream,
@@ -93,7 +76,6 @@ impl FrameClient {
         FrameClient { stream }
     }
 
-    /// Our end.
     pub fn local(&self) -> SocketAddr {
         self.stream.local_addr().unwrap()
     }
@@ -105,7 +87,6 @@ impl FrameClient {
         self
     }
 
-    /// Sends a frame.
     pub fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> &mut FrameClient {
         self.bytes(&frame(kind, flags, stream, payload))
     }
@@ -164,7 +145,6 @@ impl FrameClient {
     }
 }
 
-/// A frame's bytes.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut out = (payload.len() as u32).to_be_bytes()[1..].to_vec();
     out.extend([kind, flags]);
@@ -180,7 +160,6 @@ pub fn head(method: &str, path: &str, more: &[(&str, &str)]) -> Vec<u8> {
     fields(first.iter().chain(more))
 }
 
-/// Fields without compression.
 pub fn fields<'a>(fields: impl IntoIterator<Item = &'a (&'a str, &'a str)>) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in fields {

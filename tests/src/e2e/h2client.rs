@@ -13,18 +13,14 @@ use tokio::runtime::Builder;
 
 use super::wait::DEADLINE;
 
-/// A request.
 #[derive(Clone, Debug)]
 pub struct H2Request {
-    /// Its method.
     pub method: &'static str,
-    /// Its path.
     pub path: String,
     /// Its body; `None`: the stream ends with the head.
     pub body: Option<Vec<u8>>,
     /// Trailers after the body.
     pub trailers: Vec<(&'static str, &'static str)>,
-    /// More fields.
     pub fields: Vec<(&'static str, String)>,
 }
 
@@ -33,18 +29,14 @@ pub struct H2Request {
 pub struct H2Response {
     /// Its status; 0: none came.
     pub status: u16,
-    /// Its fields.
     pub fields: HeaderMap,
-    /// Its body.
     pub body: Vec<u8>,
-    /// Its trailers.
     pub trailers: HeaderMap,
     /// Why it was not whole.
     pub error: Option<String>,
 }
 
 impl H2Request {
-    /// A GET.
     pub fn get(path: &str) -> H2Request {
         let path = path.to_owned();
         H2Request { method: "GET", path, body: None, trailers: Vec::new(), fields: Vec::new() }
@@ -57,7 +49,6 @@ impl H2Request {
 }
 
 impl H2Response {
-    /// A field's value.
     pub fn field(&self, name: &str) -> Option<String> {
         self.fields.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
     }

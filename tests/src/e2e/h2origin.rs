@@ -18,12 +18,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
 
-/// What it saw.
 #[derive(Debug, Default)]
 pub struct H2OriginCounts {
-    /// Connections.
     pub connections: AtomicU64,
-    /// Requests.
     pub requests: AtomicU64,
     /// Streams that it refused.
     pub refused: AtomicU64,
@@ -33,7 +30,6 @@ pub struct H2OriginCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum H2Fault {
-    /// Nothing.
     None,
     /// Every answer is 500.
     StreamError,
@@ -43,7 +39,6 @@ pub enum H2Fault {
     Reset,
 }
 
-/// The running server.
 #[derive(Debug)]
 pub struct H2Origin {
     fault: Arc<AtomicU8>,
@@ -53,10 +48,8 @@ pub struct H2Origin {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How it behaves.
 #[derive(Clone, Copy, Debug)]
 pub struct H2Behaviour {
-    /// What it answers.
     pub name: &'static str,
     /// Streams at a time.
     pub streams: u32,
@@ -70,8 +63,10 @@ impl H2Origin {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
-        let (seen, stop) = (Arc::new(H2OriginCounts::default()), Arc::new(Notify::new()));
-        let (seen_, stop_) = (seen.clone(), stop.clone());
+        let seen = Arc::new(H2OriginCounts::default());
+        let stop = Arc::new(Notify::new());
+        let seen_ = seen.clone();
+        let stop_ = stop.clone();
         let fault = Arc::new(AtomicU8::new(H2Fault::None as u8));
         let fault_ = fault.clone();
         let thread = std::thread::spawn(move || {
@@ -93,7 +88,6 @@ impl H2Origin {
         H2Origin { fault, address, counts: seen, stop, thread: Some(thread) }
     }
 
-    /// Where it is.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -103,7 +97,6 @@ impl H2Origin {
         self.fault.store(fault as u8, Ordering::Relaxed);
     }
 
-    /// What it saw.
     pub fn counts(&self) -> &H2OriginCounts {
         &self.counts
     }

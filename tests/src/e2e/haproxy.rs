@@ -10,7 +10,6 @@ use super::process::ChildProcess;
 use super::tools::program;
 use super::wait;
 
-/// It.
 #[derive(Debug)]
 pub struct Haproxy {
     _process: ChildProcess,

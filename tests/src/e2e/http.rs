@@ -7,11 +7,9 @@ use std::io::{self, Read};
 /// A request or an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceivedMessage {
-    /// The first line.
     pub start: String,
     /// Fields in order, names as they came.
     pub fields: Vec<(String, String)>,
-    /// The body, decoded.
     pub body: Vec<u8>,
 }
 
@@ -54,12 +52,10 @@ pub struct HttpReader<S> {
 }
 
 impl<S: Read> HttpReader<S> {
-    /// Of a stream.
     pub fn new(stream: S) -> HttpReader<S> {
         HttpReader { stream, buffered: Vec::new() }
     }
 
-    /// The stream.
     pub fn stream(&self) -> &S {
         &self.stream
     }
@@ -109,7 +105,6 @@ impl<S: Read> HttpReader<S> {
         Ok(())
     }
 
-    /// So many bytes.
     pub fn read_exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
         while self.buffered.len() < length {
             if !self.fill_buffer()? {
@@ -159,7 +154,6 @@ impl<S: Read> HttpReader<S> {
         Ok(String::from_utf8_lossy(&line[..end]).into_owned())
     }
 
-    /// Whether anything came.
     fn fill_buffer(&mut self) -> io::Result<bool> {
         let mut piece = [0; 64 * 1024];
         let read = self.stream.read(&mut piece)?;

@@ -35,7 +35,6 @@ fn links(pid: u32) -> Vec<String> {
     targets.map(|target| target.to_string_lossy().into_owned()).collect()
 }
 
-/// Of `socket:[123]`.
 fn number(link: &str) -> Option<u64> {
     link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }

@@ -17,7 +17,8 @@ pub fn get_plan(front: SocketAddr, target: &str, connections: usize) -> LoadPlan
 /// The same of POST with identifiers from `first_id` on, so that an origin can tell which came twice.
 pub fn post_plan(front: SocketAddr, connections: usize, first_id: u64) -> LoadPlan {
     let mut http = HttpPlan::get("shop.example", "/");
-    (http.post_percent, http.first_id) = (100, Some(first_id));
+    http.post_percent = 100;
+    http.first_id = Some(first_id);
     plan(front, LoadProtocol::Http(http), connections)
 }
 
@@ -35,11 +36,11 @@ pub fn paced(mut plan: LoadPlan, think: Duration, requests: u64) -> LoadPlan {
 
 fn plan(front: SocketAddr, protocol: LoadProtocol, connections: usize) -> LoadPlan {
     let mut plan = LoadPlan::new(front, protocol, connections);
-    (plan.timeout, plan.grace) = (DEADLINE, DEADLINE);
+    plan.timeout = DEADLINE;
+    plan.grace = DEADLINE;
     plan
 }
 
-/// Starts it.
 pub fn start(plan: LoadPlan) -> LoadRun {
     LoadRun::start(plan).unwrap_or_else(|error| panic!("no load: {error}"))
 }

@@ -34,7 +34,6 @@ impl TestNamespace {
         Ok(namespace)
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -56,7 +55,6 @@ impl TestNamespace {
         done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// A program inside.
     pub fn command(&self, program: &Path) -> Command {
         TestNamespace::command_in(&self.name, program)
     }

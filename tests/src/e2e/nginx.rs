@@ -16,10 +16,8 @@ use super::servers;
 use super::tools::program;
 use super::wait;
 
-/// Bytes of `/page`.
 pub const PAGE: usize = 3_000_001;
 
-/// A server.
 #[derive(Debug)]
 pub struct Nginx {
     process: Option<ChildProcess>,
@@ -87,12 +85,10 @@ impl Nginx {
         nginx
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.port.address()
     }
 
-    /// What `/page` holds.
     pub fn page_bytes(&self) -> Vec<u8> {
         std::fs::read(self.dir.join("root/page")).unwrap()
     }
@@ -124,7 +120,6 @@ impl Nginx {
         self.process.as_ref().unwrap().signal(signal);
     }
 
-    /// Starts it again.
     pub fn revive(&mut self) {
         let mut process = self.run();
         let address = self.address();
@@ -136,7 +131,8 @@ impl Nginx {
     }
 
     fn prepare(name: &str, directives: &str, within: Option<(&str, &str)>) -> Nginx {
-        let (dir, port) = (TestDir::new(), servers::reserve_port());
+        let dir = TestDir::new();
+        let port = servers::reserve_port();
         let address = within.map_or(port.address().to_string(), |(_, listen)| listen.to_owned());
         std::fs::create_dir_all(dir.join("root/upload")).unwrap();
         dir.write("root/page", super::http::noise(PAGE));

@@ -33,17 +33,13 @@ const OUTER: u32 = 40 + 40 + 8;
 /// A version of the Internet protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpVersion {
-    /// 4.
     V4,
-    /// 6.
     V6,
 }
 
-/// Both.
 pub const BOTH: [IpVersion; 2] = [IpVersion::V4, IpVersion::V6];
 
 impl IpVersion {
-    /// The services' address.
     pub fn service(self) -> SocketAddr {
         let ip: IpAddr = match self {
             IpVersion::V4 => SERVICE_V4.into(),
@@ -52,13 +48,11 @@ impl IpVersion {
         SocketAddr::new(ip, PORT)
     }
 
-    /// A host's address.
     pub fn host_address(self, node: &SiteHost) -> IpAddr {
         node.host.address_like(self.service().ip())
     }
 }
 
-/// Everything that runs.
 #[derive(Debug)]
 pub struct PacketBalancer {
     daemon: Option<ChildProcess>,
@@ -69,7 +63,6 @@ pub struct PacketBalancer {
     runtime: Runtime,
     dir: TestDir,
     pins: BpfFs,
-    /// The network.
     pub site: TestSite,
 }
 
@@ -122,7 +115,6 @@ impl PacketBalancer {
         origin.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Its directory.
     pub fn dir(&self) -> &TestDir {
         &self.dir
     }
@@ -207,7 +199,6 @@ impl PacketBalancer {
         self.daemon = Some(daemon);
     }
 
-    /// Its process.
     pub fn daemon(&self) -> &ChildProcess {
         self.daemon.as_ref().unwrap()
     }
@@ -283,12 +274,10 @@ impl PacketBalancer {
         self.runtime.block_on(self.api.status()).ok()
     }
 
-    /// States and reasons.
     pub fn status(&self) -> Status {
         self.try_status().unwrap_or_else(|| panic!("no status"))
     }
 
-    /// Counts.
     pub fn report(&self) -> Report {
         self.runtime.block_on(self.api.report(None)).unwrap_or_else(|e| panic!("no report: {e}"))
     }

@@ -9,10 +9,8 @@ use lab::net::TestSite;
 
 use super::packet_balancer::{BOTH, IpVersion, PORT};
 
-/// What is written.
 #[derive(Clone, Debug)]
 pub struct PacketConfig {
-    /// The forwarding method.
     pub forward: &'static str,
     /// Numbers of the servers in the pools.
     pub servers: Vec<usize>,
@@ -83,10 +81,10 @@ impl PacketConfig {
         matches!(self.forward, "mac" | "nat" | "tunnel")
     }
 
-    /// The text.
     pub fn text(&self, site: &TestSite, dir: &Path, pins: &Path) -> String {
         let PacketConfig { forward, packets, service, pool, extra_tables: more, .. } = self;
-        let (dir, pins) = (dir.display(), pins.display());
+        let dir = dir.display();
+        let pins = pins.display();
         let returns = site.return_addresses();
         let returns = returns.iter().take(self.returns);
         let returns: Vec<String> = returns

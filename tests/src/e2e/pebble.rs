@@ -30,7 +30,6 @@ pub struct PebbleOptions {
     pub http: SocketAddr,
     /// The port that it shakes hands with.
     pub tls: SocketAddr,
-    /// Seconds.
     pub validity: u32,
 }
 
@@ -102,7 +101,6 @@ impl Pebble {
         self.dir.write("root.pem", text)
     }
 
-    /// What it said.
     pub fn output(&self) -> String {
         self.process.output()
     }

@@ -36,7 +36,6 @@ impl ChildProcess {
         ChildProcess { name: what, child, output: said, ended: None }
     }
 
-    /// Its number.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -46,7 +45,6 @@ impl ChildProcess {
         self.output.lock().unwrap().clone()
     }
 
-    /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         kill_process(self.id(), signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
@@ -65,7 +63,6 @@ impl ChildProcess {
         wait::until_some(&what, || self.try_wait())
     }
 
-    /// Resident bytes.
     pub fn resident_bytes(&self) -> u64 {
         self.memory("VmRSS:")
     }
@@ -81,7 +78,6 @@ impl ChildProcess {
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
-    /// Open descriptors.
     pub fn descriptors(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.pid())).unwrap().count()
     }

@@ -38,8 +38,10 @@ impl ScriptedServer {
             open: Arc::default(),
             stop: Arc::default(),
         };
-        let (accepted, counted) = (server.accepted.clone(), server.open.clone());
-        let (stopped, serve) = (server.stop.clone(), Arc::new(serve));
+        let accepted = server.accepted.clone();
+        let counted = server.open.clone();
+        let stopped = server.stop.clone();
+        let serve = Arc::new(serve);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if stopped.load(Ordering::Relaxed) {
@@ -48,7 +50,8 @@ impl ScriptedServer {
                 let stream = stream.unwrap();
                 stream.set_read_timeout(Some(DEADLINE)).unwrap();
                 stream.set_write_timeout(Some(DEADLINE)).unwrap();
-                let (serve, counted) = (serve.clone(), counted.clone());
+                let serve = serve.clone();
+                let counted = counted.clone();
                 counted.fetch_add(1, Ordering::Relaxed);
                 accepted.fetch_add(1, Ordering::Relaxed);
                 std::thread::spawn(move || {
@@ -71,7 +74,6 @@ impl ScriptedServer {
         })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -123,7 +125,6 @@ impl RecordingServer {
         RecordingServer { server, record }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }

@@ -15,12 +15,10 @@ use super::websocket::WebSockets;
 
 /// Connections that serve many requests.
 pub const KEEP_ALIVE_CONNECTIONS: usize = 16;
-/// WebSockets.
 pub const WEBSOCKETS: usize = 4;
 /// Bytes of the slow download.
 const BYTES: u64 = 256 << 20;
 
-/// Traffic under way.
 #[derive(Debug)]
 pub struct SteadyTraffic {
     keep_alive: LoadRun,
@@ -29,7 +27,6 @@ pub struct SteadyTraffic {
     download: Download,
 }
 
-/// What clients felt.
 #[derive(Clone, Debug)]
 pub struct TrafficFailures {
     /// Those that keep their connection.
@@ -74,7 +71,8 @@ impl SteadyTraffic {
         let echoes = self.websockets.echoes();
         let mut broken = self.websockets.stop();
         broken.extend(self.download.finish());
-        let (kept, fresh) = (stop_load(self.keep_alive), stop_load(self.connect_each));
+        let kept = stop_load(self.keep_alive);
+        let fresh = stop_load(self.connect_each);
         broken.extend(failures(&kept));
         broken.extend(failures(&fresh));
         TrafficFailures { keep_alive: kept, connect_each: fresh, echoes, failures: broken }

@@ -26,10 +26,8 @@ pub fn curl_text<A: AsRef<OsStr>>(arguments: &[A]) -> String {
     String::from_utf8_lossy(&curl(arguments)).into_owned()
 }
 
-/// What ab counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AbResult {
-    /// Requests answered.
     pub complete: u64,
     /// Of those, answered wrongly.
     pub failed: u64,
@@ -60,10 +58,8 @@ pub fn ab(at: SocketAddr, path: &str, requests: u32, connections: u32, keep: boo
     }
 }
 
-/// What wrk counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrkResult {
-    /// Requests answered.
     pub requests: u64,
     /// Lines that tell of errors: sockets, time-outs, other statuses than 2xx and 3xx.
     pub errors: usize,

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 /// How long anything may take on a busy machine before it counts as never.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Between two looks.
 const LOOK: Duration = Duration::from_millis(4);
 
 /// Looks until there is something, and returns it.

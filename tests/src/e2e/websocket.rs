@@ -56,11 +56,13 @@ pub struct WebSockets {
 }
 
 impl WebSockets {
-    /// So many.
     pub fn start(front: SocketAddr, count: usize) -> WebSockets {
-        let (stop, echoes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let stop = Arc::new(AtomicBool::new(false));
+        let echoes = Arc::new(AtomicU64::new(0));
         let start = |_| {
-            let (mut client, stop, echoes) = (open(front), stop.clone(), echoes.clone());
+            let mut client = open(front);
+            let stop = stop.clone();
+            let echoes = echoes.clone();
             std::thread::spawn(move || {
                 let mut number = 0;
                 while !stop.load(Ordering::Relaxed) {

@@ -9,7 +9,6 @@ const SOURCE: &str = "crates/daemon/src/metrics";
 /// Units that end a name, as the format has them.
 const UNITS: [&str; 3] = ["bytes", "seconds", "ratios"];
 
-/// One metric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownMetric {
     /// `counter`, `gauge`, `histogram` or `info`.

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 /// A metric that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricSelector {
-    /// Its name.
     pub name: String,
     /// Labels and the values they are compared with, one by one for `a|b`.
     pub matchers: Vec<(String, Vec<String>)>,
@@ -15,7 +14,6 @@ pub struct MetricSelector {
 /// What an expression names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExpressionNames {
-    /// Metrics.
     pub selectors: Vec<MetricSelector>,
     /// Labels that it sums by: those that are left.
     pub by: BTreeSet<String>,

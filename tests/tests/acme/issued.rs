@@ -14,7 +14,8 @@ const NAMES: [&str; 2] = ["shop.example", "www.shop.example"];
 
 #[test]
 fn by_a_request_that_no_rule_can_refuse_and_again_before_it_ends() {
-    let (origins, http) = ([origin("a")], reserve_port());
+    let origins = [origin("a")];
+    let http = reserve_port();
     let setup = BalancerConfig::http(&addresses(&origins));
     let front = setup.fronts()[0];
     let pebble = Pebble::start(PebbleOptions { http: http.address(), tls: front, validity: 30 });

@@ -20,7 +20,8 @@ use tests::e2e::tools::curl_text;
 
 /// `tls.acme` of a service.
 fn acme(pebble: &Pebble, names: &[&str], more: &str) -> String {
-    let (directory, ca) = (pebble.directory(), pebble.ca());
+    let directory = pebble.directory();
+    let ca = pebble.ca();
     format!(
         "acme = {{ names = {names:?}, directory = \"{directory}\", ca = {ca:?}, retry = \"1s\"{more} }}"
     )

@@ -25,7 +25,9 @@ fn fails(balancer: &TestBalancer, words: &[&str]) {
 
 #[test]
 fn what_was_in_force_stays_until_the_authority_finds_what_it_looks_for() {
-    let (origins, http, dir) = ([origin("a")], reserve_port(), TestDir::new());
+    let origins = [origin("a")];
+    let http = reserve_port();
+    let dir = TestDir::new();
     let own = CertificateAuthority::new("own");
     let file = own.pair(dir.join("old.pem"), &certificate_for(&["shop.example"]));
     let ca = own.write(dir.join("own-ca.pem"));
@@ -50,7 +52,8 @@ fn what_was_in_force_stays_until_the_authority_finds_what_it_looks_for() {
 
 #[test]
 fn a_name_that_the_authority_does_not_take_is_told_in_its_own_words() {
-    let (origins, http) = ([origin("a")], reserve_port());
+    let origins = [origin("a")];
+    let http = reserve_port();
     let setup = BalancerConfig::http(&addresses(&origins));
     let front = setup.fronts()[0];
     let pebble =
@@ -84,7 +87,8 @@ fn a_full_disk_keeps_what_is_there() {
     if !rustix::process::geteuid().is_root() {
         return tests::skip::skip("a small file system needs root");
     }
-    let (origins, http) = ([origin("a")], reserve_port());
+    let origins = [origin("a")];
+    let http = reserve_port();
     let setup = BalancerConfig::http(&addresses(&origins));
     let front = setup.fronts()[0];
     let pebble =

@@ -33,7 +33,8 @@ fn nginx_sees_each_client_on_a_connection_of_its_own() {
         wait::until("the probe is let in", || {
             serde_json::to_value(balancer.server("a")).unwrap()["state"] == "up"
         });
-        let (mut one, mut two) = (balancer.client(), balancer.client());
+        let mut one = balancer.client();
+        let mut two = balancer.client();
         for _ in 0..3 {
             who(&mut one, balancer.front());
             who(&mut two, balancer.front());

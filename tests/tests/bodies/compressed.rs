@@ -16,7 +16,6 @@ use tests::e2e::wait;
 
 const ON: &str = "compress = { busy = 100 }\nhttp2 = \"always\"\n";
 
-/// What is compressed.
 fn text() -> String {
     (0..6_000).map(|at| format!("line {} of a page that says little\n", at % 977)).collect()
 }
@@ -228,8 +227,9 @@ fn chunk(client: &mut HttpClient) -> Vec<u8> {
 
 /// As much as can be read of the beginning of a compressed body.
 fn so_far(coded: &[u8]) -> String {
-    let (mut reader, mut out, mut piece) =
-        (flate2::read::GzDecoder::new(coded), Vec::new(), [0; 64]);
+    let mut reader = flate2::read::GzDecoder::new(coded);
+    let mut out = Vec::new();
+    let mut piece = [0; 64];
     while let Ok(n @ 1..) = reader.read(&mut piece) {
         out.extend_from_slice(&piece[..n]);
     }
@@ -257,7 +257,8 @@ fn an_event_is_there_before_the_next_one_is_made() {
     client.send(format!("GET /events HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
     let head = client.read_answer_head();
     assert_eq!(head.field("content-encoding").as_deref(), Some("gzip"));
-    let (mut coded, mut said) = (Vec::new(), String::new());
+    let mut coded = Vec::new();
+    let mut said = String::new();
     for at in 0..5 {
         next.send(()).unwrap();
         said.push_str(&format!("data: {at}\n\n"));

@@ -101,8 +101,8 @@ fn who_is_not_believed_or_does_not_keep_to_it_is_reset_with_a_cause() {
 #[test]
 fn curl_sends_its_header_before_tls_and_before_http_2() {
     let origin = origin("a");
-    let (authority, dir) =
-        (CertificateAuthority::new("test authority"), tests::e2e::dir::TestDir::new());
+    let authority = CertificateAuthority::new("test authority");
+    let dir = tests::e2e::dir::TestDir::new();
     let pair = authority.pair(dir.join("pair.pem"), &certificate_for(&["shop.example"]));
     let tls = format!("{OURS}tls = {{ certificates = {:?} }}\n", pair.display().to_string());
     let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(&tls));
@@ -131,10 +131,12 @@ fn curl_sends_its_header_before_tls_and_before_http_2() {
 
 #[test]
 fn haproxy_in_front_is_understood_its_checksum_too() {
-    let (front, recorder) = (reserve_port(), RecordingServer::start());
+    let front = reserve_port();
+    let recorder = RecordingServer::start();
     let balancer = TestBalancer::start(&BalancerConfig::http(&[recorder.address()]).service(OURS));
     for options in ["send-proxy", "send-proxy-v2", "send-proxy-v2 proxy-v2-options crc32c"] {
-        let (from, to) = (front.address(), balancer.front());
+        let from = front.address();
+        let to = balancer.front();
         let sections = format!(
             "frontend f\n  bind {from}\n  default_backend b\nbackend b\n  server s {to} {options}\n"
         );

@@ -10,8 +10,8 @@ use trace::report_builder::{CaptureSource, build_report};
 
 /// The report of a capture.
 pub fn analysed(file: &Path) -> Value {
-    let (mut analysis, mut source) =
-        (Analysis::new(AnalysisSettings::default()), CaptureSource::default());
+    let mut analysis = Analysis::new(AnalysisSettings::default());
+    let mut source = CaptureSource::default();
     let name = file.display().to_string();
     ingest_capture(&mut analysis, &mut source, &name, File::open(file).unwrap(), |_| ()).unwrap();
     serde_json::to_value(build_report(analysis.finish(), source)).unwrap()

@@ -35,7 +35,8 @@ struct PlantedCase {
 
 impl PlantedCase {
     fn of(delay: Duration, answer: ServerScript) -> PlantedCase {
-        let (down, ask) = (LinkShape::default(), ClientScript::once());
+        let down = LinkShape::default();
+        let ask = ClientScript::once();
         PlantedCase {
             delay,
             downlink: down,
@@ -52,10 +53,8 @@ impl PlantedCase {
             return None;
         }
         let delay = self.delay;
-        let (up, down) = (
-            LinkShape { delay, ..LinkShape::default() },
-            LinkShape { delay, ..self.downlink.clone() },
-        );
+        let up = LinkShape { delay, ..LinkShape::default() };
+        let down = LinkShape { delay, ..self.downlink.clone() };
         let line = match EmulatedLink::open(up, down) {
             Ok(line) => line,
             Err(error) => {
@@ -148,7 +147,8 @@ fn diagnose(tape: &Path, way: LossMode) -> Value {
 /// Both ends' phases: within 2 % of the whole, or 5 ms; on a busy machine, where the line itself is late, 50 ms.
 fn alike([client, server]: &[Value; 2]) {
     let of = |report: &Value| report["connections"][0]["transactions"].as_array().unwrap().clone();
-    let (near, far) = (of(client), of(server));
+    let near = of(client);
+    let far = of(server);
     assert_eq!(near.len(), far.len());
     for (near, far) in near.iter().zip(&far) {
         let pairs = [

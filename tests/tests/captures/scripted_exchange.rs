@@ -112,7 +112,8 @@ const PIECE: usize = 20_000;
 
 /// Reads a head; the length of its body. `None`: the other side has no more.
 fn head(stream: &mut TcpStream) -> Option<usize> {
-    let (mut head, mut byte) = (Vec::new(), [0]);
+    let mut head = Vec::new();
+    let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
         if stream.read(&mut byte).unwrap() == 0 {
             return None;

@@ -50,8 +50,10 @@ fn a_damaged_file_is_analysed_up_to_the_damage() {
 #[test]
 fn the_page_asks_nothing_of_any_network() {
     let dir = tests::e2e::dir::TestDir::new();
-    let (page, folder) = (dir.path().join("slow.html"), dir.path().join("drawings"));
-    let (page_name, folder_name) = (page.display().to_string(), folder.display().to_string());
+    let page = dir.path().join("slow.html");
+    let folder = dir.path().join("drawings");
+    let page_name = page.display().to_string();
+    let folder_name = folder.display().to_string();
     let file = study()[0].display().to_string();
     let output = explain(&[&file, "--html", &page_name, "--svg", &folder_name]);
     assert_eq!(output.status.code(), Some(0));
@@ -69,7 +71,8 @@ fn the_page_asks_nothing_of_any_network() {
 #[test]
 fn comparing_shows_where_the_slow_one_loses() {
     let files = study();
-    let (fast, slow) = (files[3].display().to_string(), files[0].display().to_string());
+    let fast = files[3].display().to_string();
+    let slow = files[0].display().to_string();
     let output = explain(&["--compare", &fast, &slow, "--json"]);
     assert_eq!(output.status.code(), Some(0));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -96,7 +99,8 @@ fn filters_and_scales_are_read_or_refused() {
 #[test]
 fn only_what_a_pool_s_servers_said_is_looked_at() {
     let dir = tests::e2e::dir::TestDir::new();
-    let (config, name) = (dir.path().join("shop.toml"), study()[0].display().to_string());
+    let config = dir.path().join("shop.toml");
+    let name = study()[0].display().to_string();
     let text = "[service.shop]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"web\"\n\
                 [pool.web]\nservers = [\"192.0.2.80:80\", \"192.0.2.81:80\"]\n\
                 [pool.other]\nservers = [\"192.0.2.80:81\"]\n[pool.far]\nservers = [\"far.example:80\"]\n";

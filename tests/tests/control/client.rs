@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiAnswer {
     pub status: u16,
@@ -80,7 +79,5 @@ impl ApiSocket {
     }
 }
 
-/// A merge patch.
 pub const PATCH: (&str, &str) = ("content-type", "application/merge-patch+json");
-/// A configuration.
 pub const TOML: (&str, &str) = ("content-type", "application/toml");

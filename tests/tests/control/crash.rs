@@ -40,7 +40,8 @@ fn crash_everywhere(how: &str) {
     }
     let origins = [origin("a"), origin("b")];
     let at = addresses(&origins);
-    let (mut old, mut new) = (0, 0);
+    let mut old = 0;
+    let mut new = 0;
     for n in 1..=MOST {
         match crash(how, &at, n) {
             CrashOutcome::Old => old += 1,
@@ -66,7 +67,8 @@ fn crash(how: &str, at: &[SocketAddr], n: usize) -> CrashOutcome {
     let control = format!(", write-back = \"{how}\"");
     let before = BalancerConfig::http(&at[..1]).control(&control);
     let more = tests::e2e::servers::reserve_port();
-    let (front, second) = (before.fronts()[0], more.address());
+    let front = before.fronts()[0];
+    let second = more.address();
     let place = CliEnvironment::new(&before);
     let mut process = place.start();
     let socket = ApiSocket::at(&place.dir().join("sock"));

@@ -17,7 +17,8 @@ const LONG: Duration = Duration::from_secs(60);
 /// Everything that comes until the connection ends; what is unread when it is closed may reset it.
 fn answer(mut stream: impl Read + Write, bytes: &str) -> String {
     stream.write_all(bytes.as_bytes()).unwrap();
-    let (mut got, mut part) = (Vec::new(), [0; 4_096]);
+    let mut got = Vec::new();
+    let mut part = [0; 4_096];
     while let Ok(count @ 1..) = stream.read(&mut part) {
         got.extend_from_slice(&part[..count]);
     }

@@ -24,7 +24,8 @@ fn of_two_hundred_writers_none_is_lost_and_none_mixes_two() {
     let mut generations: Vec<u64> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..PATCHING + REPLACING)
             .map(|writer| {
-                let (socket, again) = (socket.clone(), &again);
+                let socket = socket.clone();
+                let again = &again;
                 scope.spawn(move || write(&socket, writer, again))
             })
             .collect();

@@ -20,18 +20,13 @@ use tests::e2e::wait::DEADLINE;
 
 use super::examples::RequestProtocol;
 
-/// One request.
 #[derive(Clone, Copy, Debug)]
 pub struct ProxyRequest {
-    /// To which listener.
     pub front: usize,
-    /// How.
     pub protocol: RequestProtocol,
-    /// Its method.
     pub method: &'static str,
     /// Its host, or the name in TLS.
     pub host: &'static str,
-    /// Its path.
     pub path: &'static str,
     /// More fields, as lines.
     pub more: &'static str,
@@ -42,13 +37,11 @@ pub struct ProxyRequest {
 pub struct ProxyAnswer {
     /// The status; 0 where there is none.
     pub status: u16,
-    /// The server's name.
     pub server: Option<String>,
     /// Where it is sent, as a browser resolves it.
     pub location: Option<String>,
 }
 
-/// Asks.
 pub struct ProxyClient {
     tls: Arc<ClientConfig>,
     ca: PathBuf,
@@ -106,7 +99,8 @@ impl ProxyClient {
     }
 
     fn curl(&self, front: SocketAddr, question: &ProxyRequest) -> ProxyAnswer {
-        let (host, port) = (question.host, front.port());
+        let host = question.host;
+        let port = front.port();
         let told = curl_text(&[
             "--http2",
             "--cacert",
@@ -166,7 +160,8 @@ fn stream(front: SocketAddr) -> TcpStream {
 }
 
 fn said(front: SocketAddr, bytes: &[u8]) -> ProxyAnswer {
-    let (mut stream, mut name) = (stream(front), String::new());
+    let mut stream = stream(front);
+    let mut name = String::new();
     stream.write_all(bytes).unwrap();
     let read = stream.read_to_string(&mut name);
     let server = (read.is_ok() && !name.is_empty()).then_some(name);
@@ -184,7 +179,8 @@ impl NamingServer {
     /// On a port of the loopback.
     pub fn start(name: &'static str) -> NamingServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (address, stop) = (listener.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
+        let address = listener.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -197,7 +193,6 @@ impl NamingServer {
         NamingServer { address, stop, thread: Some(thread) }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

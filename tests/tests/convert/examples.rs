@@ -5,7 +5,6 @@
 
 /// One example of `crates/convert/tests/data`.
 pub struct ConvertExample {
-    /// Its file there.
     pub file: &'static str,
     /// What is written otherwise for both; DIR is the test's own directory.
     pub replacements: &'static [(&'static str, &'static str)],
@@ -15,16 +14,13 @@ pub struct ConvertExample {
     pub servers: &'static [(&'static str, &'static str)],
     /// What its servers speak.
     pub origin_protocol: OriginProtocol,
-    /// What is asked.
     pub requests: &'static [RequestMatrix],
     /// How each pool's requests are shared out.
     pub balance_checks: &'static [(&'static str, BalanceComparison)],
 }
 
-/// What stand-ins speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginProtocol {
-    /// HTTP/1.1.
     Http,
     /// HTTP/1.1, but HTTP/2 without TLS where they are of this pool.
     Http2Of(&'static str),
@@ -35,17 +31,13 @@ pub enum OriginProtocol {
 /// How a client comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestProtocol {
-    /// HTTP/1.1.
     Plain,
-    /// HTTP/1.1 under TLS.
     Tls,
-    /// HTTP/2 under TLS.
     Tls2,
     /// HTTP/2 by prior knowledge.
     Http2,
     /// The beginning of TLS, with the host as its name.
     Hello,
-    /// A few bytes.
     Bytes,
 }
 
@@ -64,15 +56,11 @@ pub enum BalanceComparison {
 pub struct RequestMatrix {
     /// Which of the fronts.
     pub front: usize,
-    /// How.
     pub protocol: RequestProtocol,
-    /// Hosts.
     pub hosts: &'static [&'static str],
-    /// Paths.
     pub paths: &'static [&'static str],
     /// Methods and more fields.
     pub methods: &'static [(&'static str, &'static str)],
-    /// How often.
     pub times: usize,
 }
 

@@ -145,7 +145,9 @@ fn filled(template: &str, front: SocketAddr, origins: &[TestOrigin], dir: &TestD
 fn side_by_side(template: &str, file: &str, start: impl Fn(&TestDir, &str) -> Command) {
     let names = ["app", "static", "api", "canary"];
     let origins: Vec<TestOrigin> = names.iter().map(|name| origin(name)).collect();
-    let (theirs, ours, dir) = (reserve_port(), reserve_port(), TestDir::new());
+    let theirs = reserve_port();
+    let ours = reserve_port();
+    let dir = TestDir::new();
     dir.write(file, filled(template, theirs.address(), &origins, &dir));
     let _original = listening(ChildProcess::start(start(&dir, file)), theirs.address());
     dir.write(file, filled(template, ours.address(), &origins, &dir));

@@ -27,9 +27,11 @@ pub fn data() -> PathBuf {
 
 /// Runs an example on both sides and compares.
 pub fn run(example: &ConvertExample, start: impl Fn(&TestDir, &str) -> Command) {
-    let (dir, servers) = (TestDir::new(), servers(example));
+    let dir = TestDir::new();
+    let servers = servers(example);
     let asker = ProxyClient::new(&files(&dir));
-    let (theirs, ours) = (fronts(example), fronts(example));
+    let theirs = fronts(example);
+    let ours = fronts(example);
     write(&dir, example, &servers, &theirs);
     let original = ChildProcess::start(start(&dir, example.file));
     let _original = listening(original, theirs[0].address());
@@ -48,7 +50,8 @@ pub fn run(example: &ConvertExample, start: impl Fn(&TestDir, &str) -> Command) 
     }
     differ.sort();
     differ.dedup();
-    let (file, count) = (example.file, questions.len());
+    let file = example.file;
+    let count = questions.len();
     assert!(differ.is_empty(), "{file}: {} differ:\n{}", differ.len(), differ.join("\n"));
     let [theirs, ours] = &sides;
     figure(format!("convert {file}: {count} requests, {:?}, ours {:?}", theirs.tally, ours.tally));
@@ -103,7 +106,8 @@ fn check_balance(
     theirs: &ComparedBalancer<'_>,
     ours: &ComparedBalancer<'_>,
 ) {
-    let (expected, found) = (theirs.pool_counts(pool), ours.pool_counts(pool));
+    let expected = theirs.pool_counts(pool);
+    let found = ours.pool_counts(pool);
     let told = format!("{file}, {pool}: {expected:?}, ours {found:?}");
     assert!(!expected.is_empty() && expected.keys().eq(found.keys()), "{told}");
     let off = expected.values().zip(found.values()).map(|(one, other)| one.abs_diff(*other)).max();
@@ -129,7 +133,8 @@ fn questions(example: &ConvertExample) -> Vec<ProxyRequest> {
             for host in talk.hosts {
                 for path in talk.paths {
                     for (method, more) in talk.methods {
-                        let (front, way) = (talk.front, talk.protocol);
+                        let front = talk.front;
+                        let way = talk.protocol;
                         all.push(ProxyRequest { front, protocol: way, method, host, path, more });
                     }
                 }
@@ -183,7 +188,6 @@ fn fronts(example: &ConvertExample) -> Vec<ReservedPort> {
     example.fronts.iter().map(|(_, to)| reserve_port_at(ip(to))).collect()
 }
 
-/// A stand-in.
 enum StandInServer {
     Http(TestOrigin),
     Http2(H2Origin),

@@ -32,7 +32,6 @@ const ADDRESSES: [&str; 8] = [
 ];
 const HOSTS: &str = "127.0.0.1 localhost\n203.0.113.10 shop.example\n192.0.2.5 lb.example\n10.0.0.13 mail.internal\n";
 
-/// The machine.
 #[derive(Debug)]
 pub struct DocumentHost {
     keeper: ChildProcess,

@@ -134,7 +134,6 @@ fn place(shown: &ShownCommand) -> String {
     format!("{}:{}: {}", shown.page, shown.line, shown.text)
 }
 
-/// The last lines.
 fn last(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text).into_owned();
     let from = text.lines().count().saturating_sub(8);

@@ -99,7 +99,6 @@ dscontrol server add www:80:10.0.0.12 weight 1
 /// What curl is told by its owner: a refusal is an error.
 const CURL: &str = "fail\nsilent\nshow-error\n";
 
-/// The files.
 pub struct DocumentStage<'w> {
     world: &'w DocumentHost,
     ten_minutes: String,

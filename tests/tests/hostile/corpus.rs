@@ -12,7 +12,6 @@ use tests::e2e::recording_server::RecordingServer;
 /// How the bytes are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendMode {
-    /// At once.
     Whole,
     /// A byte at a time, each in a packet of its own.
     Dribbled,

@@ -36,7 +36,6 @@ const NAME: &str = "shop.example";
 
 /// What honest clients met.
 struct HonestClients {
-    /// Why requests failed.
     failed: Vec<String>,
     /// What 99 of 100 requests stay below.
     p99: Duration,
@@ -44,7 +43,8 @@ struct HonestClients {
 
 /// Asks so often, at that pace.
 fn asked(ask: &dyn Fn() -> Result<(), String>, pace: Duration) -> HonestClients {
-    let (mut failed, mut times) = (Vec::new(), Vec::new());
+    let mut failed = Vec::new();
+    let mut times = Vec::new();
     let began = Instant::now();
     for number in 0..HONEST {
         let due = began + pace * u32::try_from(number).unwrap();
@@ -127,7 +127,8 @@ fn silent_clients_hurt_nobody() {
     }
     descriptors_for(20_000);
     let origin = origin("a");
-    let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
+    let authority = CertificateAuthority::new("test authority");
+    let dir = TestDir::new();
     let ca = authority.write(dir.join("ca.pem"));
     let pair = authority.pair(dir.join("shop.pem"), &certificate_for(&[NAME]));
 
@@ -141,7 +142,8 @@ fn silent_clients_hurt_nobody() {
 
     let tls = plain.clone().service(&format!("tls = {pair:?}\n"));
     let balancer = TestBalancer::start(&tls);
-    let (front, client) = (balancer.front(), config(&ca));
+    let front = balancer.front();
+    let client = config(&ca);
     let secure = || {
         let name = NAME.try_into().unwrap();
         let connection = ClientConnection::new(client.clone(), name).unwrap();

@@ -77,7 +77,8 @@ fn heads_beyond_their_limits_are_refused_and_closed() {
         let mut client = balancer.client();
         let head = format!("GET {target} HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
         let _ = client.try_send(head.as_bytes());
-        let (length, answer) = (head.len(), refusal(&mut client));
+        let length = head.len();
+        let answer = refusal(&mut client);
         assert_eq!(answer, (status, cause.to_owned()), "a head of {length} bytes");
         if !cause.is_empty() {
             assert!(client.read_to_end().is_empty(), "closed after {cause}");

@@ -5,7 +5,6 @@ use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::frames::{END, FrameClient, Http2Frame, WHOLE, head, kind};
 use tests::e2e::servers::{self, addresses};
 
-/// ENHANCE_YOUR_CALM.
 const CALM: u32 = 11;
 
 struct AttackedBalancer {

@@ -15,7 +15,8 @@ use tests::e2e::target::tool;
 #[test]
 fn every_case_passes() {
     let origins = [servers::origin("a")];
-    let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
+    let authority = CertificateAuthority::new("test authority");
+    let dir = TestDir::new();
     let pair = authority.pair(dir.join("shop.pem"), &certificate_for(&["shop.example"]));
     let lines = format!("tls = {pair:?}\nhttp2 = {{ malformed = 1000 }}\n");
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(&lines));

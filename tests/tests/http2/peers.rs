@@ -21,7 +21,6 @@ use tests::e2e::wait;
 
 /// How the names of Envoy's settings begin.
 const ENVOY_TYPES: &str = "type.googleapis.com/envoy.extensions";
-/// Bytes of `/large`.
 const LARGE: usize = 1_000_000;
 
 /// A server, and what it can be asked for.
@@ -29,7 +28,6 @@ struct Http2Peer {
     address: SocketAddr,
     /// It sends a request's body back.
     echoes: bool,
-    /// It sends trailers.
     trails: bool,
     _process: Box<dyn std::any::Any>,
 }
@@ -58,7 +56,8 @@ fn nginx(pair: PeerKeyPair) -> Http2Peer {
 }
 
 fn apache(pair: PeerKeyPair) -> Http2Peer {
-    let (dir, port) = (TestDir::new(), servers::reserve_port());
+    let dir = TestDir::new();
+    let port = servers::reserve_port();
     std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
     // Its workers are nobody, who reads what everybody may.
     for file in [dir.write("large", "x".repeat(LARGE)), dir.write("hello", "hello")] {
@@ -105,7 +104,8 @@ fn apache(pair: PeerKeyPair) -> Http2Peer {
 
 /// It answers by itself, as soon as it has a request's head: the rest of a body is of no use to it.
 fn envoy(pair: PeerKeyPair) -> Http2Peer {
-    let (dir, port) = (TestDir::new(), servers::reserve_port());
+    let dir = TestDir::new();
+    let port = servers::reserve_port();
     let large = dir.write("large", "x".repeat(LARGE));
     let answer = |path: &str, body: String| {
         format!("{{match: {{path: {path}}}, direct_response: {{status: 200{body}}}}}")
@@ -180,7 +180,8 @@ fn hypercorn(pair: PeerKeyPair) -> Http2Peer {
 
 /// Asks a server by both ways for everything that it can.
 fn both_ways(start: fn(PeerKeyPair) -> Http2Peer) {
-    let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
+    let authority = CertificateAuthority::new("test authority");
+    let dir = TestDir::new();
     let ca = authority.write(dir.join("ca.pem"));
     let pair = authority.pair(dir.join("server.pem"), &certificate_for(&["backend.example"]));
     std::fs::set_permissions(&pair, Permissions::from_mode(0o644)).unwrap();

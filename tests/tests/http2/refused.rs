@@ -28,8 +28,9 @@ fn what_would_be_smuggled_is_refused() {
     let setup = BalancerConfig::http(&addresses(&origins)).service("http2 = \"always\"\n");
     let balancer = TestBalancer::start(&setup);
     let get = |more: &[(&str, &str)]| head("GET", "/smuggled", more);
-    let (scheme, host, path) =
-        ((":scheme", "http"), (":authority", "shop.example"), (":path", "/smuggled"));
+    let scheme = (":scheme", "http");
+    let host = (":authority", "shop.example");
+    let path = (":path", "/smuggled");
     // What the library refuses itself.
     let library: [(&str, Vec<u8>); 14] = [
         ("connection", get(&[("connection", "x-secret")])),

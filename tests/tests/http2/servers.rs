@@ -88,8 +88,8 @@ fn both_directions_stream_at_once() {
 
 #[test]
 fn the_authority_is_said_once() {
-    let (one, two) =
-        (H2Origin::start(PLAIN), H2Origin::start(H2Behaviour { name: "two", ..PLAIN }));
+    let one = H2Origin::start(PLAIN);
+    let two = H2Origin::start(H2Behaviour { name: "two", ..PLAIN });
     let at = [one.address(), two.address()];
     let pool = "http2 = \"only\"\nhedge = \"1ms\"\n";
     let setup = BalancerConfig::http(&at)

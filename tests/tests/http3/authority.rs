@@ -18,16 +18,14 @@ pub const NAME: &str = "shop.example";
 pub struct Http3Authority {
     signer: CertificateAuthority,
     authority: PathBuf,
-    /// Certificate and key.
     pub pair: PathBuf,
-    /// Where they are.
     pub dir: TestDir,
 }
 
 impl Http3Authority {
-    /// New ones.
     pub fn new() -> Http3Authority {
-        let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
+        let authority = CertificateAuthority::new("test authority");
+        let dir = TestDir::new();
         let pair = authority.pair(dir.join("shop.pem"), &certificate_for(&[NAME]));
         let file = authority.write(dir.join("ca.pem"));
         Http3Authority { signer: authority, authority: file, pair, dir }
@@ -44,7 +42,6 @@ impl Http3Authority {
         BalancerConfig::http(servers).service(&format!("{tls}{lines}"))
     }
 
-    /// The authority's certificate.
     pub fn authority(&self) -> &Path {
         &self.authority
     }
@@ -84,7 +81,6 @@ impl Http3Authority {
     }
 }
 
-/// The client.
 pub struct Http3Client {
     child: Child,
     orders: Option<ChildStdin>,
@@ -119,7 +115,6 @@ impl Http3Client {
         writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
     }
 
-    /// The next answer.
     pub fn read(&mut self) -> Value {
         let mut line = String::new();
         self.answers.read_line(&mut line).unwrap();

@@ -14,7 +14,8 @@ use crate::authority::{Http3Authority, NAME};
 
 #[test]
 fn requests_are_answered_and_accounted_for() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a"), servers::origin("b")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a"), servers::origin("b")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     let one = client.get("/");
@@ -35,7 +36,8 @@ fn requests_are_answered_and_accounted_for() {
 
 #[test]
 fn paths_are_ruled_in_each_of_their_readings() {
-    let (web, ours) = (servers::origin("web"), Http3Authority::new());
+    let web = servers::origin("web");
+    let ours = Http3Authority::new();
     let rules = "rule = [{ when = { path = \"/admin/*\" }, deny = true }, \
                  { when = { path = \"/api/*\" }, pool = \"web\" }]\n";
     let balancer = TestBalancer::start(&ours.setup_with(&[web.address()], "", rules));
@@ -59,7 +61,8 @@ fn paths_are_ruled_in_each_of_their_readings() {
 
 #[test]
 fn bodies_and_trailers_go_both_ways_whole() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     let mut echoed = Vec::new();
@@ -80,7 +83,8 @@ fn bodies_and_trailers_go_both_ways_whole() {
 
 #[test]
 fn a_client_that_moves_is_found_at_whatever_worker_its_packets_come() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let setup = ours.setup(&addresses(&origins), "").global("workers = 4\n");
     let balancer = TestBalancer::start(&setup);
     let mut client = ours.client(balancer.front());
@@ -112,7 +116,8 @@ fn a_client_that_moves_is_found_at_whatever_worker_its_packets_come() {
 
 #[test]
 fn clients_of_older_versions_are_told() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ", announce = \"1h\""));
     let silent = TestBalancer::start(&ours.setup(&addresses(&origins), ", announce = \"off\""));
     let ca = ours.authority().to_str().unwrap().to_owned();
@@ -132,7 +137,8 @@ fn clients_of_older_versions_are_told() {
 
 #[test]
 fn an_address_is_proven_where_that_is_asked_for() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ", prove = 0"));
     assert_eq!(ours.client(balancer.front()).get("/")["status"], 200);
     balancer.report_when("counted", |report| {
@@ -146,7 +152,8 @@ fn chromium_is_served() {
     let Some(chromium) = chromium() else {
         return skip("chromium is not installed: tests/setup test");
     };
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let port = balancer.front().port();
     let mut command = Command::new(program("setpriv"));
@@ -182,7 +189,8 @@ fn chromium() -> Option<PathBuf> {
 
 #[test]
 fn a_request_that_may_go_no_further_is_answered_here() {
-    let (ours, server) = (Http3Authority::new(), RecordingServer::start());
+    let ours = Http3Authority::new();
+    let server = RecordingServer::start();
     let balancer = TestBalancer::start(&ours.setup(&[server.address()], ""));
     let mut client = ours.client(balancer.front());
     let mut ask = |method: &str, hops: &str| {

@@ -10,7 +10,8 @@ use crate::authority::Http3Authority;
 
 #[test]
 fn handshakes_that_stop_give_way_to_others() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     for sources in [SourceAddresses::One, SourceAddresses::Many(200)] {
         let tls = format!("tls = {{ certificates = {:?}, handshakes = 40 }}\n", ours.pair);
         let lines = format!("{tls}http3 = {{ offer = \"on\", prove = 10 }}\n");

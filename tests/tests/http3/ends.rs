@@ -27,7 +27,8 @@ fn in_two_steps(client: &mut Http3Client, order: impl FnOnce()) {
 
 #[test]
 fn a_drain_is_told_in_two_steps() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     in_two_steps(&mut client, || balancer.sigterm());
@@ -37,7 +38,8 @@ fn a_drain_is_told_in_two_steps() {
 
 #[test]
 fn an_old_connection_is_ended_in_order() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ", age = \"1s\""));
     in_two_steps(&mut ours.client(balancer.front()), || {});
     balancer.report_when("counted", |report| {
@@ -47,7 +49,8 @@ fn an_old_connection_is_ended_in_order() {
 
 #[test]
 fn a_takeover_breaks_no_request() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let setup = ours.setup(&addresses(&origins), "").global("drain = \"1m\"\nworkers = 2\n");
     let front = setup.fronts()[0];
     let place = CliEnvironment::new(&setup);
@@ -68,7 +71,8 @@ fn a_takeover_breaks_no_request() {
 
 #[test]
 fn a_reload_leaves_connections_alone() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a"), servers::origin("b")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a"), servers::origin("b")];
     let mut balancer = TestBalancer::start(&ours.setup(&[origins[0].address()], ""));
     let mut client = ours.client(balancer.front());
     assert_eq!(client.get("/")["head"]["x-origin"], "a");

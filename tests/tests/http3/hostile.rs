@@ -14,7 +14,8 @@ use crate::authority::Http3Authority;
 
 #[test]
 fn broken_frames_end_the_connection_by_name() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     // On which stream, what, whether it ends there, and the code that it ends with.
     type Row = (&'static str, &'static [u8], bool, u64);
@@ -52,7 +53,8 @@ fn broken_frames_end_the_connection_by_name() {
 
 #[test]
 fn heads_beyond_their_limits_are_refused_alone() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let limit = "limit = { header-bytes = \"4KiB\", target-bytes = \"2KiB\" }\n";
     let lines = format!("tls = {:?}\nhttp3 = \"on\"\n{limit}", ours.pair);
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(&lines));
@@ -72,7 +74,8 @@ fn heads_beyond_their_limits_are_refused_alone() {
 
 #[test]
 fn requests_taken_back_end_the_connection_at_their_limit() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ", resets = 50"));
     let mut client = ours.client(balancer.front());
     client.does(json!({ "do": "cancel", "path": "/bytes/1000000", "times": 200 }));
@@ -86,7 +89,8 @@ fn requests_taken_back_end_the_connection_at_their_limit() {
 
 #[test]
 fn a_client_that_acknowledges_nothing_learns_that_its_connection_was_closed() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     client.does(json!({ "do": "mute" }));
@@ -100,7 +104,8 @@ fn a_client_that_acknowledges_nothing_learns_that_its_connection_was_closed() {
 
 #[test]
 fn packets_of_noise_are_answered_with_little() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(balancer.front()).unwrap();
@@ -111,13 +116,16 @@ fn packets_of_noise_are_answered_with_little() {
         // Every fourth looks like the beginning of a connection.
         if at % 4 == 0 && packet.len() > 20 {
             packet[..6].copy_from_slice(&[0xc3, 0, 0, 0, 1, 8]);
-            (packet[14], packet[15], packet[16]) = (0, 0, 0x44);
+            packet[14] = 0;
+            packet[15] = 0;
+            packet[16] = 0x44;
         }
         sent += socket.send(&packet).unwrap();
     }
     assert_eq!(ours.client(balancer.front()).get("/")["status"], 200, "it serves on");
     socket.set_nonblocking(true).unwrap();
-    let (mut came, mut buffer) = (0, [0; 2_000]);
+    let mut came = 0;
+    let mut buffer = [0; 2_000];
     while let Ok(n) = socket.recv(&mut buffer) {
         came += n;
     }
@@ -126,7 +134,8 @@ fn packets_of_noise_are_answered_with_little() {
 
 #[test]
 fn other_versions_are_answered_whatever_the_length_of_their_ids() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(balancer.front()).unwrap();

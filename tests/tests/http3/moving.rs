@@ -37,7 +37,8 @@ fn logged(balancer: &TestBalancer, path: &str, count: usize) -> Vec<String> {
 
 #[test]
 fn a_forged_source_is_seen_by_no_rule_no_log_and_no_server() {
-    let (ours, recorder) = (Http3Authority::new(), RecordingServer::start());
+    let ours = Http3Authority::new();
+    let recorder = RecordingServer::start();
     let balancer = TestBalancer::start(&guarded(&ours, &recorder));
     let mut client = ours.client(balancer.front());
     assert_eq!(asks(&mut client, "/admin"), 403);
@@ -63,7 +64,8 @@ fn a_forged_source_is_seen_by_no_rule_no_log_and_no_server() {
 
 #[test]
 fn a_client_that_has_moved_is_known_by_its_new_port_once_it_has_answered_there() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     let begun = client.does(json!({ "do": "begin", "path": "/echo?begun" }));
@@ -94,7 +96,8 @@ fn relays(pid: u32) -> Vec<String> {
     all.lines()
         .filter_map(|line| {
             let mut words = line.split_whitespace().skip(6);
-            let (inode, name) = (words.next()?, words.next()?);
+            let inode = words.next()?;
+            let name = words.next()?;
             let ours = own.contains(&format!("socket:[{inode}]"));
             (ours && name.starts_with("@steelyard-quic-")).then(|| name[1..].to_owned())
         })
@@ -106,7 +109,8 @@ fn packets_that_another_user_hands_over_are_refused_and_counted() {
     if !rustix::process::geteuid().is_root() {
         return skip("another user can be had by root alone");
     }
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let names = relays(balancer.process().pid());
     assert!(!names.is_empty());

@@ -15,7 +15,6 @@ use crate::authority::{Http3Authority, Http3Client};
 
 /// The beginning of a message: final, binary, five bytes, masked with zeros.
 const HELLO: &str = "828500000000";
-/// "hello".
 const WORD: &str = "68656c6c6f";
 
 fn websocket(client: &mut Http3Client) -> Value {
@@ -30,7 +29,8 @@ fn write(client: &mut Http3Client, stream: &Value, hex: &str, end: bool) {
 
 #[test]
 fn websockets_pass_to_servers_of_http_1() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
     let mut client = ours.client(balancer.front());
     let streams = [websocket(&mut client), websocket(&mut client)];
@@ -57,10 +57,8 @@ fn websockets_pass_to_servers_of_http_1() {
 
 #[test]
 fn websockets_pass_to_servers_of_http_2() {
-    let (ours, origin) = (
-        Http3Authority::new(),
-        H2Origin::start(H2Behaviour { name: "one", streams: 100, refusals: 0 }),
-    );
+    let ours = Http3Authority::new();
+    let origin = H2Origin::start(H2Behaviour { name: "one", streams: 100, refusals: 0 });
     let setup = ours.setup(&[origin.address()], "").global("workers = 1\n");
     let balancer = TestBalancer::start(&setup.pool("http2 = \"only\"\n"));
     let mut client = ours.client(balancer.front());
@@ -74,8 +72,10 @@ fn websockets_pass_to_servers_of_http_2() {
 
 #[test]
 fn servers_are_told_who_the_client_is() {
-    let (ours, recorder) = (Http3Authority::new(), RecordingServer::start());
-    let (pair, ca) = (&ours.pair, ours.authority());
+    let ours = Http3Authority::new();
+    let recorder = RecordingServer::start();
+    let pair = &ours.pair;
+    let ca = ours.authority();
     let tls = |verify: &str| {
         let client = format!("client = {{ ca = {ca:?}, verify = \"{verify}\" }}");
         let lines = format!("tls = {{ certificates = {pair:?}, {client} }}\nhttp3 = \"on\"\n");
@@ -102,7 +102,8 @@ fn servers_are_told_who_the_client_is() {
 
 #[test]
 fn clients_of_ipv6_are_served() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let setup = ours.setup(&addresses(&origins), "");
     let setup = setup.listen(vec![reserve_port_at(Ipv6Addr::LOCALHOST.into())]);
     let balancer = TestBalancer::start(&setup);
@@ -116,7 +117,8 @@ fn clients_of_ipv6_are_served() {
 
 #[test]
 fn answers_come_from_the_address_that_was_asked() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let setup = ours.setup(&addresses(&origins), "");
     let setup = setup.listen(vec![reserve_port_at(Ipv4Addr::UNSPECIFIED.into())]);
     let balancer = TestBalancer::start(&setup);

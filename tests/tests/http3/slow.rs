@@ -20,7 +20,8 @@ fn ended_by(report: &Report, cause: &str) -> u64 {
 
 #[test]
 fn a_head_that_stops_is_answered_and_the_connection_goes_on() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&patient(&ours, &origins));
     let mut client = ours.client(balancer.front());
     // HEADERS of 40 bytes, of which five come.
@@ -35,7 +36,8 @@ fn a_head_that_stops_is_answered_and_the_connection_goes_on() {
 
 #[test]
 fn a_body_that_stops_is_cut_and_its_server_released() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&patient(&ours, &origins));
     let mut client = ours.client(balancer.front());
     let stream = client.does(json!({ "do": "begin", "path": "/echo" }));
@@ -49,7 +51,8 @@ fn a_body_that_stops_is_cut_and_its_server_released() {
 
 #[test]
 fn an_answer_that_nobody_takes_is_cut_and_its_server_released() {
-    let (ours, origins) = (Http3Authority::new(), [servers::origin("a")]);
+    let ours = Http3Authority::new();
+    let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&patient(&ours, &origins));
     let mut client = ours.client(balancer.front());
     client.does(json!({ "do": "deaf" }));

@@ -158,8 +158,8 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
 #[test]
 fn who_does_not_know_the_token_or_is_not_there_is_said() {
     let dir = TestDir::new();
-    let (ours, theirs) =
-        (token(&dir, "ours", "sixteen letters!"), token(&dir, "theirs", "sixteen others !"));
+    let ours = token(&dir, "ours", "sixteen letters!");
+    let theirs = token(&dir, "theirs", "sixteen others !");
     let mut command = Command::new(program());
     command.args(["bench", "agent", "127.0.0.1:0", "--token-file", &theirs]);
     let agent = ChildProcess::start(command);

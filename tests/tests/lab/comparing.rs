@@ -15,7 +15,8 @@ fn write_made(dir: &TestDir, name: &str, values: &[f64], made: ResultProvenance)
     let mut result = BenchResult::new("http", made);
     for (at, value) in values.iter().enumerate() {
         let metrics = vec![BenchMetric::new("rate", "requests/s", MetricDirection::More, *value)];
-        let (test, repeat) = ("10 connections".to_owned(), at as u32 + 1);
+        let test = "10 connections".to_owned();
+        let repeat = at as u32 + 1;
         result.runs.push(BenchRun { test, repeat, complete: true, metrics, ..BenchRun::default() });
     }
     let text = serde_json::to_string(&result).unwrap();
@@ -33,7 +34,8 @@ fn regressions_are_told_by_the_exit_code() {
     let dir = TestDir::new();
     let spread: Vec<f64> = (0..10).map(|n| 1_000.0 + f64::from(n * 7 % 10)).collect();
     let slower: Vec<f64> = spread.iter().map(|value| value * 0.97).collect();
-    let (base, slow) = (write(&dir, "base", &spread), write(&dir, "slow", &slower));
+    let base = write(&dir, "base", &spread);
+    let slow = write(&dir, "slow", &slower);
     let (code, said) = compare(&[&base, &slow]);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("worse") && said.contains("-3.00 %"), "{said}");

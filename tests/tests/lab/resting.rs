@@ -33,7 +33,8 @@ fn ports_come_again_where_forecasts_say_so() {
     for (reuse, stamps) in [(2, 1), (1, 1), (1, 0), (0, 1)] {
         let host = NetworkNamespace::new("ports").unwrap();
         host.ip("addr add 192.0.2.1/32 dev lo\n").unwrap();
-        let (mode, on) = (reuse.to_string(), stamps.to_string());
+        let mode = reuse.to_string();
+        let on = stamps.to_string();
         host.write_sysctls(&[
             ("net/ipv4/ip_local_port_range", "40000 40003"),
             ("net/ipv4/tcp_tw_reuse", &mode),

@@ -94,7 +94,8 @@ fn dying_end() -> String {
         let port = data.local_addr().unwrap().port();
         let answer = serde_json::to_string(&StreamReply::Ready { port, token: 0 }).unwrap();
         order.write_all(format!("{answer}\n").as_bytes()).unwrap();
-        let (mut data, mut megabyte) = (data.accept().unwrap().0, vec![0; 1 << 20]);
+        let mut data = data.accept().unwrap().0;
+        let mut megabyte = vec![0; 1 << 20];
         if line.contains("\"from\"") {
             data.write_all(&megabyte).unwrap();
         } else {

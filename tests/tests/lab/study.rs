@@ -66,7 +66,8 @@ fn cell(report: &Value, row: usize, column: &str) -> f64 {
 #[test]
 fn two_balancers_tells_a_planted_buffer_delay_and_fault() {
     let dir = TestDir::new();
-    let (page, captures) = (dir.join("slow.html"), dir.join("captures"));
+    let page = dir.join("slow.html");
+    let captures = dir.join("captures");
     let keep = ["--out", page.to_str().unwrap(), "--captures", captures.to_str().unwrap()];
     let small = ["delay=20ms", "buffers=16KiB,auto", "think=50ms"];
     let Some(report) = study("two-balancers", &small, &keep) else { return };
@@ -180,8 +181,8 @@ fn farm_tells_a_planted_page() {
         |report: &Value| cell(report, 0, "Mbit/s") * 1e6 / 8.0 / cell(report, 0, "pages a second");
     let page = bytes(&report);
     assert!((20_000.0..21_000.0).contains(&page), "{page} B a page");
-    let (more, changes) =
-        ("6 connections get as many pages as 3", "Another allocator changes the rate (balanced, 3");
+    let more = "6 connections get as many pages as 3";
+    let changes = "Another allocator changes the rate (balanced, 3";
     assert!(claims(&report).all(|claim| !claim.starts_with(more)), "{:#}", report["verdicts"]);
     assert_eq!(holds(&report, changes), None, "one run proves nothing: {:#}", report["verdicts"]);
     let few = ["page=60kB", "repeats=4", "connections=3,6"];
@@ -205,7 +206,8 @@ fn four_nics_tells_planted_processors() {
     };
     let Some(report) = of("processors=1") else { return };
     let other = of("processors=2").unwrap();
-    let (one, two) = (busiest(&report), busiest(&other));
+    let one = busiest(&report);
+    let two = busiest(&other);
     assert!(
         one > two,
         "the busiest of all took {one} % of the packets when one was to, {two} % when two were"

@@ -20,7 +20,8 @@ fn peers_are_stopped_the_same_way() {
     }
     let origin = origin("a");
     for (name, arguments) in [("haproxy", ["-db", "-f"]), ("nginx", ["-q", "-c"])] {
-        let (dir, port) = (TestDir::new(), reserve_port());
+        let dir = TestDir::new();
+        let port = reserve_port();
         let front = port.address();
         let text = match name {
             "haproxy" => haproxy(front, origin.address()),

@@ -12,12 +12,9 @@ use tests::e2e::wait;
 
 /// Connections with a request under way nearly all the time.
 const WAITING: usize = 32;
-/// Downloads under way.
 const DOWNLOADS: usize = 4;
-/// Bytes of each.
 const BYTES: u64 = 64 << 20;
 
-/// The work.
 pub struct LeaveWorkload {
     keep_alive: LoadRun,
     connect_each: LoadRun,
@@ -34,9 +31,7 @@ pub struct LeaveOutcome {
     pub broken: u64,
     /// Connections that were refused, which breaks nothing.
     pub refused: u64,
-    /// Downloads.
     pub downloads: usize,
-    /// Of those, cut.
     pub cut_downloads: usize,
     /// What was seen of all that.
     pub observations: Vec<String>,

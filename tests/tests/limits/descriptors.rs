@@ -35,7 +35,8 @@ fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
         HttpClient::from_stream(flood::connect_from(sources.address_of(number), run.front).unwrap())
     };
     let idle: Vec<HttpClient> = (0..DESCRIPTORS as usize).map(idle).collect();
-    let (open, limit) = (run.process.descriptors(), DESCRIPTORS as usize);
+    let open = run.process.descriptors();
+    let limit = DESCRIPTORS as usize;
     assert!(open * 2 < limit * 3, "{open} of {limit}: some are left for servers and for us");
     run.busy_are_served();
     let report = run.place.report();
@@ -58,7 +59,8 @@ fn without_any_descriptor_new_clients_are_told_and_the_others_served() {
 #[test]
 fn without_any_descriptor_new_tcp_connections_are_reset_and_the_others_served() {
     let mut run = DescriptorRun::new(BalancerConfig::tcp, &two_workers(ENDLESS), "");
-    let (mut idle, mut reset) = (Vec::new(), 0);
+    let mut idle = Vec::new();
+    let mut reset = 0;
     wait::until("a connection is refused", || {
         for _ in 0..20 {
             match HttpClient::try_connect(run.front) {

@@ -8,7 +8,6 @@ use std::sync::{Arc, Condvar, Mutex};
 use tests::e2e::http::HttpReader;
 use tests::e2e::recording_server::ScriptedServer;
 
-/// The server.
 pub struct HoldingServer {
     server: ScriptedServer,
     shared: Arc<HeldConnections>,
@@ -33,12 +32,10 @@ impl HoldingServer {
         }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Requests that wait.
     pub fn held(&self) -> usize {
         self.shared.held.load(Ordering::Relaxed)
     }

@@ -118,7 +118,8 @@ fn in_a_namespace(run: fn()) {
 
 fn run(setup: fn(&[SocketAddr]) -> BalancerConfig, refused: fn(SocketAddr)) {
     // Whatever listens has its port before the range is made small; clients use several fronts for the same reason.
-    let (holding, spare) = (HoldingServer::start(), origin("spare"));
+    let holding = HoldingServer::start();
+    let spare = origin("spare");
     let fronts: Vec<_> = (0..4).map(|_| reserve_port()).collect();
     let at: Vec<SocketAddr> = fronts.iter().map(|front| front.address()).collect();
     let metrics = reserve_port();

@@ -67,7 +67,8 @@ fn what_holding_a_packet_costs() {
     let carried = |world: &LinkTopology| world.bytes()[0] / u64::from(mtu() + 14);
     let before = (held(&world), carried(&world), world.used(Client, "holder"));
     let seen = stream(&world, "cubic", time(), || ());
-    let (bursts, frames) = (held(&world) - before.0, carried(&world) - before.1);
+    let bursts = held(&world) - before.0;
+    let frames = carried(&world) - before.1;
     let used = world.used(Client, "holder").saturating_sub(before.2);
     println!(
         "proof: held {bursts} times, {frames} packets of {} bytes, at {:.0} Mbit/s: {:.2} µs of the holder's processor a \

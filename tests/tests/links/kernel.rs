@@ -21,7 +21,6 @@ pub struct KernelCounters {
 }
 
 impl KernelCounters {
-    /// As it stands.
     pub fn read(sender: &NetworkNamespace, receiver: &NetworkNamespace) -> KernelCounters {
         let read = |file: &str| std::fs::read_to_string(file).unwrap();
         let own = |file: &str| read(&format!("/proc/thread-self/net/{file}"));
@@ -41,7 +40,6 @@ impl KernelCounters {
         }
     }
 
-    /// What came since.
     pub fn since(self, before: KernelCounters) -> KernelCounters {
         KernelCounters {
             sent: self.sent - before.sent,

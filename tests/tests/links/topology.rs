@@ -33,7 +33,6 @@ pub enum LinkEnd {
 
 pub use LinkEnd::{Client, Server};
 
-/// A host's daemon.
 pub struct LinkHost {
     daemon: Option<ChildProcess>,
     api: api::ApiClient,
@@ -41,7 +40,6 @@ pub struct LinkHost {
     dir: TestDir,
 }
 
-/// Everything.
 pub struct LinkTopology {
     hosts: [LinkHost; 2],
     /// The network; after the daemons, which go first.
@@ -120,7 +118,6 @@ impl LinkTopology {
         self
     }
 
-    /// Without any daemon.
     fn over(delays: &[Duration], lose_every: u64, bundle: &str) -> Option<LinkTopology> {
         let shape = |delay: &Duration| LinkShape { drop_every: lose_every, ..line(*delay, rate()) };
         let shapes: Vec<[LinkShape; 2]> =
@@ -215,7 +212,6 @@ impl LinkTopology {
         self.host(who).daemon = Some(daemon);
     }
 
-    /// Its daemon's process.
     pub fn pid(&mut self, who: LinkEnd) -> u32 {
         self.host(who).daemon.as_ref().unwrap().pid()
     }
@@ -232,7 +228,8 @@ impl LinkTopology {
 
     /// The configuration of a host with the client's pins.
     pub fn with_pins_of_client(&mut self, who: LinkEnd) -> String {
-        let (own, client) = (self.pins(who), self.pins(Client));
+        let own = self.pins(who);
+        let client = self.pins(Client);
         self.text(who).replace(&own.display().to_string(), &client.display().to_string())
     }
 
@@ -260,11 +257,13 @@ impl LinkTopology {
         let links = (1..=self.count).map(|number| self.link(who, number));
         let links = links.collect::<Vec<_>>().join(", ");
         let (own, peer) = if who == Client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
-        let (own, peer) = (IpAddr::from(own), IpAddr::from(peer));
+        let own = IpAddr::from(own);
+        let peer = IpAddr::from(peer);
         let (own6, peer6) = if who == Client { (CLIENT6, SERVER6) } else { (SERVER6, CLIENT6) };
         let bundle = self.bundle.clone();
         let host = self.host(who);
-        let (dir, pins) = (host.dir.path().display(), host.pins.path().join("plane"));
+        let dir = host.dir.path().display();
+        let pins = host.pins.path().join("plane");
         format!(
             "[global]\nworkers = 1\nhistory = \"off\"\naccess-log = \"off\"\n\
              [global.control]\nsocket = \"{dir}/sock\"\nstate = \"{dir}/state\"\n\
@@ -320,7 +319,6 @@ impl LinkTopology {
         Duration::from_nanos(nanoseconds.sum())
     }
 
-    /// A host's network.
     pub fn namespace(&self, who: LinkEnd) -> &NetworkNamespace {
         match who {
             Client => &self.lines.client,

@@ -126,8 +126,12 @@ fn receive(
 ) -> (f64, Duration) {
     let mut buffer = vec![0; 256 << 10];
     from.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let (begun, found) = (Instant::now(), under_way_after());
-    let (mut bytes, mut since, mut last, mut gap) = (0_u64, None, begun, Duration::ZERO);
+    let begun = Instant::now();
+    let found = under_way_after();
+    let mut bytes = 0_u64;
+    let mut since = None;
+    let mut last = begun;
+    let mut gap = Duration::ZERO;
     loop {
         let got = from.read(&mut buffer).expect("the stream goes on");
         assert!(got > 0, "the stream ended");
@@ -232,7 +236,8 @@ pub fn datagrams(world: &LinkTopology, size: usize, count: u32, mbit: f64) -> Da
                 sender.send_to(&bytes, to).unwrap();
             }
         });
-        let (mut came, mut highest) = (DatagramArrivals::default(), 0);
+        let mut came = DatagramArrivals::default();
+        let mut highest = 0;
         let mut buffer = vec![0; 65_536];
         while came.received < count {
             let bytes = match receiver.recv(&mut buffer) {

@@ -41,14 +41,16 @@ pub fn rate(world: &MptcpTopology, kind: ClientTransport, during: impl FnOnce())
     let to = SocketAddr::new(IpAddr::from(SERVICE.0), SERVICE.1);
     let protocol = if kind == ClientTransport::Plain { ipproto::TCP } else { ipproto::MPTCP };
     let connected = || {
-        let (family, flags) = (AddressFamily::INET, SocketFlags::CLOEXEC);
+        let family = AddressFamily::INET;
+        let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, Some(protocol)).unwrap();
         connect(&socket, &to).unwrap();
         TcpStream::from(socket)
     };
     let mut sender = world.lines.client.run_inside(connected).unwrap();
     let (mut receiver, _) = world.sink.accept().unwrap();
-    let (over, came) = (AtomicBool::new(false), AtomicU64::new(0));
+    let over = AtomicBool::new(false);
+    let came = AtomicU64::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let bytes = vec![7; 64 << 10];
@@ -67,7 +69,8 @@ pub fn rate(world: &MptcpTopology, kind: ClientTransport, during: impl FnOnce())
         });
         let _ends = StreamGuard(&over);
         wait::until("the stream is under way", || came.load(Ordering::Relaxed) >= under_way());
-        let (began, before) = (Instant::now(), came.load(Ordering::Relaxed));
+        let began = Instant::now();
+        let before = came.load(Ordering::Relaxed);
         wait::until("the time is over", || began.elapsed() >= time());
         let bits = (came.load(Ordering::Relaxed) - before) as f64 * 8.0;
         let rate = bits / began.elapsed().as_secs_f64() / 1e6;

@@ -15,19 +15,16 @@ use tests::e2e::wait;
 use tests::skip::skip;
 use tokio::runtime::{Builder, Runtime};
 
-/// The service.
 pub const SERVICE: ([u8; 4], u16) = ([10, 41, 1, 2], 8_080);
 /// The `http` service beside it, and the one at the client that calls it.
 pub const REQUESTS: ([u8; 4], u16) = ([10, 41, 1, 2], 8_081);
 pub const NEAR: ([u8; 4], u16) = ([127, 0, 0, 1], 8_082);
 
-/// Everything.
 pub struct MptcpTopology {
     daemons: Vec<ChildProcess>,
     /// What the service forwards to.
     pub sink: TcpListener,
     _origin: TestOrigin,
-    /// The network.
     pub lines: ParallelLinks,
     api: api::ApiClient,
     runtime: Runtime,
@@ -72,7 +69,8 @@ impl MptcpTopology {
             MptcpTopology { daemons: Vec::new(), sink, _origin: origin, lines, api, runtime, dirs };
         let (ip, port) = SERVICE;
         let to = SocketAddr::new(IpAddr::from(ip), port);
-        let (near, requests) = (SocketAddr::from(NEAR), SocketAddr::from(REQUESTS));
+        let near = SocketAddr::from(NEAR);
+        let requests = SocketAddr::from(REQUESTS);
         world.start(
             0,
             &format!(

@@ -7,7 +7,6 @@ use super::setup::{AT, NameServerSetup, ZONE, setup};
 
 /// Queries that are under way at a time.
 const WINDOW: usize = 32;
-/// Changes meanwhile.
 const CHANGES: usize = 6;
 
 /// A query for the address of `ns.gslb.example` with this number.
@@ -20,7 +19,8 @@ fn query(id: u16) -> Vec<u8> {
 
 /// Asks until told to stop; how many were asked, and how many answered well. None is asked twice.
 fn load(socket: &UdpSocket, stop: &AtomicBool, answered: &AtomicU64) -> (u64, u64) {
-    let (mut asked, mut good) = (0u64, 0u64);
+    let mut asked = 0u64;
+    let mut good = 0u64;
     let mut room = [0; 512];
     let mut open = 0;
     loop {
@@ -47,7 +47,8 @@ fn under_load_nothing_is_lost_while_the_configuration_changes() {
     let zone = ZONE.replace("[names]\n", "[names]\nrate = \"off\"\n");
     let Some(mut world) = NameServerSetup::open(&zone) else { return };
     let socket = world.socket();
-    let (stop, answered) = (AtomicBool::new(false), AtomicU64::new(0));
+    let stop = AtomicBool::new(false);
+    let answered = AtomicU64::new(0);
     let (asked, good) = std::thread::scope(|scope| {
         let load = scope.spawn(|| load(&socket, &stop, &answered));
         for change in 0..CHANGES {

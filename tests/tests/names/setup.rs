@@ -14,9 +14,7 @@ use tests::e2e::tools::program;
 use tests::e2e::wait;
 use tests::skip::skip;
 
-/// Where it answers.
 pub const AT: &str = "127.0.0.1:53";
-/// The resolver's port.
 const RESOLVER: u16 = 5300;
 
 /// The server, the zone, and names for the pool `web`.
@@ -53,11 +51,9 @@ answers = 32
 
 /// Two origins behind a balancer, in a namespace.
 pub struct NameServerSetup {
-    /// The balancer.
     pub balancer: TestBalancer,
     /// Its servers: `a` at 127.0.0.11, `b` at 127.0.0.12.
     pub origins: Vec<Option<TestOrigin>>,
-    /// Where everything is.
     pub namespace: NetworkNamespace,
     _dir: TestDir,
     resolver: Option<ChildProcess>,
@@ -98,12 +94,10 @@ impl NameServerSetup {
         self.run("dig", &[&["@127.0.0.1", "-p", "53", "+tries=3", "+time=5"], arguments].concat())
     }
 
-    /// What kdig prints.
     pub fn kdig(&self, arguments: &[&str]) -> String {
         self.run("kdig", &[&["@127.0.0.1", "-p", "53", "+retry=3"], arguments].concat())
     }
 
-    /// What steelyard prints.
     pub fn steelyard(&self, arguments: &[&str]) -> String {
         let socket = self.balancer.dir().join("sock");
         let socket = socket.to_string_lossy().into_owned();

@@ -69,7 +69,8 @@ fn offered(shell: &str, script: &str, dir: &TestDir, socket: &Path, line: &str) 
 
 #[test]
 fn shells_complete_names_of_live_objects() {
-    let (a, b) = (origin("a"), origin("b"));
+    let a = origin("a");
+    let b = origin("b");
     let balancer = TestBalancer::start(&BalancerConfig::http(&[a.address(), b.address()]));
     let socket = balancer.dir().join("sock");
     let dir = TestDir::new();

@@ -41,7 +41,8 @@ fn who_has_our_cookie_stays_over_a_kill_and_goes_at_the_limit() {
     let place = CliEnvironment::new(&setup);
     let mut process = place.start();
     let first = ask(front, "");
-    let (own, set) = (by(&first), first.field("set-cookie").unwrap());
+    let own = by(&first);
+    let set = first.field("set-cookie").unwrap();
     let kept = format!("Cookie: {}\r\n", set.split(';').next().unwrap());
     let who = format!("web/{own}");
     place.run_verb_ok(&["server", "quiesce", &who, "--for", "1h"]);
@@ -107,6 +108,7 @@ fn when_the_last_client_has_gone_a_quiesce_is_over() {
 
 /// Who answers a client at another address of the loopback.
 fn from(source: &str, front: SocketAddr) -> String {
-    let (url, shown) = (format!("http://{front}/"), "%header{x-origin}");
+    let url = format!("http://{front}/");
+    let shown = "%header{x-origin}";
     curl_text(&["--interface", source, "-o", "/dev/null", "-w", shown, &url])
 }

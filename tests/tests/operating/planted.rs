@@ -8,7 +8,6 @@ use tests::e2e::servers::{addresses, origin};
 use tests::e2e::wait;
 use tests::skip::skip;
 
-/// Somebody else.
 const OTHER: u32 = 12_345;
 /// Files of the state directory that each start reads.
 const FILES: [&str; 4] = ["audit.jsonl", "servers.json", "mptcp.json", "generations/00000007.json"];

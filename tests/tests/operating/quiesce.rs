@@ -12,7 +12,8 @@ use tests::e2e::wait;
 
 #[test]
 fn it_keeps_what_it_has_takes_nothing_new_and_drains_at_the_limit() {
-    let (kept, other) = (echo("a"), origin("b"));
+    let kept = echo("a");
+    let other = origin("b");
     let setup =
         BalancerConfig::tcp(&[kept.address(), other.address()]).pool("balance = \"round-robin\"");
     let place = CliEnvironment::new(&setup);

@@ -40,7 +40,8 @@ fn the_archive_has_what_helps_and_no_secret() {
     let balancer =
         TestBalancer::start(&BalancerConfig::http(&[web.address()]).with_tables(&planted));
     balancer.client().get("/");
-    let (socket, config) = (balancer.dir().join("sock"), balancer.dir().join("steelyard.toml"));
+    let socket = balancer.dir().join("sock");
+    let config = balancer.dir().join("steelyard.toml");
     let output = balancer.dir().join("case.tar.gz");
     let written = support(&socket, &config, &output);
     let text = unpacked(&output);

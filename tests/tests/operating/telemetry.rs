@@ -83,7 +83,8 @@ fn spans(collector: &RequestCollector) -> Vec<Value> {
 
 #[test]
 fn a_trace_goes_through_and_its_span_and_events_come_to_the_collector() {
-    let (server, collector) = (RequestCollector::open(), RequestCollector::open());
+    let server = RequestCollector::open();
+    let collector = RequestCollector::open();
     let lines = format!("sample = 1\ntelemetry = \"{}\"", collector.address());
     let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]).global(&lines));
     let mut client = HttpClient::connect(balancer.front());

@@ -67,7 +67,6 @@ struct TerminalState {
     screen: vt100::Parser,
 }
 
-/// Rows and columns.
 const SIZE: (u16, u16) = (30, 140);
 
 impl Terminal {
@@ -87,7 +86,8 @@ impl Terminal {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let (mut out, keys) = (script.stdout.take().unwrap(), script.stdin.take().unwrap());
+        let mut out = script.stdout.take().unwrap();
+        let keys = script.stdin.take().unwrap();
         let [rows, columns] = [SIZE.0, SIZE.1].map(|side| NonZeroU16::new(side).unwrap());
         let screen = vt100::Parser::new(rows, columns, 0);
         let seen = Arc::new(Mutex::new(TerminalState { written: String::new(), screen }));

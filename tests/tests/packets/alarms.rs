@@ -14,7 +14,8 @@ use tests::e2e::wait;
 
 /// A hook that writes of whom it was told, and metrics.
 fn told_to(plane: &PacketBalancer) -> String {
-    let (hook, heard) = (plane.dir().join("hook"), plane.dir().join("heard"));
+    let hook = plane.dir().join("hook");
+    let heard = plane.dir().join("heard");
     let script =
         format!("#!/bin/sh\necho \"$STEELYARD_EVENT $STEELYARD_SERVICE\" >> {}\n", heard.display());
     plane.dir().write("hook", script);

@@ -153,7 +153,8 @@ fn every_wrap_is_taken_off_in_every_pair_of_versions() {
     let server = DecapServer::new();
     assert_eq!(server.verb(&["decap", "show"]).code, 1, "nothing is loaded");
     server.load(&["--from", "any"]);
-    let (node, client) = (&server.site.servers[0], &server.site.client);
+    let node = &server.site.servers[0];
+    let client = &server.site.client;
     for outer in BOTH {
         for version in BOTH {
             for wrap in
@@ -190,7 +191,8 @@ fn foreign_senders_and_broken_packets_are_counted_and_dropped() {
     }
     let server = DecapServer::new();
     server.load(&["--from", "10.10.0.0/24", "--from", "2001:db8:a::/64"]);
-    let (node, client) = (&server.site.servers[0], &server.site.client);
+    let node = &server.site.servers[0];
+    let client = &server.site.client;
     let outer = IpVersion::V4.host_address(node);
     let own = SocketAddr::new(IpVersion::V4.host_address(client), 4_000);
     let inner = packet(own, IpVersion::V4.service(), b"wrapped", 0);
@@ -250,7 +252,8 @@ fn a_mark_of_congestion_is_handed_on() {
     }
     let server = DecapServer::new();
     server.load(&["--from", "any"]);
-    let (node, client) = (&server.site.servers[0], &server.site.client);
+    let node = &server.site.servers[0];
+    let client = &server.site.client;
     let outer = IpVersion::V4.host_address(node);
     for version in BOTH {
         for ecn in [1, 2] {

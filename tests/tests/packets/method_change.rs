@@ -68,10 +68,8 @@ fn a_service_moves_between_the_methods_and_every_new_connection_finds_a_server()
     plane.start();
     plane.wait_until_all_up();
     for (from, to) in WAYS {
-        let (kept, fresh) = (
-            impatient(&plane, ConnectionReuse::KeepAlive),
-            impatient(&plane, ConnectionReuse::PerRequest),
-        );
+        let kept = impatient(&plane, ConnectionReuse::KeepAlive);
+        let fresh = impatient(&plane, ConnectionReuse::PerRequest);
         goes_on(&kept);
         goes_on(&fresh);
         plane.apply(|words| words.forward = to);
@@ -88,7 +86,8 @@ fn a_service_moves_between_the_methods_and_every_new_connection_finds_a_server()
             after.failed_by_cause,
             plane.daemon_output()
         );
-        let (kept, fresh) = (stop_load(kept), stop_load(fresh));
+        let kept = stop_load(kept);
+        let fresh = stop_load(fresh);
         let told =
             format!("{from} to {to}: {:?}\n{}", fresh.failed_by_cause, plane.daemon_output());
         assert_eq!(not_connected(&fresh), 0, "{told}");

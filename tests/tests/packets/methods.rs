@@ -136,7 +136,8 @@ fn lost_packets_are_dropped_by_name(world: &PacketTopology) {
     };
     // What was under way before is over with the first of them.
     lost(1);
-    let (forwarded, returned) = (of("forwarded"), of("returned"));
+    let forwarded = of("forwarded");
+    let returned = of("returned");
     lost(2);
     assert_eq!((of("forwarded"), of("returned")), (forwarded, returned), "{}", world.told());
 }

@@ -79,7 +79,8 @@ fn the_rate_that_the_ports_allow_goes_on() {
         let words = words.service(&format!("fin-timeout = \"{FIN}s\"\n"));
         let layout = SiteLayout { local_servers: servers as u8, ..SiteLayout::default() };
         let plane = PacketBalancer::open(&layout, words);
-        let (stop, connects) = (AtomicBool::new(false), ConnectCounts::default());
+        let stop = AtomicBool::new(false);
+        let connects = ConnectCounts::default();
         thread::scope(|scope| {
             scope.spawn(|| connect(&plane, CLIENTS * servers, &stop, &connects));
             // A panic must not leave the clients running.
@@ -135,7 +136,9 @@ fn connected(source: Ipv4Addr) -> rustix::io::Result<OwnedFd> {
 fn measure(plane: &PacketBalancer, connects: &ConnectCounts, servers: usize) {
     passes(Duration::from_secs(25));
     let made = || connects.made.load(Ordering::Relaxed);
-    let (begun, before, refused_before) = (Instant::now(), made(), refused(plane));
+    let begun = Instant::now();
+    let before = made();
+    let refused_before = refused(plane);
     passes(Duration::from_secs(45));
     let rate = (made() - before) as f64 / begun.elapsed().as_secs_f64();
     let refused = refused(plane) - refused_before;

@@ -26,25 +26,18 @@ pub struct ForwardMethodCase {
     pub service: &'static str,
 }
 
-/// Another link address.
 pub const MAC: ForwardMethodCase = ForwardMethodCase { forward: "mac", service: "" };
-/// Translated both ways.
 pub const NAT: ForwardMethodCase = ForwardMethodCase { forward: "nat", service: "" };
 /// Bare IP around a packet.
 pub const IPIP: ForwardMethodCase =
     ForwardMethodCase { forward: "tunnel", service: "tunnel = \"ipip\"\n" };
-/// GRE around it.
 pub const GRE: ForwardMethodCase =
     ForwardMethodCase { forward: "tunnel", service: "tunnel = \"gre\"\n" };
-/// GUE around it.
 pub const GUE: ForwardMethodCase =
     ForwardMethodCase { forward: "tunnel", service: "tunnel = \"gue\"\n" };
-/// All of them.
 pub const METHODS: [ForwardMethodCase; 5] = [MAC, NAT, IPIP, GRE, GUE];
 
-/// Everything that runs.
 pub struct PacketTopology {
-    /// Network and daemon.
     pub plane: PacketBalancer,
     nginx: Vec<Nginx>,
     _bulk: ChildProcess,

@@ -26,11 +26,9 @@ impl TlsDaemon {
         let more = ", certificate = \"DIR/control.pem\", client-authorities = \"DIR/clients.pem\"";
         let balancer =
             TestBalancer::start(&door.on(BalancerConfig::http(&addresses(origins)), more));
-        let (dir, servers, clients) = (
-            balancer.dir(),
-            CertificateAuthority::new("servers"),
-            CertificateAuthority::new("clients"),
-        );
+        let dir = balancer.dir();
+        let servers = CertificateAuthority::new("servers");
+        let clients = CertificateAuthority::new("clients");
         servers.write(dir.join("ca.pem"));
         clients.write(dir.join("clients.pem"));
         servers.pair(dir.join("control.pem"), &certificate_for(&["127.0.0.1"]));

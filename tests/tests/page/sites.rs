@@ -95,7 +95,8 @@ fn door_without_tls(door: &ApiListener) -> String {
 #[test]
 fn the_listener_follows_the_configuration() {
     let origins = [origin("a")];
-    let (first, second) = (ApiListener::new(), ApiListener::new());
+    let first = ApiListener::new();
+    let second = ApiListener::new();
     let setup = BalancerConfig::http(&addresses(&origins));
     let mut balancer = TestBalancer::start(&first.on(setup.clone(), ""));
     first.open();

@@ -20,7 +20,8 @@ impl EventStreamReader {
     fn open(door: &ApiListener, token: &str) -> EventStreamReader {
         let mut stream = TcpStream::connect(door.address()).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        let (path, host) = (routes::STREAM, door.address());
+        let path = routes::STREAM;
+        let host = door.address();
         let head =
             format!("GET {path} HTTP/1.0\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
@@ -38,7 +39,8 @@ impl EventStreamReader {
 
     /// The next event's kind and data.
     fn next(&mut self) -> (String, Value) {
-        let (mut kind, mut data) = (String::new(), Value::Null);
+        let mut kind = String::new();
+        let mut data = Value::Null;
         loop {
             let line = self.line();
             if let Some(text) = line.strip_prefix("event: ") {
@@ -66,7 +68,8 @@ fn a_reader_gets_everything_first_and_then_what_differs() {
     assert_eq!(first["status"]["pools"][0]["servers"].as_array().unwrap().len(), 3);
     balancer.order_server("b", ServerAction::Drain);
     let mut seen = serde_json::from_value::<Scene>(first).unwrap().sequence;
-    let (mut changed, mut told) = (false, false);
+    let mut changed = false;
+    let mut told = false;
     while !(changed && told) {
         let (kind, data) = stream.next();
         if kind == "event" {

@@ -99,7 +99,9 @@ fn all(behind: &PathOrigin) {
     let reached = hostile.iter().filter(|path| reaches_admin(&plain.ask(path))).count();
     assert!(reached >= 10, "only {reached} spellings reach anything without rules");
     let mut wrong = Vec::new();
-    let (mut denied, mut ambiguous, mut passed) = (0, 0, 0);
+    let mut denied = 0;
+    let mut ambiguous = 0;
+    let mut passed = 0;
     for (name, front) in &before.fronts {
         let mut connection = PathConnection::new(*front);
         for path in &hostile {

@@ -10,17 +10,17 @@ use tests::e2e::target::tool;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
 
-/// A server.
 #[derive(Debug)]
 pub enum PathOrigin {
-    /// nginx.
     Nginx(Nginx),
     /// A program of ours on another library.
-    Scripted { _process: ChildProcess, address: SocketAddr },
+    Scripted {
+        _process: ChildProcess,
+        address: SocketAddr,
+    },
 }
 
 impl PathOrigin {
-    /// nginx.
     pub fn nginx() -> PathOrigin {
         let area = |location: &str, area: &str| {
             format!(
@@ -31,12 +31,10 @@ impl PathOrigin {
         PathOrigin::Nginx(Nginx::with("nginx", &areas.concat()))
     }
 
-    /// Go.
     pub fn go() -> PathOrigin {
         PathOrigin::told(Command::new(tool("paths-by-go")))
     }
 
-    /// Node.
     pub fn node() -> PathOrigin {
         let mut command = Command::new(program("node"));
         command.arg(here("server.js"));
@@ -62,7 +60,6 @@ impl PathOrigin {
         }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         match self {
             PathOrigin::Nginx(nginx) => nginx.address(),

@@ -35,7 +35,6 @@ pub struct FakeServer {
 }
 
 impl FakeServer {
-    /// Starts it.
     pub fn start(manner: FakeBehaviour) -> FakeServer {
         FakeServer::start_at("127.0.0.1:0".parse().unwrap(), manner)
     }
@@ -44,8 +43,10 @@ impl FakeServer {
     pub fn start_at(at: SocketAddr, manner: FakeBehaviour) -> FakeServer {
         let listener = TcpListener::bind(at).unwrap();
         let address = listener.local_addr().unwrap();
-        let (manner, over) = (Arc::new(Mutex::new(manner)), Arc::new(AtomicBool::new(false)));
-        let (now, end) = (Arc::clone(&manner), Arc::clone(&over));
+        let manner = Arc::new(Mutex::new(manner));
+        let over = Arc::new(AtomicBool::new(false));
+        let now = Arc::clone(&manner);
+        let end = Arc::clone(&over);
         std::thread::spawn(move || {
             for (number, stream) in listener.incoming().flatten().enumerate() {
                 if end.load(Ordering::Relaxed) {
@@ -63,7 +64,6 @@ impl FakeServer {
         FakeServer { address, behaviour: manner, stopped: over }
     }
 
-    /// Where it is.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -20,7 +20,6 @@ enum LineFault {
     Corrupted,
 }
 
-/// The line.
 struct FaultyProxy {
     at: SocketAddr,
     fault: Arc<Mutex<LineFault>>,
@@ -31,9 +30,10 @@ impl FaultyProxy {
     fn start(port: u16) -> FaultyProxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let at = listener.local_addr().unwrap();
-        let (line, over) =
-            (Arc::new(Mutex::new(LineFault::Intact)), Arc::new(AtomicBool::new(false)));
-        let (now, end) = (Arc::clone(&line), Arc::clone(&over));
+        let line = Arc::new(Mutex::new(LineFault::Intact));
+        let over = Arc::new(AtomicBool::new(false));
+        let now = Arc::clone(&line);
+        let end = Arc::clone(&over);
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 if end.load(Ordering::Relaxed) {

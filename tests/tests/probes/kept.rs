@@ -65,7 +65,8 @@ fn a_server_that_flaps_does_not_flap_its_pool() {
         ["server-down", "server-unknown", "pool-empty"].map(|what| count_events(&balancer, what))
     };
     let before = changes();
-    let (mut bad, mut last) = (0, 0);
+    let mut bad = 0;
+    let mut last = 0;
     wait::until("five bad probes", || {
         let reason = balancer.server("a").reason;
         let seen = reason.seen.unwrap();

@@ -125,7 +125,9 @@ fn answers_bring_the_load() {
 #[test]
 fn our_own_agent_is_understood() {
     let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let (dir, line, http) = (TestDir::new(), free(), free());
+    let dir = TestDir::new();
+    let line = free();
+    let http = free();
     let script = dir.write("queue", "#!/bin/sh\necho 97\n");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(program());

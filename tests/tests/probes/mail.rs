@@ -22,7 +22,8 @@ fn exim() {
     if !geteuid().is_root() {
         return skip("exim starts as root");
     }
-    let (dir, port) = (TestDir::new(), port());
+    let dir = TestDir::new();
+    let port = port();
     let at = dir.path().display();
     std::fs::create_dir(dir.join("spool")).unwrap();
     chown(dir.join("spool"), Some(NOBODY), Some(NOBODY)).unwrap();

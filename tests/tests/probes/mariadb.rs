@@ -21,7 +21,8 @@ const CLIENTS: usize = 10;
 
 #[test]
 fn mariadb() {
-    let (dir, port) = (TestDir::new(), port());
+    let dir = TestDir::new();
+    let port = port();
     let data = dir.join("data");
     std::fs::create_dir(&data).unwrap();
     if geteuid().is_root() {

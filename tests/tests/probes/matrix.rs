@@ -179,8 +179,10 @@ impl DatagramPeer {
     fn start(says: Option<&[u8]>) -> DatagramPeer {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-        let (at, over) = (socket.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
-        let (end, says) = (Arc::clone(&over), says.map(<[u8]>::to_vec));
+        let at = socket.local_addr().unwrap();
+        let over = Arc::new(AtomicBool::new(false));
+        let end = Arc::clone(&over);
+        let says = says.map(<[u8]>::to_vec);
         std::thread::spawn(move || {
             let mut room = [0; 2048];
             while !end.load(Ordering::Relaxed) {

@@ -58,7 +58,8 @@ fn a_program_that_hangs_or_forks_is_gone_with_all_of_its_children() {
 
 #[test]
 fn what_leaves_in_silence_is_found_now_and_then() {
-    let (dir, notes) = (TestDir::new(), TestDir::new());
+    let dir = TestDir::new();
+    let notes = TestDir::new();
     // Long enough to pile up, short enough to be gone when the test is.
     let word = format!("20.{}", std::process::id());
     let runs = notes.join("runs");

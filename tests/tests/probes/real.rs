@@ -40,7 +40,8 @@ pub fn lives(process: &mut ChildProcess, port: u16, probe: &str, good: &str, dea
 
 #[test]
 fn redis() {
-    let (dir, port) = (TestDir::new(), port());
+    let dir = TestDir::new();
+    let port = port();
     let mut command = Command::new(program("redis-server"));
     command.args(["--bind", "127.0.0.1", "--save", "", "--port", &port.to_string(), "--dir"]);
     let mut process = ChildProcess::start({
@@ -52,7 +53,8 @@ fn redis() {
 
 #[test]
 fn bind9() {
-    let (dir, port) = (TestDir::new(), port());
+    let dir = TestDir::new();
+    let port = port();
     let at = dir.path().display();
     dir.write("zone", "$TTL 60\n@ IN SOA ns a 1 60 60 60 60\n@ IN NS ns\nns IN A 192.0.2.1\n");
     dir.write(
@@ -72,7 +74,8 @@ fn bind9() {
 
 #[test]
 fn a_name_server_that_refuses_is_down_although_it_answers() {
-    let (dir, port) = (TestDir::new(), port());
+    let dir = TestDir::new();
+    let port = port();
     let at = dir.path().display();
     dir.write(
         "named.conf",
@@ -90,7 +93,8 @@ fn a_name_server_that_refuses_is_down_although_it_answers() {
 
 #[test]
 fn slapd() {
-    let (dir, port) = (TestDir::new(), port());
+    let dir = TestDir::new();
+    let port = port();
     let at = dir.path().display();
     let schema = "/etc/ldap/schema/core.schema";
     dir.write("slapd.conf", format!("include {schema}\npidfile {at}/pid\nargsfile {at}/args\n"));
@@ -108,7 +112,9 @@ fn dovecot() {
     if !geteuid().is_root() {
         return skip("dovecot starts as root");
     }
-    let (dir, imap, pop3) = (TestDir::new(), port(), port());
+    let dir = TestDir::new();
+    let imap = port();
+    let pop3 = port();
     let at = dir.path().display();
     dir.write(
         "dovecot.conf",
@@ -131,7 +137,8 @@ fn dovecot() {
 
 #[test]
 fn postgres() {
-    let (dir, port) = (TestDir::new(), port());
+    let dir = TestDir::new();
+    let port = port();
     let data = dir.join("data");
     std::fs::create_dir(&data).unwrap();
     if geteuid().is_root() {
@@ -184,7 +191,8 @@ fn nginx_that_hangs_dies_and_comes_back() {
 
 #[test]
 fn nginx_over_http_and_tls() {
-    let (dir, secure) = (TestDir::new(), port());
+    let dir = TestDir::new();
+    let secure = port();
     let authority = CertificateAuthority::new("shop's own");
     let certificate = authority.write(dir.join("ca.pem"));
     let pair = authority.pair(dir.join("pair.pem"), &certificate_for(&["shop.example"]));

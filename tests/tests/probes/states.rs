@@ -65,10 +65,8 @@ fn a_server_that_recovers_is_up_again_with_new_evidence() {
 
 #[test]
 fn a_pools_probe_is_overridden_key_by_key() {
-    let (good, bad) = (
-        FakeServer::start(FakeBehaviour::Greet(b"220 mx\r\n".into())),
-        FakeServer::start(FakeBehaviour::Hang),
-    );
+    let good = FakeServer::start(FakeBehaviour::Greet(b"220 mx\r\n".into()));
+    let bad = FakeServer::start(FakeBehaviour::Hang);
     let setup = BalancerConfig::tcp(&[good.address(), bad.address()])
         .server("c", bad.address(), &format!(", probe = {{ port = {} }}", good.address().port()))
         .pool(&format!("probe = {{ tcp = true, expect = \"^220\", {TIMES} }}"));

@@ -26,7 +26,8 @@ fn no_get_fails_and_no_post_comes_twice_when_idle_connections_are_closed() {
         loads.push((true, start(paced(post_plan(balancer.front(), each, first), think, requests))));
         loads.push((false, start(paced(get_plan(balancer.front(), "/", each), think, requests))));
     }
-    let (mut posted, mut got) = ((0, 0), (0, 0));
+    let mut posted = (0, 0);
+    let mut got = (0, 0);
     for (is_post, load) in loads {
         let report = load.wait();
         let sum = if is_post { &mut posted } else { &mut got };

@@ -69,7 +69,8 @@ fn a_reset_server_repeats_no_post() {
         wait::until("it takes work again", || balancer.server(name).state == ServerState::Up);
     }
     wait_for_answers(&posting, 300);
-    let (posted, got) = (stop(posting), stop(getting));
+    let posted = stop(posting);
+    let got = stop(getting);
     let arrivals = seen.arrivals();
     let report = balancer.report_when_settled();
     figure(format_args!(

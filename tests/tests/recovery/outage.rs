@@ -58,7 +58,8 @@ fn outage(pool: &str, what: &str) {
         origins[1 - round % 2].revive().unwrap();
     }
     waits.sort();
-    let (median, most) = (waits[waits.len() / 2], waits[waits.len() - 1]);
+    let median = waits[waits.len() / 2];
+    let most = waits[waits.len() - 1];
     figure(format_args!(
         "{what}: {rounds} outages, first success {median:.0?} after the first server is back (median), {most:.0?} at most"
     ));

@@ -123,13 +123,15 @@ fn a_reload_that_cannot_be_done_changes_nothing_and_says_so() {
     let place = CliEnvironment::new(&setup);
     let mut process = place.start();
     let front = setup.fronts()[0];
-    let (sockets, before) = (listening(process.pid()), place.status());
+    let sockets = listening(process.pid());
+    let before = place.status();
     let mut client = HttpClient::connect(front);
     assert_eq!(client.get("/").status(), 200);
 
     // With mistakes; then without, but one of its two new ports is taken; then nothing at all, as a file that was only
     // just begun.
-    let (free, taken) = (reserve_port(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let free = reserve_port();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let two = format!(
         "[service.more]\nlisten = [\"{}\", \"{}\"]\nforward = \"tcp\"\npool = \"web\"\n",
         free.address(),

@@ -19,7 +19,8 @@ const EVERY: Duration = Duration::from_millis(55);
 #[test]
 fn reloads_of_another_service_touch_nothing() {
     let origins = [origin("a"), origin("b")];
-    let (here, there) = (reserve_port(), reserve_port());
+    let here = reserve_port();
+    let there = reserve_port();
     let setup = BalancerConfig::http(&addresses(&origins)).quiet();
     let place = CliEnvironment::new(&setup.clone().with_tables(&other(0, &here, &there)));
     let mut process = place.start();
@@ -56,7 +57,8 @@ fn reloads_of_another_service_touch_nothing() {
     assert_eq!(process.try_wait(), None);
     assert_eq!(place.pid(), Some(process.pid()));
     assert_eq!(place.status().generation, u64::from(count) + 1, "each was put in force");
-    let (answered, echoes) = (felt.keep_alive.answered + felt.connect_each.answered, felt.echoes);
+    let answered = felt.keep_alive.answered + felt.connect_each.answered;
+    let echoes = felt.echoes;
     figure(format!(
         "{count} reloads in {:.1} s under load: {answered} requests answered, 0 failed; {} kept connections, {echoes} \
          WebSocket messages and a slow download unbroken; one process, the same listening sockets",

@@ -14,7 +14,8 @@ use tests::e2e::client::HttpClient;
 /// it writes `begins`, and ends.
 fn server(begins: &'static str) -> (SocketAddr, Arc<AtomicU32>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (address, puts) = (listener.local_addr().unwrap(), Arc::new(AtomicU32::new(0)));
+    let address = listener.local_addr().unwrap();
+    let puts = Arc::new(AtomicU32::new(0));
     let count = puts.clone();
     spawn(move || {
         for stream in listener.incoming().flatten() {

@@ -27,7 +27,6 @@ use tests::e2e::balancer::{TestBalancer, is_long, program};
 use tests::e2e::client::HttpClient;
 use tests::e2e::load;
 
-/// Requests a second.
 fn rate() -> u64 {
     if is_long() { 1_000 } else { 100 }
 }

@@ -43,7 +43,8 @@ pub(super) fn bad_in(
         load::wait_for_answers(&load, rate());
         p99s.push(load.report().since(&from).latency.p99_us);
     };
-    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut before = Vec::new();
+    let mut after = Vec::new();
     for _ in 0..if is_long() { seconds() } else { 1 } {
         second(&mut before);
     }
@@ -56,7 +57,8 @@ pub(super) fn bad_in(
     }
     let all = load::stop(load);
     let seen = all.since(&from);
-    let (before, after) = (median(before), median(after));
+    let before = median(before);
+    let after = median(after);
     figure(format_args!(
         "{what}: {} requests, {} failed after two seconds {:?}; p99 before {:.1} ms, then {:.1} ms",
         seen.requests,
@@ -118,7 +120,8 @@ fn it_is_slow() {
             if reader.body(&mut request, ExpectedBody::AsDeclared).is_err() {
                 return;
             }
-            let (begun, time) = (Instant::now(), Duration::from_millis(300));
+            let begun = Instant::now();
+            let time = Duration::from_millis(300);
             while begun.elapsed() < time {
                 std::thread::park_timeout(time - begun.elapsed().min(time));
             }

@@ -44,7 +44,8 @@ fn the_budget_bounds_what_servers_get_and_is_used() {
     let load = steady(balancer.front());
     load::wait_for_answers(&load, if is_long() { 30 } else { 4 } * rate());
     let seen = load::stop(load);
-    let (offered, report) = (got.load(Ordering::Relaxed), balancer.report_when_idle());
+    let offered = got.load(Ordering::Relaxed);
+    let report = balancer.report_when_idle();
     figure(format_args!(
         "half: {} requests, {offered} offered to servers, {} answered; {} further attempts, {} refused",
         seen.requests,

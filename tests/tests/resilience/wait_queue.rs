@@ -19,7 +19,8 @@ fn waiting(balancer: &TestBalancer) -> u32 {
 /// A balancer whose only slot is taken, until the client that is returned goes.
 fn busy(setup: BalancerConfig, pool: &str) -> (lab::origin::TestOrigin, TestBalancer, HttpClient) {
     let origin = origin("a");
-    let (name, address) = ("a", origin.address());
+    let name = "a";
+    let address = origin.address();
     let pool = format!("connections = 1\ntimeout = {{ queue = \"1h\" }}\n{pool}");
     let balancer =
         TestBalancer::start(&setup.server(name, address, "").pool(&pool).global("workers = 1"));
@@ -77,7 +78,8 @@ fn a_full_queue_refuses_the_lowest_class() {
         client.send(format!("GET / HTTP/1.1\r\nHost: a\r\nX-Class: {class}\r\n\r\n"));
         client
     };
-    let (mut low, mut middle) = (ask(1), ask(5));
+    let mut low = ask(1);
+    let mut middle = ask(5);
     wait::until("both wait", || waiting(&balancer) == 2);
     let mut high = ask(9);
     assert_eq!(refusal(&mut low), (503, "queue-full".into()));

@@ -38,7 +38,8 @@ fn our_cookie_keeps_a_client_and_names_nobody() {
         .pool("balance = \"round-robin\"");
     let mut balancer = TestBalancer::start(&setup);
     let first = ask(balancer.front(), "");
-    let (server, line) = (by(&first), first.field("set-cookie").unwrap());
+    let server = by(&first);
+    let line = first.field("set-cookie").unwrap();
     assert!(line.ends_with("; Path=/; HttpOnly; SameSite=Lax"), "{line}");
     assert!(!line.contains("127.0.0.1") && line.len() < 80, "{line}");
     let kept = cookie(&first).unwrap();
@@ -68,7 +69,8 @@ fn our_cookie_keeps_a_client_and_names_nobody() {
 
 #[test]
 fn each_pool_keeps_its_client_by_a_word_of_its_own_in_one_cookie() {
-    let (pages, images) = ([origin("a"), origin("b")], [origin("c"), origin("d")]);
+    let pages = [origin("a"), origin("b")];
+    let images = [origin("c"), origin("d")];
     let servers: Vec<String> =
         addresses(&images).iter().map(|address| format!("\"{address}\"")).collect();
     let rule = "rule = [{ name = \"images\", when = { path = \"/bytes/*\" }, pool = \"images\" }]";
@@ -81,12 +83,14 @@ fn each_pool_keeps_its_client_by_a_word_of_its_own_in_one_cookie() {
         ));
     let balancer = TestBalancer::start(&setup);
     let mut client = HttpClient::connect(balancer.front());
-    let (mut jar, mut set) = (String::new(), 0);
+    let mut jar = String::new();
+    let mut set = 0;
     let mut browse = |path: &str| {
         client.send(format!("GET {path} HTTP/1.1\r\nHost: shop\r\nCookie: {jar}\r\n\r\n"));
         let answer = client.read_answer();
         if let Some(line) = cookie(&answer) {
-            (jar, set) = (line, set + 1);
+            jar = line;
+            set = set + 1;
         }
         by(&answer)
     };
@@ -134,7 +138,8 @@ fn members_with_one_secret_understand_each_others_cookies_and_others_do_not() {
             .pool("balance = \"round-robin\"")
             .global(global)
     };
-    let (old, new) = ("o".repeat(32), "n".repeat(32));
+    let old = "o".repeat(32);
+    let new = "n".repeat(32);
     write(&old);
     let shared = || setup(&format!("sticky-secret-file = {file:?}"));
     let members = [TestBalancer::start(&shared()), TestBalancer::start(&shared())];
@@ -273,7 +278,8 @@ fn a_cookie_of_the_application_is_learned_or_rewritten() {
             &BalancerConfig::http(&servers).service(&sticky).pool("balance = \"random\""),
         );
         let first = ask(balancer.front(), "");
-        let (server, value) = (by(&first), cookie(&first).unwrap());
+        let server = by(&first);
+        let value = cookie(&first).unwrap();
         assert_eq!(value == format!("sid=session-of-{server}"), mode == "learn", "{value}");
         assert!(first.field("set-cookie").unwrap().ends_with("; Path=/"));
         for _ in 0..10 {

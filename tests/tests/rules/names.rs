@@ -12,7 +12,8 @@ use tests::e2e::tools::{curl_text, program};
 
 #[test]
 fn connections_go_where_their_name_says() {
-    let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
+    let authority = CertificateAuthority::new("test authority");
+    let dir = TestDir::new();
     let ca = authority.write(dir.join("ca.pem"));
     let origins = [origin("a"), origin("b"), origin("plain")];
     let ports = [reserve_port(), reserve_port()];
@@ -24,7 +25,8 @@ fn connections_go_where_their_name_says() {
     let names = [("a", "a.example"), ("b", "x.b.example")];
     for (((name, host), port), origin) in names.iter().zip(&ports).zip(&origins) {
         let pair = authority.pair(dir.join(&format!("{name}.pem")), &certificate_for(&[host]));
-        let (at, to) = (port.address(), origin.address());
+        let at = port.address();
+        let to = origin.address();
         tables.push_str(&format!(
             "[service.tls-{name}]\nlisten = \"{at}\"\nforward = \"http\"\npool = \"{name}\"\n\
              tls = {pair:?}\n[pool.{name}]\nservers = [\"{to}\"]\n[pool.to-{name}]\nservers = [\"{at}\"]\n"

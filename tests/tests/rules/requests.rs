@@ -54,7 +54,9 @@ fn start(web: &TestOrigin, api: &TestOrigin, copy: &TestOrigin) -> TestBalancer 
 
 #[test]
 fn every_action_is_carried_out_and_counted() {
-    let (web, api, copy) = (origin("web"), origin("api"), origin("copy"));
+    let web = origin("web");
+    let api = origin("api");
+    let copy = origin("copy");
     let balancer = start(&web, &api, &copy);
     let curl = |path: &str, more: &[&str]| {
         let mut arguments = vec!["-i".to_owned(), "--path-as-is".to_owned(), balancer.url(path)];
@@ -112,7 +114,9 @@ fn every_action_is_carried_out_and_counted() {
 
 #[test]
 fn the_program_explains_which_rule_takes_a_request() {
-    let (web, api, copy) = (origin("web"), origin("api"), origin("copy"));
+    let web = origin("web");
+    let api = origin("api");
+    let copy = origin("copy");
     let balancer = start(&web, &api, &copy);
     let explain = |more: &[&str]| {
         let mut command = std::process::Command::new(tests::e2e::balancer::program());
@@ -148,7 +152,9 @@ fn the_program_explains_which_rule_takes_a_request() {
 
 #[test]
 fn hostile_requests_cost_a_refusal_and_nothing_more() {
-    let (web, api, copy) = (origin("web"), origin("api"), origin("copy"));
+    let web = origin("web");
+    let api = origin("api");
+    let copy = origin("copy");
     let balancer = start(&web, &api, &copy);
     let cookies: String = (0..10_000).map(|n| format!("c{n}=x; ")).collect();
     let query = "a=b&".repeat(1_500);

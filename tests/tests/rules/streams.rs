@@ -40,7 +40,8 @@ fn with(path: &str, fields: &[(&'static str, &str)]) -> H2Request {
 
 #[test]
 fn every_action_is_carried_out_on_one_connection() {
-    let (web, api) = (origin("web"), origin("api"));
+    let web = origin("web");
+    let api = origin("api");
     let pools = format!("{RULES}[pool.api]\nservers = [\"{}\"]\n", api.address());
     let setup =
         BalancerConfig::http(&[web.address()]).service("http2 = \"always\"\n").with_tables(&pools);

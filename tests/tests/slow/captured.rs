@@ -59,7 +59,8 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
     if !rustix::process::geteuid().is_root() {
         return skip("packet sockets take the right CAP_NET_RAW");
     }
-    let (slow, quick) = (server(|_| ()), server(|_| ()));
+    let slow = server(|_| ());
+    let quick = server(|_| ());
     let rules = "[capture.slow]\nlatency = \"400ms\"\ncause = \"SERVER_THINK\"\ntime = \"300ms\"\npayload = \"2KiB\"\n\
                  [capture.failing]\nservice = \"shop\"\nerrors = 50\ntime = \"100ms\"\n";
     let setup = BalancerConfig::http(&[slow.address(), quick.address()])
@@ -167,7 +168,8 @@ fn what_keeping_a_packet_costs() {
         captures(&place).packets_kept > 0
     });
     let requests = if is_long() { 200_000 } else { 500 };
-    let (pid, before) = (process.pid(), captures(&place).packets_kept);
+    let pid = process.pid();
+    let before = captures(&place).packets_kept;
     let began = ran(pid, "capture").unwrap();
     let load = load::start(load::paced(
         load::get_plan(setup.fronts()[0], "/", 8),
@@ -178,8 +180,8 @@ fn what_keeping_a_packet_costs() {
     wait::until("the last packets are kept", || {
         captures(&place).packets_kept + captures(&place).packets_dropped >= before + 4 * requests
     });
-    let (kept, nanos) =
-        (captures(&place).packets_kept - before, ran(pid, "capture").unwrap() - began);
+    let kept = captures(&place).packets_kept - before;
+    let nanos = ran(pid, "capture").unwrap() - began;
     assert!(kept > 0);
     figure(format_args!(
         "keeping packets of {requests} requests: {kept} kept, {} lost, {} ns of its thread each",

@@ -19,9 +19,7 @@ use super::setup::{PIECE, whole};
 /// What an exchange with the balancer goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeTransport {
-    /// HTTP/1.1 under TLS.
     Tls,
-    /// HTTP/2 without TLS.
     Http2,
 }
 
@@ -41,7 +39,8 @@ const USUAL: u32 = 65_535;
 impl ExchangeRoute {
     /// With certificates of its own.
     pub fn new(kind: ExchangeTransport) -> ExchangeRoute {
-        let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
+        let authority = CertificateAuthority::new("test authority");
+        let dir = TestDir::new();
         let ca = authority.write(dir.join("ca.pem"));
         let pair = authority.pair(dir.join("pair.pem"), &certificate_for(&["shop.example"]));
         ExchangeRoute { kind, ca, pair, _dir: dir }
@@ -106,11 +105,13 @@ fn streamed(stream: TcpStream, target: &str, pause: Duration, window: u32) -> us
         let mut send = send.ready().await.unwrap();
         let (answer, _) = send.send_request(request, true).unwrap();
         let mut body = answer.await.unwrap().into_body();
-        let (mut sum, mut since) = (0, 0);
+        let mut sum = 0;
+        let mut since = 0;
         while let Some(piece) = body.data().await {
             let n = piece.unwrap().len();
             body.flow_control().release_capacity(n).unwrap();
-            (sum, since) = (sum + n, since + n);
+            sum = sum + n;
+            since = since + n;
             if since >= PIECE {
                 since = 0;
                 // The whole client pauses, its connection too.

@@ -21,7 +21,8 @@ fn explain(balancer: &TestBalancer, arguments: &[&str]) -> (bool, String) {
 
 #[test]
 fn the_slowest_are_explained_with_examples() {
-    let (quick, slow) = (server(|_| ()), server(|_| ()));
+    let quick = server(|_| ());
+    let slow = server(|_| ());
     let setup = BalancerConfig::http(&[quick.address()]).server("slow", slow.address(), "");
     let balancer = TestBalancer::start(&setup.global("sample = 4"));
     let mut client = balancer.client();

@@ -42,7 +42,9 @@ fn answers(prepare: impl Fn(&TcpStream) + Send + Sync + 'static) -> impl Fn(TcpS
             let target = line.split(' ').nth(1).unwrap_or("/");
             let mut parts = target.split('/').skip(1).map(|part| part.parse::<u64>().unwrap_or(0));
             let mut next = || parts.next().unwrap_or(0);
-            let (bytes, think, each) = (next() as usize, next(), next());
+            let bytes = next() as usize;
+            let think = next();
+            let each = next();
             linger(Duration::from_millis(think));
             let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
             if (&stream).write_all(head.as_bytes()).is_err() {
@@ -76,7 +78,9 @@ pub fn whole(mut stream: impl Read + Write, target: &str, pause: Duration) -> us
     let request =
         format!("GET {target} HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
-    let (mut buffer, mut sum, mut since) = (vec![0; PIECE], 0, 0);
+    let mut buffer = vec![0; PIECE];
+    let mut sum = 0;
+    let mut since = 0;
     loop {
         match stream.read(&mut buffer).unwrap() {
             0 => return sum,

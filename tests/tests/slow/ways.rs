@@ -19,7 +19,8 @@ fn named(what: &str, way: &ExchangeRoute, lines: &[Value], owner: &str) {
 }
 
 fn thinks(kind: ExchangeTransport) {
-    let (way, origin) = (ExchangeRoute::new(kind), server(|_| ()));
+    let way = ExchangeRoute::new(kind);
+    let origin = server(|_| ());
     let setup = BalancerConfig::http(&[origin.address()]).service(&way.service());
     let balancer = TestBalancer::start(&setup);
     for _ in 0..times() {
@@ -41,7 +42,8 @@ fn a_server_that_thinks_over_http_2() {
 }
 
 fn reads_slowly(kind: ExchangeTransport) {
-    let (way, origin) = (ExchangeRoute::new(kind), server(|_| ()));
+    let way = ExchangeRoute::new(kind);
+    let origin = server(|_| ());
     let setup = BalancerConfig::http(&[origin.address()]).service(&way.service());
     let balancer = TestBalancer::start(&setup);
     for _ in 0..times() {
@@ -64,7 +66,8 @@ fn a_client_that_reads_slowly_over_http_2() {
 }
 
 fn queue(kind: ExchangeTransport) {
-    let (way, origin) = (ExchangeRoute::new(kind), server(|_| ()));
+    let way = ExchangeRoute::new(kind);
+    let origin = server(|_| ());
     let setup = BalancerConfig::http(&[]).server("a", origin.address(), ", connections = 1");
     let setup = setup.global("workers = 1").pool("timeout.queue = \"20s\"");
     let balancer = TestBalancer::start(&setup.service(&way.service()));

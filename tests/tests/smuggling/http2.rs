@@ -98,7 +98,8 @@ fn fresh(front: SocketAddr, case: &SmugglingCase) -> Option<String> {
 
 fn request(case: &SmugglingCase) -> SmuggledRequest {
     let mut request = SmuggledRequest::default();
-    let (mut named, mut late) = (Vec::new(), Vec::new());
+    let mut named = Vec::new();
+    let mut late = Vec::new();
     for line in case.text.lines() {
         let at = line[1..].find(": ").map(|at| at + 1);
         let (name, value) = match at {
@@ -138,7 +139,8 @@ fn pair(text: &str) -> (Vec<u8>, Vec<u8>) {
 }
 
 fn send(client: &mut FrameClient, request: &SmuggledRequest) {
-    let (body, trailers) = (!request.data.is_empty(), !request.trailers.is_empty());
+    let body = !request.data.is_empty();
+    let trailers = !request.trailers.is_empty();
     let last = |is: bool| if is { END } else { 0 };
     client.send(kind::HEADERS, WHOLE | last(!body), 1, &byte_fields(&request.fields));
     for (at, piece) in request.data.iter().enumerate() {
@@ -153,7 +155,6 @@ fn send(client: &mut FrameClient, request: &SmuggledRequest) {
 /// What became of the stream behind the case's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FollowUpOutcome {
-    /// 200.
     Answered,
     /// Another status, or a reset that does not say that nothing was done.
     Otherwise,
@@ -170,7 +171,8 @@ fn answers(client: &mut FrameClient) -> (bool, FollowUpOutcome) {
         let rest = frame.payload.get(1..).unwrap_or_default();
         rest.starts_with(b"\x03100") || rest.starts_with(&[0x82, 0x08, 0x01])
     };
-    let (mut first, mut second) = (None, None);
+    let mut first = None;
+    let mut second = None;
     while first.is_none() || second.is_none() {
         let Some(frame) = client.next_frame() else { break };
         let answer = match frame.kind {

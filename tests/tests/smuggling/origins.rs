@@ -15,15 +15,12 @@ use tests::e2e::wait;
 /// A request as a server saw it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReceivedRequest {
-    /// Its method.
     pub method: String,
-    /// Its target.
     pub target: String,
     /// Bytes of its body; `None`: this server does not tell.
     pub bytes: Option<u64>,
 }
 
-/// A server.
 #[derive(Debug)]
 pub enum SmugglingOrigin {
     /// nginx; its log is a file.
@@ -35,7 +32,6 @@ pub enum SmugglingOrigin {
 }
 
 impl SmugglingOrigin {
-    /// nginx.
     pub fn nginx() -> SmugglingOrigin {
         let directives = "access_log root/seen combined;\n\
             location / { add_header X-Seen \"$request_method $request_uri\" always; return 200 \"seen\\n\"; }";
@@ -44,7 +40,8 @@ impl SmugglingOrigin {
 
     /// Apache; `lenient`: it takes what it took before it was strict.
     pub fn apache(lenient: bool) -> SmugglingOrigin {
-        let (dir, port) = (TestDir::new(), servers::reserve_port());
+        let dir = TestDir::new();
+        let port = servers::reserve_port();
         // Its workers are nobody's and need nothing here, its log is opened before they are.
         let options = if lenient { "Unsafe LenientMethods Allow0.9" } else { "Strict" };
         let modules = ["mpm_event", "authz_core", "headers", "rewrite"];
@@ -82,7 +79,6 @@ impl SmugglingOrigin {
         SmugglingOrigin::told(command)
     }
 
-    /// Go.
     pub fn go() -> SmugglingOrigin {
         SmugglingOrigin::told(Command::new(tool("seen-by-go")))
     }
@@ -96,7 +92,6 @@ impl SmugglingOrigin {
         SmugglingOrigin::Scripted(process, SocketAddr::from(([127, 0, 0, 1], port)))
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         match self {
             SmugglingOrigin::Nginx(nginx) => nginx.address(),
@@ -122,14 +117,16 @@ impl SmugglingOrigin {
 
 /// `client - - [time] "METHOD TARGET VERSION" STATUS …`.
 fn from_log(log: &str) -> (Vec<ReceivedRequest>, usize) {
-    let (mut seen, mut refused) = (Vec::new(), 0);
+    let mut seen = Vec::new();
+    let mut refused = 0;
     for line in log.lines() {
         let parts: Vec<&str> = line.split('"').collect();
         let request: Vec<&str> = parts[1].split(' ').collect();
         let status = parts[2].split_whitespace().next().unwrap_or_default();
         match request[..] {
             [method, target, _] if status == "200" => {
-                let (method, target) = (method.to_owned(), target.to_owned());
+                let method = method.to_owned();
+                let target = target.to_owned();
                 seen.push(ReceivedRequest { method, target, bytes: None });
             }
             _ => refused += 1,
@@ -140,12 +137,14 @@ fn from_log(log: &str) -> (Vec<ReceivedRequest>, usize) {
 
 /// `seen METHOD TARGET BYTES`, `refused WHY`.
 fn from_words(said: &str) -> (Vec<ReceivedRequest>, usize) {
-    let (mut seen, mut refused) = (Vec::new(), 0);
+    let mut seen = Vec::new();
+    let mut refused = 0;
     for line in said.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
             ["seen", method, target, bytes] => {
-                let (method, target) = (method.to_owned(), target.to_owned());
+                let method = method.to_owned();
+                let target = target.to_owned();
                 seen.push(ReceivedRequest { method, target, bytes: bytes.parse().ok() });
             }
             ["refused", ..] => refused += 1,

@@ -14,7 +14,6 @@ use super::table::{ExpectedOutcome, ForwardedRequest, SmugglingCase};
 /// A case that was sent.
 #[derive(Debug)]
 pub struct CaseRun {
-    /// The case.
     pub case: SmugglingCase,
     /// The client of the attack.
     pub client: SocketAddr,
@@ -82,7 +81,8 @@ fn forwarded_case(log: &[Value], sent: &CaseRun) -> ForwardedCase {
         let target = line["target"].as_str().unwrap_or_default();
         let target = target.strip_prefix("http://shop.example").unwrap_or(target);
         let request = (line["method"].as_str().unwrap_or_default().to_owned(), target.to_owned());
-        let (cause, defect) = (line["cause"].as_str(), line["defect"].as_str());
+        let cause = line["cause"].as_str();
+        let defect = line["defect"].as_str();
         defects.extend(defect.map(str::to_owned));
         match (line["server"].is_string(), cause.or(defect)) {
             (true, None) => found.whole.push(request),
@@ -92,7 +92,9 @@ fn forwarded_case(log: &[Value], sent: &CaseRun) -> ForwardedCase {
     }
     let follows = sent.answered_after.then(|| ForwardedRequest::get(sent.case.same()));
     let expected = sent.case.expect.iter().cloned().chain(follows.map(ExpectedOutcome::Forwarded));
-    let (mut whole, mut begun, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+    let mut whole = Vec::new();
+    let mut begun = Vec::new();
+    let mut wanted = Vec::new();
     for one in expected {
         match one {
             ExpectedOutcome::Forwarded(passed) => {

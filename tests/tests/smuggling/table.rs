@@ -2,10 +2,8 @@
 
 use fuzz::corpus::unescape;
 
-/// A case.
 #[derive(Clone, Debug)]
 pub struct SmugglingCase {
-    /// Its name.
     pub name: String,
     /// What must happen, in the order of the requests.
     pub expect: Vec<ExpectedOutcome>,
@@ -27,9 +25,7 @@ pub enum ExpectedOutcome {
 /// A request that reaches a server whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForwardedRequest {
-    /// Its method.
     pub method: String,
-    /// Its target.
     pub target: String,
     /// Bytes of its body.
     pub bytes: u64,
@@ -101,7 +97,8 @@ fn expect(name: &str, line: &str) -> ExpectedOutcome {
     let words: Vec<&str> = line.split(' ').collect();
     let passed = |odd, either, last| {
         let [_, method, target, bytes] = words[..] else { panic!("{name}: {line}") };
-        let (method, target) = (method.to_owned(), target.to_owned());
+        let method = method.to_owned();
+        let target = target.to_owned();
         let bytes = bytes.parse().unwrap();
         ExpectedOutcome::Forwarded(ForwardedRequest {
             method,

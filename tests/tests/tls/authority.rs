@@ -20,18 +20,15 @@ use tests::e2e::wait::DEADLINE;
 
 /// An authority with a directory for what it signs.
 pub struct TlsAuthority {
-    /// It.
     pub authority: CertificateAuthority,
-    /// Its certificate.
     pub ca: PathBuf,
-    /// The directory.
     pub dir: TestDir,
 }
 
 impl TlsAuthority {
-    /// New ones.
     pub fn new() -> TlsAuthority {
-        let (authority, dir) = (CertificateAuthority::new("test authority"), TestDir::new());
+        let authority = CertificateAuthority::new("test authority");
+        let dir = TestDir::new();
         let ca = authority.write(dir.join("ca.pem"));
         TlsAuthority { authority, ca, dir }
     }
@@ -102,7 +99,6 @@ impl TlsAuthority {
 pub struct ResumingClient(Arc<ClientConfig>);
 
 impl ResumingClient {
-    /// A connection.
     pub fn open(&self, front: SocketAddr, name: &str) -> StreamOwned<ClientConnection, TcpStream> {
         let name = name.to_owned().try_into().unwrap();
         let connection = ClientConnection::new(self.0.clone(), name).unwrap();

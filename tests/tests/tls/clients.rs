@@ -17,7 +17,8 @@ use crate::authority::{TlsAuthority, s_client};
 
 #[test]
 fn a_request_is_served_over_tls() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let setup = BalancerConfig::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
     let balancer = TestBalancer::start(&setup);
@@ -47,7 +48,8 @@ fn a_request_is_served_over_tls() {
 
 #[test]
 fn a_client_gets_the_certificate_of_the_name() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let default = ours.pair("default.pem", &["default.example"]);
     let directory = ours.dir.join("more");
     std::fs::create_dir(&directory).unwrap();
@@ -69,7 +71,8 @@ fn a_client_gets_the_certificate_of_the_name() {
 
 #[test]
 fn sessions_are_resumed_at_any_worker() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let setup = BalancerConfig::http(&addresses(&origins)).global("workers = 4\n");
     let balancer = TestBalancer::start(&setup.service(&format!("tls = {pair:?}\n")));
@@ -94,7 +97,8 @@ fn bodies_and_websockets_pass_whole() {
     let ours = TlsAuthority::new();
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let server = Nginx::start("a");
-    let (origin, tls) = (servers::origin("b"), format!("tls = {pair:?}\n"));
+    let origin = servers::origin("b");
+    let tls = format!("tls = {pair:?}\n");
     let mut balancer =
         TestBalancer::start(&BalancerConfig::http(&[server.address()]).service(&tls));
     let front = balancer.front();

@@ -23,7 +23,8 @@ fn is_served(ours: &TlsAuthority, balancer: &TestBalancer) -> bool {
 
 #[test]
 fn silent_connections_are_no_handshakes_and_stalled_ones_give_way() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let tls = format!("tls = {{ certificates = {pair:?}, handshakes = 30 }}\n");
     for sources in [SourceAddresses::One, SourceAddresses::Many(100)] {

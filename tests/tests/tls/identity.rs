@@ -74,9 +74,11 @@ const LYING_TRAILERS: &str = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: c
 
 #[test]
 fn nobody_says_in_heads_or_trailers_what_only_we_may_say() {
-    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
+    let ours = TlsAuthority::new();
+    let recorder = RecordingServer::start();
     let pair = ours.pair("shop.pem", &["shop.example"]);
-    let (ca, at) = (&ours.ca, servers::reserve_port());
+    let ca = &ours.ca;
+    let at = servers::reserve_port();
     let client = format!("client = {{ ca = {ca:?}, verify = \"optional\" }}");
     let tls = format!("tls = {{ certificates = {pair:?}, {client} }}\n");
     let rule = "rule = [{ when = { path = \"/*\" }, rewrite = { set = [\"X-Role: guest\"] } }]\n";

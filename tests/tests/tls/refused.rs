@@ -10,7 +10,8 @@ use crate::authority::{TlsAuthority, s_client};
 
 #[test]
 fn what_is_no_handshake_is_named() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let tls = format!(
         "tls = {{ certificates = {pair:?}, unknown-name = \"refuse\", policy = \"modern\", handshake = \"300ms\" }}\n"
@@ -58,7 +59,8 @@ fn what_is_no_handshake_is_named() {
 
 #[test]
 fn handshakes_have_a_limit() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let tls = format!("tls = {{ certificates = {pair:?}, handshakes = 2 }}\n");
     let setup = BalancerConfig::http(&addresses(&origins)).global("workers = 1\n").service(&tls);

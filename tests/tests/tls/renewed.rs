@@ -19,7 +19,8 @@ fn shown(balancer: &TestBalancer) -> CertificateStatus {
 
 #[test]
 fn a_new_pair_is_taken_up_under_load() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let setup = BalancerConfig::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
     let balancer = TestBalancer::start(&setup);
@@ -47,7 +48,8 @@ fn a_new_pair_is_taken_up_under_load() {
 
 #[test]
 fn a_bad_pair_is_kept_out() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let setup = BalancerConfig::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
     let balancer = TestBalancer::start(&setup);
@@ -80,7 +82,8 @@ fn a_bad_pair_is_kept_out() {
 
 #[test]
 fn a_configuration_with_a_bad_pair_does_not_come_into_force() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let setup = BalancerConfig::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
     let balancer = TestBalancer::start(&setup);
@@ -97,7 +100,8 @@ fn a_configuration_with_a_bad_pair_does_not_come_into_force() {
 
 #[test]
 fn an_end_that_is_near_is_told_once_and_so_is_its_renewal() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let file = ours.dir.join("shop.pem");
     let pair = ours.authority.pair(file, &certificate_for(&["shop.example"]).until(2030));
     let setup = BalancerConfig::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));

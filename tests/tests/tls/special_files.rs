@@ -34,7 +34,8 @@ fn goes_on(ours: &TlsAuthority, balancer: &TestBalancer) {
 
 #[test]
 fn a_pipe_in_place_of_a_watched_file_is_an_event_and_all_else_goes_on() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a"), servers::origin("b")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a"), servers::origin("b")];
     let certificates = ours.dir.join("certificates");
     fs::create_dir(&certificates).unwrap();
     ours.pair("certificates/shop.pem", &[NAME]);
@@ -72,8 +73,10 @@ fn a_pipe_in_place_of_a_watched_file_is_an_event_and_all_else_goes_on() {
 
 #[test]
 fn what_is_no_file_or_too_large_is_refused_by_check_and_over_the_api() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
-    let (pair, ca) = (ours.pair("shop.pem", &[NAME]), &ours.ca);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
+    let pair = ours.pair("shop.pem", &[NAME]);
+    let ca = &ours.ca;
     let setup = BalancerConfig::http(&addresses(&origins));
     let balancer = TestBalancer::start(&setup.clone().service(&format!("tls = {pair:?}\n")));
     let fifo = ours.dir.join("fifo");

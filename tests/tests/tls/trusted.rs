@@ -20,7 +20,8 @@ const NAME: &str = "shop.example";
 
 #[test]
 fn no_session_outlives_the_authority_that_vouched_for_its_client() {
-    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
+    let ours = TlsAuthority::new();
+    let recorder = RecordingServer::start();
     let pair = ours.pair("shop.pem", &[NAME]);
     let alice = certificate_for(&["alice.example"]).client("alice");
     let alice = ours.authority.pair(ours.dir.join("alice.pem"), &alice);
@@ -53,14 +54,17 @@ fn no_session_outlives_the_authority_that_vouched_for_its_client() {
 
 #[test]
 fn what_is_revoked_is_refused_in_full_handshakes_and_in_resumed_ones() {
-    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
-    let (pair, ca) = (ours.pair("shop.pem", &[NAME]), &ours.ca);
+    let ours = TlsAuthority::new();
+    let recorder = RecordingServer::start();
+    let pair = ours.pair("shop.pem", &[NAME]);
+    let ca = &ours.ca;
     let client = |name: &'static str, serial| {
         let wanted = certificate_for(&[]).client(name).serial(serial);
         let pair = ours.authority.pair(ours.dir.join(&format!("{name}.pem")), &wanted);
         ours.returning(&pair, &TLS13)
     };
-    let (alice, bob) = (client("alice", 7_001), client("bob", 7_002));
+    let alice = client("alice", 7_001);
+    let bob = client("bob", 7_002);
     let list = ours.authority.revoke(ours.dir.join("revoked.pem"), &[7_001], 2100);
     let tls = |more: &str| {
         format!(
@@ -90,7 +94,8 @@ fn what_is_revoked_is_refused_in_full_handshakes_and_in_resumed_ones() {
 
 #[test]
 fn a_server_whose_certificate_is_revoked_gets_nothing() {
-    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
+    let ours = TlsAuthority::new();
+    let recorder = RecordingServer::start();
     let backend = certificate_for(&["backend.example"]).serial(9_001);
     let backend = ours.authority.pair(ours.dir.join("backend.pem"), &backend);
     let behind =
@@ -113,8 +118,10 @@ fn a_server_whose_certificate_is_revoked_gets_nothing() {
 
 #[test]
 fn a_host_of_another_kind_of_connection_is_misdirected() {
-    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
-    let (www, ca) = (ours.pair("www.pem", &["www.example"]), &ours.ca);
+    let ours = TlsAuthority::new();
+    let recorder = RecordingServer::start();
+    let www = ours.pair("www.pem", &["www.example"]);
+    let ca = &ours.ca;
     let admin = ours.pair("admin.pem", &["admin.example"]);
     let alice = certificate_for(&["alice.example"]).client("alice");
     let alice = ours.authority.pair(ours.dir.join("alice.pem"), &alice);
@@ -147,11 +154,14 @@ fn a_host_of_another_kind_of_connection_is_misdirected() {
 
 #[test]
 fn check_opens_what_run_would_open() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
-    let (pair, ca) = (ours.pair("shop.pem", &[NAME]), &ours.ca);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
+    let pair = ours.pair("shop.pem", &[NAME]);
+    let ca = &ours.ca;
     let (_, other) = ours.authority.sign(&certificate_for(&[NAME]));
     let (chain, _) = ours.authority.sign(&certificate_for(&[NAME]));
-    let (bad, junk) = (ours.dir.join("bad.pem"), ours.dir.join("junk.pem"));
+    let bad = ours.dir.join("bad.pem");
+    let junk = ours.dir.join("junk.pem");
     replace(&bad, &(chain + &other));
     replace(&junk, "nothing of the kind");
     let check = |service: &str, pool: &str, more: &[&str]| {
@@ -166,7 +176,8 @@ fn check_opens_what_run_would_open() {
         format!("tls = {{ certificates = \"{certificate}\"{client} }}\n")
     };
     let text = |path: &std::path::Path| path.to_str().unwrap().to_owned();
-    let (good, missing) = (text(&pair), "/nowhere/x.pem");
+    let good = text(&pair);
+    let missing = "/nowhere/x.pem";
     assert_eq!(check(&of(&good, ""), "", &[]).0, Some(0));
     let client = |ca: &str, more: &str| format!(", client = {{ ca = \"{ca}\"{more} }}");
     let list = format!(", crl = \"{}\"", text(&junk));
@@ -196,7 +207,8 @@ fn check_opens_what_run_would_open() {
 
 #[test]
 fn an_order_takes_up_a_good_pair_at_once_and_refuses_a_bad_one() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &[NAME]);
     let setup = BalancerConfig::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
     let balancer = TestBalancer::start(&setup);
@@ -232,7 +244,8 @@ fn an_order_takes_up_a_good_pair_at_once_and_refuses_a_bad_one() {
 
 #[test]
 fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
-    let (ours, recorder) = (TlsAuthority::new(), RecordingServer::start());
+    let ours = TlsAuthority::new();
+    let recorder = RecordingServer::start();
     let stranger = TlsAuthority::new();
     let backend = ours.pair("backend.pem", &["backend.example"]);
     let behind =
@@ -272,7 +285,8 @@ fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
 
 #[test]
 fn check_warns_of_certificates_that_are_made_for_something_else() {
-    let (ours, origins) = (TlsAuthority::new(), [servers::origin("a")]);
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
     let dir = ours.dir.path();
     let pair = |file: &str, wanted: &CertificateRequest<'_>| {
         ours.authority.pair(ours.dir.join(file), wanted)

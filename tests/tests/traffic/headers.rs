@@ -130,7 +130,8 @@ fn what_is_for_one_hop_goes_no_further() {
 fn both_families_and_many_listeners_lead_to_servers_of_both() {
     let mut options = OriginOptions::new("six", OriginKind::Http { body: 1 });
     options.listen = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 0);
-    let (six, four) = (start_with(options), origin("four"));
+    let six = start_with(options);
+    let four = origin("four");
     let ports: Vec<_> =
         (0..20)
             .map(|at| {

@@ -152,7 +152,8 @@ fn the_last_refused_requests_are_reported_with_what_was_wrong() {
 
 #[test]
 fn the_reports_sums_add_up_whatever_happened() {
-    let (origin, nobody) = (origin("a"), reserve_port());
+    let origin = origin("a");
+    let nobody = reserve_port();
     let cut = ScriptedServer::start(|mut stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nnot all");
     });
@@ -166,7 +167,8 @@ fn the_reports_sums_add_up_whatever_happened() {
         "127.0.0.1:CUT",
         cut.address()
     );
-    let (dead, cutting) = (reserve_port(), reserve_port());
+    let dead = reserve_port();
+    let cutting = reserve_port();
     let more = more.replace("127.0.0.1:DEAD", &dead.address().to_string());
     let more = more.replace("127.0.0.1:CUT", &cutting.address().to_string());
     let balancer =
@@ -215,7 +217,8 @@ fn the_reports_sums_add_up_whatever_happened() {
 
 #[test]
 fn a_scrape_agrees_with_the_report() {
-    let (origin, port) = (origin("a"), reserve_port());
+    let origin = origin("a");
+    let port = reserve_port();
     let setup = BalancerConfig::http(&[origin.address()]);
     let balancer = TestBalancer::start(&setup.global(&format!("metrics = \"{}\"", port.address())));
     for _ in 0..7 {

@@ -51,7 +51,8 @@ fn a_router_that_forwards_nothing_is_left_and_returned_to() {
 #[test]
 fn a_family_fails_alone_and_when_nothing_answers_all_are_used() {
     let Some(world) = UplinkTopology::open(DUAL) else { return };
-    let (v4, v6) = (serve(&world.server, V4.into()), serve(&world.server, V6.into()));
+    let v4 = serve(&world.server, V4.into());
+    let v6 = serve(&world.server, V6.into());
     world.routers[0].write_sysctls(&[("net/ipv6/conf/all/forwarding", "0")]).unwrap();
     wait::until("IPv6 is down", || world.one("one", "ipv6").state == "down");
     assert_eq!(world.one("one", "ipv4").state, "up");

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use lab::net::NetworkNamespace;
 
-/// The server's addresses.
 pub const V4: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 pub const V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xe, 0, 0, 0, 0, 1);
 

@@ -38,16 +38,13 @@ pub fn own6(uplink: u16) -> IpAddr {
     IpAddr::from([0xfd61, uplink, 0, 0, 0, 0, 0, 0x10])
 }
 
-/// Everything.
 pub struct UplinkTopology {
     daemon: Option<ChildProcess>,
-    /// Behind the host.
     pub inside: NetworkNamespace,
     /// Where the daemon is.
     pub host: NetworkNamespace,
     /// The first router and the second.
     pub routers: [NetworkNamespace; 2],
-    /// Beyond both.
     pub server: NetworkNamespace,
     api: api::ApiClient,
     runtime: Runtime,
@@ -67,7 +64,8 @@ impl UplinkTopology {
             skip("namespaces need root");
             return None;
         };
-        let (inside, server) = (made("inside")?, made("server")?);
+        let inside = made("inside")?;
+        let server = made("server")?;
         let routers = [made("first")?, made("second")?];
         for one in [&host, &inside, &server, &routers[0], &routers[1]] {
             one.write_sysctls(&[
@@ -132,7 +130,8 @@ impl UplinkTopology {
 
     /// A file with these uplinks.
     pub fn file(&self, uplinks: &str) -> String {
-        let (dir, pins) = (self.dir.path().display(), self.pins.path().join("plane"));
+        let dir = self.dir.path().display();
+        let pins = self.pins.path().join("plane");
         let echo4 = format!("probe = {{ echo = \"198.51.100.1\", {TERMS} }}");
         let echo = format!("probe = {{ echo = [\"198.51.100.1\", \"2001:db8:e::1\"], {TERMS} }}");
         let uplinks =

@@ -64,7 +64,6 @@ pub fn when(
     wait::until_some(what, || Some(explained(place)).filter(&so))
 }
 
-/// A promise.
 pub fn promise<'u>(users: &'u UsersService, what: &str) -> &'u UsersPromise {
     users.promises.iter().find(|it| it.what == what).unwrap_or_else(|| panic!("{users:?}"))
 }

@@ -11,7 +11,6 @@ use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket}
 use super::replicated::BACK;
 use super::topology::{ClientFamily, V4, V6, VrrpTopology};
 
-/// Between two steps.
 const STEP: Duration = Duration::from_millis(1);
 /// Connections of a step, steps from a SYN to its ACK, and from there to its FIN.
 pub const EACH: u32 = 20;
@@ -40,7 +39,8 @@ impl RawClients {
     /// So many steps of connections; how many began late.
     pub fn run(&self, steps: u32) -> u32 {
         let (_open, closed) = channel::<()>();
-        let (begun, mut late) = (Instant::now(), 0);
+        let begun = Instant::now();
+        let mut late = 0;
         for step in 0..steps {
             let due = begun + STEP * step;
             let left = due.saturating_duration_since(Instant::now());

@@ -13,7 +13,6 @@ use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopo
 
 /// How long one attempt to connect may take.
 const ATTEMPT: Duration = Duration::from_millis(20);
-/// Milliseconds between advertisements.
 const EVERY: [(u32, ClientFamily); 4] = [(100, V4), (100, V6), (50, V4), (50, V6)];
 
 #[test]
@@ -87,7 +86,8 @@ fn gone(world: &mut VrrpTopology) -> Instant {
 }
 
 fn tell(program: &str, what: &str, of: (u32, ClientFamily), gap: (Duration, u64)) {
-    let ((advertise, version), (gap, attempts)) = (of, gap);
+    let (advertise, version) = of;
+    let (gap, attempts) = gap;
     println!(
         "proof: {program}, {what}: {} answers again after {} ms, advertisements every {advertise} ms, \
          {attempts} attempts",
@@ -112,7 +112,8 @@ fn gap(
             let kind = rustix::thread::LinkNameSpaceType::Network;
             rustix::thread::move_into_link_name_space(std::os::fd::AsFd::as_fd(&place), Some(kind))
                 .unwrap();
-            let (mut attempts, mut again) = (0, None);
+            let mut attempts = 0;
+            let mut again = None;
             let begun = Instant::now();
             while begun.elapsed() < wait::DEADLINE {
                 attempts += 1;

@@ -42,7 +42,8 @@ fn a_full_table_is_told_of_and_what_is_new_first() {
     wait::until("the table is full", || flows(world, First) >= most);
     println!("proof: {} connections", flows(world, First));
     let quiet = worst(&mut talk, || true);
-    let (before, begun) = (own(world, First), Instant::now());
+    let before = own(world, First);
+    let begun = Instant::now();
     begin(world, Second, "standby");
     let ready = begun.elapsed();
     let mut most_of = [before, own(world, Second)];
@@ -116,7 +117,8 @@ fn follows(world: &VrrpTopology, who: MemberIndex) -> bool {
 
 /// How long exchanges take until it is so, three seconds at least.
 fn worst(talk: &mut ClientSession, mut done: impl FnMut() -> bool) -> Vec<Duration> {
-    let (begun, mut took) = (Instant::now(), Vec::new());
+    let begun = Instant::now();
+    let mut took = Vec::new();
     let mut over = false;
     while !over || begun.elapsed() < Duration::from_secs(3) {
         let at = Instant::now();

@@ -18,7 +18,6 @@ pub enum AdvertisementMode {
     Unicast,
     /// Version 2 of VRRP, which has IPv4 and whole seconds alone; with IPv6 version 3.
     Old,
-    /// Both.
     OldUnicast,
 }
 
@@ -94,7 +93,6 @@ impl Keepalived {
         Keepalived(ChildProcess::start(command))
     }
 
-    /// Ends it, well.
     pub fn stop(mut self) {
         self.0.signal(Signal::TERM);
         self.0.wait();
@@ -132,7 +130,8 @@ fn both_ways(ours: MemberIndex, speech: AdvertisementMode) {
     }
     world.start(ours);
     let keepalived = Keepalived::start(&world, theirs, speech);
-    let (better, worse) = (First, Second);
+    let better = First;
+    let worse = Second;
     let state = |who: MemberIndex| if who == better { "active" } else { "standby" };
     for version in [V4, V6] {
         world.until(ours, version, state(ours));

@@ -74,7 +74,6 @@ pub struct ReplicationLoad {
     at: Instant,
     /// Seconds since the one before.
     pub seconds: f64,
-    /// By name.
     pub counts: BTreeMap<String, u64>,
     cpu_nanos: [u64; 2],
 }

@@ -71,7 +71,8 @@ fn elsewhere(pair: &mut ReplicatedPair) -> (ChildProcess, TestDir) {
     pair.origins.clear();
     let dir = TestDir::new();
     let listen = PORTS.map(|port| format!("listen [::]:{port} ipv6only=off;")).concat();
-    let (at, body) = (dir.path().display(), "x".repeat(128));
+    let at = dir.path().display();
+    let body = "x".repeat(128);
     let file = dir.write(
         "nginx.conf",
         format!(

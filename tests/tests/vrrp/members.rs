@@ -8,9 +8,7 @@ pub const SHARED: u8 = 10;
 /// One of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemberIndex {
-    /// Priority 150.
     First,
-    /// Priority 100.
     Second,
 }
 
@@ -19,9 +17,7 @@ pub use MemberIndex::{First, Second};
 /// A version of the Internet protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientFamily {
-    /// 4.
     V4,
-    /// 6.
     V6,
 }
 
@@ -36,12 +32,10 @@ impl ClientFamily {
         }
     }
 
-    /// The shared one.
     pub fn shared(self) -> IpAddr {
         self.host(SHARED)
     }
 
-    /// The group's name.
     pub fn group(self) -> &'static str {
         match self {
             V4 => "front4",
@@ -56,7 +50,6 @@ impl MemberIndex {
         self.number()
     }
 
-    /// The other one.
     pub fn other(self) -> MemberIndex {
         if self == First { Second } else { First }
     }
@@ -74,7 +67,6 @@ impl MemberIndex {
         format!("p{}", self.number())
     }
 
-    /// Its priority.
     pub fn priority(self) -> u8 {
         match self {
             First => 150,

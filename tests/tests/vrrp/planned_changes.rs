@@ -37,7 +37,8 @@ fn a_program_is_told_of_each_change_in_order() {
     world.until(First, V4, "standby");
     world.hub.ip("link set p1 down\n").unwrap();
     world.until(First, V4, "idle");
-    let (file, ip) = (format!("{}-front4", told.display()), V4.shared());
+    let file = format!("{}-front4", told.display());
+    let ip = V4.shared();
     let expected = [
         "idle member-standby",
         "standby member-active",
@@ -87,7 +88,8 @@ fn both_are_upgraded_one_after_the_other_and_no_request_is_lost() {
     let mut world = VrrpTopology::open("advertise = \"1s\"");
     world.serves(V4);
     let dir = world.dir(First);
-    let (answers, end) = (dir.join("answers"), dir.join("end"));
+    let answers = dir.join("answers");
+    let end = dir.join("end");
     let mut asking = world.client.command(tools::program("sh"));
     // What curl says of each: the status, or 000 where there was no answer.
     asking.arg("-c").arg(format!(
@@ -140,8 +142,10 @@ fn a_member_with_more_to_do_than_it_can_keeps_its_addresses() {
     assert!(said.contains("\"requests"), "{said}");
     assert!(sent() >= before + 5, "it advertised meanwhile");
     for version in [V4, V6] {
-        let (first, second) = (world.status(First, version), world.status(Second, version));
-        let (first, second) = (first.unwrap(), second.unwrap());
+        let first = world.status(First, version);
+        let second = world.status(Second, version);
+        let first = first.unwrap();
+        let second = second.unwrap();
         assert_eq!((first.state.as_str(), first.counts["stalled"]), ("active", 0), "{first:?}");
         assert_eq!((second.state.as_str(), second.counts["became-active"]), ("standby", 0));
         world.until_answers(version, &[First]);
@@ -166,7 +170,8 @@ fn members_that_do_not_understand_each_others_advertisements_are_not_both_active
     });
     world.until_answers(V4, &[First]);
     until_beats(&world, First, "drift", |beat| beat.drift.as_deref() == Some("shared addresses"));
-    let (first, second) = (world.status(First, V4).unwrap(), world.status(Second, V4).unwrap());
+    let first = world.status(First, V4).unwrap();
+    let second = world.status(Second, V4).unwrap();
     assert_eq!((first.state.as_str(), second.state.as_str()), ("active", "standby"));
     assert_eq!(second.counts["became-active"], 0);
 }

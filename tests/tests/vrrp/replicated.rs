@@ -25,7 +25,6 @@ pub const NAT: u16 = 81;
 pub const MAC: u16 = 8080;
 pub const TUNNEL: u16 = 8083;
 const STICKY: u16 = 8085;
-/// Where servers listen.
 pub const PORTS: [u16; 3] = [MAC, TUNNEL, STICKY];
 /// The last parts of the second server's and of the return addresses.
 const SERVERS: [u8; 2] = [50, 51];
@@ -39,9 +38,7 @@ fn many() -> usize {
 
 pub struct ReplicatedPair {
     pub world: VrrpTopology,
-    /// The second server.
     pub server: NetworkNamespace,
-    /// What listens there.
     pub origins: Vec<TestOrigin>,
     _origins: Vec<TestOrigin>,
     _pins: BpfFs,
@@ -124,8 +121,8 @@ fn services(more: &str) -> String {
             ("tunnel", "tunnel", TUNNEL, ""),
             ("stick", "mac", STICKY, "sticky = \"1h\""),
         ] {
-            let (listen, to) =
-                (SocketAddr::new(shared, port), if port == NAT { MAC } else { port });
+            let listen = SocketAddr::new(shared, port);
+            let to = if port == NAT { MAC } else { port };
             let servers =
                 SERVERS.map(|last| format!("\"{}\"", SocketAddr::new(version.host(last), to)));
             text.push_str(&format!(
@@ -175,7 +172,6 @@ pub fn flows(world: &mut VrrpTopology, who: MemberIndex) -> usize {
 /// A connection of a client, and where it leads.
 pub struct ClientSession {
     stream: TcpStream,
-    /// Where it leads.
     pub to: SocketAddr,
 }
 
@@ -197,7 +193,8 @@ impl ClientSession {
     /// The name of the server that answers a request on it, whole.
     pub fn asks(&mut self) -> Option<String> {
         self.stream.write_all(b"GET / HTTP/1.1\r\nHost: shared\r\n\r\n").ok()?;
-        let (mut answer, mut part) = (Vec::new(), [0; 2048]);
+        let mut answer = Vec::new();
+        let mut part = [0; 2048];
         loop {
             let bytes = self.stream.read(&mut part).ok().filter(|bytes| *bytes > 0)?;
             answer.extend(&part[..bytes]);

@@ -26,7 +26,6 @@ const SERVER: u8 = 50;
 const CLIENT: u8 = 100;
 /// A member's machine and what runs there.
 pub struct TestMember {
-    /// Its network.
     pub namespace: Option<NetworkNamespace>,
     daemon: Option<ChildProcess>,
     api: api::ApiClient,
@@ -34,7 +33,6 @@ pub struct TestMember {
     dir: TestDir,
 }
 
-/// Everything.
 pub struct VrrpTopology {
     members: [TestMember; 2],
     capture: ChildProcess,
@@ -54,7 +52,6 @@ pub struct VrrpTopology {
     pub only: [Vec<(ClientFamily, String)>; 2],
     /// The last lines of each member's file, and those of its packet plane.
     pub tail: [String; 2],
-    /// See `tail`.
     pub plane: [String; 2],
     /// Lines of `[global.control]` of each.
     pub control: [String; 2],
@@ -88,7 +85,8 @@ impl VrrpTopology {
         let capture = ChildProcess::start(capture);
         wait::until("the capture begins", || capture.output().contains("listening on"));
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let (group, [tail, plane]) = (group.to_owned(), Default::default());
+        let group = group.to_owned();
+        let [tail, plane] = Default::default();
         VrrpTopology {
             members,
             capture,
@@ -152,10 +150,10 @@ impl VrrpTopology {
         self.dir(who).write("steelyard.toml", self.text(who))
     }
 
-    /// A member's file.
     pub fn text(&self, who: MemberIndex) -> String {
         let member = &self.members[usize::from(who.number() - 1)];
-        let (dir, pins) = (member.dir.path().display(), member.pins.path().join("plane"));
+        let dir = member.dir.path().display();
+        let pins = member.pins.path().join("plane");
         let mut text = format!(
             "[global]\nworkers = 1\nhistory = \"off\"\naccess-log = \"off\"\n\
              [global.control]\nsocket = \"{dir}/sock\"\nstate = \"{dir}/state\"\n{}\
@@ -197,7 +195,6 @@ impl VrrpTopology {
         self.member(who).daemon.as_ref().unwrap().signal(signal);
     }
 
-    /// A clean stop.
     pub fn stop(&mut self, who: MemberIndex) {
         let mut daemon = self.member(who).daemon.take().unwrap();
         daemon.signal(Signal::TERM);
@@ -224,7 +221,6 @@ impl VrrpTopology {
         self.member(who).daemon.as_ref().unwrap().output()
     }
 
-    /// A member's network.
     pub fn namespace(&self, who: MemberIndex) -> &NetworkNamespace {
         self.members[usize::from(who.number() - 1)].namespace.as_ref().unwrap()
     }

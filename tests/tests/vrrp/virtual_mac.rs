@@ -13,7 +13,6 @@ use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopo
 
 const GROUP: &str = "advertise = \"300ms\"\nlink-address = \"virtual\"";
 
-/// Number 51's.
 fn link(version: ClientFamily) -> &'static str {
     match version {
         V4 => "00:00:5e:00:01:33",

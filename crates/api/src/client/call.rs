@@ -129,7 +129,8 @@ pub(super) async fn send(
 }
 
 fn transport_error(way: &DaemonTransport, path: &str, source: hyper::Error) -> ApiError {
-    let (place, path) = (way.to_string(), path.to_owned());
+    let place = way.to_string();
+    let path = path.to_owned();
     if let Some(why) = tls_error(&source) {
         ApiError::Handshake { place, why }
     } else if source.is_parse() {

@@ -108,8 +108,8 @@ pub async fn apply(
     there: &ApiClient,
     order: PairChange,
 ) -> Result<PairApplied, PairChangeError> {
-    let (ours, theirs) =
-        (call_member(here, here.status()).await?, call_member(there, there.status()).await?);
+    let ours = call_member(here, here.status()).await?;
+    let theirs = call_member(there, there.status()).await?;
     check_pair(&ours, &theirs, &there.address()).map_err(PairChangeError::NotAPair)?;
     let expected = order.if_generation.unwrap_or(ours.generation);
     check_generation(here, ours.generation, expected)?;
@@ -160,7 +160,8 @@ struct MemberFailure {
 impl PairMember<'_> {
     /// Where the answer is lost, what is in force then says what was done.
     async fn apply_new(&self) -> Result<Applied, MemberFailure> {
-        let (text, file) = (self.new_text.clone(), self.file.clone());
+        let text = self.new_text.clone();
+        let file = self.file.clone();
         let done = self.client.apply(text, file, Some(self.generation), self.save).await;
         let source = match done {
             Ok(applied) => return Ok(applied),
@@ -195,7 +196,8 @@ impl PairMember<'_> {
         place: String,
         failed: MemberFailure,
     ) -> PairChangeError {
-        let (source, ours) = (failed.source, self.client.address());
+        let source = failed.source;
+        let ours = self.client.address();
         if let Some(why) = failed.unknown_state {
             let left =
                 format!("{ours} has changed, and whether this member has is not known: {why}");
@@ -204,7 +206,8 @@ impl PairMember<'_> {
         if !done.changed {
             return PairChangeError::RolledBack { place, source };
         }
-        let (text, file) = (self.old_text.clone(), self.file.clone());
+        let text = self.old_text.clone();
+        let file = self.file.clone();
         match self.client.apply(text, file, Some(done.generation), self.save).await {
             Ok(_) => PairChangeError::RolledBack { place, source },
             Err(error) => {

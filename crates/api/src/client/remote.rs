@@ -249,7 +249,8 @@ fn build_tls(options: &RemoteOptions, host: &str) -> Result<RemoteTls, RemoteErr
         None => builder.with_no_client_auth(),
         Some(file) => {
             let key = options.key.as_ref().unwrap_or(file);
-            let (chain, key) = (read_chain(file)?, read_private_key(key)?);
+            let chain = read_chain(file)?;
+            let key = read_private_key(key)?;
             builder.with_client_auth_cert(chain, key).map_err(failed)?
         }
     };

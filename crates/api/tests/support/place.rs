@@ -4,7 +4,6 @@ use std::path::Path;
 
 use files::TemporaryDir;
 
-/// The directory.
 pub struct SocketDir(TemporaryDir);
 
 impl SocketDir {
@@ -13,7 +12,6 @@ impl SocketDir {
         SocketDir(TemporaryDir::new(name).unwrap())
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         self.0.path()
     }

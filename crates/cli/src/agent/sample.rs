@@ -16,13 +16,11 @@ pub enum LoadMetric {
 pub struct ProcessorTime {
     /// At work, in ticks.
     pub busy: u64,
-    /// In all.
     pub total: u64,
     /// How many processors there are.
     pub count: u32,
 }
 
-/// Reads /proc/stat.
 pub fn parse_processor_time(stat: &str) -> Option<ProcessorTime> {
     let all = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = all.split_whitespace().filter_map(|n| n.parse().ok()).collect();
@@ -53,7 +51,8 @@ pub fn memory_share(meminfo: &str) -> Option<f64> {
         let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_whitespace().next()?.parse::<f64>().ok()
     };
-    let (total, available) = (of("MemTotal:")?, of("MemAvailable:")?);
+    let total = of("MemTotal:")?;
+    let available = of("MemAvailable:")?;
     (total > 0.0).then(|| (1.0 - available / total).clamp(0.0, 1.0))
 }
 
@@ -72,10 +71,8 @@ mod tests {
         let text = |busy: u64, idle: u64| {
             format!("cpu  {busy} 0 0 {idle} 0 0 0 0 9 9\ncpu0 1\ncpu1 1\nintr 5\n")
         };
-        let (before, after) = (
-            parse_processor_time(&text(100, 900)).unwrap(),
-            parse_processor_time(&text(130, 970)).unwrap(),
-        );
+        let before = parse_processor_time(&text(100, 900)).unwrap();
+        let after = parse_processor_time(&text(130, 970)).unwrap();
         assert_eq!(before.count, 2);
         assert_eq!(cpu_share(before, after), Some(0.3));
         assert_eq!(cpu_share(after, after), None, "no time has passed");

@@ -9,7 +9,6 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// One run.
 const LIMIT: Duration = Duration::from_secs(5);
 /// Bytes of its answer that are read.
 const ANSWER_BYTES: u64 = 256;
@@ -17,7 +16,6 @@ const ANSWER_BYTES: u64 = 256;
 /// A name and a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadScript {
-    /// As told.
     pub name: String,
     program: String,
 }

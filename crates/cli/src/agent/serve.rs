@@ -42,7 +42,8 @@ pub async fn run(args: AgentArgs) -> Result<CommandOutcome, CommandError> {
         print_json(&current_load(&table))?;
         return Ok(CommandOutcome::Done);
     }
-    let (line, http) = (listen(args.line).await?, listen(args.http).await?);
+    let line = listen(args.line).await?;
+    let http = listen(args.http).await?;
     tokio::spawn(accept(line, AgentProtocol::Line, Arc::clone(&table)));
     tokio::spawn(accept(http, AgentProtocol::Http, Arc::clone(&table)));
     let mut before = ProcessorTime::default();
@@ -129,7 +130,8 @@ fn http_response(head: &[u8], table: &MachineLoad) -> String {
     let line = String::from_utf8_lossy(head.split(|b| *b == b'\r').next().unwrap_or_default())
         .into_owned();
     let mut words = line.split(' ');
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let method = words.next().unwrap_or_default();
+    let path = words.next().unwrap_or_default();
     let (status, kind, body) = match (method, path.split('?').next().unwrap_or_default()) {
         ("GET" | "HEAD", "/") => {
             let json = serde_json::to_string(table).unwrap_or_default();

@@ -63,7 +63,6 @@ impl LoadAgentsArgs {
     }
 }
 
-/// Carries it out.
 pub fn run(args: &BenchAgentArgs) -> ExitCode {
     finish(false, carry_out(args))
 }

@@ -88,7 +88,6 @@ pub struct BenchConnectArgs {
     json: bool,
 }
 
-/// Carries it out.
 pub fn run(args: &BenchConnectArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
@@ -129,11 +128,14 @@ fn bench_order(args: &BenchConnectArgs) -> Result<HttpBenchmark, CommandError> {
     plan.time = args.duration.or(args.requests.is_none().then_some(DURATION));
     plan.datagrams = args.udp;
     let timeout = args.timeout.unwrap_or(if args.udp { TIMEOUT_UDP } else { TIMEOUT });
-    (plan.timeout, plan.grace) = (timeout, timeout);
+    plan.timeout = timeout;
+    plan.grace = timeout;
     plan.sources.clone_from(&args.from);
     plan.check().map_err(|error| CommandError::Unusable(error.to_string()))?;
     let rates = args.rate.clone().map_or_else(Vec::new, |rates| rates.0);
-    let (repeats, warm_up, fleet) = (args.repeat, args.warm_up, args.agents.resolve_fleet()?);
+    let repeats = args.repeat;
+    let warm_up = args.warm_up;
+    let fleet = args.agents.resolve_fleet()?;
     Ok(HttpBenchmark { plan, rates, repeats, warm_up, fleet })
 }
 

@@ -119,7 +119,6 @@ Examples:
 Exit codes: 0 measured, 1 the search found no rate that holds, 2 nothing could be measured, 3 a partial result:
 something failed, was not reached, or the run was stopped.";
 
-/// Carries it out.
 pub fn run(args: &BenchHttpArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
@@ -180,11 +179,13 @@ fn bench_order(args: &BenchHttpArgs) -> Result<(HttpBenchmark, Option<String>), 
         None => LoadModel::Closed { connections, think: Duration::ZERO },
     };
     plan.persist = ConnectionCloser::to_persist(args.close);
-    (plan.http2, plan.streams) = (args.http2, args.streams);
+    plan.http2 = args.http2;
+    plan.streams = args.streams;
     plan.threads = args.threads;
     plan.requests = args.requests;
     plan.time = args.duration.or(args.requests.is_none().then_some(DURATION));
-    (plan.timeout, plan.grace) = (args.timeout, args.timeout);
+    plan.timeout = args.timeout;
+    plan.grace = args.timeout;
     plan.sources.clone_from(&args.from);
     if args.target.secure {
         let offered: &[u8] = if args.http2 { b"h2" } else { b"http/1.1" };
@@ -194,7 +195,9 @@ fn bench_order(args: &BenchHttpArgs) -> Result<(HttpBenchmark, Option<String>), 
     }
     plan.check().map_err(|error| CommandError::Unusable(error.to_string()))?;
     let rates = args.rate.clone().map_or_else(Vec::new, |rates| rates.0);
-    let (repeats, warm_up, fleet) = (args.repeat, args.warm_up, args.agents.resolve_fleet()?);
+    let repeats = args.repeat;
+    let warm_up = args.warm_up;
+    let fleet = args.agents.resolve_fleet()?;
     Ok((HttpBenchmark { plan, rates, repeats, warm_up, fleet }, digest))
 }
 
@@ -237,7 +240,8 @@ fn search_trial(
 }
 
 fn search_terms(args: &BenchHttpArgs) -> Result<SearchLimits, CommandError> {
-    let (from, most) = (args.search_from, args.search_to);
+    let from = args.search_from;
+    let most = args.search_to;
     if !(from > 0.0 && from <= most && most <= 1e7) {
         let text = "--search-from must be above 0 and at most --search-to, which may be 10,000,000";
         return Err(CommandError::Unusable(text.to_owned()));

@@ -26,7 +26,6 @@ impl ProgressLine {
         ProgressLine { quiet: quiet && !terminal, terminal, test: String::new() }
     }
 
-    /// Something happened.
     pub fn report_event(&mut self, what: &BenchEvent<'_>) {
         if self.quiet {
             return;

@@ -38,7 +38,6 @@ pub struct BenchServeArgs {
     stream: bool,
 }
 
-/// Carries it out.
 pub fn run(args: &BenchServeArgs) -> ExitCode {
     finish(false, carry_out(args))
 }
@@ -61,7 +60,8 @@ fn carry_out(args: &BenchServeArgs) -> Result<CommandOutcome, CommandError> {
     while !stop.load(Ordering::Relaxed) {
         std::thread::park_timeout(Duration::from_millis(50));
     }
-    let (figures, datagrams) = (origin.figures(), datagrams.figures());
+    let figures = origin.figures();
+    let datagrams = datagrams.figures();
     screen::print(&format!(
         "{} connections accepted, {} refused for want of resources\n{} datagrams echoed, {} left without an answer\n",
         figures.accepted, figures.accept_failed, datagrams.echoed, datagrams.unanswered

@@ -118,7 +118,6 @@ fn bits(text: &str) -> Result<u64, String> {
     Ok(found.0)
 }
 
-/// Carries it out.
 pub fn run(args: &BenchStreamArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }
@@ -236,7 +235,8 @@ fn matrix_row(runs: &[BenchRun], wanted: PrecisionTarget) -> Vec<TextCell> {
         }
         format!("{:.digits$}{unit}", mean(&found) / scale).into()
     };
-    let (count, throughputs) = (whole().count(), values("throughput"));
+    let count = whole().count();
+    let throughputs = values("throughput");
     let counted = match runs.len() - count {
         0 => TextCell::from(count.to_string()),
         broken => TextCell::coloured(format!("{count}, {broken} not whole"), Colour::Bad),

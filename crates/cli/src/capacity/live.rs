@@ -15,12 +15,10 @@ use crate::show::screen;
 use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::rate;
 
-/// Between two looks.
 const STEP: Duration = Duration::from_secs(2);
 /// From so much on a limit is coloured.
 const MUCH: f64 = 80.0;
 
-/// Asks, and prints.
 pub async fn show_live(
     place: &DaemonAddressArgs,
     again: bool,

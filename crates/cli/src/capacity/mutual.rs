@@ -13,7 +13,6 @@ pub fn rate(text: &str) -> Result<(String, f64), String> {
     Ok((name.trim().to_owned(), rate))
 }
 
-/// As text.
 pub fn render(of: &FailoverCapacity, width: usize, paint: Paint) -> String {
     let held: Vec<String> = of.groups.iter().map(describe_share).collect();
     let (colour, verdict) = match of.one_carries_all {

@@ -68,7 +68,6 @@ pub struct DoctorCoresArgs {
     kept: PathBuf,
 }
 
-/// Carries it out.
 pub fn run(args: &DoctorCoresArgs) -> ExitCode {
     finish(args.contact.json, block_on(diagnose_cores(args)))
 }
@@ -130,14 +129,16 @@ async fn measure_load(
     args: &DoctorCoresArgs,
 ) -> Result<(SteeringSnapshot, NetworkLoad), CommandError> {
     let machine = LocalMachine::open(&args.interface)?;
-    let (first, before) = (machine.counters(), times());
+    let first = machine.counters();
+    let before = times();
     let begun = Instant::now();
     sleep_until(begun + args.span).await;
     let seconds = begun.elapsed().as_secs_f64();
     let mut load = machine.counters().since(&first, seconds);
     for share in times().since(&before, seconds) {
         if let Some(work) = load.processors.get_mut(&share.number) {
-            (work.softirq, work.busy) = (share.softirq + share.irq, share.busy());
+            work.softirq = share.softirq + share.irq;
+            work.busy = share.busy();
         }
     }
     Ok((machine.state, load))
@@ -151,7 +152,8 @@ fn apply(
     load: &NetworkLoad,
 ) -> Result<(Vec<SteeringStep>, Vec<String>), CommandError> {
     let mut kept = UndoFile::open(&args.kept)?;
-    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    let mut done = Vec::new();
+    let mut failed = Vec::new();
     for _ in 0..ROUNDS {
         kept.add(steps.iter().map(|step| step.change.clone()))?;
         let before = done.len();

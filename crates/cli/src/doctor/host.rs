@@ -88,7 +88,6 @@ struct ChangedSetting {
     undo: String,
 }
 
-/// Carries it out.
 pub fn run(args: &DoctorHostArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }

@@ -85,7 +85,6 @@ struct LinkFindingRow {
     commands: Vec<String>,
 }
 
-/// Carries it out.
 pub fn run(args: &DoctorLinksArgs) -> ExitCode {
     finish(args.contact.json, block_on(diagnose_links(args)))
 }
@@ -100,7 +99,8 @@ async fn diagnose_links(args: &DoctorLinksArgs) -> Result<CommandOutcome, Comman
         mptcp,
         bundles: Vec::new(),
     };
-    let (mut after, mut measured) = (Vec::new(), Vec::new());
+    let mut after = Vec::new();
+    let mut measured = Vec::new();
     let pins: Vec<LinkFinding> =
         status.pins.iter().map(|doubt| not_persistent_finding(doubt)).collect();
     for status in status.links {

@@ -4,7 +4,6 @@
 
 use model::preflight::{PreflightFinding, PreflightResult};
 
-/// All of them.
 pub fn render_findings(findings: &[PreflightFinding]) -> String {
     let mut out = String::new();
     for PreflightFinding { check, verdict, about, found, why, commands } in findings {

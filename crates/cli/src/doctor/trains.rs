@@ -103,7 +103,8 @@ impl NextHopPinger {
 
     /// Notes what has come back by now.
     fn collect_replies(&mut self, token: u64, begun: Instant, sent: &mut [TrainPacket]) -> usize {
-        let (mut buffer, mut heard) = ([0; ANSWER], 0);
+        let mut buffer = [0; ANSWER];
+        let mut heard = 0;
         while let Ok(bytes) = (&self.socket).read(&mut buffer) {
             let echo = EchoRequest::parse_reply(&buffer[..bytes], self.next_hop.is_ipv6());
             let ours = echo.filter(|echo| echo.token == token);
@@ -119,9 +120,11 @@ impl NextHopPinger {
 
 /// Sends a train whose packets take turns over these lines; when each went, and when it came back.
 fn send_train(lines: &mut [NextHopPinger], mtu: u32) -> Vec<TrainPacket> {
-    let (begun, token) = (Instant::now(), random_token());
+    let begun = Instant::now();
+    let token = random_token();
     let mut sent: Vec<TrainPacket> = Vec::with_capacity(usize::from(PACKETS));
-    let (mut open, mut last) = (0, begun);
+    let mut open = 0;
+    let mut last = begun;
     for number in 0..PACKETS {
         let line = &lines[usize::from(number) % lines.len()];
         let v6 = line.next_hop.is_ipv6();

@@ -68,7 +68,6 @@ struct ZoneDelegation {
     records: Vec<String>,
 }
 
-/// Carries it out.
 pub fn diagnose_zones(args: &DoctorZonesArgs) -> Result<CommandOutcome, CommandError> {
     let text = read_config(&args.config)?;
     let config = load(&text, &file_name(&args.config));

@@ -37,7 +37,6 @@ pub struct ExplainNameArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &ExplainNameArgs) -> ExitCode {
     finish(args.contact.json, block_on(show(args)))
 }

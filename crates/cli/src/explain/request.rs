@@ -45,7 +45,6 @@ pub struct ExplainRequestArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &ExplainRequestArgs) -> ExitCode {
     finish(args.contact.json, block_on(show(args)))
 }

@@ -35,7 +35,6 @@ pub struct ExplainServerArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &ExplainServerArgs) -> ExitCode {
     finish(args.contact.json, block_on(show(args)))
 }
@@ -148,7 +147,8 @@ fn describe_probe(seen: &Seen) -> String {
     let whose = seen.probe.as_deref().unwrap_or("clients' connections");
     let took = seen.took_us.map(|took| format!(" after {}", micros(took))).unwrap_or_default();
     let kind = if seen.good { "good" } else { "bad" };
-    let (whose, saw) = (plain(whose), plain(&seen.saw));
+    let whose = plain(whose);
+    let saw = plain(&seen.saw);
     format!(
         "  seen     by {whose}: {saw}{took}; {} {kind} in a row",
         count(u64::from(seen.in_a_row))

@@ -54,7 +54,6 @@ pub struct ExplainSlowArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &ExplainSlowArgs) -> ExitCode {
     finish(args.contact.json, block_on(show(args)))
 }
@@ -74,7 +73,6 @@ async fn show(args: &ExplainSlowArgs) -> Result<CommandOutcome, CommandError> {
     show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
-/// `1%`, `0.5%`, `10`.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     match number.parse::<f64>() {

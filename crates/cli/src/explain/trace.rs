@@ -72,7 +72,6 @@ Examples:
 
 Exit codes: 0 done, 2 nothing could be read, 3 a file is damaged and was read up to there.";
 
-/// Carries it out.
 pub fn run(args: &ExplainTraceArgs) -> ExitCode {
     finish(args.json, carry_out(args))
 }

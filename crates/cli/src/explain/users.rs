@@ -35,7 +35,6 @@ pub struct ExplainUsersArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &ExplainUsersArgs) -> ExitCode {
     finish(args.contact.json, block_on(show(args)))
 }

@@ -17,7 +17,6 @@ pub struct RecordsDirArgs {
 }
 
 impl RecordsDirArgs {
-    /// Those there.
     pub fn open_records(&self) -> TopologyRecords {
         TopologyRecords::new(&self.records)
     }

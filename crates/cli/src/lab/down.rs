@@ -36,7 +36,6 @@ pub struct LabDownArgs {
 
 /// How long a keeper may take.
 const WITHIN: Duration = Duration::from_secs(20);
-/// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What `--json` prints of each.
@@ -49,7 +48,6 @@ struct RemovedNetwork {
     programs: u32,
 }
 
-/// Carries it out.
 pub fn down(args: &LabDownArgs) -> Result<CommandOutcome, CommandError> {
     let records = args.kept.open_records();
     let chosen = if args.all {

@@ -25,15 +25,14 @@ pub struct LabKeepArgs {
 /// What is said when it stands.
 pub const READY: &str = "ready";
 
-/// Carries it out.
 pub fn keep(args: &LabKeepArgs) -> Result<CommandOutcome, CommandError> {
     let plan = read_plan(&args.file, Some(&args.name))?;
     let records = args.kept.open_records();
     block_on(async {
         // Asked for before anything is made, so that nothing is left whenever the order comes.
         let heard = |kind| signal(kind).map_err(|error| CommandError::Unusable(error.to_string()));
-        let (mut end, mut interrupt) =
-            (heard(SignalKind::terminate())?, heard(SignalKind::interrupt())?);
+        let mut end = heard(SignalKind::terminate())?;
+        let mut interrupt = heard(SignalKind::interrupt())?;
         let mut hangup = heard(SignalKind::hangup())?;
         let standing =
             build_topology(&plan).map_err(|error| CommandError::Unusable(sentence(&error)))?;

@@ -25,12 +25,10 @@ pub struct ListedNetwork<'r> {
     record: &'r TopologyRecord,
 }
 
-/// With its state.
 pub fn with_state(record: &TopologyRecord) -> ListedNetwork<'_> {
     ListedNetwork { state: if record.is_running() { "up" } else { "stale" }, record }
 }
 
-/// For people.
 pub fn render_network(record: &TopologyRecord) -> String {
     let ListedNetwork { state, record: TopologyRecord { name, file, process, nodes, links, .. } } =
         with_state(record);
@@ -47,7 +45,6 @@ pub fn render_network(record: &TopologyRecord) -> String {
     out
 }
 
-/// Carries it out.
 pub fn list(args: &LabListArgs) -> Result<CommandOutcome, CommandError> {
     let all = args.kept.open_records().all().map_err(|error| record_failure(&error))?;
     if args.json {

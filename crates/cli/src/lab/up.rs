@@ -40,7 +40,6 @@ pub struct LabUpArgs {
     pub json: bool,
 }
 
-/// Carries it out.
 pub fn up(args: &LabUpArgs) -> Result<CommandOutcome, CommandError> {
     let plan = read_plan(&args.file, args.name.as_deref())?;
     let records = args.kept.open_records();

@@ -183,7 +183,8 @@ fn render_worst(rows: &[&HistoryRow], text: &mut String) {
         } else {
             format!("{} {}", count(one.count), one.what)
         };
-        let (at, long) = (moment(one.at_unix_ms), span(one.span_ms));
+        let at = moment(one.at_unix_ms);
+        let long = span(one.span_ms);
         text.push_str(&format!("  {at}  {}: {number} within {long}\n", name(row)));
     }
 }

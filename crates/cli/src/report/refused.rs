@@ -34,7 +34,6 @@ pub struct ReportRefusedArgs {
     contact: DaemonArgs,
 }
 
-/// Carries it out.
 pub fn run(args: &ReportRefusedArgs) -> ExitCode {
     finish(args.contact.json, block_on(show(args)))
 }

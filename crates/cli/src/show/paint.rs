@@ -7,15 +7,11 @@ use ratatui::style::{Color, Modifier, Style};
 /// What a colour means here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// Well.
     Good,
-    /// Worth a look.
     Doubt,
-    /// Wrong.
     Bad,
     /// On purpose, or of no weight.
     Quiet,
-    /// A heading.
     Strong,
     /// What keys act on.
     Chosen,
@@ -39,13 +35,11 @@ impl Paint {
         Paint { enabled: on }
     }
 
-    /// Never.
     #[cfg(test)]
     pub fn off() -> Self {
         Paint { enabled: false }
     }
 
-    /// Always, or never.
     #[cfg(test)]
     pub fn fixed(on: bool) -> Self {
         Paint { enabled: on }

@@ -5,7 +5,6 @@
 use super::paint::{Colour, Paint};
 use super::plain::plain;
 
-/// Between two columns.
 const GAP: usize = 2;
 /// Below this the last column goes on lines of its own.
 const LAST_MIN: usize = 34;
@@ -15,9 +14,7 @@ const INDENT: usize = 4;
 /// On which side a column's cells begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 
@@ -60,7 +57,6 @@ impl<T: Into<String>> From<T> for TextCell {
     }
 }
 
-/// A table.
 #[derive(Clone, Debug)]
 pub struct TextTable {
     columns: Vec<(&'static str, Align)>,

@@ -1,6 +1,5 @@
 //! Numbers for people: counts, rates, sizes, spans and moments. All are pure; none reads a clock.
 
-/// `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,7 +12,6 @@ pub fn count(number: u64) -> String {
     out
 }
 
-/// `-12,345`.
 pub fn signed(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{}", count(number.unsigned_abs()))
@@ -81,7 +79,9 @@ pub fn span(millis: u64) -> String {
 pub fn moment(unix_ms: u64) -> String {
     let seconds = unix_ms / 1000;
     let (year, month, day) = civil_date(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let hour = seconds / 3600 % 24;
+    let minute = seconds / 60 % 60;
+    let second = seconds % 60;
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
 }
 
@@ -90,7 +90,8 @@ pub fn moment(unix_ms: u64) -> String {
 fn civil_date(day: u64) -> (u64, u64, u64) {
     const ERA: u64 = 146_097;
     let from_march_of_year_0 = day + 719_468;
-    let (era, of_era) = (from_march_of_year_0 / ERA, from_march_of_year_0 % ERA);
+    let era = from_march_of_year_0 / ERA;
+    let of_era = from_march_of_year_0 % ERA;
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / (ERA - 1)) / 365;
     let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;

@@ -15,7 +15,6 @@ pub const FILE_BYTES: usize = 8 * 1_024 * 1_024;
 pub const ALL_BYTES: usize = 32 * 1_024 * 1_024;
 /// The folder that everything unpacks into.
 const FOLDER: &str = "steelyard-support";
-/// tar's unit.
 const BLOCK: usize = 512;
 
 /// Files on their way.

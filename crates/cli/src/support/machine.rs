@@ -18,7 +18,6 @@ const FILES: [(&str, &str); 9] = [
     ("tcp.txt", "/proc/net/netstat"),
     ("softirqs.txt", "/proc/net/softnet_stat"),
 ];
-/// Below /proc/sys.
 const SETTINGS: [&str; 18] = [
     "kernel/osrelease",
     "kernel/unprivileged_bpf_disabled",

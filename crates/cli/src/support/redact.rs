@@ -31,7 +31,8 @@ const BETWEEN: usize = 40;
 /// The text without secrets, line by line.
 pub fn redact(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let (mut in_pem, mut open) = (false, 0i32);
+    let mut in_pem = false;
+    let mut open = 0i32;
     let mut in_text: Option<&str> = None;
     for line in text.lines() {
         if let Some(sign) = in_text {
@@ -73,7 +74,9 @@ pub fn redact(text: &str) -> String {
 
 /// Brackets that a line opens more than it closes; those in strings are text.
 fn depth(line: &str) -> i32 {
-    let (mut depth, mut within, mut escaped) = (0, None, false);
+    let mut depth = 0;
+    let mut within = None;
+    let mut escaped = false;
     for c in line.chars() {
         match (within, c) {
             _ if escaped => escaped = false,
@@ -113,7 +116,8 @@ fn keyed_values(line: &str) -> impl Iterator<Item = usize> {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let keys = KEYS.into_iter().flat_map(move |key| line.match_indices(key));
     keys.filter_map(move |(at, key)| {
-        let (before, after) = (line.get(..at)?, line.get(at + key.len()..)?);
+        let before = line.get(..at)?;
+        let after = line.get(at + key.len()..)?;
         if before.ends_with(part) || after.starts_with(part) {
             return None;
         }

@@ -12,7 +12,9 @@ use crate::Cli;
 
 /// The words of a line as a shell would see them, up to a comment, a description, a pipe or a second command.
 fn words(line: &str) -> Vec<String> {
-    let (mut out, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut out = Vec::new();
+    let mut word = None::<String>;
+    let mut quote = None;
     let mut rest = line.chars().peekable();
     while let Some(c) = rest.next() {
         match (quote, c) {
@@ -38,7 +40,8 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn every_command_on_the_pages_is_one_that_the_program_takes() {
-    let (mut seen, mut wrong) = (0, Vec::new());
+    let mut seen = 0;
+    let mut wrong = Vec::new();
     let tree = SourceTree::read_repository().unwrap();
     for shown in commands(&tree).iter().filter(|shown| shown.text.starts_with("steelyard ")) {
         let words = words(&shown.text);

@@ -26,7 +26,6 @@ pub struct Canvas {
 }
 
 impl Canvas {
-    /// Takes the terminal.
     pub fn open() -> io::Result<Canvas> {
         let screen = Screen::open(true)?;
         let area = terminal_area();

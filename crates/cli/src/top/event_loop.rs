@@ -30,7 +30,6 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// How often is looked whether what is said has grown older.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Prints one frame.
 pub async fn print_once(
     client: &ApiClient,
     every: Duration,

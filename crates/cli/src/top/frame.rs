@@ -25,7 +25,6 @@ const LOW: u16 = 12;
 const SENTENCE: usize = 3;
 /// What marks the chosen line, also without colours.
 const MARK: &str = "> ";
-/// Between two columns.
 const GAP: u16 = 2;
 /// What a popup takes beside its text: a frame, and a column on each side.
 const POPUP: (u16, u16) = (4, 2);
@@ -65,7 +64,8 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut TopView, now: Duration, paint: Pai
 
 /// Sentences above everything: what passes in all, and what is wrong.
 fn draw_summary(view: &TopView, area: Rect, now: Duration, paint: Paint) -> Vec<Line<'static>> {
-    let (snapshot, mut lines) = (view.snapshot(), Vec::new());
+    let snapshot = view.snapshot();
+    let mut lines = Vec::new();
     let mut say = |text: &str, colour: Option<Colour>| {
         let style = colour.map(|colour| paint.style(colour)).unwrap_or_default();
         let text = plain(text).replace('\n', " ");

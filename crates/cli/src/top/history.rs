@@ -8,9 +8,7 @@ const LOOKS_MAX: usize = 300;
 /// What one service took a second, the last look at the end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceTrend {
-    /// The service.
     pub name: String,
-    /// Rates.
     pub rates: VecDeque<f64>,
 }
 

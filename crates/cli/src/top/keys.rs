@@ -5,33 +5,20 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 /// A key, or what else the terminal tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TopKey {
-    /// One line up.
     Up,
-    /// One line down.
     Down,
-    /// One screen up.
     PageUp,
-    /// One screen down.
     PageDown,
-    /// The first line.
     Home,
-    /// The last line.
     End,
-    /// Tab.
     Next,
-    /// Tab with shift.
     Back,
-    /// Enter.
     Enter,
-    /// Escape.
     Escape,
-    /// Backspace.
     Erase,
-    /// Ctrl-C.
     Interrupt,
     /// The terminal has another size.
     Resized,
-    /// What is written.
     Letter(char),
 }
 

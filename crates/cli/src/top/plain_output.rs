@@ -47,7 +47,9 @@ fn render(sheet: &Sheet, paint: Paint) -> Vec<String> {
 /// At most so many columns of a line; its colours take none, and end with it.
 fn truncate_line(line: &str, columns: usize) -> String {
     let mut out = String::new();
-    let (mut filled, mut escape, mut coloured) = (0, false, false);
+    let mut filled = 0;
+    let mut escape = false;
+    let mut coloured = false;
     for letter in line.chars() {
         if !escape && letter != '\x1b' {
             if filled == columns {

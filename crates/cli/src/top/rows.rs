@@ -218,7 +218,6 @@ fn connection_rate(servers: &[PacketServer]) -> f64 {
     servers.iter().map(|server| server.connections.rate).sum()
 }
 
-/// Packets a second.
 fn dropped(outcomes: &[PacketOutcome]) -> f64 {
     let dropped = outcomes.iter().filter(|one| one.end == PacketEnd::Dropped);
     dropped.map(|one| one.count.rate).sum()

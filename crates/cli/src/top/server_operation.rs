@@ -7,11 +7,8 @@ use crate::show::unit::count;
 /// An order to one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOperation {
-    /// Its pool.
     pub pool: String,
-    /// Its name.
     pub server: String,
-    /// What is ordered.
     pub action: ServerAction,
 }
 

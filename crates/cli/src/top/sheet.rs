@@ -11,14 +11,12 @@ use crate::show::unit::{bytes, count, micros, rate};
 enum SortValue {
     /// From a to z.
     Text(String),
-    /// The largest first.
     Number(f64),
 }
 
 /// What stands in one column of a line.
 #[derive(Clone, Debug)]
 pub struct SheetCell {
-    /// As shown.
     pub cell: TextCell,
     value: SortValue,
 }
@@ -41,13 +39,11 @@ impl SheetCell {
         SheetCell { cell: text.into(), value: SortValue::Number(number) }
     }
 
-    /// A count.
     pub fn count(number: impl Into<u64>) -> SheetCell {
         let number = number.into();
         SheetCell::number_as(count(number), number as f64)
     }
 
-    /// A rate.
     pub fn rate(per_second: f64) -> SheetCell {
         SheetCell::number_as(rate(per_second), per_second)
     }
@@ -62,7 +58,6 @@ impl SheetCell {
         SheetCell { cell, value: SortValue::Number(per_second) }
     }
 
-    /// Bytes a second.
     pub fn bytes(per_second: f64) -> SheetCell {
         SheetCell::number_as(bytes(per_second.max(0.0).round() as u64), per_second)
     }
@@ -74,7 +69,6 @@ impl SheetCell {
     }
 }
 
-/// A line.
 #[derive(Clone, Debug)]
 pub struct SheetRow {
     /// What it is about; no other line of the sheet has the same.
@@ -85,12 +79,9 @@ pub struct SheetRow {
     pub server: Option<(String, String)>,
 }
 
-/// Lines below headings.
 #[derive(Clone, Debug)]
 pub struct Sheet {
-    /// Headings.
     pub columns: &'static [(&'static str, Align)],
-    /// Lines as configured.
     pub rows: Vec<SheetRow>,
 }
 

@@ -7,9 +7,7 @@ use super::tab::Tab;
 /// States, and counts with their rates.
 #[derive(Clone, Debug)]
 pub struct TopSnapshot {
-    /// States and reasons.
     pub status: Status,
-    /// Counts and times.
     pub report: Report,
 }
 

@@ -34,9 +34,7 @@ pub fn title(snapshot: &TopSnapshot) -> String {
 pub struct LimitGauge {
     /// What is limited, and how much of it there is, in words.
     pub text: String,
-    /// In use.
     pub used: u64,
-    /// The most.
     pub all: u64,
 }
 
@@ -75,8 +73,10 @@ pub fn limits(snapshot: &TopSnapshot) -> Vec<LimitGauge> {
         u64::from(server.connections) * 1000 / u64::from(*cap).max(1)
     };
     if let Some((pool, server, cap)) = capped.max_by_key(fullest) {
-        let (used, all) = (u64::from(server.connections), u64::from(cap));
-        let (open, cap) = (count(used), count(all));
+        let used = u64::from(server.connections);
+        let all = u64::from(cap);
+        let open = count(used);
+        let cap = count(all);
         let text = format!("connections {open} of {cap} to {pool}/{}", server.name);
         limits.push(LimitGauge { text, used, all });
     }

@@ -18,7 +18,6 @@ pub enum Tab {
 }
 
 impl Tab {
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Tab::Services => "services",

@@ -29,7 +29,6 @@ const FILTER_MAX: usize = 64;
 pub enum KeyAction {
     /// Only the screen is different.
     Stay,
-    /// It is over.
     Quit,
     /// The daemon is to be told; the view waits for the answer.
     Send(ServerOperation),
@@ -38,9 +37,7 @@ pub enum KeyAction {
 /// What the next key is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputMode {
-    /// For the table.
     Table,
-    /// For the filter.
     Filter,
     /// The answer to whether this is to be ordered.
     Confirm(ServerOperation),
@@ -59,7 +56,6 @@ struct TabState {
     sort: Option<usize>,
 }
 
-/// The state.
 #[derive(Debug)]
 pub struct TopView {
     interval: Duration,
@@ -106,16 +102,19 @@ impl TopView {
 
     /// The daemon said this.
     pub fn update_snapshot(&mut self, snapshot: TopSnapshot, now: Duration) {
-        (self.answered_at, self.failure) = (now, None);
+        self.answered_at = now;
+        self.failure = None;
         if self.paused {
             return;
         }
-        let (before, pid) = (self.snapshot.status.pid, snapshot.status.pid);
+        let before = self.snapshot.status.pid;
+        let pid = snapshot.status.pid;
         if before != pid {
             let text = format!("another process answers now: {pid}, before it was {before}");
             self.message = Some((text, Colour::Doubt));
         }
-        (self.snapshot, self.seen_at) = (snapshot, now);
+        self.snapshot = snapshot;
+        self.seen_at = now;
         self.history.add(rows::rates(&self.snapshot));
         self.settle();
     }
@@ -297,12 +296,10 @@ impl TopView {
         self.paused || self.stale(now).is_some()
     }
 
-    /// What is shown.
     pub fn snapshot(&self) -> &TopSnapshot {
         &self.snapshot
     }
 
-    /// Which view.
     pub fn tab(&self) -> Tab {
         self.tab
     }

@@ -21,12 +21,10 @@ use crate::show::keyboard::Keyboard;
 use crate::show::paint::Paint;
 use crate::show::screen::{self, Screen};
 
-/// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Rates and times cover so many looks.
 const WINDOW: usize = 4;
 
-/// Shows it.
 pub async fn show(args: TryArgs, interactive: bool) -> Result<CommandOutcome, CommandError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -50,7 +48,8 @@ pub async fn show(args: TryArgs, interactive: bool) -> Result<CommandOutcome, Co
             _ = tick.tick() => None,
         };
         if let Some(deed) = deed {
-            let (at, clock) = (stage.elapsed(), SystemTime::now());
+            let at = stage.elapsed();
+            let clock = SystemTime::now();
             stage.perform(deed).await?;
             let (DemoAction::Kill(number) | DemoAction::Revive(number) | DemoAction::Drain(number)) =
                 deed;

@@ -31,7 +31,6 @@ const READY_WITHIN: Duration = Duration::from_secs(10);
 /// How long a request may take before it counts as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Everything that runs.
 pub struct DemoEnvironment {
     web: ClientGroup,
     echo: ClientGroup,
@@ -68,7 +67,8 @@ impl DemoEnvironment {
             let ip = IpAddr::V4(Ipv4Addr::new(127, 0, 0, last));
             ReservedPort::new(ip).map_err(|error| unusable("a port", &error))
         };
-        let (web, echo) = (reserve(1)?, reserve(2)?);
+        let web = reserve(1)?;
+        let echo = reserve(2)?;
         let config = config(&web, &echo, &origins);
         let daemon = EmbeddedDaemon::start(&config)
             .await
@@ -79,7 +79,8 @@ impl DemoEnvironment {
             Ok::<_, CommandError>(ClientGroup { service, forward, port, load })
         };
         let started = Instant::now();
-        let (of_web, of_echo) = (web_plan(&web, rate), echo_plan(&echo, rate));
+        let of_web = web_plan(&web, rate);
+        let of_echo = echo_plan(&echo, rate);
         Ok(DemoEnvironment {
             web: clientele("web", "http", web, of_web)?,
             echo: clientele("echo", "tcp", echo, of_echo)?,
@@ -96,7 +97,6 @@ impl DemoEnvironment {
         self.started.elapsed()
     }
 
-    /// `POOL/NAME`.
     pub fn name(server: usize) -> String {
         SERVERS.get(server).map(|(pool, name)| format!("{pool}/{name}")).unwrap_or_default()
     }
@@ -268,7 +268,8 @@ fn web_plan(at: &ReservedPort, rate: u32) -> LoadPlan {
     let get = HttpPlan::get(&at.address().to_string(), "/");
     let mut plan = LoadPlan::new(at.address(), LoadProtocol::Http(get), 1);
     plan.pace = LoadModel::Open { per_second: f64::from(rate), connections: 32 };
-    (plan.timeout, plan.grace) = (REQUEST_TIMEOUT, REQUEST_TIMEOUT);
+    plan.timeout = REQUEST_TIMEOUT;
+    plan.grace = REQUEST_TIMEOUT;
     plan
 }
 
@@ -277,7 +278,8 @@ fn echo_plan(at: &ReservedPort, rate: u32) -> LoadPlan {
     let mut plan = LoadPlan::new(at.address(), LoadProtocol::Echo { bytes: 128 }, 1);
     plan.pace = LoadModel::Open { per_second: f64::from(rate) / 5.0, connections: 16 };
     plan.persist = ConnectionReuse::PerRequest;
-    (plan.timeout, plan.grace) = (REQUEST_TIMEOUT, REQUEST_TIMEOUT);
+    plan.timeout = REQUEST_TIMEOUT;
+    plan.grace = REQUEST_TIMEOUT;
     plan
 }
 

@@ -56,7 +56,6 @@ pub enum DemoEventKind {
 }
 
 impl DemoLog {
-    /// Notes a deed.
     pub fn record_action(
         &mut self,
         deed: DemoAction,
@@ -115,7 +114,6 @@ impl DemoEventKind {
 }
 
 impl DemoEvent {
-    /// As a sentence.
     pub fn describe(&self) -> String {
         let (done, then) = match self.what {
             DemoEventKind::Killed => {
@@ -129,7 +127,6 @@ impl DemoEvent {
     }
 }
 
-/// Whole milliseconds.
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

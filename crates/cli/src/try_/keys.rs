@@ -5,9 +5,7 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 /// A key that means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DemoKey {
-    /// `k`.
     Kill,
-    /// `r`.
     Revive,
     /// `q`, Escape or Ctrl-C.
     Quit,

@@ -26,7 +26,6 @@ const SHORT: Duration = Duration::from_millis(1_500);
 /// The same where somebody watches.
 const LONG: Duration = Duration::from_secs(4);
 
-/// Shows it.
 pub async fn show(args: TryArgs) -> Result<CommandOutcome, CommandError> {
     let stopped = Arc::new(AtomicBool::new(false));
     watch(&stopped)?;

@@ -9,7 +9,6 @@ use std::time::Duration;
 pub enum DemoAction {
     /// Its connections are reset and its port refuses, as when its process is killed.
     Kill(usize),
-    /// It listens again.
     Revive(usize),
     /// The balancer is told to let it finish.
     Drain(usize),

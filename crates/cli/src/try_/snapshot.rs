@@ -27,26 +27,19 @@ pub struct DemoSnapshot {
 /// The clients of one service.
 #[derive(Clone, Debug)]
 pub struct ServiceClients {
-    /// The service.
     pub service: &'static str,
-    /// `http` or `tcp`.
     pub forward: &'static str,
-    /// Where it listens.
     pub listen: SocketAddr,
-    /// What they counted.
     pub report: LoadReport,
 }
 
 /// One server, as the balancer sees it.
 #[derive(Clone, Debug)]
 pub struct ServerSnapshot {
-    /// `POOL/NAME`.
     pub name: String,
     /// What it may take.
     pub state: ServerState,
-    /// Since when.
     pub since: SystemTime,
-    /// Why.
     pub reason: String,
     /// Whether it was killed here.
     pub killed: bool,
@@ -56,7 +49,6 @@ pub struct ServerSnapshot {
     pub requests: u64,
     /// Of those, ended other than well, at this server.
     pub failures: u64,
-    /// Their times.
     pub times: HistogramSum,
 }
 
@@ -71,9 +63,7 @@ pub struct DemoFrame {
     pub servers: Vec<ServerRow>,
     /// Requests of all clients.
     pub requests: u64,
-    /// Of those, failed.
     pub failed: u64,
-    /// Failed by cause.
     pub causes: Vec<(&'static str, u64)>,
     /// Attempts after the first, and replays.
     pub retried: u64,
@@ -82,11 +72,8 @@ pub struct DemoFrame {
 /// A service, as its clients see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceRow {
-    /// Its name.
     pub name: &'static str,
-    /// `http` or `tcp`.
     pub forward: &'static str,
-    /// Where it listens.
     pub listen: SocketAddr,
     /// Over the last second or so.
     pub recent: RecentRates,
@@ -99,19 +86,15 @@ pub struct ServiceRow {
 /// A server, as the balancer sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerRow {
-    /// `POOL/NAME`.
     pub name: String,
     /// What it may take.
     pub state: ServerState,
-    /// For how long.
     pub age: Duration,
-    /// Why.
     pub reason: String,
     /// Whether it was killed here.
     pub killed: bool,
     /// Over the last second or so.
     pub recent: RecentRates,
-    /// Under way.
     pub in_flight: u32,
     /// Ended other than well, since the start.
     pub failures: u64,
@@ -120,7 +103,6 @@ pub struct ServerRow {
 /// Rates and times of a short span.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RecentRates {
-    /// Answered a second.
     pub per_second: f64,
     /// Half took at most so many microseconds; `None`: nothing was answered.
     pub p50_us: Option<u64>,

@@ -98,12 +98,10 @@ impl DemoSummary {
         }
     }
 
-    /// 0 or 1.
     pub fn outcome(&self) -> CommandOutcome {
         if self.failed_requests == 0 { CommandOutcome::Done } else { CommandOutcome::Negative }
     }
 
-    /// For people.
     pub fn render(&self) -> String {
         let mut out = format!("{:.1} s of load\n", self.seconds);
         for service in &self.services {

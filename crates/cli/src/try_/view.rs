@@ -20,7 +20,6 @@ const EXPLANATION: &str = "\
 Two services of this balancer stand in front of six servers of this process, under steady load of its own.\n\
 Kill a server and watch: its work goes to the others, and no request fails.";
 
-/// The whole screen.
 pub fn screen(frame: &DemoFrame, chronicle: &DemoLog, width: usize, paint: Paint) -> String {
     let mut out = String::new();
     for line in EXPLANATION.lines().flat_map(|line| wrap(line, width)) {
@@ -224,7 +223,8 @@ mod tests {
     fn chronicle() -> DemoLog {
         let mut chronicle = DemoLog::default();
         for second in 0..7 {
-            let (at, clock) = (Duration::from_secs(second), SystemTime::UNIX_EPOCH);
+            let at = Duration::from_secs(second);
+            let clock = SystemTime::UNIX_EPOCH;
             let deed = if second % 2 == 0 { DemoAction::Kill(1) } else { DemoAction::Revive(1) };
             chronicle.record_action(deed, "web/b", at, clock);
         }

@@ -24,14 +24,12 @@ const OBJECTS: [&str; 16] = [
 /// Targets that one `+` list may stand for.
 const TARGETS: usize = 4_096;
 
-/// A command.
 #[derive(Clone, Debug)]
 pub struct DispatcherCommand {
     /// The object, in full.
     pub object: &'static str,
     /// The words behind it: action, target, keywords and values.
     pub arguments: Vec<String>,
-    /// From 1.
     pub line: u32,
     /// The line, for messages.
     pub text: String,

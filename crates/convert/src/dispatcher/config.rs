@@ -9,10 +9,8 @@ use super::command::DispatcherCommand;
 /// Settings of an object: keyword to value and line.
 pub type KeywordSettings = BTreeMap<String, (String, u32)>;
 
-/// Everything.
 #[derive(Debug, Default)]
 pub struct DispatcherConfig {
-    /// `executor set`.
     pub executor: KeywordSettings,
     /// By name, in their order.
     pub clusters: Vec<Cluster>,
@@ -22,40 +20,30 @@ pub struct DispatcherConfig {
     pub advisors: Vec<Advisor>,
 }
 
-/// A cluster.
 #[derive(Debug, Default)]
 pub struct Cluster {
     /// Its name, often its address.
     pub name: String,
-    /// Its keywords.
     pub keys: KeywordSettings,
-    /// Its ports.
     pub ports: Vec<ClusterPort>,
 }
 
-/// A port.
 #[derive(Debug, Default)]
 pub struct ClusterPort {
     /// Its number; 0: any.
     pub number: u16,
-    /// Its keywords.
     pub keys: KeywordSettings,
-    /// Its servers.
     pub servers: Vec<PortObject>,
-    /// Its rules.
     pub rules: Vec<PortObject>,
     /// Where it was added.
     pub line: u32,
-    /// The command.
     pub text: String,
 }
 
 /// A server or a rule.
 #[derive(Debug, Default)]
 pub struct PortObject {
-    /// Its name.
     pub name: String,
-    /// Its keywords.
     pub keys: KeywordSettings,
     /// Servers of a rule.
     pub servers: Vec<String>,
@@ -63,27 +51,21 @@ pub struct PortObject {
     pub down: bool,
     /// Where it was added.
     pub line: u32,
-    /// The command.
     pub text: String,
 }
 
-/// An advisor.
 #[derive(Debug)]
 pub struct Advisor {
-    /// What it asks.
     pub kind: String,
     /// Of one cluster alone.
     pub cluster: Option<String>,
-    /// At this port.
     pub port: u16,
-    /// `interval`, `timeout`, …
     pub keys: KeywordSettings,
     /// Where it was started.
     pub line: u32,
 }
 
 impl DispatcherConfig {
-    /// One more command.
     pub fn apply(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
         match command.object {
             "executor" => self.executor(command, notes),
@@ -266,8 +248,9 @@ impl DispatcherConfig {
     }
 
     fn advisor(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
-        let (action, kind, target) =
-            (command.argument(0), command.argument(1).to_ascii_lowercase(), command.argument(2));
+        let action = command.argument(0);
+        let kind = command.argument(1).to_ascii_lowercase();
+        let target = command.argument(2);
         let separator = if target.contains('@') { '@' } else { ':' };
         let (cluster, port) = match target.rsplit_once(separator) {
             Some((cluster, port)) => (Some(cluster.to_owned()), port),
@@ -305,7 +288,8 @@ fn object<'o>(
     command: &DispatcherCommand,
 ) -> &'o mut PortObject {
     let at = list.iter().position(|one| one.name == name).unwrap_or_else(|| {
-        let (line, text) = (command.line, command.text.clone());
+        let line = command.line;
+        let text = command.text.clone();
         list.push(PortObject { name: name.to_owned(), line, text, ..PortObject::default() });
         list.len() - 1
     });
@@ -328,7 +312,6 @@ fn note_malformed(command: &DispatcherCommand, notes: &mut ConversionNotes) {
     notes.left_out(command.line, &command.text, "its target cannot be read", "CLUSTER:PORT:SERVER");
 }
 
-/// A keyword's value.
 pub fn keyword_value<'k>(keys: &'k KeywordSettings, key: &str) -> Option<&'k str> {
     keys.get(key).map(|(value, _)| value.as_str())
 }

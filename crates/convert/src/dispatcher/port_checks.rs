@@ -9,11 +9,8 @@ use super::config::{
 
 /// A port and what it belongs to.
 pub struct PortChecks<'j> {
-    /// Everything.
     pub config: &'j DispatcherConfig,
-    /// Its cluster.
     pub cluster: &'j Cluster,
-    /// It.
     pub port: &'j ClusterPort,
 }
 

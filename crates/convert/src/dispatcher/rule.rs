@@ -14,7 +14,8 @@ const NETWORKS: usize = 62;
 /// When a rule fires. `http`: requests are seen.
 pub fn condition(rule: &PortObject, http: bool) -> Result<RuleCondition, UnsupportedReason> {
     let get = |key: &str| rule.keys.get(key).map_or("", |(value, _)| value.as_str());
-    let (begin, end) = (get("beginrange"), get("endrange"));
+    let begin = get("beginrange");
+    let end = get("endrange");
     match get("type") {
         "true" => Ok(RuleCondition::Is(true)),
         "ip" => {

@@ -51,7 +51,8 @@ pub fn write_config(
     notes: &mut ConversionNotes,
 ) {
     note_unsupported("executor set", &picture.executor, notes);
-    let (mut services, mut pools) = (UniqueNames::default(), empty_pool::reserve_name());
+    let mut services = UniqueNames::default();
+    let mut pools = empty_pool::reserve_name();
     for cluster in &picture.clusters {
         note_unsupported("cluster", &cluster.keys, notes);
         let address = keyword_value(&cluster.keys, "address").unwrap_or(&cluster.name);

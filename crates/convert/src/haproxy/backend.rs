@@ -131,7 +131,6 @@ fn balance(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut Conversio
     pool.set("hash-on", hashed, number);
 }
 
-/// `balance hash FETCH`.
 fn hash(fetch: &str) -> Option<String> {
     let (name, argument) = fetch.split_once('(').unwrap_or((fetch, ""));
     let argument = value::quote(argument.split(')').next().unwrap_or_default());

@@ -5,7 +5,6 @@ use crate::value;
 
 use super::lex::ConfigLine;
 
-/// One `bind` line.
 #[derive(Clone, Debug, Default)]
 pub struct BindLine {
     /// As `listen` writes them.
@@ -14,30 +13,24 @@ pub struct BindLine {
     pub ports: Vec<u16>,
     /// TLS, with what belongs to it.
     pub tls: bool,
-    /// Files of certificates.
     pub certificates: Vec<String>,
     /// Whom of its clients it wants to know.
     pub client: Option<ClientCertDemand>,
-    /// The oldest version.
     pub minimum: Option<&'static str>,
     /// HTTP/2: off, over TLS, always.
     pub http2: Option<&'static str>,
     /// Connections begin with a header of the PROXY protocol.
     pub header: bool,
-    /// Keys of `socket`.
     pub socket: Vec<(&'static str, String)>,
-    /// Where it stands.
     pub line: u32,
 }
 
 /// What a listener wants of its clients' certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCertDemand {
-    /// Who signs them.
     pub ca: String,
     /// A client without one is let in.
     pub optional: bool,
-    /// Which are revoked.
     pub crl: Option<String>,
 }
 
@@ -91,7 +84,8 @@ pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Optio
         return None;
     }
     let mut words = words.iter().skip(1).map(String::as_str);
-    let (mut optional, mut crl) = (false, None);
+    let mut optional = false;
+    let mut crl = None;
     while let Some(word) = words.next() {
         let mut next = || words.next().unwrap_or_default();
         match word {

@@ -179,7 +179,8 @@ fn check_values(
 
 fn path_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
     let plain = |value: &str| !value.contains(['*', '?', '#']) && !parts.ignore_case;
-    let (mut globs, mut expressions) = (Vec::new(), Vec::new());
+    let mut globs = Vec::new();
+    let mut expressions = Vec::new();
     let case = if parts.ignore_case { "(?i)" } else { "" };
     for value in &parts.values {
         let own = escape_regex(value);

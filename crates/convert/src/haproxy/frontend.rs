@@ -20,13 +20,9 @@ use super::stick_table;
 
 /// A frontend, and what it refers to.
 pub struct FrontendWriter<'a> {
-    /// Its section.
     pub section: &'a HaproxySection,
-    /// Its settings.
     pub settings: &'a ProxySettings,
-    /// All backends.
     pub pools: &'a BackendPools,
-    /// Where certificates are.
     pub base: &'a str,
 }
 
@@ -62,7 +58,8 @@ impl FrontendWriter<'_> {
         ports: &mut BTreeMap<String, Vec<u16>>,
         notes: &mut ConversionNotes,
     ) {
-        let (section, settings) = (self.section, self.settings);
+        let section = self.section;
+        let settings = self.settings;
         if settings.disabled {
             return notes.left_out(section.line, &section.keyword, "it is disabled", "");
         }
@@ -274,7 +271,8 @@ impl FrontendWriter<'_> {
         document: &mut Document,
         notes: &mut ConversionNotes,
     ) {
-        let (section, settings) = (self.section, self.settings);
+        let section = self.section;
+        let settings = self.settings;
         let path = format!("service.{name}");
         let mut service = TomlTable::new(path.clone(), section.line, &section.keyword);
         for bind in binds {

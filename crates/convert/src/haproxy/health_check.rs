@@ -13,7 +13,6 @@ pub struct CheckSettings {
     pub keys: Vec<(&'static str, String)>,
     /// Where most of it stands.
     pub line: u32,
-    /// `timeout check`.
     pub timeout: Option<u64>,
 }
 
@@ -219,19 +218,12 @@ fn fields_after_version(words: &[String]) -> Vec<String> {
 /// How a server is probed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckTimes {
-    /// `inter`.
     pub interval: Option<u64>,
-    /// `fastinter`.
     pub fast_interval: Option<u64>,
-    /// `rise`.
     pub rise: Option<String>,
-    /// `fall`.
     pub fall: Option<String>,
-    /// `port`.
     pub port: Option<String>,
-    /// `on-marked-down shutdown-sessions`.
     pub close_sessions: bool,
-    /// Over TLS.
     pub tls: bool,
 }
 

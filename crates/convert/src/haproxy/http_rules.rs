@@ -15,15 +15,11 @@ const AUTH: &str = "requests are not authenticated; so that nothing is open that
 /// A rule that ends there.
 #[derive(Clone, Debug)]
 pub struct FinalRule {
-    /// When.
     pub when: RuleCondition,
     /// `deny`, `redirect` or `answer`.
     pub key: &'static str,
-    /// Its value.
     pub value: String,
-    /// Where it stood.
     pub line: u32,
-    /// What stood there.
     pub text: String,
 }
 
@@ -61,7 +57,6 @@ impl HeaderEdits {
 pub struct ProxyRules {
     /// In the order in which HAProxy looks at them.
     pub final_rules: Vec<FinalRule>,
-    /// On everything.
     pub fields: HeaderEdits,
     accept_conditions: Vec<RuleCondition>,
 }
@@ -128,7 +123,8 @@ impl ProxyRules {
                 self.push_final_rule(when()?, "redirect", value, line);
             }
             ("http-request", "auth") => {
-                let (when, reason) = (when()?, AUTH);
+                let when = when()?;
+                let reason = AUTH;
                 let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
                 notes.left_out(line.number, &line.text(), reason, instead);
                 self.push_final_rule(when, "deny", "true".to_owned(), line);
@@ -172,7 +168,8 @@ impl ProxyRules {
         notes: &mut ConversionNotes,
     ) -> Result<(), UnsupportedReason> {
         let word = |at: usize| action.get(at).map_or("", String::as_str);
-        let (name, text) = (word(1), action.get(2..).unwrap_or(&[]).join(" "));
+        let name = word(1);
+        let text = action.get(2..).unwrap_or(&[]).join(" ");
         let lower = name.to_ascii_lowercase();
         if matches!(lower.as_str(), "x-forwarded-for" | "x-forwarded-proto") && text.contains("%[")
             || lower == "x-forwarded-proto"
@@ -228,7 +225,9 @@ fn refuse_action(action: &[String], request: bool) -> (&'static str, String) {
 }
 
 fn redirect(words: &[String]) -> Result<String, UnsupportedReason> {
-    let (mut to, mut status, mut query) = (None, "302".to_owned(), "{query}");
+    let mut to = None;
+    let mut status = "302".to_owned();
+    let mut query = "{query}";
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
         match word {
@@ -263,7 +262,10 @@ fn redirect(words: &[String]) -> Result<String, UnsupportedReason> {
 }
 
 fn return_action(words: &[String]) -> Result<String, UnsupportedReason> {
-    let (mut status, mut kind, mut body, mut fields) = ("200", None, None, Vec::new());
+    let mut status = "200";
+    let mut kind = None;
+    let mut body = None;
+    let mut fields = Vec::new();
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
         let mut next = || words.next().unwrap_or_default();

@@ -6,7 +6,6 @@ const WORDS: usize = 256;
 /// A line that says something.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigLine {
-    /// From 1.
     pub number: u32,
     /// Its words, without quotes.
     pub words: Vec<String>,

@@ -17,7 +17,6 @@ impl BackendPools {
         self.names.entry(from).or_insert(written);
     }
 
-    /// Its settings.
     pub fn set_settings(&mut self, from: &str, settings: ProxySettings) {
         self.settings.entry(from.to_owned()).or_insert(settings);
     }
@@ -27,7 +26,6 @@ impl BackendPools {
         self.names.get(from).map(String::as_str)
     }
 
-    /// Its settings.
     pub fn settings(&self, from: &str) -> Option<&ProxySettings> {
         self.settings.get(from)
     }

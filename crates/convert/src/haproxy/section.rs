@@ -10,32 +10,22 @@ use super::lex::{ConfigLine, lines};
 /// What a section is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionKind {
-    /// `global`.
     Global,
-    /// `frontend`.
     Frontend,
-    /// `backend`.
     Backend,
-    /// `listen`.
     Listen,
-    /// Any other.
     Other,
 }
 
-/// One section.
 #[derive(Clone, Debug)]
 pub struct HaproxySection {
-    /// What it is.
     pub kind: SectionKind,
     /// The word that begins it.
     pub keyword: String,
-    /// Its name.
     pub name: String,
-    /// Where it begins.
     pub line: u32,
     /// The lines that it inherits.
     pub defaults: Rc<Vec<ConfigLine>>,
-    /// Its own lines.
     pub lines: Vec<ConfigLine>,
 }
 

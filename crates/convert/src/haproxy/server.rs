@@ -48,34 +48,26 @@ const ALONE: [&str; 12] = [
     "tfo",
 ];
 
-/// One server.
 #[derive(Clone, Debug, Default)]
 pub struct HaproxyServer {
     /// Its name in HAProxy.
     pub name: String,
     /// Address or name, without port.
     pub host: String,
-    /// Its port.
     pub port: Option<u16>,
-    /// Keys of ours.
     pub keys: Vec<(&'static str, String)>,
-    /// It is checked.
     pub checked: bool,
-    /// How.
     pub times: CheckTimes,
     /// TLS, with keys of a pool's `tls`.
     pub tls: Option<Vec<(&'static str, String)>>,
-    /// HTTP/2 alone.
     pub http2: bool,
     /// Connections begin with a header of the PROXY protocol, of this version.
     pub header: Option<&'static str>,
     /// It asks an agent at this port.
     pub agent: Option<(String, Option<u64>)>,
-    /// `slowstart`.
     pub slow_start: Option<u64>,
     /// Stands behind the others.
     pub backup: bool,
-    /// Where it stands.
     pub line: u32,
 }
 

@@ -12,11 +12,9 @@ use super::section::HaproxySection;
 /// Settings of a frontend, a backend or both.
 #[derive(Clone, Debug, Default)]
 pub struct ProxySettings {
-    /// `mode http`.
     pub http: bool,
     /// The mode is neither http nor tcp.
     pub unsupported_mode: Option<ConfigLine>,
-    /// `disabled`.
     pub disabled: bool,
     /// Times in milliseconds, by their name.
     pub timeouts: BTreeMap<String, (u64, u32)>,
@@ -24,19 +22,14 @@ pub struct ProxySettings {
     pub options: BTreeMap<String, ConfigLine>,
     /// `maxconn`, `retries`, `balance`, `cookie`, `source`, `default_backend`, `monitor-uri`, `stick-table`, …
     pub single: BTreeMap<&'static str, ConfigLine>,
-    /// `bind`.
     pub binds: Vec<ConfigLine>,
-    /// `acl`.
     pub acls: Vec<ConfigLine>,
     /// `http-request`, `tcp-request`, `redirect`, `http-response`, `block`, in their order.
     pub rules: Vec<ConfigLine>,
-    /// `use_backend`.
     pub use_backends: Vec<ConfigLine>,
     /// `server` and `server-template`, each with the `default-server` words before it.
     pub servers: Vec<(ConfigLine, Vec<String>)>,
-    /// `stick`.
     pub sticks: Vec<ConfigLine>,
-    /// `http-check` and `tcp-check`.
     pub checks: Vec<ConfigLine>,
 }
 
@@ -95,7 +88,8 @@ impl ProxySettings {
     }
 
     fn line(&mut self, line: &ConfigLine, defaults: &mut Vec<String>, notes: &mut ConversionNotes) {
-        let (word, first) = (line.word(0), line.word(1));
+        let word = line.word(0);
+        let first = line.word(1);
         match word {
             "mode" => {
                 self.http = first == "http";

@@ -150,7 +150,6 @@ fn stick_table<'s>(
     Some((value::table(&pairs), line))
 }
 
-/// `100k`, `1m`.
 fn count(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let scale = match &text[digits.len()..] {

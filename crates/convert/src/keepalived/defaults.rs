@@ -8,11 +8,9 @@ use super::tree::BlockNode;
 /// What `global_defs` says that others need.
 #[derive(Debug, Default)]
 pub struct GlobalDefs {
-    /// `vrrp_version`.
     pub version: u8,
     /// `lvs_timeouts tcp N tcpfin N udp N`, in milliseconds.
     pub times: Vec<(&'static str, u64)>,
-    /// `default_interface`.
     pub interface: String,
 }
 

@@ -2,7 +2,6 @@
 
 use crate::notes::ConversionNotes;
 
-/// Blocks within blocks.
 const DEEP: usize = 16;
 /// Lines that are kept.
 const MOST: usize = 100_000;
@@ -14,7 +13,6 @@ pub struct BlockNode {
     pub words: Vec<String>,
     /// What is in its block.
     pub inner: Vec<BlockNode>,
-    /// From 1.
     pub line: u32,
 }
 
@@ -35,7 +33,6 @@ impl BlockNode {
     }
 }
 
-/// Everything.
 pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<BlockNode> {
     let mut open: Vec<BlockNode> = vec![BlockNode::default()];
     let mut count = 0;

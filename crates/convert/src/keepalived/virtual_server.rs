@@ -22,7 +22,6 @@ struct VirtualServerAddress {
     label: String,
 }
 
-/// Writes one.
 pub fn write(
     node: &BlockNode,
     all: &[BlockNode],

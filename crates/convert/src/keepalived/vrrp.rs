@@ -10,7 +10,6 @@ use crate::{duration, value};
 use super::defaults::GlobalDefs;
 use super::tree::BlockNode;
 
-/// Writes one.
 pub fn write(
     node: &BlockNode,
     defaults: &GlobalDefs,

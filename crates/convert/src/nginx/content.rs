@@ -22,13 +22,9 @@ pub struct ContentWriter<'c, 't> {
     pub tls: bool,
     /// The server's first name.
     pub name: Option<&'c str>,
-    /// All upstreams.
     pub upstreams: &'c [&'t Directive],
-    /// Zones of `limit_req_zone`.
     pub zones: &'c [&'t Directive],
-    /// Pools so far.
     pub pools: &'c mut UpstreamPools,
-    /// What is said.
     pub notes: &'c mut ConversionNotes,
 }
 
@@ -185,7 +181,8 @@ impl ContentWriter<'_, '_> {
     ) -> Vec<NginxRule> {
         let always = RuleCondition::Is(true);
         let pass = level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"));
-        let (line, text) = (place.directive.line, place.directive.text());
+        let line = place.directive.line;
+        let text = place.directive.text();
         let Some(pass) = pass else {
             if level.iter().any(|one| one.name == "return") || self.denies_everybody(scope) {
                 return Vec::new();
@@ -270,7 +267,8 @@ impl ContentWriter<'_, '_> {
     }
 
     fn return_action(&mut self, directive: &Directive) -> Option<(&'static str, String)> {
-        let (first, second) = (directive.word(0), directive.args.get(1));
+        let first = directive.word(0);
+        let second = directive.args.get(1);
         let (status, text) = match first.parse::<u16>() {
             Ok(status) => (status, second.map(String::as_str)),
             Err(_) => (302, Some(first)),
@@ -320,7 +318,8 @@ impl ContentWriter<'_, '_> {
     fn condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
         let words: Vec<String> = directive.args.iter().flat_map(|arg| split_parens(arg)).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let (line, text) = (directive.line, directive.text());
+        let line = directive.line;
+        let text = directive.text();
         let only =
             directive.inner().iter().all(|one| matches!(one.name.as_str(), "return" | "rewrite"));
         match if_condition(&words).filter(|_| only) {

@@ -316,7 +316,8 @@ pub fn note_directive(directive: &Directive, notes: &mut ConversionNotes) {
     let fits = |row: &&NginxDirective| {
         row.0.iter().any(|known| *known == name || known.ends_with('_') && name.starts_with(known))
     };
-    let (line, text) = (directive.line, directive.text());
+    let line = directive.line;
+    let text = directive.text();
     match ROWS.iter().find(fits) {
         Some((_, NoteKind::NotNeeded, reason, _)) => notes.not_needed(line, &text, reason),
         Some((_, NoteKind::Changed, reason, instead)) => {

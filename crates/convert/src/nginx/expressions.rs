@@ -5,9 +5,7 @@ use crate::notes::UnsupportedReason;
 
 use super::tree::Directive;
 
-/// `proxy_pass` taken apart.
 pub struct PassTarget<'t> {
-    /// The scheme.
     pub scheme: &'t str,
     /// The host, with its port where it has one.
     pub host: &'t str,
@@ -15,7 +13,6 @@ pub struct PassTarget<'t> {
     pub uri: Option<&'t str>,
 }
 
-/// Reads it.
 pub fn pass_target(pass: &Directive) -> Result<PassTarget<'_>, UnsupportedReason> {
     let text = pass.word(0).strip_suffix("$request_uri").unwrap_or(pass.word(0));
     if text.contains('$') {

@@ -11,10 +11,13 @@ pub fn fields(
     host: &str,
     notes: &mut ConversionNotes,
 ) -> Vec<(&'static str, String)> {
-    let (mut set, mut answer_set, mut remove) = (Vec::new(), Vec::new(), Vec::new());
+    let mut set = Vec::new();
+    let mut answer_set = Vec::new();
+    let mut remove = Vec::new();
     let mut own_host = None;
     for one in scope.all_of(&["proxy_set_header", "grpc_set_header"]) {
-        let (name, text) = (one.word(0), one.word(1));
+        let name = one.word(0);
+        let text = one.word(1);
         match name.to_ascii_lowercase().as_str() {
             "host" if text.starts_with('$') => {}
             "host" => own_host = Some(text.to_owned()),

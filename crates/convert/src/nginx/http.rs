@@ -26,7 +26,6 @@ struct ListenGroup<'l> {
     servers: Vec<usize>,
 }
 
-/// Writes a block.
 pub fn convert(
     block: &[Directive],
     document: &mut Document,
@@ -36,7 +35,8 @@ pub fn convert(
 ) {
     let outer = DirectiveScope::default().nested(block);
     let of = |name: &str| block.iter().filter(|one| one.name == name).collect::<Vec<_>>();
-    let (upstreams, zones) = (of("upstream"), of("limit_req_zone"));
+    let upstreams = of("upstream");
+    let zones = of("limit_req_zone");
     content::note_unsupported(block, notes);
     for map in of("map") {
         // What nearly every file has for WebSockets.

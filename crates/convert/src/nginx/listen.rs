@@ -4,24 +4,18 @@ use crate::notes::ConversionNotes;
 
 use super::tree::Directive;
 
-/// One.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListenAddress {
     /// As `listen` writes it.
     pub address: String,
-    /// Its port.
     pub port: u16,
-    /// TLS.
     pub tls: bool,
-    /// `http2` stands here.
     pub http2: bool,
     /// Connections begin with a header of the PROXY protocol.
     pub header: bool,
-    /// HTTP/3, over UDP.
     pub quic: bool,
     /// What asks for no known name comes here.
     pub default: bool,
-    /// Where it stands.
     pub line: u32,
 }
 
@@ -31,7 +25,8 @@ pub fn read(
     tls: bool,
     notes: &mut ConversionNotes,
 ) -> Option<ListenAddress> {
-    let (line, text) = (directive.line, directive.text());
+    let line = directive.line;
+    let text = directive.text();
     let mut out = ListenAddress { tls, line, ..ListenAddress::default() };
     let Some((host, port)) = address(directive.word(0)) else {
         notes.left_out(

@@ -20,7 +20,6 @@ enum LocationMatch {
 /// A location, and when it is taken.
 #[derive(Clone, Debug)]
 pub struct LocationBlock<'t> {
-    /// It.
     pub directive: &'t Directive,
     /// When, as far as earlier ones were not.
     pub when: RuleCondition,

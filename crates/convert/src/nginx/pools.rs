@@ -26,7 +26,6 @@ pub struct PoolUse<'a> {
     pub scheme: &'a str,
     /// An upstream's name, or a host with or without port.
     pub target: &'a str,
-    /// Where it stands.
     pub line: u32,
 }
 

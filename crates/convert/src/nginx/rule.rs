@@ -3,16 +3,12 @@
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 
-/// A rule.
 #[derive(Clone, Debug)]
 pub struct NginxRule {
-    /// When.
     pub when: RuleCondition,
     /// What it does, as TOML writes it.
     pub keys: Vec<(&'static str, String)>,
-    /// Where it stood.
     pub line: u32,
-    /// What stood there.
     pub text: String,
 }
 

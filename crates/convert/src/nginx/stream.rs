@@ -15,7 +15,6 @@ use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 
-/// Writes a block.
 pub fn convert(
     block: &[Directive],
     document: &mut Document,
@@ -26,7 +25,8 @@ pub fn convert(
     let outer = DirectiveScope::default().nested(block);
     content::note_unsupported(block, notes);
     let of = |name: &str| block.iter().filter(|one| one.name == name).collect::<Vec<_>>();
-    let (upstreams, maps) = (of("upstream"), of("map"));
+    let upstreams = of("upstream");
+    let maps = of("map");
     for server in of("server") {
         let level = server.inner();
         content::note_unsupported(level, notes);
@@ -119,9 +119,11 @@ impl StreamWriter<'_, '_> {
             );
             return None;
         };
-        let (mut default, denied) = (None, rules.len());
+        let mut default = None;
+        let denied = rules.len();
         for entry in map.inner() {
-            let (name, target) = (entry.name.as_str(), entry.word(0));
+            let name = entry.name.as_str();
+            let target = entry.word(0);
             let place = (entry.line, entry.text());
             match name {
                 "default" => default = Some(self.pool(target, entry.line)),

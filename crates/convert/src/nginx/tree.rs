@@ -4,23 +4,18 @@ use std::collections::HashMap;
 
 use crate::notes::ConversionNotes;
 
-/// Blocks within blocks.
 const DEEP: usize = 24;
 /// Directives of one file, with its includes.
 const MOST: usize = 100_000;
-/// Includes within includes.
 const INCLUDED: usize = 8;
 
 /// A directive, simple or with a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directive {
-    /// Its name.
     pub name: String,
     /// What stands behind it.
     pub args: Vec<String>,
-    /// Its block.
     pub block: Option<Vec<Directive>>,
-    /// From 1.
     pub line: u32,
 }
 

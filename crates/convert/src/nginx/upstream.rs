@@ -70,7 +70,8 @@ fn server(
     pool: &mut TomlTable,
     notes: &mut ConversionNotes,
 ) -> Option<String> {
-    let (line, text) = (directive.line, directive.text());
+    let line = directive.line;
+    let text = directive.text();
     let address = directive.word(0);
     if address.starts_with("unix:") {
         notes.left_out(

@@ -11,11 +11,8 @@ use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 
-/// A server.
 pub struct ServerBlock<'t> {
-    /// It.
     pub directive: &'t Directive,
-    /// Where it listens.
     pub listens: Vec<ListenAddress>,
     /// Its directives in force.
     pub scope: DirectiveScope<'t>,
@@ -28,7 +25,6 @@ pub struct RankedName {
     pub rank: (u8, usize),
     /// The condition's key and text.
     pub key: &'static str,
-    /// It.
     pub text: String,
 }
 

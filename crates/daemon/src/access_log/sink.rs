@@ -14,7 +14,6 @@ const PIECE: usize = 4096;
 /// How long one write may wait for room.
 const SLICE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// An open target.
 #[derive(Debug)]
 pub(super) struct AccessLogSink {
     file: File,

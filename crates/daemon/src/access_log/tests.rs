@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use model::config::AccessLogTarget;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
-use crate::temp_dir::Scratch;
+use crate::scratch_dir::Scratch;
 
 use super::{AccessCounts, AccessLogOpenError, AccessLogger, NoticeCallback, QUEUE_BATCHES};
 
@@ -63,11 +63,9 @@ fn what_was_queued_is_written_before_the_end_and_the_file_is_not_for_everyone() 
 #[test]
 fn a_rotated_file_is_opened_again_on_demand_and_a_target_can_change() {
     let room = room();
-    let (path, old, other) = (
-        room.path().join("access.log"),
-        room.path().join("access.log.1"),
-        room.path().join("other.log"),
-    );
+    let path = room.path().join("access.log");
+    let old = room.path().join("access.log.1");
+    let other = room.path().join("other.log");
     let (log, _told) = start(&path);
     log.log(b"one\n".to_vec());
     until(&log, |c| c.written == 1);

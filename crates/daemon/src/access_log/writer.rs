@@ -142,7 +142,8 @@ impl AccessLogWriter {
             ErrorKind::StorageFull => "the disk is full".to_owned(),
             _ => error.to_string(),
         };
-        let (now, cause) = (Instant::now(), (what, error.raw_os_error()));
+        let now = Instant::now();
+        let cause = (what, error.raw_os_error());
         if self.last_notices.get(&cause).is_some_and(|at| now.duration_since(*at) < QUIET) {
             return;
         }

@@ -27,7 +27,6 @@ const BYTES: usize = 1 << 20;
 type AcmeRequestBody = BodyWrapper<hyper::body::Bytes>;
 type AcmeHttpError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The client.
 pub(super) struct AcmeHttpsClient(Arc<ClientConfig>);
 
 impl AcmeHttpsClient {

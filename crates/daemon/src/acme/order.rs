@@ -83,7 +83,8 @@ pub(super) async fn account(
     }
     let contact: Vec<String> = acme.contact.iter().map(|one| format!("mailto:{one}")).collect();
     let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
-    let (terms_of_service_agreed, only_return_existing) = (true, false);
+    let terms_of_service_agreed = true;
+    let only_return_existing = false;
     let new = NewAccount { contact: &contact, terms_of_service_agreed, only_return_existing };
     let builder = Account::builder_with_http(Box::new(client()?));
     let made = builder.create(&new, acme.directory.clone(), None).await;

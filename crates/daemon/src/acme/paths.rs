@@ -53,7 +53,7 @@ mod tests {
     use model::config::AcmeChallengeType;
 
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     fn acme(names: &[&str]) -> AcmeConfig {
         AcmeConfig {

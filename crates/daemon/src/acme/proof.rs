@@ -5,7 +5,6 @@ use std::sync::Arc;
 use l7::tls::identity::TlsIdentity;
 use model::snapshot::AcmeProofs;
 
-/// Of one order.
 #[derive(Clone, Debug, Default)]
 pub struct AcmeProof {
     /// Answers to requests, by token.

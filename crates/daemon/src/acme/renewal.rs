@@ -28,7 +28,6 @@ const LOOK: Duration = Duration::from_secs(30);
 /// Between two questions when the authority wants a renewal (RFC 9773 §4.3): what it says, within these.
 const ASK: (u64, u64) = (3_600, 86_400);
 
-/// The job.
 pub(super) struct RenewalJob {
     pub control: ControlHandle,
     pub board: Arc<AcmeOrders>,
@@ -43,7 +42,9 @@ impl RenewalJob {
         let mut held = self.stored_certificate();
         let good = held.as_ref().and_then(life);
         let mut renewal = RenewalSchedule::new(self.acme.retry.as_secs().max(1), good, draw());
-        let (mut ask_at, mut id, mut before) = (0, None, 0);
+        let mut ask_at = 0;
+        let mut id = None;
+        let mut before = 0;
         loop {
             let now = now();
             if now < before {
@@ -75,7 +76,8 @@ impl RenewalJob {
                     renewal.record_success(self::now(), good, draw());
                     self.board
                         .note(&self.key, |row| (row.done, row.trouble) = (row.done + 1, None));
-                    (held, ask_at) = (Some(identity), 0);
+                    held = Some(identity);
+                    ask_at = 0;
                 }
                 Err(why) => {
                     renewal.record_failure(self::now(), None, draw());
@@ -114,7 +116,8 @@ impl RenewalJob {
         };
         let seconds = |moment: i64| u64::try_from(moment).unwrap_or(0);
         let window = info.suggested_window;
-        let (from, to) = (window.start.unix_timestamp(), window.end.unix_timestamp());
+        let from = window.start.unix_timestamp();
+        let to = window.end.unix_timestamp();
         (Some(RenewalWindow { from: seconds(from), to: seconds(to) }), again.as_secs())
     }
 
@@ -158,14 +161,16 @@ impl RenewalJob {
         self.board.note(&self.key, |row| {
             row.names.clone_from(&self.acme.names);
             row.directory.clone_from(&self.acme.directory);
-            (row.next, row.failures) = (next, renewal.failures());
+            row.next = next;
+            row.failures = renewal.failures();
         });
     }
 }
 
 fn life(identity: &TlsIdentity) -> Option<CertificateValidity> {
     let seconds = |moment: i64| u64::try_from(moment).ok();
-    let (from, to) = (identity.facts.not_before, identity.facts.not_after);
+    let from = identity.facts.not_before;
+    let to = identity.facts.not_after;
     Some(CertificateValidity { from: seconds(from)?, to: seconds(to)? })
 }
 

@@ -10,9 +10,7 @@ pub struct AcmeOrders(Mutex<BTreeMap<String, AcmeOrderStatus>>);
 /// One certificate that is ordered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AcmeOrderStatus {
-    /// Its names.
     pub names: Vec<String>,
-    /// The authority.
     pub directory: String,
     /// When it is ordered next, seconds since 1970; `None`: an order is under way.
     pub next: Option<u64>,

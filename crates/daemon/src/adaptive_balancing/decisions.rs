@@ -15,10 +15,8 @@ type OutlierEvaluations = HashMap<ServerId, (outlier_detection::OutlierEvaluatio
 #[derive(Debug, Default)]
 pub struct BalancingDecisions(Mutex<HashMap<ServerId, WeightDecision>>, Mutex<OutlierEvaluations>);
 
-/// One server's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightDecision {
-    /// The judge's row.
     pub calculation: WeightCalculation,
     /// The change of all weights of the pool, in percent of their sum.
     pub change: f64,

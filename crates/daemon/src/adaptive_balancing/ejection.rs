@@ -16,7 +16,6 @@ use super::decisions::BalancingDecisions;
 use super::outlier_detector::PoolOutlierDetectors;
 use crate::control::{ControlHandle, ServerEjection, StateSnapshot};
 
-/// Between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 /// So much more for each server, so that looking at very many costs a few percent of a core at most.
 const LOOK_PER_SERVER: Duration = Duration::from_micros(100);

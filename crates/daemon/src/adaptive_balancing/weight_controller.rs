@@ -42,22 +42,18 @@ pub struct WeightChanges {
     pub rows: Vec<(ServerId, WeightCalculation, f64)>,
 }
 
-/// Every judged pool.
 #[derive(Debug, Default)]
 pub struct WeightController {
     pools: HashMap<PoolId, PoolWeights>,
 }
 
-/// One pool.
 #[derive(Debug)]
 struct PoolWeights {
     config: Arc<PoolConfig>,
-    /// The next judgement.
     next_run: MonotonicTime,
     servers: HashMap<ServerId, ServerWeightState>,
 }
 
-/// One server.
 #[derive(Debug, Default)]
 struct ServerWeightState {
     level: Option<WeightState>,
@@ -145,7 +141,8 @@ impl PoolWeights {
                 ..ServerWeightState::default()
             });
             if picture.servers.get(&server.id).is_some_and(|facts| facts.ejection.is_some()) {
-                (seat.returns_from_ejection, seat.ramps_when_up) = (true, true);
+                seat.returns_from_ejection = true;
+                seat.ramps_when_up = true;
             }
             let ramps = view.config.slow_start.is_some() || seat.returns_from_ejection;
             if up && !seat.up && seat.ramps_when_up && others_up && ramps {
@@ -197,7 +194,9 @@ impl PoolWeights {
         let judgement = weight_controller::compute_weights(judge, &servers);
         for ((id, begun, _), row) in judged.into_iter().zip(judgement.rows) {
             let Some(seat) = self.servers.get_mut(&id) else { continue };
-            (seat.level, seat.begun, seat.active) = (Some(row.kept), Some(begun), (0.0, 0));
+            seat.level = Some(row.kept);
+            seat.begun = Some(begun);
+            seat.active = (0.0, 0);
             looked.rows.push((id, row, judgement.change));
         }
     }

@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn each_end_is_told_once_and_so_is_what_puts_it_off() {
-        let (mut picture, events) = (fixture::picture(TEXT, 1), EventLog::quiet());
+        let mut picture = fixture::picture(TEXT, 1);
+        let events = EventLog::quiet();
         let mut ending = CertificateExpiryAlarms::default();
         let mut look = |picture: &StateSnapshot, days: u64| {
             let now = SystemTime::UNIX_EPOCH + Duration::from_secs(days * 86_400 + 1);

@@ -78,7 +78,8 @@ fn report_breaker(
             events.emit(EventLevel::Info, "shedding-ended", text, &about);
         };
     };
-    let (name, limit) = (bound.name(), view.config.breaker.limit_of(bound).unwrap_or_default());
+    let name = bound.name();
+    let limit = view.config.breaker.limit_of(bound).unwrap_or_default();
     let about = [("pool", pool.clone()), ("bound", name.to_owned()), ("limit", limit.to_string())];
     if begins {
         let text = format!("pool {pool}: its breaker of {name} refuses beyond {limit}");
@@ -99,7 +100,8 @@ mod tests {
 
     #[test]
     fn each_run_is_told_twice_however_short_it_is() {
-        let (picture, events) = (fixture::picture(TEXT, 1), EventLog::quiet());
+        let picture = fixture::picture(TEXT, 1);
+        let events = EventLog::quiet();
         let mut breaking = CircuitBreakerAlarms::default();
         let mut look = |now: u64| {
             let before = events.recent().len();

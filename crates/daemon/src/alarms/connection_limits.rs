@@ -47,7 +47,8 @@ impl ConnectionLimitAlarms {
             );
             if let Some(holder) = view.stats.client_connections.largest_clients(1).first() {
                 let open = view.stats.open_connections.get();
-                let (client, held) = (holder.client, holder.connections);
+                let client = holder.client;
+                let held = holder.connections;
                 text.push_str(&format!("; {client} has most: {held} of {open}"));
                 about.push(("client", client.to_string()));
                 about.push(("connections", held.to_string()));
@@ -116,7 +117,8 @@ mod tests {
 
     #[test]
     fn it_is_told_once_a_minute_with_who_has_most() {
-        let (events, mut crowded) = (EventLog::quiet(), ConnectionLimitAlarms::default());
+        let events = EventLog::quiet();
+        let mut crowded = ConnectionLimitAlarms::default();
         let picture = fixture::picture(TEXT, 1);
         let view = picture.snapshot.services.values().next().unwrap();
         let at = |seconds| MonotonicTime(0) + Duration::from_secs(seconds);

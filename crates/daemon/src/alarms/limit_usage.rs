@@ -29,7 +29,8 @@ pub(super) fn collect_usage(facts: &ProcessFacts, picture: &StateSnapshot) -> Ve
         }
     }));
     let connections = |of: String, used: u32, limit: u32| {
-        let (used, limit) = (u64::from(used), u64::from(limit));
+        let used = u64::from(used);
+        let limit = u64::from(limit);
         ResourceUsage { resource: "connections", subject: of, used, limit }
     };
     for view in picture.snapshot.services.values() {
@@ -78,7 +79,8 @@ fn flows(facts: &ProcessFacts, picture: &StateSnapshot) -> Vec<ResourceUsage> {
 /// Ports of return addresses towards each server, as the packet plane has made them: connections of all services to it
 /// share them, and each protocol has its own. With clients' own addresses they are places in the same table.
 fn translated_ports(facts: &ProcessFacts) -> Vec<ResourceUsage> {
-    let (mut seen, mut names) = (HashSet::new(), HashSet::new());
+    let mut seen = HashSet::new();
+    let mut names = HashSet::new();
     let mut out = Vec::new();
     let services = facts.packets.flows.iter();
     for (service, ports) in
@@ -146,7 +148,9 @@ mod tests {
 
     fn ports(name: &str, protocol: u8, shares: &[u32], used: u64) -> ReturnPorts {
         let all = 16_384 * shares.len() as u64;
-        let (pool, name, kept) = ("web".to_owned(), name.to_owned(), false);
+        let pool = "web".to_owned();
+        let name = name.to_owned();
+        let kept = false;
         ReturnPorts {
             pool,
             name,

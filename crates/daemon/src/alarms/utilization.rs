@@ -38,7 +38,8 @@ struct NicCounters {
 impl UtilizationSampler {
     /// What is used now, by so many workers; nothing the first time.
     pub(super) fn look(&mut self, workers: usize) -> Vec<ResourceUsage> {
-        let (now, read) = (Instant::now(), read_sample());
+        let now = Instant::now();
+        let read = read_sample();
         let before = self.previous.replace((now, read.clone()));
         let Some((at, before)) = before else { return Vec::new() };
         usage_between(&before, &read, (now - at).as_secs_f64(), workers)
@@ -71,8 +72,8 @@ fn usage_between(
     for (name, card) in &now.nics {
         let Some(before) = before.nics.get(name) else { continue };
         let megabits = |bytes: f64| (bytes * 8.0 / 1e6) as u64;
-        let (come, gone) =
-            (each(before.bytes_in, card.bytes_in), each(before.bytes_out, card.bytes_out));
+        let come = each(before.bytes_in, card.bytes_in);
+        let gone = each(before.bytes_out, card.bytes_out);
         let rows = match card.half {
             true => vec![(name.clone(), come + gone)],
             false => vec![(format!("{name} in"), come), (format!("{name} out"), gone)],
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn virtual_devices_and_unknown_rates_are_left_out() {
-        let folder = crate::temp_dir::Scratch::new("cards").unwrap();
+        let folder = crate::scratch_dir::Scratch::new("cards").unwrap();
         for (name, speed, device) in
             [("eth0", "25000\n", true), ("eth1", "-1\n", true), ("veth0", "10000\n", false)]
         {

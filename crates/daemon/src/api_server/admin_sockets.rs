@@ -10,7 +10,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// These sockets.
 #[derive(Debug)]
 pub struct AdminSockets {
     /// Of the process before; each is used once.
@@ -64,7 +63,6 @@ impl AdminSockets {
         self.closed.send_replace(true);
     }
 
-    /// Waits for that.
     pub async fn wait_closed(&self) {
         // The sender lives as long as this.
         let _ = self.closed.subscribe().wait_for(|closed| *closed).await;

@@ -9,7 +9,6 @@ pub enum RefusalReason {
     Rate,
     /// It asks for a host that is not ours.
     Host,
-    /// Another page asks.
     Origin,
     /// No token, or a wrong one.
     Token,
@@ -17,7 +16,6 @@ pub enum RefusalReason {
     Certificate,
     /// A token or certificate with too small a role.
     Role,
-    /// Too many streams.
     Streams,
     /// A head that several readers would understand differently.
     Malformed,
@@ -35,7 +33,6 @@ impl RefusalReason {
         RefusalReason::Malformed,
     ];
 
-    /// As in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             RefusalReason::Rate => "rate",
@@ -53,18 +50,15 @@ impl RefusalReason {
 /// A listener whose connections are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenerKind {
-    /// The control socket.
     Socket,
     /// The API and its page over TCP.
     Api,
-    /// Metrics.
     Metrics,
 }
 
 impl ListenerKind {
     const ALL: [ListenerKind; 3] = [ListenerKind::Socket, ListenerKind::Api, ListenerKind::Metrics];
 
-    /// As in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             ListenerKind::Socket => "socket",
@@ -74,7 +68,6 @@ impl ListenerKind {
     }
 }
 
-/// The counters.
 #[derive(Debug, Default)]
 pub struct ApiCounters {
     refused: [AtomicU64; RefusalReason::ALL.len()],
@@ -87,20 +80,17 @@ pub struct ApiCounters {
 /// What they were at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiCounts {
-    /// Refusals by why.
     pub refused: Vec<(&'static str, u64)>,
     /// Connections closed so that newcomers had a place, by listener.
     pub evicted: Vec<(&'static str, u64)>,
     /// Connections that got none.
     pub rejected: Vec<(&'static str, u64)>,
-    /// Streams open.
     pub streams: u64,
     /// Updates that readers were too slow for.
     pub lost_updates: u64,
 }
 
 impl ApiCounters {
-    /// A refusal.
     pub fn record_refusal(&self, why: RefusalReason) {
         self.refused[why as usize].fetch_add(1, Ordering::Relaxed);
     }
@@ -131,7 +121,6 @@ impl ApiCounters {
         self.lost_updates.fetch_add(updates, Ordering::Relaxed);
     }
 
-    /// All of them.
     pub fn snapshot(&self) -> ApiCounts {
         let count =
             |why: RefusalReason| (why.name(), self.refused[why as usize].load(Ordering::Relaxed));

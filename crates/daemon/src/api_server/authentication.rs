@@ -37,7 +37,8 @@ pub(super) struct ApiAuthenticator {
 
 impl ApiAuthenticator {
     pub(super) fn new(context: Arc<ApiContext>, remote: RemoteApiConfig) -> ApiAuthenticator {
-        let (keyring, quota) = (Mutex::default(), Mutex::default());
+        let keyring = Mutex::default();
+        let quota = Mutex::default();
         ApiAuthenticator { context, remote, started_at: Instant::now(), keyring, quota }
     }
 
@@ -72,7 +73,8 @@ impl ApiAuthenticator {
             return Ok(stranger);
         }
         let secure = self.remote.certificate.is_some();
-        let (origin, site) = (text(headers, "origin"), text(headers, "sec-fetch-site"));
+        let origin = text(headers, "origin");
+        let site = text(headers, "sec-fetch-site");
         let whole = headers.get(header::ORIGIN).is_none() || origin.is_some();
         if !whole || !is_same_origin(origin, site, host, secure) {
             let refusal = ApiProblem::new(403, "origin", "another page may not use this API");
@@ -90,7 +92,8 @@ impl ApiAuthenticator {
                 )),
             )),
             peer if !peer.role().may(needed) => {
-                let (has, needed) = (peer.role().name(), needed.name());
+                let has = peer.role().name();
+                let needed = needed.name();
                 let by = peer.credential_kind().map_or("token", CredentialKind::name);
                 let detail = format!("the {by}'s role is {has}, this needs {needed}");
                 Err((RefusalReason::Role, ApiProblem::new(403, "role", detail)))
@@ -123,7 +126,8 @@ impl ApiAuthenticator {
         let mut keyring = lock(&self.keyring);
         match tokens::find_token(keyring.refresh(file.as_deref(), events), shown) {
             Some(token) => {
-                let (name, role) = (token.name.clone(), token.role);
+                let name = token.name.clone();
+                let role = token.role;
                 Ok(is(Some(ApiIdentity { name, role, by: CredentialKind::Token })))
             }
             None => {
@@ -150,7 +154,8 @@ impl ApiAuthenticator {
             claims,
         ) {
             Some(found) => {
-                let (name, role) = (found.name.clone(), found.role);
+                let name = found.name.clone();
+                let role = found.role;
                 Ok(ApiIdentity { name, role, by: CredentialKind::Certificate })
             }
             None => {

@@ -9,7 +9,6 @@ const LINE_BYTES: usize = 128;
 /// Where a connection is.
 #[derive(Debug)]
 pub(super) enum FramingTracker {
-    /// Within a head.
     Head(PartialHead),
     /// Within a body, of which so many bytes are to come.
     Body(u64),
@@ -24,7 +23,6 @@ pub(super) struct PartialHead {
     line: Vec<u8>,
     /// The line of the request has come.
     has_request_line: bool,
-    /// It has Transfer-Encoding.
     has_transfer_encoding: bool,
     /// Its Content-Length; one that is no number is 0, and never becomes a request.
     content_length: Option<u64>,
@@ -85,7 +83,8 @@ impl PartialHead {
             return self.has_request_line;
         }
         let mut parts = line.splitn(2, |b| *b == b':').filter(|_| self.has_request_line);
-        let (name, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let name = parts.next().unwrap_or_default();
+        let value = parts.next().unwrap_or_default();
         if name.eq_ignore_ascii_case(b"transfer-encoding") {
             self.has_transfer_encoding = true;
         } else if name.eq_ignore_ascii_case(b"content-length") {

@@ -19,7 +19,8 @@ pub(super) fn describe_impact(picture: &StateSnapshot, diff: &ConfigDiff) -> Vec
     let mut out = Vec::new();
     for name in &diff.services.removed {
         let Some(view) = service(picture, name) else { continue };
-        let (open, under_way) = (view.stats.open_connections.get(), view.stats.in_flight.get());
+        let open = view.stats.open_connections.get();
+        let under_way = view.stats.in_flight.get();
         out.push(format!(
             "service {name} goes: {} and {} finish first",
             count_text(u64::from(open), "connection"),
@@ -58,7 +59,8 @@ pub(super) fn changed_keys(
     new: Option<&Value>,
 ) -> Vec<KeyChange> {
     let one = |key: String| {
-        let (from, to) = (written_value(old, &key), written_value(new, &key));
+        let from = written_value(old, &key);
+        let to = written_value(new, &key);
         // What is written the same differs by what it stands on.
         let (from, to) = if from == to { (None, None) } else { (from, to) };
         KeyChange { key, from, to }
@@ -82,7 +84,8 @@ pub(super) fn changed_objects<K: Display>(
 /// Pools that differ, with their servers.
 pub(super) fn changed_pools(diff: &ConfigDiff, old: &Value, new: &Value) -> PoolChanges {
     let changed = diff.pools.changed.iter().map(|(name, change)| {
-        let (old, new) = (object_at(old, "pool", name), object_at(new, "pool", name));
+        let old = object_at(old, "pool", name);
+        let new = object_at(new, "pool", name);
         PoolChanged {
             name: name.clone(),
             keys: changed_keys(&change.keys, old.as_ref(), new.as_ref()),
@@ -93,7 +96,8 @@ pub(super) fn changed_pools(diff: &ConfigDiff, old: &Value, new: &Value) -> Pool
             ),
         }
     });
-    let (added, removed) = (diff.pools.added.clone(), diff.pools.removed.clone());
+    let added = diff.pools.added.clone();
+    let removed = diff.pools.removed.clone();
     PoolChanges { added, removed, changed: changed.collect() }
 }
 
@@ -221,7 +225,8 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
                 "server web/a goes: 0 exchanges at it finish first",
             ]
         );
-        let (old, new) = (parse_tree(TEXT).unwrap(), parse_tree(&new).unwrap());
+        let old = parse_tree(TEXT).unwrap();
+        let new = parse_tree(&new).unwrap();
         let pools = changed_pools(&differs, &old, &new);
         let key = &pools.changed[0].servers.changed[0].keys[0];
         assert_eq!((key.from.as_deref(), key.to.as_deref()), (Some("1"), Some("3")));
@@ -235,7 +240,8 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
         let new = old.replace("127.0.0.1:53", "127.0.0.2:53").replace("192.0.2.1", "192.0.2.9");
         let new = format!("{new}[name.\"x.gslb.example\"]\naddresses = \"192.0.2.7\"\n");
         let of = |text: &str| (load(text, "x").unwrap().config, parse_tree(text).unwrap());
-        let ((before, old), (after, new)) = (of(old), of(&new));
+        let (before, old) = of(old);
+        let (after, new) = of(&new);
         let differs = diff(&before, &after);
         let key = |key: &str, from: &str, to: &str| KeyChange {
             key: key.to_owned(),

@@ -29,7 +29,8 @@ pub(super) async fn plan(
     query: Result<Query<ApplyQuery>, QueryRejection>,
     body: Result<String, StringRejection>,
 ) -> Result<Json<PlanChange>, ApiProblem> {
-    let (Query(query), text) = (query?, full_config_text(body?, &context.report_sources.control)?);
+    let Query(query) = query?;
+    let text = full_config_text(body?, &context.report_sources.control)?;
     let file = query.file.unwrap_or_else(|| NAMELESS.into());
     let control = &context.report_sources.control;
     let picture = control.state();
@@ -65,9 +66,11 @@ pub(super) async fn apply(
     query: Result<Query<ApplyQuery>, QueryRejection>,
     body: Result<String, StringRejection>,
 ) -> Result<Response, ApiProblem> {
-    let (Query(query), text) = (query?, full_config_text(body?, &context.report_sources.control)?);
+    let Query(query) = query?;
+    let text = full_config_text(body?, &context.report_sources.control)?;
     let file = query.file.unwrap_or_else(|| NAMELESS.into());
-    let (expect, save) = (query.if_generation, query.save);
+    let expect = query.if_generation;
+    let save = query.save;
     let change = ConfigChange {
         expect,
         save,
@@ -83,7 +86,8 @@ pub(super) async fn rollback(
 ) -> Result<Response, ApiProblem> {
     let Query(query) = query?;
     let origin = peer.change_origin(ChangeTrigger::Rollback);
-    let (to, save) = (query.generation, query.save);
+    let to = query.generation;
+    let save = query.save;
     Ok(changed_response(context.report_sources.control.rollback(to, save, origin).await?))
 }
 

@@ -32,7 +32,8 @@ pub(super) async fn put_config(
     query: ChangeQueryResult,
     body: Result<String, StringRejection>,
 ) -> Result<Response, ApiProblem> {
-    let (Query(query), text) = (query?, full_config_text(body?, &context.report_sources.control)?);
+    let Query(query) = query?;
+    let text = full_config_text(body?, &context.report_sources.control)?;
     let control = &context.report_sources.control;
     let expect =
         IfMatch::from_headers(&headers, control.state().generation)?.expected_generation(true)?;
@@ -53,7 +54,6 @@ pub(super) async fn patch_config(
     patch(state, peer, headers, query, body, ConfigObject::Root).await
 }
 
-/// Reads a service.
 pub(super) async fn get_service(
     state: SharedContext,
     Path(name): Path<String>,
@@ -61,7 +61,6 @@ pub(super) async fn get_service(
     get(&state, &ConfigObject::Service(name))
 }
 
-/// Patches a service.
 pub(super) async fn patch_service(
     state: SharedContext,
     peer: ConnectInfo<ApiPeer>,
@@ -73,7 +72,6 @@ pub(super) async fn patch_service(
     patch(state, peer, headers, query, body, ConfigObject::Service(name)).await
 }
 
-/// Reads a rule.
 pub(super) async fn get_rule(
     state: SharedContext,
     Path((service, name)): Path<(String, String)>,
@@ -81,7 +79,6 @@ pub(super) async fn get_rule(
     get(&state, &ConfigObject::Rule { service, name })
 }
 
-/// Patches a rule.
 pub(super) async fn patch_rule(
     state: SharedContext,
     peer: ConnectInfo<ApiPeer>,
@@ -93,7 +90,6 @@ pub(super) async fn patch_rule(
     patch(state, peer, headers, query, body, ConfigObject::Rule { service, name }).await
 }
 
-/// Reads a pool.
 pub(super) async fn get_pool(
     state: SharedContext,
     Path(name): Path<String>,
@@ -101,7 +97,6 @@ pub(super) async fn get_pool(
     get(&state, &ConfigObject::Pool(name))
 }
 
-/// Patches a pool.
 pub(super) async fn patch_pool(
     state: SharedContext,
     peer: ConnectInfo<ApiPeer>,
@@ -113,7 +108,6 @@ pub(super) async fn patch_pool(
     patch(state, peer, headers, query, body, ConfigObject::Pool(name)).await
 }
 
-/// Reads a server.
 pub(super) async fn get_server(
     state: SharedContext,
     Path((pool, name)): Path<(String, String)>,
@@ -121,7 +115,6 @@ pub(super) async fn get_server(
     get(&state, &ConfigObject::Server { pool, name })
 }
 
-/// Patches a server.
 pub(super) async fn patch_server(
     state: SharedContext,
     peer: ConnectInfo<ApiPeer>,
@@ -147,7 +140,8 @@ async fn patch(
     body: Result<Bytes, BytesRejection>,
     object: ConfigObject,
 ) -> Result<Response, ApiProblem> {
-    let (Query(query), body) = (query?, body?);
+    let Query(query) = query?;
+    let body = body?;
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
     // A media type is the same in any case (RFC 9110 §8.3.1).

@@ -44,7 +44,6 @@ pub struct ConnectionLimits {
 
 /// Addresses of clients, where they have any that tell them apart.
 pub(crate) trait PeerIp {
-    /// The client's.
     fn ip(&self) -> Option<IpAddr>;
 }
 
@@ -68,7 +67,6 @@ pub(crate) struct GuardedListener<L> {
 }
 
 impl<L> GuardedListener<L> {
-    /// Around a listener.
     pub(crate) fn new(
         listener: L,
         terms: ConnectionLimits,
@@ -148,12 +146,10 @@ impl<S> GuardedConnection<S> {
         }
     }
 
-    /// The connection itself.
     pub(crate) fn inner(&self) -> &S {
         &self.io
     }
 
-    /// Its place.
     pub(crate) fn slot(&self) -> &ConnectionSlot {
         &self.slot
     }
@@ -173,7 +169,8 @@ impl<S> GuardedConnection<S> {
             match (self.slot.phase(), read) {
                 // A head begins: from here on it has its time, however its bytes come.
                 (Some(AdmissionPhase::Silent | AdmissionPhase::Idle), true) if !self.in_head => {
-                    (self.in_head, self.head_since) = (true, self.last_activity);
+                    self.in_head = true;
+                    self.head_since = self.last_activity;
                 }
                 // Whoever reads its answer goes after those who do not.
                 (Some(AdmissionPhase::Idle), false) => {

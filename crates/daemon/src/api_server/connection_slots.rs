@@ -83,7 +83,8 @@ impl ConnectionSlots {
     ) -> ConnectionSlots {
         let state =
             ApiSlotState { table: AdmissionTable::with_grace(GRACE), slots: HashMap::new() };
-        let (holders, state) = (ClientConnectionCounts::default(), Mutex::new(state));
+        let holders = ClientConnectionCounts::default();
+        let state = Mutex::new(state);
         ConnectionSlots(Arc::new(ApiSlotTable {
             limit,
             listener: which,
@@ -179,7 +180,6 @@ impl ConnectionSlot {
         places.0.lock().table.set_phase(self.0.place, phase, places.elapsed());
     }
 
-    /// What it does.
     pub(super) fn phase(&self) -> Option<AdmissionPhase> {
         self.0.slots.0.lock().table.phase(self.0.place)
     }
@@ -195,7 +195,6 @@ impl ConnectionSlot {
         }
     }
 
-    /// Its answer begins.
     fn end_request(&self) {
         self.0.in_body.store(false, Ordering::Release);
         self.set_phase(AdmissionPhase::Idle);
@@ -211,7 +210,6 @@ impl ConnectionSlot {
         self.0.has_conflicting_lengths.store(true, Ordering::Release);
     }
 
-    /// Whether one has.
     pub(super) fn has_conflicting_lengths(&self) -> bool {
         self.0.has_conflicting_lengths.load(Ordering::Acquire)
     }

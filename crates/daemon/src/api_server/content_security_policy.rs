@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::http::HeaderValue;
 
-/// The field's value.
 pub(super) fn page_policy() -> HeaderValue {
     POLICY.clone()
 }

@@ -28,7 +28,6 @@ pub struct ApiContext {
     pub report_sources: Arc<ReportSources>,
     /// State and rates for those who watch.
     pub live: Arc<LiveFeed>,
-    /// What was.
     pub history: Arc<HistoryRecorder>,
     /// Takes shared addresses over.
     pub vrrp: VrrpCommandSender,

@@ -20,7 +20,6 @@ const PATH_BYTES_MAX: usize = 107 - ".4194304".len();
 /// A bound control socket.
 #[derive(Debug)]
 pub struct BoundControlSocket {
-    /// The listener, non-blocking.
     pub listener: StdListener,
     path: PathBuf,
     file: (u64, u64),
@@ -211,7 +210,7 @@ fn system_error(attempt: &'static str, path: &Path, source: io::Error) -> Contro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
     use std::os::unix::fs::PermissionsExt;
 
     fn scratch() -> Scratch {

@@ -21,9 +21,11 @@ fn status_difference(old: &Status, new: &mut Status) -> Option<Status> {
         pairs.map(|(old, new)| pool_status(old, new)).collect();
     let pools = pools?.into_iter().flatten().collect();
     // What is long is out of the way while the rest is copied.
-    let (long_services, long_pools) = (take(&mut new.services), take(&mut new.pools));
+    let long_services = take(&mut new.services);
+    let long_pools = take(&mut new.pools);
     let rest = new.clone();
-    (new.services, new.pools) = (long_services, long_pools);
+    new.services = long_services;
+    new.pools = long_pools;
     Some(Status { services, pools, ..rest })
 }
 
@@ -33,9 +35,11 @@ fn report_difference(old: &Report, new: &mut Report) -> Option<Report> {
     let pools: Option<Vec<Option<PoolReport>>> =
         pairs.map(|(old, new)| pool_report(old, new)).collect();
     let pools = pools?.into_iter().flatten().collect();
-    let (long_services, long_pools) = (take(&mut new.services), take(&mut new.pools));
+    let long_services = take(&mut new.services);
+    let long_pools = take(&mut new.pools);
     let rest = new.clone();
-    (new.services, new.pools) = (long_services, long_pools);
+    new.services = long_services;
+    new.pools = long_pools;
     Some(Report { services, pools, ..rest })
 }
 
@@ -57,7 +61,8 @@ fn pool_status(old: &PoolStatus, new: &PoolStatus) -> Option<Option<PoolStatus>>
 fn pool_report(old: &PoolReport, new: &PoolReport) -> Option<Option<PoolReport>> {
     let servers = differing(&old.servers, &new.servers, |server| &server.name)?;
     let same = servers.is_empty() && old.counts == new.counts;
-    let (name, counts) = (new.name.clone(), new.counts.clone());
+    let name = new.name.clone();
+    let counts = new.counts.clone();
     Some((!same).then_some(PoolReport { name, counts, servers }))
 }
 
@@ -122,7 +127,8 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
 
     /// What a reader makes of a change, by the words of `api::types::live`.
     fn applied(mut old: Scene, change: Scene) -> Scene {
-        let (status, report) = (change.status.clone(), change.report.clone());
+        let status = change.status.clone();
+        let report = change.report.clone();
         for one in status.services {
             put(&mut old.status.services, one, |it| &it.name);
         }

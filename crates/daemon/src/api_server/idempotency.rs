@@ -152,7 +152,8 @@ impl CompletionGuard {
 
 impl Drop for CompletionGuard {
     fn drop(&mut self) {
-        let (answer, now) = (self.response.take(), self.store.started_at.elapsed());
+        let answer = self.response.take();
+        let now = self.store.started_at.elapsed();
         self.store.with_cache(|memory| memory.finish_request(&self.key, answer, now));
     }
 }

@@ -85,7 +85,7 @@ fn refusal(error: LeaseError) -> ApiProblem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     #[test]
     fn a_process_that_follows_gives_nothing_to_new_holders() {

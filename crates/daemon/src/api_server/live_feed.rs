@@ -19,12 +19,10 @@ use crate::report::sample::MANY;
 pub(super) const STREAMS: u64 = 32;
 /// Updates that wait for a reader before it loses the oldest.
 const UPDATES: usize = 4;
-/// Between two updates.
 const STEP: Duration = Duration::from_secs(1);
 /// The same with more than `MANY` servers.
 const LONG_STEP: Duration = Duration::from_secs(5);
 
-/// One update.
 #[derive(Debug)]
 pub(super) struct LiveUpdate {
     state: Scene,
@@ -50,7 +48,6 @@ impl LiveUpdate {
         LiveUpdate { state: scene, change, full_frame: OnceLock::new() }
     }
 
-    /// Its number.
     pub(super) fn sequence(&self) -> u64 {
         self.state.sequence
     }
@@ -86,7 +83,6 @@ impl Drop for FeedSubscription {
 }
 
 impl LiveFeed {
-    /// Nobody watches yet.
     pub fn new(vitals: Arc<ReportSources>) -> LiveFeed {
         LiveFeed {
             report_sources: vitals,

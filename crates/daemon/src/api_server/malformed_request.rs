@@ -55,7 +55,8 @@ fn fault(request: &Request) -> Option<&'static str> {
         _ => {}
     }
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
-    let (coding, more) = (codings.next()?, codings.next());
+    let coding = codings.next()?;
+    let more = codings.next();
     let chunked = coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
     (!chunked || more.is_some()).then_some("Transfer-Encoding is not `chunked` alone")
 }

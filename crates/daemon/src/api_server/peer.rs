@@ -24,14 +24,11 @@ use crate::control::{ChangeOrigin, ChangeTrigger};
 /// Bytes of the system's list of users.
 const PASSWD_BYTES: u64 = 1 << 20;
 
-/// The other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ApiPeer {
     /// A program of this machine: user and process.
     Local(Option<(u32, Option<i32>)>),
-    /// Somebody over TCP.
     Remote {
-        /// From where.
         address: IpAddr,
         /// The names in the certificate that was shown, if one was.
         papers: ClientCertificateNames,
@@ -43,7 +40,6 @@ pub(super) enum ApiPeer {
 /// Somebody who is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ApiIdentity {
-    /// The name.
     pub name: String,
     /// What they may do.
     pub role: Role,
@@ -54,14 +50,11 @@ pub(super) struct ApiIdentity {
 /// By what somebody is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CredentialKind {
-    /// A token.
     Token,
-    /// A certificate.
     Certificate,
 }
 
 impl CredentialKind {
-    /// As written.
     pub(super) const fn name(self) -> &'static str {
         match self {
             CredentialKind::Token => "token",
@@ -130,7 +123,6 @@ pub(super) struct RequestConnection {
 }
 
 impl RequestConnection {
-    /// Its place.
     pub(super) fn slot(&self) -> &ConnectionSlot {
         &self.slot
     }

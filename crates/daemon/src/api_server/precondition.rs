@@ -9,11 +9,9 @@ use crate::control::ApplyError;
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IfMatch {
-    /// It says nothing.
     Absent,
     /// `*`: whichever is in force.
     Any,
-    /// This one.
     Generation(u64),
     /// Only what cannot be.
     Never,

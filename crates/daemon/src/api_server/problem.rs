@@ -10,7 +10,6 @@ use model::config::{ConfigFindings, PatchError};
 use crate::control::{ApplyError, DaemonStopping, RollbackError, ServerCommandError, UndoError};
 use crate::vrrp::command::TakeoverError;
 
-/// A refusal.
 #[derive(Debug)]
 pub(super) struct ApiProblem(Box<Problem>);
 

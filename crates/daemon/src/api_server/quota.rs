@@ -17,7 +17,6 @@ const CLIENTS: usize = 4_096;
 /// A bucket may be so far below empty: what was charged beyond is forgiven.
 const DEBT: f64 = BURST;
 
-/// Buckets of clients.
 #[derive(Debug, Default)]
 pub struct Quota(HashMap<IpAddr, RateBucket>);
 

@@ -45,8 +45,10 @@ pub(super) async fn explain_server(
 ) -> Result<Json<ServersExplained>, ApiProblem> {
     let vitals = &context.report_sources;
     let picture = vitals.control.state();
-    let (board, weighed) = (&vitals.evidence, &vitals.balancing_decisions);
-    let (kept, which) = (vitals.draining_clients.read(), (pool.as_str(), name.as_str()));
+    let board = &vitals.evidence;
+    let weighed = &vitals.balancing_decisions;
+    let kept = vitals.draining_clients.read();
+    let which = (pool.as_str(), name.as_str());
     report::explain::explain_weights(&picture, board, weighed, &kept, which, SystemTime::now())
         .map(Json)
         .ok_or_else(|| {
@@ -90,7 +92,8 @@ pub(super) async fn explain_slow(
 ) -> Result<Json<SlowExplained>, ApiProblem> {
     let Query(query) = query?;
     let vitals = &context.report_sources;
-    let (picture, now) = (vitals.control.state(), (vitals.read_open_counts)().now);
+    let picture = vitals.control.state();
+    let now = (vitals.read_open_counts)().now;
     vitals.slow_exchanges.drain_rings(&picture.snapshot, now.0);
     let view = std::sync::Arc::clone(&vitals.packets.borrow());
     let now_ns = crate::packets::host_facts::clock_nanos();
@@ -110,7 +113,8 @@ pub(super) async fn refused_requests(
     query: Result<Query<RefusedQuery>, QueryRejection>,
 ) -> Result<Json<RefusedRequests>, ApiProblem> {
     let Query(query) = query?;
-    let (service, now) = (query.service.as_deref(), unix_ms(SystemTime::now()));
+    let service = query.service.as_deref();
+    let now = unix_ms(SystemTime::now());
     let services = &context.report_sources.control.state().snapshot.services;
     if let Some(name) = service
         && !services.values().any(|view| view.config.name == *name)
@@ -132,7 +136,8 @@ pub(super) async fn explain_users(
 ) -> Result<Json<UsersExplained>, ApiProblem> {
     let Query(query) = query?;
     let vitals = &context.report_sources;
-    let (picture, now) = (vitals.control.state(), unix_ms(SystemTime::now()));
+    let picture = vitals.control.state();
+    let now = unix_ms(SystemTime::now());
     vitals.slo.update(&picture.snapshot, vitals.control.events(), now / 1000);
     vitals
         .slo

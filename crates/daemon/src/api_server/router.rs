@@ -26,7 +26,6 @@ const _: () = assert!(REQUEST_TIMEOUT.as_millis() > api::types::report::INTERVAL
 /// Bodies that are not configurations.
 const SMALL_BODY: usize = 64 * 1024;
 
-/// All routes.
 pub(super) fn build_router(context: Arc<ApiContext>) -> Router {
     let large = DefaultBodyLimit::max(routes::CONFIG_BYTES_MAX);
     Router::new()

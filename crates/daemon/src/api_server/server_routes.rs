@@ -116,7 +116,8 @@ pub(super) async fn get_audit(
 ) -> Result<Json<Audit>, ApiProblem> {
     let Query(query) = query?;
     let kept = context.report_sources.control.read_audit(query.since_unix_ms.unwrap_or(0)).await?;
-    let (unreadable, failures) = (kept.unreadable, kept.failures);
+    let unreadable = kept.unreadable;
+    let failures = kept.failures;
     Ok(Json(Audit { records: kept.records, unreadable, failures }))
 }
 

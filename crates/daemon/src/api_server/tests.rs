@@ -17,7 +17,7 @@ use crate::health_check::new_prober;
 use crate::report::fixture;
 use crate::report::report_sources::ReportSources;
 use crate::report::sample::SampleHistory;
-use crate::temp_dir::Scratch;
+use crate::scratch_dir::Scratch;
 
 const TEXT: &str = r#"
 [service.shop]
@@ -264,8 +264,9 @@ async fn stop_is_passed_on_and_the_file_goes_with_the_server() {
 async fn a_name_is_held_by_one_and_given_back() {
     let daemon = daemon().await;
     let ask = |name: &str, body: &str| {
-        let (path, name, body) =
-            (daemon.path.clone(), format!("/v1/leases/{name}"), body.to_owned());
+        let path = daemon.path.clone();
+        let name = format!("/v1/leases/{name}");
+        let body = body.to_owned();
         async move { ask(path, "PUT", &name, &body).await }
     };
     let order = |holder: &str, ms: u32| {

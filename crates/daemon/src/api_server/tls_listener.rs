@@ -31,11 +31,9 @@ impl ClientCertificateNames {
 /// What is shown to clients, as it is now.
 pub(super) type TlsConfigReceiver = watch::Receiver<Arc<ServerConfig>>;
 
-/// The listener.
 #[derive(Debug)]
 pub(super) struct TlsListener {
     listener: TcpListener,
-    /// `None`: without TLS.
     tls_config: Option<TlsConfigReceiver>,
 }
 
@@ -71,13 +69,10 @@ impl axum::serve::Listener for TlsListener {
     }
 }
 
-/// A connection.
 pub(super) enum ApiConnection {
-    /// Without TLS.
     Plain(TcpStream),
     /// Before its handshake is over.
     Handshaking(Box<Accept<TcpStream>>, ClientCertificateNames),
-    /// With TLS.
     Tls(Box<TlsStream<TcpStream>>, ClientCertificateNames),
 }
 

@@ -49,7 +49,7 @@ fn read_tokens(file: &Path) -> Result<Vec<ApiToken>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
     use api::types::Role;
     use std::os::unix::fs::PermissionsExt;
 

@@ -29,7 +29,6 @@ const KINDS: [&str; 4] = ["dns:", "email:", "uri:", "cn:"];
 /// A token, as it is known.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiToken {
-    /// Whose it is.
     pub name: String,
     /// What it lets them do.
     pub role: Role,
@@ -51,7 +50,6 @@ impl fmt::Debug for ApiToken {
     }
 }
 
-/// A new token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IssuedToken {
     /// What its owner shows. It is kept nowhere.
@@ -226,8 +224,8 @@ mod tests {
 
     #[test]
     fn an_issued_token_is_found_and_no_other() {
-        let (a, b) =
-            (issue_token(Role::View, "a").unwrap(), issue_token(Role::Operate, "b@x").unwrap());
+        let a = issue_token(Role::View, "a").unwrap();
+        let b = issue_token(Role::Operate, "b@x").unwrap();
         assert!(a.token != b.token && a.token.len() == BEGIN.len() + 2 * BYTES);
         assert!(!a.line.contains(&a.token));
         let tokens = parse_tokens(&format!("# people\n{}\n\n{}\n", a.line, b.line)).unwrap();

@@ -177,7 +177,8 @@ fn analyse_capture<R: Read>(
         max_events: EVENTS,
         ..AnalysisSettings::default()
     };
-    let (mut analysis, mut source) = (Analysis::new(settings), CaptureSource::default());
+    let mut analysis = Analysis::new(settings);
+    let mut source = CaptureSource::default();
     let from = open().map_err(|error| unreadable_problem(&error.to_string()))?;
     // Damage after the first packets is told on the page.
     ingest_capture(&mut analysis, &mut source, name, from, |_| ())

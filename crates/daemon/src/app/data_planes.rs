@@ -16,11 +16,8 @@ use crate::reconcile::traffic_engine::TrafficEngine;
 /// Workers cut by themselves so much after the limit: whoever leaves looks at what is left before, and then cuts.
 const WORKER_RESET_DELAY: Duration = Duration::from_millis(100);
 
-/// Both planes.
 pub struct DataPlanes {
-    /// Proxied services.
     pub proxy: Arc<RequestPlane>,
-    /// Packet services.
     pub packets: packets::order::PlaneCommandSender,
 }
 

@@ -25,11 +25,8 @@ pub struct StoredCapture {
     pub rule: String,
     /// When it was made, Unix milliseconds.
     pub at_unix_ms: u64,
-    /// Where it is.
     pub file: PathBuf,
-    /// Bytes.
     pub bytes: u64,
-    /// What it is.
     pub about: String,
 }
 
@@ -139,10 +136,11 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     fn packet(at_ns: u64) -> (Arc<CapturedPacket>, String) {
-        let (from, to) = (([192, 0, 2, 1], 1).into(), ([192, 0, 2, 2], 80).into());
+        let from = ([192, 0, 2, 1], 1).into();
+        let to = ([192, 0, 2, 2], 80).into();
         let kept = CapturedPacket {
             at_ns,
             source: from,

@@ -98,7 +98,9 @@ mod tests {
 
     /// What the kernel would do: how many bytes it keeps of a packet. Loads beyond the packet's end keep none.
     fn run(ops: &[BpfInstruction], bytes: &[u8], protocol: u32, kind: u32, way: u32) -> u32 {
-        let (mut at, mut a, mut x) = (0usize, 0u32, 0u32);
+        let mut at = 0usize;
+        let mut a = 0u32;
+        let mut x = 0u32;
         let byte = |at: u32| bytes.get(at as usize).map(|byte| u32::from(*byte));
         loop {
             let (code, yes, no, k) = ops[at];

@@ -5,7 +5,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// TCP's number.
 const TCP: u8 = 6;
 /// Fields whose values are secrets.
 const SECRETS: [&str; 8] = [
@@ -35,9 +34,7 @@ const BEGINNINGS: [&[u8]; 10] = [
 /// Where a packet came from and goes to, and where its payload begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketEndpoints {
-    /// From there.
     pub source: SocketAddr,
-    /// To there.
     pub destination: SocketAddr,
     /// Bytes before the payload.
     pub payload: usize,

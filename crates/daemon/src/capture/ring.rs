@@ -9,14 +9,11 @@ const PACKET_OVERHEAD: u64 = 96;
 /// Connections that one capture may be about.
 pub const FLOWS: usize = 256;
 
-/// A packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedPacket {
     /// When it passed, nanoseconds since 1970.
     pub at_ns: u64,
-    /// From there.
     pub source: SocketAddr,
-    /// To there.
     pub destination: SocketAddr,
     /// Bytes that there were.
     pub original: u32,
@@ -30,7 +27,6 @@ impl CapturedPacket {
     }
 }
 
-/// The last packets.
 #[derive(Debug)]
 pub struct PacketRing {
     packets: VecDeque<Arc<CapturedPacket>>,
@@ -76,9 +72,7 @@ impl PacketRing {
 /// Connections by an end: of an address or of any, to a port of the other side or to any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaptureFlow {
-    /// `None`: any address.
     pub ip: Option<IpAddr>,
-    /// This end's port.
     pub port: u16,
     /// The other end's; `None`: any.
     pub other: Option<u16>,
@@ -173,7 +167,8 @@ mod tests {
     use super::*;
 
     fn kept(at_ns: u64, from: &str, to: &str) -> Arc<CapturedPacket> {
-        let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
+        let from = from.parse().unwrap();
+        let to = to.parse().unwrap();
         Arc::new(CapturedPacket {
             at_ns,
             source: from,

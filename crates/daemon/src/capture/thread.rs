@@ -39,7 +39,6 @@ const AT_ONCE: usize = 8;
 pub enum CaptureThreadCommand {
     /// To keep what passes there; nowhere: to close the socket.
     Watch(WatchedTraffic),
-    /// To take this.
     Take(CaptureJob),
     /// To write down now what it takes by this rule.
     Finish(String),
@@ -54,7 +53,6 @@ pub struct CaptureProgress {
     pub evicted: AtomicU64,
     /// Packets that the kernel could not hand over in time.
     pub dropped: AtomicU64,
-    /// Captures written down.
     pub written: AtomicU64,
     /// Captures that were called for and not made: nothing passed, too many at a time, or the disk refused.
     pub failed: AtomicU64,
@@ -228,7 +226,9 @@ impl CaptureThread {
                 return;
             }
             let until = Instant::now() + time;
-            let (taking, began, lost) = (CaptureBuffer::new(size), SystemTime::now(), self.lost);
+            let taking = CaptureBuffer::new(size);
+            let began = SystemTime::now();
+            let lost = self.lost;
             let one = ActiveCapture {
                 buffer: taking,
                 reason: about,

@@ -31,7 +31,6 @@ pub struct WatchedTraffic {
 /// What is to be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureJob {
-    /// By which rule.
     pub rule: String,
     /// Why; `None`: it is added to what is being taken.
     pub reason: Option<String>,
@@ -39,13 +38,11 @@ pub struct CaptureJob {
     pub flows: Vec<(CaptureFlow, String)>,
     /// How long it goes on.
     pub time: Duration,
-    /// Bytes of it.
     pub size: u64,
     /// Files that are kept.
     pub max_files: usize,
 }
 
-/// Rules at work.
 #[derive(Debug, Default)]
 pub struct CaptureTriggers {
     triggers: BTreeMap<String, CaptureTrigger>,
@@ -141,7 +138,6 @@ impl CaptureTriggers {
         Some(capture_services(&picture, trigger, &of, &CaptureReason::Requested(by.to_owned())))
     }
 
-    /// Rules by name.
     pub fn rules(&self) -> &BTreeMap<String, CaptureTrigger> {
         &self.triggers
     }
@@ -153,7 +149,8 @@ fn capture_job(
     flows: Vec<(CaptureFlow, String)>,
 ) -> CaptureJob {
     let config = trigger.config();
-    let (rule, time) = (config.name.clone(), config.time);
+    let rule = config.name.clone();
+    let time = config.time;
     CaptureJob { rule, reason: about, flows, time, size: config.size, max_files: config.keep }
 }
 

@@ -14,9 +14,7 @@ use crate::reconcile::applied_state::AppliedState;
 
 /// What is in force.
 pub(super) struct ActiveConfig {
-    /// The generation.
     pub generation: u64,
-    /// Since when.
     pub since: SystemTime,
     /// When the process began.
     pub started: SystemTime,
@@ -24,11 +22,9 @@ pub(super) struct ActiveConfig {
     pub digest: String,
     /// Who put it in force.
     pub origin: ChangeOrigin,
-    /// The text.
     pub text: Arc<str>,
     /// Where it came from.
     pub file: Arc<str>,
-    /// What it means.
     pub checked: Arc<CheckedConfig>,
     /// The configuration, sharing what did not change.
     pub config: Arc<Config>,
@@ -41,7 +37,6 @@ pub(super) struct ActiveConfig {
 }
 
 impl ActiveConfig {
-    /// The whole picture.
     pub fn state_snapshot(
         &self,
         book: &AppliedState,
@@ -51,7 +46,8 @@ impl ActiveConfig {
     ) -> StateSnapshot {
         let open = book.listeners.iter().filter(|_| !leaving).map(|(address, listener)| {
             let sockets = listeners.open_at(*address);
-            let (id, service) = (listener.id, listener.service);
+            let id = listener.id;
+            let service = listener.service;
             let service_name = listener.service_name.clone();
             (*address, ListenerFacts { id, service, service_name, sockets })
         });
@@ -113,7 +109,8 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
         ("control.state", control.state != new.control.state),
     ];
     let keys = differ.into_iter().filter(|(_, differs)| *differs);
-    let (threads, wanted) = (&first.name_server, &now.name_server);
+    let threads = &first.name_server;
+    let wanted = &now.name_server;
     let fewer = !threads.listen.is_empty() && threads.threads != wanted.threads;
     let names = fewer.then(|| "names.threads".to_owned());
     keys.map(|(key, _)| format!("global.{key}")).chain(names).collect()

@@ -49,7 +49,6 @@ pub struct ActorParts {
     pub engine: Arc<dyn TrafficEngine>,
     /// The listening sockets, with those inherited.
     pub listeners: ListenerSet,
-    /// Worker threads.
     pub workers: usize,
     /// Where generations and words are kept; `None`: nowhere.
     pub state: Option<PathBuf>,
@@ -61,7 +60,6 @@ pub struct ActorParts {
     pub events: EventLog,
 }
 
-/// The task.
 pub struct ControlActor {
     pub(super) engine: Arc<dyn TrafficEngine>,
     listeners: ListenerSet,
@@ -264,7 +262,8 @@ impl ControlActor {
             apply::apply_change(&*self.engine, &mut self.listeners, &self.applied, book, number)
                 .await?;
         state_events::report_pools(&self.events, &self.applied, &done.state);
-        (self.applied, self.overlay) = (done.state, overlay);
+        self.applied = done.state;
+        self.overlay = overlay;
         self.install_vault(prepared);
         if let Some(config) = &self.applied.config {
             self.active.config = Arc::clone(config);
@@ -272,7 +271,8 @@ impl ControlActor {
         self.generations.set_limit(self.active.config.global.control.generations);
         self.audit.set_limit(self.active.config.global.control.audit);
         self.generations.add(number, &new_generation(&change, repeats), now);
-        (self.active.generation, self.active.since) = (number, now);
+        self.active.generation = number;
+        self.active.since = now;
         self.active.digest = digest(&change.text);
         self.active.snapshot = done.snapshot;
         self.active.checked = Arc::new(checked);
@@ -392,7 +392,8 @@ impl ControlActor {
             failures,
             self.shutting_down,
         );
-        let (sources, drift) = (self.sources.clone(), self.config_file.drift());
+        let sources = self.sources.clone();
+        let drift = self.config_file.drift();
         let picture = StateSnapshot { sources, drift, ..picture };
         self.publish.send_replace(Arc::new(picture));
     }

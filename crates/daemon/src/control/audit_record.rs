@@ -18,9 +18,12 @@ impl ControlActor {
         &mut self,
         change: ConfigChange,
     ) -> Result<ApplyOutcome, ApplyError> {
-        let (origin, file) = (change.origin.clone(), change.file.clone());
-        let (before, failures) = (self.active.generation, self.persistence_failures());
-        let (room, base) = (self.save_target(&change)?, change.base.clone());
+        let origin = change.origin.clone();
+        let file = change.file.clone();
+        let before = self.active.generation;
+        let failures = self.persistence_failures();
+        let room = self.save_target(&change)?;
+        let base = change.base.clone();
         let applied = self.apply(change, None).await?;
         if base.is_some() {
             self.adopt_file_text(base);
@@ -39,7 +42,8 @@ impl ControlActor {
         save: Option<bool>,
         origin: ChangeOrigin,
     ) -> Result<ApplyOutcome, RollbackError> {
-        let (before, failures) = (self.active.generation, self.persistence_failures());
+        let before = self.active.generation;
+        let failures = self.persistence_failures();
         let (change, repeats) = self.stored_change(to, origin.clone())?;
         let change = ConfigChange { save, ..change };
         let room = self.save_target(&change)?;

@@ -18,11 +18,9 @@ use crate::health_check::evidence_board::EvidenceEntry;
 /// A configuration to put in force.
 #[derive(Clone, Debug)]
 pub struct ConfigChange {
-    /// Its text.
     pub text: String,
     /// The file that it came from, as messages name it.
     pub file: String,
-    /// Who asks.
     pub origin: ChangeOrigin,
     /// Only if this generation is in force, so that nobody undoes a change unseen; `None`: in any case.
     pub expect: Option<u64>,
@@ -39,7 +37,8 @@ impl ConfigChange {
         file: impl Into<String>,
         origin: ChangeOrigin,
     ) -> ConfigChange {
-        let (text, file) = (text.into(), file.into());
+        let text = text.into();
+        let file = file.into();
         ConfigChange { text, file, origin, expect: None, save: None, base: None }
     }
 }
@@ -47,11 +46,9 @@ impl ConfigChange {
 /// A change of one object of the configuration, or of the whole.
 #[derive(Clone, Debug)]
 pub struct ConfigPatch {
-    /// Of which.
     pub object: ConfigObject,
     /// The merge patch (RFC 7396).
     pub patch: serde_json::Value,
-    /// Who asks.
     pub origin: ChangeOrigin,
     /// Only if this generation is in force; `None`: whichever is.
     pub expect: Option<u64>,
@@ -83,7 +80,6 @@ pub struct ApplyOutcome {
 pub struct PlanOutcome {
     /// The generation that was compared with.
     pub generation: u64,
-    /// What would change.
     pub diff: ConfigDiff,
     /// Warnings about the new configuration.
     pub warnings: Vec<ConfigFinding>,
@@ -225,9 +221,7 @@ pub struct GenerationRecord {
 /// What probes and connections found out about a server.
 #[derive(Clone, Debug)]
 pub struct HealthReport {
-    /// Of which.
     pub server: ServerId,
-    /// The judgement.
     pub health: HealthState,
     /// The evidence, in a sentence.
     pub reason: String,
@@ -238,7 +232,6 @@ pub struct HealthReport {
 /// What a server's agent says of it.
 #[derive(Clone, Debug)]
 pub struct ServerAgentReport {
-    /// Of which.
     pub server: ServerId,
     /// What it wants to be, and why; `None`: what probes and traffic say alone.
     pub wanted: Option<(ServerState, String)>,
@@ -247,13 +240,11 @@ pub struct ServerAgentReport {
 /// What the resolver found out about a server's name.
 #[derive(Clone, Debug)]
 pub struct ServerResolution {
-    /// Of which.
     pub server: ServerId,
     /// Its address, or why there is none.
     pub result: Result<SocketAddr, String>,
 }
 
-/// How to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShutdownRequest {
     /// The listening sockets live on in another process: what waits in their queues is left to it.

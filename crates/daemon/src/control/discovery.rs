@@ -56,7 +56,8 @@ impl ControlActor {
             let more = all.len().saturating_sub(NAMED);
             if more > 0 { format!("{} and {more} more", some.join(", ")) } else { some.join(", ") }
         };
-        let (was, is) = (name(&before), name(&servers));
+        let was = name(&before);
+        let is = name(&servers);
         if left_out > 0 {
             let text = format!(
                 "{pool}: {place} has {left_out} servers more than `max`; they are left out"

@@ -5,7 +5,6 @@ use crate::reconcile::overlay::DiscoveredServer;
 /// What a source of servers said.
 #[derive(Clone, Debug)]
 pub struct DiscoveryResult {
-    /// For which pool.
     pub pool: String,
     /// Where, for messages: `dns web.internal`.
     pub source: String,

@@ -31,7 +31,6 @@ use crate::reconcile::saved_state::SavedState;
 /// Orders that may wait; who sends more waits.
 const COMMANDS: usize = 1024;
 
-/// The daemon's handle.
 #[derive(Clone, Debug)]
 pub struct ControlHandle {
     commands: mpsc::Sender<ControlCommand>,
@@ -44,7 +43,6 @@ pub struct ControlHandle {
 pub enum ControlCommand {
     /// Put a configuration in force.
     Apply(Box<ConfigChange>, oneshot::Sender<Result<ApplyOutcome, ApplyError>>),
-    /// Change one object.
     Patch(Box<ConfigPatch>, oneshot::Sender<Result<ApplyOutcome, ApplyError>>),
     /// Say what a configuration would do: its text, its file.
     Plan(String, String, oneshot::Sender<Result<PlanOutcome, ApplyError>>),
@@ -55,7 +53,6 @@ pub enum ControlCommand {
         ChangeOrigin,
         oneshot::Sender<Result<ApplyOutcome, RollbackError>>,
     ),
-    /// List generations.
     Generations(oneshot::Sender<Vec<GenerationRecord>>),
     /// The text of a generation.
     GenerationText(u64, oneshot::Sender<Option<String>>),
@@ -70,7 +67,6 @@ pub enum ControlCommand {
     Audit(u64, oneshot::Sender<AuditExcerpt>),
     /// What a source of servers said.
     Discovery(DiscoveryResult),
-    /// Time has passed.
     Tick,
     /// The last clients of these servers have gone.
     ClientsGone(Vec<ServerId>),
@@ -102,7 +98,6 @@ pub enum ControlCommand {
 pub struct HandoverState {
     /// The generation in force.
     pub generation: u64,
-    /// Its text.
     pub text: Arc<str>,
     /// The file that the text came from.
     pub file: Arc<str>,
@@ -215,7 +210,8 @@ impl ControlHandle {
         word: OperatorCommand,
         origin: ChangeOrigin,
     ) -> Result<Arc<ServerFacts>, ServerCommandError> {
-        let (pool, name) = (pool.to_owned(), name.to_owned());
+        let pool = pool.to_owned();
+        let name = name.to_owned();
         let order = ServerCommandRequest { pool, name, command: word, save: Some(false), origin };
         Ok(self.run_server_command(order).await?.facts)
     }

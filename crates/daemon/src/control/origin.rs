@@ -33,7 +33,6 @@ pub enum ChangeTrigger {
 }
 
 impl ChangeTrigger {
-    /// As recorded.
     pub const fn name(self) -> &'static str {
         match self {
             ChangeTrigger::Start => "start",

@@ -36,7 +36,8 @@ impl ControlActor {
     }
 
     fn record_refusal(&mut self, origin: &ChangeOrigin, error: &ApplyError) {
-        let (before, text) = (format!("generation {}", self.active.generation), error.to_string());
+        let before = format!("generation {}", self.active.generation);
+        let text = error.to_string();
         self.events.warn("program-not-allowed", format!("{text} (asked by {origin})"));
         self.record_change(origin, ("refused", "configuration"), (&before, &text), None, None);
     }

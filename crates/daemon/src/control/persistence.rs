@@ -6,9 +6,9 @@ use super::actor::ControlActor;
 pub(super) type PersistenceFailures = [u64; 4];
 
 impl ControlActor {
-    /// Those until now.
     pub(super) fn persistence_failures(&self) -> PersistenceFailures {
-        let (generations, words) = (self.generations.failures(), self.state_file.failures());
+        let generations = self.generations.failures();
+        let words = self.state_file.failures();
         [generations, words, self.audit.failures(), self.config_file.failures()]
     }
 

@@ -16,15 +16,12 @@ use super::state_snapshot::ServerFacts;
 /// An order about a server.
 #[derive(Clone, Debug)]
 pub struct ServerCommandRequest {
-    /// Its pool.
     pub pool: String,
     /// Its name; `-` when it is added: as its address says.
     pub name: String,
-    /// What is ordered.
     pub command: OperatorCommand,
     /// Whether it is written back to the file; `None`: as the configuration says.
     pub save: Option<bool>,
-    /// By whom.
     pub origin: ChangeOrigin,
 }
 
@@ -48,7 +45,6 @@ pub enum OperatorCommand {
     Enable,
     /// Finishes what it has.
     Drain,
-    /// Takes nothing.
     Disable,
     /// Takes nothing, and what it has is reset now.
     Cut,
@@ -60,12 +56,9 @@ pub enum OperatorCommand {
         from: Option<SystemTime>,
         /// Until when; `None`: until it is enabled.
         until: Option<SystemTime>,
-        /// Why.
         reason: String,
     },
-    /// Its share.
     Weight(ServerWeight),
-    /// It is new.
     Add {
         /// Its address, as written.
         address: String,

@@ -53,7 +53,8 @@ impl ControlActor {
         let failures = self.persistence_failures();
         let done = match &order.command {
             OperatorCommand::Add { address, weight } => {
-                let (address, weight) = (address.clone(), *weight);
+                let address = address.clone();
+                let weight = *weight;
                 self.add(order, &address, weight).await
             }
             OperatorCommand::Remove => self.remove(order).await,
@@ -82,7 +83,9 @@ impl ControlActor {
         };
         let old = self.facts(id, &pool, &name)?;
         let before = self.applied.clone();
-        let (said, by, now) = (word.clone(), origin.clone(), SystemTime::now());
+        let said = word.clone();
+        let by = origin.clone();
+        let now = SystemTime::now();
         self.update_server(id, |facts| server_state::apply_command(facts, said, by, now));
         self.publish_changes(&before);
         if word == OperatorCommand::Cut
@@ -105,10 +108,11 @@ impl ControlActor {
             reversal = UndoAction::Generation { before: generation, after };
         }
         let new = self.facts(id, &pool, &name)?;
-        let (target, what) =
-            (format!("{pool}/{name}"), (describe_server(&old), describe_server(&new)));
+        let target = format!("{pool}/{name}");
+        let what = (describe_server(&old), describe_server(&new));
         let what = (what.0.as_str(), what.1.as_str());
-        let (action, reversal) = (word.to_string(), Some(reversal));
+        let action = word.to_string();
+        let reversal = Some(reversal);
         let audit = self.record_change(&origin, (&action, &target), what, saved.clone(), reversal);
         Ok(ServerCommandOutcome { facts: new, saved, audit_id: audit, unsaved: Vec::new() })
     }
@@ -136,7 +140,8 @@ impl ControlActor {
         // What is laid over the file has neither a name nor an address twice.
         let mut there = view.servers.iter().map(|server| &server.config);
         if let Some(server) = there.find(|it| it.name == name || it.address == at) {
-            let (name, address) = (server.name.clone(), format_address(&server.address));
+            let name = server.name.clone();
+            let address = format_address(&server.address);
             return Err(ServerCommandError::Exists { pool, name, address });
         }
         if self.applied.servers.len() >= SERVERS {
@@ -194,7 +199,8 @@ impl ControlActor {
             saved = Some(self.write_back(written, &origin).await?);
         } else {
             let address = format_address(&facts.config.address);
-            let (by, at) = (origin.clone(), SystemTime::now());
+            let by = origin.clone();
+            let at = SystemTime::now();
             let removed = RemovedServer { pool: pool.clone(), name: name.clone(), address, by, at };
             // What was only added is simply not there any more.
             let removed = Some(removed).filter(|_| manual.added.is_none());
@@ -223,8 +229,8 @@ impl ControlActor {
         if now != generation {
             return UndoAction::Generation { before: generation, after: now };
         }
-        let (before, after) =
-            (Box::new(before), Box::new(self.overlay.membership_override(pool, name)));
+        let before = Box::new(before);
+        let after = Box::new(self.overlay.membership_override(pool, name));
         UndoAction::Manual { pool: pool.to_owned(), name: name.to_owned(), before, after }
     }
 

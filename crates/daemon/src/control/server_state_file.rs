@@ -29,8 +29,10 @@ impl ServerStateFile {
     /// Reads what the process before kept below `state`; `None`: nothing is kept.
     pub fn open(state: Option<&Path>, events: EventLog) -> ServerStateFile {
         let path = state.map(|state| state.join("servers.json"));
-        let (written, looked) = (SavedState::default(), SystemTime::now());
-        let (failures, why) = (0, String::new());
+        let written = SavedState::default();
+        let looked = SystemTime::now();
+        let failures = 0;
+        let why = String::new();
         let mut words = ServerStateFile {
             path,
             written,
@@ -51,7 +53,6 @@ impl ServerStateFile {
         words
     }
 
-    /// What was read.
     pub fn saved_state(&self) -> &SavedState {
         &self.written
     }
@@ -86,7 +87,6 @@ impl ServerStateFile {
         due || back
     }
 
-    /// Attempts that failed.
     pub fn failures(&self) -> u64 {
         self.failures
     }

@@ -13,7 +13,8 @@ use crate::reconcile::server_state::{format_address, format_utc};
 /// A generation is in force.
 pub(super) fn report_active_generation(events: &EventLog, force: &ActiveConfig, confirmed: bool) {
     let ActiveConfig { generation, origin, config, .. } = force;
-    let (services, pools) = (config.services.len(), config.pools.len());
+    let services = config.services.len();
+    let pools = config.pools.len();
     events.info(
         "applied",
         format!(
@@ -86,7 +87,8 @@ pub(super) fn report_server_state(events: &EventLog, changed: &ServerTransition)
         return;
     }
     let ServerFacts { pool_name, config, state, reason, .. } = &**facts;
-    let (was, is) = (old_facts.state.name(), state.name());
+    let was = old_facts.state.name();
+    let is = state.name();
     let text = format!("{pool_name}/{}: {was} → {is}: {reason}", config.name);
     let (level, what) = match state {
         ServerState::Up => (EventLevel::Info, "server-up"),

@@ -21,7 +21,6 @@ use crate::tls::cert_status::CertificateInfo;
 pub struct StateSnapshot {
     /// Number of the configuration in force.
     pub generation: u64,
-    /// Since when.
     pub since: SystemTime,
     /// When this process began.
     pub started: SystemTime,
@@ -41,7 +40,6 @@ pub struct StateSnapshot {
     pub snapshot: Arc<WorkerSnapshot>,
     /// The certificates of services.
     pub certificates: Arc<CertificatesByService>,
-    /// Every server's facts.
     pub servers: HashMap<ServerId, Arc<ServerFacts>>,
     /// Open listeners by configured address.
     pub listeners: BTreeMap<SocketAddr, ListenerFacts>,
@@ -72,13 +70,9 @@ pub type CertificatesByService = BTreeMap<String, Vec<CertificateInfo>>;
 /// What is known of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFacts {
-    /// Its id.
     pub id: ServerId,
-    /// Its pool.
     pub pool: PoolId,
-    /// Its pool's name.
     pub pool_name: String,
-    /// As configured.
     pub config: Arc<ServerConfig>,
     /// Where it is, or why that is not known.
     pub resolved: ResolvedAddress,
@@ -191,7 +185,6 @@ pub enum HealthState {
 pub struct OperatorOverrides {
     /// Of its admin state.
     pub admin: Option<OperatorOverride<AdminState>>,
-    /// Of its weight.
     pub weight: Option<OperatorOverride<ServerWeight>>,
     /// It takes no new client for a while.
     pub quiesce: Option<QuiescePeriod>,
@@ -244,24 +237,17 @@ impl MaintenanceWindow {
 /// One word of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorOverride<T> {
-    /// What was said.
     pub value: T,
     /// What the file said then.
     pub file_value: T,
-    /// By whom.
     pub by: ChangeOrigin,
-    /// When.
     pub at: SystemTime,
 }
 
-/// One open listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenerFacts {
-    /// Its id.
     pub id: ListenerId,
-    /// Its service.
     pub service: ServiceId,
-    /// The service's name.
     pub service_name: String,
     /// Open sockets: one a worker, fewer when they came from a process with fewer workers.
     pub sockets: usize,

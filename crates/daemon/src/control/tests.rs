@@ -11,7 +11,7 @@ use super::*;
 use crate::event::EventLog;
 use crate::reconcile::fake::{FakeEngine, RecordedCall};
 use crate::reconcile::saved_state::SavedState;
-use crate::temp_dir::Scratch;
+use crate::scratch_dir::Scratch;
 
 mod changing;
 mod operating;
@@ -73,7 +73,9 @@ impl ControlFixture {
         name: &str,
         word: OperatorCommand,
     ) -> Result<ServerCommandOutcome, ServerCommandError> {
-        let (pool, name, origin) = ("web".to_owned(), name.to_owned(), by());
+        let pool = "web".to_owned();
+        let name = name.to_owned();
+        let origin = by();
         self.control
             .run_server_command(ServerCommandRequest {
                 pool,

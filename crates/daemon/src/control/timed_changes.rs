@@ -17,7 +17,6 @@ use crate::report::report_sources::unix_ms;
 use crate::wall_clock::ClockStep;
 
 impl ControlActor {
-    /// Time has passed.
     pub(super) fn tick(&mut self) {
         let now = SystemTime::now();
         if let Some(step) = self.clock.detect_step(now, crate::vrrp::monotonic_now()) {
@@ -84,7 +83,8 @@ impl ControlActor {
                 continue;
             };
             let reversal = command_undo(&old, &after);
-            let (was, is) = (describe_server(&old), describe_server(&after));
+            let was = describe_server(&old);
+            let is = describe_server(&after);
             let target = format!("{}/{}", after.pool_name, after.config.name);
             self.update_server(id, |_| after);
             let origin = ChangeOrigin::new("clock", ChangeTrigger::Clock);

@@ -40,7 +40,8 @@ impl ControlActor {
                 });
                 let facts =
                     same.next().filter(|it| saved_overrides(it) == *after).ok_or_else(moved)?;
-                let (id, book) = (facts.id, self.applied.clone());
+                let id = facts.id;
+                let book = self.applied.clone();
                 self.update_server(id, |facts| {
                     restore_overrides(facts, &before, SystemTime::now())
                 });
@@ -73,7 +74,8 @@ impl ControlActor {
         };
         let text = format!("{}: {} taken back by {origin}", record.target, record.action);
         self.events.info("undone", text);
-        let (was, is) = (record.after.clone(), record.before.clone());
+        let was = record.after.clone();
+        let is = record.before.clone();
         let action = ("undo", record.target.as_str());
         let id = self.record_undo(&origin, action, (&was, &is), saved, back, record.id);
         Ok(UndoOutcome { id, undoes: record })

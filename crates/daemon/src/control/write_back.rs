@@ -19,11 +19,12 @@ use crate::config_overlay::ConfigOverlay;
 /// Where a change goes.
 #[derive(Debug)]
 pub(super) enum SaveTarget {
-    /// Nowhere.
     Nowhere,
     /// Into the file, unless it says so already.
-    File { file: PathBuf, says_so: bool },
-    /// Beside it.
+    File {
+        file: PathBuf,
+        says_so: bool,
+    },
     Overlay,
 }
 
@@ -118,7 +119,8 @@ impl ControlActor {
     }
 
     fn write_overlay(&mut self) {
-        let (text, origin) = (Arc::clone(&self.active.text), self.active.origin.clone());
+        let text = Arc::clone(&self.active.text);
+        let origin = self.active.origin.clone();
         if let Err(error) = self.config_file.write_overlay(&text, &origin) {
             self.config_file.report_failure(&self.events, &error);
         }

@@ -8,14 +8,12 @@ use model::config::{DnsRecordType, ServerWeight};
 
 use crate::reconcile::overlay::DiscoveredServer;
 
-/// A question.
 #[derive(Clone, Debug)]
 pub(super) struct DiscoveryQuery {
     name: Name,
     records: DnsRecordType,
     port: u16,
     id: u16,
-    /// As sent.
     pub bytes: Vec<u8>,
 }
 
@@ -53,7 +51,6 @@ impl DiscoveryQuery {
         Ok(DiscoveryQuery { name: fully, records, port, id: message.metadata.id, bytes })
     }
 
-    /// Reads an answer.
     pub fn parse_answer(&self, bytes: &[u8]) -> Result<DiscoveryAnswer, DiscoveryAnswerError> {
         let message = Message::from_vec(bytes).map_err(|_| DiscoveryAnswerError::OtherQuery)?;
         let same =

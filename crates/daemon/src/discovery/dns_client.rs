@@ -19,7 +19,6 @@ const ROUNDS: usize = 2;
 const RESOLVERS: usize = 3;
 /// Bytes of a datagram: more than anybody sends without being told (RFC 1035 §4.2.1).
 const DATAGRAM: usize = 4096;
-/// Bytes of /etc/resolv.conf.
 const CONF_BYTES: u64 = 64 * 1024;
 
 /// Asks a place, which is a name; the first answer of any resolver counts.

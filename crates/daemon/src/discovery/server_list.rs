@@ -64,7 +64,8 @@ fn server_from_item(item: Item) -> Result<DiscoveredServer, String> {
 fn server_from_line(line: &str) -> Result<DiscoveredServer, String> {
     let mut words = line.split_whitespace();
     let address = words.next().unwrap_or_default();
-    let (mut weight, mut name) = (None, None);
+    let mut weight = None;
+    let mut name = None;
     for word in words {
         match word.split_once('=') {
             Some(("weight", number)) => {

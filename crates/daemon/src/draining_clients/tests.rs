@@ -93,7 +93,8 @@ fn left(
 #[test]
 fn clients_of_all_services_are_counted_by_server() {
     let picture = picture(TEXT);
-    let (a, b) = (id(&picture, "web", "a"), id(&picture, "web", "b"));
+    let a = id(&picture, "web", "a");
+    let b = id(&picture, "web", "b");
     put(&picture, "shop", "a", 3);
     put(&picture, "api", "a", 4);
     put(&picture, "shop", "b", 5);

@@ -48,7 +48,8 @@ fn ask(address: SocketAddr) -> String {
 
 #[tokio::test]
 async fn it_carries_changes_and_leaves_nothing_behind() {
-    let (a, b) = (origin("a"), origin("b"));
+    let a = origin("a");
+    let b = origin("b");
     let reserved = ReservedAddress::reserve_port("127.0.0.1".parse().unwrap(), 2).unwrap();
     let address = reserved.address();
     let text = text(address, a, b);

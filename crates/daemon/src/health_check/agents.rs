@@ -22,7 +22,6 @@ use super::schedule::DeadlineSchedule;
 use super::target::{ProbeOutcome, ProbeTarget, SharedProbePlan};
 use crate::control::{ServerAgentReport, StateSnapshot};
 
-/// Every agent.
 pub(super) struct AgentPoller {
     servers: HashMap<ServerId, PolledAgent>,
     schedule: DeadlineSchedule<ServerId>,
@@ -30,7 +29,6 @@ pub(super) struct AgentPoller {
     counts: Arc<ProbeCounts>,
 }
 
-/// One server's agent.
 struct PolledAgent {
     agent: AgentConfig,
     name: Arc<str>,
@@ -57,7 +55,6 @@ pub(super) struct AgentQueryId {
 /// What is to be passed on.
 #[derive(Debug, Default)]
 pub(super) struct AgentUpdate {
-    /// To `Control`.
     pub(super) report: Option<ServerAgentReport>,
     /// To the events: what happened, in a sentence.
     pub(super) event: Option<(&'static str, String)>,
@@ -136,7 +133,6 @@ impl AgentPoller {
         Some((question, news))
     }
 
-    /// Takes an answer.
     pub(super) fn handle_answer(
         &mut self,
         question: AgentQueryId,

@@ -19,12 +19,10 @@ pub struct ProbeCounts {
     pub(super) agents_unknown: AtomicU64,
 }
 
-/// What was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeSums {
     /// The server did what was asked.
     pub passed: u64,
-    /// It did not.
     pub failed: u64,
     /// We could not ask.
     pub not_made: u64,
@@ -51,7 +49,6 @@ impl ProbeCounts {
         self.latest_us.fetch_max(micros, Ordering::Relaxed);
     }
 
-    /// Reads all.
     pub fn totals(&self) -> ProbeSums {
         ProbeSums {
             passed: self.passed.load(Ordering::Relaxed),

@@ -315,7 +315,9 @@ impl ProbeEngine {
             return Some(ProbeOutcome::NotMade(why));
         }
         self.programs += 1;
-        let (mailbox, target, draw) = (Arc::clone(&self.mailbox), target.clone(), self.rng.next());
+        let mailbox = Arc::clone(&self.mailbox);
+        let target = target.clone();
+        let draw = self.rng.next();
         let began = self.now();
         self.runtime.spawn(async move {
             let outcome = program_probe::run_program(&program, &target, draw).await;

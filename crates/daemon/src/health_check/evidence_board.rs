@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::target::format_duration;
 
-/// Evidence by server.
 #[derive(Debug, Default)]
 pub struct EvidenceBoard(
     Mutex<HashMap<ServerId, EvidenceEntry>>,
@@ -35,7 +34,6 @@ pub struct EvidenceEntry {
 }
 
 impl EvidenceEntry {
-    /// In one sentence.
     pub fn describe(&self) -> String {
         match self.took.filter(|_| self.good) {
             Some(took) => format!("{} in {}", self.saw, format_duration(took)),
@@ -54,7 +52,6 @@ impl EvidenceBoard {
         self.notes().insert(server, note);
     }
 
-    /// Forgets a server.
     pub(super) fn forget(&self, server: ServerId) {
         self.notes().remove(&server);
         self.times().remove(&server);

@@ -24,7 +24,6 @@ use crate::control::{HealthReport, HealthState, ServerFacts, StateSnapshot};
 /// A probe that begins later than this after its moment is counted as late.
 const LATE_THRESHOLD: Duration = Duration::from_millis(100);
 
-/// Every judge.
 pub(super) struct HealthCheckers {
     servers: HashMap<ServerId, CheckedServer>,
     pools: HashMap<PoolId, CheckedPool>,
@@ -36,7 +35,6 @@ pub(super) struct HealthCheckers {
     evidence: Arc<EvidenceBoard>,
 }
 
-/// One pool.
 struct CheckedPool {
     config: Arc<PoolConfig>,
     socket: Arc<SocketOptions>,
@@ -44,7 +42,6 @@ struct CheckedPool {
     up_count: usize,
 }
 
-/// One server.
 struct CheckedServer {
     facts: Arc<ServerFacts>,
     health: ServerHealth,
@@ -99,7 +96,8 @@ impl HealthCheckers {
         now: MonotonicTime,
         at: SystemTime,
     ) {
-        let (mut changed, mut present) = (Vec::new(), 0);
+        let mut changed = Vec::new();
+        let mut present = 0;
         for (id, facts) in &picture.servers {
             let Some(pool) = picture.snapshot.pools.get(&facts.pool) else { continue };
             present += 1;
@@ -165,7 +163,8 @@ impl HealthCheckers {
             let (at, id) = self.schedule.pop(now)?;
             let Some(watched) = self.servers.get_mut(&id) else { continue };
             let Some(pool) = self.pools.get(&watched.facts.pool) else { continue };
-            let (facts, ready) = (&watched.facts, &watched.template);
+            let facts = &watched.facts;
+            let ready = &watched.template;
             let Some(target) =
                 probe_target(facts, ready, &watched.health, &pool.config, &pool.socket)
             else {
@@ -253,7 +252,8 @@ impl HealthCheckers {
         at: SystemTime,
     ) -> Option<HealthReport> {
         let watched = self.servers.get_mut(&id)?;
-        let (state, evidence) = (watched.health.verdict(), watched.health.evidence());
+        let state = watched.health.verdict();
+        let evidence = watched.health.evidence();
         // While it is up a single failure is no reason yet, and each probe takes another time: neither is news.
         let news = match &watched.last_report {
             None => true,
@@ -318,7 +318,8 @@ impl HealthCheckers {
                 }
                 other => other,
             };
-            let (servers, mut up) = (ids.collect::<Vec<_>>(), 0);
+            let servers = ids.collect::<Vec<_>>();
+            let mut up = 0;
             for server in &servers {
                 if let Some(watched) = self.servers.get_mut(server) {
                     watched.counted_up = watched.health.verdict() == HealthVerdict::Up;

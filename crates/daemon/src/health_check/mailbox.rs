@@ -27,13 +27,11 @@ pub(super) struct FinishedProgram {
     pub ticket: ProbeTicket,
     /// What came of it.
     pub outcome: ProbeOutcome,
-    /// When it began.
     pub started_at: MonotonicTime,
     /// What stands in the environment of everything that it started.
     pub marker: String,
 }
 
-/// The box.
 #[derive(Debug)]
 pub(super) struct ProbeMailbox {
     observations: SyncSender<ConnectObservation>,
@@ -51,7 +49,9 @@ impl ProbeMailbox {
     ) -> io::Result<(ProbeMailbox, Receiver<ConnectObservation>)> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let (to, letters) = sync_channel(MAX_OBSERVATIONS);
-        let (picture, ran, closed) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        let picture = Mutex::default();
+        let ran = Mutex::default();
+        let closed = AtomicBool::new(false);
         Ok((
             ProbeMailbox {
                 observations: to,
@@ -96,7 +96,6 @@ impl ProbeMailbox {
         self.signal();
     }
 
-    /// Whether it is.
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
     }

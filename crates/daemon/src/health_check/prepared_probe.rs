@@ -34,7 +34,6 @@ pub(super) struct ProbeTemplate {
 }
 
 impl ProbeTemplate {
-    /// Of this server.
     pub(super) fn new(
         known: &mut ProbePlanCache,
         facts: &ServerFacts,
@@ -72,7 +71,8 @@ impl ProbeTemplate {
 fn question(facts: &ServerFacts, health: &ServerHealth) -> String {
     let due = health.due_probe();
     let tls = if due.tls.is_some() { " over tls" } else { "" };
-    let (host, port) = (&facts.config.address.host, due.port.unwrap_or(facts.config.address.port));
+    let host = &facts.config.address.host;
+    let port = due.port.unwrap_or(facts.config.address.port);
     let at = match host {
         ServerHost::Ip(ip) => SocketAddr::new(*ip, port).to_string(),
         ServerHost::Name(name) => format!("{name}:{port}"),

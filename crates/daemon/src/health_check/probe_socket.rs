@@ -23,7 +23,6 @@ pub(super) enum SocketProgress {
     Moved(usize),
     /// The peer has ended.
     Eof,
-    /// Not now.
     WouldBlock,
 }
 

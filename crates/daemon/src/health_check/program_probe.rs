@@ -27,7 +27,6 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// The variable by which everything that a probe started is known.
 const MARKER_VARIABLE: &str = "STEELYARD_PROBE";
 
-/// How it ended.
 enum ProgramExit {
     /// By itself, having said this.
     Exit(ExitStatus, Vec<u8>),
@@ -69,7 +68,8 @@ pub(super) async fn run_program(
         }
     };
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let out = child.stdout.take();
+    let err = child.stderr.take();
     let mut heard = [Vec::new(), Vec::new()];
     let [first, second] = &mut heard;
     let mut streams =

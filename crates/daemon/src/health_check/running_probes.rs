@@ -10,11 +10,8 @@ use super::running_probe::RunningProbe;
 
 /// A probe under way, and whose it is.
 pub(super) struct ProbeSlot<W> {
-    /// Whose.
     pub(super) purpose: W,
-    /// When it began.
     pub(super) started_at: MonotonicTime,
-    /// What is done.
     pub(super) probe: RunningProbe,
     /// What its socket is watched for.
     pub(super) interest: EventFlags,
@@ -65,7 +62,6 @@ impl<W> RunningProbes<W> {
         active.as_mut().filter(|_| u64::from(*generation) == token >> 32)
     }
 
-    /// Takes one out.
     pub(super) fn remove(&mut self, token: u64) -> Option<ProbeSlot<W>> {
         self.get(token)?;
         let index = token as u32;

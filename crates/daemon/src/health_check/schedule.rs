@@ -31,7 +31,6 @@ impl<K: Clone + Eq + Hash + Ord> DeadlineSchedule<K> {
         }
     }
 
-    /// Takes `key` out.
     pub fn remove(&mut self, key: &K) {
         self.live.remove(key);
         self.drop_stale();
@@ -42,7 +41,6 @@ impl<K: Clone + Eq + Hash + Ord> DeadlineSchedule<K> {
         self.live.contains_key(key)
     }
 
-    /// The earliest moment.
     pub fn next_due(&mut self) -> Option<MonotonicTime> {
         while let Some(Reverse((at, key))) = self.heap.peek() {
             if self.live.get(key) == Some(at) {

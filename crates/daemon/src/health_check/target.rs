@@ -10,7 +10,6 @@ use model::config::{ProbeTls, SendProxyVersion, SocketOptions};
 /// What is probed and how.
 #[derive(Clone, Debug)]
 pub struct ProbeTarget {
-    /// Where.
     pub address: SocketAddr,
     /// From where; `None`: the kernel chooses.
     pub source: Option<IpAddr>,
@@ -18,13 +17,11 @@ pub struct ProbeTarget {
     pub proxy_header: Option<SendProxyVersion>,
     /// The pool's socket settings.
     pub socket: Arc<SocketOptions>,
-    /// What is done.
     pub plan: Arc<SharedProbePlan>,
     /// The server's own name or address, with its port unless it is HTTP's.
     pub host: Arc<str>,
     /// The server's name or address alone: what a certificate bears.
     pub server_name: Arc<str>,
-    /// `POOL/NAME`.
     pub name: Arc<str>,
     /// For the whole probe.
     pub timeout: Duration,
@@ -33,9 +30,7 @@ pub struct ProbeTarget {
 /// What all probes of one configuration share.
 #[derive(Debug)]
 pub struct SharedProbePlan {
-    /// What is said.
     pub plan: ProbePlan,
-    /// TLS beneath it.
     pub tls: Option<ProbeTls>,
 }
 

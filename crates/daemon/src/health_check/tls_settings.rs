@@ -22,7 +22,6 @@ const SECRET_BYTES: u64 = 4_096;
 /// Settings for TLS but for the name, with the protocol to agree on.
 type TlsSettingsKey = (ProbeTls, Option<&'static [u8]>);
 
-/// What was read.
 #[derive(Debug, Default)]
 pub(super) struct ProbeTlsCache {
     tls: HashMap<TlsSettingsKey, Result<Arc<ClientConfig>, String>>,

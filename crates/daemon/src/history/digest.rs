@@ -14,7 +14,6 @@ const WORST: usize = 3;
 /// Rows told; the rest, which had least, is left out.
 const ROWS: usize = 2_000;
 
-/// Puts it together.
 pub fn build_history(found: StoredRecords, since_unix_ms: u64, until_unix_ms: u64) -> History {
     let StoredRecords { records, unreadable } = found;
     let covered_ms = records.iter().map(span_ms).fold(0, u64::saturating_add);

@@ -22,7 +22,6 @@ const COARSER: u64 = 15;
 /// Bytes of one file that are read.
 const FILE_BYTES: u64 = 8 << 30;
 
-/// The directory.
 #[derive(Debug)]
 pub struct HistoryStore {
     directory: PathBuf,
@@ -45,10 +44,8 @@ struct OpenHistoryFile {
 #[derive(Debug)]
 pub struct HistoryReader(PathBuf);
 
-/// What was read.
 #[derive(Debug, Default)]
 pub struct StoredRecords {
-    /// Records, by time.
     pub records: Vec<HistoryRecord>,
     /// Bytes that could not be read.
     pub unreadable: u64,
@@ -60,7 +57,6 @@ impl HistoryStore {
         HistoryStore { directory, open: None, refused: Vec::new() }
     }
 
-    /// One who reads.
     pub fn reader(&self) -> HistoryReader {
         HistoryReader(self.directory.clone())
     }
@@ -242,7 +238,8 @@ fn all_files(directory: &Path) -> io::Result<Vec<HistoryFile>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(stem) = name.strip_suffix(".hist") else { continue };
         let mut parts = stem.split('-');
-        let (kind, since) = (parts.next(), parts.next().and_then(|it| it.parse().ok()));
+        let kind = parts.next();
+        let since = parts.next().and_then(|it| it.parse().ok());
         let (Some("fine" | "coarse"), Some(since)) = (kind, since) else { continue };
         let bytes = std::fs::symlink_metadata(&path).map_or(0, |it| it.len());
         files.push(HistoryFile { is_fine: kind == Some("fine"), path, since, bytes });

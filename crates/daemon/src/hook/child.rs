@@ -33,22 +33,11 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 #[derive(Debug)]
 pub(super) enum HookOutcome {
     /// With exit code 0.
-    Done {
-        /// Its output.
-        said: Vec<u8>,
-    },
+    Done { said: Vec<u8> },
     /// Otherwise, or it could not be started.
-    Failed {
-        /// Why.
-        why: String,
-        /// Its output.
-        said: Vec<u8>,
-    },
+    Failed { why: String, said: Vec<u8> },
     /// It was killed because it took too long.
-    TooLong {
-        /// Its output.
-        said: Vec<u8>,
-    },
+    TooLong { said: Vec<u8> },
 }
 
 /// Kills a process group when it goes out of scope.
@@ -102,10 +91,12 @@ async fn limited(
     let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     let _group = ProcessGroup(pid);
     limit_resources(pid, limit);
-    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let out = child.stdout.take();
+    let err = child.stderr.take();
     let mut said = Vec::new();
     let both = async {
-        let (mut first, mut second) = (Vec::new(), Vec::new());
+        let mut first = Vec::new();
+        let mut second = Vec::new();
         let (status, (), ()) =
             tokio::join!(child.wait(), read_output(out, &mut first), read_output(err, &mut second));
         first.append(&mut second);

@@ -10,7 +10,7 @@ use rustix::thread::{
 };
 
 use super::*;
-use crate::temp_dir::Scratch;
+use crate::scratch_dir::Scratch;
 
 fn script(scratch: &Scratch, name: &str, text: &str) -> PathBuf {
     let path = scratch.path().join(name);

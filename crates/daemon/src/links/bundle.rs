@@ -36,20 +36,16 @@ pub(super) struct BundleContext<'a> {
     pub kernel: &'a KernelNetlink,
     /// To set its devices.
     pub netlink: &'a BundleNetlink,
-    /// The programs.
     pub plane: &'a BundleDatapath,
     /// Where it says what happened.
     pub events: &'a EventLog,
-    /// Interfaces by number.
     pub links: &'a HashMap<u32, NextHopLink>,
     /// Where answers of next hops go.
     pub messages: &'a mpsc::Sender<FarEndMessage>,
 }
 
-/// A bundle.
 #[derive(Debug)]
 pub(super) struct ActiveBundle {
-    /// What is wanted.
     pub config: Arc<Config>,
     links: Vec<LinkTracker>,
     ends: Option<BundleDevice>,
@@ -95,7 +91,8 @@ impl ActiveBundle {
             link_delays: holds,
             ..
         } = before;
-        (self.equalizer, self.link_delays) = (holder, holds);
+        self.equalizer = holder;
+        self.link_delays = holds;
         let mut tracks: Vec<Option<LinkTracker>> = tracks.into_iter().map(Some).collect();
         if old.probe == config.probe {
             for track in &mut self.links {
@@ -224,7 +221,8 @@ impl ActiveBundle {
         let least = all.iter().min().copied().unwrap_or(1500);
         let uneven = all.iter().any(|mtu| *mtu != least);
         if uneven && !self.uneven {
-            let (name, most) = (&self.config.name, all.iter().max().copied().unwrap_or(least));
+            let name = &self.config.name;
+            let most = all.iter().max().copied().unwrap_or(least);
             let text = format!(
                 "bundle {name}: its links take packets of {least} to {most} bytes; its device takes {least}: give all \
                  links one MTU"
@@ -262,7 +260,8 @@ impl ActiveBundle {
         tools: &BundleContext<'_>,
     ) -> Result<(), String> {
         let Ok(addresses) = tools.kernel.addresses().await else { return Ok(()) };
-        let (config, mtu) = (Arc::clone(&self.config), self.mtu);
+        let config = Arc::clone(&self.config);
+        let mtu = self.mtu;
         let has =
             |ip: &IpAddr| addresses.contains(&AssignedAddress { ifindex: ends.device, ip: *ip });
         let mut gone: Vec<String> =
@@ -314,7 +313,9 @@ impl ActiveBundle {
         if self.ends != Some(ends) {
             self.equalizer = None;
         }
-        (self.ends, self.mtu, self.written) = (Some(ends), mtu, None);
+        self.ends = Some(ends);
+        self.mtu = mtu;
+        self.written = None;
         for ip in &config.addresses {
             let done = tools.netlink.add_address(ends.device, *ip).await;
             done.map_err(|error| format!("{name} cannot have {ip}: {error}"))?;
@@ -329,7 +330,8 @@ impl ActiveBundle {
                 return Err(format!("there is another route to {to} already: {name} has it not"));
             }
         }
-        (self.is_set_up, self.last_error) = (true, None);
+        self.is_set_up = true;
+        self.last_error = None;
         Ok(())
     }
 
@@ -398,7 +400,8 @@ impl ActiveBundle {
         let Some(track) = self.links.get_mut(number) else { return };
         let Some(why) = changed else { return };
         let reason = track.set_reason(why).to_owned();
-        let (alive, name) = (track.liveness.is_alive(), &self.config.name);
+        let alive = track.liveness.is_alive();
+        let name = &self.config.name;
         let left = self.links.iter().filter(|track| track.liveness.is_alive()).count();
         let of = self.links.len();
         let text = format!("bundle {name}: {reason}; {left} of {of} links live");

@@ -92,7 +92,6 @@ impl DelayEqualizer {
         }
     }
 
-    /// What was counted.
     pub fn counts(&self) -> &DelayCounts {
         &self.shared.counts
     }
@@ -116,7 +115,8 @@ impl Drop for DelayEqualizer {
 fn run_thread(socket: &OwnedFd, stop: &OwnedFd, lease: &HoldLease, shared: &EqualizerShared) {
     let mut shelf = HoldQueue::default();
     let mut buffer = vec![0; FRAME];
-    let (mut renewed, mut came) = (MonotonicTime(0), false);
+    let mut renewed = MonotonicTime(0);
+    let mut came = false;
     loop {
         let at = monotonic_now();
         if at.since(renewed) >= RENEW {

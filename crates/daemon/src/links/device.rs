@@ -73,7 +73,8 @@ impl BundleNetlink {
             IpAddr::V4(v4) => (AddressFamily::Inet, NeighbourAddress::Inet(v4)),
             IpAddr::V6(v6) => (AddressFamily::Inet6, NeighbourAddress::Inet6(v6)),
         };
-        (message.header.family, message.header.ifindex) = (family, ifindex);
+        message.header.family = family;
+        message.header.ifindex = ifindex;
         message.attributes.push(NeighbourAttribute::Destination(address));
         let asked = self.handle.neighbours().del(message).execute();
         tokio::spawn(tokio::time::timeout(REPLY_TIMEOUT, asked));

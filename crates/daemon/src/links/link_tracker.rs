@@ -29,7 +29,6 @@ pub(super) struct CarrierNotices {
 /// A link that is followed.
 #[derive(Debug)]
 pub(super) struct LinkTracker {
-    /// What is wanted.
     pub wanted: BundleLink,
     /// What is known of it.
     pub liveness: LinkMonitor,

@@ -67,13 +67,10 @@ impl FarEnd {
 /// An answer to one of our questions.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeReply {
-    /// Whose.
     pub echo: EchoRequest,
-    /// When it came.
     pub at: MonotonicTime,
 }
 
-/// A link's socket.
 #[derive(Debug)]
 pub struct LinkProber {
     /// What our questions carry.
@@ -157,7 +154,8 @@ impl ReplyFilter {
         if from != self.via {
             return None;
         }
-        let (at, v6) = (monotonic_now(), self.via.is_ipv6());
+        let at = monotonic_now();
+        let v6 = self.via.is_ipv6();
         if let Some(echo) = EchoRequest::parse_reply(bytes, v6) {
             return (echo.token == self.token)
                 .then_some(FarEndMessage::Reply(ProbeReply { echo, at }));
@@ -221,7 +219,8 @@ mod tests {
 
     #[test]
     fn the_far_end_is_believed_by_what_its_questions_carry() {
-        let (first, second) = (ears(1), ears(2));
+        let first = ears(1);
+        let second = ears(2);
         let question = |token, sent| came(echo(token, sent).to_request(false));
         let notice = |token, sent, down| came(echo(token, sent).to_down_notice(false, down));
         // What came before the far end was known, from somebody else, or with another word, is nobody's.

@@ -35,7 +35,6 @@ const MESSAGE_QUEUE: usize = 256;
 /// The thread is to end.
 #[derive(Debug)]
 pub(super) struct LinksShutdown {
-    /// Devices are removed.
     pub remove_devices: bool,
     /// When it is done.
     pub done: oneshot::Sender<()>,
@@ -50,11 +49,12 @@ pub(super) async fn run(
     let mut pictures = control.watch();
     let (to, mut heard) = mpsc::channel(MESSAGE_QUEUE);
     let mut life = LinksTask::new(control.events().clone(), to);
-    let (mut look, mut tell) =
-        (tokio::time::interval(LOOK), tokio::time::interval(PUBLISH_INTERVAL));
+    let mut look = tokio::time::interval(LOOK);
+    let mut tell = tokio::time::interval(PUBLISH_INTERVAL);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tell.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut alive, mut stale) = (true, true);
+    let mut alive = true;
+    let mut stale = true;
     // The kernel may be busy for long; questions to next hops go on while it is waited for.
     let mut asked: Option<InterfaceQuery> = None;
     loop {
@@ -114,7 +114,8 @@ struct LinksTask {
 
 impl LinksTask {
     fn new(events: EventLog, heard: mpsc::Sender<FarEndMessage>) -> LinksTask {
-        let (bundles, links) = (BTreeMap::new(), HashMap::new());
+        let bundles = BTreeMap::new();
+        let links = HashMap::new();
         LinksTask {
             events,
             kernel: None,
@@ -272,7 +273,9 @@ impl LinksTask {
 
     fn tools(&self) -> Option<BundleContext<'_>> {
         let ((kernel, netlink), (plane, _)) = self.kernel.as_ref().zip(self.plane.as_ref())?;
-        let (events, links, heard) = (&self.events, &self.links, &self.messages);
+        let events = &self.events;
+        let links = &self.links;
+        let heard = &self.messages;
         Some(BundleContext { kernel, netlink, plane, events, links, messages: heard })
     }
 

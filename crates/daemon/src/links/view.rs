@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// All bundles.
 #[derive(Clone, Debug, Default)]
 pub struct LinksView {
-    /// By name.
     pub bundles: BTreeMap<String, BundleView>,
     /// Why the kernel carries none of them.
     pub broken: Option<String>,
 }
 
-/// One bundle.
 #[derive(Clone, Debug)]
 pub struct BundleView {
     /// Its policy, as written.
@@ -39,9 +36,7 @@ pub struct BundleView {
 /// What a bundle can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BundleState {
-    /// Every link lives.
     Up,
-    /// Some do.
     Degraded,
     /// None does, or the device does not stand.
     Down,
@@ -58,12 +53,9 @@ impl BundleState {
     }
 }
 
-/// A link.
 #[derive(Clone, Debug)]
 pub struct LinkView {
-    /// Its interface.
     pub interface: String,
-    /// Its next hops.
     pub via: Vec<IpAddr>,
     /// It may have packets.
     pub alive: bool,
@@ -79,6 +71,5 @@ pub struct LinkView {
     pub delay: Duration,
     /// Packets given to it.
     pub packets: u64,
-    /// And their bytes.
     pub bytes: u64,
 }

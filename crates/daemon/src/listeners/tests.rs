@@ -37,7 +37,8 @@ fn inherited_sockets_are_used_and_the_unwanted_are_closed() {
     let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let wanted = socket::listener(any, &options).unwrap();
     let unwanted = socket::listener(any, &options).unwrap();
-    let (address, other) = (at(&wanted), at(&unwanted));
+    let address = at(&wanted);
+    let other = at(&unwanted);
     let mut kept = RecordingSocketStore::default();
     kept.store_sockets(&fd_store_name(address), &[wanted.as_fd()]);
     let mut listeners = ListenerSet::new(Box::new(KernelSockets), Box::new(kept.clone()), 2);

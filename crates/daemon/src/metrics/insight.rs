@@ -70,7 +70,6 @@ fn encode_sampling(
     counter(to, ("steelyard_packet_insight_dropped", None, help), totals.dropped)
 }
 
-/// How connections began.
 fn connections(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let of = |value: fn(&ServiceFlowTotals) -> u64| {
         rows.iter().map(move |(name, total)| ([("service", *name)], value(total)))

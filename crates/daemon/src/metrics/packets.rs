@@ -67,7 +67,6 @@ fn plane(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error
     counters(to, ("steelyard_packet_fragments", None, help), results)
 }
 
-/// Connections of services.
 fn services(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let each = |value: fn(&crate::packets::view::ServiceFlows) -> f64| {
         view.flows.iter().map(move |(name, flows)| ([("service", name.as_str())], value(flows)))

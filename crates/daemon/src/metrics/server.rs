@@ -65,7 +65,6 @@ pub(super) const MENDED: &[(&str, ServerCounterFn)] = &[
     ("space-before-colon", |c| &c.mended_colons),
 ];
 
-/// Bytes by direction.
 pub(super) const BYTES: &[(&str, ServerCounterFn)] =
     &[("in", |c| &c.bytes_in), ("out", |c| &c.bytes_out)];
 

@@ -283,7 +283,8 @@ fn gauge(
 fn skew(view: &ServiceView) -> f64 {
     let requests: Vec<u64> =
         view.stats.slots.iter().map(|slot| slot.counters.requests.get()).collect();
-    let (all, most) = (requests.iter().sum::<u64>(), requests.iter().max().copied().unwrap_or(0));
+    let all = requests.iter().sum::<u64>();
+    let most = requests.iter().max().copied().unwrap_or(0);
     if all == 0 { 1.0 } else { most as f64 * requests.len() as f64 / all as f64 }
 }
 

@@ -18,7 +18,6 @@ const OTHER: &str = "other";
 
 type OutcomeCounterFn = fn(&SloOutcomeCounts) -> u64;
 
-/// How operations end.
 const ENDS: [(&str, OutcomeCounterFn); 5] = [
     ("fast", SloOutcomeCounts::fast),
     ("slow", SloOutcomeCounts::slow),

@@ -54,7 +54,6 @@ impl MptcpStateFile {
         atomic_file::replace(&place(state), &json.map_err(io::Error::other)?)
     }
 
-    /// Nothing was set.
     pub fn is_empty(&self) -> bool {
         self.limits.is_none() && self.spots.is_empty()
     }
@@ -67,7 +66,7 @@ fn place(state: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     #[test]
     fn what_is_kept_is_read_and_nothing_leaves_no_file() {

@@ -2,7 +2,6 @@
 
 use links::mptcp::{MptcpEndpointEntry, MptcpFlow};
 
-/// Everything.
 #[derive(Clone, Debug, Default)]
 pub struct MptcpView {
     /// Endpoints of the kernel's.
@@ -15,20 +14,15 @@ pub struct MptcpView {
     pub last_error: Option<String>,
 }
 
-/// An endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct MptcpEndpointView {
     /// As the kernel has it.
     pub endpoint: MptcpEndpointEntry,
-    /// We set it.
     pub ours: bool,
 }
 
-/// A connection.
 #[derive(Clone, Debug)]
 pub struct MptcpConnectionView {
-    /// As a whole.
     pub summary: MptcpFlow,
-    /// Its subflows.
     pub subflows: Vec<MptcpFlow>,
 }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Connections by client.
 #[derive(Debug, Default)]
 pub(super) struct ClientConnectionLimit(Mutex<HashMap<IpAddr, u32>>);
 

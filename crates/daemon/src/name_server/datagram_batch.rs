@@ -23,7 +23,6 @@ pub(super) struct DatagramBatch {
 }
 
 impl DatagramBatch {
-    /// Empty.
     pub fn new() -> DatagramBatch {
         DatagramBatch {
             queries: vec![[0; QUERY_MAX]; BATCH_SIZE],

@@ -26,10 +26,8 @@ pub struct NameServerState {
     pub tcp: DnsTcpCounts,
 }
 
-/// Connections over TCP.
 #[derive(Debug, Default)]
 pub struct DnsTcpCounts {
-    /// Taken.
     pub accepted: AtomicU64,
     /// Closed at once: as many as there may be were open.
     pub full: AtomicU64,
@@ -39,7 +37,6 @@ pub struct DnsTcpCounts {
     pub idle: AtomicU64,
     /// Closed because a message was longer than any query is.
     pub long: AtomicU64,
-    /// Open now.
     pub open: AtomicU64,
 }
 
@@ -89,12 +86,10 @@ pub struct ZoneDataReader {
 }
 
 impl ZoneDataReader {
-    /// One more reader.
     pub fn new(shared: &Arc<NameServerState>) -> ZoneDataReader {
         ZoneDataReader { state: Arc::clone(shared), version: 0, zone_data: None }
     }
 
-    /// The newest book.
     #[inline]
     pub fn zone_data(&mut self) -> Option<&Arc<ZoneData>> {
         let version = self.state.version.load(Ordering::Acquire);

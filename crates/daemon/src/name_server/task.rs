@@ -127,7 +127,8 @@ impl NameServerTask {
                 let book = ZoneData::new(Arc::clone(plan), config, &picture.snapshot);
                 self.state.publish_zone_data(Arc::new(book));
             }
-            (self.config, self.version) = (Some(Arc::clone(config)), version);
+            self.config = Some(Arc::clone(config));
+            self.version = version;
         }
         if !same || self.is_missing_address {
             self.settings.send_replace(config.name_server.clone());
@@ -142,8 +143,9 @@ impl NameServerTask {
             let Ok(seat) = WorkerMailbox::new().map(Arc::new) else { return };
             let number = self.mailboxes.len() as u64;
             let desk = DnsResponder::new(self.secret, seed(&self.secret, number));
-            let (own, shared, events) =
-                (Arc::clone(&seat), Arc::clone(&self.state), self.events.clone());
+            let own = Arc::clone(&seat);
+            let shared = Arc::clone(&self.state);
+            let events = self.events.clone();
             let thread = std::thread::Builder::new().name(format!("names-{number}"));
             let thread = thread.spawn(move || {
                 if let Err(error) = udp_worker::run(&own, &shared, desk) {
@@ -279,7 +281,8 @@ impl DnsTcpAcceptor {
                 }
             };
             let _ = stream.set_nodelay(true);
-            let (shared, desk) = (Arc::clone(&self.state), Arc::clone(&self.responder));
+            let shared = Arc::clone(&self.state);
+            let desk = Arc::clone(&self.responder);
             tokio::spawn(async move {
                 shared.tcp.open.fetch_add(1, Ordering::Relaxed);
                 tcp_connection::serve(stream, client, &shared, &desk, idle).await;

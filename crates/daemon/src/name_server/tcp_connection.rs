@@ -21,7 +21,6 @@ const _: () = assert!(AHEAD >= QUERY_MAX + 2);
 /// Bytes of answers that are sent together.
 const TOGETHER: usize = 16_384;
 
-/// Why it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionEndReason {
     /// The other end closed it.
@@ -106,7 +105,9 @@ impl DnsTcpConnection<'_> {
         let asked =
             QueryContext { source: self.client, transport: DnsTransport::Tcp, now, unix_seconds };
         let mut desk = self.responder.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut at, mut count, mut answer) = (0, 0, Vec::new());
+        let mut at = 0;
+        let mut count = 0;
+        let mut answer = Vec::new();
         while self.answers.len() < TOGETHER {
             let Some((length, rest)) = self.waiting.get(at..).and_then(<[u8]>::split_first_chunk)
             else {

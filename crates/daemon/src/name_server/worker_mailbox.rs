@@ -20,7 +20,6 @@ pub(super) struct WorkerMailbox {
 }
 
 impl WorkerMailbox {
-    /// Without sockets.
     pub fn new() -> io::Result<WorkerMailbox> {
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         Ok(WorkerMailbox { requested: Mutex::default(), event_fd: bell })

@@ -17,11 +17,8 @@ const MAX_REMEMBERED: usize = 1_024;
 /// An event to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaneEvent {
-    /// How grave.
     pub level: EventLevel,
-    /// Its kind.
     pub kind: &'static str,
-    /// Its sentence.
     pub text: String,
     /// What it is about.
     pub fields: Vec<(&'static str, String)>,
@@ -62,7 +59,6 @@ impl ScarceResource {
     }
 }
 
-/// Which alarms stand.
 #[derive(Debug, Default)]
 pub struct PlaneAlarms {
     half_open: BTreeSet<String>,

@@ -27,7 +27,6 @@ pub struct ReplicationSource {
 /// The tables at one moment.
 #[derive(Clone, Debug)]
 pub struct ConnectionTables {
-    /// The tables themselves.
     pub replica: Arc<ReplicaTables>,
     /// What connections are hashed with.
     pub secret: FlowHashSecret,
@@ -44,11 +43,9 @@ pub struct ConnectionTables {
 /// What another machine is told of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicatedService {
-    /// Its connections.
     pub flows: bool,
     /// Who sticks to its servers.
     pub affinity: bool,
-    /// Where it listens.
     pub addresses: Vec<IpAddr>,
 }
 
@@ -69,8 +66,8 @@ pub fn replicated_services(config: &Config) -> BTreeMap<Arc<str>, ReplicatedServ
         let addresses: Vec<IpAddr> = packets.listen.iter().map(|span| span.address).collect();
         let here = addresses.iter().any(|ip| ip.is_unspecified() || shared.contains(ip));
         let told = packets.replicate;
-        let (flows, affinity) =
-            (told.includes_flows(), told.includes_affinity() && packets.sticky.is_some());
+        let flows = told.includes_flows();
+        let affinity = told.includes_affinity() && packets.sticky.is_some();
         if here && !proxied && (flows || affinity) {
             out.insert(
                 Arc::from(service.name.as_str()),

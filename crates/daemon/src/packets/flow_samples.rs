@@ -18,7 +18,8 @@ pub(super) fn number_samples(
     if changes.is_empty() {
         return changes;
     }
-    let (mut services, mut servers) = (HashMap::new(), HashMap::new());
+    let mut services = HashMap::new();
+    let mut servers = HashMap::new();
     let pools = picture.snapshot.pools.values();
     let pools: HashMap<&str, &PoolView> =
         pools.map(|pool| (pool.config.name.as_str(), &**pool)).collect();

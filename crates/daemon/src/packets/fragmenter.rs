@@ -80,11 +80,12 @@ impl Fragmenter {
     /// See `FragmenterError`.
     pub fn start(from: OversizedRing) -> Result<Fragmenter, FragmenterError> {
         let sockets = RawSockets::open()?;
-        let (counts, stop) =
-            (Arc::new(FragmentCounters::default()), Arc::new(AtomicBool::new(false)));
+        let counts = Arc::new(FragmentCounters::default());
+        let stop = Arc::new(AtomicBool::new(false));
         let (told, heard) = std::sync::mpsc::channel();
         let thread = {
-            let (counts, stop) = (Arc::clone(&counts), Arc::clone(&stop));
+            let counts = Arc::clone(&counts);
+            let stop = Arc::clone(&stop);
             let run = move || match OversizedReader::open(&from.ring) {
                 Ok(ring) => {
                     let _ = told.send(Ok(()));

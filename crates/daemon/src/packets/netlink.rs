@@ -28,10 +28,8 @@ use tokio::task::JoinHandle;
 /// The kernel answers at once; a socket that does not is given up.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// What changed.
 #[derive(Clone, Debug)]
 pub enum NetlinkChange {
-    /// A neighbour.
     Neighbour(u32, IpAddr, NeighbourUpdate),
     /// A link, an address or a route.
     Other,
@@ -47,9 +45,7 @@ pub struct KernelNetlink {
 /// An address of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssignedAddress {
-    /// The interface.
     pub ifindex: u32,
-    /// The address.
     pub ip: IpAddr,
 }
 
@@ -62,9 +58,7 @@ impl Drop for KernelNetlink {
 /// An address that what begins here may come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreferredSource {
-    /// Where it is.
     pub interface: String,
-    /// The address.
     pub ip: IpAddr,
     /// Bits of its network.
     pub bits: u8,
@@ -126,7 +120,8 @@ impl KernelNetlink {
             with_timeout(self.handle.address().get().execute().try_collect::<Vec<_>>()).await?;
         let mut out = Vec::new();
         for message in all {
-            let (mut local, mut plain) = (None, None);
+            let mut local = None;
+            let mut plain = None;
             for attribute in &message.attributes {
                 match attribute {
                     AddressAttribute::Local(ip) => local = Some(*ip),
@@ -295,7 +290,8 @@ fn parse_change(message: RouteNetlinkMessage) -> Option<NetlinkChange> {
 }
 
 fn neighbour(message: &NeighbourMessage, gone: bool) -> Option<(u32, IpAddr, NeighbourUpdate)> {
-    let (mut ip, mut link) = (None, None);
+    let mut ip = None;
+    let mut link = None;
     for attribute in &message.attributes {
         match attribute {
             NeighbourAttribute::Destination(NeighbourAddress::Inet(v4)) => {
@@ -326,7 +322,9 @@ fn neighbour(message: &NeighbourMessage, gone: bool) -> Option<(u32, IpAddr, Nei
 
 fn link(message: LinkMessage) -> Option<NextHopLink> {
     let flags = message.header.flags;
-    let (mut name, mut address, mut mtu) = (None, None, 0);
+    let mut name = None;
+    let mut address = None;
+    let mut mtu = 0;
     for attribute in message.attributes {
         match attribute {
             LinkAttribute::IfName(text) => name = Some(text),
@@ -348,7 +346,9 @@ fn route(to: IpAddr, message: &RouteMessage) -> ServerRoute {
         RouteType::Unicast => {}
         other => return ServerRoute::None(format!("the route to {to} is of kind {other:?}")),
     }
-    let (mut ifindex, mut next, mut source) = (None, to, None);
+    let mut ifindex = None;
+    let mut next = to;
+    let mut source = None;
     let ip = |address: &RouteAddress| match address {
         RouteAddress::Inet(v4) => Some(IpAddr::V4(*v4)),
         RouteAddress::Inet6(v6) => Some(IpAddr::V6(*v6)),

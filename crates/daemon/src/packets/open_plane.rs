@@ -32,7 +32,6 @@ use super::view::{FlowSampleView, PlaneInterfaceView};
 use crate::bpf_pins;
 use crate::event::EventLog;
 
-/// The open plane.
 pub struct OpenPlane {
     pin_directory: PinDirectory,
     dispatcher: Dispatcher,
@@ -51,7 +50,6 @@ pub struct OpenPlane {
     sizes: TableSizes,
     /// How to change the maps.
     pub planner: MapPlanner,
-    /// Ways to servers.
     pub hops: NextHopTable,
     /// What the sweep counted last.
     pub connection_counts: ConnectionCounts,
@@ -280,7 +278,8 @@ impl OpenPlane {
 
     /// Carries writes out; what services and servers that go have counted is kept.
     fn write_maps(&mut self, writes: &[MapWrite]) -> Result<(), bpf::MapError> {
-        let (mut services, mut servers) = (Vec::new(), Vec::new());
+        let mut services = Vec::new();
+        let mut servers = Vec::new();
         for write in writes {
             match write {
                 MapWrite::DropService(at) => services.push(*at),

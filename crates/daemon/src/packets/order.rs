@@ -22,9 +22,7 @@ pub enum PlaneExit {
 /// What the thread is told.
 #[derive(Debug)]
 pub enum PlaneCommand {
-    /// To end.
     Shutdown {
-        /// How.
         end: PlaneExit,
         /// When it is done.
         done: oneshot::Sender<()>,

@@ -89,7 +89,8 @@ pub(super) async fn run(
         }
         let mut picture = pictures.borrow_and_update().clone();
         if last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, &picture)) {
-            (life.needs_update, ahead) = (true, None);
+            life.needs_update = true;
+            ahead = None;
             last = Some(Arc::clone(&picture));
         }
         if let Some(one) = ahead.take_if(|one| one.started_at.elapsed() > EARLY_FORWARD_TIMEOUT) {

@@ -39,11 +39,9 @@ pub struct PacketPlaneView {
     pub loads: HashMap<ServerId, ServerFlowLoad>,
     /// Bytes that the tables take.
     pub memory: u64,
-    /// What is watched.
     pub flow_samples: FlowSampleView,
     /// What became of packets that were to be sent on as fragments.
     pub fragments: FragmentTotals,
-    /// Counters now.
     pub current: Option<PlaneCounterSample>,
     /// Counters a while ago.
     pub previous: Option<PlaneCounterSample>,
@@ -54,9 +52,7 @@ pub struct PacketPlaneView {
 /// Counters and when they were read.
 #[derive(Clone, Debug)]
 pub struct PlaneCounterSample {
-    /// When.
     pub at: Instant,
-    /// What.
     pub counts: PlaneCounters,
 }
 
@@ -74,7 +70,6 @@ pub struct FlowSampleView {
 /// Where packets are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaneInterfaceView {
-    /// Its name.
     pub name: String,
     /// `native` or `generic`; none when it is not attached.
     pub mode: Option<&'static str>,
@@ -85,13 +80,11 @@ pub struct PlaneInterfaceView {
 /// Connections of one service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServiceFlows {
-    /// Under way.
     pub flows: u32,
     /// Without a complete handshake.
     pub half_open: u32,
     /// The alarm for half-open connections stands.
     pub alarm: bool,
-    /// By server.
     pub servers: Vec<ServerFlows>,
     /// Ports of return addresses by server and protocol.
     pub ports: Vec<ReturnPorts>,
@@ -102,24 +95,18 @@ pub struct ServiceFlows {
 /// Connections of one server of a service.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ServerFlows {
-    /// Its pool.
     pub pool: String,
-    /// Its name.
     pub name: String,
     /// Its index in the maps.
     pub index: u32,
-    /// Under way.
     pub flows: u32,
 }
 
 /// Ports of a server's return addresses; with clients' own addresses, places for their connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReturnPorts {
-    /// Its pool.
     pub pool: String,
-    /// Its name.
     pub name: String,
-    /// 6 or 17.
     pub protocol: u8,
     /// Servers see the client's own address.
     pub keeps_client_address: bool,
@@ -127,14 +114,12 @@ pub struct ReturnPorts {
     pub shares: Vec<u32>,
     /// In use, those that rest included.
     pub used: u64,
-    /// All.
     pub total: u64,
 }
 
 /// What a server carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerFlowLoad {
-    /// Connections under way.
     pub flows: u32,
     /// Connections that chose it since this process began.
     pub opened: u64,

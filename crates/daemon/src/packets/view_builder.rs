@@ -90,9 +90,10 @@ fn flows(
     let of = |counts: &HashMap<u32, u32>| {
         indexes.iter().filter_map(|server| counts.get(server)).sum::<u32>()
     };
-    let (flows, half_open) =
-        (of(&site.connection_counts.servers), of(&site.connection_counts.half_open));
-    let (mut servers, mut ports) = (Vec::new(), Vec::new());
+    let flows = of(&site.connection_counts.servers);
+    let half_open = of(&site.connection_counts.half_open);
+    let mut servers = Vec::new();
+    let mut ports = Vec::new();
     let rules = service.config.packets.iter().flat_map(|packets| &packets.rules);
     let names: BTreeSet<&str> =
         rules.map(|rule| rule.pool.as_str()).chain([service.config.pool.as_str()]).collect();
@@ -115,7 +116,8 @@ fn flows(
                 index,
                 (&pool.config.name, &server.config.name),
             ));
-            let (pool, name) = (pool.config.name.clone(), server.config.name.clone());
+            let pool = pool.config.name.clone();
+            let name = server.config.name.clone();
             servers.push(ServerFlows { pool, name, index, flows });
         }
     }
@@ -133,8 +135,10 @@ fn return_ports(
     let mut by_protocol: BTreeMap<u8, ReturnPorts> = BTreeMap::new();
     for (key, share, all) in site.planner.shares_of(&service.config.name, index) {
         let ports = by_protocol.entry(key.protocol).or_default();
-        (ports.pool, ports.name) = (pool.to_owned(), name.to_owned());
-        (ports.protocol, ports.keeps_client_address) = (key.protocol, key.return_address.is_none());
+        ports.pool = pool.to_owned();
+        ports.name = name.to_owned();
+        ports.protocol = key.protocol;
+        ports.keeps_client_address = key.return_address.is_none();
         ports.shares.push(share);
         ports.used += site.connection_counts.shares.get(&share).copied().map_or(0, u64::from);
         ports.total += u64::from(all);
@@ -148,7 +152,8 @@ fn connections_begun(view: &PacketPlaneView, index: u32) -> u64 {
         let counts = sample.as_ref().and_then(|sample| sample.counts.servers.get(&index));
         counts.map_or(0, |counts| counts.flows)
     };
-    let (now, first) = (at(&view.current), at(&view.first));
+    let now = at(&view.current);
+    let first = at(&view.first);
     // An index that was given to another server counts anew.
     now.checked_sub(first).unwrap_or(now)
 }

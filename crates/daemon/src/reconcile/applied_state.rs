@@ -20,16 +20,12 @@ use super::saved_state::{self, SavedState};
 use super::server_state;
 use crate::control::state_snapshot::{ServerFacts, WeightShare};
 
-/// Everything in force.
 #[derive(Clone, Debug)]
 pub struct AppliedState {
     /// The configuration; none before the first.
     pub config: Option<Arc<Config>>,
-    /// Services by name.
     pub services: BTreeMap<String, Arc<ServiceView>>,
-    /// Pools by name.
     pub pools: BTreeMap<String, Arc<PoolView>>,
-    /// Servers by id.
     pub servers: HashMap<ServerId, ServerEntry>,
     /// Listeners by configured address.
     pub listeners: BTreeMap<SocketAddr, ListenerEntry>,
@@ -47,18 +43,13 @@ pub struct AppliedState {
 pub struct ServerEntry {
     /// What is known of it.
     pub facts: Arc<ServerFacts>,
-    /// Its counters.
     pub live: Arc<ServerStats>,
 }
 
-/// A listening address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenerEntry {
-    /// Its id.
     pub id: ListenerId,
-    /// Its service.
     pub service: ServiceId,
-    /// The service's name.
     pub service_name: String,
     /// How its sockets are set.
     pub options: SocketOptions,
@@ -102,7 +93,6 @@ impl AppliedState {
         }
     }
 
-    /// Worker threads.
     pub fn worker_count(&self) -> usize {
         self.workers
     }
@@ -222,7 +212,8 @@ impl AppliedState {
         self.version += 1;
         let services = self.services.values().map(|view| (view.id, Arc::clone(view))).collect();
         let pools = self.pools.values().map(|view| (view.id, Arc::clone(view))).collect();
-        let (version, proofs) = (self.version, self.challenges.clone());
+        let version = self.version;
+        let proofs = self.challenges.clone();
         let cookie_secrets = Arc::clone(&self.cookie_secrets);
         Arc::new(WorkerSnapshot {
             generation,
@@ -381,7 +372,8 @@ fn pool_view(
             Arc::clone(old)
         }
         _ => {
-            let (config, tls) = (Arc::clone(config), old.and_then(|old| old.tls.clone()));
+            let config = Arc::clone(config);
+            let tls = old.and_then(|old| old.tls.clone());
             let live = old.map(|old| Arc::clone(&old.stats));
             let live = live.unwrap_or_else(|| Arc::new(PoolStats::new(workers)));
             Arc::new(PoolView { id, config, tls, stats: live, servers })

@@ -30,7 +30,6 @@ pub struct AppliedChange {
     pub state: AppliedState,
     /// What the workers act on.
     pub snapshot: Arc<WorkerSnapshot>,
-    /// They all do.
     pub confirmed: bool,
 }
 
@@ -140,7 +139,8 @@ fn prepare(
     new: &AppliedState,
 ) -> Result<Vec<(SocketAddr, PreparedListeners)>, ListenError> {
     let mut ready = Vec::new();
-    let (mut bound, mut refused) = (Vec::new(), Vec::new());
+    let mut bound = Vec::new();
+    let mut refused = Vec::new();
     for step in steps {
         let address = step.address();
         let Some(listener) = new.listeners.get(&address) else { continue };

@@ -21,23 +21,18 @@ use crate::listeners::{ListenerSet, NoSocketStore, SocketOps};
 pub enum RecordedCall {
     /// Bind so many sockets.
     Bind(SocketAddr, usize, AddressClaim),
-    /// Make one listen.
     Listen(SocketAddr),
-    /// Set one anew.
     SetOptions,
     /// Try a pool's settings.
     TryOutgoing,
     /// Forward packets as this version says.
     ForwardEarly(u64),
-    /// Install this version.
     Install(u64),
     /// Accept on so many sockets.
     Accept(ListenerId, ServiceId, usize),
-    /// Stop accepting.
     Stop(ListenerId, bool),
     /// Cut a server's connections.
     ResetServer(ServerId),
-    /// Drain.
     Drain(Duration),
 }
 

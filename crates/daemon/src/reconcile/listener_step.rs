@@ -14,44 +14,27 @@ use super::applied_state::AppliedState;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenerStep {
     /// Nobody of ours listens there yet.
-    Open {
-        /// Where.
-        address: SocketAddr,
-    },
+    Open { address: SocketAddr },
     /// Its sockets get other settings and stay.
     SetOptions {
-        /// Where.
         address: SocketAddr,
         /// The settings before, to go back to.
         before: SocketOptions,
     },
     /// Its settings take other sockets: new ones are opened beside, then the old ones are closed.
-    Reopen {
-        /// Where.
-        address: SocketAddr,
-        /// The listener before.
-        old: ListenerId,
-    },
+    Reopen { address: SocketAddr, old: ListenerId },
     /// Its sockets stay and go to another service.
     Rebind {
-        /// Where.
         address: SocketAddr,
-        /// The listener before.
         old: ListenerId,
         /// The settings before, when they differ.
         before: Option<SocketOptions>,
     },
     /// Nobody is to listen there any more.
-    Close {
-        /// Where.
-        address: SocketAddr,
-        /// The listener before.
-        old: ListenerId,
-    },
+    Close { address: SocketAddr, old: ListenerId },
 }
 
 impl ListenerStep {
-    /// Where.
     pub fn address(&self) -> SocketAddr {
         match self {
             ListenerStep::Open { address }

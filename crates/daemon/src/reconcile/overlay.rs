@@ -96,7 +96,6 @@ pub struct MembershipOverride {
 }
 
 impl ServerOverlay {
-    /// Nothing differs.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.found.is_empty()
     }
@@ -247,7 +246,9 @@ mod tests {
          \"tcp\"\nweight = 5\nservers = [{ name = \"a\", address = \"10.0.0.1:80\", weight = 2 }, \"10.0.0.2:80\"]\n";
 
     fn added(name: &str, address: &str) -> AddedServer {
-        let (pool, name, address) = ("web".into(), name.into(), address.into());
+        let pool = "web".into();
+        let name = name.into();
+        let address = address.into();
         let by = ChangeOrigin::new("tester", ChangeTrigger::Api);
         AddedServer { pool, name, address, weight: None, by, at: SystemTime::UNIX_EPOCH }
     }

@@ -65,7 +65,9 @@ pub fn preserve_slo_table(
     old: Option<&Arc<ServiceView>>,
 ) -> Option<Arc<SloTable>> {
     let objective = config.objective.as_ref()?;
-    let (networks, mask4, mask6) = (objective.networks, objective.mask4, objective.mask6);
+    let networks = objective.networks;
+    let mask4 = objective.mask4;
+    let mask6 = objective.mask6;
     let shape = NetworkGrouping { networks, mask4, mask6 };
     let known = old.and_then(|old| old.slo.as_ref()).filter(|users| users.shape() == shape);
     Some(known.map_or_else(|| Arc::new(SloTable::new(workers, shape)), Arc::clone))

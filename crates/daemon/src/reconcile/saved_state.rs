@@ -165,7 +165,8 @@ fn still_differs(facts: &mut ServerFacts, old: &SavedServerState) {
         facts.overrides.admin = Some(OperatorOverride { value, file_value: over, by, at });
     }
     if let Some(said) = old.weight.clone().filter(|said| said.over == facts.config.weight.get()) {
-        let (value, over) = (server_state::clamp_weight(said.value), facts.config.weight);
+        let value = server_state::clamp_weight(said.value);
+        let over = facts.config.weight;
         facts.overrides.weight =
             Some(OperatorOverride { value, file_value: over, by: said.by, at: said.at });
     }

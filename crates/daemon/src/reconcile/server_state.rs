@@ -150,7 +150,8 @@ pub fn apply_tick(old: &ServerFacts, now: SystemTime, local_seconds: i64) -> Opt
 pub fn apply_clock_step(old: &ServerFacts, step: ClockStep, now: SystemTime) -> ServerFacts {
     let mut facts = old.clone();
     if let Some(quiesce) = &mut facts.overrides.quiesce {
-        (quiesce.until, quiesce.at) = (step.adjust(quiesce.until), step.adjust(quiesce.at));
+        quiesce.until = step.adjust(quiesce.until);
+        quiesce.at = step.adjust(quiesce.at);
     }
     if let Some(ejected) = &mut facts.ejection {
         ejected.until = step.adjust(ejected.until);
@@ -198,7 +199,8 @@ pub fn wanted_state(facts: &ServerFacts) -> AdminState {
 /// A server in a few words, as the record of orders has it.
 pub fn describe_server(facts: &ServerFacts) -> String {
     let address = format_address(&facts.config.address);
-    let (state, weight) = (facts.state.name(), facts.weight.get());
+    let state = facts.state.name();
+    let weight = facts.weight.get();
     format!("{state}, weight {weight}, at {address}: {}", facts.reason)
 }
 
@@ -208,7 +210,6 @@ pub fn format_utc(at: SystemTime) -> String {
     format!("{}Z", CivilDateTime::from_unix_seconds(i64::try_from(seconds).unwrap_or(i64::MAX / 2)))
 }
 
-/// After a judgement.
 pub fn apply_verdict(old: &ServerFacts, verdict: HealthReport, now: SystemTime) -> ServerFacts {
     let HealthReport { health, reason, note, .. } = verdict;
     let mut facts = old.clone();
@@ -363,7 +364,8 @@ fn maintenance_state(window: &MaintenanceWindow) -> String {
 fn quiesce_state(quiesce: &QuiescePeriod, judged: &HealthStatus) -> String {
     let until = format_utc(quiesce.until);
     if judged.health == HealthState::Down {
-        let (by, why) = (&quiesce.by, &judged.reason);
+        let by = &quiesce.by;
+        let why = &judged.reason;
         return format!("takes no new client by {by} until {until}, and keeps none: {why}");
     }
     format!("takes no new client by {}; those that it has may stay until {until}", quiesce.by)

@@ -26,7 +26,8 @@ use crate::listeners::ListenerSet;
 const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
 fn down_because(reason: &str) -> HealthReport {
-    let (server, health) = (model::id::ServerId(0), HealthState::Down);
+    let server = model::id::ServerId(0);
+    let health = HealthState::Down;
     HealthReport { server, health, reason: reason.to_owned(), note: None }
 }
 
@@ -192,10 +193,12 @@ fn a_change_of_one_service_leaves_the_others_alone() {
     let mut world = ReconcileWorld::new(TWO);
     let before = world.book.clone();
     world.change(&TWO.replace("127.0.0.1:8001", "127.0.0.1:8009")).unwrap();
-    let (web, smtp) = (&world.book.pools["web"], &world.book.pools["smtp"]);
+    let web = &world.book.pools["web"];
+    let smtp = &world.book.pools["smtp"];
     assert!(Arc::ptr_eq(web, &before.pools["web"]) && Arc::ptr_eq(smtp, &before.pools["smtp"]));
     assert!(Arc::ptr_eq(&world.book.services["mail"], &before.services["mail"]));
-    let (old, new) = (&before.services["shop"], &world.book.services["shop"]);
+    let old = &before.services["shop"];
+    let new = &world.book.services["shop"];
     assert_eq!(old.id, new.id);
     assert!(Arc::ptr_eq(&old.stats, &new.stats), "counters stay");
     let asked = world.fake.take_calls();
@@ -302,7 +305,8 @@ fn health_words_and_counters_stay_with_a_server() {
     world.alter("web", "b", |facts| {
         server_state::apply_command(facts, OperatorCommand::Drain, by.clone(), NOW)
     });
-    let (a, b) = (world.facts("web", "a").id, world.facts("web", "b").id);
+    let a = world.facts("web", "a").id;
+    let b = world.facts("web", "b").id;
     let live = Arc::clone(&world.book.servers[&a].live);
     let text = TWO
         .replace("[pool.web]", "[pool.web]\nretries = 1")
@@ -363,7 +367,8 @@ fn words_and_health_are_recalled_by_the_next_process() {
     let down = |facts: &_| server_state::apply_verdict(facts, down_because("gone"), NOW);
     world.alter("web", "a", down);
     let facts = || world.book.servers.values().map(|entry| &*entry.facts);
-    let (words, everything) = (SavedState::persistent(facts()), SavedState::full(facts()));
+    let words = SavedState::persistent(facts());
+    let everything = SavedState::full(facts());
     assert_eq!(words.servers.len(), 1);
     let json = serde_json::to_string(&everything).unwrap();
     let everything: SavedState = serde_json::from_str(&json).unwrap();

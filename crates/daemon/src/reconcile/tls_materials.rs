@@ -12,10 +12,13 @@ use crate::tls::cert_store::TlsMaterials;
 pub fn with_tls_materials(mut book: AppliedState, materials: &TlsMaterials) -> AppliedState {
     for (name, view) in &mut book.services {
         if let Some(tls) = replacement(&view.tls, &materials.services, name) {
-            let (config, live) = (Arc::clone(&view.config), Arc::clone(&view.stats));
-            let (rules, affinity) = (view.rules.clone(), view.affinity.clone());
+            let config = Arc::clone(&view.config);
+            let live = Arc::clone(&view.stats);
+            let rules = view.rules.clone();
+            let affinity = view.affinity.clone();
             let users = view.slo.clone();
-            let (id, pool) = (view.id, view.pool);
+            let id = view.id;
+            let pool = view.pool;
             *view = Arc::new(ServiceView {
                 id,
                 config,
@@ -30,8 +33,10 @@ pub fn with_tls_materials(mut book: AppliedState, materials: &TlsMaterials) -> A
     }
     for (name, view) in &mut book.pools {
         if let Some(tls) = replacement(&view.tls, &materials.pools, name) {
-            let (config, servers) = (Arc::clone(&view.config), view.servers.clone());
-            let (id, live) = (view.id, Arc::clone(&view.stats));
+            let config = Arc::clone(&view.config);
+            let servers = view.servers.clone();
+            let id = view.id;
+            let live = Arc::clone(&view.stats);
             *view = Arc::new(PoolView { id, config, tls, stats: live, servers });
         }
     }

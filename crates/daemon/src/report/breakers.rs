@@ -7,9 +7,7 @@ use model::snapshot::PoolView;
 /// One moment on two clocks: that of the workers, by which refusals are counted, and the time of day, which may be set.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportClocks {
-    /// `model::breaker::clock`.
     pub workers: u64,
-    /// Milliseconds since 1970.
     pub unix_ms: u64,
 }
 
@@ -51,7 +49,6 @@ pub fn refused_count(view: &PoolView, bound: BreakerResource) -> u64 {
     view.stats.slots.iter().map(|slot| slot.counters.refusals(bound).get()).sum()
 }
 
-/// How many wait.
 pub fn queued_count(view: &PoolView) -> u32 {
     view.stats.breakers.get(BreakerResource::Pending).in_use()
 }

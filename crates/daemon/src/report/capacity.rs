@@ -118,8 +118,10 @@ fn request_demand(
     per_server_connection: Option<f64>,
     uptime: Duration,
 ) -> MeasuredDemand {
-    let (counts, usual) = (&counts.counts, TrafficDemand::default());
-    let (requests, connections) = (&counts.requests.requests, &counts.connections.accepted);
+    let counts = &counts.counts;
+    let usual = TrafficDemand::default();
+    let requests = &counts.requests.requests;
+    let connections = &counts.connections.accepted;
     // Of bytes alone, a connection is what is asked for.
     let asked = if requests.total > 0 { requests } else { connections };
     let mut carried = MeasuredDemand {
@@ -147,7 +149,8 @@ fn packet_demand(counts: &PacketService, uptime: Duration) -> MeasuredDemand {
         counts.servers.iter().for_each(|server| all += field(server));
         all
     };
-    let (connections, usual) = (sum(|server| server.connections), TrafficDemand::default());
+    let connections = sum(|server| server.connections);
+    let usual = TrafficDemand::default();
     let mut carried = MeasuredDemand {
         measured: connections.total > 0,
         requests_per_second: connections.rate,

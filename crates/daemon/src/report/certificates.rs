@@ -34,7 +34,8 @@ pub fn certificate_warnings(
 
 /// An order that comes to nothing, in the authority's words.
 fn order_warning(row: &AcmeOrderStatus) -> Option<String> {
-    let (why, names) = (row.trouble.as_ref()?, row.names.join(", "));
+    let why = row.trouble.as_ref()?;
+    let names = row.names.join(", ");
     let next = row.next.map_or_else(
         || "an attempt is under way".to_owned(),
         |next| {

@@ -21,7 +21,8 @@ pub fn service_counts(
     seconds: f64,
     defect: fn(usize) -> String,
 ) -> ServiceCounts {
-    let (old, new) = (&before.counters, &now.counters);
+    let old = &before.counters;
+    let new = &now.counters;
     let count = |field: fn(&ServiceCounters) -> &Count| {
         total_and_rate(field(old).get(), field(new).get(), seconds)
     };
@@ -129,13 +130,9 @@ fn bodies(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<Name
 
 /// A server's parts that are more than a number.
 pub struct ServerParts {
-    /// Answers by class.
     pub statuses: Statuses,
-    /// Bytes.
     pub bytes: Bytes,
-    /// Causes.
     pub causes: Vec<CauseCount>,
-    /// Times.
     pub phases: Vec<PhaseTimes>,
 }
 

@@ -80,12 +80,15 @@ pub fn change(picture: &mut StateSnapshot, name: &str, change: impl FnOnce(&mut 
     let servers = pool.servers.iter().map(|view| {
         let mut view = view.clone();
         if view.id == id {
-            (view.state, view.address) = (facts.state, facts.resolved.address());
+            view.state = facts.state;
+            view.address = facts.resolved.address();
         }
         view
     });
-    let (config, tls) = (Arc::clone(&pool.config), pool.tls.clone());
-    let (live, servers) = (Arc::clone(&pool.stats), servers.collect());
+    let config = Arc::clone(&pool.config);
+    let tls = pool.tls.clone();
+    let live = Arc::clone(&pool.stats);
+    let servers = servers.collect();
     let pool = PoolView { id: pool.id, config, tls, stats: live, servers };
     snapshot.pools.insert(pool.id, Arc::new(pool));
     picture.snapshot = Arc::new(snapshot);

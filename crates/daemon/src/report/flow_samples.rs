@@ -25,9 +25,7 @@ use crate::packets::view::PacketPlaneView;
 /// What is looked at.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSampleQuery<'a> {
-    /// What was seen.
     pub samples: &'a FlowSampleCollector,
-    /// The packet plane.
     pub view: &'a PacketPlaneView,
     /// Now, nanoseconds on the kernel's clock.
     pub now: u64,

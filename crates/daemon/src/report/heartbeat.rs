@@ -15,7 +15,6 @@ use crate::vrrp::heartbeat::view::{
 use crate::vrrp::replication::view::ReplicationView as Replica;
 use crate::vrrp::view::{VrrpView, state_name};
 
-/// Every heartbeat.
 pub fn status(view: &VrrpView) -> Vec<HeartbeatStatus> {
     view.heartbeats.iter().map(heartbeat).collect()
 }
@@ -123,7 +122,8 @@ pub fn replication_counts(view: &Replica) -> [(&'static str, u64); 10] {
 
 /// `up`, `degraded` or `down`, and why.
 pub fn peer_state(view: &HeartbeatView) -> (&'static str, String) {
-    let (peer, all) = (&view.peer, view.paths.len());
+    let peer = &view.peer;
+    let all = view.paths.len();
     let good = view.paths.iter().filter(|path| path.state == "up").count();
     let mut parts = Vec::new();
     let state = if !view.is_peer_up {
@@ -244,7 +244,8 @@ mod tests {
     fn a_report_sums_what_all_paths_counted() {
         let mut view = view(true, &["up", "down"]);
         for (at, path) in view.paths.iter_mut().enumerate() {
-            (path.sent, path.received) = (10, at as u64);
+            path.sent = 10;
+            path.received = at as u64;
             path.refused.insert("replayed", 2);
         }
         let told = peer(&view);

@@ -7,7 +7,6 @@ use api::types::{BundleStatus, LinkStatus};
 
 use crate::links::view::{BundleView, LinkView, LinksView};
 
-/// Every bundle.
 pub fn status(view: &LinksView) -> Vec<BundleStatus> {
     view.bundles.iter().map(|(name, one)| bundle(name, one, view.broken.as_deref())).collect()
 }

@@ -80,9 +80,11 @@ pub fn forwarding_obstacle(
 
 /// What `report` says; `None` where nothing was counted yet.
 pub fn packets_report(view: &PacketPlaneView, snapshot: &WorkerSnapshot) -> Option<PacketsReport> {
-    let (now, before) = (view.current.as_ref()?, view.previous.as_ref()?);
+    let now = view.current.as_ref()?;
+    let before = view.previous.as_ref()?;
     let seconds = now.at.saturating_duration_since(before.at).as_secs_f64();
-    let (new, old) = (&now.counts, &before.counts);
+    let new = &now.counts;
+    let old = &before.counts;
     let accounted = new.accounted();
     let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let services = snapshot.services.values().filter_map(|service| {
@@ -117,7 +119,8 @@ fn service(
     let server = |flows: &ServerFlows| {
         let of =
             |counts: &'_ PlaneCounters| counts.servers.get(&flows.index).unwrap_or(&none).clone();
-        let (new, old) = (of(new), of(old));
+        let new = of(new);
+        let old = of(old);
         PacketServer {
             name: format!("{}/{}", flows.pool, flows.name),
             flows: flows.flows,

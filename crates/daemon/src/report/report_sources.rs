@@ -44,9 +44,7 @@ pub type PortUsageReader = Box<dyn Fn() -> Vec<PortUse> + Send + Sync>;
 
 /// Where the process's own facts are found.
 pub struct ReportSources {
-    /// The daemon.
     pub control: ControlHandle,
-    /// Source ports.
     pub read_port_usage: PortUsageReader,
     /// Tells the workers which source ports rest.
     pub report_time_wait: Box<dyn Fn(&TimeWaitPorts) + Send + Sync>,
@@ -54,21 +52,14 @@ pub struct ReportSources {
     pub read_open_counts: Box<dyn Fn() -> OpenCounts + Send + Sync>,
     /// The access log's writer.
     pub access: Arc<AccessLogger>,
-    /// Probes by result.
     pub probes: Arc<ProbeCounts>,
     /// The newest evidence of each server.
     pub evidence: Arc<EvidenceBoard>,
-    /// The packet plane.
     pub packets: tokio::sync::watch::Receiver<Arc<PacketPlaneView>>,
-    /// Shared addresses.
     pub vrrp: tokio::sync::watch::Receiver<Arc<vrrp::VrrpView>>,
-    /// Bundles of links.
     pub links: tokio::sync::watch::Receiver<Arc<links::LinksView>>,
-    /// Uplinks.
     pub uplinks: tokio::sync::watch::Receiver<Arc<uplinks::UplinksView>>,
-    /// Multipath TCP.
     pub mptcp: tokio::sync::watch::Receiver<Arc<mptcp::MptcpView>>,
-    /// The name server.
     pub names: Arc<NameServerState>,
     /// The arithmetic of weights.
     pub balancing_decisions: Arc<BalancingDecisions>,
@@ -78,7 +69,6 @@ pub struct ReportSources {
     pub refused: Arc<RefusedRequestLog>,
     /// What watched connections of the packet plane showed.
     pub flow_samples: Arc<FlowSampleCollector>,
-    /// What users met.
     pub slo: Arc<SloLedgers>,
     /// Certificates that are ordered.
     pub certificate_orders: Arc<Orders>,
@@ -92,7 +82,6 @@ pub struct ReportSources {
     pub headroom: Arc<Headroom>,
     /// What rates are measured against.
     pub samples: SampleHistory,
-    /// The API.
     pub api_counters: Arc<ApiCounters>,
     /// Where the API and the metrics are listened for over TCP.
     pub admin: Arc<AdminSockets>,
@@ -100,32 +89,23 @@ pub struct ReportSources {
     pub predecessor: Arc<Predecessor>,
 }
 
-/// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessFacts {
     /// When the process began.
     pub started_unix_ms: u64,
-    /// Worker threads.
     pub workers: usize,
-    /// File descriptors.
     pub descriptors: Descriptors,
-    /// Resident memory.
     pub resident_bytes: u64,
-    /// The access log.
     pub access: AccessCounts,
-    /// Probes.
     pub probes: ProbeSums,
     /// Lines about the daemon itself that were not written.
     pub events_dropped: u64,
-    /// Events by kind.
     pub events: Vec<(&'static str, u64)>,
     /// Attempts to keep generations or operators' words on disk that failed.
     pub state_failures: u64,
-    /// Source ports.
     pub port_usage: Vec<PortUse>,
     /// What the workers have open and keep.
     pub open_counts: OpenCounts,
-    /// The packet plane.
     pub packets: Arc<PacketPlaneView>,
     /// Time of measured exchanges, by service.
     pub slow_exchanges: SlowTotals,
@@ -141,25 +121,18 @@ pub struct ProcessFacts {
     pub certificate_orders: Vec<AcmeOrderStatus>,
     /// Clients that draining servers still keep.
     pub draining_clients: Arc<HashMap<ServerId, RemainingClients>>,
-    /// Captures.
     pub captures: capture::CaptureCounts,
     /// What a collector was told.
     pub telemetry: telemetry::ExportCounts,
-    /// Shared addresses.
     pub vrrp: Arc<vrrp::VrrpView>,
-    /// Bundles of links.
     pub links: Arc<links::LinksView>,
-    /// Uplinks.
     pub uplinks: Arc<uplinks::UplinksView>,
-    /// Multipath TCP.
     pub mptcp: Arc<mptcp::MptcpView>,
-    /// The name server.
     pub names: Arc<NameServerState>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
     pub kernel_tcp_bytes: u64,
     /// How much of every limit is in use, and how long it lasts.
     pub headroom: Arc<Vec<headroom::HeadroomRow>>,
-    /// The API.
     pub served: ApiCounts,
     /// What the process that handed over to this one has still.
     pub before: Option<DrainingConnections>,

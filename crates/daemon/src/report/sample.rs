@@ -23,13 +23,10 @@ pub const MANY: usize = 2_000;
 /// Every counter at one moment.
 #[derive(Debug)]
 pub struct CounterSample {
-    /// When.
     pub at: Instant,
-    /// Services.
     pub services: HashMap<ServiceId, ServiceTotals>,
     /// Servers; those without new requests share their sums with the sample before.
     pub servers: HashMap<ServerId, Arc<ServerTotals>>,
-    /// Pools.
     pub pools: HashMap<PoolId, PoolCounters>,
     /// Access log lines that the target did not take.
     pub log_dropped: u64,
@@ -86,7 +83,6 @@ impl SampleHistory {
         kept.0 = kept.1.replace(sample);
     }
 
-    /// The last.
     pub fn last(&self) -> Option<Arc<CounterSample>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
     }

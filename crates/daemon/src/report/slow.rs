@@ -65,7 +65,8 @@ pub fn explain_slow(
     }
     let watched = views.iter().filter_map(|view| {
         let ago = since_ms.saturating_mul(1_000_000);
-        let (service, servers) = (view.id.0, servers.clone());
+        let service = view.id.0;
+        let servers = servers.clone();
         let filter = model::flow_samples::FlowFilter { service, servers, from, since: ago };
         flow_samples::service_samples(picture, watching, view, &filter, now_unix_ms)
     });

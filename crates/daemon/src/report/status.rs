@@ -135,7 +135,8 @@ fn pool_state(picture: &StateSnapshot, pool: &PoolView) -> (ServiceState, String
     let takes = |state| {
         wanted.iter().filter(|server| server.state == state && server.address.is_some()).count()
     };
-    let (up, unknown) = (takes(ServerState::Up), takes(ServerState::Unknown));
+    let up = takes(ServerState::Up);
+    let unknown = takes(ServerState::Unknown);
     let few = |n: usize| if n == 1 { "1 server".to_owned() } else { format!("{n} servers") };
     if wanted.is_empty() {
         return (
@@ -308,7 +309,8 @@ fn traffic_evidence(view: &ServerView) -> Option<String> {
     let sum = |of: fn(&ServerCounters) -> u64| -> u64 {
         view.stats.slots.iter().map(|slot| of(&slot.counters)).sum()
     };
-    let (tried, failed) = (sum(|it| it.connects.get()), sum(|it| it.connect_failed.get()));
+    let tried = sum(|it| it.connects.get());
+    let failed = sum(|it| it.connect_failed.get());
     let made = tried.saturating_sub(failed);
     (made > 0).then(|| format!("{made} of {tried} connections for clients were made"))
 }

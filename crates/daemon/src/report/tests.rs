@@ -89,7 +89,8 @@ fn rates_cover_the_interval_and_totals_everything() {
 fn a_server_that_moved_is_read_again_and_one_that_did_not_shares_its_sums() {
     let picture = fixture::picture(TEXT, 1);
     let pool = picture.snapshot.pools.values().next().unwrap();
-    let (a, b) = (&pool.servers[0], &pool.servers[1]);
+    let a = &pool.servers[0];
+    let b = &pool.servers[1];
     let before = CounterSample::read(&picture.snapshot, 0, Instant::now(), None);
     a.stats.slots[0].counters.requests.add(1);
     let now = CounterSample::read(&picture.snapshot, 0, Instant::now(), Some(&before));

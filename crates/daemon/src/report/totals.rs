@@ -13,7 +13,6 @@ use model::stats::{
 /// What all workers counted of a service.
 #[derive(Debug, Default)]
 pub struct ServiceTotals {
-    /// Counters.
     pub counters: ServiceCounters,
     /// Ends by cause, in the order of `Cause::ALL`.
     pub causes: Vec<u64>,
@@ -21,7 +20,6 @@ pub struct ServiceTotals {
     pub defects: Vec<u64>,
     /// Times, in the order of `Phases::NAMES`.
     pub phases: [HistogramTimes; 5],
-    /// Connections open.
     pub open: u32,
     /// Exchanges or `tcp` connections under way.
     pub in_flight: u32,
@@ -32,7 +30,6 @@ pub struct ServiceTotals {
 /// What all workers counted of a server.
 #[derive(Debug, Default)]
 pub struct ServerTotals {
-    /// Counters.
     pub counters: ServerCounters,
     /// Ends by cause, in the order of `Cause::ALL`.
     pub causes: Vec<u64>,
@@ -68,7 +65,6 @@ impl ServiceTotals {
 }
 
 impl ServerTotals {
-    /// Reads every slot.
     pub fn read(live: &ServerStats) -> ServerTotals {
         let sums = ServerTotals {
             causes: by_index(live.slots.iter().map(|slot| &slot.causes[..]), Cause::COUNT),

@@ -10,7 +10,6 @@ use ha::state_machine::VrrpState;
 use super::report_sources::unix_ms;
 use crate::vrrp::view::{VrrpGroupView, VrrpView, state_name};
 
-/// Every group's member.
 pub fn status(view: &VrrpView) -> Vec<MemberStatus> {
     view.groups.iter().map(|(name, group)| member(name, group)).collect()
 }

@@ -42,7 +42,6 @@ pub struct MissingDependency {
     pub key: String,
     /// What is not there, and what follows.
     pub message: String,
-    /// What would be.
     pub expected: String,
 }
 

@@ -29,7 +29,6 @@ use crate::upgrade::spawn::UpgradeProgram;
 /// Bytes of a configuration file that are read; more is refused.
 pub(super) const FILE_BYTES: u64 = 16 << 20;
 
-/// The running process.
 pub(super) struct RunningDaemon {
     app: App,
     config: PathBuf,
@@ -49,19 +48,15 @@ pub(super) struct RunningDaemon {
 
 /// The sockets by which others speak to this process.
 pub(super) struct ProcessSockets {
-    /// The API.
     pub control: BoundControlSocket,
-    /// The takeover.
     pub upgrade: BoundControlSocket,
 }
 
 /// What a process consists of beside its house.
 pub(super) struct ProcessContext {
-    /// The configuration file.
     pub config: PathBuf,
     /// What the daemon says.
     pub events: EventLog,
-    /// systemd.
     pub notify: SystemdNotifier,
     /// How often systemd wants a sign of life.
     pub watchdog: Option<Duration>,
@@ -249,14 +244,16 @@ impl RunningDaemon {
 
     fn status(&self) -> String {
         let picture = self.app.control.state();
-        let (services, pools) = (picture.config.services.len(), picture.config.pools.len());
+        let services = picture.config.services.len();
+        let pools = picture.config.pools.len();
         format!("generation {}: {services} services, {pools} pools", picture.generation)
     }
 }
 
 /// Tells the process that has taken over what is left here.
 async fn report_draining(line: &mut Option<UnixStream>, open: &OpenCounts) {
-    let (connections, exchanges) = (u64::from(open.connections), u64::from(open.exchanges));
+    let connections = u64::from(open.connections);
+    let exchanges = u64::from(open.exchanges);
     let Some(stream) = line else { return };
     // One that does not listen is of another release, or gone.
     if message::send_message(stream, &UpgradeMessage::Remains { connections, exchanges })

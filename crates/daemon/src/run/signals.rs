@@ -42,7 +42,6 @@ impl SignalListener {
         })
     }
 
-    /// The next one.
     pub async fn next_signal(&mut self) -> Signal {
         tokio::select! {
             _ = self.terminate.recv() => Signal::Shutdown,

@@ -76,7 +76,8 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_takes_over_is_not_killed_until_that_has_failed() {
-        let (mut successor, busy) = (started("sleep", "600", 10), AtomicBool::new(true));
+        let mut successor = started("sleep", "600", 10);
+        let busy = AtomicBool::new(true);
         let waited =
             tokio::time::timeout(Duration::from_millis(200), successor.wait_failure(&busy)).await;
         assert!(waited.is_err(), "{waited:?}");

@@ -10,7 +10,6 @@ use crate::event::{EventLevel, EventLog};
 
 /// Raised: a promise's budget burns too quickly.
 const RAISED: &str = "budget-burning";
-/// Over.
 const ENDED: &str = "budget-calm";
 
 /// An event to be.
@@ -25,15 +24,11 @@ pub(super) struct SloEvent {
 
 /// What an alarm sees when it turns.
 pub(super) struct AlarmContext<'a> {
-    /// The service.
     pub(super) service: &'a str,
-    /// Its promise.
     pub(super) objective: SloKind,
     /// How much is promised.
     pub(super) goal: SloTarget,
-    /// Over how long.
     pub(super) window: Duration,
-    /// The alarm.
     pub(super) rule: &'a BurnRule,
     /// Its long and its short span.
     pub(super) windows: (BurnMeasurement, BurnMeasurement),
@@ -46,7 +41,6 @@ pub(super) struct AlarmContext<'a> {
 }
 
 impl SloEvent {
-    /// Tells it.
     pub(super) fn emit(self, events: &EventLog) {
         let level = if self.kind == RAISED { EventLevel::Warning } else { EventLevel::Info };
         events.emit(level, self.kind, self.text, &self.fields);
@@ -78,7 +72,6 @@ impl SloEvent {
 }
 
 impl AlarmContext<'_> {
-    /// It was raised.
     pub(super) fn raised_event(&self) -> SloEvent {
         let (long, short) = self.windows;
         let mut reason = format!(
@@ -105,7 +98,6 @@ impl AlarmContext<'_> {
         self.build_event(RAISED, reason)
     }
 
-    /// It is over.
     pub(super) fn ended_event(&self) -> SloEvent {
         let (long, short) = self.windows;
         let reason = format!(

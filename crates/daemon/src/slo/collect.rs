@@ -9,14 +9,15 @@ use crate::history::HistoryRecorder;
 use crate::history::users::UserHistory;
 use crate::report::report_sources::ReportSources;
 
-/// Between two looks.
 const UPDATE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Looks until the daemon is gone.
 pub async fn run(vitals: Arc<ReportSources>, annals: Arc<HistoryRecorder>) {
-    let (users, events) = (&vitals.slo, vitals.control.events());
+    let users = &vitals.slo;
+    let events = vitals.control.events();
     loop {
-        let (picture, now) = (vitals.control.state(), seconds());
+        let picture = vitals.control.state();
+        let now = seconds();
         let new = users.services_without_ledger(&picture.snapshot);
         if !new.is_empty() {
             let names = new.iter().map(|view| view.config.name.clone()).collect();
@@ -37,7 +38,6 @@ pub async fn run(vitals: Arc<ReportSources>, annals: Arc<HistoryRecorder>) {
     }
 }
 
-/// Seconds since 1970.
 fn seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

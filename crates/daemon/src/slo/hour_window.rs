@@ -15,7 +15,6 @@ const SLICES: u64 = 12;
 pub(super) struct NetworkTallies {
     /// Those that are told apart.
     pub(super) known: HashMap<SloNetwork, SloOutcomeCounts>,
-    /// All others together.
     pub(super) others: SloOutcomeCounts,
 }
 
@@ -34,9 +33,7 @@ impl NetworkTallies {
 #[derive(Clone, Debug, Default)]
 pub(super) struct TallySlice {
     index: u64,
-    /// All that ended.
     pub(super) tally: SloOutcomeCounts,
-    /// By network.
     pub(super) networks: NetworkTallies,
     /// Failures by cause, in the order of their numbers.
     pub(super) causes: Vec<u64>,

@@ -24,7 +24,6 @@ use crate::report::slo;
 /// What servers answer themselves stands behind the causes.
 const OWN_ANSWER: &str = "status-5xx";
 
-/// A service's users.
 #[derive(Debug)]
 pub(super) struct SloLedger {
     name: String,
@@ -78,7 +77,8 @@ impl SloLedger {
         }
         self.take_counts(now);
         if !Arc::ptr_eq(&self.table, users) {
-            (self.table, self.reader) = (Arc::clone(users), SloReader::default());
+            self.table = Arc::clone(users);
+            self.reader = SloReader::default();
             self.take_counts(now);
         }
         let now_are = causes(view);
@@ -211,10 +211,10 @@ impl SloLedger {
         }
     }
 
-    /// For whoever asks.
     pub(super) fn explain(&self, view: &ServiceView, now: u64) -> Option<UsersService> {
         let objective = view.config.objective.as_ref()?;
-        let (hour, speed) = (self.hour.sum(now), objective.fast.is_some());
+        let hour = self.hour.sum(now);
+        let speed = objective.fast.is_some();
         let mut rows: Vec<(&SloNetwork, &SloOutcomeCounts)> = hour.networks.known.iter().collect();
         let bad = |tally: &SloOutcomeCounts| tally.failed() + if speed { tally.slow() } else { 0 };
         let most = |tally: &SloOutcomeCounts| std::cmp::Reverse((bad(tally), tally.total()));
@@ -271,6 +271,7 @@ fn worst_network(hour: &TallySlice, what: SloKind) -> Option<(String, BurnMeasur
         hour.networks.known.iter().map(|(network, tally)| (network, measure(tally))).collect();
     let (network, worst) = all.iter().max_by_key(|(network, it)| (it.bad, **network))?;
     let whole = measure(&hour.tally);
-    let (mine, theirs) = (worst.good_share()?, whole.good_share()?);
+    let mine = worst.good_share()?;
+    let theirs = whole.good_share()?;
     (worst.operations < whole.operations && mine < theirs).then(|| (network.to_string(), *worst))
 }

@@ -7,14 +7,11 @@ use model::slo::series::SloCounts;
 /// What may be promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SloKind {
-    /// Operations succeed.
     Available,
-    /// Operations are fast.
     Fast,
 }
 
 impl SloKind {
-    /// All.
     pub(super) const ALL: [SloKind; 2] = [SloKind::Available, SloKind::Fast];
 
     /// As in the configuration.

@@ -10,7 +10,6 @@ use model::slo::outcome_counts::SloOutcomeCounts;
 #[derive(Clone, Debug, Default)]
 pub struct SloSummary(HashMap<ServiceId, ServiceSlo>);
 
-/// A service.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceSlo {
     /// What is promised, and what is left of it.
@@ -22,7 +21,6 @@ pub struct ServiceSlo {
 }
 
 impl SloSummary {
-    /// These services.
     pub fn new(services: HashMap<ServiceId, ServiceSlo>) -> SloSummary {
         SloSummary(services)
     }

@@ -60,7 +60,8 @@ fn explained(users: &SloLedgers, picture: &StateSnapshot, now: u64) -> api::type
 #[test]
 fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
     let picture = picture("objective = { available = \"99%\", fast = \"100ms\", share = \"90%\" }");
-    let (users, events) = (begun(&picture, &[]), EventLog::quiet());
+    let users = begun(&picture, &[]);
+    let events = EventLog::quiet();
     meet(&picture, [192, 0, 2, 7], 60, None, 10);
     users.update(&picture.snapshot, &events, START);
     assert!(events.recent().is_empty());
@@ -103,7 +104,8 @@ fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
 #[test]
 fn what_clients_spoil_burns_nothing() {
     let picture = picture("objective = { available = \"99%\", fast = \"100ms\" }");
-    let (users, events) = (begun(&picture, &[]), EventLog::quiet());
+    let users = begun(&picture, &[]);
+    let events = EventLog::quiet();
     meet(&picture, [192, 0, 2, 7], 50, None, 10);
     for cause in Cause::ALL.iter().filter(|cause| cause.side() == model::cause::Side::Client) {
         meet(&picture, [192, 0, 2, 7], 50, Some(*cause), 500);
@@ -123,7 +125,8 @@ fn what_clients_spoil_burns_nothing() {
 #[test]
 fn slow_operations_burn_the_promise_of_speed_alone() {
     let picture = picture("objective = { fast = \"100ms\", share = \"99%\" }");
-    let (users, events) = (begun(&picture, &[]), EventLog::quiet());
+    let users = begun(&picture, &[]);
+    let events = EventLog::quiet();
     meet(&picture, [192, 0, 2, 7], 50, None, 101);
     meet(&picture, [192, 0, 2, 7], 50, None, 100);
     users.update(&picture.snapshot, &events, START);
@@ -155,7 +158,8 @@ fn what_was_before_the_start_is_part_of_it() {
 #[test]
 fn networks_beyond_the_limit_are_counted_together() {
     let picture = picture("objective = { networks = 2, mask4 = 16 }");
-    let (users, events) = (begun(&picture, &[]), EventLog::quiet());
+    let users = begun(&picture, &[]);
+    let events = EventLog::quiet();
     for network in 0..4 {
         meet(&picture, [10, network, 1, 1], 10, None, 1);
         meet(&picture, [10, network, 2, 1], 10, None, 1);
@@ -183,7 +187,8 @@ fn networks_beyond_the_limit_are_counted_together() {
 #[test]
 fn a_promise_that_is_taken_back_ends_its_alarms() {
     let before = picture("objective = \"99%\"");
-    let (users, events) = (begun(&before, &[]), EventLog::quiet());
+    let users = begun(&before, &[]);
+    let events = EventLog::quiet();
     meet(&before, [192, 0, 2, 7], 50, Some(Cause::NoServer), 1);
     users.update(&before.snapshot, &events, START);
     assert_eq!(events.recent().len(), 2);
@@ -202,7 +207,8 @@ fn a_promise_that_is_taken_back_ends_its_alarms() {
 #[test]
 fn other_networks_begin_anew_and_what_was_counted_stays() {
     let before = picture("objective = { available = \"99%\", networks = 4 }");
-    let (users, events) = (begun(&before, &[]), EventLog::quiet());
+    let users = begun(&before, &[]);
+    let events = EventLog::quiet();
     meet(&before, [192, 0, 2, 7], 50, None, 1);
     users.update(&before.snapshot, &events, START);
     meet(&before, [192, 0, 2, 7], 5, None, 1);

@@ -13,7 +13,6 @@ use super::{BATCH_MAX, QUEUE_CAPACITY, SpanQueue, otlp_client, otlp_json};
 use crate::event::{DaemonEvent, EventLog};
 use crate::report::report_sources::ReportSources;
 
-/// Between two letters.
 const STEP: Duration = Duration::from_secs(1);
 
 /// Sends until the daemon is gone.
@@ -27,7 +26,8 @@ pub async fn run(vitals: Arc<ReportSources>) {
         let Some(collector) = &picture.config.global.telemetry else {
             // What was meant for one that is not there any more.
             drop(vitals.telemetry.take_batch());
-            (told, broken) = (events.follow(), false);
+            told = events.follow();
+            broken = false;
             continue;
         };
         let records = collect_batch(&mut told, &vitals.telemetry);

@@ -12,7 +12,6 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-/// Where spans go.
 pub const TRACES: &str = "/v1/traces";
 /// Where log records go.
 pub const LOGS: &str = "/v1/logs";

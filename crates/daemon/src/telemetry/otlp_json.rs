@@ -140,7 +140,9 @@ servers = [{ name = "a", address = "127.0.0.1:1001" }]
 
     fn facts() -> ExchangeMeasurement {
         let mut facts = ExchangeMeasurement::from_total([192, 0, 2, 1].into(), 2_000_000);
-        (facts.id, facts.status, facts.server) = (0xff, 200, Some(0));
+        facts.id = 0xff;
+        facts.status = 200;
+        facts.server = Some(0);
         facts.trace = Some(ExchangeTrace { trace: 0xabc, parent: 0xdef, sampled: true });
         facts
     }
@@ -191,7 +193,9 @@ servers = [{ name = "a", address = "127.0.0.1:1001" }]
     #[test]
     fn an_event_is_a_record_with_what_it_is_about() {
         let about = BTreeMap::from([("server", "web/a".to_owned())]);
-        let (at_ms, level, text) = (5, EventLevel::Warning, "web/a is down".to_owned());
+        let at_ms = 5;
+        let level = EventLevel::Warning;
+        let text = "web/a is down".to_owned();
         let event = DaemonEvent { at_ms, level, what: "server-down", text, about };
         let record = log_record_json(&event);
         assert_eq!(

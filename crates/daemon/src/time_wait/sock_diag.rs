@@ -6,32 +6,22 @@ use std::time::Duration;
 
 use rtnetlink::sys::{Socket, SocketAddr as Peer};
 
-/// `NETLINK_SOCK_DIAG`.
 const PROTOCOL: isize = 4;
-/// `SOCK_DIAG_BY_FAMILY`.
 const BY_FAMILY: u16 = 20;
-/// `NLMSG_ERROR` and `NLMSG_DONE`.
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
-/// `NLM_F_REQUEST | NLM_F_DUMP`.
 const FLAGS: u16 = 0x301;
-/// `AF_INET` and `AF_INET6`.
 const FAMILIES: [u8; 2] = [2, 10];
-/// `IPPROTO_TCP`.
 const TCP: u8 = 6;
 /// `TCP_TIME_WAIT` as a state, and of the states that are asked for.
 const TIME_WAIT: u8 = 6;
-/// `struct nlmsghdr`.
 const HEADER: usize = 16;
-/// `struct inet_diag_req_v2`.
 const REQUEST: usize = 56;
 
 /// A socket that rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeWaitSocket {
-    /// Our end.
     pub local: SocketAddr,
-    /// The other one.
     pub remote: SocketAddr,
     /// How long it still does.
     pub remaining: Duration,
@@ -96,9 +86,9 @@ fn refusal(body: &[u8]) -> io::Error {
     io::Error::from_raw_os_error(-errno)
 }
 
-/// `struct inet_diag_msg`.
 fn parse_diag_message(body: &[u8]) -> Option<TimeWaitSocket> {
-    let (family, state) = (*body.first()?, *body.get(1)?);
+    let family = *body.first()?;
+    let state = *body.get(1)?;
     let port = |at: usize| Some(u16::from_be_bytes(*body.get(at..)?.first_chunk()?));
     let ip = |at: usize| -> Option<IpAddr> {
         let bytes = body.get(at..)?;

@@ -72,7 +72,8 @@ pub(super) fn describe_difference(
     old: Option<&ActiveCertificate>,
     new: &ActiveCertificate,
 ) -> Option<String> {
-    let (file, facts) = (new.file.display(), &new.identity.facts);
+    let file = new.file.display();
+    let facts = &new.identity.facts;
     let until = format_date(facts.not_after);
     let names = |names: &[String]| names.join(", ");
     let Some(old) = old else {

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What is told of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateInfo {
-    /// Its file.
     pub file: PathBuf,
     /// The names that it proves.
     pub names: Vec<String>,
@@ -27,7 +26,8 @@ pub struct CertificateInfo {
 /// A warning of a certificate that ends within `soon` or has ended. One that lives for days alone is not warned of before
 /// the last quarter of its life.
 pub fn expiry_warning(told: &CertificateInfo, soon: Duration, now: SystemTime) -> Option<String> {
-    let (file, names) = (told.file.display(), told.names.join(", "));
+    let file = told.file.display();
+    let names = told.names.join(", ");
     let left = told.not_after.duration_since(now).unwrap_or_default();
     if left.is_zero() {
         Some(format!("{file}: the certificate of {names} has expired"))

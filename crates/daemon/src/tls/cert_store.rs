@@ -41,9 +41,7 @@ pub struct CertificateStore {
 /// What workers are given, by the names of services and pools.
 #[derive(Clone, Debug, Default)]
 pub struct TlsMaterials {
-    /// Of services.
     pub services: BTreeMap<String, OpaqueMaterial>,
-    /// Of pools.
     pub pools: BTreeMap<String, OpaqueMaterial>,
     /// What words of our cookies are made with.
     pub cookies: Arc<AffinitySecrets>,
@@ -52,7 +50,6 @@ pub struct TlsMaterials {
 /// What a configuration needs.
 #[derive(Debug)]
 pub struct PreparedStore {
-    /// It, ready.
     pub store: CertificateStore,
     /// What an operator should know.
     pub warnings: Vec<String>,
@@ -76,7 +73,6 @@ impl TlsConfigError {
         &self.at
     }
 
-    /// What is wrong.
     pub fn reason(&self) -> String {
         self.source.to_string()
     }
@@ -129,8 +125,9 @@ impl CertificateStore {
         now: SystemTime,
     ) -> (PreparedStore, Vec<TlsConfigError>) {
         let mut next = CertificateStore::new(self.state_dir.clone());
-        let (mut news, mut warnings, mut troubles) =
-            (RefreshResult::default(), Vec::new(), Vec::new());
+        let mut news = RefreshResult::default();
+        let mut warnings = Vec::new();
+        let mut troubles = Vec::new();
         next.cookies = self.cookies.clone();
         match config
             .global
@@ -145,7 +142,8 @@ impl CertificateStore {
         }
         for (name, service) in &config.services {
             let Some(tls) = &service.tls else { continue };
-            let (before, told) = (self.services.get(name), warnings.len());
+            let before = self.services.get(name);
+            let told = warnings.len();
             let fresh = match before {
                 Some(before) if before.is_for(service, tls) && before.is_unchanged() => {
                     Ok(before.clone())

@@ -13,7 +13,6 @@ use model::config::{ClientAuth, RevocationConfig};
 use super::cert_files::{CertFileError, read_file};
 use super::cert_status::{format_date, from_unix_seconds};
 
-/// What was read.
 #[derive(Clone, Debug)]
 pub(super) struct ClientTrustFiles {
     /// Every file with what is in it: sessions that were begun under other bytes are not resumed.
@@ -88,7 +87,8 @@ pub fn read_revocation_lists(
             .add(&text)
             .map_err(|source| CertFileError::Revoked { path: path.to_owned(), source })?;
         if let Some(until) = until.filter(|until| from_unix_seconds(*until) <= now) {
-            let (file, day) = (path.display(), format_date(until));
+            let file = path.display();
+            let day = format_date(until);
             let what = if config.accept_expired {
                 "it still counts"
             } else {

@@ -14,7 +14,6 @@ pub enum TrustStore {
     Pem(Vec<u8>),
     /// Those of this machine, as DER.
     System(Vec<Vec<u8>>),
-    /// None are needed.
     Insecure,
 }
 

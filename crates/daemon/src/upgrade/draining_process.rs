@@ -16,11 +16,8 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// What a process has that drains after it handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrainingConnections {
-    /// The process.
     pub pid: u32,
-    /// Since when.
     pub since: SystemTime,
-    /// Client connections.
     pub connections: u64,
     /// Exchanges and `tcp` connections under way.
     pub exchanges: u64,
@@ -64,7 +61,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_told_is_shown_until_the_line_ends() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let (shown, events) = (std::sync::Arc::new(Predecessor::default()), EventLog::quiet());
+        let shown = std::sync::Arc::new(Predecessor::default());
+        let events = EventLog::quiet();
         let mine = std::sync::Arc::clone(&shown);
         let said = events.clone();
         let follow = tokio::spawn(async move { mine.follow(7, ours, said).await });

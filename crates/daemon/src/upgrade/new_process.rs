@@ -16,7 +16,6 @@ const PROMPT: Duration = Duration::from_secs(15);
 /// Everything of the old process, and the line to it.
 #[derive(Debug)]
 pub struct TakenOverState {
-    /// What it offered.
     pub offer: UpgradeOffer,
     /// Its listening sockets, with the addresses that they were configured with.
     pub sockets: Vec<(SocketAddr, OwnedFd)>,

@@ -16,9 +16,7 @@ const NOT_INHERITED: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", 
 /// What is started for an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpgradeProgram {
-    /// The binary.
     pub path: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
 }
 
@@ -55,7 +53,6 @@ fn strip_deleted_mark(path: PathBuf) -> PathBuf {
     }
 }
 
-/// Once.
 fn with_takeover_flag(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let flag = OsStr::new(FLAG);
     arguments.filter(|it| it != flag).chain([flag.to_owned()]).collect()

@@ -21,7 +21,7 @@ use crate::control::{
 use crate::event::EventLog;
 use crate::listeners::{KernelSockets, ListenerSet, NoSocketStore};
 use crate::reconcile::fake::FakeEngine;
-use crate::temp_dir::Scratch;
+use crate::scratch_dir::Scratch;
 
 fn text(at: SocketAddr) -> String {
     format!(
@@ -37,7 +37,8 @@ servers = [{{ name = "a", address = "10.0.0.1:80" }}]
 }
 
 fn change(text: &str) -> ConfigChange {
-    let (text, file) = (text.to_owned(), "t.toml".to_owned());
+    let text = text.to_owned();
+    let file = "t.toml".to_owned();
     ConfigChange::new(text, file, ChangeOrigin::new("tester", ChangeTrigger::Api))
 }
 

@@ -22,7 +22,6 @@ use crate::packets::open_plane::error_chain;
 
 /// Where the kernel's list of mounts is.
 const MOUNTS: &str = "/proc/self/mountinfo";
-/// `NETLINK_NETFILTER`.
 const NETFILTER: isize = 12;
 
 /// The programs, and what was written.
@@ -64,8 +63,10 @@ impl UplinkKernelState {
     /// Everything is to be written again: somebody else may have changed it.
     pub fn invalidate(&mut self) {
         self.invalidate_routes();
-        (self.settings, self.wheels) = (None, [None, None]);
-        (self.translated, self.covers_own_sockets) = ([None, None], false);
+        self.settings = None;
+        self.wheels = [None, None];
+        self.translated = [None, None];
+        self.covers_own_sockets = false;
     }
 
     /// Rules and routes are to be compared with the kernel's.
@@ -134,7 +135,6 @@ impl UplinkKernelState {
         }
     }
 
-    /// Rules and tables.
     pub async fn write_routes(
         &mut self,
         config: &UplinksConfig,
@@ -179,7 +179,8 @@ impl UplinkKernelState {
             let wanted = config.translate.applies_to_family(v6) && !config.inside.is_empty();
             let of = |path: &MonitoredUplink| {
                 let source = path.source.filter(|source| wanted && source.is_ipv6() == v6)?;
-                let (mark, mask) = (marks.mark_for(path.number), marks.mask());
+                let mark = marks.mark_for(path.number);
+                let mask = marks.mask();
                 Some(SourceTranslation { mark, mask, ifindex: path.ifindex(), source })
             };
             let all: Vec<SourceTranslation> = paths.iter().filter_map(of).collect();
@@ -291,7 +292,8 @@ fn groups() -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (place, kind) = line.split_once(" - ")?;
         let mut words = place.split(' ').skip(3);
-        let (root, at) = (words.next()?, words.next()?);
+        let root = words.next()?;
+        let at = words.next()?;
         (kind.starts_with("cgroup2 ") && root == "/").then(|| PathBuf::from(at))
     })
 }

@@ -5,10 +5,8 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
-/// `SO_NETNS_COOKIE` of `asm-generic/socket.h`.
 const NETNS_COOKIE: i32 = 71;
 
-/// The namespace's number.
 pub fn network_namespace() -> io::Result<u64> {
     let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0"))?;
     let mut cookie = 0_u64;

@@ -17,16 +17,11 @@ use super::prober::{ProbeRoute, UplinkProbeReply, UplinkProber};
 use super::rtnetlink::UplinkInterface;
 use crate::health_check::random_seed::random_seed;
 
-/// A path.
 #[derive(Debug)]
 pub(super) struct MonitoredUplink {
-    /// What is wanted.
     pub config: Arc<UplinkConfig>,
-    /// Its gateway.
     pub gateway: IpAddr,
-    /// The uplink's number.
     pub number: u8,
-    /// Its judge.
     pub health: UplinkHealth,
     /// Its source, where it has one.
     pub source: Option<IpAddr>,
@@ -73,7 +68,8 @@ impl MonitoredUplink {
     ) {
         let name = self.config.interface.clone();
         let Some(found) = interfaces.get(&name) else {
-            (self.source, self.ifindex) = (None, 0);
+            self.source = None;
+            self.ifindex = 0;
             self.close();
             return self.health.set_interface(false, Some(format!("there is no interface {name}")));
         };
@@ -128,15 +124,19 @@ impl MonitoredUplink {
     /// As the wheel sees it.
     pub fn wheel_candidate(&self) -> UplinkCandidate {
         let MonitoredUplink { number, .. } = *self;
-        let (up, stands) = (self.health.is_up(), self.health.is_usable() && self.source.is_some());
-        let (weight, priority) = (self.config.weight, self.config.priority);
+        let up = self.health.is_up();
+        let stands = self.health.is_usable() && self.source.is_some();
+        let weight = self.config.weight;
+        let priority = self.config.priority;
         UplinkCandidate { number, up, is_usable: stands, weight, priority }
     }
 
     /// As the plan sees it, where it can be routed to at all: it keeps its table without a carrier too.
     pub fn plan_path(&self) -> Option<plan::UplinkGateway> {
         let candidate = self.wheel_candidate();
-        let (ifindex, gateway, source) = (self.ifindex, self.gateway, self.source?);
+        let ifindex = self.ifindex;
+        let gateway = self.gateway;
+        let source = self.source?;
         Some(plan::UplinkGateway { candidate, ifindex, gateway, source })
     }
 

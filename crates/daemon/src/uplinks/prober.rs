@@ -21,29 +21,22 @@ const ANSWER: usize = 256;
 /// Connections to one target that may be under way; further questions have no answer.
 const CALLS: usize = 64;
 
-/// A target answered.
 #[derive(Clone, Copy, Debug)]
 pub struct UplinkProbeReply {
-    /// To whose question.
     pub token: u64,
-    /// To which.
     pub number: u16,
-    /// When it came.
     pub at: MonotonicTime,
 }
 
 /// By which way questions leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeRoute<'a> {
-    /// The interface.
     pub interface: &'a str,
-    /// Its number.
     pub ifindex: u32,
     /// The mark that leads to the gateway.
     pub mark: u32,
 }
 
-/// Asks a target.
 #[derive(Debug)]
 pub struct UplinkProber {
     /// Whose answers are ours.
@@ -120,8 +113,11 @@ impl UplinkProber {
             UplinkProbeMethod::Connect(calls) => {
                 while calls.try_join_next().is_some() {}
                 if calls.len() < CALLS {
-                    let (way, to, limit) = (self.route.clone(), self.to, self.limit);
-                    let (heard, token) = (self.replies.clone(), self.token);
+                    let way = self.route.clone();
+                    let to = self.to;
+                    let limit = self.limit;
+                    let heard = self.replies.clone();
+                    let token = self.token;
                     calls.spawn(async move {
                         let called =
                             tokio::time::timeout(limit, connect_probe(&way.0, way.1, to)).await;

@@ -30,19 +30,15 @@ const OURS: u8 = 115;
 /// The kernel answers at once; a socket that does not is given up.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// An interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UplinkInterface {
-    /// Its number.
     pub ifindex: u32,
     /// It is set up and has a carrier.
     pub carrier: bool,
 }
 
-/// What changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteChange {
-    /// Interfaces or addresses.
     Interfaces,
     /// Rules, or routes in our tables: written by us, or removed by another program.
     Ours,
@@ -215,7 +211,8 @@ fn address(message: &AddressMessage) -> Option<InterfaceNetwork> {
     if message.header.flags.intersects(unusable) {
         return None;
     }
-    let (mut local, mut plain) = (None, None);
+    let mut local = None;
+    let mut plain = None;
     for attribute in &message.attributes {
         match attribute {
             AddressAttribute::Local(ip) => local = Some(*ip),
@@ -224,7 +221,8 @@ fn address(message: &AddressMessage) -> Option<InterfaceNetwork> {
         }
     }
     let ip = local.or(plain)?;
-    let (ifindex, bits) = (message.header.index, message.header.prefix_len);
+    let ifindex = message.header.index;
+    let bits = message.header.prefix_len;
     Some(InterfaceNetwork { ifindex, ip, peer: plain.unwrap_or(ip), bits })
 }
 
@@ -248,7 +246,8 @@ fn message(v6: bool, table: u32, route: Option<&Route>) -> RouteMessage {
         .build();
     message.header.address_family = family(v6);
     let Some(route) = route else {
-        (message.header.kind, message.header.scope) = (RouteType::Unspec, RouteScope::NoWhere);
+        message.header.kind = RouteType::Unspec;
+        message.header.scope = RouteScope::NoWhere;
         return message;
     };
     if route.hops.is_empty() {
@@ -303,7 +302,9 @@ fn rule(v6: bool, message: &RuleMessage) -> Option<Rule> {
         selector: RuleSelector::Any,
         table: u32::from(message.header.table),
     };
-    let (mut ours, mut value, mut mask) = (false, None, u32::MAX);
+    let mut ours = false;
+    let mut value = None;
+    let mut mask = u32::MAX;
     for attribute in &message.attributes {
         match attribute {
             RuleAttribute::Priority(priority) => rule.priority = *priority,

@@ -47,10 +47,13 @@ pub(super) async fn run(
     let mut pictures = control.watch();
     let (to, mut heard) = mpsc::channel(REPLY_QUEUE);
     let mut life = UplinksTask::new(control.events().clone(), to);
-    let (mut look, mut tell) = (tokio::time::interval(POLL_INTERVAL), tokio::time::interval(SHOW));
+    let mut look = tokio::time::interval(POLL_INTERVAL);
+    let mut tell = tokio::time::interval(SHOW);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tell.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut alive, mut stale, mut looks) = (true, true, 0_u32);
+    let mut alive = true;
+    let mut stale = true;
+    let mut looks = 0_u32;
     loop {
         tokio::select! {
             end = ended.recv() => {
@@ -264,8 +267,8 @@ impl UplinksTask {
     /// Says which paths came and went.
     fn report_paths(&mut self) {
         let up = self.paths.iter().filter(|path| path.wheel_candidate().up).count();
-        let (all, spread) =
-            (self.paths.len(), [false, true].map(|v6| build_wheel(&self.paths, v6).spread));
+        let all = self.paths.len();
+        let spread = [false, true].map(|v6| build_wheel(&self.paths, v6).spread);
         for path in &mut self.paths {
             let now = path.wheel_candidate().up;
             if path.reported_up == Some(now) {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use links::uplink::datapath::UplinkCounters;
 
-/// All uplinks.
 #[derive(Clone, Debug, Default)]
 pub struct UplinksView {
     /// One for each family of each uplink, by name.
@@ -19,13 +18,9 @@ pub struct UplinksView {
 /// An uplink in one family.
 #[derive(Clone, Debug)]
 pub struct UplinkPathView {
-    /// Its name.
     pub name: String,
-    /// IPv6.
     pub v6: bool,
-    /// Its interface.
     pub interface: String,
-    /// Its gateway.
     pub gateway: IpAddr,
     /// What leaves by it has this address.
     pub source: Option<IpAddr>,
@@ -33,9 +28,7 @@ pub struct UplinkPathView {
     pub up: bool,
     /// Why, in a sentence.
     pub reason: String,
-    /// As configured.
     pub weight: u16,
-    /// As configured.
     pub priority: u8,
     /// Of new connections, 0–1.
     pub share: f64,
@@ -43,9 +36,7 @@ pub struct UplinkPathView {
     pub round_trip: Option<Duration>,
     /// Of the last questions, the share without an answer.
     pub loss: f64,
-    /// Its routing table.
     pub table: u32,
-    /// Its packets' mark.
     pub mark: u32,
     /// Connections of both families.
     pub counts: UplinkCounters,

@@ -37,7 +37,8 @@ impl AddressGates {
         match opened.and_then(|home| Ok((AddressGate::open(&home)?, home))) {
             Ok(open) => {
                 bpf_pins::PinnedPlane::Gate.warn_if_not_persistent(&open.1, events);
-                (self.gate, self.last_error) = (Some(open), None);
+                self.gate = Some(open);
+                self.last_error = None;
             }
             Err(error) => self.last_error = Some(error_chain(&error)),
         }
@@ -106,7 +107,8 @@ impl AddressGates {
     /// Stands at these interfaces; those from which it had been taken off.
     pub fn attach<'a>(&mut self, interfaces: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let Some((gate, _)) = &self.gate else { return Vec::new() };
-        let (mut failed, mut taken_off) = (None, Vec::new());
+        let mut failed = None;
+        let mut taken_off = Vec::new();
         for name in interfaces {
             match gate.attach(name) {
                 // One that is new to this process may have been there before, or not.

@@ -19,9 +19,7 @@ const FORGET: Duration = Duration::from_secs(60);
 /// What this machine has.
 #[derive(Clone, Copy)]
 pub struct KernelAddresses<'a> {
-    /// Its addresses.
     pub addresses: &'a [AssignedAddress],
-    /// Its links.
     pub links: &'a HashMap<u32, NextHopLink>,
 }
 
@@ -54,12 +52,14 @@ impl AddressRepair {
     /// The kernel refused all of them.
     pub fn record_refusal(&mut self, now: MonotonicTime, why: String) {
         let wait = self.wait.clamp(RETRY, MAX_RETRY);
-        (self.refused, self.wait) = (Some((now + wait, why)), wait * 2);
+        self.refused = Some((now + wait, why));
+        self.wait = wait * 2;
     }
 
     /// All of them are set.
     pub fn record_complete(&mut self) {
-        (self.missing_since, self.wait) = (None, Duration::ZERO);
+        self.missing_since = None;
+        self.wait = Duration::ZERO;
     }
 
     /// Why some of the addresses cannot be set.
@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn a_refusal_counts_for_longer_each_time_until_the_addresses_are_set() {
-        let (mut restored, mut now) = (AddressRepair::default(), MonotonicTime(1_000_000_000));
+        let mut restored = AddressRepair::default();
+        let mut now = MonotonicTime(1_000_000_000);
         let mut waited = Vec::new();
         for _ in 0..8 {
             restored.record_refusal(now, "no".to_owned());

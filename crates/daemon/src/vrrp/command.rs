@@ -19,7 +19,6 @@ pub enum TakeoverAction {
         /// Although nobody is known to take it.
         force: bool,
     },
-    /// Priorities count again.
     Release,
 }
 
@@ -28,14 +27,12 @@ pub enum TakeoverAction {
 pub enum VrrpCommand {
     /// To change who is active.
     ChangeActive {
-        /// How.
         how: TakeoverAction,
         /// Which group; `None`: all.
         group: Option<String>,
         /// What came of it.
         done: oneshot::Sender<Result<Vec<String>, TakeoverError>>,
     },
-    /// To end.
     Shutdown {
         /// Addresses are given up.
         give: bool,

@@ -9,12 +9,10 @@ use model::monotonic_time::MonotonicTime;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::MissedTickBehavior;
 
-/// Between two beats.
 const PULSE_INTERVAL: Duration = Duration::from_millis(250);
 /// A runtime without a beat for so long hangs. Loading a large configuration takes less.
 const HANG_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The last beat.
 #[derive(Clone, Debug)]
 pub struct ControlPulse(Arc<AtomicU64>);
 

@@ -17,7 +17,8 @@ const ALL: u32 = 0xffff;
 /// What says that one of these addresses is somewhere, from outside.
 pub fn duplicate_filter(addresses: &[IpAddr]) -> Vec<SockFilter> {
     let step = |code, yes, no, value| SockFilter::new(code, yes, no, value);
-    let (take, leave) = (|| step(RETURN, 0, 0, ALL), || step(RETURN, 0, 0, 0));
+    let take = || step(RETURN, 0, 0, ALL);
+    let leave = || step(RETURN, 0, 0, 0);
     let mut v4 = vec![step(LOAD_WORD, 0, 0, 28)];
     let mut v6 = Vec::new();
     for ip in addresses {
@@ -28,7 +29,8 @@ pub fn duplicate_filter(addresses: &[IpAddr]) -> Vec<SockFilter> {
                 // What does not fit leaves the block of nine.
                 for (at, word) in words.chunks_exact(4).enumerate() {
                     let word = word.iter().fold(0, |sum, byte| (sum << 8) | u32::from(*byte));
-                    let (from, over) = ([62, 66, 70, 74][at], [7, 5, 3, 1][at]);
+                    let from = [62, 66, 70, 74][at];
+                    let over = [7, 5, 3, 1][at];
                     v6.extend([step(LOAD_WORD, 0, 0, from), step(JUMP_EQUAL, 0, over, word)]);
                 }
                 v6.push(take());

@@ -38,21 +38,17 @@ const MAX_CHANGES: usize = 8;
 
 /// What a group works with: shared by all of them.
 pub struct GroupContext<'a> {
-    /// The kernel's addresses.
     pub kernel: &'a KernelNetlink,
     /// The dead man's gate.
     pub gates: &'a mut AddressGates,
     /// The socket of each interface.
     pub rx_sockets: &'a HashMap<u32, RxSocket>,
-    /// What is told.
     pub events: &'a EventLog,
     /// Where sockets of frames tell what they hear.
     pub frames: &'a mpsc::Sender<ReceivedFrame>,
 }
 
-/// A group.
 pub struct VrrpGroup {
-    /// Its configuration.
     pub config: Arc<VrrpConfig>,
     machine: VrrpStateMachine,
     interface: Option<GroupInterface>,
@@ -112,14 +108,14 @@ impl VrrpGroup {
         self.machine.next_due().min(self.duplicates.next_probe())
     }
 
-    /// What it is.
     pub fn state(&self) -> VrrpState {
         self.machine.state()
     }
 
     /// Takes a changed configuration up where that is possible without leaving; `false`: it must be made anew.
     pub fn update_config(&mut self, config: &Arc<VrrpConfig>) -> bool {
-        let (old, new) = (&self.config, config);
+        let old = &self.config;
+        let new = config;
         let same = old.interface == new.interface
             && (old.id, old.version) == (new.id, new.version)
             && (&old.addresses, &old.also) == (&new.addresses, &new.also)
@@ -225,7 +221,8 @@ impl VrrpGroup {
         if why == TransitionReason::Stopped {
             self.forget_macvlan(tools).await;
         }
-        (self.tx_socket, self.interface) = (None, None);
+        self.tx_socket = None;
+        self.interface = None;
     }
 
     /// Follows an order; whether that changed anything.
@@ -237,7 +234,8 @@ impl VrrpGroup {
         how: TakeoverAction,
         tools: &mut GroupContext<'_>,
     ) -> Result<bool, OrderRejection> {
-        let (now, mut actions) = (control_liveness::monotonic_now(), Vec::new());
+        let now = control_liveness::monotonic_now();
+        let mut actions = Vec::new();
         let moved = match how {
             TakeoverAction::TakeOver => self.machine.order_active(now, &mut actions).map(|()| true),
             TakeoverAction::HandOver { .. } => {
@@ -249,9 +247,9 @@ impl VrrpGroup {
         moved
     }
 
-    /// Time has passed.
     pub async fn tick(&mut self, tools: &mut GroupContext<'_>) {
-        let (now, mut actions) = (control_liveness::monotonic_now(), Vec::new());
+        let now = control_liveness::monotonic_now();
+        let mut actions = Vec::new();
         if self.machine.next_due() <= now {
             self.machine.tick(now, &mut actions);
             self.run_actions(actions, tools).await;
@@ -292,7 +290,6 @@ impl VrrpGroup {
         *self.dropped.entry(what).or_default() += 1;
     }
 
-    /// How it stands.
     pub fn view(&self) -> VrrpGroupView {
         VrrpGroupView {
             interface: self.config.interface.clone(),
@@ -388,7 +385,8 @@ impl VrrpGroup {
             self.changes.pop_front();
         }
         self.changes.push_back((self.since, to, self.reason.clone()));
-        let (from, to) = (super::view::state_name(from), super::view::state_name(to));
+        let from = super::view::state_name(from);
+        let to = super::view::state_name(to);
         let text = format!("group {} is {to}, was {from}: {}", self.config.name, self.reason);
         let shared: Vec<String> =
             self.config.floating_addresses().map(|(ip, _)| ip.to_string()).collect();

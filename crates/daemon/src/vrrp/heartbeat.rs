@@ -128,7 +128,8 @@ impl HeartbeatSession {
     /// A large configuration takes a while: not on this thread.
     fn start_digest(&self) {
         let Some(config) = self.digested_config.clone() else { return };
-        let (era, words) = (self.epoch, self.messages.clone());
+        let era = self.epoch;
+        let words = self.messages.clone();
         tokio::task::spawn_blocking(move || {
             let _ = words.blocking_send(HeartbeatMessage::Digest(
                 era,
@@ -263,7 +264,8 @@ impl HeartbeatSession {
 
     /// Time has passed: who is not heard any more, and who reaches more.
     pub fn handle_timeouts(&mut self, events: &EventLog) {
-        let (now, mut changes) = (monotonic_now(), Vec::new());
+        let now = monotonic_now();
+        let mut changes = Vec::new();
         self.peer_link.handle_timeouts(now, &mut changes);
         self.report_change(&changes, events);
         let Some(reach) = &self.config.reach else { return };

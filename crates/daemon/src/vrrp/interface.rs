@@ -12,28 +12,22 @@ use crate::packets::netlink::AssignedAddress;
 /// Where an address is put that moves with a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressPlacement {
-    /// The address.
     pub ip: IpAddr,
     /// The number of the interface, or of the group's own link at it.
     pub ifindex: u32,
     /// By which interface neighbours are told of it.
     pub port: u32,
-    /// Its link address.
     pub link: [u8; 6],
 }
 
 /// An interface as a group uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupInterface {
-    /// The interface's number.
     pub ifindex: u32,
-    /// Its link address.
     pub link: [u8; 6],
-    /// Our address there.
     pub source: IpAddr,
     /// The group's own link, where its addresses have the virtual router's link address.
     pub macvlan: Option<u32>,
-    /// Everything that moves.
     pub placements: Vec<AddressPlacement>,
 }
 
@@ -61,7 +55,8 @@ pub fn group_interface(
         seat = Some(own);
         // Those that are advertised come first.
         for place in places.iter_mut().take(group.addresses.len()) {
-            (place.ifindex, place.link) = (own, link);
+            place.ifindex = own;
+            place.link = link;
         }
     }
     let v6 = group.is_ipv6();

@@ -29,7 +29,6 @@ pub struct ReplicationHandle {
 }
 
 impl ReplicationHandle {
-    /// Starts it.
     pub fn start(source: ReplicationSource) -> ReplicationHandle {
         let (pair, pairs) = watch::channel(None);
         let (show, view) = watch::channel(Arc::new(ReplicationView::default()));
@@ -48,7 +47,6 @@ impl ReplicationHandle {
         self.pair.send_replace(pair.map(Arc::new));
     }
 
-    /// How replication stands.
     pub fn view(&self) -> Arc<ReplicationView> {
         self.view.borrow().clone()
     }

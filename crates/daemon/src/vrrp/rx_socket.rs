@@ -19,7 +19,6 @@ const FRAME: usize = 2048;
 /// A frame, and by which interface it came.
 #[derive(Debug)]
 pub struct ReceivedFrame {
-    /// The interface's number.
     pub ifindex: u32,
     /// Its bytes from the link's header on.
     pub frame: Vec<u8>,

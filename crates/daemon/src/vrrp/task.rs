@@ -58,7 +58,8 @@ pub(super) async fn run(
     let mut life = VrrpTask::new(control.events().clone(), to, say, source);
     let mut look = tokio::time::interval(POLL_INTERVAL);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut alive, mut stale) = (true, true);
+    let mut alive = true;
+    let mut stale = true;
     let mut states = Vec::new();
     loop {
         let due = life.next_due();
@@ -228,7 +229,8 @@ impl VrrpTask {
                 let here = KernelAddresses { addresses: &addresses, links: &links };
                 group.set_interface(stands, here, &mut tools).await;
             }
-            (self.addresses, self.links) = (addresses, links);
+            self.addresses = addresses;
+            self.links = links;
             self.groups.insert(name, group);
         }
         if config.vrrp.is_empty() {
@@ -248,7 +250,9 @@ impl VrrpTask {
             else {
                 return false;
             };
-            (self.links, self.addresses, self.network_changed) = (links, addresses, false);
+            self.links = links;
+            self.addresses = addresses;
+            self.network_changed = false;
             let links = &self.links;
             self.rx_sockets.retain(|ifindex, ear| links.contains_key(ifindex) && ear.is_alive());
         }
@@ -328,7 +332,9 @@ impl VrrpTask {
     /// Somebody says that an address is at its link.
     fn handle_claim(&mut self, ifindex: u32, ip: IpAddr, link: [u8; 6]) {
         let Some(kernel) = self.kernel.as_ref() else { return };
-        let (ears, events, frames) = (&self.rx_sockets, &self.events, &self.frames);
+        let ears = &self.rx_sockets;
+        let events = &self.events;
+        let frames = &self.frames;
         let mut tools =
             GroupContext { kernel, gates: &mut self.gates, rx_sockets: ears, events, frames };
         for group in self.groups.values_mut() {
@@ -385,7 +391,9 @@ impl VrrpTask {
     /// What groups work with; nothing is done without the kernel.
     fn group_context(&mut self) -> Option<GroupContext<'_>> {
         let kernel = self.kernel.as_ref()?;
-        let (ears, events, frames) = (&self.rx_sockets, &self.events, &self.frames);
+        let ears = &self.rx_sockets;
+        let events = &self.events;
+        let frames = &self.frames;
         Some(GroupContext { kernel, gates: &mut self.gates, rx_sockets: ears, events, frames })
     }
 

@@ -10,10 +10,8 @@ use ha::state_machine::VrrpState;
 
 use super::heartbeat::view::HeartbeatView;
 
-/// All groups.
 #[derive(Clone, Debug, Default)]
 pub struct VrrpView {
-    /// By name.
     pub groups: BTreeMap<String, VrrpGroupView>,
     /// Heartbeats with other members.
     pub heartbeats: Vec<HeartbeatView>,
@@ -25,18 +23,14 @@ pub struct VrrpView {
     pub last_error: Option<String>,
 }
 
-/// One group.
 #[derive(Clone, Debug)]
 pub struct VrrpGroupView {
-    /// Its interface.
     pub interface: String,
     /// The virtual router's number.
     pub id: u8,
-    /// What is shared.
     pub addresses: Vec<IpAddr>,
     /// What this member is.
     pub state: VrrpState,
-    /// Since when.
     pub since: SystemTime,
     /// Why, in a sentence.
     pub reason: String,

@@ -23,7 +23,6 @@ const START: &str = r#"exec 3<&0 4<&1 0</dev/null 1>&2; export LISTEN_PID=$$; ex
 pub struct FakeSystemd {
     /// Where the service listens.
     pub address: SocketAddr,
-    /// Where everything is.
     pub directory: TemporaryDir,
     notify: UnixDatagram,
     stored: BTreeMap<String, Vec<OwnedFd>>,
@@ -45,7 +44,9 @@ impl FakeSystemd {
         notify.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         // Free a moment ago; nothing else of this test takes ports.
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let (stored, child, main) = (BTreeMap::new(), None, 0);
+        let stored = BTreeMap::new();
+        let child = None;
+        let main = 0;
         let systemd =
             FakeSystemd { address, directory, notify, stored, child, main, lines: channel() };
         systemd.write(&format!(
@@ -66,7 +67,6 @@ impl FakeSystemd {
         std::fs::write(self.directory.path().join("file.toml"), global + text).unwrap();
     }
 
-    /// The daemon's binary.
     pub fn program(&self) -> PathBuf {
         self.directory.path().join("daemon")
     }
@@ -95,7 +95,8 @@ impl FakeSystemd {
         command.stdin(sockets.next().unwrap_or_else(Stdio::null));
         command.stdout(sockets.next().unwrap_or_else(Stdio::null));
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let (errors, lines) = (child.stderr.take().unwrap(), self.lines.0.clone());
+        let errors = child.stderr.take().unwrap();
+        let lines = self.lines.0.clone();
         std::thread::spawn(move || {
             for line in BufReader::new(errors).lines().map_while(Result::ok) {
                 let _ = lines.send(line);
@@ -169,7 +170,8 @@ impl FakeSystemd {
 
     /// Waits until the main process, which was not started here, is gone.
     pub fn wait_gone(&mut self) {
-        let (process, deadline) = (format!("/proc/{}/exe", self.main), Instant::now() + WAIT);
+        let process = format!("/proc/{}/exe", self.main);
+        let deadline = Instant::now() + WAIT;
         while std::fs::read_link(Path::new(&process)).is_ok() {
             assert!(Instant::now() < deadline, "the daemon does not end");
             self.hear_one();

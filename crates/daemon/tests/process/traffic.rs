@@ -13,7 +13,6 @@ pub const WAIT: Duration = Duration::from_secs(60);
 
 /// A server that repeats lines.
 pub struct LineServer {
-    /// Where.
     pub address: SocketAddr,
 }
 
@@ -53,7 +52,6 @@ pub fn line(stream: &mut TcpStream) -> String {
     String::from_utf8(line).unwrap().trim_end().to_owned()
 }
 
-/// Connects, asks, closes.
 pub fn ask(address: SocketAddr, question: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(format!("{question}\n").as_bytes()).unwrap();
@@ -69,12 +67,14 @@ pub struct ClientLoad {
 }
 
 impl ClientLoad {
-    /// Starts them.
     pub fn start(address: SocketAddr) -> ClientLoad {
-        let (stop, done) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
+        let stop = Arc::<AtomicBool>::default();
+        let done = Arc::<AtomicU64>::default();
         let (failed, failures) = channel();
         let client = |_| {
-            let (stop, done, failed) = (Arc::clone(&stop), Arc::clone(&done), failed.clone());
+            let stop = Arc::clone(&stop);
+            let done = Arc::clone(&done);
+            let failed = failed.clone();
             std::thread::spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     if let Err(error) = once(address) {
@@ -90,7 +90,8 @@ impl ClientLoad {
 
     /// Waits for so many more requests.
     pub fn wait_for(&self, more: u64) {
-        let (from, deadline) = (self.done.load(Ordering::Relaxed), Instant::now() + WAIT);
+        let from = self.done.load(Ordering::Relaxed);
+        let deadline = Instant::now() + WAIT;
         while self.done.load(Ordering::Relaxed) < from + more {
             assert!(Instant::now() < deadline, "the load stands still");
             std::thread::yield_now();

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::temporary::TemporaryDir;
 
-/// Another user's number.
 const STRANGER: u32 = 12_345;
 
 /// A directory like `/tmp`, and one below it that nobody but us can write.
@@ -85,7 +84,8 @@ fn a_link_that_another_user_planted_is_not_followed() {
 #[test]
 fn what_is_replaced_is_not_written_through_a_link_beside_it() {
     let (room, place) = shared();
-    let (file, precious) = (place.join("state.json"), room.path().join("precious"));
+    let file = place.join("state.json");
+    let precious = room.path().join("precious");
     fs::write(&precious, "old").unwrap();
     symlink(&precious, temporary_path(&file)).unwrap();
     replace(&file, b"new", 0o640, |_| Ok(())).unwrap();

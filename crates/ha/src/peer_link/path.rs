@@ -20,7 +20,6 @@ pub(super) struct HeartbeatArrival {
     pub at: MonotonicTime,
 }
 
-/// A path.
 #[derive(Clone, Debug, Default)]
 pub struct PeerLinkPath {
     /// The other member is heard by it.
@@ -41,7 +40,9 @@ pub struct PeerLinkPath {
 impl PeerLinkPath {
     /// Another session begins: numbers begin anew.
     pub(super) fn reset_session(&mut self) {
-        (self.newest, self.received_bits, self.last) = (0, 0, None);
+        self.newest = 0;
+        self.received_bits = 0;
+        self.last = None;
         self.round_trips.clear();
     }
 
@@ -51,7 +52,8 @@ impl PeerLinkPath {
             let ahead = number - self.newest;
             self.received_bits =
                 if ahead < RECEIVED_BITS { self.received_bits << ahead } else { 0 };
-            (self.newest, self.received_bits) = (number, self.received_bits | 1);
+            self.newest = number;
+            self.received_bits = self.received_bits | 1;
             return true;
         }
         let behind = self.newest - number;

@@ -34,14 +34,12 @@ pub struct ReplicaHello {
     pub synced_epoch: u32,
     /// What its secret is known by.
     pub tag: u64,
-    /// Its secret, sealed.
     pub sealed: [u8; 32],
 }
 
 /// What a packet says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaBody {
-    /// Entries of tables.
     Records(Vec<ReplicaRecord>),
     /// Which packets of records came.
     Acknowledgement(Acknowledgement),
@@ -49,10 +47,8 @@ pub enum ReplicaBody {
     Hello(ReplicaHello),
 }
 
-/// A packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaDatagram {
-    /// The sender's process.
     pub from: u64,
     /// The receiver's, as the sender knows it.
     pub to: u64,
@@ -60,7 +56,6 @@ pub struct ReplicaDatagram {
     pub number: u64,
     /// The number of the key that signed it.
     pub key: u8,
-    /// What it says.
     pub body: ReplicaBody,
 }
 
@@ -96,7 +91,6 @@ impl RecordBatch {
         std::mem::take(&mut self.places)
     }
 
-    /// Its packet, signed.
     pub(super) fn emit(&self, from: u64, to: u64, number: u64, keys: &ClusterKeys) -> Vec<u8> {
         let mut out = emit_head(kind::RECORDS, from, to, number, keys);
         out.extend(&self.bytes);
@@ -105,7 +99,6 @@ impl RecordBatch {
     }
 }
 
-/// Kinds of packets.
 mod kind {
     pub const RECORDS: u8 = 1;
     pub const HEARD: u8 = 2;
@@ -163,7 +156,9 @@ pub fn parse(bytes: &[u8], keys: &ClusterKeys) -> Result<ReplicaDatagram, Replic
     if all[..4] != MAGIC {
         return Err(ReplicaDefect::Foreign);
     }
-    let (least, key, kind) = (all[5], all[6], all[7]);
+    let least = all[5];
+    let key = all[6];
+    let kind = all[7];
     if !keys.contains(key) {
         return Err(ReplicaDefect::Key);
     }
@@ -173,7 +168,9 @@ pub fn parse(bytes: &[u8], keys: &ClusterKeys) -> Result<ReplicaDatagram, Replic
     if least > VERSION {
         return Err(ReplicaDefect::Version);
     }
-    let (from, to, number) = (read_word(all, 8)?, read_word(all, 16)?, read_word(all, 24)?);
+    let from = read_word(all, 8)?;
+    let to = read_word(all, 16)?;
+    let number = read_word(all, 24)?;
     let body = match kind {
         kind::RECORDS => ReplicaBody::Records(parse_records(&all[HEADER_BYTES..])?),
         kind::HEARD => {

@@ -13,7 +13,6 @@ use super::seal::{self, HashSecret, SecretOwner, secret_owner};
 use super::send_window::{DeliveryReport, SendWindow, WINDOW};
 use crate::keys::ClusterKeys;
 
-/// What was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplicaCounters {
     /// Packets of records that went out.
@@ -22,7 +21,6 @@ pub struct ReplicaCounters {
     pub bytes: u64,
     /// Records that went out.
     pub sent: u64,
-    /// Records that came.
     pub received: u64,
     /// Places that were told of anew because a packet did not come.
     pub resent: u64,
@@ -67,11 +65,9 @@ enum SyncProgress {
     Scanned,
     /// All was sent up to this number, and not all of it is known to have come.
     Sent(u64),
-    /// All has come.
     Complete,
 }
 
-/// The other member.
 #[derive(Clone, Debug, Default)]
 pub struct ReplicaPeer {
     sessions: Option<(u64, u64)>,
@@ -86,7 +82,6 @@ pub struct ReplicaPeer {
     epochs: (u32, u32),
     /// Our epoch of which we have everything.
     synced_epoch: u32,
-    /// What was counted.
     pub counts: ReplicaCounters,
 }
 
@@ -99,12 +94,15 @@ impl ReplicaPeer {
         self.sessions = sessions;
         self.window.clear();
         self.received = ReceiveWindow::default();
-        (self.epochs.1, self.synced_epoch) = (0, 0);
+        self.epochs.1 = 0;
+        self.synced_epoch = 0;
         self.reset_agreement();
     }
 
     fn reset_agreement(&mut self) {
-        (self.progress, self.agreed, self.secrets_differ) = (SyncProgress::Pending, false, false);
+        self.progress = SyncProgress::Pending;
+        self.agreed = false;
+        self.secrets_differ = false;
     }
 
     /// It is heard, and uses the same secret.
@@ -315,8 +313,9 @@ impl ReplicaPeer {
         }
         self.epochs.1 = hello.epoch;
         if ours == hello.tag {
-            (self.agreed, self.secrets_differ, self.synced_epoch) =
-                (true, false, hello.synced_epoch);
+            self.agreed = true;
+            self.secrets_differ = false;
+            self.synced_epoch = hello.synced_epoch;
             return ReplicaEvent::Agreed;
         }
         match secret_owner((active, datagram.to), (hello.active, datagram.from)) {

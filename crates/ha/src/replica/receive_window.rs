@@ -9,7 +9,6 @@ pub const ACK_WINDOW: usize = 256;
 /// Which packets came, for their sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The newest.
     pub newest: u64,
     /// Bit 0 of the first word: the newest came; bit 1: the one before; and so on.
     pub received: [u64; ACK_WINDOW / 64],
@@ -24,7 +23,6 @@ impl Acknowledgement {
     }
 }
 
-/// What came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveWindow {
     acknowledgement: Acknowledgement,
@@ -45,7 +43,6 @@ impl ReceiveWindow {
         true
     }
 
-    /// For the sender.
     pub fn acknowledgement(&self) -> Acknowledgement {
         self.acknowledgement
     }
@@ -53,7 +50,8 @@ impl ReceiveWindow {
 
 /// The bits moved up by so many.
 fn shift_bits(came: &[u64; ACK_WINDOW / 64], by: usize) -> [u64; ACK_WINDOW / 64] {
-    let (words, bits) = (by / 64, by % 64);
+    let words = by / 64;
+    let bits = by % 64;
     std::array::from_fn(|at| {
         let word = |back: usize| at.checked_sub(back).and_then(|from| came.get(from)).copied();
         let low = word(words).unwrap_or(0) << bits;
@@ -79,7 +77,8 @@ mod tests {
         );
         let heard = taken.acknowledgement();
         let came = [1, 2, 3, 4, 5, 6, 7].map(|number| heard.is_received(number));
-        let (yes, no) = (Some(true), Some(false));
+        let yes = Some(true);
+        let no = Some(false);
         assert_eq!(came, [yes, yes, no, no, yes, yes, None]);
     }
 

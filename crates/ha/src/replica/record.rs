@@ -23,15 +23,12 @@ use super::defect::ReplicaDefect;
 pub enum ReplicatedPhase {
     /// The handshake is not complete.
     Opening,
-    /// Both sides talk.
     Open,
     /// The client has said that it sends no more.
     ClientClosed,
-    /// The server has.
     ServerClosed,
     /// Both have, or one has reset it.
     Closing,
-    /// Not TCP.
     Datagram,
 }
 
@@ -62,16 +59,12 @@ impl ReplicatedPhase {
     }
 }
 
-/// A translated connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranslatedConnection {
-    /// Where it is.
     pub phase: ReplicatedPhase,
     /// Ticks until it is forgotten without further packets.
     pub ttl: u16,
-    /// UDP, not TCP.
     pub udp: bool,
-    /// The client.
     pub client: (IpAddr, u16),
     /// The service, as the client knows it; of the client's family.
     pub service: (IpAddr, u16),
@@ -79,7 +72,6 @@ pub struct TranslatedConnection {
     pub return_address: Option<IpAddr>,
     /// Our port towards the server; where the client's is kept, the place in the server's share.
     pub port: u16,
-    /// The server's number.
     pub server: u32,
     /// Where it began with a SYN cookie: by what the client's numbers of the server are above the server's.
     pub stamp: Option<u32>,
@@ -90,11 +82,8 @@ pub struct TranslatedConnection {
 pub enum ReplicaRecord {
     /// A connection whose answers go past us.
     Flow {
-        /// Its hash.
         fingerprint: u64,
-        /// Its server's number.
         server: u32,
-        /// Where it is.
         phase: ReplicatedPhase,
         /// Ticks until it is forgotten without further packets.
         left: u16,
@@ -103,14 +92,12 @@ pub enum ReplicaRecord {
     Sticky {
         /// The hash of the client and the pool.
         fingerprint: u64,
-        /// Its server's number.
         server: u32,
         /// Ticks until it may go elsewhere.
         left: u16,
     },
     /// What has become of a translated connection.
     Phase {
-        /// Its hash.
         fingerprint: u64,
         /// Where it is now.
         phase: ReplicatedPhase,
@@ -238,9 +225,11 @@ impl TranslatedConnection {
         let client = (from.address(v6)?, from.half()?);
         let service = (from.address(v6)?, from.half()?);
         let back = if bits & KEEPS_CLIENT_ADDRESS == 0 { Some(from.address(v6)?) } else { None };
-        let (port, server) = (from.half()?, from.word()?);
+        let port = from.half()?;
+        let server = from.word()?;
         let stamp = if bits & COOKIE == 0 { None } else { Some(from.word()?) };
-        let (phase, udp) = (ReplicatedPhase::from_number(bits & PHASE_BITS)?, bits & UDP != 0);
+        let phase = ReplicatedPhase::from_number(bits & PHASE_BITS)?;
+        let udp = bits & UDP != 0;
         if udp != (phase == ReplicatedPhase::Datagram) || udp && stamp.is_some() {
             return Err(ReplicaDefect::Fields);
         }

@@ -7,7 +7,6 @@
 use super::datagram::{ReplicaDatagram, ReplicaHello};
 use crate::keys::ClusterKeys;
 
-/// A secret.
 pub type HashSecret = [u8; 32];
 
 /// What a secret is known by to those who have the key of this number.
@@ -75,8 +74,8 @@ mod tests {
 
     #[test]
     fn a_secret_arrives_sealed_even_while_keys_are_exchanged() {
-        let (one, other) =
-            ("1 0123456789abcdef0123456789abcdef", "2 fedcba9876543210fedcba9876543210");
+        let one = "1 0123456789abcdef0123456789abcdef";
+        let other = "2 fedcba9876543210fedcba9876543210";
         let ours = keys(&format!("{one}\n{other}"));
         let theirs = keys(&format!("{other}\n{one}"));
         let secret: HashSecret = std::array::from_fn(|at| at as u8);

@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn what_did_not_come_is_told_of_anew() {
-        let (mut window, mut taken) = (SendWindow::default(), ReceiveWindow::default());
+        let mut window = SendWindow::default();
+        let mut taken = ReceiveWindow::default();
         let numbers: Vec<u64> = (0..4).map(|place| window.send(at(0), vec![place], None)).collect();
         assert_eq!(numbers, [1, 2, 3, 4]);
         assert!(taken.accept(1) && taken.accept(3));
@@ -159,7 +160,8 @@ mod tests {
 
     #[test]
     fn what_came_within_fifty_ms_of_its_change_came_in_time() {
-        let (mut window, mut taken) = (SendWindow::default(), ReceiveWindow::default());
+        let mut window = SendWindow::default();
+        let mut taken = ReceiveWindow::default();
         for since in [Some(at(0)), Some(at(1)), None, Some(at(40))] {
             window.send(at(45), vec![1, 2, 3], since);
         }

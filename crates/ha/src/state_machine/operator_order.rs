@@ -66,7 +66,9 @@ impl VrrpStateMachine {
     /// Goes by priorities again: what an order raised or lent is over. Whether there was anything.
     pub fn release_order(&mut self) -> bool {
         let ordered = self.ordered_priority.is_some() || self.ordered || self.handed_over;
-        (self.ordered_priority, self.ordered, self.handed_over) = (None, false, false);
+        self.ordered_priority = None;
+        self.ordered = false;
+        self.handed_over = false;
         ordered
     }
 

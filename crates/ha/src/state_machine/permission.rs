@@ -72,7 +72,8 @@ impl VrrpStateMachine {
     }
 
     fn note_active_member(&mut self, now: MonotonicTime, source: IpAddr, priority: u8) {
-        (self.active_member, self.active_seen_at) = (Some((source, priority)), now);
+        self.active_member = Some((source, priority));
+        self.active_seen_at = now;
     }
 
     fn step_down(&mut self, now: MonotonicTime, why: TransitionReason, out: &mut Vec<VrrpAction>) {

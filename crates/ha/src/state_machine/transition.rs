@@ -11,14 +11,12 @@ pub enum VrrpState {
     Idle,
     /// Listens, and takes over when the active one is silent.
     Standby,
-    /// Holds the addresses.
     Active,
 }
 
 /// Why a state changed, or why it stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransitionReason {
-    /// The group begins.
     Started,
     /// The group begins by what a process before had: it held the address just now.
     Resumed,
@@ -32,7 +30,6 @@ pub enum TransitionReason {
     HigherPriority(IpAddr, u8),
     /// Nothing could be sent for the dead man's time.
     Stalled,
-    /// An order.
     Ordered,
     /// An order to hand over.
     HandedOver,
@@ -42,16 +39,13 @@ pub enum TransitionReason {
     NoQuorum,
     /// We cannot do the work.
     Fault,
-    /// The group ends.
     Stopped,
 }
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VrrpAction {
-    /// Send this advertisement.
     Send(VrrpAdvertisement),
-    /// Have the addresses.
     AddAddresses,
     /// Do not have them any more.
     RemoveAddresses,
@@ -59,22 +53,16 @@ pub enum VrrpAction {
     Announce,
     /// Somebody advertises the group's number with other addresses: some of them are not ours, or ours not among them.
     OtherAddresses {
-        /// Who.
         source: IpAddr,
-        /// Which.
         addresses: Vec<IpAddr>,
         /// None of them is ours: it is another group, and is not followed.
         foreign: bool,
     },
     /// It would be active by VRRP, and the heartbeat keeps it from that; `None`: not any more.
     ActivationBlocked(Option<ActivationBlocker>),
-    /// It changed.
     Changed {
-        /// From.
         from: VrrpState,
-        /// To.
         to: VrrpState,
-        /// Why.
         why: TransitionReason,
     },
 }
@@ -102,7 +90,6 @@ pub enum OrderRejection {
 /// What the heartbeat says of the other member in this group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerView {
-    /// It is heard.
     pub alive: bool,
     /// It was not heard yet, and it is too early to tell that there is nobody.
     pub undecided: bool,

@@ -4,9 +4,7 @@ use super::*;
 
 const LEASE: Duration = Duration::from_secs(3);
 const MS: Duration = Duration::from_millis(1);
-/// Ours.
 const US: u64 = 1;
-/// The other one's.
 const THEM: u64 = 2;
 
 fn at(ms: u32) -> MonotonicTime {

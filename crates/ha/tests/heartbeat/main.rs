@@ -30,7 +30,9 @@ const SEEDS: u64 = 80;
 
 #[test]
 fn one_member_answers_whatever_fails() {
-    let (mut taken, mut withheld, mut replayed) = (0, 0, 0);
+    let mut taken = 0;
+    let mut withheld = 0;
+    let mut replayed = 0;
     for seed in seeds(SEEDS) {
         let mut world = HeartbeatSimulation::new(SeededRandom::new(seed), FailureKind::Everything);
         world.run();

@@ -16,7 +16,6 @@ use model::monotonic_time::MonotonicTime;
 pub const MS: Duration = Duration::from_millis(1);
 /// Ways between both beside the service network.
 pub const PATHS: usize = 2;
-/// Targets of each.
 pub const TARGETS: u16 = 2;
 const GROUP: u8 = 7;
 
@@ -60,7 +59,8 @@ impl HeartbeatMember {
         session: u64,
     ) -> HeartbeatMember {
         let names = ["left", "right"];
-        let (name, peer) = (names[at], names[1 - at]);
+        let name = names[at];
+        let peer = names[1 - at];
         let beats = peer_link::PeerLinkSettings {
             peer: peer.to_owned(),
             interval: every,
@@ -91,11 +91,12 @@ impl HeartbeatMember {
 
     /// A process that finds what the one before it left.
     pub fn start(&mut self, now: MonotonicTime, session: u64) {
-        (self.alive, self.stopped) = (true, 0);
+        self.alive = true;
+        self.stopped = 0;
         self.machine = VrrpStateMachine::new(self.settings.clone());
         self.peer_link = PeerLink::new(self.beats.clone(), session, now);
-        (self.reach_comparison, self.reported_state) =
-            (ReachComparison::default(), VrrpState::Idle);
+        self.reach_comparison = ReachComparison::default();
+        self.reported_state = VrrpState::Idle;
         let held = self.address && now < self.lease_until;
         self.address &= held;
         self.consult(now);

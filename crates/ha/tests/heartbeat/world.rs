@@ -22,13 +22,11 @@ const SERVICE: usize = 0;
 /// Packets that somebody remembers.
 const REMEMBERED: usize = 4_000;
 
-/// What may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     Everything,
     /// The service network alone.
     Service,
-    /// Targets alone.
     Reach,
 }
 
@@ -125,7 +123,8 @@ impl HeartbeatSimulation {
 
     /// Whoever reaches more has it; of equal ones the better, where taking over is allowed.
     fn best(&self, holder: usize) {
-        let (ours, other) = (&self.members[holder], &self.members[1 - holder]);
+        let ours = &self.members[holder];
+        let other = &self.members[1 - holder];
         let ordered = ours.machine.is_ordered();
         assert!(
             ordered || ours.reach >= other.reach,
@@ -180,7 +179,8 @@ impl HeartbeatSimulation {
             (_, 5) => self.members[at].ahead += self.dice.between(1, 2_000),
             (_, 6) => {
                 self.blows += 1;
-                let (now, fault) = (self.clock(at), self.dice.percent(50));
+                let now = self.clock(at);
+                let fault = self.dice.percent(50);
                 if self.runs(at) {
                     self.members[at].act(now, |machine, now, out| match (fault, machine.state()) {
                         (true, _) => machine.stop(now, TransitionReason::Fault, out),
@@ -244,7 +244,8 @@ impl HeartbeatSimulation {
     }
 
     fn revive(&mut self, at: usize) {
-        let (now, session) = (self.clock(at), self.dice.between(1, u64::MAX));
+        let now = self.clock(at);
+        let session = self.dice.between(1, u64::MAX);
         if !self.members[at].alive {
             self.members[at].start(now, session);
         }
@@ -274,7 +275,8 @@ impl HeartbeatSimulation {
         for HeartbeatInFlight { from, packet, .. } in due {
             let to = 1 - from;
             if self.runs(to) {
-                let (clock, source) = (self.clock(to), self.members[from].settings.source);
+                let clock = self.clock(to);
+                let source = self.members[from].settings.source;
                 self.members[to].receive(clock, &packet, source);
             }
         }

@@ -27,7 +27,10 @@ const SEEDS: u64 = 60;
 
 #[test]
 fn the_other_member_has_every_entry_as_it_is_here() {
-    let (mut sent, mut again, mut syncs, mut late) = (0, 0, 0, 0);
+    let mut sent = 0;
+    let mut again = 0;
+    let mut syncs = 0;
+    let mut late = 0;
     for seed in seeds(SEEDS) {
         let mut world = ReplicaSimulation::new(SeededRandom::new(seed));
         world.run();

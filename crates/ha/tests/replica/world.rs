@@ -25,7 +25,6 @@ const HELLO: u64 = 100;
 /// Places that a round looks at while everything is told.
 const LOOKS: usize = 300;
 
-/// A member.
 struct ReplicaMember {
     session: u64,
     secret: HashSecret,
@@ -69,7 +68,8 @@ pub struct ReplicaSimulation {
 impl ReplicaSimulation {
     /// With the network's faults drawn from the dice.
     pub fn new(mut dice: SeededRandom) -> ReplicaSimulation {
-        let (loss, slow) = (dice.between(0, 40), dice.between(1, 90));
+        let loss = dice.between(0, 40);
+        let slow = dice.between(1, 90);
         ReplicaSimulation {
             keys: ClusterKeys::parse("1 0123456789abcdef0123456789abcdef").unwrap(),
             now: 0,
@@ -109,7 +109,8 @@ impl ReplicaSimulation {
         if troubled {
             self.live();
         } else {
-            (self.loss, self.slow) = (0, 1);
+            self.loss = 0;
+            self.slow = 1;
         }
         let sessions = (self.one.session, self.other.session);
         self.one.partner.set_sessions(Some(sessions));

@@ -18,7 +18,6 @@ pub struct SeededRandom {
 }
 
 impl SeededRandom {
-    /// From a seed.
     pub fn new(seed: u64) -> SeededRandom {
         SeededRandom { state: seed, seed }
     }

@@ -36,7 +36,9 @@ const REFRESH: Duration = Duration::from_secs(2);
 
 #[test]
 fn one_member_answers_whatever_the_network_does() {
-    let (mut split, mut taken, mut stalled) = (0, 0, 0);
+    let mut split = 0;
+    let mut taken = 0;
+    let mut stalled = 0;
     for seed in seeds(SEEDS) {
         let mut world = VrrpSimulation::new(SeededRandom::new(seed), true, Some(REFRESH));
         world.run();
@@ -63,7 +65,8 @@ fn members_that_fail_never_leave_two_that_answer() {
 
 #[test]
 fn after_a_split_all_neighbours_believe_the_active_member() {
-    let (mut given, mut notices) = (0, 0);
+    let mut given = 0;
+    let mut notices = 0;
     for seed in seeds(SEEDS) {
         let mut world = VrrpSimulation::new(SeededRandom::new(seed), true, None);
         world.run_split();

@@ -13,21 +13,17 @@ use super::dice::SeededRandom;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A member.
 pub struct SimulatedMember {
-    /// Its machine.
     pub machine: VrrpStateMachine,
     /// What it runs with.
     pub settings: VrrpSettings,
     /// This member's clock ahead of the world's, in milliseconds. A process that starts again keeps it.
     pub ahead: u64,
-    /// Its process runs.
     pub alive: bool,
     /// Stopped by a signal until then.
     pub stopped: u64,
     /// What the kernel holds, whoever lives: the address, and until when (own clock) it may answer.
     pub address: bool,
-    /// See `address`.
     pub lease_until: MonotonicTime,
     /// Of processes that are gone.
     pub counts: Vec<VrrpCounters>,

@@ -18,7 +18,6 @@ struct NeighbourFrame {
     from: usize,
 }
 
-/// All of them.
 pub struct NeighbourTables {
     all: Vec<SimulatedNeighbour>,
     frames: Vec<NeighbourFrame>,

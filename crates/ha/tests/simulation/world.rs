@@ -45,7 +45,6 @@ struct VrrpLine {
 
 const WELL: VrrpLine = VrrpLine { loss: 0, duplication: 0, delay: NORMAL_DELAY_MS };
 
-/// Everything.
 pub struct VrrpSimulation {
     dice: SeededRandom,
     now: u64,
@@ -95,7 +94,6 @@ impl VrrpSimulation {
         world
     }
 
-    /// Splits that happened.
     pub fn splits(&self) -> u64 {
         self.splits
     }
@@ -106,7 +104,6 @@ impl VrrpSimulation {
         each.flat_map(|one| one.counts.iter().chain([one.machine.counts()])).map(what).sum()
     }
 
-    /// Trouble, then calm.
     pub fn run(&mut self) {
         while self.now < FAULT_PERIOD_MS {
             self.trouble();
@@ -276,7 +273,8 @@ impl VrrpSimulation {
         if member.alive {
             return;
         }
-        (member.alive, member.stopped) = (true, 0);
+        member.alive = true;
+        member.stopped = 0;
         let held = member.address && now < member.lease_until;
         if member.address && !held {
             member.machine.release_found_addresses();
@@ -302,7 +300,8 @@ impl VrrpSimulation {
         if !self.runs(at) {
             return;
         }
-        let (now, mut out) = (self.clock(at), Vec::new());
+        let now = self.clock(at);
+        let mut out = Vec::new();
         what(&mut self.members[at].machine, now, &mut out);
         for action in out {
             match action {

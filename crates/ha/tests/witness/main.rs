@@ -28,7 +28,11 @@ const SEEDS: u64 = 80;
 
 #[test]
 fn never_two_and_one_wherever_two_of_three_agree() {
-    let (mut taken, mut alone, mut withheld, mut served, mut steps) = (0, 0, 0, 0, 0);
+    let mut taken = 0;
+    let mut alone = 0;
+    let mut withheld = 0;
+    let mut served = 0;
+    let mut steps = 0;
     for seed in seeds(SEEDS) {
         let calm = [
             SettledOutcome::Well,
@@ -41,7 +45,8 @@ fn never_two_and_one_wherever_two_of_three_agree() {
         taken += world.sum(|counts| counts.takeovers);
         alone += world.sum(|counts| counts.lost_quorum);
         withheld += world.sum(|counts| counts.blocked_takeovers);
-        (served, steps) = (served + world.served, steps + world.steps);
+        served = served + world.served;
+        steps = steps + world.steps;
     }
     let count = seeds(SEEDS).count();
     assert!(count < 20 || (alone > 0 && withheld > 0), "nothing was put to the test");

@@ -55,7 +55,8 @@ impl WitnessMember {
         lease: Duration,
     ) -> WitnessMember {
         let names = ["left", "right"];
-        let (name, peer) = (names[at], names[1 - at].to_owned());
+        let name = names[at];
+        let peer = names[1 - at].to_owned();
         let beats =
             peer_link::PeerLinkSettings { peer, interval: every, timeout: every * 3, paths: 1 };
         WitnessMember {
@@ -81,7 +82,8 @@ impl WitnessMember {
 
     /// A process that finds what the one before it left.
     pub fn start(&mut self, now: MonotonicTime, session: u64) {
-        (self.alive, self.stopped) = (true, 0);
+        self.alive = true;
+        self.stopped = 0;
         self.machine = VrrpStateMachine::new(self.settings.clone());
         self.peer_link = PeerLink::new(self.beats.clone(), session, now);
         let held = (self.address && now < self.lease_until).then_some(self.lease_until);
@@ -103,7 +105,8 @@ impl WitnessMember {
                 ms(votes.granted_until())
             )
         });
-        let (state, wants) = (self.machine.state(), self.machine.wants_permission());
+        let state = self.machine.state();
+        let wants = self.machine.wants_permission();
         let alive = self.alive;
         format!(
             "alive {alive}, {state:?}, wants {wants}, priority {}, {votes:?}",
@@ -198,10 +201,11 @@ impl WitnessMember {
     }
 
     fn permit(&mut self, now: MonotonicTime) {
-        let (active, wants) =
-            (self.machine.state() == VrrpState::Active, self.machine.wants_permission());
+        let active = self.machine.state() == VrrpState::Active;
+        let wants = self.machine.wants_permission();
         let held = self.machine.permitted_until().filter(|_| active);
-        let (lease, session) = (self.lease, self.peer_link.session());
+        let lease = self.lease;
+        let session = self.peer_link.session();
         let votes = self.votes.get_or_insert_with(|| QuorumVotes::new(now, lease, session, held));
         votes.set_group_state(now, active, wants);
         let leave = votes.permitted_until(now);

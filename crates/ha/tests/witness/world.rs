@@ -92,7 +92,8 @@ impl WitnessSimulation {
             let priority = u8::try_from(dice.between(1, 255)).unwrap();
             let settings = settings(at, priority, interval, preempt);
             let mut member = WitnessMember::new(at, settings, every, lease);
-            (member.ahead, member.speed) = (dice.between(0, 100_000), speeds[at]);
+            member.ahead = dice.between(0, 100_000);
+            member.speed = speeds[at];
             member
         });
         let mut world = WitnessSimulation {
@@ -179,7 +180,8 @@ impl WitnessSimulation {
             1 | 2 => self.revive(at),
             3 => self.members[at].stopped = self.now + self.dice.between(10, 3_000),
             4 => {
-                let (now, fault) = (self.clock(at), self.dice.percent(50));
+                let now = self.clock(at);
+                let fault = self.dice.percent(50);
                 if self.runs(at) {
                     self.members[at].act(now, |machine, now, out| match (fault, machine.state()) {
                         (true, _) => machine.stop(now, TransitionReason::Fault, out),
@@ -253,7 +255,8 @@ impl WitnessSimulation {
     }
 
     fn revive(&mut self, at: usize) {
-        let (now, session) = (self.clock(at), self.dice.between(1, u64::MAX));
+        let now = self.clock(at);
+        let session = self.dice.between(1, u64::MAX);
         if !self.members[at].alive {
             self.members[at].start(now, session);
         }
@@ -293,7 +296,8 @@ impl WitnessSimulation {
             if let WitnessPacket::Ask(ask) = packet {
                 self.decide(from, ask);
             } else if self.runs(1 - from) {
-                let (clock, source) = (self.clock(1 - from), self.members[from].settings.source);
+                let clock = self.clock(1 - from);
+                let source = self.members[from].settings.source;
                 self.members[1 - from].receive(clock, &packet, source);
             }
         }
@@ -307,7 +311,8 @@ impl WitnessSimulation {
         let holders = self.holders();
         assert!(holders.len() < 2, "{}: two at {}", self.place(), self.now);
         if self.fault_period {
-            (self.steps, self.served) = (self.steps + 1, self.served + holders.len() as u64);
+            self.steps = self.steps + 1;
+            self.served = self.served + holders.len() as u64;
         }
         self.now += 1;
     }

@@ -73,7 +73,8 @@ fn unwrapped<'a>(head: &Oversized, outer: &'a [u8]) -> &'a [u8] {
 
 /// What a server makes of fragments: the payload, and whether more follows.
 fn together(first: u16, inner: &[&[u8]]) -> (Vec<u8>, bool) {
-    let (mut payload, mut more) = (Vec::new(), false);
+    let mut payload = Vec::new();
+    let mut more = false;
     for (at, one) in inner.iter().enumerate() {
         let size = usize::from(one[0] & 15) * 4;
         assert_eq!(checksum(&one[..size]), 0, "fragment {at}");

@@ -58,7 +58,6 @@ pub struct VipKey {
     pub address: IpAddr,
     /// The port; 0 for any.
     pub port: u16,
-    /// 6 or 17.
     pub protocol: u8,
 }
 

@@ -66,7 +66,6 @@ impl<K: std::hash::Hash + Eq + Copy> UseCounts<K> {
         self.0.keys().copied()
     }
 
-    /// Nobody needs anything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -84,7 +83,6 @@ pub struct ShareUses {
 }
 
 impl ShareUses {
-    /// One more.
     pub fn add(&mut self, share: ShareKey) {
         if self.shares.add(share) {
             self.return_addresses.add(share.return_address);

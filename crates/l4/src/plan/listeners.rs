@@ -17,13 +17,10 @@ const SPELLED_OUT: u16 = 64;
 /// What one service listens on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VipListener {
-    /// Its index.
     pub service: u32,
-    /// Its name.
     pub name: String,
     /// Its addresses and ports.
     pub spans: Vec<ListenRange>,
-    /// Its protocols.
     pub protocols: TransportProtocols,
 }
 
@@ -66,7 +63,9 @@ fn add_vip(
     if at >= vip.owner.len() {
         return false;
     }
-    (vip.from[at], vip.to[at], vip.owner[at]) = (span.first, span.last, service);
+    vip.from[at] = span.first;
+    vip.to[at] = span.last;
+    vip.owner[at] = service;
     vip.ranges += 1;
     true
 }

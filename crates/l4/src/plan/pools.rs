@@ -35,11 +35,9 @@ struct PoolCandidates<'a> {
 
 /// A pool of the maps.
 pub(super) struct PlannedPool {
-    /// Its index.
     pub index: u32,
     /// Its value, with its region still to be found.
     pub pool: abi::Pool,
-    /// Its schedule.
     pub entries: Vec<u32>,
     /// Servers with their weights, where the schedule follows their connections.
     pub members: Option<Vec<(u32, u32)>>,
@@ -152,7 +150,8 @@ fn pool_value(choice: &PoolCandidates<'_>, source: &PlanSource<'_>) -> (abi::Poo
     let mut pool = abi::Pool { mask4: 32, mask6: 128, ..abi::Pool::default() };
     if let Some(sticky) = source.packets.sticky {
         pool.sticky = ticks(sticky.time);
-        (pool.sticky_mask4, pool.sticky_mask6) = (sticky.mask4, sticky.mask6);
+        pool.sticky_mask4 = sticky.mask4;
+        pool.sticky_mask6 = sticky.mask6;
     }
     let entries = match choice.view.config.balance {
         BalancePolicy::Maglev { size } => {
@@ -161,7 +160,8 @@ fn pool_value(choice: &PoolCandidates<'_>, source: &PlanSource<'_>) -> (abi::Poo
         }
         BalancePolicy::Source { mask4, mask6 } => {
             pool.choose = abi::Choose::Client as u32;
-            (pool.mask4, pool.mask6) = (mask4, mask6);
+            pool.mask4 = mask4;
+            pool.mask6 = mask6;
             choice.maglev_table(SOURCE_TABLE)
         }
         BalancePolicy::LeastConnections => {

@@ -16,13 +16,11 @@ use crate::layout::{ArrayRegion, ServerKey, ShareKey};
 pub struct RecoveredMaps {
     /// Which service each address belongs to.
     pub vips: BTreeMap<VipKey, abi::Vip>,
-    /// Servers in use.
     pub servers: BTreeMap<u32, abi::Server>,
     /// Shares with their index.
     pub shares: Vec<(ShareKey, u32, abi::Share)>,
     /// Lists of shares, by the first entry.
     pub lists: BTreeMap<u32, Vec<u32>>,
-    /// Pools in use.
     pub pools: BTreeMap<u32, abi::Pool>,
     /// Rules of services in use.
     pub rules: Vec<ArrayRegion>,

@@ -85,7 +85,8 @@ fn water_level(members: &[LeveledMember], wanted: f64) -> f64 {
     let height = |one: &LeveledMember| f64::from(one.flows) / f64::from(one.weight.max(1));
     let mut order: Vec<&LeveledMember> = members.iter().collect();
     order.sort_by(|a, b| height(a).total_cmp(&height(b)));
-    let (mut flows, mut weight) = (0.0, 0.0);
+    let mut flows = 0.0;
+    let mut weight = 0.0;
     for (at, one) in order.iter().enumerate() {
         flows += f64::from(one.flows);
         weight += f64::from(one.weight.max(1));
@@ -152,7 +153,9 @@ mod tests {
     #[test]
     fn repeated_levelling_keeps_unequal_servers_level() {
         // Connections of the second server last four times as long; each second 400 arrive.
-        let (mut flows, mut before, mut begun) = ([0.0_f64; 2], [0.0; 2], [0.0; 2]);
+        let mut flows = [0.0_f64; 2];
+        let mut before = [0.0; 2];
+        let mut begun = [0.0; 2];
         for _ in 0..60 {
             let left = |at: usize| {
                 remaining_connections(before[at] as u32, begun[at] as u32, flows[at] as u32)

@@ -20,21 +20,17 @@ use crate::layout::{ArrayRegion, CapacityExceeded, MapLayout, ServerKey, ShareKe
 pub struct ServicePlan {
     /// Index of the service.
     pub index: u32,
-    /// The service.
     pub service: abi::Service,
     /// Pools by their index: the value, with its region still to be found, and its entries.
     pub pools: BTreeMap<u32, (abi::Pool, Vec<u32>)>,
     /// Where the entries of each pool stand.
     pub schedules: HashMap<u32, ArrayRegion>,
-    /// Servers by index.
     pub servers: BTreeMap<u32, (ServerKey, abi::Server)>,
     /// Shares of each server.
     pub shares: BTreeMap<u32, Vec<ShareKey>>,
     /// Where the list of each server's shares stands.
     pub share_lists: HashMap<u32, ArrayRegion>,
-    /// Rules.
     pub rules: Vec<abi::Rule>,
-    /// Where they stand.
     pub rules_region: ArrayRegion,
     /// Guards by prefix length and address.
     pub guards: BTreeMap<(u32, [u8; 16]), abi::GuardValue>,
@@ -177,8 +173,10 @@ fn is_shared(source: &PlanSource<'_>) -> bool {
 }
 
 fn service_value(source: &PlanSource<'_>, part: &ServicePlan, pool: Option<u32>) -> abi::Service {
-    let (config, packets) = (&*source.view.config, source.packets);
-    let (guard, timers) = (&packets.guard, &packets.timers);
+    let config = &*source.view.config;
+    let packets = source.packets;
+    let guard = &packets.guard;
+    let timers = &packets.timers;
     let direct = config.forward != ForwardingMode::Nat;
     let flags = service_flags(source, part);
     let cookies = flags & abi::SERVICE_COOKIES != 0;

@@ -49,7 +49,8 @@ impl MapPlanner {
                 change.writes.push(MapWrite::ShareList(region.first, list));
             }
             if let Some((_, server)) = part.servers.get_mut(&index) {
-                (server.share_first, server.share_count) = (region.first, region.length);
+                server.share_first = region.first;
+                server.share_count = region.length;
             }
             part.share_lists.insert(index, region);
         }
@@ -130,7 +131,8 @@ impl MapPlanner {
 
 /// The key of a share in its map.
 fn share_map_key(share: &ShareKey) -> ShareMapKey {
-    let (port, proto) = (share.port, share.protocol);
+    let port = share.port;
+    let proto = share.protocol;
     match (share.server, share.return_address) {
         (IpAddr::V4(server), back) => {
             let back = match back {

@@ -11,13 +11,10 @@ use super::facts::HostFacts;
 /// What a part is made from.
 #[derive(Clone, Copy)]
 pub struct PlanSource<'a> {
-    /// The service.
     pub view: &'a ServiceView,
-    /// Its packet keys.
     pub packets: &'a PacketServiceConfig,
     /// Its pool, then those of its rules, each once.
     pub pools: &'a [Arc<PoolView>],
-    /// The plane's configuration.
     pub plane: &'a PacketPlaneConfig,
     /// Facts of the moment.
     pub facts: &'a HostFacts,

@@ -26,7 +26,6 @@ pub(super) fn placeholder_name(service: u32) -> String {
 /// A server that left.
 #[derive(Clone, Debug)]
 pub(super) struct DrainingServer {
-    /// Its key.
     pub key: ServerKey,
     /// Its value in the map.
     pub server: abi::Server,

@@ -62,7 +62,8 @@ pub fn flow_fingerprint(
         let bytes = to_mapped_bytes(ip);
         std::array::from_fn(|at| u64::from(<u32 as Value>::read(&bytes[at * 4..])))
     };
-    let (src, dst) = (words(source), words(to));
+    let src = words(source);
+    let dst = words(to);
     let raw = |port: u16| u64::from(u16::from_ne_bytes(port.to_be_bytes()));
     let mut hash = secret[0];
     if source.is_ipv4() {
@@ -91,7 +92,6 @@ fn remaining_ticks(word: u64, tick: u32) -> i32 {
     ((((word >> 40) as u32) << 8).wrapping_sub(tick << 8) as i32) >> 8
 }
 
-/// A table.
 #[derive(Debug)]
 pub(super) struct FlowHashTable {
     words: MappedArray,
@@ -198,7 +198,8 @@ impl FlowHashTable {
             let full = |bucket: usize| {
                 (0..SLOTS_IN_BUCKET).filter(|at| self.words.load(bucket + at) != 0).count()
             };
-            let (one, other) = (self.bucket(print, false), self.bucket(print, true));
+            let one = self.bucket(print, false);
+            let other = self.bucket(print, true);
             let bucket = if full(other) < full(one) { other } else { one };
             let Some(at) = (bucket..bucket + SLOTS_IN_BUCKET).find(|at| self.words.load(*at) == 0)
             else {
@@ -229,7 +230,6 @@ impl FlowHashTable {
         }
     }
 
-    /// Forgets all.
     pub fn clear(&self) {
         for bucket in (0..self.words.word_count()).step_by(BUCKET) {
             (bucket..bucket + SLOTS_IN_BUCKET).for_each(|at| self.words.store(at, 0));

@@ -14,13 +14,10 @@ pub(super) const RECORD: usize = abi::Record::SIZE / 8;
 pub struct NatConnection {
     /// Its hash, as its client sees it.
     pub fingerprint: u64,
-    /// Where it is.
     pub state: State,
     /// Ticks until it is forgotten.
     pub ttl_ticks: u32,
-    /// 6 or 17.
     pub protocol: u8,
-    /// The client.
     pub client: (IpAddr, u16),
     /// The service, as the client knows it.
     pub service: (IpAddr, u16),

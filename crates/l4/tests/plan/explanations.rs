@@ -71,7 +71,6 @@ fn one(write: &MapWrite) -> String {
     }
 }
 
-/// A server's entry.
 fn described(server: &abi::Server) -> String {
     let shares = match server.share_count {
         0 => String::new(),

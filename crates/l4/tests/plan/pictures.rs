@@ -68,7 +68,8 @@ impl PlannerFixture {
         let local: HashSet<IpAddr> =
             ["10.0.0.254", "10.0.0.253", "fd00::fe"].map(|ip| ip.parse().unwrap()).into();
         let facts = HostFacts { local_addresses: Arc::new(local), ..HostFacts::default() };
-        let (states, keeping) = (HashMap::new(), HashSet::new());
+        let states = HashMap::new();
+        let keeping = HashSet::new();
         PlannerFixture {
             planner,
             facts,

@@ -102,7 +102,8 @@ fn only_the_last_picture_counts() {
     let pictures = proptest::collection::vec((picture(), 0u8..3), 1..6);
     runner
         .run(&pictures, |pictures| {
-            let (mut bench, mut maps) = (PlannerFixture::new(), SimulatedMaps::default());
+            let mut bench = PlannerFixture::new();
+            let mut maps = SimulatedMaps::default();
             for (picture, sweeps) in &pictures {
                 state(&mut bench, picture);
                 maps.apply(&bench.change(&text(picture)).writes);
@@ -114,12 +115,14 @@ fn only_the_last_picture_counts() {
                 maps.apply(&bench.sweep(&[], &[]).0);
             }
             let last = &pictures.last().unwrap().0;
-            let (mut fresh, mut alone) = (PlannerFixture::new(), SimulatedMaps::default());
+            let mut fresh = PlannerFixture::new();
+            let mut alone = SimulatedMaps::default();
             state(&mut fresh, last);
             alone.apply(&fresh.change(&text(last)).writes);
             prop_assert_eq!(maps.resolved(), alone.resolved());
             // So they do after a restart in between.
-            let (mut next, mut after) = (PlannerFixture::new(), maps.clone());
+            let mut next = PlannerFixture::new();
+            let mut after = maps.clone();
             next.planner.recover(maps.found());
             state(&mut next, last);
             after.apply(&next.change(&text(last)).writes);

@@ -21,7 +21,8 @@ fn config(names: &[&str]) -> String {
 
 /// Maps after a configuration, and the planner of the process that comes next.
 fn after(text: &str) -> (SimulatedMaps, PlannerFixture, PlannerFixture) {
-    let (mut first, mut maps) = (PlannerFixture::new(), SimulatedMaps::default());
+    let mut first = PlannerFixture::new();
+    let mut maps = SimulatedMaps::default();
     maps.apply(&first.change(text).writes);
     let mut next = PlannerFixture::new();
     next.planner.recover(maps.found());
@@ -42,10 +43,8 @@ fn the_same_configuration_keeps_every_index() {
         let octet = name.as_bytes()[0];
         for at in [1, 2] {
             let address = format!("10.0.{octet}.{at}:80").parse().unwrap();
-            let (new, old) = (
-                next.planner.server_index(name, address),
-                first.planner.server_index(name, address),
-            );
+            let new = next.planner.server_index(name, address);
+            let old = first.planner.server_index(name, address);
             assert!(new.is_some() && new == old, "{name} {address}: {new:?} was {old:?}");
         }
     }

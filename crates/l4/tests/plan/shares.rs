@@ -15,7 +15,8 @@ fn forecast(config: &Config) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
     let made = PortAllocation::allocate(config);
     let mut out = BTreeMap::new();
     for service in config.services.values() {
-        let (packets, pool) = (service.packets.as_ref().unwrap(), &config.pools[&service.pool]);
+        let packets = service.packets.as_ref().unwrap();
+        let pool = &config.pools[&service.pool];
         for server in &pool.servers {
             let ServerHost::Ip(ip) = server.address.host else { panic!("{server:?}") };
             for protocol in [TCP, UDP] {

@@ -68,8 +68,8 @@ fn ports_in_use_are_counted_by_share_until_their_closing_time_is_over() {
         used
     };
     assert!(used(&world).is_empty());
-    let (mut open, mut reset) =
-        (tcp("192.0.2.7:1", VIP4, SYN).bytes(), tcp("192.0.2.7:1", VIP4, RST).bytes());
+    let mut open = tcp("192.0.2.7:1", VIP4, SYN).bytes();
+    let mut reset = tcp("192.0.2.7:1", VIP4, RST).bytes();
     let program = world.plane.program().unwrap();
     for n in 0..101 {
         syn(&mut open, n);
@@ -96,7 +96,8 @@ fn closing_times_bound_the_rate_of_connections() {
     let mut close = tcp("192.0.2.7:1", VIP4, RST).bytes();
     let steps = 18 * 16;
     let rate = 8601.33 * 0.95;
-    let (mut opened, mut refused) = (0u32, 0u32);
+    let mut opened = 0u32;
+    let mut refused = 0u32;
     for step in 1..=steps {
         world.pass_ns(1_000_000_000 / 16);
         let due = (rate * f64::from(step) / 16.0) as u32;
@@ -138,8 +139,11 @@ fn twice_the_servers_carry_twice_the_rate() {
 /// Opens and closes connections at a rate for 18 s; how many found no port.
 fn goes_on(world: &mut DatapathTestbed, rate: f64) -> u32 {
     let packet = |flags| tcp("192.0.2.7:1", VIP4, flags).bytes();
-    let (mut open, mut close, mut answer) = (packet(SYN), packet(FIN | ACK), packet(FIN | ACK));
-    let (mut done, mut refused) = (0, 0);
+    let mut open = packet(SYN);
+    let mut close = packet(FIN | ACK);
+    let mut answer = packet(FIN | ACK);
+    let mut done = 0;
+    let mut refused = 0;
     for step in 1..=18 * 16 {
         world.pass_ns(1_000_000_000 / 16);
         let program = world.plane.program().unwrap();

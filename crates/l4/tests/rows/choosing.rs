@@ -80,7 +80,9 @@ fn maglev_is_the_one_of_the_model() {
     for (index, mask4, mask6) in [(0, 32, 128), (0, 24, 64), (1, 32, 128), (1, 24, 64)] {
         let table = model::load_balancing::maglev::build_table(&members, 251);
         let mut pool = world.pool(index, &table);
-        (pool.choose, pool.mask4, pool.mask6) = (Choose::Client as u32, mask4, mask6);
+        pool.choose = Choose::Client as u32;
+        pool.mask4 = mask4;
+        pool.mask6 = mask6;
         world.plane.pools.set(&index, &pool).unwrap();
         for n in 1..40u16 {
             let client = if index == 0 {
@@ -142,7 +144,9 @@ fn clients_stick_for_a_time_that_is_renewed() {
     for index in [0, 1] {
         let servers = if index == 0 { [0, 1, 2] } else { [3, 4, 5] };
         let mut pool = world.pool(index, &servers);
-        (pool.sticky, pool.sticky_mask4, pool.sticky_mask6) = (10, 24, 64);
+        pool.sticky = 10;
+        pool.sticky_mask4 = 24;
+        pool.sticky_mask6 = 64;
         pool.sticky_scope = index + 1;
         world.plane.pools.set(&index, &pool).unwrap();
         for server in servers {
@@ -212,7 +216,8 @@ fn the_first_rule_that_fits_decides() {
         world.plane.rules.set(&(at as u32 + 40), rule).unwrap();
     }
     let mut service = world.plane.services.get(&0).unwrap().unwrap();
-    (service.rule_first, service.rule_count) = (40, rules.len() as u32);
+    service.rule_first = 40;
+    service.rule_count = rules.len() as u32;
     world.plane.services.set(&0, &service).unwrap();
     assert_eq!(chosen(&world, &from("198.51.100.9:1")), 3, "client prefix");
     assert_eq!(chosen(&world, &from("192.0.2.1:150")), 4, "client port");
@@ -306,10 +311,10 @@ fn a_service_of_every_address_leaves_the_hosts_own_alone() {
         let mut broadcast = syn(elsewhere, 67).bytes();
         broadcast[..6].copy_from_slice(&[255; 6]);
         world.expect("broadcast", &broadcast, Outcome::NotOurs, super::world::PASS);
-        let (first, later) = (
-            TestPacket { fragment: Some((0, true)), id: 9, keep_whole: false, ..syn(own, 22) },
-            TestPacket { fragment: Some((72, false)), id: 9, keep_whole: false, ..syn(own, 22) },
-        );
+        let first =
+            TestPacket { fragment: Some((0, true)), id: 9, keep_whole: false, ..syn(own, 22) };
+        let later =
+            TestPacket { fragment: Some((72, false)), id: 9, keep_whole: false, ..syn(own, 22) };
         world.expect("first fragment", &first.bytes(), Outcome::NotOurs, super::world::PASS);
         world.expect("later one", &later.bytes(), Outcome::NotOurs, super::world::PASS);
     }

@@ -96,7 +96,8 @@ impl SampledConversation {
 
     /// What the datapath wrote is what the model says.
     pub fn agrees(&self) {
-        let (seen, model) = (self.seen(), &self.model);
+        let seen = self.seen();
+        let model = &self.model;
         for (side, half) in model.halves.iter().enumerate() {
             let told = seen.sides[side];
             let counts = [

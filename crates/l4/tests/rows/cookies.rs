@@ -87,7 +87,8 @@ pub fn to_client(world: &DatapathTestbed, text: &str, packet: &TestPacket) -> Re
 /// What the server answers to what it got.
 pub fn answer(seen: &ReceivedPacket, flags: u8, seq: u32) -> TestPacket {
     let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
-    let (from, to) = (end(seen.dst, seen.dport), end(seen.src, seen.sport));
+    let from = end(seen.dst, seen.dport);
+    let to = end(seen.src, seen.sport);
     let ack = self::seq(seen).wrapping_add(1);
     TestPacket { seq, ack, payload: Vec::new(), ..tcp(&from, &to, flags) }
 }

@@ -66,7 +66,8 @@ fn errors_reach_the_server_of_the_connection() {
                         continue;
                     }
                     let inner = read_ip(&inner);
-                    let (own, back) = (SERVERS[server as usize], BACKS[server as usize]);
+                    let own = SERVERS[server as usize];
+                    let back = BACKS[server as usize];
                     assert_eq!((dst, inner.src, inner.dst), (ip(own), ip(own), ip(back)), "{text}");
                     assert_eq!(inner.sport, 80, "{text}");
                 }

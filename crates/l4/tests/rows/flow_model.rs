@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use super::packet::{ACK, FIN, RST, SYN};
 
-/// One packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketSample {
     /// 0: the client's, 1: the server's.
@@ -49,7 +48,6 @@ enum WindowLimit {
     Silly,
 }
 
-/// A connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowModel {
     pub both: bool,
@@ -93,12 +91,14 @@ impl FlowModel {
 
     fn numbers(&mut self, g: &PacketSample) {
         let control = i64::from(g.flags & SYN != 0) + i64::from(g.flags & FIN != 0);
-        let (takes, closed) = (g.bytes + control, self.closed(1 - g.side));
+        let takes = g.bytes + control;
+        let closed = self.closed(1 - g.side);
         let patience = self.patience();
         let half = &mut self.halves[g.side];
         let span = g.seq..g.seq + takes;
         let Some(next) = half.next else {
-            (half.next, half.sent) = (Some(span.end), g.at);
+            half.next = Some(span.end);
+            half.sent = g.at;
             return;
         };
         let asks = takes == 1 && control == 0 && (span.end == next || span.start == next && closed);
@@ -114,7 +114,8 @@ impl FlowModel {
             };
             half.gap = Some((from..span.start, since));
         }
-        (half.next, half.sent) = (Some(next.max(span.end)), g.at);
+        half.next = Some(next.max(span.end));
+        half.sent = g.at;
     }
 
     /// How long another order may take.
@@ -133,7 +134,8 @@ impl FlowModel {
 
     /// The largest that a window can be, if that is known.
     fn largest(&self, side: usize, raw: u32) -> Option<u32> {
-        let (own, other) = (self.halves[side].syn, self.halves[1 - side].syn);
+        let own = self.halves[side].syn;
+        let other = self.halves[1 - side].syn;
         let off = |syn: Option<(u32, Option<u32>)>| syn.is_some_and(|(_, shift)| shift.is_none());
         if off(own) || self.both && off(other) {
             return Some(raw);

@@ -77,10 +77,13 @@ fn without_the_first_they_end_by_name() {
 fn fragments_of_other_protocols_are_the_hosts() {
     let Some(world) = world(Method::Mac) else { return };
     for (client, vip) in [(CLIENT4, VIP4), (CLIENT6, VIP6)] {
-        let (icmp, esp, gre) = (if client.starts_with('[') { 58 } else { 1 }, 50, 47);
+        let icmp = if client.starts_with('[') { 58 } else { 1 };
+        let esp = 50;
+        let gre = 47;
         for (id, proto) in [(41, icmp), (42, esp), (43, gre)] {
             let (mut first, mut later) = pieces(udp(client, vip), id);
-            (first.proto, later.proto) = (proto, proto);
+            first.proto = proto;
+            later.proto = proto;
             // An echo request, by its first byte.
             first.payload = vec![if proto == 1 { 8 } else { 128 }; 64];
             let text = format!("{client} protocol {proto}");

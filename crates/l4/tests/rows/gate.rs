@@ -53,8 +53,8 @@ fn every_method_forwards_until_the_hold_is_over_and_again_when_it_is_renewed() {
         let Some(mut world) = world(method) else { return };
         for (client, vip) in ENDS {
             let text = |what: &str| format!("{} {vip} {what}", method.name());
-            let (first, ack) =
-                (syn(client, vip, 7), TestPacket { flags: ACK, ..syn(client, vip, 7) });
+            let first = syn(client, vip, 7);
+            let ack = TestPacket { flags: ACK, ..syn(client, vip, 7) };
             world.forwarded(&text("nothing is said of it"), &syn(client, vip, 6));
             hold(&world, world.now + 1);
             world.forwarded(&text("the last ns"), &first);

@@ -44,7 +44,8 @@ fn lists_and_bans() {
     guard(&world, 0, "192.0.2.9/32", abi::Guard::GuardAllow, 0);
     guard(&world, 0, "198.51.100.0/24", abi::Guard::GuardBan, tick + 10);
     let from = |text: &str| tcp(text, VIP4, SYN).bytes();
-    let (good, bad) = ((Outcome::Forwarded, TX), (Outcome::Denied, DROP));
+    let good = (Outcome::Forwarded, TX);
+    let bad = (Outcome::Denied, DROP);
     let rows = [
         ("denied for all", "192.0.2.7:1", bad),
         ("a longer prefix allows", "192.0.2.200:1", good),
@@ -74,7 +75,8 @@ fn rates_refill_with_time() {
             (&mut service.cost, &mut service.burst)
         };
         // Two a second, three at once.
-        (cost[meter as usize], burst[meter as usize]) = (SECOND / 2, SECOND);
+        cost[meter as usize] = SECOND / 2;
+        burst[meter as usize] = SECOND;
     };
     let rows = [
         ("SYN", Meter::MeterSyn, false, SYN, Outcome::SynRate),
@@ -110,8 +112,8 @@ fn bandwidth_counts_bytes() {
             } else {
                 (&mut service.cost, &mut service.burst)
             };
-            (cost[Meter::MeterBytes as usize], burst[Meter::MeterBytes as usize]) =
-                (SECOND, SECOND);
+            cost[Meter::MeterBytes as usize] = SECOND;
+            burst[Meter::MeterBytes as usize] = SECOND;
         };
         let Some(mut world) = world(limit) else { return };
         let packet = TestPacket { payload: vec![0; 512 - 28], ..udp(CLIENT4, VIP4) }.bytes();

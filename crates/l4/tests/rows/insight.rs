@@ -175,7 +175,8 @@ fn one_connection_in_so_many_is_watched_in_both_directions_or_none() {
                 if method == Method::Nat {
                     let seen = read_ip(&out[14..]);
                     let end = |ip, port| std::net::SocketAddr::new(ip, port).to_string();
-                    let (server, us) = (end(seen.dst, seen.dport), end(seen.src, seen.sport));
+                    let server = end(seen.dst, seen.dport);
+                    let us = end(seen.src, seen.sport);
                     talk.world.send(&tcp(&server, &us, SYN | ACK));
                 }
             }

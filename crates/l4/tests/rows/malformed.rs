@@ -12,7 +12,8 @@ fn world(method: Method) -> Option<DatapathTestbed> {
     for index in [0, 1] {
         world.change_service(index, |service| service.mss = 1200);
         world.change_server(index, |server| {
-            (server.wrap, server.wrap_port) = (Wrap::Gue as u8, 6080);
+            server.wrap = Wrap::Gue as u8;
+            server.wrap_port = 6080;
         });
     }
     Some(world)
@@ -50,7 +51,8 @@ fn cut_at_every_byte() {
         let l3 = 14 + shape.tags.len() * 4;
         for length in 14..whole.len() {
             let mut cut = whole[..length].to_vec();
-            let (before, received) = (world.counts(), world.received());
+            let before = world.counts();
+            let received = world.received();
             let (verdict, _) = world.send_bytes(&cut);
             assert_eq!(
                 (verdict, world.moved(&before)),

@@ -40,7 +40,8 @@ impl ForwardCase {
                 ForwardCase::Tunnel(wrap, family) => world.change_server(index, |server| {
                     server.addr = mapped(ip(SERVERS[family]));
                     server.outer = mapped(ip(OUTERS[family]));
-                    (server.wrap, server.wrap_port) = (wrap as u8, 6080);
+                    server.wrap = wrap as u8;
+                    server.wrap_port = 6080;
                 }),
                 ForwardCase::NatKeepingClients => {
                     world.share(index, &["client"], index * 1024, super::usual::PORTS);

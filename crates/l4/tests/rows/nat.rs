@@ -36,7 +36,8 @@ fn out(world: &DatapathTestbed, text: &str, packet: &TestPacket) -> ReceivedPack
 /// The server's answer to what it got.
 fn answer(seen: &ReceivedPacket, flags: u8) -> TestPacket {
     let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
-    let (from, to) = (end(seen.dst, seen.dport), end(seen.src, seen.sport));
+    let from = end(seen.dst, seen.dport);
+    let to = end(seen.src, seen.sport);
     if seen.proto == TCP { tcp(&from, &to, flags) } else { udp(&from, &to) }
 }
 
@@ -161,7 +162,8 @@ fn each_state_has_its_own_time() {
     world.pass_ticks(99);
     out(&world, "closing, not yet", &ack);
     late(&mut world, "closing runs on", 1, &ack);
-    let (query, reply) = (udp(CLIENT4, VIP4), out(&world, "UDP", &udp(CLIENT4, VIP4)));
+    let query = udp(CLIENT4, VIP4);
+    let reply = out(&world, "UDP", &udp(CLIENT4, VIP4));
     world.pass_ticks(199);
     back(&world, "UDP, not yet", &answer(&reply, 0));
     world.pass_ticks(200);

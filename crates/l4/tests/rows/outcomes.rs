@@ -173,7 +173,8 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
             // The tunnel's packets are for the service again: each run wraps once more.
             let server = super::usual::SERVERS[index as usize];
             world.change_server(index, |one| {
-                (one.wrap, one.wrap_port) = (abi::Wrap::Gue as u8, 6080);
+                one.wrap = abi::Wrap::Gue as u8;
+                one.wrap_port = 6080;
             });
             world.listen(server, 6080, UDP, index);
             let before = world.count(outcome);
@@ -319,7 +320,8 @@ fn nobodys(world: &DatapathTestbed, outcome: Outcome, index: u32, client: &str, 
         }
         Outcome::AnswerWithoutFlow => {
             let end = |ip: &str| std::net::SocketAddr::new(super::world::ip(ip), 80).to_string();
-            let (from, to) = (super::usual::SERVERS, super::usual::BACKS);
+            let from = super::usual::SERVERS;
+            let to = super::usual::BACKS;
             let at = index as usize;
             let stray = udp(&end(from[at]), &end(to[at]).replace(":80", ":1030"));
             ends(world, outcome, &stray.bytes(), DROP);

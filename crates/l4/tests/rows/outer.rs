@@ -30,7 +30,8 @@ fn set(world: &DatapathTestbed, wrap: Wrap, family: usize) {
         world.change_server(index, |server| {
             server.addr = mapped(ip(SERVERS[family]));
             server.outer = mapped(ip(OUTERS[family]));
-            (server.wrap, server.wrap_port) = (wrap as u8, 6080);
+            server.wrap = wrap as u8;
+            server.wrap_port = 6080;
         });
     }
 }

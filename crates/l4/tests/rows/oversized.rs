@@ -46,7 +46,8 @@ fn what_its_sender_lets_others_cut_is_handed_over_with_all_that_wraps_it() {
     let Some((world, ring)) = narrow() else { return };
     for wrap in Wrap::ALL {
         world.change_server(0, |server| {
-            (server.wrap, server.wrap_port) = (wrap as u8, 6080);
+            server.wrap = wrap as u8;
+            server.wrap_port = 6080;
         });
         let whole = TestPacket { tos: 0x2e, ..large(CLIENT4, VIP4, 1_400) };
         let first = TestPacket { fragment: Some((0, true)), id: wrap as u16 + 1, ..whole.clone() };
@@ -104,7 +105,8 @@ fn more_than_are_taken_in_a_tick_or_fit_the_ring_are_told_of() {
     world.expect("full", &cut.bytes(), Outcome::TooBig, TX);
     assert_eq!(handed(&ring).len(), taken);
     world.pass_ticks(1);
-    let (mut taken, mut seen) = (0, 0);
+    let mut taken = 0;
+    let mut seen = 0;
     while world.send(&cut).0 == DROP {
         taken += 1;
         assert!(taken <= abi::FRAGMENTED_LIMIT, "a tick has no end");

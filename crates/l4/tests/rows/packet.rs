@@ -45,7 +45,8 @@ pub struct TestPacket {
 
 /// A TCP packet between `address:port` pairs.
 pub fn tcp(src: &str, dst: &str, flags: u8) -> TestPacket {
-    let (src, dst) = (pair(src), pair(dst));
+    let src = pair(src);
+    let dst = pair(dst);
     TestPacket {
         to: OURS,
         from: THEIRS,
@@ -234,17 +235,24 @@ pub fn read_ip(ip: &[u8]) -> ReceivedPacket {
         assert_eq!(checksum(&[&ip[..header]]), 0, "IPv4 checksum");
         let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
         let address = |at: usize| <[u8; 4]>::try_from(&ip[at..at + 4]).unwrap().into();
-        (src, dst) = (address(12), address(16));
-        (proto, ttl, tos) = (ip[9], ip[8], ip[1]);
+        src = address(12);
+        dst = address(16);
+        proto = ip[9];
+        ttl = ip[8];
+        tos = ip[1];
         transport = ip[header..total].to_vec();
     } else {
         let address = |at: usize| <[u8; 16]>::try_from(&ip[at..at + 16]).unwrap().into();
-        (src, dst) = (address(8), address(24));
-        (proto, ttl, tos) = (ip[6], ip[7], ip[0] << 4 | ip[1] >> 4);
+        src = address(8);
+        dst = address(24);
+        proto = ip[6];
+        ttl = ip[7];
+        tos = ip[0] << 4 | ip[1] >> 4;
         let total = usize::from(u16::from_be_bytes([ip[4], ip[5]]));
         transport = ip[40..40 + total].to_vec();
     }
-    let (mut sport, mut dport) = (0, 0);
+    let mut sport = 0;
+    let mut dport = 0;
     if proto == TCP || proto == UDP {
         sport = u16::from_be_bytes([transport[0], transport[1]]);
         dport = u16::from_be_bytes([transport[2], transport[3]]);

@@ -7,8 +7,10 @@ use super::world::DatapathTestbed;
 #[test]
 fn what_is_read_together_is_what_is_read_alone() {
     let Some(world) = DatapathTestbed::new() else { return };
-    let (servers, services) = (&world.plane.server_counts, &world.plane.service_counts);
-    let (most, last) = (servers.capacity(), services.capacity() - 1);
+    let servers = &world.plane.server_counts;
+    let services = &world.plane.service_counts;
+    let most = servers.capacity();
+    let last = services.capacity() - 1;
     // Alone, neighbours, more neighbours than are read at once, the last one; and one that is not there.
     let mut indexes: Vec<u32> = vec![0, 1, 2, 7, 9, 10];
     indexes.extend(600..1_700);

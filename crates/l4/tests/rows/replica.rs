@@ -49,7 +49,8 @@ fn noted(replica: &ReplicaTables, table: ReplicatedTable) -> Vec<u32> {
 
 /// Tells one plane of what the other one noted; how many entries.
 fn tell(from: &(DatapathTestbed, ReplicaTables), to: &(DatapathTestbed, ReplicaTables)) -> usize {
-    let (then, now) = (tick(&from.0), tick(&to.0));
+    let then = tick(&from.0);
+    let now = tick(&to.0);
     let flows = noted(&from.1, ReplicatedTable::Flows);
     for place in &flows {
         let entry = from.1.flow(*place, then).unwrap();
@@ -195,9 +196,11 @@ fn who_asks_for_less_is_told_the_rest_later() {
     let Some(one) = plane(Method::Mac, SECRET) else { return };
     let (client, vip) = ENDS[0];
     (1..=10).for_each(|port| drop(one.0.forwarded("begins", &syn(client, vip, port))));
-    let (mut told, mut last) = (0, 0);
+    let mut told = 0;
+    let mut last = 0;
     let stopped = one.1.take_changes(ReplicatedTable::Flows, 0, |place| {
-        (told, last) = (told + 1, place);
+        told = told + 1;
+        last = place;
         told < 4
     });
     assert_eq!(stopped, Err(last));
@@ -221,7 +224,9 @@ fn who_sticks_on_one_machine_sticks_on_the_other() {
     for (world, _) in [&one, &other] {
         let mut pool = world.pool(0, &[0, 2]);
         world.server(2, "10.0.0.2", 0);
-        (pool.sticky, pool.sticky_mask4, pool.sticky_scope) = (100, 32, 5);
+        pool.sticky = 100;
+        pool.sticky_mask4 = 32;
+        pool.sticky_scope = 5;
         world.plane.pools.set(&0, &pool).unwrap();
     }
     let (client, vip) = ENDS[0];

@@ -39,7 +39,8 @@ fn out(world: &DatapathTestbed, packet: &TestPacket) -> ReceivedPacket {
 /// The server's answer comes to who asked.
 fn answered(world: &DatapathTestbed, asked: &TestPacket, got: &ReceivedPacket) {
     let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
-    let (from, to) = (end(got.dst, got.dport), end(got.src, got.sport));
+    let from = end(got.dst, got.dport);
+    let to = end(got.src, got.sport);
     let answer = if got.proto == TCP { tcp(&from, &to, SYN | ACK) } else { udp(&from, &to) };
     let back = world.expect("answer", &answer.bytes(), Outcome::Returned, TX);
     let back = read_ip(&back[14..]);
@@ -56,7 +57,8 @@ fn answers_find_connections_of_both_shares() {
         for n in 1..=30 {
             for (vip, port) in [(ONE, 80), (ALL, 80), (ALL, 443)] {
                 let mut packet = if over_tcp { tcp(CLIENT, vip, SYN) } else { udp(CLIENT, vip) };
-                (packet.sport, packet.dport) = (n, port);
+                packet.sport = n;
+                packet.dport = port;
                 let got = out(&world, &packet);
                 assert_eq!((got.dst, got.dport), (ip("10.0.0.1"), port));
                 assert!(ends.insert((got.src, got.sport, got.dport)), "{got:?} was there before");

@@ -83,7 +83,8 @@ fn a_client_is_counted_by_service_and_protocols_count_together() {
 #[test]
 fn addresses_of_one_network_of_ipv6_count_together_and_those_of_ipv4_do_not() {
     let limits = |service: &mut Service| {
-        (service.source_connections, service.source_mask6) = (2, 64);
+        service.source_connections = 2;
+        service.source_mask6 = 64;
     };
     let Some(world) = world(Method::Mac, limits) else { return };
     for ((client, vip), other) in ENDS.into_iter().zip(OTHERS) {
@@ -120,7 +121,8 @@ fn what_gave_way_to_another_counts_no_more() {
 #[test]
 fn caps_rest_while_nobody_sweeps() {
     let limits = |service: &mut Service| {
-        (service.source_connections, service.connections) = (1, 2);
+        service.source_connections = 1;
+        service.connections = 2;
     };
     let Some(world) = world(Method::Mac, limits) else { return };
     let (client, vip) = ENDS[0];
@@ -148,7 +150,9 @@ fn who_goes_above_a_limit_is_banned_for_a_time() {
         }
     };
     let cap = |service: &mut Service| {
-        (service.flags, service.ban, service.source_connections) = (abi::SERVICE_BANS, 40, 1);
+        service.flags = abi::SERVICE_BANS;
+        service.ban = 40;
+        service.source_connections = 1;
     };
     type Change = Box<dyn Fn(&mut Service)>;
     let rows: [(&str, Change, u8, Outcome); 4] = [

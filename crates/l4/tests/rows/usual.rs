@@ -41,14 +41,12 @@ pub fn both(method: Method) -> Option<DatapathTestbed> {
 }
 
 impl DatapathTestbed {
-    /// Changes a service.
     pub fn change_service(&self, index: u32, change: impl FnOnce(&mut Service)) {
         let mut service = self.plane.services.get(&index).unwrap().unwrap();
         change(&mut service);
         self.plane.services.set(&index, &service).unwrap();
     }
 
-    /// Changes a server.
     pub fn change_server(&self, index: u32, change: impl FnOnce(&mut Server)) {
         let mut server = self.plane.servers.get(&index).unwrap().unwrap();
         change(&mut server);

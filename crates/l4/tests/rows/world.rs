@@ -146,7 +146,9 @@ impl DatapathTestbed {
     ) {
         let mut vip = Vip { service, ranges: ranges.len() as u32, ..Vip::default() };
         for (at, (from, to, owner)) in ranges.iter().enumerate() {
-            (vip.from[at], vip.to[at], vip.owner[at]) = (*from, *to, *owner);
+            vip.from[at] = *from;
+            vip.to[at] = *to;
+            vip.owner[at] = *owner;
         }
         match ip(address) {
             IpAddr::V4(v4) => {
@@ -184,7 +186,8 @@ impl DatapathTestbed {
     /// Shares of a server for TCP and UDP, one a return address; `ports` records each from `first` on.
     pub fn share(&self, server: u32, backs: &[&str], first: u32, ports: u32) {
         let mut entry = self.plane.servers.get(&server).unwrap().unwrap();
-        (entry.share_first, entry.share_count) = (server * 8, 0);
+        entry.share_first = server * 8;
+        entry.share_count = 0;
         for back in backs {
             for proto in [6, 17] {
                 let index = entry.share_first + entry.share_count;
@@ -215,7 +218,8 @@ impl DatapathTestbed {
         let port = server.port;
         if server.addr[..10] == [0; 10] {
             let four = |bytes: [u8; 16]| [bytes[12], bytes[13], bytes[14], bytes[15]];
-            let (server, back) = (four(server.addr), four(back));
+            let server = four(server.addr);
+            let back = four(back);
             let key = abi::Share4 { server, back, port, proto, pad: 0 };
             self.plane.shares4.set(&key, &index).unwrap();
         } else {

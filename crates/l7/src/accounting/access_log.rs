@@ -59,20 +59,14 @@ pub struct WallOrigin {
 /// What the client spoke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DownstreamProtocol {
-    /// HTTP/1.0.
     Http10,
-    /// HTTP/1.1.
     Http11,
-    /// HTTP/2.
     Http2,
-    /// HTTP/3.
     Http3,
-    /// A `tcp` service.
     Tcp,
 }
 
 impl DownstreamProtocol {
-    /// As logged.
     pub const fn name(self) -> &'static str {
         match self {
             DownstreamProtocol::Http10 => "HTTP/1.0",
@@ -87,13 +81,10 @@ impl DownstreamProtocol {
 /// The words of a line; borrowed only when there is a line.
 #[derive(Clone, Copy, Debug)]
 pub struct LogFields<'a> {
-    /// The service's name.
     pub service: &'a str,
     /// The names of the pool and of the server of the last attempt.
     pub server: Option<(&'a str, &'a str)>,
-    /// The client.
     pub client: SocketAddr,
-    /// What it spoke.
     pub protocol: DownstreamProtocol,
     /// The method; empty when no head was read.
     pub method: &'a [u8],
@@ -163,7 +154,8 @@ fn write_json(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out:
     number("bytes-to-server", record.bytes_to_server, out);
     number("bytes-from-server", record.bytes_from_server, out);
     let opening = record.sample.connection_setup;
-    let (accept, tls) = (opening.map(|it| it.accept), opening.and_then(|it| it.tls));
+    let accept = opening.map(|it| it.accept);
+    let tls = opening.and_then(|it| it.tls);
     let [head, queue, connect, rest @ ..] = times(record);
     let body = ("body-in-ms", record.send_time());
     let before = [("accept-ms", accept), ("tls-ms", tls), head, queue, connect, body];

@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn full_batches_go_by_themselves_and_the_rest_with_the_tick() {
-        let (writer, live) = (BatchCollector::default(), Arc::new(ServiceStats::new(1)));
+        let writer = BatchCollector::default();
+        let live = Arc::new(ServiceStats::new(1));
         let mut batch = LogBatch::default();
         for _ in 0..100 {
             batch.add(&writer, &live, 0, |out| out.extend_from_slice(&[b'x'; 1000]));

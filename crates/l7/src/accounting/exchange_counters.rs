@@ -122,9 +122,12 @@ mod tests {
             ("not found", None, false, 404, [1, 0, 0], [0, 0, 1, 0]),
         ];
         for (what, cause, by_us, status, ends, classes) in rows {
-            let (service, server) = (ServiceWorkerStats::default(), ServerWorkerStats::default());
+            let service = ServiceWorkerStats::default();
+            let server = ServerWorkerStats::default();
             let mut record = ExchangeRecord::begin(at(0), at(1));
-            (record.cause, record.local_reply, record.status) = (cause, by_us, status);
+            record.cause = cause;
+            record.local_reply = by_us;
+            record.status = status;
             record.bytes_to_server = 1;
             record.close(at(9));
             count_exchange(&record, &service, Some(&server));
@@ -177,7 +180,9 @@ mod tests {
         let service = ServiceWorkerStats::default();
         let mut record = ExchangeRecord::begin(at(0), at(10));
         record.queue_begin = Some(at(10));
-        (record.cause, record.local_reply, record.status) = (Some(Cause::QueueTimeout), true, 503);
+        record.cause = Some(Cause::QueueTimeout);
+        record.local_reply = true;
+        record.status = 503;
         record.close(at(1010));
         count_exchange(&record, &service, None);
         assert_eq!(counts(&service.phases.queue), (1, 1000));

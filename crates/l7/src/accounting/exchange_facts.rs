@@ -87,12 +87,15 @@ mod tests {
             tls: Some(Duration::from_millis(9)),
             group: None,
         });
-        (record.queue_begin, record.queue_end) = (Some(at(110)), Some(at(150)));
-        (record.connect_begin, record.connect_end) = (Some(at(150)), Some(at(160)));
+        record.queue_begin = Some(at(110));
+        record.queue_end = Some(at(150));
+        record.connect_begin = Some(at(150));
+        record.connect_end = Some(at(160));
         record.sample.attempt = Some(at(160));
         record.sample.awaited.wait_for(WaitReason::ClientSend, at(160));
         record.sample.awaited.wait_for(WaitReason::ServerResponse, at(165));
-        (record.request_sent, record.first_byte) = (Some(at(165)), Some(at(365)));
+        record.request_sent = Some(at(165));
+        record.first_byte = Some(at(365));
         record.sample.awaited.wait_for(WaitReason::ClientReceive, at(365));
         record.sample.awaited.stop(at(370));
         record.close(at(370));

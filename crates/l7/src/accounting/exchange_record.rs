@@ -23,7 +23,6 @@ pub struct ExchangeRecord {
     pub head_at: MonotonicTime,
     /// It began to wait for a server below its cap.
     pub queue_begin: Option<MonotonicTime>,
-    /// It had one.
     pub queue_end: Option<MonotonicTime>,
     /// The last attempt began to connect; `None` when it used a shelved connection.
     pub connect_begin: Option<MonotonicTime>,
@@ -43,7 +42,6 @@ pub struct ExchangeRecord {
     pub server: Option<ServerId>,
     /// The last attempt used a shelved connection.
     pub reused: bool,
-    /// Attempts, replays included.
     pub attempts: u32,
     /// Bytes received from the client, head included.
     pub bytes_from_client: u64,
@@ -65,7 +63,6 @@ pub struct ExchangeRecord {
 }
 
 impl ExchangeRecord {
-    /// Opens an account.
     pub fn begin(begun: MonotonicTime, head: MonotonicTime) -> ExchangeRecord {
         ExchangeRecord {
             begun_at: begun,
@@ -98,11 +95,17 @@ impl ExchangeRecord {
     pub fn begin_retry(&mut self) {
         self.queued_before = self.queue_time().unwrap_or_default();
         self.attempts = self.attempts.saturating_add(1);
-        (self.queue_begin, self.queue_end) = (None, None);
-        (self.connect_begin, self.connect_end) = (None, None);
-        (self.request_sent, self.first_byte) = (None, None);
-        (self.server, self.reused, self.status) = (None, false, 0);
-        (self.sample.attempt, self.sample.server_baseline_taken) = (None, false);
+        self.queue_begin = None;
+        self.queue_end = None;
+        self.connect_begin = None;
+        self.connect_end = None;
+        self.request_sent = None;
+        self.first_byte = None;
+        self.server = None;
+        self.reused = false;
+        self.status = 0;
+        self.sample.attempt = None;
+        self.sample.server_baseline_taken = false;
         self.sample.server_group = None;
     }
 

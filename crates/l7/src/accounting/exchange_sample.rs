@@ -26,7 +26,6 @@ pub struct ExchangeSample {
     pub server_baseline_taken: bool,
     /// What happened on the client's and on the server's connection, once it was slow or drawn.
     pub sockets: Option<Box<SocketSamples>>,
-    /// A tunnel.
     pub tunnel: bool,
     /// Its place in a trace.
     pub trace: Option<ExchangeTrace>,
@@ -44,7 +43,6 @@ pub struct ConnectionSetup {
 }
 
 impl ConnectionSetup {
-    /// Of a connection.
     pub fn new(
         accept: Duration,
         tls: Option<Duration>,
@@ -57,15 +55,12 @@ impl ConnectionSetup {
 /// What happened on both connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SocketSamples {
-    /// On the client's.
     pub client: Option<TcpInfoDelta>,
-    /// On the server's.
     pub server: Option<TcpInfoDelta>,
     /// Our port towards the server; `None`: it is not known.
     pub port: Option<u16>,
     /// The client's carries several exchanges.
     pub client_shared: bool,
-    /// The server's does.
     pub server_shared: bool,
     /// The server's is under TLS.
     pub server_tls: bool,

@@ -22,12 +22,10 @@ static OF_PROCESS: LazyLock<Cipher> = LazyLock::new(|| {
     Cipher::new(key)
 });
 
-/// An id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId([u8; 16]);
 
 impl RequestId {
-    /// Its 16 digits.
     pub fn as_str(&self) -> &str {
         str::from_utf8(&self.0).unwrap_or_default()
     }
@@ -92,7 +90,8 @@ impl Cipher {
         let word = |at: usize| {
             u32::from_le_bytes([key[4 * at], key[4 * at + 1], key[4 * at + 2], key[4 * at + 3]])
         };
-        let (mut first, mut rest) = (word(0), [word(1), word(2), word(3)]);
+        let mut first = word(0);
+        let mut rest = [word(1), word(2), word(3)];
         Cipher(std::array::from_fn(|round| {
             let this = first;
             speck_round(&mut rest[round % 3], &mut first, round as u32);
@@ -101,7 +100,8 @@ impl Cipher {
     }
 
     fn encrypt_block(&self, block: u64) -> u64 {
-        let (mut x, mut y) = ((block >> 32) as u32, block as u32);
+        let mut x = (block >> 32) as u32;
+        let mut y = block as u32;
         self.0.iter().for_each(|key| speck_round(&mut x, &mut y, *key));
         u64::from(x) << 32 | u64::from(y)
     }

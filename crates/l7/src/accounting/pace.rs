@@ -46,8 +46,11 @@ mod tests {
     ) -> Option<u32> {
         let at = |millis: u64| MonotonicTime(millis * 1_000_000);
         let mut record = ExchangeRecord::begin(at(0), at(0));
-        (record.request_sent, record.first_byte) = (Some(at(1)), Some(at(8)));
-        (record.cause, record.status, record.local_reply) = (cause, status, by_us);
+        record.request_sent = Some(at(1));
+        record.first_byte = Some(at(8));
+        record.cause = cause;
+        record.status = status;
+        record.local_reply = by_us;
         let pace = LatencyEwma::default();
         record_pace(balance, &record, &pace, at(9));
         pace.mean().map(|mean| (mean.micros / 1e3).round() as u32)

@@ -47,7 +47,8 @@ mod tests {
         let mut record = ExchangeRecord::begin(at(100), at(101));
         let opening = ConnectionSetup { accept: Duration::from_millis(3), tls: None, group: None };
         record.sample.connection_setup = Some(opening);
-        (record.first_byte, record.status) = (Some(at(150)), 200);
+        record.first_byte = Some(at(150));
+        record.status = 200;
         record.close(at(900));
         assert_eq!(user_outcome(&record).duration, Duration::from_millis(803));
         record.status = 101;

@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn a_worker_is_woken_once_until_it_has_looked() {
-        let (eviction_requests, rung) = (EvictionRequests::new(2), Arc::new(AtomicUsize::new(0)));
+        let eviction_requests = EvictionRequests::new(2);
+        let rung = Arc::new(AtomicUsize::new(0));
         let bell = |index: usize| {
             let rung = rung.clone();
             Box::new(move || _ = rung.fetch_add(1 + 100 * index, Ordering::Relaxed)) as WorkerWaker

@@ -83,7 +83,8 @@ fn escape(value: &str, text: &mut String) {
 
 /// `#` with the octets of its encoding (X.690).
 fn encoded(attribute: &AttributeTypeAndValue<'_>, text: &mut String) {
-    let (value, bytes) = (attribute.attr_value(), attribute.as_slice());
+    let value = attribute.attr_value();
+    let bytes = attribute.as_slice();
     let constructed = if value.header.is_constructed() { 0x20 } else { 0 };
     let class = (value.class() as u32) << 6;
     // Writing into a String cannot fail.

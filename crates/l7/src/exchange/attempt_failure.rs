@@ -8,7 +8,6 @@ use crate::relay::AttemptFault;
 use crate::rt::NetDriver;
 use crate::worker_state::LocalServer;
 
-/// A failed attempt.
 pub(super) struct AttemptFailure<N: NetDriver> {
     pub fault: AttemptFault,
     pub server: Option<Rc<LocalServer<N>>>,

@@ -24,7 +24,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         self.counters().buffered_answers.add(1);
         let server = lent.slot_guard.server.clone();
         {
-            let (pool, view) = (self.pool.view.borrow(), server.view.borrow());
+            let pool = self.pool.view.borrow();
+            let view = server.view.borrow();
             outlier_stats::record_answer(&pool, &view.stats, worker.index, self.record.status);
         }
         match keep_server {

@@ -24,9 +24,7 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 enum BodyReadOutcome {
     /// The body is whole.
     Complete,
-    /// More of it.
     Some,
-    /// Nothing now.
     Nothing,
     /// It is longer than it may be.
     TooLong,

@@ -171,7 +171,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     /// Counts what it says of its server.
     fn count_server_failure(&self, failure: &AttemptFailure<N>) {
         if let Some(server) = &failure.server {
-            let (pool, view) = (self.pool.view.borrow(), server.view.borrow());
+            let pool = self.pool.view.borrow();
+            let view = server.view.borrow();
             outlier_stats::record_failure(
                 &pool,
                 &view.stats,

@@ -39,7 +39,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         } else if fault.client_lost || status == 0 {
             ConnectionDisposition::Close
         } else {
-            let (keep, head_only) = (self.may_keep_alive(), self.incoming.head_only);
+            let keep = self.may_keep_alive();
+            let head_only = self.incoming.head_only;
             let answer = LocalReply { status, cause: fault.cause, keep_alive: keep, head_only };
             local_reply::send_reply(worker, client, &self.view, &answer, &mut self.record).await
         };

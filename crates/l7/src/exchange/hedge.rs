@@ -47,7 +47,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             HedgeResult::Won(won) => *won,
             HedgeResult::None => return None,
             HedgeResult::Running(mut race) => {
-                let (whole, cut_at) = (self.total_deadline, &service.cut_at);
+                let whole = self.total_deadline;
+                let cut_at = &service.cut_at;
                 let patience = ExchangeDeadline { client: Some(client), total: whole, cut_at };
                 let message = &self.incoming.head;
                 std::future::poll_fn(|_| match race.poll(message) {

@@ -20,7 +20,8 @@ const MAX_CLOSING: u32 = 1024;
 impl<N: NetDriver> HttpExchange<'_, N> {
     /// Which server has the request, over which connection.
     pub(super) fn record_server(&mut self, lent: &UpstreamLease<N>) {
-        (self.record.server, self.record.reused) = (Some(lent.slot_guard.server.id), lent.reused);
+        self.record.server = Some(lent.slot_guard.server.id);
+        self.record.reused = lent.reused;
         if !lent.reused {
             self.record.sample.server_group = lent.connection.stream.tls_group();
         }

@@ -84,7 +84,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         if client.names.is_empty() {
             return None;
         }
-        let (name, head) = (self.context.client.server_name(), self.incoming.view());
+        let name = self.context.client.server_name();
+        let head = self.incoming.view();
         let asked = client.requests_certificate(name.as_deref().map(str::as_bytes));
         (asked != client.requests_certificate(Some(head.host())))
             .then_some(EarlyReply::Refused(Cause::Misdirected))
@@ -220,7 +221,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         if !body.framing.is_done() || body.has_pending() || self.incoming.upgrade {
             return mirror::count_dropped(worker, live);
         }
-        let (message, live) = (self.incoming.head.clone(), live.clone());
+        let message = self.incoming.head.clone();
+        let live = live.clone();
         mirror::mirror_request(
             worker,
             pool,

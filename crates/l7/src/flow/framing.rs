@@ -8,9 +8,7 @@ pub enum BodyFraming {
     Length(u64),
     /// Chunks, until the decoder has seen the last.
     Chunked(Box<ChunkedDecoder>),
-    /// The sender's end.
     UntilEnd,
-    /// Ended.
     Done,
 }
 

@@ -20,7 +20,6 @@ const SMALL: usize = 1024;
 
 /// Where the pieces come from.
 pub trait BodySource {
-    /// Why one broke.
     type Error;
     /// The next piece; `None`: there are no more.
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>>;
@@ -68,7 +67,6 @@ impl BodySource for RecvStream {
     }
 }
 
-/// One body.
 pub struct BodyReader<S: BodySource = RecvStream> {
     source: S,
     form: Http1BodyFraming,
@@ -84,7 +82,8 @@ impl<S: BodySource> BodyReader<S> {
     /// A body that is to be given out in this form.
     pub fn new(source: S, form: Http1BodyFraming) -> BodyReader<S> {
         let ended = form == Http1BodyFraming::None;
-        let (piece, framing) = (Bytes::new(), Vec::new());
+        let piece = Bytes::new();
+        let framing = Vec::new();
         BodyReader { source, form, piece, framing, at: 0, ended, failed: None }
     }
 
@@ -106,7 +105,8 @@ impl<S: BodySource> BodyReader<S> {
                 let rest = &self.framing[self.at..];
                 let took = rest.len().min(into.len() - n);
                 into[n..n + took].copy_from_slice(&rest[..took]);
-                (self.at, n) = (self.at + took, n + took);
+                self.at = self.at + took;
+                n = n + took;
                 continue;
             }
             if !self.poll_piece(cx) {

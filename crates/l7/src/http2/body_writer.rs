@@ -24,15 +24,12 @@ const MAX_CAPACITY_REQUEST: usize = 64 * 1024;
 pub enum OutgoingFraming {
     /// So many bytes to go.
     Length(u64),
-    /// Chunks.
     Chunked(Box<ChunkedDecoder>),
     /// By the end of whoever writes.
     UntilEnd,
-    /// It has ended.
     Done,
 }
 
-/// One body.
 pub struct BodyWriter {
     send: SendStream<Bytes>,
     form: OutgoingFraming,
@@ -144,7 +141,9 @@ impl BodyWriter {
         else {
             return Ok(0);
         };
-        let (mut at, mut out, mut finished) = (0, Vec::new(), false);
+        let mut at = 0;
+        let mut out = Vec::new();
+        let mut finished = false;
         while at < from.len() && !finished {
             let left = usize::try_from(decoder.remaining_data()).unwrap_or(usize::MAX);
             // Framing needs no room at the peer.

@@ -46,7 +46,6 @@ pub trait LowerTransport {
     fn port(&self) -> Option<u16>;
 }
 
-/// One connection.
 pub struct Http2Connection {
     inbound: RefCell<FrameObserver>,
     outbound: RefCell<FrameObserver>,
@@ -65,7 +64,6 @@ pub struct Http2Connection {
     lower: OnceCell<Weak<dyn LowerTransport>>,
     /// Bytes that its streams keep for the peer.
     pub buffered: Rc<Cell<usize>>,
-    /// Streams under way.
     pub open: Cell<u32>,
     /// Streams since the beginning.
     pub streams: Cell<u64>,
@@ -289,7 +287,6 @@ impl OpenStream {
         OpenStream(link.clone())
     }
 
-    /// Its connection.
     pub fn connection(&self) -> &Http2Connection {
         &self.0
     }

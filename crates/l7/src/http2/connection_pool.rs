@@ -49,7 +49,6 @@ pub struct Http2ConnectionPool {
     plain: Cell<bool>,
 }
 
-/// One connection.
 struct Http2PoolEntry {
     connection: Rc<Http2Connection>,
     send: RefCell<Option<SendRequest<Bytes>>>,
@@ -61,7 +60,6 @@ struct Http2PoolEntry {
 
 /// What a connection is made for.
 pub struct Http2ConnectOptions<'a> {
-    /// As configured.
     pub http2: &'a ServerHttp2,
     /// Bytes and fields of an answer's head.
     pub head: (u32, u16),

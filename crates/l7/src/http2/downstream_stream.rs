@@ -28,7 +28,6 @@ use crate::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsC
 const LIMITS: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 0 };
 
-/// A client's stream.
 pub struct Http2DownstreamStream {
     waker: Waker,
     open: OpenStream,
@@ -50,9 +49,7 @@ enum Http2AnswerState {
 
 /// What a stream is made of.
 pub struct Http2DownstreamStreamParts {
-    /// For the answer.
     pub respond: SendResponse<Bytes>,
-    /// The request's body.
     pub recv: RecvStream,
     /// How the body is to be read.
     pub form: Http1BodyFraming,

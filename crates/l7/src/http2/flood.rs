@@ -13,7 +13,6 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// So many of a kind are more than happen by the way.
 const MIN_COUNT: u32 = 10;
 
-/// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloodEvent {
     /// A stream was taken back.
@@ -31,7 +30,6 @@ pub enum FloodEvent {
 pub struct FloodLimit(pub FloodEvent);
 
 impl FloodLimit {
-    /// As logged.
     pub fn name(self) -> &'static str {
         match self.0 {
             FloodEvent::Reset => "rapid-reset",
@@ -52,15 +50,14 @@ pub struct FloodCounters {
 }
 
 impl FloodCounters {
-    /// None yet.
     pub fn new(limits: Http2FloodLimits, now: MonotonicTime) -> FloodCounters {
         FloodCounters { limits, since: now, counts: [0; 4], limit_reached: None }
     }
 
-    /// Counts one.
     pub fn record(&mut self, deed: FloodEvent, now: MonotonicTime) {
         if now.since(self.since) >= WINDOW {
-            (self.since, self.counts) = (now, [0; 4]);
+            self.since = now;
+            self.counts = [0; 4];
         }
         let (at, most) = match deed {
             FloodEvent::Reset => (0, self.limits.resets),

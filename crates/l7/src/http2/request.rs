@@ -40,7 +40,6 @@ pub struct Http2Request {
     pub tls: Rc<Option<TlsContext>>,
 }
 
-/// Serves it.
 pub async fn serve<N: NetDriver>(
     worker: Rc<Worker<N>>,
     service: Rc<LocalService<N>>,

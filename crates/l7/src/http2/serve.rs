@@ -167,7 +167,8 @@ async fn read_preface<N: NetDriver>(
     open: &OpenConnection,
     waker: &Waker,
 ) -> Result<Connection<Http2Transport<N>, Bytes>, PrefaceFailure> {
-    let (http2, limit) = (&view.config.http2, &view.config.limit);
+    let http2 = &view.config.http2;
+    let limit = &view.config.limit;
     let mut builder = Builder::new();
     builder
         .initial_window_size(http2.window)
@@ -265,7 +266,8 @@ impl<N: NetDriver> Http2ServerSession<N> {
         if self.idle.take().is_some() {
             self.open.set_phase(AdmissionPhase::Busy, self.worker.rt.now());
         }
-        let (worker, service) = (self.worker.clone(), self.service.clone());
+        let worker = self.worker.clone();
+        let service = self.service.clone();
         self.worker.rt.spawn(request::serve(worker, service, asked));
     }
 
@@ -313,7 +315,8 @@ impl<N: NetDriver> Http2ServerSession<N> {
             self.send_goaway();
         }
         if self.connection.open.get() > 0 {
-            (self.idle_since, self.rest_until) = (now, MonotonicTime::NEVER);
+            self.idle_since = now;
+            self.rest_until = MonotonicTime::NEVER;
             return;
         }
         if self.idle.is_none() {
@@ -356,7 +359,6 @@ impl<N: NetDriver> Http2ServerSession<N> {
         }
     }
 
-    /// Ends in order.
     fn send_goaway(&mut self) {
         self.goaway_sent = true;
         self.connection.closing.set(true);

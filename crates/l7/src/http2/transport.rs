@@ -26,12 +26,9 @@ const TURN: usize = 128 * 1024;
 /// Bytes read at a time.
 const PIECE: usize = 16 * 1024;
 
-/// The library's end.
 pub struct Http2Transport<N: NetDriver>(Rc<Http2Wire<N>>);
 
-/// Our end.
 pub struct Http2Wire<N: NetDriver> {
-    /// The connection.
     pub stream: ProxyStream<N>,
     connection: Rc<Http2Connection>,
     state: RefCell<WireBuffers>,
@@ -73,10 +70,10 @@ impl<N: NetDriver> Http2Wire<N> {
         Http2Transport(self.clone())
     }
 
-    /// A turn begins.
     pub fn begin_turn(&self) {
         let mut state = self.state.borrow_mut();
-        (state.read_budget, state.more) = (TURN, false);
+        state.read_budget = TURN;
+        state.more = false;
     }
 
     /// Whether more may be read than this turn allowed.

@@ -24,7 +24,6 @@ pub fn accept(key: &[u8]) -> Vec<u8> {
     base64(context.finish().as_ref())
 }
 
-/// RFC 4648 §4.
 fn base64(bytes: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -49,7 +49,6 @@ struct Http2ClientState {
     /// Of the answer's head, in HTTP/1.1, from `at` on.
     head: Vec<u8>,
     at: usize,
-    /// Of the request.
     head_only: bool,
     /// What proves to the client that its upgrade was understood.
     accept: Option<Vec<u8>>,
@@ -166,8 +165,8 @@ impl Http2ClientState {
     /// The server cannot be asked: this is the answer.
     fn answer_locally(&mut self, head: &[u8]) {
         self.head = head.to_vec();
-        (self.answer, self.request_state) =
-            (Http2ResponseState::LocalError, Http2RequestState::Complete);
+        self.answer = Http2ResponseState::LocalError;
+        self.request_state = Http2RequestState::Complete;
     }
 
     /// Looks for an answer's head; whether there is something to read, an end or failure included.
@@ -201,7 +200,8 @@ impl Http2ClientState {
     fn receive_interim(&mut self, interim: http::Response<()>) {
         let status = interim.status().as_u16();
         let head = ResponseHead { status, end_stream: true, head_only: true, accept: None };
-        (self.head, self.at) = (Vec::new(), 0);
+        self.head = Vec::new();
+        self.at = 0;
         if write_response(&head, header_lines(interim.headers()), &mut self.head).is_err() {
             // An unknown interim answer may be dropped (RFC 9110 §15.2).
             self.head.clear();
@@ -216,7 +216,8 @@ impl Http2ClientState {
             head_only: self.head_only,
             accept: self.accept.as_deref(),
         };
-        (self.head, self.at) = (Vec::new(), 0);
+        self.head = Vec::new();
+        self.at = 0;
         match write_response(&head, header_lines(&parts.headers), &mut self.head) {
             Ok(form) => self.answer = Http2ResponseState::Body(BodyReader::new(recv, form)),
             // Whoever reads this finds what it is.

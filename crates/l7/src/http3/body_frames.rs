@@ -42,7 +42,8 @@ impl Http3BodyFrames {
     pub fn new(link: Rc<QuicConnection>, id: StreamId, most: usize) -> Http3BodyFrames {
         // A head may be longer as it is coded: not by much, and what is longer here is refused then.
         let frames = FrameReader::new(most.saturating_mul(2));
-        let (held, trailers) = (Bytes::new(), Vec::new());
+        let held = Bytes::new();
+        let trailers = Vec::new();
         Http3BodyFrames {
             connection: link,
             id,

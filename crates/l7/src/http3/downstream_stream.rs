@@ -27,7 +27,6 @@ use crate::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsC
 const LIMITS: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 0 };
 
-/// A client's stream.
 pub struct Http3DownstreamStream {
     waker: Waker,
     connection: Rc<QuicConnection>,
@@ -45,7 +44,6 @@ enum Http3AnswerState {
     Head(Vec<u8>),
     /// So many bytes to go.
     Length(u64),
-    /// Chunks.
     Chunked(Box<ChunkedDecoder>),
     /// By the end of whoever writes.
     UntilEnd,
@@ -55,15 +53,11 @@ enum Http3AnswerState {
 
 /// What a stream is made of.
 pub struct Http3DownstreamStreamParts {
-    /// Its connection.
     pub connection: Rc<QuicConnection>,
-    /// Which it is.
     pub id: StreamId,
-    /// It, being counted.
     pub open: OpenQuicStream,
     /// What the connection has under TLS.
     pub tls: Rc<Option<TlsContext>>,
-    /// The request's body.
     pub pieces: Http3BodyFrames,
     /// How the body is to be read.
     pub form: Http1BodyFraming,

@@ -30,9 +30,7 @@ const EARLY_BODY_BYTES: usize = 16 * 1024;
 
 /// A stream that a client has opened.
 pub struct Http3Request {
-    /// Its connection.
     pub connection: Rc<QuicConnection>,
-    /// Which it is.
     pub id: StreamId,
     /// Whose connection it is.
     pub client_peer: Rc<ClientPeer>,
@@ -50,7 +48,6 @@ enum Http3HeadOutcome {
     Nothing,
 }
 
-/// Serves it.
 pub async fn serve(
     worker: Rc<Worker<Epoll>>,
     service: Rc<LocalService<Epoll>>,

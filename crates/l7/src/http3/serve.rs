@@ -39,7 +39,6 @@ const ROUNDS: usize = 16;
 enum Http3Stage {
     /// It shakes hands, being counted, until then.
     Handshaking(MonotonicTime),
-    /// It carries requests.
     Serving,
     /// It was closed; its machine says when that has sunk in.
     Closed,
@@ -295,7 +294,6 @@ impl Http3ServerSession {
         }
     }
 
-    /// Ends at once.
     fn close(&mut self, now: MonotonicTime, code: u64) {
         self.end_handshake();
         self.stage = Http3Stage::Closed;
@@ -309,7 +307,8 @@ impl Http3ServerSession {
         let view = self.endpoint.service.view.borrow().clone();
         view.stats.slots[worker.index].counters.requests.add(1);
         let mut record = ExchangeRecord::begin(worker.rt.now(), worker.rt.now());
-        (record.cause, record.defect) = (Some(cause), detail);
+        record.cause = Some(cause);
+        record.defect = detail;
         worker.close(
             &view,
             None,

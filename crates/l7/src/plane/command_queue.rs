@@ -21,13 +21,11 @@ pub(super) type WorkerListeners = HashMap<ListenerId, Vec<ListenerHandle>>;
 /// What a worker carries out between two turns.
 pub(super) type WorkerCommand = Box<dyn FnOnce(&Rc<Worker<Epoll>>, &mut WorkerListeners) + Send>;
 
-/// A worker's orders.
 pub(super) struct CommandQueue {
     commands: Mutex<Vec<WorkerCommand>>,
     wake_event: OwnedFd,
     /// The version of the snapshot that is in force.
     pub(super) installed: AtomicU64,
-    /// The worker ends.
     pub(super) stop: AtomicBool,
 }
 

@@ -7,11 +7,9 @@ use model::monotonic_time::MonotonicTime;
 /// What is open over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenCounts {
-    /// Client connections.
     pub connections: u32,
     /// Exchanges and `tcp` connections under way.
     pub exchanges: u32,
-    /// Of those, tunnels.
     pub tunnels: u32,
     /// Client connections without an exchange.
     pub idle: u32,
@@ -28,7 +26,6 @@ pub struct OpenCounts {
 pub struct PortUse {
     /// From where; `None`: the kernel's choice.
     pub source: Option<IpAddr>,
-    /// Where to.
     pub destination: SocketAddr,
     /// Held by connections that are open, or resting.
     pub in_use: u32,

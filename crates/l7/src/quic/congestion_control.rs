@@ -23,7 +23,6 @@ impl ControllerFactory for ClosableControllers {
     }
 }
 
-/// One connection's controller.
 #[derive(Clone)]
 struct ClosableController {
     cubic: Cubic,

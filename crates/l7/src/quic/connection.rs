@@ -24,9 +24,7 @@ pub const MAX_UNSENT: usize = 16 * 1024;
 /// What a read gave.
 #[derive(Debug)]
 pub enum QuicReadResult {
-    /// Bytes.
     Bytes(Bytes),
-    /// Nothing now.
     Pending,
     /// The end of the stream.
     End,
@@ -45,7 +43,6 @@ struct QuicStreamSlot {
     detached: bool,
 }
 
-/// The connection.
 pub struct QuicConnection {
     /// What the endpoint calls it.
     pub handle: ConnectionHandle,
@@ -65,7 +62,6 @@ pub struct QuicConnection {
     pub stream_activity: Cell<bool>,
     /// Bytes that its streams keep for the client.
     pub buffered: Rc<Cell<usize>>,
-    /// Requests under way.
     pub open: Cell<u32>,
 }
 
@@ -95,7 +91,6 @@ impl QuicConnection {
         }
     }
 
-    /// Who drives it.
     pub fn set_driver(&self, waker: Waker) {
         let _ = self.driver.set(waker); // There is one for its whole life.
     }
@@ -153,7 +148,8 @@ impl QuicConnection {
         at_once: usize,
         buffer: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let (mut conn, mut path) = (self.conn.borrow_mut(), self.path.borrow_mut());
+        let mut conn = self.conn.borrow_mut();
+        let mut path = self.path.borrow_mut();
         loop {
             buffer.clear();
             // What is counted is asked for only while the client may be moving.
@@ -228,7 +224,10 @@ impl QuicConnection {
             slot.waker = waker;
             return;
         }
-        let (ends, stopped, taken_back, left) = (false, false, false, false);
+        let ends = false;
+        let stopped = false;
+        let taken_back = false;
+        let left = false;
         slots.insert(
             id,
             QuicStreamSlot {
@@ -315,14 +314,12 @@ impl QuicConnection {
         self.wake_driver();
     }
 
-    /// Reads no further.
     pub fn stop(&self, id: StreamId, code: u64) {
         // It fails for a stream that was read to its end.
         let _ = self.conn.borrow_mut().recv_stream(id).stop(number(code));
         self.wake_driver();
     }
 
-    /// Closes it.
     pub fn close(&self, now: Instant, code: u64) {
         self.conn.borrow_mut().close(now, number(code), Bytes::new());
         self.wake_driver();

@@ -13,12 +13,10 @@ pub const LENGTH: usize = 13;
 /// Bytes of a tag.
 const TAG: usize = 4;
 
-/// Which endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EndpointTag(pub [u8; TAG]);
 
 impl EndpointTag {
-    /// A new one.
     pub fn draw() -> EndpointTag {
         let mut tag = [0; TAG];
         random::fill(&mut tag);

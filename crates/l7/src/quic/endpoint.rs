@@ -40,11 +40,8 @@ const READ: usize = 64 * 1024;
 /// What comes with packets that are handed on.
 const FORWARD_HEADER_BYTES: usize = 64;
 
-/// The endpoint.
 pub struct QuicEndpoint {
-    /// Its worker.
     pub worker: Rc<Worker<Epoll>>,
-    /// Its service.
     pub service: Rc<LocalService<Epoll>>,
     tag: EndpointTag,
     local: SocketAddr,
@@ -65,11 +62,9 @@ pub struct QuicEndpoint {
 
 /// A connection that was admitted.
 pub struct AdmittedQuicConnection {
-    /// What carries it.
     pub connection: Rc<QuicConnection>,
     /// Between whom it is.
     pub client_peer: ClientPeer,
-    /// It, being counted.
     pub open: OpenConnection,
 }
 
@@ -126,7 +121,8 @@ impl QuicEndpoint {
         service: Rc<LocalService<Epoll>>,
         started: fn(Rc<QuicEndpoint>, AdmittedQuicConnection),
     ) -> std::io::Result<QuicEndpoint> {
-        let (tag, keys) = (EndpointTag::draw(), EndpointKeys::draw());
+        let tag = EndpointTag::draw();
+        let keys = EndpointKeys::draw();
         let udp = QuicSocket::new(&worker.rt, socket)?;
         let config = Arc::new(server_config::endpoint(&keys, tag));
         let machine = quinn_proto::Endpoint::new(config, None, udp.never_fragments(), None);
@@ -289,7 +285,8 @@ impl QuicEndpoint {
     ) {
         let mut out = Vec::new();
         if connection_id::wants_other_version(packet, &mut out) {
-            let (destination, size) = (from, out.len());
+            let destination = from;
+            let size = out.len();
             let transmit =
                 Transmit { destination, ecn: None, size, segment_size: None, src_ip: to };
             return self.send_answer(&transmit, &out);

@@ -31,24 +31,18 @@ const ADDRESS: usize = 17;
 /// Packets as they came: one after the other, each `stride` bytes long but the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedPackets<'a> {
-    /// From where.
     pub from: SocketAddr,
     /// Which of our addresses was meant.
     pub to: Option<IpAddr>,
-    /// Marks of congestion.
     pub ecn: u8,
-    /// Bytes of each.
     pub segment_bytes: usize,
-    /// All of them.
     pub packets: &'a [u8],
 }
 
 /// What became of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardResult {
-    /// They are there.
     Forwarded,
-    /// They are lost.
     Full,
     /// There is no such endpoint.
     NoReceiver,
@@ -57,13 +51,11 @@ pub enum ForwardResult {
 /// What was handed to an endpoint.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RelayedPackets<'a> {
-    /// Packets.
     Packets(ReceivedPackets<'a>),
     /// Something of a process that is not ours, or that makes no sense.
     Refused,
 }
 
-/// An endpoint's end.
 pub struct PacketRelay {
     rt: Rc<WorkerRuntime<Epoll>>,
     socket: OwnedFd,
@@ -86,7 +78,6 @@ impl PacketRelay {
         Ok(PacketRelay { rt: rt.clone(), socket, source, token })
     }
 
-    /// Its readiness.
     pub fn source(&self) -> &ReadinessSource {
         &self.source
     }

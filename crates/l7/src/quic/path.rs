@@ -29,7 +29,6 @@ pub struct ValidatedPath {
 /// Packets that the machine wants to have sent.
 #[derive(Clone, Copy, Debug)]
 pub struct OutgoingPackets {
-    /// Where to.
     pub to: SocketAddr,
     /// All of them together.
     pub bytes: usize,

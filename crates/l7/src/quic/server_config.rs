@@ -32,9 +32,9 @@ pub struct EndpointKeys {
 }
 
 impl EndpointKeys {
-    /// New ones.
     pub fn draw() -> EndpointKeys {
-        let (mut token, mut reset) = ([0; 64], [0; 64]);
+        let mut token = [0; 64];
+        let mut reset = [0; 64];
         random::fill(&mut token);
         random::fill(&mut reset);
         EndpointKeys {
@@ -44,7 +44,6 @@ impl EndpointKeys {
     }
 }
 
-/// An endpoint's own.
 pub fn endpoint(keys: &EndpointKeys, tag: EndpointTag) -> EndpointConfig {
     let mut config = EndpointConfig::new(keys.reset.clone());
     config.cid_generator(move || Box::new(ConnectionIds(tag)));

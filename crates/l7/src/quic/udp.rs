@@ -15,7 +15,6 @@ use crate::rt::{Readiness, ReadinessSource, WorkerRuntime};
 /// Reads in a row that may fail.
 const TRIES: usize = 8;
 
-/// The socket.
 pub struct QuicSocket {
     rt: Rc<WorkerRuntime<Epoll>>,
     socket: OwnedFd,
@@ -46,7 +45,6 @@ impl QuicSocket {
         Ok(QuicSocket { rt: rt.clone(), socket, state, source, token })
     }
 
-    /// Its readiness.
     pub fn source(&self) -> &ReadinessSource {
         &self.source
     }
@@ -84,7 +82,6 @@ impl QuicSocket {
         None
     }
 
-    /// Sends.
     pub fn send(&self, transmit: &Transmit, contents: &[u8]) -> UdpSendResult {
         let out = quinn_udp::Transmit {
             destination: transmit.destination,

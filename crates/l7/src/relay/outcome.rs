@@ -14,12 +14,7 @@ pub enum AttemptEnding {
         keep_server: bool,
     },
     /// The whole answer is here, and its client has not taken all of it.
-    ReadAhead {
-        /// As above.
-        keep_client: bool,
-        /// As above.
-        keep_server: bool,
-    },
+    ReadAhead { keep_client: bool, keep_server: bool },
     /// Both agreed on another protocol: bytes from here on.
     Upgraded,
 }
@@ -27,7 +22,6 @@ pub enum AttemptEnding {
 /// How an attempt ended badly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptFault {
-    /// The cause.
     pub cause: Cause,
     /// Bytes of a final answer went to the client.
     pub answer_begun: bool,

@@ -13,11 +13,9 @@ use crate::rt::NetDriver;
 /// What becomes of an answer.
 #[derive(Default)]
 pub(super) struct ResponseCompression {
-    /// Compresses its body.
     pub compressor: Option<BodyCompressor>,
     /// Names of fields that go.
     pub removed: Vec<String>,
-    /// Lines that come.
     pub added_lines: Vec<u8>,
     /// Its content is left out, and its length would be another one.
     pub unmeasured: bool,

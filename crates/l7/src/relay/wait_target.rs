@@ -20,7 +20,8 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
     /// Counts for whom it waits from now on.
     pub(super) fn record_wait(&mut self) {
         let ends = (self.context.client, self.context.server);
-        let (worker, whom) = (self.context.worker, self.waits_for());
+        let worker = self.context.worker;
+        let whom = self.waits_for();
         sampling::record_wait(
             &worker.sampler,
             &mut self.record.sample,

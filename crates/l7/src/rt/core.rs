@@ -41,7 +41,6 @@ struct SourceTable {
 
 /// The runtime of one worker.
 pub struct WorkerRuntime<N: NetDriver> {
-    /// The world.
     pub net: N,
     tasks: RefCell<Vec<Task>>,
     free: RefCell<Vec<u32>>,
@@ -87,7 +86,6 @@ impl<N: NetDriver> WorkerRuntime<N> {
         self.now.get()
     }
 
-    /// Reads the clock.
     #[inline]
     pub fn update_now(&self) -> MonotonicTime {
         let now = self.net.now();
@@ -188,7 +186,6 @@ impl<N: NetDriver> WorkerRuntime<N> {
         .await;
     }
 
-    /// Waits until `at`.
     pub async fn sleep_until(&self, at: MonotonicTime) {
         std::future::poll_fn(|_| {
             if self.now() >= at {
@@ -237,7 +234,6 @@ impl<N: NetDriver> WorkerRuntime<N> {
         }
     }
 
-    /// Drops every task.
     pub fn clear(&self) {
         let stories: Vec<_> =
             self.tasks.borrow_mut().iter_mut().filter_map(|task| task.future.take()).collect();

@@ -29,7 +29,6 @@ const EVENTS: usize = 256;
 /// client never holds more.
 const PIPE_BYTES: usize = 256 * 1024;
 
-/// One worker's epoll.
 pub struct Epoll {
     poll: OwnedFd,
     /// The clock's nanoseconds at the moment 0.

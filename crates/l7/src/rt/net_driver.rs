@@ -17,7 +17,6 @@ use super::source::Readiness;
 /// How to reach a server.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectTarget<'a> {
-    /// The server.
     pub to: SocketAddr,
     /// Our address; `None`: the kernel chooses.
     pub from: Option<IpAddr>,
@@ -30,7 +29,6 @@ pub struct ConnectTarget<'a> {
 pub struct ReadyEvent {
     /// What was given at `register`.
     pub token: u64,
-    /// What is new.
     pub readiness: Readiness,
 }
 
@@ -41,7 +39,6 @@ pub trait NetDriver: Sized + 'static {
     /// A pipe for splicing; dropping it closes it.
     type Pipe: 'static;
 
-    /// Monotonic time.
     fn now(&self) -> MonotonicTime;
 
     /// Waits until something is ready or `timeout` has passed (`None`: for ever), and appends what is new.

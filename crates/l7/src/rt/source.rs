@@ -21,7 +21,6 @@ impl Readiness {
     pub const BROKEN: u8 = 8;
 }
 
-/// One registered socket.
 #[derive(Debug)]
 pub struct ReadinessSource {
     bits: Cell<u8>,
@@ -39,13 +38,11 @@ impl ReadinessSource {
         self.bits.get() & bits != 0
     }
 
-    /// Clears these bits.
     #[inline]
     pub fn clear(&self, bits: u8) {
         self.bits.set(self.bits.get() & !bits);
     }
 
-    /// Sets these bits.
     #[inline]
     pub fn set(&self, bits: u8) {
         self.bits.set(self.bits.get() | bits);
@@ -56,7 +53,6 @@ impl ReadinessSource {
         self.task.set(task);
     }
 
-    /// Who is polled.
     pub(super) fn task(&self) -> Option<TaskId> {
         self.task.get()
     }

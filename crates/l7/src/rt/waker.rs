@@ -16,7 +16,6 @@ pub(super) struct WokenTasks {
     tasks: Mutex<Vec<TaskId>>,
 }
 
-/// One task's.
 pub(super) struct TaskWaker {
     pub(super) task: TaskId,
     pub(super) woken: Arc<WokenTasks>,

@@ -42,7 +42,8 @@ fn a_queue_is_served_in_order_and_no_slot_stays_free() {
         let servers = 1 + (seed % 2) as u16;
         let stage = WorkerHarness::new(seed, 30_000, capped(servers, 1, 8));
         let ledger = serve(&stage, servers);
-        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
         let mut arrives = Duration::ZERO;
         for n in 0..30 {
             arrives += Duration::from_millis(1 + rng.below(60));
@@ -62,8 +63,8 @@ fn a_queue_is_served_in_order_and_no_slot_stays_free() {
         if servers == 1 {
             assert!(order.is_sorted(), "seed {seed}: {order:?}");
         }
-        let (full, late) =
-            (stage.cause_count(Cause::QueueFull), stage.cause_count(Cause::QueueTimeout));
+        let full = stage.cause_count(Cause::QueueFull);
+        let late = stage.cause_count(Cause::QueueTimeout);
         let refused = |saw: &ClientOutcome, cause: Cause| {
             *saw == ClientOutcome::Answer(503, Some(cause.name().into()))
         };
@@ -84,7 +85,8 @@ fn a_queue_is_served_in_order_and_no_slot_stays_free() {
 fn a_connection_with_more_requests_stands_behind_those_that_wait() {
     let stage = WorkerHarness::new(1, 30_000, capped(1, 1, 8));
     let ledger = serve(&stage, 1);
-    let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+    let door = stage.open(ServiceId(0));
+    let notes = ClientNotes::default();
     let many = (0..3).map(|id| PlannedRequest::get(id, "later")).collect();
     stage.client(&door, 0, Duration::ZERO, SimClient::new(notes.clone(), many, true));
     for n in 1..4 {
@@ -105,7 +107,8 @@ fn caps_hold_while_servers_misbehave_and_clients_leave() {
         let mut rng = Rng::new(seed);
         let stage = WorkerHarness::new(seed, 2_000, capped(3, 2, 4));
         let ledger = serve(&stage, 3);
-        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
         for n in 0..30 {
             let modes = ["later", "plain", "die", "cut", "closing", "until-close", "garbage"];
             let plan = (0..3)

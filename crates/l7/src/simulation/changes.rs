@@ -52,7 +52,8 @@ fn two(changing: &WorkerSnapshot, pool: PoolId, steady: &WorkerSnapshot) -> Work
 
 fn steady() -> WorkerSnapshot {
     let base = fixture::snapshot(&addresses(8)[6..]);
-    let (service, pool) = (&base.services[&ServiceId(0)], &base.pools[&PoolId(0)]);
+    let service = &base.services[&ServiceId(0)];
+    let pool = &base.pools[&PoolId(0)];
     let service = ServiceView {
         id: ServiceId(1),
         config: service.config.clone(),
@@ -107,7 +108,8 @@ fn changed(rng: &mut Rng, all: &WorkerSnapshot, next: PoolId) -> (WorkerSnapshot
         }
         servers.push(server);
     }
-    let (config, live) = (pool.config.clone(), pool.stats.clone());
+    let config = pool.config.clone();
+    let live = pool.stats.clone();
     let pool = PoolView { id: next, config, tls: None, stats: live, servers };
     let snapshot = WorkerSnapshot {
         generation: all.generation,
@@ -147,10 +149,12 @@ fn serve(stage: &WorkerHarness) -> Rc<RefCell<ServerLedger>> {
 fn changes_of_servers_and_pools_fail_no_exchange() {
     for seed in seeds(20) {
         let mut rng = Rng::new(seed);
-        let (all, steady) = (fixture::snapshot(&addresses(6)), steady());
+        let all = fixture::snapshot(&addresses(6));
+        let steady = steady();
         let first = two(&all, PoolId(0), &steady);
         let stage = WorkerHarness::new(seed, 20_000, first);
-        let (ledger, notes) = (serve(&stage), ClientNotes::default());
+        let ledger = serve(&stage);
+        let notes = ClientNotes::default();
         let doors = [stage.open(ServiceId(0)), stage.open(ServiceId(1))];
         for n in 0..16 {
             let plan = (0..5).map(|at| request(&mut rng, n * 10 + at)).collect();
@@ -190,11 +194,13 @@ fn changes_of_servers_and_pools_fail_no_exchange() {
 fn a_removed_service_ends_what_it_does_and_the_other_notices_nothing() {
     for seed in seeds(12) {
         let mut rng = Rng::new(seed);
-        let (all, steady) = (fixture::snapshot(&addresses(6)), steady());
+        let all = fixture::snapshot(&addresses(6));
+        let steady = steady();
         let removed = all.services[&ServiceId(0)].clone();
         let drain = removed.config.timeout.drain;
         let stage = WorkerHarness::new(seed, 20_000, two(&all, PoolId(0), &steady));
-        let (ledger, notes) = (serve(&stage), ClientNotes::default());
+        let ledger = serve(&stage);
+        let notes = ClientNotes::default();
         let doors = [stage.open(ServiceId(0)), stage.open(ServiceId(1))];
         for n in 0..16 {
             let mut plan: Vec<_> = (0..5).map(|at| request(&mut rng, n * 10 + at)).collect();

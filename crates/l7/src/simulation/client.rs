@@ -35,7 +35,6 @@ pub enum ClientOutcome {
 pub struct PlannedRequest {
     /// GET, HEAD, POST or PUT.
     pub method: &'static str,
-    /// The server's behaviour.
     pub mode: &'static str,
     /// Bytes of the answer's body.
     pub size: u64,
@@ -45,7 +44,6 @@ pub struct PlannedRequest {
     pub chunked: bool,
     /// Names the request everywhere.
     pub id: u64,
-    /// Silence before it.
     pub pause: Duration,
     /// Goes away in this way after sending it: `true` is a reset.
     pub leaves: Option<bool>,
@@ -70,7 +68,6 @@ impl PlannedRequest {
 /// What the clients saw, by request.
 pub type ClientNotes = Rc<RefCell<Vec<(PlannedRequest, ClientOutcome)>>>;
 
-/// One client connection.
 pub struct SimClient {
     notes: ClientNotes,
     to_send: VecDeque<PlannedRequest>,

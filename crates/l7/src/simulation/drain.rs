@@ -41,7 +41,8 @@ fn draining_lets_end_what_is_under_way_and_cuts_the_rest_in_time() {
             let ledger = ledger.clone();
             stage.serve(*to, move || SimServer::new(ledger.clone(), None));
         }
-        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
         for n in 0..12 {
             let plan = (0..4).map(|at| request(&mut rng, n * 10 + at)).collect();
             let delay = Duration::from_micros(rng.below(1_500_000));
@@ -64,7 +65,8 @@ fn draining_lets_end_what_is_under_way_and_cuts_the_rest_in_time() {
         stage.pass(Duration::from_millis(120), |_| ());
         assert_eq!(stage.connections(), 0, "seed {seed}: open after the limit");
         stage.pass(Duration::from_secs(1), |_| ());
-        let (mut silent, mut came) = (0, false);
+        let mut silent = 0;
+        let mut came = false;
         for (planned, saw) in notes.borrow().iter() {
             let received = ledger.borrow().received.contains_key(&planned.id);
             silent += u64::from(received && planned.mode == "silent");

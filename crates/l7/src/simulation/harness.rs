@@ -40,9 +40,7 @@ impl PlaneObserver for NonReadingPeer {
 
 /// A worker and its world.
 pub struct WorkerHarness {
-    /// The world.
     pub sim: SimNet,
-    /// The worker.
     pub worker: Rc<Worker<SimNet>>,
     /// What was installed last.
     pub snapshot: RefCell<Arc<WorkerSnapshot>>,
@@ -57,7 +55,6 @@ pub struct SimListener {
     pub wanted: Rc<Cell<ListenerMode>>,
 }
 
-/// Addresses of servers.
 pub fn addresses(count: u16) -> Vec<SocketAddr> {
     (1..=count).map(|n| SocketAddr::from(([10, 0, 0, 1], 9000 + n))).collect()
 }
@@ -152,7 +149,8 @@ impl WorkerHarness {
     pub fn turn(&self, most: Option<Duration>) {
         self.worker.rt.turn(most).unwrap();
         let census = &self.published.gauges;
-        let (held, open) = (census.held_bytes.get(), census.connections.get());
+        let held = census.held_bytes.get();
+        let open = census.connections.get();
         // Each stream of a connection of HTTP/2 has buffers of its own.
         let services = self.snapshot.borrow();
         let exchanges: u32 = services.services.values().map(|one| one.stats.in_flight.get()).sum();
@@ -161,7 +159,8 @@ impl WorkerHarness {
         assert!(held <= most, "seed {}: {held} bytes held for {open} clients", self.seed);
         assert_eq!(open, self.published.all_open.get(), "seed {}: open connections", self.seed);
         for server in self.snapshot.borrow().pools.values().flat_map(|pool| &pool.servers) {
-            let (cap, now) = (server.config.connections, server.stats.in_flight.get());
+            let cap = server.config.connections;
+            let now = server.stats.in_flight.get();
             assert!(
                 cap.is_none_or(|cap| now <= cap),
                 "seed {}: {now} in flight at {}",
@@ -183,7 +182,6 @@ impl WorkerHarness {
         assert_eq!(attribute_time(facts).total(), facts.total, "seed {}: {facts:?}", self.seed);
     }
 
-    /// Turns until `done`.
     pub fn until(&self, done: impl Fn() -> bool) {
         let end = self.worker.rt.now() + STORY_TIMEOUT;
         while !done() {
@@ -260,7 +258,8 @@ impl WorkerHarness {
             assert_eq!(causes, c.answered_by_us.get() + c.aborted.get(), "seed {seed}: causes");
         }
         for server in snapshot.pools.values().flat_map(|pool| &pool.servers) {
-            let (live, name) = (&server.stats, &server.config.name);
+            let live = &server.stats;
+            let name = &server.config.name;
             assert_eq!(live.in_flight.get(), 0, "seed {seed}: in flight at {name}");
             assert_eq!(live.connections.get(), 0, "seed {seed}: connections of {name}");
         }

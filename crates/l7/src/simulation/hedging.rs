@@ -165,7 +165,8 @@ fn nothing_is_sent_twice_that_must_not_be() {
         ("a body that is not held", upload, |_| ()),
         ("no attempts", PlannedRequest::get(1, "later"), |pool| pool.retries = 0),
         ("no budget", PlannedRequest::get(1, "later"), |pool| {
-            (pool.retry.budget, pool.retry.at_least) = (Some(0), 0);
+            pool.retry.budget = Some(0);
+            pool.retry.at_least = 0;
         }),
         ("a breaker", PlannedRequest::get(1, "later"), |pool| pool.breaker.retries = Some(0)),
         ("off", PlannedRequest::get(1, "later"), |pool| pool.hedge = None),
@@ -214,7 +215,8 @@ fn where_the_first_one_fails_the_second_goes_on_in_its_place() {
             stage(seed, |pool| (pool.retry.budget, pool.retry.at_least) = (Some(100), 0));
         let came = Rc::new(Cell::new(false));
         for (number, address) in addresses(2).into_iter().enumerate() {
-            let (came, ledger) = (came.clone(), ledger.clone());
+            let came = came.clone();
+            let ledger = ledger.clone();
             stage.serve(address, move || FirstRequestCloser {
                 came: came.clone(),
                 it: None,
@@ -244,11 +246,14 @@ fn where_both_fail_a_third_attempt_is_paid_for_as_well() {
     for (budget, answered) in [(Some(100), false), (None, true)] {
         // The first ends at 70 ms, the second at 60 ms or later after it began: then there is one that answers.
         let (stage, ledger) = stage(1, |pool| {
-            (pool.retry.budget, pool.retry.at_least, pool.retries) = (budget, 0, 5);
+            pool.retry.budget = budget;
+            pool.retry.at_least = 0;
+            pool.retries = 5;
         });
         let came = Rc::new(Cell::new(0));
         for address in addresses(2) {
-            let (came, ledger) = (came.clone(), ledger.clone());
+            let came = came.clone();
+            let ledger = ledger.clone();
             stage.serve(address, move || -> Box<dyn ScriptedPeer> {
                 came.set(came.get() + 1);
                 match came.get() {
@@ -298,7 +303,8 @@ fn at_a_percentile_only_the_slow_ones_are_hedged_within_the_budget() {
         let (stage, _ledger) = stage(seed, |pool| {
             let after = HedgeDelay::Percentile(90);
             pool.hedge = Some(HedgingConfig { after, at_least: Duration::ZERO });
-            (pool.retry.budget, pool.retry.at_least) = (Some(10), 0);
+            pool.retry.budget = Some(10);
+            pool.retry.at_least = 0;
         });
         let notes = ClientNotes::default();
         comes(&stage, &notes, (0..200).map(|id| PlannedRequest::get(id, "later")).collect());
@@ -315,7 +321,8 @@ fn clients_that_leave_meanwhile_leave_nothing_behind() {
         let (stage, _ledger) = stage(seed, |_| ());
         stage.serve(addresses(1)[0], || StallingServer(None));
         stage.serve(addresses(2)[1], || StallingServer(None));
-        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
         for n in 0..6 {
             let plan = vec![PlannedRequest {
                 leaves: Some(n % 2 == 0),

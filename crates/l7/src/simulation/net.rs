@@ -20,7 +20,6 @@ use crate::rt::{ConnectTarget, NetDriver, Readiness};
 #[derive(Clone)]
 pub struct SimNet(pub Rc<RefCell<SimWorld>>);
 
-/// A worker's socket.
 pub struct SimSocket {
     world: Rc<RefCell<SimWorld>>,
     /// Its number in the world.
@@ -69,7 +68,8 @@ impl SimNet {
         peer: Box<dyn ScriptedPeer>,
     ) {
         let mut world = self.0.borrow_mut();
-        let (near, far) = (world.sock(None), world.sock(Some(peer)));
+        let near = world.sock(None);
+        let far = world.sock(Some(peer));
         world.join(near, far);
         let at = world.now + delay.as_nanos() as u64;
         world.put(at, WorldEvent::Arrive(listener, near, from));

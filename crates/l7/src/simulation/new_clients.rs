@@ -17,7 +17,8 @@ fn a_newcomer_stays_in_the_kernels_queue_while_many_wait_and_is_served_after() {
     let stage = WorkerHarness::new(1, 20_000, setting(&servers, |_| (), |_| (), |_| ()));
     let ledger = Rc::new(RefCell::new(ServerLedger::default()));
     stage.serve(servers[0], move || SimServer::new(ledger.clone(), None));
-    let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+    let door = stage.open(ServiceId(0));
+    let notes = ClientNotes::default();
     stage.worker.pending_clients.set(MAX_PENDING);
     let plan = vec![PlannedRequest::get(0, "closing")];
     stage.client(&door, 0, Duration::ZERO, SimClient::new(notes.clone(), plan, false));

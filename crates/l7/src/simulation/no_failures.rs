@@ -23,7 +23,8 @@ const ALL: &[&str] = &[
 
 #[test]
 fn healthy_servers_answer_every_request() {
-    let (mut small_bodies, mut left_us) = (0_usize, 0_usize);
+    let mut small_bodies = 0_usize;
+    let mut left_us = 0_usize;
     for seed in seeds(20) {
         let scene = Scenario {
             seed,

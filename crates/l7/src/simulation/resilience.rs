@@ -69,16 +69,18 @@ fn storm(
     // No server is asked twice for what it may have done.
     let stage = WorkerHarness::new(seed, 30_000, setting(&addresses(10), |_| (), pool, |_| ()));
     let ledger = serve(&stage, 10);
-    let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+    let door = stage.open(ServiceId(0));
+    let notes = ClientNotes::default();
     for n in 0..clients {
         let client = SimClient::new(notes.clone(), vec![get(n, mode)], false);
         stage.client(&door, n, Duration::from_micros(n * 4_000_000 / clients), client);
     }
     stage.until(|| notes.borrow().len() as u64 == clients && stage.connections() == 0);
-    let (retries, refused) =
-        (counted(&stage, |c| &c.retries), counted(&stage, |c| &c.retries_refused));
+    let retries = counted(&stage, |c| &c.retries);
+    let refused = counted(&stage, |c| &c.retries_refused);
     let most = u32::from(stage.snapshot.borrow().pools[&PoolId(0)].config.retries) + 1;
-    let (mut good, mut spent) = (0, 0);
+    let mut good = 0;
+    let mut spent = 0;
     for (planned, saw) in notes.borrow().iter() {
         let ClientOutcome::Answer(status, cause) = saw else {
             panic!("seed {seed}: {planned:?} saw {saw:?}")
@@ -108,14 +110,18 @@ fn storm(
 
 #[test]
 fn what_fails_half_of_the_time_gets_no_more_than_the_budget_and_serves_what_that_can_give() {
-    let (mut answered, mut offered, mut asked) = (0, 0, 0);
+    let mut answered = 0;
+    let mut offered = 0;
+    let mut asked = 0;
     for seed in seeds(12) {
         let budget =
             |pool: &mut PoolConfig| (pool.retry.budget, pool.retry.at_least) = (Some(20), 0);
         let StormResult { good, offered: got, retries, .. } = storm(seed, "half", 400, budget);
         assert!(retries * 100 <= 400 * 20, "seed {seed}: {retries} further attempts");
         assert!(got <= 400 + retries, "seed {seed}: {got} requests reached servers");
-        (answered, offered, asked) = (answered + good, offered + got, asked + 400);
+        answered = answered + good;
+        offered = offered + got;
+        asked = asked + 400;
     }
     assert!(offered * 100 <= asked * 125, "{offered} offered for {asked}");
     assert!(answered * 1000 >= offered * 475, "{answered} answered of {offered} offered");
@@ -144,12 +150,14 @@ fn a_few_requests_have_the_floor() {
 fn answers_of_a_wanted_status_are_asked_for_again_and_passed_on_in_the_end() {
     for seed in seeds(6) {
         let again = |pool: &mut PoolConfig| {
-            (pool.retry.on, pool.retries) = (StatusRanges(vec![(503, 503)]), 9);
+            pool.retry.on = StatusRanges(vec![(503, 503)]);
+            pool.retries = 9;
         };
         let StormResult { spent, refused, .. } = storm(seed, "busy-half", 60, again);
         assert!(refused == 0 && spent <= 3, "seed {seed}: {refused} refused, {spent} failed");
         let all = storm(seed, "busy", 20, |pool| {
-            (pool.retry.on, pool.retries) = (StatusRanges(vec![(503, 503)]), 2);
+            pool.retry.on = StatusRanges(vec![(503, 503)]);
+            pool.retries = 2;
         });
         assert_eq!((all.good, all.offered, all.retries), (0, 60, 40), "seed {seed}");
     }
@@ -168,7 +176,8 @@ fn what_a_silent_server_took_is_not_given_to_another() {
                 setting(&addresses(servers), |_| (), wish, |_| ()),
             );
             let ledger = serve(&stage, servers);
-            let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+            let door = stage.open(ServiceId(0));
+            let notes = ClientNotes::default();
             let begun = stage.worker.rt.update_now();
             let client = SimClient::new(notes.clone(), vec![get(1, "silent")], false);
             stage.client(&door, 1, Duration::ZERO, client);
@@ -193,7 +202,8 @@ fn all_attempts_together_have_one_deadline() {
         };
         let stage = WorkerHarness::new(seed, 30_000, setting(&addresses(3), |_| (), wish, |_| ()));
         let ledger = serve(&stage, 3);
-        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
         let begun = stage.worker.rt.update_now();
         stage.client(
             &door,
@@ -216,11 +226,14 @@ fn no_server_is_asked_twice_for_what_it_may_have_done() {
     for seed in seeds(10) {
         // A kept connection that its server has closed says nothing of the server.
         let many = |pool: &mut PoolConfig| {
-            (pool.retries, pool.retry.budget, pool.limit.idle) = (9, None, 0);
+            pool.retries = 9;
+            pool.retry.budget = None;
+            pool.limit.idle = 0;
         };
         let stage = WorkerHarness::new(seed, 30_000, setting(&addresses(3), |_| (), many, |_| ()));
         let ledger = serve(&stage, 3);
-        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
         for n in 0..12 {
             let mode = ["die", "garbage", "half"][(n % 3) as usize];
             let client = SimClient::new(notes.clone(), vec![get(n, mode)], false);
@@ -256,7 +269,8 @@ fn first_is(snapshot: &WorkerSnapshot, state: ServerState) -> WorkerSnapshot {
     let pool = &snapshot.pools[&PoolId(0)];
     let mut servers = pool.servers.clone();
     servers[0].state = state;
-    let (config, live) = (pool.config.clone(), pool.stats.clone());
+    let config = pool.config.clone();
+    let live = pool.stats.clone();
     let pool = PoolView { id: pool.id, config, tls: None, stats: live, servers };
     let pools = [(PoolId(0), Arc::new(pool))].into();
     WorkerSnapshot { version: snapshot.version + 1, pools, ..snapshot.clone() }
@@ -269,7 +283,8 @@ fn requests_leave_a_server_that_is_judged_to_be_down_while_they_wait_for_it() {
             WorkerHarness::new(seed, 30_000, setting(&addresses(2), |_| (), |_| (), |_| ()));
         let ledger = serve(&stage, 2);
         stage.serve(addresses(1)[0], || SilentServer);
-        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
         for n in 0..16 {
             // Every fourth is not idempotent: it waits on, as it may have been done.
             let method = if n % 4 == 3 { "POST" } else { "GET" };
@@ -309,7 +324,8 @@ fn requests_leave_a_server_that_is_judged_to_be_down_while_they_wait_for_it() {
 fn where_nothing_else_is_up_they_wait_on() {
     let stage = WorkerHarness::new(1, 30_000, setting(&addresses(1), |_| (), |_| (), |_| ()));
     stage.serve(addresses(1)[0], || SilentServer);
-    let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+    let door = stage.open(ServiceId(0));
+    let notes = ClientNotes::default();
     stage.client(
         &door,
         1,

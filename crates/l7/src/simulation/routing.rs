@@ -35,7 +35,8 @@ fn rule(when: Condition, action: RuleActionConfig) -> RuleConfig {
 /// A second pool, of these servers, and these rules over both.
 fn ruled(mut snapshot: WorkerSnapshot, from: usize, rules: Vec<RuleConfig>) -> WorkerSnapshot {
     let base = snapshot.pools[&PoolId(0)].clone();
-    let (mut first, mut second) = (base.servers.clone(), base.servers.clone());
+    let mut first = base.servers.clone();
+    let mut second = base.servers.clone();
     first.truncate(from);
     second.drain(..from);
     for server in &mut second {
@@ -66,8 +67,8 @@ fn mirrors_change_no_answer_whatever_becomes_of_their_copies() {
         let snapshot = ruled(setting(&addresses(4), |_| {}, |_| {}, |_| {}), 2, vec![copies]);
         let ruling = snapshot.services[&ServiceId(0)].rules.clone().unwrap();
         let stage = WorkerHarness::new(seed, 16 * 1024, snapshot);
-        let (ledger, copied) =
-            (Rc::new(RefCell::default()), Rc::new(RefCell::<ServerLedger>::default()));
+        let ledger = Rc::new(RefCell::default());
+        let copied = Rc::new(RefCell::<ServerLedger>::default());
         for (at, address) in addresses(4).into_iter().enumerate() {
             // One server of the mirror refuses every connection.
             let ledger = if at < 2 { ledger.clone() } else { copied.clone() };
@@ -85,9 +86,11 @@ fn mirrors_change_no_answer_whatever_becomes_of_their_copies() {
             streams: seed % 2 == 1,
             methods: &["GET", "HEAD"],
         };
-        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
         let mut rng = Rng::new(seed);
-        let (mut next_id, mut planned) = (1000, 0);
+        let mut next_id = 1000;
+        let mut planned = 0;
         for n in 0..scene.clients {
             let plan = plan(&scene, &mut rng, &mut next_id);
             planned += plan.len();
@@ -161,16 +164,19 @@ fn clients_with_a_cookie_stay_and_paths_choose_pools() {
             streams: seed % 2 == 1,
             methods: &["GET", "HEAD"],
         };
-        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
         let mut rng = Rng::new(seed);
-        let (mut next_id, mut planned) = (1000, 0);
+        let mut next_id = 1000;
+        let mut planned = 0;
         for n in 0..scene.clients {
             let plan = plan(&scene, &mut rng, &mut next_id);
             planned += plan.len();
             stage.client(&door, n, Duration::ZERO, SimClient::new(notes.clone(), plan, false));
         }
         stage.until(|| notes.borrow().len() >= planned && stage.connections() == 0);
-        let (mut heads, mut gets) = (0, 0);
+        let mut heads = 0;
+        let mut gets = 0;
         for (planned, saw) in notes.borrow().iter() {
             assert!(
                 matches!(saw, ClientOutcome::Answer(200, None)),

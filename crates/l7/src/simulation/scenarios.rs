@@ -17,7 +17,6 @@ use super::stream_client::StreamClient;
 
 /// What a run is made of.
 pub struct Scenario {
-    /// Draws everything.
     pub seed: u64,
     /// How many clients come.
     pub clients: u64,
@@ -29,7 +28,6 @@ pub struct Scenario {
     pub dead: bool,
     /// Clients go away in the middle.
     pub leaving: bool,
-    /// Clients speak HTTP/2.
     pub streams: bool,
     /// The methods that clients use.
     pub methods: &'static [&'static str],
@@ -54,7 +52,8 @@ pub fn run(scene: &Scenario) -> ScenarioOutcome {
         harness::setting(&addresses, |service| service.http2.offer = offer, |_| {}, |_| {});
     let stage = WorkerHarness::new(scene.seed, window, snapshot);
     for address in addresses.iter().skip(usize::from(scene.dead)) {
-        let (ledger, idle) = (ledger.clone(), scene.idle);
+        let ledger = ledger.clone();
+        let idle = scene.idle;
         stage.serve(*address, move || SimServer::new(ledger.clone(), idle));
     }
     let door = stage.open(ServiceId(0));
@@ -64,7 +63,8 @@ pub fn run(scene: &Scenario) -> ScenarioOutcome {
     for n in 0..scene.clients {
         let plan = plan(scene, &mut rng, &mut next_id);
         planned += plan.len();
-        let (after, pipelines) = (Duration::from_micros(rng.below(2_000_000)), rng.below(3) == 0);
+        let after = Duration::from_micros(rng.below(2_000_000));
+        let pipelines = rng.below(3) == 0;
         if scene.streams {
             stage.client(&door, n, after, StreamClient::new(notes.clone(), plan));
         } else {

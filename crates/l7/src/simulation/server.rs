@@ -59,13 +59,11 @@ pub fn pattern(id: u64, at: u64) -> u8 {
     (id.wrapping_mul(31).wrapping_add(at.wrapping_mul(7)) % 251) as u8
 }
 
-/// A body.
 pub fn body(id: u64, size: u64) -> Vec<u8> {
     (0..size).map(|at| pattern(id, at)).collect()
 }
 
 impl SimServer {
-    /// A fresh connection.
     pub fn new(ledger: Rc<RefCell<ServerLedger>>, idle: Option<Duration>) -> SimServer {
         SimServer {
             ledger,
@@ -137,7 +135,8 @@ impl SimServer {
         let mut words = request.target.split('/').skip(1);
         let mode = words.next().unwrap_or_default();
         let mut number = || words.next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
-        let (size, id) = (number(), number());
+        let size = number();
+        let id = number();
         let mut ledger = self.ledger.borrow_mut();
         *ledger.received.entry(id).or_default() += 1;
         ledger.order.push((io.now(), self.number, id));

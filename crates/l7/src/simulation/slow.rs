@@ -86,7 +86,8 @@ fn rows() -> Vec<SlowCase> {
 #[test]
 fn peers_that_stop_end_with_their_cause_in_their_time() {
     for row in rows() {
-        let (whole, address) = (row.whole, addresses(1));
+        let whole = row.whole;
+        let address = addresses(1);
         let snapshot = setting(
             &address,
             |service| service.timeout.whole = whole,

@@ -39,7 +39,8 @@ fn any_path_with_a_port_left_is_found_and_none_is_said_at_once() {
                 }
             }
         }
-        let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
         for n in 0..6 {
             let planned = |at| PlannedRequest {
                 method: ["GET", "POST"][at as usize % 2],

@@ -25,7 +25,6 @@ const TURNS: usize = 4;
 /// The library's connection, and how requests are begun on it while they may be.
 type Http2ClientHandle = (Connection<SimPipeEnd, Bytes>, Option<SendRequest<Bytes>>);
 
-/// One client connection.
 pub struct StreamClient {
     notes: ClientNotes,
     plan: Vec<PlannedRequest>,
@@ -89,7 +88,9 @@ impl StreamClient {
                 body.send_data(Bytes::from(bytes), true).unwrap();
             }
             let state = PendingState::Head(answer);
-            let (status, cause, body) = (0, None, Vec::new());
+            let status = 0;
+            let cause = None;
+            let body = Vec::new();
             self.pending.push(PendingStream { planned, state, status, cause, body });
         }
         self.http2 = Some((connection, Some(send)));

@@ -19,31 +19,25 @@ pub enum TunnelEnd {
     After,
     /// With a reset, once it has sent so many bytes.
     Reset(usize),
-    /// Not at all.
     Never,
 }
 
 /// What both sides do; the client's part first.
 #[derive(Clone, Copy, Debug)]
 pub struct TunnelPlan {
-    /// Bytes to send.
     pub sends: [u64; 2],
-    /// How to end.
     pub ends: [TunnelEnd; 2],
-    /// Whether it reads.
     pub reads: [bool; 2],
 }
 
 /// What a side came to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelRecord {
-    /// Bytes received.
     pub got: u64,
     /// A byte was not the one expected.
     pub wrong: bool,
     /// The other side's end came.
     pub ended: bool,
-    /// The connection broke.
     pub broken: bool,
     /// It went away with a reset itself.
     pub reset: bool,
@@ -73,7 +67,8 @@ impl TunnelPeer {
     /// The client of plan `id`.
     pub fn client(book: TunnelPlans, upgrade: bool, id: u64) -> TunnelPeer {
         let mut talker = TunnelPeer::server(book, upgrade);
-        (talker.side, talker.id) = (0, Some(id));
+        talker.side = 0;
+        talker.id = Some(id);
         if upgrade {
             let fields = "Host: shop\r\nConnection: upgrade\r\nUpgrade: talk\r\n\r\n";
             talker.out = format!("GET /{id} HTTP/1.1\r\n{fields}").into_bytes();

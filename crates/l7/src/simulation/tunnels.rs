@@ -85,8 +85,8 @@ fn tunnels(seed: u64, upgrade: bool) {
     };
     let idle = book.values().filter(|(plan, _)| idle(plan)).count() as u64;
     assert_eq!(stage.cause_count(Cause::TunnelIdle), idle, "seed {seed}: {book:?}");
-    let (client, server) =
-        (stage.cause_count(Cause::ClientReset), stage.cause_count(Cause::ServerReset));
+    let client = stage.cause_count(Cause::ClientReset);
+    let server = stage.cause_count(Cause::ServerReset);
     assert!(client <= resets(0) && server <= resets(1), "seed {seed}: {client} {server} {book:?}");
     let either = book.values().filter(|(_, told)| told[0].reset || told[1].reset).count() as u64;
     assert_eq!(client + server, either, "seed {seed}: {book:?}");
@@ -114,7 +114,8 @@ fn a_reset_ends_a_tunnel_whose_other_side_does_not_read() {
         let stage = WorkerHarness::new(1, 4096, setting(&addresses, tcp, |_| (), |_| ()));
         let book = TunnelPlans::default();
         let mut plan = TunnelPlan { sends: [0; 2], ends: [TunnelEnd::Never; 2], reads: [true; 2] };
-        (plan.sends[resetting], plan.ends[resetting]) = (200_000, TunnelEnd::Reset(6_000));
+        plan.sends[resetting] = 200_000;
+        plan.ends[resetting] = TunnelEnd::Reset(6_000);
         plan.reads[1 - resetting] = false;
         book.borrow_mut().insert(7, (plan, [TunnelRecord::default(); 2]));
         let servers = book.clone();

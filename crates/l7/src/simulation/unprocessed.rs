@@ -192,7 +192,9 @@ impl ScriptedPeer for RefusingServer {
 }
 
 fn pool(pool: &mut PoolConfig) {
-    (pool.http2.speak, pool.retries, pool.retry.budget) = (ServerHttp2Mode::Only, 20, None);
+    pool.http2.speak = ServerHttp2Mode::Only;
+    pool.retries = 20;
+    pool.retry.budget = None;
 }
 
 /// Requests with bodies of every kind, one after the other.
@@ -218,12 +220,15 @@ fn run(seed: u64, of_http2: bool) {
         service.http2.offer = if of_http2 { ClientHttp2Mode::Always } else { ClientHttp2Mode::Off };
     };
     let stage = WorkerHarness::new(seed, 30_000, setting(&addresses(2), served, pool, |_| ()));
-    let (processed, refusals) = (ProcessedBodies::default(), Rc::new(Cell::new(12)));
+    let processed = ProcessedBodies::default();
+    let refusals = Rc::new(Cell::new(12));
     for address in addresses(2) {
-        let (processed, refusals) = (processed.clone(), refusals.clone());
+        let processed = processed.clone();
+        let refusals = refusals.clone();
         stage.serve(address, move || RefusingServer::new(processed.clone(), refusals.clone()));
     }
-    let (door, notes) = (stage.open(ServiceId(0)), ClientNotes::default());
+    let door = stage.open(ServiceId(0));
+    let notes = ClientNotes::default();
     let mut wanted = Vec::new();
     for client in 0..4 {
         let plan = plan(seed, client, 6);

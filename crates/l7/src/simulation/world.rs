@@ -18,21 +18,17 @@ use crate::rt::net_driver::ReadyEvent;
 pub enum PeerEvent {
     /// Its connection is established.
     Open,
-    /// Bytes are there.
     Data,
     /// The other side's end.
     End,
     /// The connection is broken or was refused.
     Broken,
-    /// Its timer.
     Timer,
     /// It may write again.
     Room,
 }
 
-/// A scripted peer.
 pub trait ScriptedPeer {
-    /// Something happened.
     fn on_event(&mut self, what: PeerEvent, io: &mut PeerIo);
 }
 
@@ -80,9 +76,7 @@ pub(super) enum WorldEvent {
     Timer(usize),
 }
 
-/// The world's state.
 pub struct SimWorld {
-    /// Virtual nanoseconds.
     pub now: u64,
     /// The source of chance.
     pub rng: Rng,
@@ -342,7 +336,6 @@ impl SimWorld {
 }
 
 impl PeerIo<'_> {
-    /// Virtual time.
     pub fn now(&self) -> u64 {
         self.world.now
     }

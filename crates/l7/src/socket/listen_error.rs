@@ -131,7 +131,6 @@ impl ListenError {
         ListenError::System { address, action: "open", advice, source }
     }
 
-    /// Anything else.
     pub(super) fn system(
         address: SocketAddr,
         action: &'static str,

@@ -8,17 +8,13 @@ use std::path::Path;
 
 /// Descriptors looked at before giving up.
 const LINKS: usize = 500_000;
-/// Processes named.
 const NAMED: usize = 4;
-/// TCP_LISTEN in /proc/net/tcp.
 const LISTEN: &str = "0A";
 
 /// A process that listens.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortHolder {
-    /// Its id.
     pub pid: u32,
-    /// Its short name.
     pub name: String,
 }
 
@@ -55,7 +51,8 @@ fn inodes(table: &str, address: SocketAddr) -> Vec<u64> {
 /// Whether two listening addresses cannot both be had: equal, or one is a wildcard. A wildcard of IPv6 stands in
 /// the way of IPv4 too unless it was set to be IPv6 alone, which the table does not tell.
 fn overlap(a: IpAddr, b: IpAddr) -> bool {
-    let (a, b) = (a.to_canonical(), b.to_canonical());
+    let a = a.to_canonical();
+    let b = b.to_canonical();
     a == b || a.is_unspecified() || b.is_unspecified()
 }
 

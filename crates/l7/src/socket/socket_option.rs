@@ -224,7 +224,6 @@ fn congestion(
     })
 }
 
-/// What takes capabilities.
 fn privileged(
     socket: &Socket,
     near: SocketAddr,

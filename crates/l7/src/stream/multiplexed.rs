@@ -13,11 +13,8 @@ use crate::tls::verified_client::VerifiedClient;
 /// What a read gave.
 #[derive(Debug)]
 pub enum StreamReadResult {
-    /// So many bytes.
     Data(usize),
-    /// Nothing now.
     WouldBlock,
-    /// The peer's end.
     End,
     /// The connection is broken.
     Failed(io::Error),
@@ -28,7 +25,6 @@ pub enum StreamReadResult {
 pub enum StreamWriteResult {
     /// So many bytes, perhaps fewer than offered: then nothing more now.
     Bytes(usize),
-    /// Nothing now.
     WouldBlock,
     /// The connection is broken.
     Failed(io::Error),

@@ -35,7 +35,8 @@ impl CertificateResolver {
         identities: &[Arc<TlsIdentity>],
         refuse_unknown: bool,
     ) -> CertificateResolver {
-        let (mut exact, mut wildcard) = (HashMap::new(), HashMap::new());
+        let mut exact = HashMap::new();
+        let mut wildcard = HashMap::new();
         for identity in identities {
             for name in &identity.facts.names {
                 let (map, name): (&mut HashMap<String, KeyCandidates>, _) =
@@ -46,7 +47,8 @@ impl CertificateResolver {
                 map.entry(name.to_owned()).or_default().push(identity.key.clone());
             }
         }
-        let (default, proofs) = (Vec::new(), HashMap::new());
+        let default = Vec::new();
+        let proofs = HashMap::new();
         let mut by_name = CertificateResolver {
             exact,
             wildcard,

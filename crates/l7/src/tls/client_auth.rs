@@ -39,7 +39,6 @@ pub enum ClientTrustError {
     Verifier(String),
 }
 
-/// Judges clients.
 #[derive(Debug)]
 pub struct ClientVerifier {
     inner: Arc<dyn ClientCertVerifier>,

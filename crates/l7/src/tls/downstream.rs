@@ -32,9 +32,7 @@ pub struct DownstreamTls {
 /// What a service's TLS is made of.
 #[derive(Debug)]
 pub struct DownstreamTlsParts<'a> {
-    /// As configured.
     pub config: &'a ServiceTls,
-    /// It carries HTTP.
     pub http: bool,
     /// It speaks HTTP/2 where clients take it up.
     pub http2: bool,

@@ -6,7 +6,6 @@
 
 use std::cell::RefCell;
 
-/// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct HandshakeObservation {
     /// The name that the client asked for, lower case, without the dot of the root.
@@ -49,7 +48,8 @@ pub fn with_server_name<T>(look: impl FnOnce(Option<Option<&str>>) -> T) -> T {
 /// The client continues this session.
 pub fn note_resumption(ticket: TicketContents) {
     ASIDE.with_borrow_mut(|aside| {
-        (aside.lineage, aside.good_until) = (Some(ticket.lineage), ticket.good_until);
+        aside.lineage = Some(ticket.lineage);
+        aside.good_until = ticket.good_until;
         aside.resumes_session = true;
     });
 }

@@ -33,7 +33,6 @@ pub enum RevocationError {
 }
 
 impl RevocationLists {
-    /// None yet.
     pub fn new(accept_expired: bool) -> RevocationLists {
         RevocationLists { lists: Vec::new(), accept_expired }
     }

@@ -28,7 +28,6 @@ pub const MAX_PLAINTEXT: usize = 64 * 1024;
 /// Room for `SEAL` bytes of plaintext as records, with what waited before them.
 pub const SEALED_BYTES: usize = MAX_PLAINTEXT + 8 * 1024;
 
-/// One connection's TLS.
 pub struct TlsSession {
     machine: TlsMachine,
     /// The beginning of a record or of a handshake message.
@@ -151,7 +150,6 @@ impl TlsSession {
         self.peer_closed
     }
 
-    /// Whether plaintext waits.
     pub fn has_plain(&self) -> bool {
         self.plain_at < self.plain.len()
     }
@@ -225,7 +223,8 @@ impl TlsSession {
         into[..n].copy_from_slice(&waits[..n]);
         self.plain_at += n;
         if self.plain_at == self.plain.len() {
-            (self.plain, self.plain_at) = (Vec::new(), 0);
+            self.plain = Vec::new();
+            self.plain_at = 0;
         }
         n
     }
@@ -281,7 +280,8 @@ impl TlsSession {
     pub fn sent(&mut self, n: usize) {
         self.unsent_at += n;
         if self.unsent_at >= self.unsent.len() {
-            (self.unsent, self.unsent_at) = (Vec::new(), 0);
+            self.unsent = Vec::new();
+            self.unsent_at = 0;
         }
     }
 

@@ -14,7 +14,6 @@ use super::authorities::roots;
 use super::identity::IdentityError;
 use super::revocation::RevocationLists;
 
-/// Who is trusted.
 #[derive(Clone, Copy, Debug)]
 pub enum TrustAnchors<'a> {
     /// The authorities of this PEM text.

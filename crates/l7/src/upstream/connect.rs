@@ -26,13 +26,10 @@ use crate::worker_state::{LocalPool, LocalServer};
 
 /// Towards whom, for whom, and how long it may take.
 pub struct ConnectPlan<'a, N: NetDriver> {
-    /// The server's pool.
     pub pool: &'a LocalPool<N>,
     /// What the snapshot says of that.
     pub view: &'a PoolView,
-    /// The server.
     pub server: &'a LocalServer<N>,
-    /// The client.
     pub client_peer: &'a ClientPeer,
     /// What may end the waiting.
     pub deadline: &'a ExchangeDeadline<'a, N>,

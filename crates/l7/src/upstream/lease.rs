@@ -22,17 +22,13 @@ use crate::worker_state::{LocalPool, LocalServer};
 
 /// A connection lent for one exchange or tunnel; the server counts it as in flight until it is dropped.
 pub struct UpstreamLease<N: NetDriver> {
-    /// The connection.
     pub connection: UpstreamConnection<N>,
-    /// It served before.
     pub reused: bool,
-    /// Its server.
     pub slot_guard: ServerSlotGuard<N>,
 }
 
 /// A server's slot in use.
 pub struct ServerSlotGuard<N: NetDriver> {
-    /// The server.
     pub server: Rc<LocalServer<N>>,
     pub(super) live: Arc<ServerStats>,
     pub(super) worker: Rc<Worker<N>>,
@@ -49,7 +45,6 @@ impl<N: NetDriver> Drop for ServerSlotGuard<N> {
 
 /// Why no connection could be lent.
 pub struct UpstreamLeaseError<N: NetDriver> {
-    /// The cause.
     pub cause: Cause,
     /// The server concerned, if it came that far.
     pub server: Option<Rc<LocalServer<N>>>,
@@ -57,7 +52,6 @@ pub struct UpstreamLeaseError<N: NetDriver> {
 
 /// What is asked for.
 pub struct UpstreamLeaseRequest<'a, N: NetDriver> {
-    /// The client.
     pub client_peer: &'a Rc<ClientPeer>,
     /// The hash of what the pool's `hash-on` names, where it is not the address and the request has it.
     pub key: Option<u64>,

@@ -25,8 +25,11 @@ pub async fn connect_multiplexed<N: NetDriver>(
     if way.speak == ServerHttp2Mode::Off {
         return Ok((connect::connect(worker, way).await?, false));
     }
-    let (server, view, speak) = (way.server, way.view, way.speak);
-    let (mux, http2) = (&server.http2_pool, &view.config.http2);
+    let server = way.server;
+    let view = way.view;
+    let speak = way.speak;
+    let mux = &server.http2_pool;
+    let http2 = &view.config.http2;
     while join && mux.may_wait(http2.streams) {
         mux.wait(&worker.rt, way.deadline.earliest_until(way.until)).await;
         if let Some(strand) = mux.open(&worker.rt, false) {

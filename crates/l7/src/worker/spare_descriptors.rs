@@ -10,7 +10,6 @@ use model::stats::SharedGauge;
 
 use crate::rt::NetDriver;
 
-/// One worker's.
 pub struct SpareDescriptors<N: NetDriver> {
     reserved: RefCell<Option<N::Pipe>>,
     is_released: Cell<bool>,
@@ -32,7 +31,6 @@ impl<N: NetDriver> SpareDescriptors<N> {
         self.missing.get() > 0
     }
 
-    /// Gives them up.
     pub fn release(&self) {
         if self.reserved.borrow().is_some() && !self.is_released.replace(true) {
             self.missing.increment();

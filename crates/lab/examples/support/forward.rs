@@ -57,7 +57,9 @@ pub fn serve<S>(
     listen(&listener, 4_096)?;
     let mut poller = Poller::new()?;
     poller.add_listener(&listener, LISTENER)?;
-    let (mut pairs, mut free, mut serial) = (Vec::<Option<Pair<S>>>::new(), Vec::new(), 0u32);
+    let mut pairs = Vec::<Option<Pair<S>>>::new();
+    let mut free = Vec::new();
+    let mut serial = 0u32;
     let mut ready = Vec::new();
     loop {
         poller.wait(MonotonicTime::NEVER, &mut ready)?;
@@ -76,8 +78,8 @@ pub fn serve<S>(
                 }
                 continue;
             }
-            let (slot, side) =
-                ((event.token >> 1 & 0xffff_ffff) as usize, (event.token & 1) as usize);
+            let slot = (event.token >> 1 & 0xffff_ffff) as usize;
+            let side = (event.token & 1) as usize;
             let Some(pair) =
                 pairs[slot].as_mut().filter(|p| u64::from(p.serial) == event.token >> 33)
             else {

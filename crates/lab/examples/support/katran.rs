@@ -14,14 +14,12 @@ use super::vary::SERVICE;
 
 /// Places of a service's ring.
 const RING: u32 = 65_537;
-/// Servers.
 const SERVERS: u32 = 100;
 /// Flows that each processor's table holds.
 const FLOWS: u32 = 4 << 20;
 /// Bytes of `struct flow_key` and `struct real_pos_lru`.
 const FLOW: (u32, u32) = (40, 16);
 
-/// The program, loaded.
 #[derive(Debug)]
 pub struct KatranProgram {
     program: OwnedFd,
@@ -74,7 +72,6 @@ impl KatranProgram {
         Ok(KatranProgram { program, _object: object, _flows: flows })
     }
 
-    /// Its program.
     pub fn program(&self) -> BorrowedFd<'_> {
         self.program.as_fd()
     }

@@ -19,14 +19,11 @@ const SERVERS: u32 = 100;
 /// The return address of `nat`.
 const BACK: [u8; 4] = [10, 10, 0, 250];
 
-/// A forwarding method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardMethod {
-    /// Another link address.
     Mac,
     /// IP in IP, as Katran does.
     Tunnel,
-    /// Both ways translated.
     Nat,
 }
 
@@ -50,9 +47,7 @@ impl ForwardMethod {
     }
 }
 
-/// The plane.
 pub struct SteelyardPlane {
-    /// How it forwards.
     pub method: ForwardMethod,
     plane: PacketDatapath,
     program: OwnedFd,
@@ -72,7 +67,6 @@ impl SteelyardPlane {
         Ok(ours)
     }
 
-    /// Its program.
     pub fn program(&self) -> BorrowedFd<'_> {
         self.program.as_fd()
     }
@@ -85,8 +79,8 @@ impl SteelyardPlane {
     }
 
     fn fill(&self) -> Result<(), Box<dyn Error>> {
-        let (plane, number) =
-            (&self.plane, if self.method == ForwardMethod::Nat { 1 } else { SERVERS });
+        let plane = &self.plane;
+        let number = if self.method == ForwardMethod::Nat { 1 } else { SERVERS };
         for server in 0..number {
             let ip = Ipv4Addr::new(10, 10, 0, 1 + server as u8);
             let to = [2, 0, 0, 1, 0, server as u8];

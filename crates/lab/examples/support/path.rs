@@ -18,7 +18,6 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// Bytes of a packet.
 const LENGTH: usize = 64;
-/// `BPF_F_TEST_XDP_LIVE_FRAMES` of `linux/bpf.h`.
 const LIVE: u32 = 1 << 1;
 /// Packets of one call; between two of them everything under way arrives.
 const CHUNK: u32 = 1 << 16;
@@ -36,7 +35,6 @@ pub enum DrainPoint {
     Stack,
 }
 
-/// The way.
 pub struct PacketPath {
     source: NetworkNamespace,
     /// Who forwards; none: source and sink are one cable.
@@ -55,7 +53,6 @@ pub struct PathRun {
 }
 
 impl PacketPath {
-    /// Lays one.
     pub fn new(balanced: bool, drain: DrainPoint) -> Result<PacketPath, Box<dyn Error>> {
         let source = NetworkNamespace::new("source")?;
         let sink = NetworkNamespace::new("sink")?;
@@ -180,7 +177,8 @@ fn ip_header() -> [u8; 20] {
     let mut ip = [0; 20];
     ip[0] = 0x45;
     ip[2..4].copy_from_slice(&((LENGTH - 14) as u16).to_be_bytes());
-    (ip[8], ip[9]) = (64, 17);
+    ip[8] = 64;
+    ip[9] = 17;
     ip[12..16].copy_from_slice(&[203, 0, 113, 2]);
     ip[16..20].copy_from_slice(&[198, 51, 100, 10]);
     let words = ip.chunks(2).map(|two| u32::from(two[0]) << 8 | u32::from(two[1]));

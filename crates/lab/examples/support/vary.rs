@@ -30,10 +30,8 @@ pub enum ExpectedPacket {
     Translated,
 }
 
-/// What is driven.
 #[derive(Debug)]
 pub struct DriverTarget<'a> {
-    /// The program.
     pub program: BorrowedFd<'a>,
     /// Whether it takes packets of several pieces.
     pub frags: bool,
@@ -41,7 +39,6 @@ pub struct DriverTarget<'a> {
     pub expected: ExpectedPacket,
 }
 
-/// The driver.
 #[derive(Debug)]
 pub struct PacketDriver {
     object: Object,
@@ -49,7 +46,6 @@ pub struct PacketDriver {
 }
 
 impl PacketDriver {
-    /// Loads it.
     pub fn new() -> Result<PacketDriver, Box<dyn Error>> {
         let object = ObjectBuilder::default().open_memory(OBJECT)?.load()?;
         Ok(PacketDriver { object, frags: false })

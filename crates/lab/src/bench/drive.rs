@@ -19,9 +19,7 @@ use crate::result::{AgentPart, ResultNote, SecondSample};
 /// What one run came to.
 #[derive(Clone, Debug)]
 pub struct DriveOutcome {
-    /// Its figures.
     pub report: LoadReport,
-    /// Second by second.
     pub series: Vec<SecondSample>,
     /// What each processor did meanwhile.
     pub processors: Vec<ProcessorShare>,
@@ -59,8 +57,11 @@ pub fn drive_fleet(
     stop: &Arc<AtomicBool>,
     told: &mut dyn FnMut(&SecondSample),
 ) -> Result<DriveOutcome, DriveError> {
-    let (before, earlier, began) = (read_processor_counters(), read_proc_snapshot(), now());
-    let (mut series, mut last) = (Vec::new(), None::<LoadReport>);
+    let before = read_processor_counters();
+    let earlier = read_proc_snapshot();
+    let began = now();
+    let mut series = Vec::new();
+    let mut last = None::<LoadReport>;
     let led = run_fleet(plan, fleet, stop, &mut |report| {
         let span = last.as_ref().map_or_else(|| report.clone(), |last| report.since(last));
         let second = sample_second(&span, report.seconds, 0.0);
@@ -92,15 +93,19 @@ pub fn drive_load(
     stop: &Arc<AtomicBool>,
     told: &mut dyn FnMut(&SecondSample),
 ) -> Result<DriveOutcome, LoadStartError> {
-    let (before, earlier) = (read_processor_counters(), read_proc_snapshot());
+    let before = read_processor_counters();
+    let earlier = read_proc_snapshot();
     let began = now();
-    let (mut last_counters, mut busy_series) = (before.clone(), Vec::new());
+    let mut last_counters = before.clone();
+    let mut busy_series = Vec::new();
     let load = LoadRun::start(plan)?;
     let stopper = load.stopper();
     let mut last = load.report();
     let mut last_cpu = load.cpu();
     let mut next = began + SECOND;
-    let (mut series, mut busiest, mut stopped) = (Vec::new(), 0.0, false);
+    let mut series = Vec::new();
+    let mut busiest = 0.0;
+    let mut stopped = false;
     while !load.is_finished() {
         if stop.load(Ordering::Relaxed) && !stopped {
             stopper.stop();
@@ -119,7 +124,9 @@ pub fn drive_load(
             busy_series.push(shares.iter().map(ProcessorShare::busy).collect());
             told(&second);
             series.push(second);
-            (last, last_cpu, last_counters) = (report, cpu, counters);
+            last = report;
+            last_cpu = cpu;
+            last_counters = counters;
         }
         std::thread::park_timeout(LOOK_EVERY);
     }
@@ -141,7 +148,8 @@ pub fn drive_load(
     let processors = read_processor_counters().since(&before, seconds);
     let beside = activity_between(&earlier, &read_proc_snapshot(), seconds);
     let busy = busy_series;
-    let (parts, notes) = (Vec::new(), Vec::new());
+    let parts = Vec::new();
+    let notes = Vec::new();
     Ok(DriveOutcome {
         report,
         series,

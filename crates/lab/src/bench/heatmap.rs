@@ -12,7 +12,6 @@ use crate::stats::sample::median;
 /// Throughput by buffer and message, of one carrier and way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThroughputGrid<'a> {
-    /// Carrier and way.
     pub direction: &'a str,
     /// Buffers, a row each.
     pub buffers: Vec<&'a str>,
@@ -79,8 +78,8 @@ pub fn render_heatmaps(grids: &[ThroughputGrid<'_>]) -> String {
 fn grid_cell(run: &BenchRun) -> Option<(&str, &str, &str, Option<f64>)> {
     let mut parts = run.test.split(", ");
     let way = parts.next()?;
-    let (buffer, message) =
-        (parts.next()?.strip_prefix("buffer")?, parts.next()?.strip_prefix("message")?);
+    let buffer = parts.next()?.strip_prefix("buffer")?;
+    let message = parts.next()?.strip_prefix("message")?;
     let throughput = run.metrics.iter().find(|metric| metric.name == "throughput");
     let whole = throughput.filter(|_| run.complete).map(|metric| metric.value);
     Some((way, buffer.trim(), message.trim(), whole))

@@ -18,7 +18,6 @@ use crate::result::{
     BenchMetric, BenchResult, BenchRun, MetricDirection, NoteSeverity, ResultNote, SecondSample,
 };
 
-/// An order.
 #[derive(Clone, Debug)]
 pub struct HttpBenchmark {
     /// The load; its pace is of the first test.
@@ -63,9 +62,7 @@ impl HttpBenchmark {
 /// What a listener hears.
 #[derive(Clone, Debug)]
 pub enum BenchEvent<'a> {
-    /// A run begins.
     TestStarted {
-        /// Its test.
         test: &'a str,
         /// Which repeat, from 1, and of how many.
         repeat: (u32, u32),
@@ -226,7 +223,8 @@ fn find_shortfalls(driven: &DriveOutcome, plan: &LoadPlan) -> Vec<(bool, String)
         && !driven.stopped
         && falls_short(report, per_second)
     {
-        let (reached, unsent) = (report.answered_per_second, report.unsent_at_end);
+        let reached = report.answered_per_second;
+        let unsent = report.unsent_at_end;
         let mut text = format!(
             "the rate was not reached: {per_second} requests/s were due, {reached:.0} answered"
         );
@@ -310,7 +308,9 @@ pub fn search_rate(
             .for_each(|(_, plan)| report_forecast(facts, plan, result, told));
     }
     warm_up(&first, &planned_tests(&first), stop, told)?;
-    let (mut trial, mut answered, mut causes) = (0, 0, Vec::new());
+    let mut trial = 0;
+    let mut answered = 0;
+    let mut causes = Vec::new();
     while let Some(rate) = seek.next_rate() {
         trial += 1;
         let pace = LoadModel::Open { per_second: rate, connections: order.plan.connections() };

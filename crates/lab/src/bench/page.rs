@@ -13,7 +13,6 @@ use crate::machine::activity::MachineActivity;
 use crate::machine::processors::ProcessorShare;
 use crate::result::{BenchResult, BenchRun, NoteSeverity};
 
-/// Draws it.
 pub fn render_page(result: &BenchResult) -> String {
     let mut page = String::new();
     let provenance = &result.provenance;
@@ -163,10 +162,8 @@ fn draw_plot(
     let most =
         lines.iter().flat_map(|(_, points)| points).fold(0.0, |most, (_, y)| f64::max(most, *y));
     let most = if most > 0.0 { most * 1.05 } else { 1.0 };
-    let (x, y) = (
-        |at: f64| MARGIN_LEFT + at / span * INSIDE,
-        |value: f64| TOP + HEIGHT * (1.0 - value / most),
-    );
+    let x = |at: f64| MARGIN_LEFT + at / span * INSIDE;
+    let y = |value: f64| TOP + HEIGHT * (1.0 - value / most);
     let mut svg = Svg::default();
     for mark in ticks(most, 4.0) {
         svg.line("grid", (MARGIN_LEFT, y(mark)), (MARGIN_LEFT + INSIDE, y(mark)));

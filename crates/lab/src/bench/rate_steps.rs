@@ -35,7 +35,9 @@ impl std::str::FromStr for RateSteps {
         };
         let (to, step) =
             rest.split_once('/').ok_or_else(|| RateStepsError::Form(text.to_owned()))?;
-        let (from, to, step) = (number(from)?, number(to)?, number(step)?);
+        let from = number(from)?;
+        let to = number(to)?;
+        let step = number(step)?;
         if from > to {
             return Err(RateStepsError::Steps(text.to_owned()));
         }

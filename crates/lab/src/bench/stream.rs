@@ -108,7 +108,9 @@ fn run_cell(
     repeat: u32,
     result: &mut BenchResult,
 ) -> Result<f64, StreamRunError> {
-    let (before, earlier, began) = (read_processor_counters(), read_proc_snapshot(), now());
+    let before = read_processor_counters();
+    let earlier = read_proc_snapshot();
+    let began = now();
     let seen = client::run_stream(to, ask)?;
     let seconds = now().since(began).as_secs_f64();
     let processors = read_processor_counters().since(&before, seconds);
@@ -119,7 +121,8 @@ fn run_cell(
     let metrics = metrics(ask, &seen);
     let throughput = metrics.iter().find(|metric| metric.name == "throughput");
     let throughput = throughput.map_or(0.0, |metric| metric.value);
-    let (test, complete) = (cell_name(ask), true);
+    let test = cell_name(ask);
+    let complete = true;
     result.runs.push(BenchRun {
         test,
         repeat,

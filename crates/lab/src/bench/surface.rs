@@ -45,15 +45,18 @@ fn heights(grid: &ThroughputGrid<'_>) -> Vec<Vec<Option<f64>>> {
 
 /// Where a point of the unit cube is seen, and how far away it is.
 fn project_point((x, y, z): (f64, f64, f64), turn: f64, tilt: f64) -> ((f64, f64), f64) {
-    let (x, y) = (x - 0.5, y - 0.5);
-    let (across, depth) = (x * turn.cos() - y * turn.sin(), x * turn.sin() + y * turn.cos());
+    let x = x - 0.5;
+    let y = y - 0.5;
+    let across = x * turn.cos() - y * turn.sin();
+    let depth = x * turn.sin() + y * turn.cos();
     let up = z * TALL * tilt.cos() - depth * tilt.sin();
     ((WIDTH / 2.0 + across * SCALE, HEIGHT * 0.66 - up * SCALE), depth)
 }
 
 fn draw_surface(grid: &ThroughputGrid<'_>, turn: f64, tilt: f64) -> String {
     let heights = heights(grid);
-    let (rows, columns) = (grid.buffers.len(), grid.messages.len());
+    let rows = grid.buffers.len();
+    let columns = grid.messages.len();
     let point = |row: usize, column: usize| {
         let height = heights[row][column]?;
         let at = (column as f64 / (columns - 1) as f64, row as f64 / (rows - 1) as f64, height);

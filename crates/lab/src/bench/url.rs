@@ -2,14 +2,12 @@
 
 use thiserror::Error;
 
-/// A target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetUrl {
     /// Whether TLS is spoken.
     pub secure: bool,
     /// The host without brackets: a name or an address.
     pub host: String,
-    /// The port.
     pub port: u16,
     /// Path and query, at least `/`.
     pub path: String,
@@ -71,7 +69,8 @@ impl std::str::FromStr for TargetUrl {
                 _ => return Err(TargetUrlError::Port(digits.to_owned())),
             },
         };
-        let (host, authority) = (host.to_owned(), authority.to_owned());
+        let host = host.to_owned();
+        let authority = authority.to_owned();
         Ok(TargetUrl { secure, host, port, path, authority })
     }
 }

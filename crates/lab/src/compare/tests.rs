@@ -35,7 +35,8 @@ fn result(better: MetricDirection, values: &[f64]) -> BenchResult {
 
 /// Ten pairs under noise of 1 %; the second of each is changed.
 fn pairs(noise: &mut NormalNoise, change: f64) -> (BenchResult, BenchResult) {
-    let (mut left, mut right) = (Vec::new(), Vec::new());
+    let mut left = Vec::new();
+    let mut right = Vec::new();
     for _ in 0..10 {
         left.push(1_000.0 * (1.0 + 0.01 * noise.normal()));
         right.push(1_000.0 * change * (1.0 + 0.01 * noise.normal()));
@@ -86,7 +87,8 @@ fn whole(noise: &mut NormalNoise, change: f64) -> (BenchResult, BenchResult) {
                     let value = 1_000.0 * if first { change } else { 1.0 } * (1.0 + 0.01 * wavers);
                     BenchMetric::new(name, "unit", better, value)
                 });
-                let (test, metrics) = (format!("{step} requests/s"), metrics.into());
+                let test = format!("{step} requests/s");
+                let metrics = metrics.into();
                 side.runs.push(BenchRun {
                     test,
                     repeat,
@@ -104,7 +106,8 @@ fn whole(noise: &mut NormalNoise, change: f64) -> (BenchResult, BenchResult) {
 #[test]
 fn the_whole_command_seldom_finds_a_thing_different_from_itself() {
     let mut noise = NormalNoise(4);
-    let (mut cried, mut would) = (0, 0);
+    let mut cried = 0;
+    let mut would = 0;
     for _ in 0..1_000 {
         let (left, right) = whole(&mut noise, 1.0);
         let found = compare_together(&left, &right, RULE);
@@ -142,7 +145,8 @@ fn rows_that_are_judged_together_need_more_runs_each() {
         all
     };
     // Five runs of each side can come to 0.0079 at least: enough for one row, and for none of two.
-    let (low, high) = ([1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]);
+    let low = [1.0, 2.0, 3.0, 4.0, 5.0];
+    let high = [6.0, 7.0, 8.0, 9.0, 10.0];
     let found = compare_together(&of(&low), &of(&high), RULE);
     assert!(found.rows.iter().all(|row| row.status == ComparisonStatus::TooFewRuns), "{found:?}");
     assert!(found.warnings[0].contains("needs 6 runs"), "{:?}", found.warnings);
@@ -152,7 +156,8 @@ fn rows_that_are_judged_together_need_more_runs_each() {
     let mut left = result(MetricDirection::More, &low);
     let mut right = result(MetricDirection::More, &high);
     for side in [&mut left, &mut right] {
-        let (test, metrics) = ("few".to_owned(), side.runs[0].metrics.clone());
+        let test = "few".to_owned();
+        let metrics = side.runs[0].metrics.clone();
         side.runs.push(BenchRun {
             test,
             repeat: 1,
@@ -181,8 +186,8 @@ fn intervals_hold_the_planted_difference() {
 
 #[test]
 fn three_runs_prove_nothing() {
-    let (left, right) =
-        (result(MetricDirection::More, &[100.0; 3]), result(MetricDirection::More, &[50.0; 3]));
+    let left = result(MetricDirection::More, &[100.0; 3]);
+    let right = result(MetricDirection::More, &[50.0; 3]);
     let found = compare(&left, &right, RULE);
     assert_eq!(found.rows[0].status, ComparisonStatus::TooFewRuns);
     assert!(!found.worse && found.warnings[0].contains("needs 5 runs"), "{:?}", found.warnings);
@@ -208,7 +213,8 @@ fn what_is_better_is_the_metrics_matter() {
 fn a_threshold_asks_for_more_than_a_difference() {
     let low: Vec<f64> = (0..8).map(|n| 100.0 + f64::from(n) / 10.0).collect();
     let up: Vec<f64> = low.iter().map(|value| value * 1.02).collect();
-    let (low, up) = (result(MetricDirection::Less, &low), result(MetricDirection::Less, &up));
+    let low = result(MetricDirection::Less, &low);
+    let up = result(MetricDirection::Less, &up);
     assert!(compare(&low, &up, RULE).worse);
     assert!(!compare(&low, &up, SignificanceRule { threshold_percent: 5.0, ..RULE }).worse);
 }
@@ -249,11 +255,13 @@ fn each_difference_in_how_they_were_made_is_named_with_both_values() {
         }),
     ];
     let check = |what: &str, plant: &dyn Fn(&mut ResultProvenance, &str)| {
-        let (mut base, mut other) = (left.clone(), left.clone());
+        let mut base = left.clone();
+        let mut other = left.clone();
         plant(&mut base.provenance, "this");
         plant(&mut other.provenance, "that");
         let found = compare(&base, &other, RULE);
-        let (baseline, result) = (Some("this".to_owned()), Some("that".to_owned()));
+        let baseline = Some("this".to_owned());
+        let result = Some("that".to_owned());
         assert_eq!(
             found.differences,
             [SetupDifference { what: what.to_owned(), baseline, result }]
@@ -280,8 +288,8 @@ fn each_difference_in_how_they_were_made_is_named_with_both_values() {
 
 #[test]
 fn a_baseline_of_zero_has_no_per_cent() {
-    let (left, right) =
-        (result(MetricDirection::Less, &[0.0; 6]), result(MetricDirection::Less, &[5.0; 6]));
+    let left = result(MetricDirection::Less, &[0.0; 6]);
+    let right = result(MetricDirection::Less, &[5.0; 6]);
     let found = compare(&left, &right, RULE);
     assert_eq!(found.rows[0].difference_percent, None);
     assert_eq!(found.rows[0].status, ComparisonStatus::Worse);

@@ -30,7 +30,8 @@ pub fn serve_leaders(
 ) -> Result<(), ChannelError> {
     let certified = ChannelAcceptor::new()?;
     listener.set_nonblocking(true)?;
-    let (busy, open) = (Mutex::new(()), AtomicUsize::new(0));
+    let busy = Mutex::new(());
+    let open = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         while !stop.load(Ordering::Relaxed) {
             let (socket, from) = match listener.accept() {
@@ -46,7 +47,9 @@ pub fn serve_leaders(
                 continue;
             }
             open.fetch_add(1, Ordering::Relaxed);
-            let (certified, busy, open) = (&certified, &busy, &open);
+            let certified = &certified;
+            let busy = &busy;
+            let open = &open;
             scope.spawn(move || {
                 match serve_leader(socket, certified, token, (facts, busy), stop) {
                     Ok(answered) => told(from, &format!("done: {answered} answered")),
@@ -123,8 +126,10 @@ fn run_load(
             return Ok(0);
         }
     };
-    let (mut tell, mut busiest) = (Instant::now() + PROGRESS_INTERVAL, 0.0_f64);
-    let (mut last, mut last_cpu) = (0.0, load.cpu());
+    let mut tell = Instant::now() + PROGRESS_INTERVAL;
+    let mut busiest = 0.0_f64;
+    let mut last = 0.0;
+    let mut last_cpu = load.cpu();
     while !load.is_finished() {
         // Whoever leads and vanishes ends the load: it is dropped.
         if matches!(channel.receive_message(LOOK_EVERY)?, Some(LeaderMessage::Stop))
@@ -142,7 +147,8 @@ fn run_load(
             let spent = cpu.iter().zip(&last_cpu).map(|(now, then)| now.saturating_sub(*then));
             let most = spent.max().unwrap_or_default().as_secs_f64();
             busiest = busiest.max(most / (report.seconds - last));
-            (last, last_cpu) = (report.seconds, cpu);
+            last = report.seconds;
+            last_cpu = cpu;
         }
         let figures = AgentProgress { seconds: report.seconds, counts: report.counts() };
         channel.send_message(&AgentMessage::Figures(figures))?;

@@ -13,7 +13,6 @@ pub struct AgentMonitor {
     state: Mutex<AgentState>,
 }
 
-/// Its state.
 #[derive(Clone, Debug, Default)]
 pub struct AgentState {
     /// What it told last.
@@ -22,7 +21,6 @@ pub struct AgentState {
     pub end: Option<AgentEnd>,
 }
 
-/// How it ended.
 #[derive(Clone, Debug)]
 pub enum AgentEnd {
     /// As planned, or as it was told to.

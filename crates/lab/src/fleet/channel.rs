@@ -69,7 +69,6 @@ pub struct FleetChannel {
     received: Vec<u8>,
 }
 
-/// What serves sessions.
 #[derive(Clone, Debug)]
 pub struct ChannelAcceptor(Arc<ServerConfig>);
 
@@ -104,7 +103,6 @@ impl ChannelAcceptor {
 }
 
 impl FleetChannel {
-    /// The leader's side.
     pub fn connect(to: SocketAddr, token: &FleetToken) -> Result<FleetChannel, ChannelError> {
         let socket = TcpStream::connect_timeout(&to, CONNECTING)?;
         let secure = TargetTls::unverified(NAME, &[])?;
@@ -132,7 +130,6 @@ impl FleetChannel {
         Ok(channel)
     }
 
-    /// Says something.
     pub fn send_message(&mut self, what: &impl Serialize) -> Result<(), ChannelError> {
         let mut line = serde_json::to_vec(what)?;
         line.push(b'\n');
@@ -291,7 +288,8 @@ mod tests {
     #[test]
     fn who_knows_the_token_is_heard() {
         let (leader, agent) = both(EXPORTER_LABEL, " 0123456789abcdef\n");
-        let (mut leader, mut agent) = (leader.unwrap(), agent.unwrap());
+        let mut leader = leader.unwrap();
+        let mut agent = agent.unwrap();
         let long = "x".repeat(300_000);
         let told = long.clone();
         let sender = std::thread::spawn(move || leader.send_message(&told).map(|()| leader));

@@ -18,9 +18,7 @@ use crate::result::{AgentPart, NoteSeverity, ResultNote};
 /// Who makes the load.
 #[derive(Clone, Debug)]
 pub struct Fleet {
-    /// Where they listen.
     pub agents: Vec<SocketAddr>,
-    /// What they know.
     pub token: FleetToken,
 }
 
@@ -100,7 +98,8 @@ pub fn run_fleet(
     std::thread::scope(|scope| {
         let mut watched = Vec::new();
         for hand in &mut hands {
-            let (followed, channel) = (&hand.monitor, &mut hand.channel);
+            let followed = &hand.monitor;
+            let channel = &mut hand.channel;
             watched.push(followed);
             scope.spawn(move || followed.follow_agent(channel, stopped));
         }
@@ -160,7 +159,8 @@ fn collect_outcome(
     let longest = states.iter().map(|state| state.figures.seconds).fold(0.0, f64::max);
     let longest = if longest > 0.0 { Duration::from_secs_f64(longest) } else { elapsed };
     let report = sum_progress(&states, longest)?;
-    let (mut parts, mut notes) = (Vec::new(), Vec::new());
+    let mut parts = Vec::new();
+    let mut notes = Vec::new();
     for (hand, state) in hands.iter().zip(states) {
         let agent = hand.agent;
         let mut about = |weight, text: &str| {
@@ -178,7 +178,8 @@ fn collect_outcome(
             Some(AgentEnd::Done(done)) => {
                 done.notes.iter().for_each(|note| about(note.weight, &note.text));
                 part.complete = true;
-                (part.processors, part.threads_busy) = (done.processors, done.threads_busy);
+                part.processors = done.processors;
+                part.threads_busy = done.threads_busy;
             }
             Some(AgentEnd::Lost(why)) => about(
                 NoteSeverity::Partial,
@@ -215,7 +216,8 @@ mod tests {
         let listeners: Vec<TcpListener> =
             (0..many).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let agents = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
-        let (over, facts) = (AtomicBool::new(false), machine_facts());
+        let over = AtomicBool::new(false);
+        let facts = machine_facts();
         std::thread::scope(|scope| {
             for listener in &listeners {
                 scope.spawn(|| {

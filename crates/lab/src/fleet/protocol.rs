@@ -75,7 +75,8 @@ pub struct AgentSummary {
 pub fn split_plan(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     let part = |all: usize, at: usize| all / agents + usize::from(at < all % agents);
     let requests = |all: u64, at: usize| {
-        let (at, agents) = (at as u64, agents as u64);
+        let at = at as u64;
+        let agents = agents as u64;
         all / agents + u64::from(at < all % agents)
     };
     let one = |at: usize| LoadPlan {

@@ -3,10 +3,8 @@
 //!
 //! Pure. Frames are Ethernet with IPv4 or IPv6 right behind; whatever else comes is left as it is.
 
-/// What is wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinkFault {
-    /// Nothing.
     #[default]
     None,
     /// TCP's window scale is announced as 0 while windows stay scaled (RFC 7323 §2.2): who receives them takes a window for
@@ -19,11 +17,9 @@ pub enum LinkFault {
 /// What a frame met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameFate {
-    /// Nothing.
     Untouched,
     /// It is another one now.
     Changed,
-    /// It is gone.
     Dropped,
 }
 
@@ -70,7 +66,8 @@ fn tcp_header_offset(frame: &[u8]) -> Option<usize> {
 
 /// Writes 0 for the scale of a segment with SYN, and the checksum with it (RFC 1624, equation 3).
 fn clear_window_scale(tcp: &mut [u8]) -> Option<()> {
-    let (words, flags) = (*tcp.get(12)? >> 4, *tcp.get(13)?);
+    let words = *tcp.get(12)? >> 4;
+    let flags = *tcp.get(13)?;
     let end = usize::from(words) * 4;
     if flags & SYN == 0 || end > tcp.len() {
         return None;
@@ -140,14 +137,19 @@ mod tests {
 
     fn v4(tcp: &[u8]) -> Vec<u8> {
         let mut frame = vec![0; LINK + 20];
-        (frame[12], frame[LINK], frame[LINK + 9]) = (0x08, 0x45, TCP);
+        frame[12] = 0x08;
+        frame[LINK] = 0x45;
+        frame[LINK + 9] = TCP;
         frame.extend_from_slice(tcp);
         frame
     }
 
     fn v6(tcp: &[u8]) -> Vec<u8> {
         let mut frame = vec![0; LINK + 40];
-        (frame[12], frame[13], frame[LINK], frame[LINK + 6]) = (0x86, 0xdd, 0x60, TCP);
+        frame[12] = 0x86;
+        frame[13] = 0xdd;
+        frame[LINK] = 0x60;
+        frame[LINK + 6] = TCP;
         frame.extend_from_slice(tcp);
         frame
     }

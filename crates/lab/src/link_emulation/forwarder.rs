@@ -143,7 +143,8 @@ impl<'w> LinkForwarder<'w> {
     }
 
     fn receive_from(&mut self, way: usize, side: usize) -> usize {
-        let (link, mut taken) = (&self.links[way].links[side], 0);
+        let link = &self.links[way].links[side];
+        let mut taken = 0;
         while taken < BATCH {
             let bytes = match recv(link, &mut self.buffer, RecvFlags::TRUNC) {
                 Ok((_, bytes)) => bytes.min(MAX_BYTES),
@@ -176,7 +177,9 @@ impl<'w> LinkForwarder<'w> {
         for _ in 0..=u8::from(arrival.duplicate_at) {
             self.number += 1;
             self.bytes_in_flight += bytes + FRAME;
-            let (at, number, bytes) = (arrival.at, self.number, self.buffer[..bytes].to_vec());
+            let at = arrival.at;
+            let number = self.number;
+            let bytes = self.buffer[..bytes].to_vec();
             self.in_flight.push(QueuedFrame { at, number, link: way, side, bytes });
         }
     }

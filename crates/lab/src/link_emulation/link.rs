@@ -67,7 +67,6 @@ impl ForwarderHandle {
         ForwarderHandle::start(vec![open_link(hosts, between, ends, course)?])
     }
 
-    /// Forwards on these.
     pub(super) fn start(ways: Vec<ForwardedLink>) -> Result<ForwarderHandle, EmulatedLinkError> {
         let (ear, stop) = rustix::pipe::pipe().map_err(io::Error::from)?;
         let forwarder = std::thread::Builder::new().name("line".to_owned()).spawn(move || {

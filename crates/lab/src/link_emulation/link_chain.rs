@@ -16,11 +16,8 @@ use crate::net::NetworkNamespace;
 /// The hosts and their lines; gone when dropped.
 #[derive(Debug)]
 pub struct LinkChain {
-    /// Who asks.
     pub client: NetworkNamespace,
-    /// Who forwards.
     pub middle: NetworkNamespace,
-    /// Who answers.
     pub server: NetworkNamespace,
     // Before what they are laid through, which goes after them.
     _wires: [ForwarderHandle; 2],
@@ -29,13 +26,11 @@ pub struct LinkChain {
     pub between: NetworkNamespace,
 }
 
-/// The client.
 pub const CHAIN_CLIENT: Ipv4Addr = Ipv4Addr::new(10, 42, 1, 1);
 /// The middle, at its client's side and at its server's.
 pub const CHAIN_MIDDLE: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 42, 1, 2), Ipv4Addr::new(10, 42, 2, 2)];
 /// An address of the middle for connections to the server, used by nothing else.
 pub const CHAIN_RETURN: Ipv4Addr = Ipv4Addr::new(10, 42, 2, 3);
-/// The server.
 pub const CHAIN_SERVER: Ipv4Addr = Ipv4Addr::new(10, 42, 2, 1);
 /// The address of a service, which nobody has.
 pub const CHAIN_SERVICE: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
@@ -43,8 +38,10 @@ pub const CHAIN_SERVICE: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
 impl LinkChain {
     /// Lays it: what packets from the left and from the right meet on the client's line, and on the server's.
     pub fn open(near: [LinkShape; 2], far: [LinkShape; 2]) -> Result<LinkChain, EmulatedLinkError> {
-        let (client, server) = (NetworkNamespace::new("client")?, NetworkNamespace::new("server")?);
-        let (middle, between) = (NetworkNamespace::new("middle")?, NetworkNamespace::new("lines")?);
+        let client = NetworkNamespace::new("client")?;
+        let server = NetworkNamespace::new("server")?;
+        let middle = NetworkNamespace::new("middle")?;
+        let between = NetworkNamespace::new("lines")?;
         let ends = [(&client, "eth0"), (&middle, "eth0")];
         let near =
             ForwarderHandle::connect(ends, &between, ["left", "front"], LinkSettings::new(near))?;

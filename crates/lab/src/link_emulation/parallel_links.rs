@@ -9,9 +9,7 @@ use crate::net::NetworkNamespace;
 /// The hosts and their lines; gone when dropped. Links of both hosts are `eth1`, `eth2`, …
 #[derive(Debug)]
 pub struct ParallelLinks {
-    /// One end.
     pub client: NetworkNamespace,
-    /// The other end.
     pub server: NetworkNamespace,
     // Before what they are laid through, which goes after them.
     _wire: ForwarderHandle,
@@ -35,7 +33,8 @@ impl ParallelLinks {
         shapes: &[[LinkShape; 2]],
         mtu: u32,
     ) -> Result<ParallelLinks, EmulatedLinkError> {
-        let (client, server) = (NetworkNamespace::new("client")?, NetworkNamespace::new("server")?);
+        let client = NetworkNamespace::new("client")?;
+        let server = NetworkNamespace::new("server")?;
         let between = NetworkNamespace::new("lines")?;
         let mut ways = Vec::new();
         for (number, shapes) in (1_u8..).zip(shapes) {

@@ -35,7 +35,6 @@ pub struct LinkShape {
 /// When a packet arrives, and perhaps once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketArrival {
-    /// When.
     pub at: MonotonicTime,
     /// Whether it comes twice.
     pub duplicate_at: bool,
@@ -44,15 +43,12 @@ pub struct PacketArrival {
 /// What was done with packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounts {
-    /// Passed on.
     pub passed: u64,
     /// Lost as planned, by chance or by a fault.
     pub lost: u64,
     /// Lost because the queue was full.
     pub dropped_full: u64,
-    /// Overtaken by chance.
     pub reordered: u64,
-    /// Passed on twice.
     pub duplicated: u64,
     /// Changed by a fault.
     pub changed: u64,
@@ -70,11 +66,9 @@ pub struct LinkQueue {
 
 /// From here on a packet is large, bytes.
 const LARGE: usize = 1_000;
-/// Where chance begins.
 const SEED: u64 = 0x5eed_0f7e_57ee_1a2d;
 
 impl LinkQueue {
-    /// An empty one.
     pub fn new(shape: LinkShape) -> LinkQueue {
         LinkQueue {
             shape,
@@ -109,7 +103,8 @@ impl LinkQueue {
     ) -> Option<PacketArrival> {
         let at = self.transit_end(now, frames, bytes)?;
         let mut arrival = PacketArrival { at, duplicate_at: false };
-        let (reorder, late) = (self.shape.reorder_ppm, self.shape.reorder_delay);
+        let reorder = self.shape.reorder_ppm;
+        let late = self.shape.reorder_delay;
         if self.draw_chance(reorder) {
             self.counts.reordered += 1;
             arrival.at = at + late;

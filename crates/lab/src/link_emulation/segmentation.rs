@@ -42,7 +42,8 @@ pub fn max_segment_train(shape: &LinkShape, tapped: bool) -> Option<u64> {
 /// What comes out of a link, as a wire would have it: frames, and their bytes. `frame` begins with Ethernet's head.
 pub fn wire_frames(head: &[u8; HEAD], frame: &[u8]) -> (u64, usize) {
     let half = |at: usize| usize::from(u16::from_ne_bytes([head[at], head[at + 1]]));
-    let (payload, transport) = (half(PAYLOAD), half(TRANSPORT));
+    let payload = half(PAYLOAD);
+    let transport = half(TRANSPORT);
     if head[KIND] == 0 || payload == 0 {
         return (1, frame.len());
     }

@@ -26,7 +26,6 @@ const MOST_BYTES: usize = 256 << 20;
 const LINK: usize = 14;
 
 impl LinkTap {
-    /// A frame passes.
     pub fn record_frame(&self, frame: &[u8]) {
         // Only IP goes into captures of bare IP.
         let kind = frame.get(12..LINK);
@@ -71,7 +70,8 @@ mod tests {
         let tap = LinkTap::default();
         let mut frame = vec![0; 60];
         tap.record_frame(&frame);
-        (frame[12], frame[LINK]) = (0x08, 0x45);
+        frame[12] = 0x08;
+        frame[LINK] = 0x45;
         tap.clone().record_frame(&frame);
         tap.record_frame(&frame[..5]);
         let file = tap.take_capture("two hosts");

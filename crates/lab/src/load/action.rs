@@ -7,8 +7,6 @@ pub enum SocketAction {
     Connect(usize),
     /// Send what is pending.
     Flush(usize),
-    /// Read again.
     Read(usize),
-    /// Close it.
     Close(usize),
 }

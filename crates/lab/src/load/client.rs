@@ -11,13 +11,11 @@ use super::response::{ResponseProgress, ResponseReader};
 /// How a peer ended a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerClose {
-    /// In order.
     Closed,
     /// With a reset, or an error of the connection.
     Reset,
 }
 
-/// A connection's state.
 #[derive(Debug)]
 pub struct LoadClient {
     out: Vec<u8>,
@@ -35,7 +33,6 @@ enum ClientProtocol {
 }
 
 impl LoadClient {
-    /// For HTTP.
     pub fn http() -> LoadClient {
         LoadClient::with(ClientProtocol::Http(Box::new(ResponseReader::new())))
     }
@@ -45,7 +42,6 @@ impl LoadClient {
         LoadClient::with(ClientProtocol::Http2(Box::new(Http2Client::new(secure, streams))))
     }
 
-    /// For echoed messages.
     pub fn echo() -> LoadClient {
         LoadClient::with(ClientProtocol::Echo { matched: 0 })
     }

@@ -53,7 +53,6 @@ pub enum TallyRecordError {
 }
 
 impl TallyRecord {
-    /// Of a tally.
     pub(super) fn of(tally: &LoadTally) -> TallyRecord {
         let pairs = |histogram: &Histogram<u64>| {
             let recorded = histogram.iter_recorded();
@@ -88,13 +87,19 @@ impl TallyRecord {
         if parts != self.requests {
             return Err(TallyRecordError::Sum { requests: self.requests, parts });
         }
-        (tally.requests, tally.answered) = (self.requests, self.answered);
-        (tally.failed_on_reused, tally.in_flight) = (self.failed_on_reused, self.in_flight);
-        (tally.answered_on_reused, tally.bytes_body) = (self.answered_on_reused, self.bytes_body);
-        (tally.statuses, tally.at_end) = (self.statuses, self.at_end);
-        (tally.bytes_in, tally.bytes_out) = (self.bytes_in, self.bytes_out);
+        tally.requests = self.requests;
+        tally.answered = self.answered;
+        tally.failed_on_reused = self.failed_on_reused;
+        tally.in_flight = self.in_flight;
+        tally.answered_on_reused = self.answered_on_reused;
+        tally.bytes_body = self.bytes_body;
+        tally.statuses = self.statuses;
+        tally.at_end = self.at_end;
+        tally.bytes_in = self.bytes_in;
+        tally.bytes_out = self.bytes_out;
         tally.connects = self.connects;
-        (tally.idle_ended, tally.never_ended) = (self.idle_ended, self.never_ended);
+        tally.idle_ended = self.idle_ended;
+        tally.never_ended = self.never_ended;
         for (histogram, pairs) in tally.histograms_mut().into_iter().zip(&self.histograms) {
             for (nanos, many) in pairs {
                 histogram.record_n(*nanos, *many).map_err(|_| TallyRecordError::Time(*nanos))?;
@@ -103,12 +108,10 @@ impl TallyRecord {
         Ok(tally)
     }
 
-    /// Answered so far.
     pub fn answered(&self) -> u64 {
         self.answered
     }
 
-    /// Requests so far.
     pub fn requests(&self) -> u64 {
         self.requests
     }

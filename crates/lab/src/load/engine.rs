@@ -25,7 +25,6 @@ mod outcome;
 mod slot;
 mod timeouts;
 
-/// One thread's load.
 #[derive(Debug)]
 pub struct LoadEngine {
     plan: Arc<LoadPlan>,
@@ -62,7 +61,8 @@ impl LoadEngine {
     ) -> LoadEngine {
         let threads = plan.threads;
         let slots = share_for_thread(plan.connections() as u64, thread, threads) as usize;
-        let (number, of) = (thread as u64, threads as u64);
+        let number = thread as u64;
+        let of = threads as u64;
         let schedule = match plan.pace {
             LoadModel::Open { per_second, .. } => {
                 Some(StartSchedule::new(start, per_second, number, of))
@@ -211,7 +211,6 @@ impl LoadEngine {
         }
     }
 
-    /// Bytes came.
     pub fn on_received(&mut self, slot: usize, bytes: &[u8], now: MonotonicTime) {
         self.tally.bytes_in += bytes.len() as u64;
         if let ReadSpeed::Slow { pause, .. } = self.plan.reading {
@@ -305,7 +304,8 @@ impl LoadEngine {
         intended: MonotonicTime,
         now: MonotonicTime,
     ) {
-        let (requests, chosen) = (&mut self.requests, &mut self.slots[slot]);
+        let requests = &mut self.requests;
+        let chosen = &mut self.slots[slot];
         let deadline = intended + self.plan.timeout;
         chosen.pending[stream] = Some(PendingRequest {
             intended,

@@ -22,7 +22,6 @@ use stream::Http2ClientStream;
 
 mod stream;
 
-/// A connection's state.
 #[derive(Debug)]
 pub struct Http2Client {
     session: Option<Http2Session>,
@@ -93,7 +92,8 @@ impl Http2Client {
     /// The connection is there no more: what is asked next, or waits, waits for another.
     pub fn on_closed(&mut self) {
         self.streams.iter_mut().for_each(Http2ClientStream::cancel);
-        (self.session, self.draining) = (None, false);
+        self.session = None;
+        self.draining = false;
         self.out.clear();
         self.written = 0;
     }

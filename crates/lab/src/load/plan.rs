@@ -359,7 +359,8 @@ mod tests {
         let echo = |bytes, persist| {
             with(&move |p| {
                 p.protocol = LoadProtocol::Echo { bytes };
-                (p.datagrams, p.persist) = (true, persist);
+                p.datagrams = true;
+                p.persist = persist;
             })
         };
         assert_eq!(echo(65_507, ConnectionReuse::KeepAlive), Ok(()));

@@ -256,7 +256,8 @@ mod tests {
         shot.fields.push(("Accept".to_owned(), "text/html".to_owned()));
         let text = String::from_utf8(shot.http1(false)).unwrap();
         assert_eq!(text, "GET /cart HTTP/1.1\r\nHost: shop.example\r\nAccept: text/html\r\n\r\n");
-        (shot.method, shot.body) = ("POST".to_owned(), Arc::from(&b"a=1"[..]));
+        shot.method = "POST".to_owned();
+        shot.body = Arc::from(&b"a=1"[..]);
         let text = String::from_utf8(shot.http1(true)).unwrap();
         assert!(text.ends_with("Connection: close\r\nContent-Length: 3\r\n\r\na=1"), "{text}");
     }

@@ -62,7 +62,6 @@ impl Stopper {
 }
 
 impl LoadRun {
-    /// Starts it.
     pub fn start(plan: LoadPlan) -> Result<LoadRun, LoadStartError> {
         plan.check()?;
         let plan = Arc::new(plan);

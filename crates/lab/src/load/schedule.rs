@@ -37,7 +37,8 @@ impl StartSchedule {
 
 /// What thread `thread` of `threads` gets of `all`.
 pub fn share_for_thread(all: u64, thread: usize, threads: usize) -> u64 {
-    let (thread, threads) = (thread as u64, threads as u64);
+    let thread = thread as u64;
+    let threads = threads as u64;
     all / threads + u64::from(thread < all % threads)
 }
 

@@ -43,7 +43,6 @@ pub struct LoadTally {
     pub requests: u64,
     /// Of those, answered whole with a status below 500.
     pub answered: u64,
-    /// Failed, by cause.
     pub failed: [u64; Fail::COUNT],
     /// Of the answered, how many on a connection that had answered before.
     pub answered_on_reused: u64,
@@ -53,15 +52,12 @@ pub struct LoadTally {
     pub in_flight: u64,
     /// Whole answers by hundreds of the status; index 0: echoes.
     pub statuses: [u64; 6],
-    /// Bytes received.
     pub bytes_in: u64,
     /// Of those, of answers' bodies.
     pub bytes_body: u64,
-    /// Bytes sent.
     pub bytes_out: u64,
     /// How it stood when no request was to begin any more; `None`: some are.
     pub at_end: Option<LoadEndCounts>,
-    /// Connections tried.
     pub connects: u64,
     /// Connections that the peer ended while nothing was asked on them.
     pub idle_ended: u64,
@@ -80,7 +76,6 @@ pub struct LoadTally {
 }
 
 impl LoadTally {
-    /// Nothing counted.
     pub fn new() -> Result<LoadTally, CreationError> {
         Ok(LoadTally {
             requests: 0,
@@ -126,7 +121,6 @@ impl LoadTally {
         }
     }
 
-    /// A failure.
     pub fn record_failure(&mut self, fail: Fail, reused: bool) {
         self.failed[fail as usize] += 1;
         self.failed_on_reused += u64::from(reused);
@@ -155,7 +149,8 @@ impl LoadTally {
     pub fn merge(&mut self, other: &LoadTally) {
         if self.at_end.is_some() || other.at_end.is_some() {
             // Whoever was lost before the end has told all that it will.
-            let (ours, theirs) = (self.end_counts(), other.end_counts());
+            let ours = self.end_counts();
+            let theirs = other.end_counts();
             self.at_end = Some(LoadEndCounts {
                 nanos: ours.nanos.max(theirs.nanos),
                 answered: ours.answered + theirs.answered,
@@ -216,7 +211,6 @@ impl LoadTally {
     }
 }
 
-/// As histograms count.
 pub fn duration_nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

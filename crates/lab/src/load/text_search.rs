@@ -12,12 +12,10 @@ pub struct TextSearch {
 }
 
 impl TextSearch {
-    /// Nothing has come.
     pub fn new(text: &Arc<[u8]>) -> TextSearch {
         TextSearch { text: text.clone(), tail: Vec::new(), found: text.is_empty() }
     }
 
-    /// More bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.found || bytes.is_empty() {
             return;

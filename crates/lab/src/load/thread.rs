@@ -34,7 +34,6 @@ pub struct ThreadProgress {
     pub stop: Arc<AtomicBool>,
 }
 
-/// One load thread.
 #[derive(Debug)]
 pub struct LoadThread {
     plan: Arc<LoadPlan>,
@@ -61,7 +60,6 @@ struct LoadSocket {
 }
 
 impl LoadThread {
-    /// Ready to run.
     pub fn new(
         plan: Arc<LoadPlan>,
         engine: LoadEngine,
@@ -69,9 +67,11 @@ impl LoadThread {
         shared: Arc<ThreadProgress>,
     ) -> LoadThread {
         let sockets = (0..plan.connections()).map(|_| LoadSocket::default()).collect();
-        let (scratch, plain) = (vec![0; SCRATCH].into(), Vec::new());
+        let scratch = vec![0; SCRATCH].into();
+        let plain = Vec::new();
         let outgoing = VecDeque::new();
-        let (looked, dialled) = (0, 0);
+        let looked = 0;
+        let dialled = 0;
         LoadThread {
             plan,
             engine,
@@ -138,7 +138,8 @@ impl LoadThread {
     /// Carries out what the engine says; whether that was anything. An open loop sends only so much at a time, and looks for
     /// answers again.
     fn run_actions(&mut self) -> bool {
-        let (mut left, mut acted) = (AT_ONCE, false);
+        let mut left = AT_ONCE;
+        let mut acted = false;
         loop {
             while let Some(action) = self.engine.next_action() {
                 self.perform_action(action);

@@ -124,7 +124,6 @@ impl TargetTlsSession {
         self.machine.writer().write(plain)
     }
 
-    /// Records to send.
     pub fn pending(&mut self) -> io::Result<&[u8]> {
         if self.sent == self.outgoing.len() {
             self.outgoing.clear();

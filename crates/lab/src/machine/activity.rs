@@ -10,13 +10,9 @@ use serde::{Deserialize, Serialize};
 /// Texts and counters of one moment.
 #[derive(Clone, Debug, Default)]
 pub struct ProcSnapshot {
-    /// /proc/stat.
     pub stat: String,
-    /// /proc/meminfo.
     pub memory: String,
-    /// /proc/interrupts.
     pub interrupts: String,
-    /// /proc/net/dev.
     pub interfaces: String,
     /// /proc/PID/stat of every process that could be read.
     pub processes: Vec<String>,

@@ -66,7 +66,8 @@ pub fn forecast_limits(facts: &MachineFacts, plan: &LoadPlan) -> Vec<ResultNote>
         );
         notes.push(ResultNote { weight: NoteSeverity::ClientLimit, text });
     }
-    let (ports, sources) = (port_count(facts), plan.sources.len().max(1) as u32);
+    let ports = port_count(facts);
+    let sources = plan.sources.len().max(1) as u32;
     if connections > u64::from(ports) * u64::from(sources) {
         let text = format!(
             "{connections} connections to one address need as many ports, and {sources} source addresses have {ports} \
@@ -254,7 +255,8 @@ mod tests {
             many.time = Some(Duration::from_secs(600));
             words(&of(reuse), &many)
         };
-        let (here, there) = ([127, 0, 0, 1], [192, 0, 2, 1]);
+        let here = [127, 0, 0, 1];
+        let there = [192, 0, 2, 1];
         for (target, reuse) in [(here, "2"), (here, "1"), (there, "1")] {
             assert_eq!(rate(target, reuse, 28_000.0), "");
             let words = rate(target, reuse, 29_000.0);

@@ -45,7 +45,6 @@ pub struct ProcessorShare {
 }
 
 impl ProcessorShare {
-    /// Not idle.
     pub fn busy(&self) -> f64 {
         (1.0 - self.idle).clamp(0.0, 1.0)
     }
@@ -87,9 +86,12 @@ fn processor(line: &str) -> Option<ProcessorTicks> {
     let mut words = line.split_whitespace();
     let number = words.next()?.strip_prefix("cpu")?.parse().ok()?;
     let mut next = || words.next().and_then(|word| word.parse::<u64>().ok());
-    let (user, nice, system) = (next()?, next()?, next()?);
+    let user = next()?;
+    let nice = next()?;
+    let system = next()?;
     let idle = next()? + next()?;
-    let (irq, softirq) = (next()?, next()?);
+    let irq = next()?;
+    let softirq = next()?;
     let steal = next().unwrap_or(0);
     Some(ProcessorTicks { number, user: user + nice, system, irq, softirq, steal, idle, net_rx: 0 })
 }

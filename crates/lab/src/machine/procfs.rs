@@ -72,7 +72,6 @@ pub fn raise_descriptor_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
-/// This machine.
 pub fn machine_facts() -> MachineFacts {
     let sysctls: BTreeMap<String, String> =
         SYSCTLS.iter().filter_map(|name| Some(((*name).to_owned(), sysctl(name)?))).collect();
@@ -87,8 +86,8 @@ pub fn machine_facts() -> MachineFacts {
     let largest = |name: &str| numbers(name).get(2).copied().unwrap_or(0);
     let kernel = |name: &str| sysctl(&format!("kernel.{name}")).unwrap_or_default();
     let ports = (port(0, 32_768), port(1, 60_999));
-    let (send_buffer, receive_buffer) =
-        (largest("net.ipv4.tcp_wmem"), largest("net.ipv4.tcp_rmem"));
+    let send_buffer = largest("net.ipv4.tcp_wmem");
+    let receive_buffer = largest("net.ipv4.tcp_rmem");
     MachineFacts {
         host: kernel("hostname"),
         kernel: format!("{} {} {}", kernel("ostype"), kernel("osrelease"), std::env::consts::ARCH),

@@ -28,7 +28,9 @@ fn describe_processors(sys: &Path) -> Option<String> {
         };
         list_names(&sys.join(folder)).into_iter().filter(is_one).collect()
     };
-    let (mut sockets, mut cores, mut threads) = (BTreeSet::new(), BTreeSet::new(), 0);
+    let mut sockets = BTreeSet::new();
+    let mut cores = BTreeSet::new();
+    let mut threads = 0;
     for name in numbered("devices/system/cpu", "cpu") {
         let place = sys.join("devices/system/cpu").join(name).join("topology");
         // A processor that is off has no place.
@@ -39,7 +41,8 @@ fn describe_processors(sys: &Path) -> Option<String> {
         sockets.insert(socket);
     }
     let nodes = numbered("devices/system/node", "node").len().max(1);
-    let (sockets, cores) = (sockets.len(), cores.len());
+    let sockets = sockets.len();
+    let cores = cores.len();
     (threads > 0)
         .then(|| format!("nodes {nodes}, sockets {sockets}, cores {cores}, threads {threads}"))
 }

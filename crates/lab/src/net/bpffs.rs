@@ -24,7 +24,6 @@ pub enum BpfFsError {
     Mount(#[from] ToolError),
 }
 
-/// The file system.
 #[derive(Debug)]
 pub struct BpfFs {
     dir: TemporaryDir,

@@ -5,7 +5,6 @@
 /// How a host's TCP adapts to the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Congestion {
-    /// By loss.
     #[default]
     Cubic,
     /// By bandwidth and round trip.

@@ -84,7 +84,6 @@ impl NetworkNamespace {
         &self.name
     }
 
-    /// Its file.
     pub fn file(&self) -> PathBuf {
         PathBuf::from(PLACE).join(&self.name)
     }
@@ -122,7 +121,8 @@ impl NetworkNamespace {
         self.run_inside(|| {
             settings.iter().try_for_each(|(key, value)| {
                 std::fs::write(format!("/proc/sys/{key}"), value).map_err(|source| {
-                    let (key, value) = ((*key).to_owned(), (*value).to_owned());
+                    let key = (*key).to_owned();
+                    let value = (*value).to_owned();
                     NamespaceError::Setting { key, value, source }
                 })
             })

@@ -16,14 +16,12 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 /// A process that made things, told from a later one with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnerProcess {
-    /// Its number.
     pub process: u32,
     /// When it began, in the kernel's ticks since boot.
     pub began: u64,
 }
 
 impl OwnerProcess {
-    /// This process.
     pub fn current() -> OwnerProcess {
         let process = std::process::id();
         OwnerProcess { process, began: start_time(process).unwrap_or_default() }
@@ -43,7 +41,6 @@ impl OwnerProcess {
         }
     }
 
-    /// Whether it lives.
     pub fn is_alive(self) -> bool {
         start_time(self.process) == Some(self.began)
     }
@@ -51,15 +48,17 @@ impl OwnerProcess {
 
 /// A name that nothing else has: `sylab-PID-STARTED-NUMBER-ROLE`.
 pub fn unique_name(role: &str) -> String {
-    let (OwnerProcess { process, began }, number) =
-        (OwnerProcess::current(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let OwnerProcess { process, began } = OwnerProcess::current();
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     format!("{PREFIX}-{process}-{began}-{number}-{role}")
 }
 
 /// Whether this is such a name, of a process that has ended.
 pub fn is_orphan(name: &str) -> bool {
     let mut parts = name.split('-');
-    let (prefix, pid, began) = (parts.next(), parts.next(), parts.next());
+    let prefix = parts.next();
+    let pid = parts.next();
+    let began = parts.next();
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok());
     let (Some(PREFIX), Some(pid), Some(began)) = (prefix, number(pid), number(began)) else {
         return false;

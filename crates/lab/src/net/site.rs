@@ -30,9 +30,7 @@ pub enum SiteError {
 /// A host: its namespace and its addresses. Its link is `eth0`.
 #[derive(Debug)]
 pub struct SiteHost {
-    /// Where it is.
     pub namespace: NetworkNamespace,
-    /// Its addresses.
     pub host: HostAddresses,
 }
 
@@ -47,9 +45,7 @@ impl Deref for SiteHost {
 /// The site; gone when dropped.
 #[derive(Debug)]
 pub struct TestSite {
-    /// Who asks.
     pub client: SiteHost,
-    /// Who balances.
     pub balancer: SiteHost,
     /// Who answers: the near ones first.
     pub servers: Vec<SiteHost>,
@@ -59,7 +55,6 @@ pub struct TestSite {
 }
 
 impl TestSite {
-    /// Builds one.
     pub fn open(layout: &SiteLayout) -> Result<TestSite, SiteError> {
         let router = host("router")?;
         router.write_sysctls(&FORWARDING)?;
@@ -77,7 +72,6 @@ impl TestSite {
         Ok(site)
     }
 
-    /// What was built.
     pub fn layout(&self) -> &SiteLayout {
         &self.layout
     }

@@ -31,7 +31,6 @@ pub enum BalancerArms {
     Two,
 }
 
-/// What to build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteLayout {
     /// Servers on the balancer's subnet.
@@ -42,7 +41,6 @@ pub struct SiteLayout {
     pub mtu: u32,
     /// How the balancer is connected.
     pub arms: BalancerArms,
-    /// Who computes checksums.
     pub checksums: ChecksumMode,
     /// How hosts adapt to paths through the router.
     pub congestion: Congestion,
@@ -64,9 +62,7 @@ impl Default for SiteLayout {
 /// A host's addresses and its router's, on a subnet of 24 and 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostAddresses {
-    /// Version 4.
     pub v4: Ipv4Addr,
-    /// Version 6.
     pub v6: Ipv6Addr,
     /// The router's, version 4.
     pub gateway_v4: Ipv4Addr,
@@ -108,7 +104,6 @@ impl HostAddresses {
     }
 }
 
-/// The client.
 pub(super) const CLIENT: HostAddresses =
     HostAddresses::new([203, 0, 113], [0x2001, 0xdb8, 0xc, 0], 2);
 /// The balancer on the servers' subnet.

@@ -20,7 +20,6 @@ use super::tool::{find, run_command};
 /// What was removed, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Namespaces.
     pub namespaces: Vec<String>,
     /// Directories in the temporary place, of bpf file systems and of studies.
     pub file_systems: Vec<String>,

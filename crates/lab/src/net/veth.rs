@@ -48,7 +48,6 @@ const PASS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pass.bpf.o"));
 /// One end of a cable.
 #[derive(Clone, Copy, Debug)]
 pub struct VethEnd<'a> {
-    /// Where.
     pub namespace: &'a NetworkNamespace,
     /// Its link's name there.
     pub link: &'a str,
@@ -83,7 +82,6 @@ pub struct XdpPassProgram {
 }
 
 impl XdpPassProgram {
-    /// Writes it.
     pub fn new() -> Result<XdpPassProgram, VethError> {
         let dir = TemporaryDir::with_prefix(&unique_name("pass")).map_err(VethError::Program)?;
         let file = dir.write("pass.bpf.o", PASS).map_err(VethError::Program)?;

@@ -11,9 +11,7 @@ use super::http::{CloseMode, HttpOriginConnection};
 /// A connection without its socket.
 #[derive(Debug)]
 pub enum OriginConnection {
-    /// HTTP/1.
     Http(Box<HttpOriginConnection>),
-    /// Every byte back.
     Echo(EchoConnection),
 }
 

@@ -100,9 +100,7 @@ impl OriginContent {
 pub enum ResponseFraming {
     /// No body and no field.
     Nothing,
-    /// Content-Length.
     Length(u64),
-    /// Transfer-Encoding: chunked.
     Chunked,
 }
 

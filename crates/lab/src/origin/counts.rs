@@ -16,9 +16,7 @@ pub struct OriginCounters {
 /// Counts as of now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OriginCounts {
-    /// Connections accepted.
     pub accepted: u64,
-    /// Connections open now.
     pub open: u64,
     /// Requests that arrived whole; an echoing origin: pieces received.
     pub requests: u64,
@@ -27,7 +25,6 @@ pub struct OriginCounts {
 }
 
 impl OriginCounters {
-    /// As of now.
     pub fn read(&self) -> OriginCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         OriginCounts {

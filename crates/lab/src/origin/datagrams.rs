@@ -19,7 +19,6 @@ pub struct DatagramEcho {
 /// What it has counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramEchoCounts {
-    /// Sent back whole.
     pub echoed: u64,
     /// Not: from a port below 1,024 or our own, or the kernel refused.
     pub unanswered: u64,
@@ -33,7 +32,6 @@ struct DatagramEchoCounters {
 }
 
 impl DatagramEcho {
-    /// Starts it.
     pub fn start(listen: SocketAddr) -> io::Result<DatagramEcho> {
         let socket = UdpSocket::bind(listen)?;
         socket.set_read_timeout(Some(LOOK_EVERY))?;

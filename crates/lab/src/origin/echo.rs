@@ -11,7 +11,6 @@ pub struct EchoConnection {
 }
 
 impl EchoConnection {
-    /// Bytes came.
     pub fn on_received(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }

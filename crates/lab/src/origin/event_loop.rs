@@ -31,20 +31,28 @@ type CommandReply = SyncSender<Result<(), Errno>>;
 /// What an origin can be told.
 pub enum OriginCommand {
     /// Stop listening, reset everything.
-    Kill { done: CommandReply },
-    /// Listen again.
-    Revive { done: CommandReply },
+    Kill {
+        done: CommandReply,
+    },
+    Revive {
+        done: CommandReply,
+    },
     /// Stop or resume doing anything.
-    Hang { hang: bool, done: CommandReply },
-    /// Misbehave.
-    Fault { fault: Option<OriginFault>, done: CommandReply },
-    /// Close idle connections.
-    IdleClose { after: Option<Duration>, done: CommandReply },
-    /// End.
+    Hang {
+        hang: bool,
+        done: CommandReply,
+    },
+    Fault {
+        fault: Option<OriginFault>,
+        done: CommandReply,
+    },
+    IdleClose {
+        after: Option<Duration>,
+        done: CommandReply,
+    },
     Stop,
 }
 
-/// One origin's thread.
 #[derive(Debug)]
 pub struct OriginThread {
     kind: OriginKind,
@@ -74,7 +82,6 @@ struct OriginSlot {
 }
 
 impl OriginThread {
-    /// Ready to run.
     pub fn new(
         options: OriginOptions,
         address: SocketAddr,
@@ -142,7 +149,6 @@ impl OriginThread {
         }
     }
 
-    /// `false`: the end.
     fn handle_commands(&mut self) -> bool {
         while let Ok(order) = self.inbox.try_recv() {
             let (outcome, done) = match order {
@@ -364,7 +370,6 @@ impl OriginThread {
     }
 }
 
-/// Lets connections come.
 pub fn start_listening(socket: &OwnedFd) -> Result<(), Errno> {
     rustix::net::listen(socket, 4_096)
 }

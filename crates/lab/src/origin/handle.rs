@@ -64,7 +64,6 @@ pub struct TestOrigin {
 }
 
 impl TestOrigin {
-    /// Starts it.
     pub fn start(options: OriginOptions) -> Result<TestOrigin, OriginStartError> {
         if options.name.len() > 64 || !options.name.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(OriginStartError::Name);
@@ -84,7 +83,6 @@ impl TestOrigin {
         Ok(TestOrigin { address, orders, waker, counts, thread: Some(thread) })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

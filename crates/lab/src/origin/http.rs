@@ -18,13 +18,10 @@ use super::websocket::{self, FramesOutcome};
 /// How a connection is to end once its output is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseMode {
-    /// In order.
     Close,
-    /// With a reset.
     Reset,
 }
 
-/// One connection.
 #[derive(Debug)]
 pub struct HttpOriginConnection {
     input: Vec<u8>,
@@ -53,7 +50,6 @@ enum RemainingBody {
 }
 
 impl HttpOriginConnection {
-    /// A new connection.
     pub fn new() -> HttpOriginConnection {
         HttpOriginConnection {
             input: Vec::new(),

@@ -13,7 +13,6 @@ use super::request_log::RequestIdLog;
 pub struct OriginOptions {
     /// Where to listen; port 0 lets the kernel choose.
     pub listen: SocketAddr,
-    /// What to serve.
     pub kind: OriginKind,
     /// Its name, in the `x-origin` field of every answer. Visible ASCII.
     pub name: String,
@@ -28,10 +27,8 @@ pub struct OriginOptions {
 pub enum OriginKind {
     /// HTTP; `body` is the size of the answer to `/`, at most 1 GiB.
     Http {
-        /// Bytes.
         body: u64,
     },
-    /// Every byte back.
     Echo,
 }
 

@@ -12,11 +12,8 @@ use super::websocket;
 pub struct OriginRequest {
     /// What is asked for.
     pub route: OriginRoute,
-    /// HEAD.
     pub is_head: bool,
-    /// POST.
     pub is_post: bool,
-    /// The client's version.
     pub version: HttpVersion,
     /// Whether the connection goes on afterwards.
     pub persist: bool,

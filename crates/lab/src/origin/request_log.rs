@@ -16,10 +16,8 @@ struct RequestIdCounts {
     beyond: u64,
 }
 
-/// A summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
-    /// Identifiers seen.
     pub distinct: u64,
     /// Identifiers of POST requests that arrived more than once.
     pub duplicated_posts: u64,
@@ -63,7 +61,6 @@ impl RequestIdLog {
     }
 }
 
-/// Identifiers kept.
 const LIMIT: usize = 1 << 20;
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 pub enum OriginRoute {
     /// `/`: the origin's own body.
     Root,
-    /// `/healthz`: `ok`.
     Health,
     /// `/bytes/N`: a body of N bytes.
     Bytes(u64),
@@ -21,7 +20,6 @@ pub enum OriginRoute {
     Echo,
     /// `/ws`: an upgrade to an echoing WebSocket.
     WebSocket,
-    /// Anything else.
     Unknown,
 }
 

@@ -52,7 +52,8 @@ struct WebSocketFrame<'a> {
 struct BrokenFrame;
 
 fn parse_frame(bytes: &[u8]) -> Option<Result<WebSocketFrame<'_>, BrokenFrame>> {
-    let (first, second) = (*bytes.first()?, *bytes.get(1)?);
+    let first = *bytes.first()?;
+    let second = *bytes.get(1)?;
     if second & 0x80 == 0 || first & 0x70 != 0 {
         return Some(Err(BrokenFrame));
     }

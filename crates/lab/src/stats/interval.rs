@@ -22,7 +22,8 @@ pub fn median(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let n = sorted.len();
     // The share of all 2^n ways in which at most `k` values lie below the median.
     let mut probability = 0.5_f64.powi(i32::try_from(n).ok()?);
-    let (mut below, mut cut) = (0.0, None);
+    let mut below = 0.0;
+    let mut cut = None;
     for k in 0..n / 2 {
         below += probability;
         if 2.0 * below > 1.0 - confidence {
@@ -39,7 +40,8 @@ pub fn share(part: u64, all: u64, confidence: f64) -> (f64, f64) {
     if all == 0 {
         return (0.0, 1.0);
     }
-    let (n, p) = (all as f64, part as f64 / all as f64);
+    let n = all as f64;
+    let p = part as f64 / all as f64;
     let z = normal::quantile(0.5 + confidence / 2.0);
     let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
     let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();

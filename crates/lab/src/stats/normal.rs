@@ -27,7 +27,8 @@ pub fn student_cumulative(t: f64, freedom: f64) -> f64 {
 }
 
 fn bisect(area: f64, end: f64, below: impl Fn(f64) -> f64) -> f64 {
-    let (mut low, mut high) = (-end, end);
+    let mut low = -end;
+    let mut high = end;
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
         if below(middle) < area { low = middle } else { high = middle }
@@ -47,7 +48,8 @@ fn beta_share(x: f64, a: f64, b: f64) -> f64 {
         .exp()
         / a;
     let small = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
-    let (mut c, mut d) = (1.0, 1.0 / small(1.0 - (a + b) * x / (a + 1.0)));
+    let mut c = 1.0;
+    let mut d = 1.0 / small(1.0 - (a + b) * x / (a + 1.0));
     let mut product = d;
     for m in 1..300 {
         let m = f64::from(m);
@@ -68,7 +70,8 @@ fn beta_share(x: f64, a: f64, b: f64) -> f64 {
 
 /// The logarithm of the gamma function for positive arguments, by Stirling's series after a shift.
 fn log_gamma(x: f64) -> f64 {
-    let (mut shift, mut z) = (0.0, x);
+    let mut shift = 0.0;
+    let mut z = x;
     while z < 10.0 {
         shift -= z.ln();
         z += 1.0;

@@ -22,7 +22,8 @@ pub struct RankTestResult {
 
 /// Compares a second sample with a first; neither is empty. `alpha`: the interval's error probability.
 pub fn compare(first: &[f64], second: &[f64], alpha: f64) -> RankTestResult {
-    let (n, m) = (first.len(), second.len());
+    let n = first.len();
+    let m = second.len();
     let ranks = doubled_midranks(first, second);
     let sum: u64 = ranks[n..].iter().sum();
     let wins = (sum as f64 / 2.0) - (m * (m + 1)) as f64 / 2.0;
@@ -88,7 +89,8 @@ fn count_subset_sums(values: &[u64], m: usize) -> Vec<f64> {
         let value = *value as usize;
         for chosen in (1..=m.min(seen + 1)).rev() {
             let (fewer, more) = table.split_at_mut(chosen);
-            let (from, to) = (&fewer[chosen - 1], &mut more[0]);
+            let from = &fewer[chosen - 1];
+            let to = &mut more[0];
             for sum in (value..to.len()).rev() {
                 to[sum] += from[sum - value];
             }
@@ -118,7 +120,8 @@ fn approximate_p(ranks: &[u64], n: usize, m: usize, wins: f64) -> f64 {
 /// How many of the sorted differences lie outside the interval at each end.
 fn trimmed(n: usize, m: usize, alpha: f64) -> Option<usize> {
     if n + m > MOST_EXACT {
-        let (product, all) = ((n * m) as f64, (n + m) as f64);
+        let product = (n * m) as f64;
+        let all = (n + m) as f64;
         let width = normal::quantile(1.0 - alpha / 2.0) * (product * (all + 1.0) / 12.0).sqrt();
         return Some((product / 2.0 - width).max(0.0) as usize);
     }

@@ -31,7 +31,6 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// In ascending order.
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -20,9 +20,7 @@ use super::udp;
 /// Both ends of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamRun {
-    /// What was sent.
     pub sent: StreamReport,
-    /// What was received.
     pub received: StreamReport,
 }
 

@@ -17,7 +17,6 @@ pub struct Matrix {
     pub directions: Vec<StreamDirection>,
     /// Socket buffers; `None`: as the kernel does it.
     pub buffers: Vec<Option<u32>>,
-    /// Bytes of messages.
     pub messages: Vec<u32>,
     /// How long each run sends, milliseconds.
     pub millis: u32,
@@ -34,13 +33,10 @@ pub struct PrecisionTarget {
     pub confidence: f64,
     /// The interval's width in per cent of the mean, both sides together.
     pub width_percent: f64,
-    /// Runs at least.
     pub least: u32,
-    /// Runs at most.
     pub most: u32,
 }
 
-/// A cell's state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CellPrecision {
     /// Another run is needed.
@@ -59,8 +55,12 @@ impl Matrix {
             for way in &self.directions {
                 for buffer in &self.buffers {
                     for message in &self.messages {
-                        let (carrier, way, buffer, message) = (*carrier, *way, *buffer, *message);
-                        let (version, millis) = (VERSION, self.millis);
+                        let carrier = *carrier;
+                        let way = *way;
+                        let buffer = *buffer;
+                        let message = *message;
+                        let version = VERSION;
+                        let millis = self.millis;
                         let rate = self.rate.filter(|_| carrier == StreamTransport::Udp);
                         cells.push(StreamRequest {
                             version,
@@ -252,7 +252,8 @@ mod tests {
 
     #[test]
     fn segments_that_were_sent_again_are_the_senders() {
-        let (carrier, way) = (StreamTransport::Tcp, StreamDirection::To);
+        let carrier = StreamTransport::Tcp;
+        let way = StreamDirection::To;
         let ask = StreamRequest {
             version: VERSION,
             carrier,

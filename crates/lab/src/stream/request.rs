@@ -139,7 +139,6 @@ impl StreamRequest {
     }
 }
 
-/// Reads an order.
 pub fn parse_request(line: &str) -> Result<StreamRequest, StreamRequestError> {
     let ask: StreamRequest = serde_json::from_str(line)?;
     ask.check().map(|()| ask)
@@ -167,7 +166,6 @@ pub struct ReorderCounter {
 }
 
 impl ReorderCounter {
-    /// One came.
     pub fn record(&mut self, number: u64) {
         if self.highest.is_some_and(|highest| number < highest) {
             self.reordered += 1;
@@ -192,7 +190,8 @@ mod tests {
     use super::*;
 
     fn ask() -> StreamRequest {
-        let (carrier, way) = (StreamTransport::Udp, StreamDirection::To);
+        let carrier = StreamTransport::Udp;
+        let way = StreamDirection::To;
         StreamRequest {
             version: VERSION,
             carrier,

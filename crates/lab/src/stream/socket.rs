@@ -20,7 +20,6 @@ pub fn listener(ip: IpAddr, buffer: Option<u32>) -> io::Result<TcpListener> {
     Ok(TcpListener::from(fd))
 }
 
-/// A connection.
 pub fn connection(to: SocketAddr, buffer: Option<u32>) -> io::Result<TcpStream> {
     let fd = open(to.ip(), SocketType::STREAM, buffer)?;
     connect(&fd, &to)?;

@@ -42,7 +42,8 @@ pub fn finish_report(
 
 /// Sends messages until the time is over, then ends this direction.
 pub fn send(stream: &TcpStream, ask: &StreamRequest) -> Result<StreamReport, InterruptedRun> {
-    let (began, mut seen) = (Instant::now(), StreamReport::default());
+    let began = Instant::now();
+    let mut seen = StreamReport::default();
     let sent = send_all(stream, ask, began, &mut seen);
     seen.nanos = nanos(began.elapsed());
     // While it is open the kernel knows what became of the buffers.
@@ -68,7 +69,8 @@ fn send_all(
 
 /// Receives until the peer ends its direction.
 pub fn receive(stream: &TcpStream, ask: &StreamRequest) -> Result<StreamReport, InterruptedRun> {
-    let (mut seen, mut span) = (StreamReport::default(), None);
+    let mut seen = StreamReport::default();
+    let mut span = None;
     let received = receive_all(stream, ask, &mut seen, &mut span);
     seen.nanos = span.map_or(0, |(first, last): (Instant, Instant)| nanos(last - first));
     read_socket_state(stream, &mut seen);
@@ -102,7 +104,6 @@ fn receive_all(
     }
 }
 
-/// As reports count.
 pub fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

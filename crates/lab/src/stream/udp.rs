@@ -19,7 +19,8 @@ pub fn send(
     ask: &StreamRequest,
     token: u64,
 ) -> std::result::Result<StreamReport, InterruptedRun> {
-    let (began, mut seen) = (Instant::now(), StreamReport::default());
+    let began = Instant::now();
+    let mut seen = StreamReport::default();
     let sent = send_all(socket, ask, token, (began, &mut seen));
     seen.nanos = nanos(began.elapsed());
     read_socket_state(socket, &mut seen);
@@ -64,8 +65,9 @@ pub fn receive(
     token: u64,
     over: &AtomicBool,
 ) -> std::result::Result<StreamReport, InterruptedRun> {
-    let (mut seen, mut order, mut span) =
-        (StreamReport::default(), ReorderCounter::default(), None);
+    let mut seen = StreamReport::default();
+    let mut order = ReorderCounter::default();
+    let mut span = None;
     let came = |number: u64, bytes: usize| {
         let now = Instant::now();
         span.get_or_insert((now, now)).1 = now;

@@ -40,7 +40,6 @@ pub enum BalancerError {
 
 /// How long it may take to become ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// Between two looks.
 const LOOK: Duration = Duration::from_millis(30);
 
 /// A running balancer; killed when dropped.
@@ -55,7 +54,6 @@ pub struct StudyBalancer {
 /// What of a configuration takes effect a while after it is in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ReadyConditions {
-    /// Packets are forwarded.
     packets: bool,
     bundles: Vec<ExpectedBundle>,
 }
@@ -144,7 +142,6 @@ impl StudyBalancer {
         self.wait_ready()
     }
 
-    /// Its process.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
@@ -222,7 +219,8 @@ fn bundle_mismatch(status: &Value, wanted: &ExpectedBundle) -> Option<String> {
         return Some(format!("the bundle {} is not there", wanted.name));
     };
     let links = bundle["links"].as_array().cloned().unwrap_or_default();
-    let (state, policy) = (&bundle["state"], &bundle["policy"]);
+    let state = &bundle["state"];
+    let policy = &bundle["policy"];
     if *state != "up" || *policy != *wanted.policy {
         return Some(format!("the bundle {} is {state} with {policy}", wanted.name));
     }

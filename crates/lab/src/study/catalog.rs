@@ -5,16 +5,11 @@ use super::parameter::{ParameterSpec, Parameters};
 use super::report::StudyReport;
 use super::{farm, four_nics, nat_capacity, two_balancers, two_links};
 
-/// A study.
 #[derive(Clone, Copy)]
 pub struct Study {
-    /// Its name.
     pub name: &'static str,
-    /// What it asks.
     pub question: &'static str,
-    /// Its parameters.
     pub specs: &'static [ParameterSpec],
-    /// Carries it out.
     pub run: fn(&StudyContext<'_>, &Parameters) -> Result<StudyReport, StudyError>,
 }
 

@@ -14,7 +14,6 @@ use crate::net::{BpfFsError, NamespaceError, SiteError, ToolError, VethError};
 use crate::result::NoteSeverity;
 use crate::stream::client::StreamRunError;
 
-/// What is given.
 pub struct StudyContext<'a> {
     /// This program, which is the balancer.
     pub program: &'a Path,
@@ -120,7 +119,8 @@ mod tests {
     }
 
     fn broken() -> StudyError {
-        let (command, said) = ("ip".to_owned(), "no such device".to_owned());
+        let command = "ip".to_owned();
+        let said = "no such device".to_owned();
         StudyError::Cable(VethError::from(ToolError::Failed { command, said }))
     }
 

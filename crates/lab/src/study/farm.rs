@@ -15,7 +15,6 @@ use super::parameter::{ParameterKind, ParameterSpec, Parameters};
 use super::report::StudyReport;
 use crate::result::NoteSeverity;
 
-/// Its parameters.
 pub const SPECS: &[ParameterSpec] = &[
     ParameterSpec {
         name: "page",
@@ -59,7 +58,6 @@ pub const SPECS: &[ParameterSpec] = &[
     },
 ];
 
-/// Carries it out.
 pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
     let mut measured = FarmMeasurements::default();
     let ended = measure::measure_all(stage, parameters, &mut measured);

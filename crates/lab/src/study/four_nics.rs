@@ -13,7 +13,6 @@ use super::context::{StudyContext, StudyError, finish_study};
 use super::parameter::{ParameterKind, ParameterSpec, Parameters};
 use super::report::StudyReport;
 
-/// Its parameters.
 pub const SPECS: &[ParameterSpec] = &[
     ParameterSpec {
         name: "interfaces",
@@ -65,7 +64,6 @@ pub const SPECS: &[ParameterSpec] = &[
     },
 ];
 
-/// Carries it out.
 pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
     let mut sides = NicRuns::default();
     let ended = measure::measure_all(stage, parameters, &mut sides);

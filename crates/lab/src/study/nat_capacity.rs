@@ -17,7 +17,6 @@ use super::context::{StudyContext, StudyError, finish_study};
 use super::parameter::{ParameterKind, ParameterSpec, Parameters};
 use super::report::StudyReport;
 
-/// Its parameters.
 pub const SPECS: &[ParameterSpec] = &[
     ParameterSpec {
         name: "ports",
@@ -104,7 +103,6 @@ pub const SPECS: &[ParameterSpec] = &[
 /// Return addresses that a site has.
 const ADDRESSES: u32 = crate::net::RETURNS as u32;
 
-/// Carries it out.
 pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
     let mut measured = CapacityMeasurements::default();
     let ended = measure_all(stage, parameters, &mut measured);
@@ -146,7 +144,8 @@ fn measure_all(
 
 /// Return addresses and closing time of each row.
 fn row_parameters(parameters: &Parameters) -> Result<Vec<(u32, Duration)>, StudyError> {
-    let (addresses, closing) = (parameters.numbers("addresses"), parameters.times("closing"));
+    let addresses = parameters.numbers("addresses");
+    let closing = parameters.times("closing");
     let text = if addresses.len() != closing.len() {
         format!(
             "`addresses` has {} rows and `closing` {}: give as many",

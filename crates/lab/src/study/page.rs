@@ -13,7 +13,6 @@ use super::report::{
 };
 use crate::result::NoteSeverity;
 
-/// Draws it.
 pub fn render_page(report: &StudyReport) -> String {
     let mut out = String::new();
     let provenance = &report.provenance;

@@ -13,15 +13,12 @@ use thiserror::Error;
 /// What a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
-    /// A time.
     Time,
-    /// Times, by commas.
     Times,
     /// A number of bytes.
     Size,
     /// Numbers of bytes or `auto`, by commas.
     Buffers,
-    /// A rate.
     Rate,
     /// A whole number from 1.
     Number,
@@ -32,9 +29,7 @@ pub enum ParameterKind {
 /// A parameter of a study.
 #[derive(Clone, Copy, Debug)]
 pub struct ParameterSpec {
-    /// Its name.
     pub name: &'static str,
-    /// What it is.
     pub meaning: &'static str,
     /// What it may be.
     pub kind: ParameterKind,
@@ -134,7 +129,6 @@ fn number(text: &str) -> Option<u32> {
 }
 
 impl Parameters {
-    /// With their defaults.
     pub fn new(specs: &'static [ParameterSpec], quick: bool) -> Parameters {
         let value = |spec: &ParameterSpec| if quick { spec.quick } else { spec.full };
         Parameters {
@@ -149,7 +143,6 @@ impl Parameters {
         self.quick
     }
 
-    /// Sets one: `NAME=VALUE`.
     pub fn set(&mut self, setting: &str) -> Result<(), ParameterError> {
         let example = || {
             self.specs
@@ -194,17 +187,14 @@ impl Parameters {
         found.map_or("", |at| self.values[at].as_str())
     }
 
-    /// A time.
     pub fn time(&self, name: &str) -> Duration {
         time(self.text(name)).unwrap_or_default()
     }
 
-    /// Times.
     pub fn times(&self, name: &str) -> Vec<Duration> {
         self.text(name).split(',').filter_map(time).collect()
     }
 
-    /// Bytes.
     pub fn size(&self, name: &str) -> u64 {
         size(self.text(name)).unwrap_or(0)
     }
@@ -214,17 +204,14 @@ impl Parameters {
         self.text(name).split(',').map(size).collect()
     }
 
-    /// Bits a second.
     pub fn rate(&self, name: &str) -> u64 {
         rate(self.text(name)).unwrap_or(0)
     }
 
-    /// A number.
     pub fn number(&self, name: &str) -> u32 {
         number(self.text(name)).unwrap_or(0)
     }
 
-    /// Numbers.
     pub fn numbers(&self, name: &str) -> Vec<u32> {
         self.text(name).split(',').filter_map(number).collect()
     }

@@ -140,7 +140,6 @@ pub enum PlotShape {
 }
 
 impl StudyReport {
-    /// One without figures.
     pub fn new(study: &str, title: &str, source: &str, parameters: &Parameters) -> StudyReport {
         StudyReport {
             format: FORMAT,

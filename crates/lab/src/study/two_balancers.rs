@@ -24,7 +24,6 @@ use super::parameter::{ParameterKind, ParameterSpec, Parameters};
 use super::report::StudyReport;
 use crate::link_emulation::{EmulatedLink, LinkFault, LinkSettings, LinkShape, LinkTap, SERVER};
 
-/// Its parameters.
 pub const SPECS: &[ParameterSpec] = &[
     ParameterSpec {
         name: "delay",
@@ -89,7 +88,6 @@ const PORT: u16 = 8_080;
 /// How long a transaction may take.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Carries it out.
 pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
     let mut cases = Vec::new();
     let ended = measure_all(stage, parameters, &mut cases);
@@ -154,7 +152,8 @@ fn measure_case(
         timeout: TRANSACTION_TIMEOUT,
     };
     let bound = line.server.run_inside(|| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
-    let (listener, stop) = (bound?, AtomicBool::new(false));
+    let listener = bound?;
+    let stop = AtomicBool::new(false);
     let body = configuration(buffer, listener.local_addr()?);
     let to = SocketAddr::new(SERVER, PORT);
     let asked = std::thread::scope(|scope| {

@@ -15,7 +15,6 @@ use super::context::{StudyContext, StudyError, finish_study};
 use super::parameter::{ParameterKind, ParameterSpec, Parameters};
 use super::report::StudyReport;
 
-/// Its parameters.
 pub const SPECS: &[ParameterSpec] = &[
     ParameterSpec {
         name: "rate",
@@ -67,7 +66,6 @@ pub const SPECS: &[ParameterSpec] = &[
     },
 ];
 
-/// Carries it out.
 pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
     let mut cells: Vec<StreamCell> = Vec::new();
     let ended = measure::measure_all(stage, parameters, &mut cells);

@@ -63,7 +63,6 @@ pub struct RunningTopology {
 /// The device of a bridge, in its namespace.
 const BRIDGE: &str = "bridge";
 
-/// Builds it.
 pub fn build_topology(plan: &TopologyPlan) -> Result<RunningTopology, TopologyBuildError> {
     let nodes = plan.nodes.iter().map(create_node).collect::<Result<Vec<_>, _>>()?;
     let shaped = plan.links.iter().any(|cord| !cord.is_plain());

@@ -229,7 +229,8 @@ fn check_common_network(at: &str, ends: &[TopologyLinkEnd; 2], wrong: &mut Mista
         let of = |end: &TopologyLinkEnd| -> Vec<InterfaceAddress> {
             end.addresses.iter().copied().filter(|net| net.address.is_ipv4() == v4).collect()
         };
-        let (first, second) = (of(&ends[0]), of(&ends[1]));
+        let first = of(&ends[0]);
+        let second = of(&ends[1]);
         let meet =
             first.iter().any(|a| second.iter().any(|b| a.holds(b.address) && b.holds(a.address)));
         if let (Some(a), Some(b), false) = (first.first(), second.first(), meet) {

@@ -25,7 +25,6 @@ pub struct LinkDefinition {
 /// The longest delay: more would not fit into what is under way.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Reads a link.
 pub fn parse_link(place: &str, value: Value, wrong: &mut Mistakes) -> LinkDefinition {
     let mut section = FileSection::from_value(place, value, wrong);
     let ends = section.texts("ends", wrong);

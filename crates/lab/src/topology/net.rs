@@ -7,7 +7,6 @@ use std::str::FromStr;
 /// An address on a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceAddress {
-    /// The address.
     pub address: IpAddr,
     /// Bits of the network.
     pub length: u8,

@@ -7,14 +7,12 @@ use serde::Serialize;
 use super::net::InterfaceAddress;
 use crate::link_emulation::{LinkFault, LinkShape};
 
-/// A network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologyPlan {
     /// What it is called.
     pub name: String,
     /// Who is in it, in the order of their names by kind.
     pub nodes: Vec<TopologyNode>,
-    /// What connects them.
     pub links: Vec<TopologyLink>,
 }
 
@@ -30,12 +28,9 @@ pub enum NodeKind {
     Bridge,
 }
 
-/// A node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologyNode {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub kind: NodeKind,
     /// Where it sends what is on none of its networks: one of each family at most.
     pub gateways: Vec<IpAddr>,
@@ -48,7 +43,6 @@ pub struct TopologyNode {
 /// A link between two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologyLink {
-    /// Both ends.
     pub ends: [TopologyLinkEnd; 2],
     /// The largest packet, bytes.
     pub mtu: u32,
@@ -61,9 +55,7 @@ pub struct TopologyLink {
 pub struct TopologyLinkEnd {
     /// Which node, by its place in the plan.
     pub node: usize,
-    /// The interface there.
     pub interface: String,
-    /// Its addresses.
     pub addresses: Vec<InterfaceAddress>,
 }
 

@@ -70,7 +70,6 @@ pub enum TopologyRecordError {
     },
 }
 
-/// Where records lie.
 #[derive(Clone, Debug)]
 pub struct TopologyRecords {
     dir: PathBuf,
@@ -131,7 +130,6 @@ impl TopologyRecords {
         TopologyRecords { dir: dir.to_owned() }
     }
 
-    /// A keeper's log.
     pub fn log(&self, name: &str) -> PathBuf {
         self.dir.join(format!("{name}.log"))
     }

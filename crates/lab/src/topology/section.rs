@@ -17,7 +17,6 @@ pub struct Mistakes(pub Vec<String>);
 const MOST: usize = 50;
 
 impl Mistakes {
-    /// Adds one.
     pub fn add(&mut self, place: &str, text: impl Display) {
         if self.0.len() < MOST {
             self.0.push(format!("{place}: {text}"));
@@ -62,7 +61,6 @@ impl FileSection {
         std::mem::take(&mut self.table).into_iter().collect()
     }
 
-    /// A text.
     pub fn text(&mut self, key: &'static str, wrong: &mut Mistakes) -> Option<String> {
         let place = self.key_path(key);
         match self.take(key)? {

@@ -10,7 +10,6 @@ pub const LEAST_RATE: f64 = 1_000.0;
 /// Counters since the machine's start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SteeringCounters {
-    /// By processor.
     pub softnet: BTreeMap<u32, SoftnetStat>,
     /// By interrupt and processor.
     pub interrupts: BTreeMap<u32, BTreeMap<u32, u64>>,
@@ -36,7 +35,6 @@ pub struct SoftnetStat {
 /// What the network cost during a span.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NetworkLoad {
-    /// By processor.
     pub processors: BTreeMap<u32, ProcessorLoad>,
     /// Packets a second by interface and receive queue.
     pub queues: BTreeMap<String, BTreeMap<u32, f64>>,
@@ -49,7 +47,6 @@ pub struct NetworkLoad {
 /// What a processor did, by second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProcessorLoad {
-    /// Packets taken in.
     pub packets: f64,
     /// Packets lost at its backlog.
     pub dropped: f64,

@@ -78,7 +78,6 @@ impl CpuMask {
         self.0.contains(&processor)
     }
 
-    /// In order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
     }

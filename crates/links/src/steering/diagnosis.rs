@@ -15,7 +15,6 @@ const FEW: usize = 4;
 /// How uneven: 1 is even, and as many as there are processors is one that does everything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadSkew {
-    /// The busiest processor.
     pub processor: u32,
     /// Its part of the packets, 0–1.
     pub part: f64,
@@ -98,7 +97,8 @@ struct LoadOrigin {
 impl LoadOrigin {
     fn from_load(picture: &SteeringSnapshot, load: &NetworkLoad) -> LoadOrigin {
         let is_shown = |name: &str| picture.interfaces.iter().any(|one| one.name == name);
-        let (mut shown, mut others) = (0.0, Vec::new());
+        let mut shown = 0.0;
+        let mut others = Vec::new();
         for (name, packets) in &load.received {
             if is_shown(name) {
                 shown += packets;

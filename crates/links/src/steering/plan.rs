@@ -21,14 +21,12 @@ pub struct SteeringGoal {
     pub terminates_connections: bool,
 }
 
-/// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SteeringStep {
     /// What it is about: an interface, or the machine.
     pub subject: String,
     /// What it does, in words.
     pub why: String,
-    /// What is done.
     pub change: SteeringChange,
 }
 
@@ -37,16 +35,13 @@ pub struct SteeringStep {
 pub enum SteeringChange {
     /// A file of /proc or /sys.
     Write {
-        /// Which.
         file: String,
         /// What it holds now.
         from: String,
         /// What it is to hold.
         to: String,
     },
-    /// ethtool(8).
     Ethtool {
-        /// Its arguments.
         to: Vec<String>,
         /// The arguments that take it back.
         from: Vec<String>,
@@ -62,7 +57,6 @@ impl SteeringChange {
         }
     }
 
-    /// The way back.
     pub fn into_reverse(self) -> SteeringChange {
         match self {
             SteeringChange::Write { file, from, to } => {

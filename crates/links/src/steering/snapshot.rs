@@ -7,12 +7,10 @@ use std::collections::BTreeMap;
 use super::counters::NetworkLoad;
 use super::cpu_mask::CpuMask;
 
-/// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SteeringSnapshot {
     /// Processors that are on.
     pub processors: Vec<CpuPlacement>,
-    /// Interfaces that receive.
     pub interfaces: Vec<InterfaceQueues>,
     /// `net.core.rps_sock_flow_entries`: flows that RFS knows, of all interfaces. `None`: it cannot be had here, as in a
     /// container.
@@ -21,21 +19,16 @@ pub struct SteeringSnapshot {
     pub irqbalance: bool,
 }
 
-/// A processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuPlacement {
-    /// Its number.
     pub number: u32,
-    /// Its memory's node.
     pub node: u32,
     /// The lowest number among the threads of its core.
     pub core: u32,
 }
 
-/// An interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceQueues {
-    /// Its name.
     pub name: String,
     /// The node that its device is near to.
     pub node: Option<u32>,
@@ -62,7 +55,6 @@ pub enum XdpPlacement {
     Generic,
 }
 
-/// A receive queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveQueue {
     /// Processors that packets of this queue are handed to (RPS); empty: none, it is off.
@@ -71,7 +63,6 @@ pub struct ReceiveQueue {
     pub flows: u64,
 }
 
-/// An interrupt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueInterrupt {
     /// Its name in /proc/interrupts.
@@ -85,9 +76,7 @@ pub struct QueueInterrupt {
 pub struct DeviceChannels {
     /// Each both sends and receives; else they are set apart, and these are those that receive.
     pub combined: bool,
-    /// Now.
     pub now: u32,
-    /// At most.
     pub maximum: u32,
 }
 
@@ -117,7 +106,6 @@ impl SteeringSnapshot {
         if near.is_empty() { self.all_processors() } else { near }
     }
 
-    /// All processors.
     pub fn all_processors(&self) -> CpuMask {
         self.processors.iter().map(|one| one.number).collect()
     }

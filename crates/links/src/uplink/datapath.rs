@@ -29,7 +29,6 @@ const GROUPS: CgroupPrograms =
     CgroupPrograms { what: "programs for own connections", pins: "uplinks-sockets" };
 /// The program of `inside` interfaces.
 const INSIDE: (&str, &str) = ("uplink_inside", "in");
-/// Those of sockets.
 const OWN: [(&str, At); 2] = [("uplink_own4", At::Connect4), ("uplink_own6", At::Connect6)];
 /// Kinds of counts of an uplink, as the program has them.
 const KINDS: u32 = 4;
@@ -62,7 +61,6 @@ pub struct UplinkCounters {
     pub rerouted: u64,
 }
 
-/// The programs, loaded.
 #[derive(Debug)]
 pub struct UplinkDatapath {
     pin_directory: PinDirectory,

@@ -13,7 +13,6 @@ use crate::link_monitor::LinkMonitor;
 /// Whom to ask, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UplinkTarget {
-    /// By ICMP echo.
     Echo(IpAddr),
     /// By a connection, which is closed at once.
     Connect(SocketAddr),
@@ -24,7 +23,6 @@ pub enum UplinkTarget {
 pub struct ProbeRequest {
     /// Which target, by its place.
     pub target: usize,
-    /// The question's number.
     pub number: u16,
 }
 
@@ -89,7 +87,8 @@ impl UplinkHealth {
 
     /// The interface has a carrier, or not; `trouble`: why nothing can be sent by it all the same.
     pub fn set_interface(&mut self, carrier: bool, trouble: Option<String>) {
-        (self.carrier, self.send_error) = (carrier, trouble);
+        self.carrier = carrier;
+        self.send_error = trouble;
         let can = self.is_usable();
         for (_, life) in &mut self.targets {
             life.set_carrier(can);
@@ -105,21 +104,18 @@ impl UplinkHealth {
         .collect()
     }
 
-    /// A target answered.
     pub fn receive_reply(&mut self, question: ProbeRequest, now: MonotonicTime) {
         if let Some((_, life)) = self.targets.get_mut(question.target) {
             life.receive_reply(question.number, now);
         }
     }
 
-    /// Time passed.
     pub fn expire_probes(&mut self, now: MonotonicTime) {
         for (_, life) in &mut self.targets {
             life.expire_probes(now);
         }
     }
 
-    /// Whom it asks.
     pub fn targets(&self) -> impl Iterator<Item = (UplinkTarget, &LinkMonitor)> {
         self.targets.iter().map(|(target, life)| (*target, life))
     }
@@ -143,7 +139,8 @@ impl UplinkHealth {
             let fit = self.targets.iter().filter(|(_, life)| life.is_alive() == alive);
             fit.map(|(target, _)| target.to_string()).collect::<Vec<_>>().join(", ")
         };
-        let (reached, all) = (self.reached_targets(), self.targets.len());
+        let reached = self.reached_targets();
+        let all = self.targets.len();
         match (reached, all) {
             (1, 1) => format!("{} answers", of(true)),
             (0, 1) => format!("{} does not answer", of(false)),
@@ -175,7 +172,6 @@ impl UplinkHealth {
 }
 
 impl UplinkTarget {
-    /// Its address.
     pub fn ip(&self) -> IpAddr {
         match self {
             UplinkTarget::Echo(ip) => *ip,

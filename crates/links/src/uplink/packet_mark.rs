@@ -10,7 +10,6 @@ const BITS: u32 = 4;
 /// Which bits of a packet's mark are ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkBits {
-    /// The lowest.
     pub bit: u8,
 }
 
@@ -41,7 +40,6 @@ impl UplinkNumbers {
         self.0.get(name).copied()
     }
 
-    /// All of them.
     pub fn all(&self) -> impl Iterator<Item = (&str, u8)> {
         self.0.iter().map(|(name, number)| (name.as_str(), *number))
     }

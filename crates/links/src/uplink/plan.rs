@@ -23,7 +23,6 @@ const MAIN: u32 = 254;
 /// Where ours stand in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoutingBase {
-    /// The marks.
     pub marks: MarkBits,
     /// The table of all; the uplinks' follow.
     pub first_table: u32,
@@ -36,9 +35,7 @@ pub struct RoutingBase {
 pub struct UplinkGateway {
     /// As the wheel sees it; without a gateway it does not stand.
     pub candidate: UplinkCandidate,
-    /// Where it begins.
     pub ifindex: u32,
-    /// Its next hop.
     pub gateway: IpAddr,
     /// What leaves by it has this address.
     pub source: IpAddr,
@@ -49,27 +46,20 @@ pub struct UplinkGateway {
 pub enum RuleSelector {
     /// A mark, of which these bits count.
     Mark {
-        /// The bits.
         value: u32,
-        /// Which count.
         mask: u32,
     },
-    /// A source address.
     From(IpAddr),
     /// Any, where the table has more than a default route.
     Nearer,
-    /// Any.
     Any,
 }
 
-/// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rule {
-    /// IPv6.
     pub v6: bool,
     /// Its place among all rules.
     pub priority: u32,
-    /// Which packets.
     pub selector: RuleSelector,
     /// Where they are led.
     pub table: u32,
@@ -78,11 +68,8 @@ pub struct Rule {
 /// A way out of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// The interface.
     pub ifindex: u32,
-    /// The gateway.
     pub gateway: IpAddr,
-    /// Its share, 1–256.
     pub weight: u16,
 }
 
@@ -101,20 +88,16 @@ pub type TableKey = (bool, u32);
 /// All that is to stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoutingPlan {
-    /// Rules, sorted.
     pub rules: Vec<Rule>,
     /// Routes by their tables.
     pub routes: BTreeMap<TableKey, Route>,
 }
 
-/// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoutingStep {
     /// A table has this route from now on.
     Route(TableKey, Route),
-    /// A rule comes.
     Add(Rule),
-    /// A rule goes.
     Remove(Rule),
     /// A table has no route any more.
     Clear(TableKey),
@@ -234,7 +217,8 @@ mod tests {
 
     #[test]
     fn two_uplinks() {
-        let (a, b) = (path(1, true, 3, 1, false), path(2, true, 1, 1, false));
+        let a = path(1, true, 3, 1, false);
+        let b = path(2, true, 1, 1, false);
         let plan = RoutingPlan::from_paths(TEST_BASE, &[a, b]);
         assert_eq!(plan.rules.len(), 8);
         assert_eq!(plan.routes[&(false, 7_801)].source, Some(a.source));
@@ -267,9 +251,10 @@ mod tests {
 
     #[test]
     fn what_another_program_removed_is_told_from_what_is_to_change() {
-        let (a, b) = (path(1, true, 1, 1, false), path(2, true, 1, 1, false));
-        let (both, one) =
-            (RoutingPlan::from_paths(TEST_BASE, &[a, b]), RoutingPlan::from_paths(TEST_BASE, &[a]));
+        let a = path(1, true, 1, 1, false);
+        let b = path(2, true, 1, 1, false);
+        let both = RoutingPlan::from_paths(TEST_BASE, &[a, b]);
+        let one = RoutingPlan::from_paths(TEST_BASE, &[a]);
         assert_eq!(both.count_missing(&both, &both), 0);
         assert_eq!(one.count_missing(&both, &one), 0, "what is not wanted any more is no loss");
         assert_eq!(both.count_missing(&one, &one), 0, "what did not stand yet is none");

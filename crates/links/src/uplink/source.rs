@@ -8,9 +8,7 @@ use thiserror::Error;
 /// An address of an interface, with its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterfaceNetwork {
-    /// The interface.
     pub ifindex: u32,
-    /// The address.
     pub ip: IpAddr,
     /// Of a line between two machines the other one's address, else the same.
     pub peer: IpAddr,

@@ -57,7 +57,6 @@ impl Value for UplinkSettings {
     }
 }
 
-/// A wheel's turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WheelTurns(pub [u8; TURNS]);
 

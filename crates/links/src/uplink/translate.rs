@@ -12,7 +12,6 @@ const CHAIN: &str = "out";
 const SUBSYSTEM: u16 = 10;
 const BEGIN: u16 = 0x10;
 const END: u16 = 0x11;
-/// `NFT_MSG_…`.
 const NEW_TABLE: u16 = 0;
 const REMOVE_TABLE: u16 = 2;
 const NEW_CHAIN: u16 = 3;
@@ -28,13 +27,10 @@ const REGISTER: u32 = 1;
 /// Connections with this mark that leave by this interface have this source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceTranslation {
-    /// The mark.
     pub mark: u32,
     /// Which of its bits count.
     pub mask: u32,
-    /// The interface.
     pub ifindex: u32,
-    /// The source.
     pub source: IpAddr,
 }
 

@@ -12,20 +12,16 @@ pub const TURNS: usize = 256;
 pub struct UplinkCandidate {
     /// Its number, from 1 on.
     pub number: u8,
-    /// It leads somewhere.
     pub up: bool,
     /// It has a gateway and a source now: without them nothing can be sent by it.
     pub is_usable: bool,
-    /// Its share.
     pub weight: u16,
-    /// Its rank.
     pub priority: u8,
 }
 
 /// Turns by number; all 0 when there is no uplink at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UplinkWheel {
-    /// Numbers of uplinks.
     pub turns: [u8; TURNS],
     /// None is up: everything goes on as if all were.
     pub spread: bool,

@@ -10,7 +10,8 @@ use super::world::{BundleTestbed, frame};
 
 /// Bytes of IP payload of each fragment of a UDP datagram with so many bytes, where links take packets of `mtu`.
 fn fragments(datagram: usize, mtu: usize) -> Vec<usize> {
-    let (mut left, most) = (datagram + 8, mtu - HEADER);
+    let mut left = datagram + 8;
+    let most = mtu - HEADER;
     if left <= most {
         return vec![left];
     }
@@ -42,7 +43,8 @@ fn shares(datagram: usize, mut next: impl FnMut(usize) -> usize) -> [u64; 2] {
 #[test]
 fn round_robin_by_frame_starves_a_link_and_ours_does_not() {
     let Some(world) = BundleTestbed::new() else { return };
-    let (mut frames, mut number) = (0, 1_u32);
+    let mut frames = 0;
+    let mut number = 1_u32;
     let rows = [
         (8_972, vec![8_980], [500, 500]),
         (8_984, vec![8_976, 16], [996, 4]),

@@ -14,11 +14,8 @@ use links::table::{BundleEntry, BundleMember};
 use model::config::LinkPolicy;
 use tests::skip::skip;
 
-/// `TC_ACT_REDIRECT`.
 pub const REDIRECT: u32 = 7;
-/// `TC_ACT_SHOT`.
 pub const DROP: u32 = 2;
-/// `TCX_NEXT`.
 pub const NEXT: u32 = u32::MAX;
 
 /// The loopback's number in every namespace, and one that is no interface's.

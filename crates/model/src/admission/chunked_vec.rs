@@ -3,7 +3,6 @@
 /// Elements of a chunk.
 const CHUNK: usize = 128;
 
-/// The list.
 #[derive(Debug)]
 pub(super) struct ChunkedVec<T>(Vec<Vec<T>>);
 

@@ -33,9 +33,7 @@ const SPARE: usize = 16;
 /// A client and what it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientConnectionCount {
-    /// Who.
     pub client: ClientKey,
-    /// How many connections.
     pub connections: u32,
 }
 
@@ -49,7 +47,6 @@ impl Default for ClientConnectionCounts {
 }
 
 impl ClientConnectionCounts {
-    /// One connection more.
     pub fn add(&self, client: ClientKey) {
         let part = &mut *self.shard(client);
         if let Some(count) = part.counts.get_mut(&client) {
@@ -64,7 +61,6 @@ impl ClientConnectionCounts {
         part.active += 1;
     }
 
-    /// One fewer.
     pub fn remove(&self, client: ClientKey) {
         let part = &mut *self.shard(client);
         if let Some(count) = part.counts.get_mut(&client)

@@ -12,11 +12,9 @@ const MAX_STALE_ENTRIES: usize = 16;
 pub(super) struct HalfOpenConnections {
     pub(super) silent: u32,
     pub(super) silent_order: VecDeque<ConnectionHandle>,
-    /// Handshakes under way.
     pub(super) handshakes: u32,
     /// Those whose clients have not answered.
     pub(super) hello_order: VecDeque<ConnectionHandle>,
-    /// The others.
     pub(super) handshake_order: VecDeque<ConnectionHandle>,
 }
 

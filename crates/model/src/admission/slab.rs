@@ -18,7 +18,6 @@ pub struct ConnectionHandle {
 /// Whose connections may be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConnectionScope {
-    /// Everybody's.
     All,
     /// Those of a service.
     Service(ServiceId),
@@ -41,7 +40,6 @@ pub(super) struct ConnectionEntry<A> {
     attached: Option<A>,
 }
 
-/// All places.
 #[derive(Debug)]
 pub(super) struct ConnectionSlab<A> {
     slots: ChunkedVec<ConnectionEntry<A>>,
@@ -63,7 +61,8 @@ impl<A> ConnectionSlab<A> {
         since: MonotonicTime,
         attached: A,
     ) -> ConnectionHandle {
-        let (phase, attached) = (AdmissionPhase::Silent, Some(attached));
+        let phase = AdmissionPhase::Silent;
+        let attached = Some(attached);
         if let Some(index) = self.free.pop()
             && let Some(slot) = self.slots.get_mut(index)
         {
@@ -71,7 +70,8 @@ impl<A> ConnectionSlab<A> {
             *slot = ConnectionEntry { since, generation, service, client, phase, attached };
             return ConnectionHandle { index, generation };
         }
-        let (index, generation) = (self.slots.len() as u32, 0);
+        let index = self.slots.len() as u32;
+        let generation = 0;
         self.slots.push(ConnectionEntry { since, generation, service, client, phase, attached });
         ConnectionHandle { index, generation }
     }

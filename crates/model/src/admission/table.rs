@@ -23,7 +23,6 @@ const SCAN_INTERVAL: Duration = Duration::from_millis(5);
 const CANDIDATES_PER_SCAN: usize = 16;
 /// Silent connections are a crowd where they are more than `FEW`, and more than one of so many.
 const SILENT_RATIO: usize = 16;
-/// See `CROWD`.
 const FEW: usize = 8;
 /// Scopes whose findings are remembered.
 const SCOPES: usize = 64;
@@ -33,7 +32,6 @@ const SERVICES: usize = 1_024;
 /// Whether a handshake may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeAdmission {
-    /// It may.
     Admit,
     /// It may, once this connection is closed, whose handshake has stalled.
     AdmitAfterClosing(ConnectionHandle),
@@ -46,7 +44,6 @@ pub enum HandshakeAdmission {
 /// A connection whose place a newcomer would get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvictionCandidate {
-    /// Its place.
     pub slot: ConnectionHandle,
     /// What it is doing.
     pub phase: AdmissionPhase,
@@ -59,7 +56,6 @@ pub struct EvictionCandidate {
 pub struct ClosedConnection<A> {
     /// What it was doing.
     pub phase: AdmissionPhase,
-    /// Whose it was.
     pub client: Option<ClientKey>,
     /// What was attached to its place.
     pub attached: A,
@@ -131,7 +127,8 @@ impl<A> AdmissionTable<A> {
         let before = std::mem::replace(&mut slot.phase, phase);
         slot.since = now;
         if before == AdmissionPhase::Silent || before.is_handshake() || phase.is_handshake() {
-            let (service, client) = (slot.service, slot.client);
+            let service = slot.service;
+            let client = slot.client;
             self.recount_half_open(place, (service, client), before, phase);
         }
     }
@@ -201,7 +198,8 @@ impl<A> AdmissionTable<A> {
     /// A connection has ended; what is left of it.
     pub fn remove(&mut self, place: ConnectionHandle) -> Option<ClosedConnection<A>> {
         let slot = self.slab.get(place)?;
-        let (phase, client) = (slot.phase, slot.client);
+        let phase = slot.phase;
+        let client = slot.client;
         if phase == AdmissionPhase::Silent || phase.is_handshake() {
             self.set_phase(place, AdmissionPhase::Leaving, MonotonicTime(0));
         }

@@ -19,7 +19,6 @@ const TAG_LEN: usize = 6;
 /// Words of one cookie at most: the oldest goes first.
 pub const MAX_VALUE_LEN: usize = 8;
 
-/// Between words.
 const SEPARATOR: u8 = b'.';
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -84,7 +83,8 @@ impl Default for AffinitySecrets {
     /// One that nobody else has and that nobody will have again.
     fn default() -> AffinitySecrets {
         let half = || RandomState::new().build_hasher().finish().to_be_bytes();
-        let (mut bytes, halves) = ([0; 16], [half(), half()]);
+        let mut bytes = [0; 16];
+        let halves = [half(), half()];
         bytes[..8].copy_from_slice(&halves[0]);
         bytes[8..].copy_from_slice(&halves[1]);
         AffinitySecrets { current: AffinitySecret(bytes), previous: None }
@@ -96,7 +96,6 @@ impl Default for AffinitySecrets {
 pub enum CookieKeyAge {
     /// The secret in force.
     Current,
-    /// The one before.
     Previous,
     /// None, but the key of older installations, which everybody knows. Understood for one release.
     Unkeyed,

@@ -131,7 +131,8 @@ fn limit_usages(
                 Some(one) => one,
                 None => {
                     let none = vec![0.0; groups.len()];
-                    let (kind, service) = (limit.kind, own);
+                    let kind = limit.kind;
+                    let service = own;
                     uses.push((
                         table,
                         FailoverUsage { kind, service, groups: none, together: 0.0 },

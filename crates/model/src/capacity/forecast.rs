@@ -101,7 +101,6 @@ pub struct PathForecast {
     pub window: ByteCount,
 }
 
-/// Forecasts every service.
 pub fn forecast_services(
     config: &Config,
     demand: &TrafficDemand,

@@ -38,8 +38,11 @@ impl UsageTrend {
             self.samples.iter().map(|(at, used)| (at.since(first).as_secs_f64(), *used as f64));
         let many = self.samples.len() as f64;
         let (times, uses) = points.clone().fold((0.0, 0.0), |(t, u), (x, y)| (t + x, u + y));
-        let (middle, mean) = (times / many, uses / many);
-        let (mut along, mut across, mut total) = (0.0, 0.0, 0.0);
+        let middle = times / many;
+        let mean = uses / many;
+        let mut along = 0.0;
+        let mut across = 0.0;
+        let mut total = 0.0;
         for (x, y) in points {
             along += (x - middle) * (x - middle);
             across += (x - middle) * (y - mean);

@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn long_fat_paths() {
-        let (short, long) = (Duration::from_millis(17), Duration::from_millis(34));
+        let short = Duration::from_millis(17);
+        let long = Duration::from_millis(34);
         let megabytes =
             |gigabits: f64, time| bandwidth_delay_product(BitRate(gigabits * 1e9), time).0 / 1e6;
         assert_eq!((megabytes(20.0, long), megabytes(20.0, short)), (85.0, 42.5));

@@ -16,9 +16,7 @@ use crate::config::{PacketServiceConfig, PoolConfig, ServerConfig, ServerHost};
 pub struct PortExhaustion {
     /// Connections a second towards all servers at which they are.
     pub rate: PerSecond,
-    /// The arithmetic.
     pub because: String,
-    /// What raises it.
     pub change: &'static str,
 }
 

@@ -77,7 +77,6 @@ pub struct ServerPortShares {
 /// Ports of all shares of a plane that is made for a configuration.
 #[derive(Clone, Debug)]
 pub struct PortAllocation<'a> {
-    /// The configuration.
     pub config: &'a Config,
     ports_by_share: HashMap<PortShareKey<'a>, u32>,
 }
@@ -134,7 +133,8 @@ fn share_keys<'a>(config: &'a Config, service: &'a ServiceConfig) -> Vec<PortSha
     let mut keys = Vec::new();
     for pool in names.filter_map(|name| config.pools.get(name)) {
         for server in &pool.servers {
-            let (host, port) = (&server.address.host, share_port(packets, server.address.port));
+            let host = &server.address.host;
+            let port = share_port(packets, server.address.port);
             for back in server_response_addresses(pool, &config.packets, host) {
                 keys.extend(
                     protocols_with_shares(packets.protocols)

@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_port_rests_until_the_kernel_gives_it_again() {
-        let (second, minute) = (Duration::from_secs(1), LINUX_TIME_WAIT);
+        let second = Duration::from_secs(1);
+        let minute = LINUX_TIME_WAIT;
         // Settings (reuse, timestamps, delay), to loopback, elsewhere; the kernel is asked in tests/tests/lab/resting.rs.
         let rows = [
             ((Some(0), Some(1), Some(1_000)), minute, minute),

@@ -44,7 +44,6 @@ impl ByteCount {
         BitRate(self.0 * BITS * rate.0)
     }
 
-    /// In 2^10 bytes.
     pub fn kibibytes(self) -> f64 {
         self.0 / 1024.0
     }

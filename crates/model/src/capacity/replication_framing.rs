@@ -2,7 +2,6 @@
 
 use super::quantity::{BitRate, ByteCount, PerSecond};
 
-/// How updates travel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplicationFraming {
     /// Bytes of an update.

@@ -17,7 +17,6 @@ pub const AFFINITY_RECORD_BYTES: usize = 1 + 8 + 4 + 2;
 pub const PHASE_RECORD_BYTES: usize = 1 + 8 + 1 + 2;
 /// Bytes more where a connection began with a SYN cookie.
 pub const SYN_COOKIE_BYTES: usize = 4;
-/// The longest record.
 pub const MAX_RECORD_BYTES: usize = translated_record_bytes(true, false) + SYN_COOKIE_BYTES;
 
 /// Bytes before the records of a packet.
@@ -47,7 +46,8 @@ pub const fn translated_record_bytes(v6: bool, kept: bool) -> usize {
 
 /// The shortest time after which something that is told of a service is forgotten without packets.
 pub fn shortest_timeout(packets: &PacketServiceConfig) -> Duration {
-    let (sticky, timers) = (packets.sticky.as_ref(), &packets.timers);
+    let sticky = packets.sticky.as_ref();
+    let timers = &packets.timers;
     let sticky = sticky.map_or(Duration::MAX, |sticky| sticky.time);
     sticky.min(timers.stale).min(timers.half_closed).min(timers.udp)
 }
@@ -60,11 +60,8 @@ pub fn refresh_interval(shortest: Duration) -> Duration {
 /// Bytes of records that tell of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordSizes {
-    /// When it begins.
     pub open_bytes: usize,
-    /// When it ends.
     pub close_bytes: usize,
-    /// While it stands.
     pub refresh_bytes: usize,
 }
 
@@ -76,7 +73,6 @@ impl RecordSizes {
         refresh_bytes: FLOW_RECORD_BYTES,
     };
 
-    /// Of `nat`.
     pub const fn for_translated(v6: bool, kept: bool) -> RecordSizes {
         let whole = translated_record_bytes(v6, kept);
         RecordSizes { open_bytes: whole, close_bytes: PHASE_RECORD_BYTES, refresh_bytes: whole }
@@ -160,8 +156,9 @@ mod tests {
             let period = refresh_interval(Duration::MAX);
             let found = estimate_replication(told, PerSecond(20_000.0), period, period);
             let each = |rate: BitRate| rate.0 / 8.0 / 20_000.0;
-            let (changes, again, measured) =
-                (each(found.changes), each(found.anew), measured(name));
+            let changes = each(found.changes);
+            let again = each(found.anew);
+            let measured = measured(name);
             assert!((0.85..1.0).contains(&(changes / measured)), "{name}: {changes} of {measured}");
             assert!(changes + again > measured, "{name}: {changes} and {again}, {measured}");
         }

@@ -99,7 +99,6 @@ pub enum HashKey {
 pub struct Priority(u8);
 
 impl Priority {
-    /// The default.
     pub const FIRST: Priority = Priority(1);
     /// The highest number that can be written.
     pub const MAX: u8 = 9;
@@ -108,7 +107,6 @@ impl Priority {
     /// `last-resort = true`: only when no other server may take work.
     pub const LAST_RESORT: Priority = Priority(Priority::MAX + 2);
 
-    /// `None` outside 1–9.
     pub fn new(number: u8) -> Option<Priority> {
         (1..=Self::MAX).contains(&number).then_some(Priority(number))
     }

@@ -21,7 +21,6 @@ use super::source_text::SourceSpan;
 use super::suggestion::nearest_match;
 use super::value::ConfigValue;
 
-/// Walks one file.
 #[derive(Debug)]
 pub struct ConfigDecoder<'d, 's, 't> {
     sink: &'d mut FindingCollector<'s, 't>,
@@ -40,7 +39,6 @@ struct KeyPath {
 type TomlNode<'i> = Spanned<DeValue<'i>>;
 
 impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
-    /// Report into `sink`.
     pub fn new(sink: &'d mut FindingCollector<'s, 't>) -> Self {
         ConfigDecoder { sink, path: KeyPath::default(), elements: Vec::new() }
     }

@@ -308,7 +308,6 @@ pub fn diff(old: &Config, new: &Config) -> ConfigDiff {
 }
 
 impl ConfigDiff {
-    /// Nothing differs.
     pub fn is_empty(&self) -> bool {
         self.global.is_empty()
             && self.packets.is_empty()
@@ -328,7 +327,6 @@ impl ConfigDiff {
 }
 
 impl<C> ObjectChanges<C> {
-    /// Nothing differs.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
@@ -361,7 +359,8 @@ fn index_servers(pool: &PoolConfig) -> HashMap<ServerIdentity<'_>, &Arc<ServerCo
 }
 
 fn diff_pool(old: &PoolConfig, new: &PoolConfig) -> PoolChange {
-    let (before, after) = (index_servers(old), index_servers(new));
+    let before = index_servers(old);
+    let after = index_servers(new);
     let named = |servers: &[Arc<ServerConfig>],
                  others: &HashMap<ServerIdentity<'_>, &Arc<ServerConfig>>| {
         let alone = servers.iter().filter(|s| !others.contains_key(&(s.name.as_str(), &s.address)));

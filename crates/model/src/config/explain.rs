@@ -208,8 +208,9 @@ impl SettingOrigins {
         let line = |place: SourceSpan| self.lines.line(place);
         // `service.shop.timeout.idle` is `timeout.idle` above; `pool.web.servers[1].weight` is `weight` in the pool.
         let mut segments = key.splitn(3, '.');
-        let (kind, name, rest) =
-            (segments.next(), segments.next(), segments.next().unwrap_or_default());
+        let kind = segments.next();
+        let name = segments.next();
+        let rest = segments.next().unwrap_or_default();
         match origin {
             SettingOrigin::Default => "default".to_owned(),
             SettingOrigin::Derived(why) => format!("default: {why}"),
@@ -217,7 +218,8 @@ impl SettingOrigins {
             SettingOrigin::Global(place) => format!("global.{rest} at line {}", line(place)),
             SettingOrigin::Pool(place) => {
                 let rest = rest.split_once('.').map(|(_, rest)| rest).unwrap_or_default();
-                let (kind, name) = (kind.unwrap_or_default(), name.unwrap_or_default());
+                let kind = kind.unwrap_or_default();
+                let name = name.unwrap_or_default();
                 format!("inherited from {kind}.{name}.{rest} at line {}", line(place))
             }
         }

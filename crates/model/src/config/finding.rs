@@ -26,6 +26,7 @@ pub enum Severity {
 
 /// One mistake or doubt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "Finding")]
 pub struct ConfigFinding {
     /// Error or warning.
     pub severity: Severity,
@@ -65,7 +66,6 @@ pub struct ConfigFindings {
 }
 
 impl ConfigFindings {
-    /// Only the errors.
     pub fn errors(&self) -> impl Iterator<Item = &ConfigFinding> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Error)
     }
@@ -81,7 +81,6 @@ pub struct FindingDetails {
 }
 
 impl FindingDetails {
-    /// What is wrong.
     pub fn new(message: impl Into<String>) -> FindingDetails {
         FindingDetails { message: message.into(), found: None, expected: None, suggestion: None }
     }
@@ -120,7 +119,6 @@ pub struct FindingCollector<'s, 't> {
 }
 
 impl<'s, 't> FindingCollector<'s, 't> {
-    /// Nothing found yet.
     pub fn new(source: &'s SourceText<'t>) -> Self {
         FindingCollector { source, list: Vec::new(), unlisted: 0, errors: 0 }
     }

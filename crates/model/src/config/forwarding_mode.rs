@@ -24,7 +24,6 @@ impl ForwardingMode {
         matches!(self, ForwardingMode::Mac | ForwardingMode::Tunnel | ForwardingMode::Nat)
     }
 
-    /// As written.
     pub fn name(self) -> &'static str {
         match self {
             ForwardingMode::Http => "http",

@@ -74,7 +74,6 @@ pub struct LinkProbe {
 }
 
 impl LinkPolicy {
-    /// As written.
     pub const fn name(self) -> &'static str {
         match self {
             LinkPolicy::RoundRobin => "round-robin",

@@ -18,7 +18,6 @@ pub const FILE_MAX: usize = 4 * 1_024 * 1_024;
 /// A configuration that may act, and what is worth knowing about it.
 #[derive(Clone, Debug)]
 pub struct CheckedConfig {
-    /// It.
     pub config: Config,
     /// Doubts; none keeps it from acting.
     pub warnings: Vec<ConfigFinding>,

@@ -18,9 +18,7 @@ pub enum HostPattern {
 /// A path, what begins so, or a glob.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PathPattern {
-    /// Exactly this.
     Exact(String),
-    /// What begins so.
     Prefix(String),
     /// With `*` (not over a `/`), `**` and `?`.
     Glob(String),
@@ -29,7 +27,6 @@ pub enum PathPattern {
 /// A named value: a field, a cookie or a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NameValuePattern {
-    /// Its name.
     pub name: String,
     /// Its value, with `*` for anything; `None`: any value, as long as it is there.
     pub value: Option<String>,
@@ -50,17 +47,13 @@ impl NameValuePattern {
 /// Numbers from one to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NumberRange {
-    /// The lowest.
     pub min: u64,
-    /// The highest.
     pub max: u64,
 }
 
-/// The longest pattern.
 const MAX_PATTERN_BYTES: usize = 1_024;
 
 impl HostPattern {
-    /// `shop.example` or `*.shop.example`.
     pub fn parse(text: &str) -> Option<HostPattern> {
         let lower = text.to_ascii_lowercase();
         let name = lower.strip_prefix("*.").unwrap_or(&lower);
@@ -88,7 +81,6 @@ impl HostPattern {
 }
 
 impl PathPattern {
-    /// `/about`, `/api/*`, `/*/edit`.
     pub fn parse(text: &str) -> Option<PathPattern> {
         let good = |b: u8| b.is_ascii_graphic() && b != b'#';
         if !text.starts_with('/') && text != "*"
@@ -124,7 +116,6 @@ impl NameValuePattern {
         Self::new(name.to_ascii_lowercase(), value, ": ")
     }
 
-    /// `name` or `name=value`.
     pub fn parse_pair(text: &str) -> Option<NameValuePattern> {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),

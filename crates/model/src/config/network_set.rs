@@ -11,7 +11,6 @@ use super::packets::IpPrefix;
 /// Networks of both families.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkSet {
-    /// As written.
     prefixes: Vec<IpPrefix>,
     /// Sorted, apart from each other.
     v4: Vec<AddressRange>,

@@ -390,17 +390,13 @@ pub struct ServerConfig {
 pub struct ServerWeight(u16);
 
 impl ServerWeight {
-    /// The largest.
     pub const MAX: u16 = 256;
-    /// The default.
     pub const ONE: ServerWeight = ServerWeight(1);
 
-    /// `None` above 256.
     pub fn new(value: u16) -> Option<ServerWeight> {
         (value <= Self::MAX).then_some(ServerWeight(value))
     }
 
-    /// As a number.
     pub fn get(self) -> u16 {
         self.0
     }

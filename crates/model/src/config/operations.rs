@@ -154,6 +154,7 @@ pub enum DnsRecordType {
 /// What an operator wants of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[serde(rename = "Admin")]
 pub enum AdminState {
     /// Judged by its health alone.
     #[default]

@@ -228,7 +228,6 @@ impl IpPrefix {
         Some(IpPrefix { address, bits })
     }
 
-    /// Its lowest address.
     pub fn address(self) -> IpAddr {
         self.address
     }
@@ -317,7 +316,8 @@ impl Serialize for ListenRange {
 
 impl fmt::Display for DailyWindow {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (from, end) = (self.from, self.to);
+        let from = self.from;
+        let end = self.to;
         if from == end {
             // The whole day has no other form.
             return write!(to, "{}-{}", from / 60, (from / 60 + 23) % 24);
@@ -338,7 +338,6 @@ impl DailyWindow {
 }
 
 impl TunnelKind {
-    /// As written.
     pub fn name(self) -> &'static str {
         match self {
             TunnelKind::Ipip => "ipip",

@@ -74,11 +74,9 @@ pub fn apply_to_peer(
         .intersection(&vrrp_group_names(&there))
         .copied()
         .collect::<BTreeSet<_>>();
-    let (was, is, has) = (
-        shared_settings(&old, &both),
-        shared_settings(&new, &both),
-        shared_settings(&there, &both),
-    );
+    let was = shared_settings(&old, &both);
+    let is = shared_settings(&new, &both);
+    let has = shared_settings(&there, &both);
     // What has the change already was changed by an attempt that was cut off.
     if !level && has != was && has != is {
         let keys = diff_trees(&was, &has).into_iter().map(|one| one.path);
@@ -132,7 +130,9 @@ fn vrrp_group_names(root: &Value) -> BTreeSet<&str> {
 
 /// A group that comes or goes is to be there, or gone, at the other member already.
 fn check_groups_on_peer(old: &Value, new: &Value, there: &Value) -> Result<(), PairError> {
-    let (old, new, there) = (vrrp_group_names(old), vrrp_group_names(new), vrrp_group_names(there));
+    let old = vrrp_group_names(old);
+    let new = vrrp_group_names(new);
+    let there = vrrp_group_names(there);
     let refused = |group: &&str, where_| PairError::Group { group: (*group).to_owned(), where_ };
     if let Some(group) = new.difference(&old).find(|group| !there.contains(*group)) {
         return Err(refused(group, "new, and the other member does not have it"));
@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn the_other_member_gets_what_is_common_and_keeps_what_is_its_own() {
-        let (before, theirs) = (text(3, "a", "s1:80", HERE), text(1, "b", "s1:80", HERE));
+        let before = text(3, "a", "s1:80", HERE);
+        let theirs = text(1, "b", "s1:80", HERE);
         let after = text(4, "a", "s2:80", "192.0.2.11") + "[pool.more]\nservers = [\"s3:80\"]\n";
         let made = apply_to_peer(&before, &after, &theirs, false).unwrap();
         let found = parse_tree(&made.text).unwrap();
@@ -195,7 +196,8 @@ mod tests {
 
     #[test]
     fn what_the_other_member_has_of_its_own_is_not_written_over_unasked() {
-        let (before, after) = (text(3, "a", "s1:80", HERE), text(3, "a", "s2:80", HERE));
+        let before = text(3, "a", "s1:80", HERE);
+        let after = text(3, "a", "s2:80", HERE);
         let theirs = text(1, "b", "s9:80", HERE);
         let error = apply_to_peer(&before, &after, &theirs, false).unwrap_err();
         assert_eq!(error, PairError::Diverged { keys: vec!["pool.web.servers".into()] });
@@ -208,7 +210,8 @@ mod tests {
 
     #[test]
     fn a_group_comes_and_goes_on_each_member_by_itself() {
-        let (before, theirs) = (text(3, "a", "s1:80", HERE), text(1, "b", "s1:80", HERE));
+        let before = text(3, "a", "s1:80", HERE);
+        let theirs = text(1, "b", "s1:80", HERE);
         let more = "[vrrp.back]\ninterface = \"eth1\"\nid = 8\naddresses = \"192.0.2.20\"\n";
         let after = format!("{before}{more}");
         let error = apply_to_peer(&before, &after, &theirs, false).unwrap_err();

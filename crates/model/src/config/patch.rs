@@ -13,22 +13,14 @@ use super::toml_tree::parse_tree;
 /// An object of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigObject {
-    /// All of it.
     Root,
-    /// A service.
     Service(String),
-    /// A pool.
     Pool(String),
-    /// A server.
     Server {
-        /// Its pool.
         pool: String,
-        /// Its name.
         name: String,
     },
-    /// A rule.
     Rule {
-        /// Its service.
         service: String,
         /// Its name, or its place in the list, from 1.
         name: String,

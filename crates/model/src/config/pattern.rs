@@ -8,7 +8,6 @@ use std::fmt;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::{Serialize, Serializer};
 
-/// The longest expression.
 const LONGEST: usize = 1_024;
 /// Bytes that the compiled form may have: counted repetitions of repetitions would need gigabytes.
 const COMPILED_BYTES: usize = 256 * 1_024;
@@ -57,7 +56,6 @@ impl Pattern {
         }
     }
 
-    /// As written.
     pub fn text(&self) -> &str {
         &self.0
     }

@@ -24,9 +24,7 @@ pub struct PrivilegedEffect {
 /// One such value and where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivilegedSetting {
-    /// The key: `pool.web.probe.program`.
     pub key: String,
-    /// The value.
     pub effect: PrivilegedEffect,
 }
 
@@ -213,7 +211,8 @@ mod tests {
             ("tokens", listen, "tokens = \"/x/tokens\""),
             ("client-authorities", secure, "client-authorities = \"/x/ca\""),
         ] {
-            let (plain, other) = (with(without), with(&format!("{without}{line}")));
+            let plain = with(without);
+            let other = with(&format!("{without}{line}"));
             let further = |before: &Config, after: &Config| {
                 after
                     .first_new_privileged_setting(&known(before))

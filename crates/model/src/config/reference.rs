@@ -8,7 +8,6 @@ use super::decode::scalar::describe_expected;
 use super::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
 use super::tables::ROOT;
 
-/// The whole reference.
 pub fn render_reference() -> String {
     let mut text = ReferenceWriter { text: INTRODUCTION.to_owned(), written: Vec::new() };
     for key in ROOT.keys {
@@ -30,6 +29,7 @@ pub fn render_reference() -> String {
 /// A table with what may be written in it: the reference for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[serde(rename = "KeyTable")]
 pub struct ReferenceTable {
     /// Its path, with `NAME` where names are chosen: `pool.NAME.probe`.
     pub path: String,
@@ -42,6 +42,7 @@ pub struct ReferenceTable {
 /// A key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[serde(rename = "KeyText")]
 pub struct ReferenceKey {
     /// Its name.
     pub name: String,

@@ -32,11 +32,8 @@ use probes::{SPEAKS_TLS, inherit_pool_tls, is_unwritten, pool_tls_for_probes};
 /// Every setting in force, with where it came from.
 #[derive(Clone, Debug)]
 pub struct EffectiveSettings {
-    /// The process.
     pub global: ConfigSection,
-    /// The packet plane.
     pub packets: ConfigSection,
-    /// Services by name.
     pub services: Vec<ConfigSection>,
     /// Pools by name; their `servers` are resolved as well.
     pub pools: Vec<ConfigSection>,
@@ -44,7 +41,6 @@ pub struct EffectiveSettings {
     pub vrrp: Vec<ConfigSection>,
     /// Heartbeats by the names of the other members.
     pub heartbeats: Vec<ConfigSection>,
-    /// Captures by name.
     pub captures: Vec<ConfigSection>,
     /// Bundles of links by name.
     pub links: Vec<ConfigSection>,
@@ -52,11 +48,8 @@ pub struct EffectiveSettings {
     pub mptcp: ConfigSection,
     /// What belongs to all uplinks.
     pub uplinks_common: ConfigSection,
-    /// Uplinks by name.
     pub uplinks: Vec<ConfigSection>,
-    /// The name server.
     pub name_server: ConfigSection,
-    /// Zones by domain.
     pub zones: Vec<ConfigSection>,
     /// Names that are answered for, by domain.
     pub dns_names: Vec<ConfigSection>,
@@ -91,7 +84,8 @@ pub fn resolve(root: &ConfigSection) -> EffectiveSettings {
         .iter()
         .map(|it| dns::fill_name_defaults(resolve_top_table(&NAME, it), &zones))
         .collect();
-    let (pools, templates) = (Vec::new(), Vec::new());
+    let pools = Vec::new();
+    let templates = Vec::new();
     let mut effective = EffectiveSettings {
         global,
         packets,

@@ -13,16 +13,13 @@ pub const MAX_SERVERS: usize = 131_072;
 pub struct TableSchema {
     /// In messages: `a pool`.
     pub description: &'static str,
-    /// Its keys.
     pub keys: &'static [KeySchema],
     /// Keys of which only one group may be written; a group written nearer replaces the others when inherited.
     pub exclusive_groups: &'static [&'static [&'static str]],
 }
 
-/// One key.
 #[derive(Debug)]
 pub struct KeySchema {
-    /// Kebab-case.
     pub name: &'static str,
     /// What may be written.
     pub kind: ValueKind,
@@ -45,9 +42,7 @@ pub struct KeySchema {
 pub enum DefaultValue {
     /// It must be written.
     Required,
-    /// This.
     Literal(ConfigValue),
-    /// Nothing.
     Absent,
     /// The inner table with its own defaults.
     Inner,
@@ -58,22 +53,17 @@ pub enum DefaultValue {
 /// What may be written.
 #[derive(Debug)]
 pub enum ValueKind {
-    /// `true` or `false`.
     Flag,
     /// A whole number, bounds inclusive.
     Count {
-        /// Least.
         min: u64,
-        /// Most.
         max: u64,
         /// The word for nothing set.
         unset: Option<&'static str>,
     },
     /// A time with its unit, bounds inclusive.
     Time {
-        /// Least.
         min: Duration,
-        /// Most.
         max: Duration,
         /// The kernel takes whole seconds only.
         whole_seconds: bool,
@@ -82,18 +72,14 @@ pub enum ValueKind {
     },
     /// Bytes with their unit, bounds inclusive.
     Size {
-        /// Least.
         min: u64,
-        /// Most.
         max: u64,
         /// The word for nothing set.
         unset: Option<&'static str>,
     },
     /// Bits per second with their unit, bounds inclusive.
     Rate {
-        /// Least.
         min: u64,
-        /// Most.
         max: u64,
         /// The word for nothing set.
         unset: Option<&'static str>,
@@ -122,10 +108,8 @@ pub enum ValueKind {
     Lines {
         /// What each must look like.
         form: TextFormat,
-        /// Elements.
         most: usize,
     },
-    /// File permissions: `"0660"`.
     Mode,
     /// Listening addresses: one or a list; `":80"` stands for every address of both families.
     Listen,
@@ -147,9 +131,7 @@ pub enum ValueKind {
     Status,
     /// Paths of this machine: one or a list.
     Files,
-    /// A table.
     Table {
-        /// Its keys.
         table: &'static TableSchema,
         /// What may be written instead of it.
         short: TableShorthand,
@@ -158,7 +140,6 @@ pub enum ValueKind {
     },
     /// A list of tables.
     List {
-        /// Of one element.
         table: &'static TableSchema,
         /// What may be written instead of a table.
         short: TableShorthand,
@@ -171,7 +152,6 @@ pub enum ValueKind {
         table: &'static TableSchema,
         /// What a name looks like: `Form::Name` or `Form::Domain`.
         form: TextFormat,
-        /// Entries.
         most: usize,
     },
     /// Known, and refused for this reason.
@@ -181,7 +161,6 @@ pub enum ValueKind {
 /// A word of a closed list.
 #[derive(Debug)]
 pub struct Keyword {
-    /// As written.
     pub name: &'static str,
     /// False: a word of ours that this build does not carry.
     pub available: bool,
@@ -190,7 +169,6 @@ pub struct Keyword {
 /// What may be written instead of a table.
 #[derive(Clone, Copy, Debug)]
 pub enum TableShorthand {
-    /// Nothing.
     None,
     /// A value for this key.
     Key(&'static str),
@@ -287,7 +265,6 @@ impl KeySchema {
         KeySchema::new(name, ValueKind::Refused(reason), DefaultValue::Absent, "")
     }
 
-    /// The same, inherited.
     pub const fn inherited(mut self) -> KeySchema {
         self.inherits = true;
         self
@@ -353,7 +330,6 @@ impl ValueKind {
         ValueKind::Count { min, max, unset: Some(unset) }
     }
 
-    /// Bytes between bounds.
     pub const fn size(min: u64, max: u64) -> ValueKind {
         ValueKind::Size { min, max, unset: None }
     }
@@ -370,7 +346,6 @@ impl DefaultValue {
         DefaultValue::Literal(ConfigValue::Time(Duration::from_millis(millis)))
     }
 
-    /// A number.
     pub const fn count(count: u64) -> DefaultValue {
         DefaultValue::Literal(ConfigValue::Count(count))
     }
@@ -380,7 +355,6 @@ impl DefaultValue {
         DefaultValue::Literal(ConfigValue::Unset(word))
     }
 
-    /// A text.
     pub const fn text(text: &'static str) -> DefaultValue {
         DefaultValue::Literal(ConfigValue::Text(std::borrow::Cow::Borrowed(text)))
     }
@@ -392,7 +366,6 @@ impl DefaultValue {
 }
 
 impl Keyword {
-    /// One that works.
     pub const fn new(name: &'static str) -> Keyword {
         Keyword { name, available: true }
     }

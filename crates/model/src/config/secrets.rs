@@ -4,14 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::objects::Config;
 
-/// One such file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretFile {
     /// The key that names it: `service.shop.tls.certificates`.
     pub key: String,
     /// The file, or a directory of such files.
     pub path: PathBuf,
-    /// What it holds.
     pub content: SecretContent,
 }
 
@@ -20,14 +18,12 @@ pub struct SecretFile {
 pub enum SecretContent {
     /// A certificate; its private key is in the same file or in one beside it.
     Certificate,
-    /// A secret.
     Secret,
     /// Digests of tokens: no secret, and whoever can write it lets himself in.
     Tokens,
 }
 
 impl Config {
-    /// All of them.
     pub fn secret_files(&self) -> Vec<SecretFile> {
         let mut out = Vec::new();
         let mut add = |key: String, path: &Path, holds: SecretContent| {
@@ -92,7 +88,6 @@ mod tests {
         // Addresses of servers.
         "file",
     ];
-    /// Those of `secret_files`.
     const SECRET: [&str; 7] = [
         "certificate",
         "certificates",

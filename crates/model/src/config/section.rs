@@ -17,7 +17,6 @@ use super::value::ConfigValue;
 pub struct ConfigSection {
     /// Its name where it has one: a service or a pool.
     pub name: String,
-    /// Where it stands.
     pub span: SourceSpan,
     keys: &'static [KeySchema],
     slots: Vec<Option<Setting>>,
@@ -26,18 +25,14 @@ pub struct ConfigSection {
 /// A setting and where it came from.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// What it is.
     pub content: SettingContent,
-    /// Where from.
     pub origin: SettingOrigin,
 }
 
 /// What a setting holds.
 #[derive(Clone, Debug)]
 pub enum SettingContent {
-    /// A value.
     Value(ConfigValue),
-    /// A table.
     Table(ConfigSection),
     /// A list of tables or tables by name.
     List(Vec<ConfigSection>),
@@ -48,13 +43,11 @@ pub enum SettingContent {
 /// Where a setting came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingOrigin {
-    /// Nothing was written.
     Default,
     /// Told by other settings, as said here.
     Derived(&'static str),
     /// Written where it holds.
     Written(SourceSpan),
-    /// Written in `[global]`.
     Global(SourceSpan),
     /// Written in the pool of the server.
     Pool(SourceSpan),
@@ -73,7 +66,6 @@ impl SettingOrigin {
 }
 
 impl ConfigSection {
-    /// An empty one.
     pub fn new(table: &'static TableSchema, place: SourceSpan) -> ConfigSection {
         let slots = table.keys.iter().map(|_| None).collect();
         ConfigSection { name: String::new(), span: place, keys: table.keys, slots }
@@ -211,7 +203,6 @@ impl ConfigSection {
         self.count(key).unwrap_or_default()
     }
 
-    /// A time.
     pub fn time(&self, key: &str) -> Option<Duration> {
         match self.value(key) {
             Some(ConfigValue::Time(time)) => Some(*time),
@@ -262,7 +253,6 @@ impl ConfigSection {
         }
     }
 
-    /// Networks.
     pub fn prefixes(&self, key: &str) -> &[IpPrefix] {
         match self.value(key) {
             Some(ConfigValue::Prefixes(list)) => list,
@@ -270,7 +260,6 @@ impl ConfigSection {
         }
     }
 
-    /// Addresses without port.
     pub fn addresses(&self, key: &str) -> &[IpAddr] {
         match self.value(key) {
             Some(ConfigValue::Addresses(list)) => list,
@@ -278,7 +267,6 @@ impl ConfigSection {
         }
     }
 
-    /// A server's address.
     pub fn server_address(&self, key: &str) -> Option<&ServerAddress> {
         match self.value(key) {
             Some(ConfigValue::Server(address)) => Some(address),

@@ -13,18 +13,14 @@ use super::decode::address;
 use super::objects::AdminState;
 use super::value::ConfigValue;
 
-/// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEdit<'a> {
-    /// The server's state.
     State(AdminState),
-    /// Its weight.
     Weight(u16),
     /// The server itself, with its weight where that is not the pool's.
     Add {
         /// Its address, as written.
         address: &'a str,
-        /// Its weight.
         weight: Option<u16>,
     },
     /// The server is no more.

@@ -5,7 +5,6 @@ use std::ops::Range;
 /// A stretch of the text, in bytes. Empty at 0 for what stands nowhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceSpan {
-    /// First byte.
     pub start: u32,
     /// After the last byte.
     pub end: u32,
@@ -23,7 +22,6 @@ impl From<Range<usize>> for SourceSpan {
 pub struct LineIndex(Vec<u32>);
 
 impl LineIndex {
-    /// Of this text.
     pub fn new(text: &str) -> LineIndex {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let starts = ends.map(|(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX));
@@ -47,9 +45,7 @@ impl LineIndex {
 pub struct SourceText<'t> {
     /// As the operator named it.
     pub file: &'t str,
-    /// What it holds.
     pub text: &'t str,
-    /// Its lines.
     pub lines: LineIndex,
 }
 

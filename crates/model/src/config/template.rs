@@ -5,13 +5,11 @@
 
 use crate::path::push_encoded;
 
-/// The longest template.
 const MAX_TEMPLATE_BYTES: usize = 2_048;
 
 /// The longest text that one may become.
 pub const MAX_FILLED_BYTES: usize = 16 * 1_024;
 
-/// A parsed template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(Vec<TemplatePart>);
 
@@ -30,7 +28,6 @@ enum TemplatePart {
 pub struct TemplateValues<'a> {
     /// The host asked for, with its port.
     pub host: &'a [u8],
-    /// The path.
     pub path: &'a [u8],
     /// The query with its `?`, or nothing.
     pub query: &'a [u8],

@@ -86,7 +86,9 @@ fn merge_objects(
     let mut patch = Map::new();
     let gone = base.keys().filter(|key| !ours.contains_key(*key));
     for key in ours.keys().chain(gone) {
-        let (was, is, there) = (base.get(key), ours.get(key), theirs.get(key));
+        let was = base.get(key);
+        let is = ours.get(key);
+        let there = theirs.get(key);
         if is == was || is == there {
             continue;
         }
@@ -115,7 +117,8 @@ fn merge_objects(
 fn compare(old: &Value, new: &Value, at: &str, out: &mut Vec<TreeDifference>) {
     let (Value::Object(was), Value::Object(is)) = (old, new) else {
         if old != new {
-            let (from, to) = (Some(old.clone()), Some(new.clone()));
+            let from = Some(old.clone());
+            let to = Some(new.clone());
             out.push(TreeDifference { path: at.to_owned(), from, to });
         }
         return;

@@ -26,7 +26,6 @@ pub struct BitsPerSecond(pub u64);
 pub struct Percentage(pub u64);
 
 impl Percentage {
-    /// All of it.
     pub const WHOLE: u64 = 1_000_000;
 }
 

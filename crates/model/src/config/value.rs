@@ -14,25 +14,18 @@ use super::unit::{BitsPerSecond, ByteSize, Percentage, Time};
 pub enum ConfigValue {
     /// The word for "nothing is set": `off`, `auto`, `system`.
     Unset(&'static str),
-    /// True or false.
     Flag(bool),
-    /// A whole number.
     Count(u64),
     /// A length of time.
     Time(Duration),
-    /// Bytes.
     Size(u64),
-    /// Bits per second.
     Rate(u64),
-    /// Parts per million.
     Share(u64),
     /// One of a closed list.
     Keyword(&'static str),
     /// Free text that a form has approved.
     Text(Cow<'static, str>),
-    /// File permissions.
     Mode(u32),
-    /// Listening addresses.
     Listen(Vec<SocketAddr>),
     /// Listening addresses with ranges of ports, or any port.
     ListenRanges(Vec<ListenRange>),
@@ -40,7 +33,6 @@ pub enum ConfigValue {
     Keywords(Cow<'static, [&'static str]>),
     /// Several texts that a form has approved.
     Texts(Vec<String>),
-    /// Networks.
     Prefixes(Vec<IpPrefix>),
     /// Ports from one to another.
     PortRange(u16, u16),
@@ -48,7 +40,6 @@ pub enum ConfigValue {
     DailyWindow(DailyWindow),
     /// One address and port.
     Socket(SocketAddr),
-    /// Addresses without port.
     Addresses(Vec<IpAddr>),
     /// Where a server is.
     Server(ServerAddress),

@@ -4,7 +4,6 @@ use crate::config::ForwardingMode;
 use crate::limit::{Limit, TimeOwner};
 use crate::time_attribution::advice;
 
-/// What to change.
 pub fn advice_for(owner: Option<TimeOwner>, limit: Limit) -> &'static str {
     match limit {
         Limit::Connect => {

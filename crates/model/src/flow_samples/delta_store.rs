@@ -21,7 +21,6 @@ const MAX_SLICE_SAMPLES: usize = 8_192;
 /// Connections that are shown.
 const EXAMPLES: usize = 5;
 
-/// What is kept.
 #[derive(Debug, Default)]
 pub struct FlowDeltaStore {
     slices: VecDeque<FlowSampleSlice>,
@@ -38,11 +37,9 @@ struct FlowSampleSlice {
 /// Which connections are asked about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowFilter {
-    /// Of this service.
     pub service: u32,
     /// Of one of these servers; `None`: of all.
     pub servers: Option<Vec<u32>>,
-    /// Of these clients.
     pub from: Option<AddressPrefix>,
     /// Seen at this moment or later, nanoseconds.
     pub since: u64,
@@ -51,13 +48,11 @@ pub struct FlowFilter {
 /// Times of so many handshakes, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandshakeSummary {
-    /// How many.
     pub count: usize,
     /// Half of them took no longer.
     pub median: u64,
     /// Nineteen of twenty took no longer.
     pub most: u64,
-    /// The longest.
     pub longest: u64,
 }
 
@@ -74,11 +69,8 @@ pub struct FlowReport {
     pub unscaled: usize,
     /// Handshakes that were done.
     pub handshakes: usize,
-    /// SYN to SYN-ACK.
     pub server_part: HandshakeSummary,
-    /// SYN-ACK to ACK.
     pub client_part: HandshakeSummary,
-    /// SYN to ACK.
     pub whole: HandshakeSummary,
     /// Handshakes that were not done, by whose turn it was: `Unfinished::ALL`.
     pub stalled: [usize; 3],
@@ -162,7 +154,8 @@ impl FlowDeltaStore {
 
 fn summarize_flows(mut all: Vec<FlowDelta>) -> FlowReport {
     let mut found = FlowReport { flows: all.len(), ..FlowReport::default() };
-    let (mut servers, mut networks) = (BTreeMap::new(), BTreeMap::new());
+    let mut servers = BTreeMap::new();
+    let mut networks = BTreeMap::new();
     let mut times: [Vec<u64>; 3] = Default::default();
     for change in &all {
         found.begun += usize::from(change.begun);
@@ -186,7 +179,8 @@ fn summarize_flows(mut all: Vec<FlowDelta>) -> FlowReport {
     }
     found.breakdown.sort();
     [found.server_part, found.client_part, found.whole] = times.map(self::summarize_durations);
-    (found.servers, found.networks) = (groups(servers), groups(networks));
+    found.servers = groups(servers);
+    found.networks = groups(networks);
     all.sort_by_key(|change| {
         (
             std::cmp::Reverse(attribute_time(change).total()),

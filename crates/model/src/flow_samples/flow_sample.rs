@@ -5,9 +5,7 @@ use std::net::IpAddr;
 /// A side of a connection, and what it sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowSide {
-    /// Who opened it.
     Client,
-    /// Who answers.
     Server,
 }
 
@@ -15,7 +13,6 @@ impl FlowSide {
     /// Both, in the order of their places in pairs.
     pub const ALL: [FlowSide; 2] = [FlowSide::Client, FlowSide::Server];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             FlowSide::Client => "client",
@@ -38,7 +35,6 @@ pub enum FlowWindowScale {
 /// What one side sent and said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSideCounters {
-    /// Packets.
     pub packets: u64,
     /// Packets with what had come through here before: lost behind us, or sent again without need.
     pub retransmitted: u64,
@@ -50,7 +46,6 @@ pub struct FlowSideCounters {
     pub zero_window: u64,
     /// Packets that leave less room than a segment.
     pub silly_window: u64,
-    /// Resets.
     pub resets: u64,
     /// How long its window stood closed, nanoseconds.
     pub zero_window_nanos: u64,
@@ -76,7 +71,6 @@ impl FlowSideCounters {
         ]
     }
 
-    /// Adds another's.
     pub fn add(&mut self, mut other: FlowSideCounters) {
         for (mine, more) in self.fields_mut().into_iter().zip(other.fields_mut()) {
             *mine = mine.saturating_add(*more);
@@ -98,11 +92,8 @@ impl FlowSideCounters {
 pub struct FlowSample {
     /// Which connection: the same number with the same `born` is the same one.
     pub fingerprint: u64,
-    /// Its first packet.
     pub first_packet_at: u64,
-    /// Its client.
     pub client: IpAddr,
-    /// The client's port.
     pub port: u16,
     /// Its service, by index.
     pub service: u32,
@@ -124,7 +115,6 @@ pub struct FlowSample {
     pub ack: u64,
     /// SYNs of both sides.
     pub syns: [u32; 2],
-    /// Windows.
     pub scale: [FlowWindowScale; 2],
     /// What both sides sent.
     pub sides: [FlowSideCounters; 2],

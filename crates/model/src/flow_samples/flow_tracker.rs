@@ -50,15 +50,11 @@ impl HandshakeStall {
 /// What is new of one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowDelta {
-    /// Which connection.
     pub fingerprint: u64,
-    /// Its first packet.
     pub first_packet_at: u64,
     /// When this was read.
     pub at: u64,
-    /// Its client.
     pub client: IpAddr,
-    /// The client's port.
     pub port: u16,
     /// Its service, by number.
     pub service: u32,
@@ -68,7 +64,6 @@ pub struct FlowDelta {
     pub bidirectional: bool,
     /// Its first packets were not seen.
     pub joined_late: bool,
-    /// It began.
     pub begun: bool,
     /// The scales of both sides' windows are known, or bounded.
     pub scaled: bool,
@@ -85,7 +80,8 @@ pub struct FlowDelta {
 impl FlowDelta {
     /// Takes what came later of the same connection.
     pub fn merge_later(&mut self, later: &FlowDelta) {
-        (self.at, self.server) = (later.at, later.server);
+        self.at = later.at;
+        self.server = later.server;
         self.begun |= later.begun;
         self.scaled = later.scaled;
         self.refused |= later.refused;

@@ -160,7 +160,8 @@ fn a_healthy_connection_is_blamed_for_nothing_but_opening() {
 
 #[test]
 fn the_pile_joins_what_a_connection_showed_and_answers_by_server_and_network() {
-    let (mut pile, mut follow) = (FlowDeltaStore::default(), following());
+    let mut pile = FlowDeltaStore::default();
+    let mut follow = following();
     let mut slow = open(1);
     for second in 0..30 {
         slow.sides[0].packets += 1;

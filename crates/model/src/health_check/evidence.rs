@@ -34,7 +34,6 @@ impl From<HealthVerdict> for ServerState {
 /// A judgement that changed; the caller publishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HealthTransition {
-    /// What it was.
     pub from: HealthVerdict,
     /// What it is now.
     pub to: HealthVerdict,
@@ -77,7 +76,6 @@ pub struct ProbeSuccess {
 /// A probe that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeFailure {
-    /// Why, in words.
     pub text: String,
 }
 

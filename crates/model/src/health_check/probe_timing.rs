@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-/// The first back-off.
 pub(super) const BACK_OFF_FIRST: Duration = Duration::from_secs(1);
 /// The longest back-off. A server that was up for this long begins with the first again.
 pub(super) const BACK_OFF_LONGEST: Duration = Duration::from_secs(30);

@@ -83,7 +83,8 @@ fn finding(
 }
 
 fn unknown(check: &'static str, why: &str) -> HostFinding {
-    let (found, why) = ("not to be read here".to_owned(), why.to_owned());
+    let found = "not to be read here".to_owned();
+    let why = why.to_owned();
     HostFinding { check, verdict: HostCheckResult::Unknown, found, why, change: None }
 }
 
@@ -117,7 +118,8 @@ fn check_ports(picture: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
         goal.connections
     );
     // A range that is wider already stays so.
-    let (least, most) = (first.min(1_024), last.max(u64::from(u16::MAX)));
+    let least = first.min(1_024);
+    let most = last.max(u64::from(u16::MAX));
     let change = if (first, last) != (least, most) {
         setting_change(name, format!("{least} {most}"))
     } else if rest == LINUX_TIME_WAIT && goal.per_second > rate && picture.number(REUSE).is_some() {
@@ -267,7 +269,8 @@ fn check_switches(picture: &HostSnapshot) -> Vec<HostFinding> {
 /// Only where the kernel tracks connections at all.
 fn check_conntrack(picture: &HostSnapshot, goal: &HostWorkload) -> Option<HostFinding> {
     let name = "net.netfilter.nf_conntrack_max";
-    let (most, needed) = (picture.number(name)?, goal.connections * 4);
+    let most = picture.number(name)?;
+    let needed = goal.connections * 4;
     let why = format!(
         "the firewall remembers each connection, on both sides of a proxy and two minutes after its end: {needed} are wanted; \
          beyond, packets are dropped; rules with `notrack` for the balancer's ports need none"

@@ -58,7 +58,6 @@ impl AliasTable {
         }
     }
 
-    /// How many positions.
     #[inline]
     pub fn len(&self) -> usize {
         self.columns.len()

@@ -15,7 +15,6 @@ const SERVERS_COUNTED_PER_PICK: u32 = 16;
 #[derive(Clone, Debug)]
 pub(super) struct BoundedHash {
     maglev: Maglev,
-    /// Percent.
     load_factor: u16,
     weight: u64,
     /// In flight over all servers when they were counted.
@@ -58,7 +57,9 @@ impl BoundedHash {
         key: u64,
     ) -> PickResult {
         self.count_in_flight(eligible, view);
-        let (factor, all, weight) = (u64::from(self.load_factor), self.in_flight + 1, self.weight);
+        let factor = u64::from(self.load_factor);
+        let all = self.in_flight + 1;
+        let weight = self.weight;
         let has_room = |at: usize| {
             let slot = &eligible.servers[at];
             let flying = view.servers.get(slot.index).map_or(0, |it| it.stats.in_flight.get());

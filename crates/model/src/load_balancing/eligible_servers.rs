@@ -17,9 +17,7 @@ use super::request::{PickRequest, PickResult};
 /// One server that may be chosen. Policies speak of it by its position among the eligible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EligibleServer {
-    /// Index in `PoolView::servers`.
     pub index: usize,
-    /// Its id.
     pub id: ServerId,
     /// Its weight now, never 0.
     pub weight: u16,
@@ -32,14 +30,12 @@ pub struct EligibleServer {
 pub struct EligibleServers {
     /// In the order of the view.
     pub servers: Vec<EligibleServer>,
-    /// Why these.
     pub tier: EligibleTier,
 }
 
 /// Whose turn it is in a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EligibleTier {
-    /// Nobody's.
     #[default]
     Empty,
     /// Of servers that are up, to this priority.

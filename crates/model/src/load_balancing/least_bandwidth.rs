@@ -37,7 +37,6 @@ pub(super) struct LeastBandwidth {
 #[derive(Clone, Copy, Debug, Default)]
 struct BandwidthEstimate {
     bytes: u64,
-    /// Bytes a second.
     smooth: f32,
     /// Given since the last look, in bytes a second.
     assigned: f32,
@@ -70,7 +69,8 @@ impl LeastBandwidth {
                 let rate = &rates[at];
                 (rate.smooth + rate.assigned) / f32::from(eligible.servers[at].weight)
             };
-            let (second, first) = (per_weight(second), per_weight(first));
+            let second = per_weight(second);
+            let first = per_weight(first);
             // What was moved in the last second is no measure to follow at once: equal servers would take turns.
             !explores && draw < 0.5 + (first - second) / (first + second).max(f32::MIN_POSITIVE)
         });
@@ -88,7 +88,8 @@ impl LeastBandwidth {
             return;
         }
         self.sampled_at = Some(now);
-        let (mut all, mut exchanges) = (0, 0);
+        let mut all = 0;
+        let mut exchanges = 0;
         for (rate, slot) in self.rates.iter_mut().zip(&eligible.servers) {
             let Some(server) = view.servers.get(slot.index) else { continue };
             let so_far = bytes(server);

@@ -13,7 +13,6 @@ use super::rng::Rng;
 /// Servers that one choice looks at, at most.
 const LOOKED_AT: usize = 256;
 
-/// The choice.
 pub(super) fn pick(
     eligible: &EligibleServers,
     view: &PoolView,

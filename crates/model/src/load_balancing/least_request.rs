@@ -38,7 +38,8 @@ impl LeastRequest {
 /// Whether the server at `one` has less in flight per weight than the one at `other`.
 #[inline]
 fn is_less_loaded(eligible: &EligibleServers, view: &PoolView, one: usize, other: usize) -> bool {
-    let (one, other) = (&eligible.servers[one], &eligible.servers[other]);
+    let one = &eligible.servers[one];
+    let other = &eligible.servers[other];
     match (view.servers.get(one.index), view.servers.get(other.index)) {
         (Some(a), Some(b)) => {
             u64::from(a.stats.in_flight.get()) * u64::from(other.weight)

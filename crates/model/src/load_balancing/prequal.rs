@@ -37,7 +37,6 @@ pub(super) struct Prequal {
     hot_threshold: f32,
 }
 
-/// A drawn server.
 #[derive(Clone, Copy)]
 struct PrequalCandidate {
     at: usize,

@@ -28,7 +28,6 @@ impl<'a> PickRequest<'a> {
     }
 }
 
-/// The answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PickResult {
     /// This one: an index into `PoolView::servers`.

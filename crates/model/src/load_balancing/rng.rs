@@ -13,7 +13,6 @@ impl Rng {
         Rng(seed)
     }
 
-    /// 64 random bits.
     #[inline]
     #[allow(clippy::should_implement_trait)] // An endless source of plain numbers reads worse as an iterator.
     pub fn next(&mut self) -> u64 {

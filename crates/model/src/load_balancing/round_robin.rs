@@ -111,8 +111,11 @@ impl RoundRobin {
             }
             class.set_window(cycle);
         }
-        (self.resting, self.ready) = (resting_heap(&new), BinaryHeap::with_capacity(new.len()));
-        (self.classes, self.cycle, self.turn) = (new, cycle, 0);
+        self.resting = resting_heap(&new);
+        self.ready = BinaryHeap::with_capacity(new.len());
+        self.classes = new;
+        self.cycle = cycle;
+        self.turn = 0;
     }
 
     /// How long it is until the class may have its next turn, if its turns came every `interval`, in parts of one.

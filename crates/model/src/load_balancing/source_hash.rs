@@ -29,7 +29,8 @@ impl SourceHash {
 
     pub fn refresh(&mut self, eligible: &EligibleServers, view: &PoolView, mask4: u8, mask6: u8) {
         self.maglev.refresh(eligible, view, SIZE);
-        (self.mask4, self.mask6) = (mask4, mask6);
+        self.mask4 = mask4;
+        self.mask6 = mask6;
     }
 
     #[inline]

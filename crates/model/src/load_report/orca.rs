@@ -76,7 +76,8 @@ fn json(text: &str) -> Result<OrcaReport, OrcaError> {
 
 /// `cpu_utilization=0.3, mem_utilization=0.8`; others are passed over.
 fn pairs(text: &str) -> Result<OrcaReport, OrcaError> {
-    let (mut orca, mut any) = (OrcaReport::default(), false);
+    let mut orca = OrcaReport::default();
+    let mut any = false;
     for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or(OrcaError::Malformed)?;
         let value: f64 = value.trim().parse().map_err(|_| OrcaError::Malformed)?;
@@ -136,7 +137,9 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
 /// Base64 (RFC 4648 §4), padded or not.
 fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.strip_suffix(b"==").or(text.strip_suffix(b"=")).unwrap_or(text);
-    let (mut out, mut bits, mut held) = (Vec::with_capacity(text.len()), 0u32, 0u32);
+    let mut out = Vec::with_capacity(text.len());
+    let mut bits = 0u32;
+    let mut held = 0u32;
     for byte in text {
         let six = match byte {
             b'A'..=b'Z' => byte - b'A',
@@ -146,7 +149,8 @@ fn base64(text: &[u8]) -> Option<Vec<u8>> {
             b'/' => 63,
             _ => return None,
         };
-        (bits, held) = (bits << 6 | u32::from(six), held + 6);
+        bits = bits << 6 | u32::from(six);
+        held = held + 6;
         if held >= 8 {
             held -= 8;
             out.push((bits >> held) as u8);

@@ -61,7 +61,8 @@ struct SheddingSimulation {
 
 impl SheddingSimulation {
     fn new(seed: u64) -> SheddingSimulation {
-        let (line, shed) = (PriorityWaitQueue::default(), LoadShedder::default());
+        let line = PriorityWaitQueue::default();
+        let shed = LoadShedder::default();
         SheddingSimulation { rng: Rng::new(seed), line, shed, waits: Vec::new(), lost: Vec::new() }
     }
 

@@ -13,6 +13,7 @@ pub const MIN_TRUNCATED: u64 = 3;
 
 /// What was counted of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "Tally")]
 pub struct OutlierCounts {
     /// Good answers.
     pub good: u64,
@@ -23,13 +24,14 @@ pub struct OutlierCounts {
 }
 
 impl OutlierCounts {
-    /// Answers and failures.
     pub fn total(self) -> u64 {
         self.good + self.bad
     }
 
     pub(super) fn plus(self, other: OutlierCounts) -> OutlierCounts {
-        let (good, bad, cut) = (self.good + other.good, self.bad + other.bad, self.cut + other.cut);
+        let good = self.good + other.good;
+        let bad = self.bad + other.bad;
+        let cut = self.cut + other.cut;
         OutlierCounts { good, bad, cut }
     }
 
@@ -45,6 +47,7 @@ impl OutlierCounts {
 /// One server's arithmetic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[serde(rename = "Sum")]
 pub struct OutlierEvaluation {
     /// What its interval counted.
     pub own: OutlierCounts,
@@ -69,6 +72,7 @@ pub struct OutlierEvaluation {
 /// What the arithmetic comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[serde(rename = "SumVerdict")]
 pub enum OutlierDecision {
     /// It stays, as good as can be told.
     Good,
@@ -85,6 +89,7 @@ pub enum OutlierDecision {
 /// Why a server is put out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[serde(rename = "Ground")]
 pub enum EjectionReason {
     /// Failures in a row.
     Failures,

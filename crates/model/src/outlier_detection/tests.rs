@@ -3,7 +3,6 @@
 use super::*;
 use crate::load_balancing::Rng;
 
-/// Between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Longer than any test.
@@ -136,7 +135,8 @@ fn no_more_than_the_share_is_out_and_those_that_are_down_count() {
     ] {
         let mut world = OutlierSimulation::of(servers);
         world.terms.share = share;
-        (world.terms.time, world.terms.most) = (FOREVER, FOREVER);
+        world.terms.time = FOREVER;
+        world.terms.most = FOREVER;
         (0..down).for_each(|at| world.seen[at].eligibility = ServerEligibility::Down);
         world.look();
         let mut ejected = 0;

@@ -10,7 +10,6 @@ const SPECIAL: &[u8] = b"/\\;%?#";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PathText(pub(super) Vec<u16>);
 
-/// An encoded character.
 pub(super) const fn encoded(byte: u8) -> u16 {
     ENCODED | byte as u16
 }
@@ -96,9 +95,7 @@ impl PathText {
     }
 }
 
-/// A slash.
 pub(super) const SLASH: u16 = b'/' as u16;
-/// A dot.
 pub(super) const DOT: u16 = b'.' as u16;
 
 /// Appends a byte percent-encoded.
@@ -112,7 +109,8 @@ fn escape(first: u16, after: &[u16]) -> Option<u8> {
     if first != u16::from(b'%') {
         return None;
     }
-    let (&high, &low) = (after.first()?, after.get(1)?);
+    let &high = after.first()?;
+    let &low = after.get(1)?;
     Some(hex(high)? << 4 | hex(low)?)
 }
 

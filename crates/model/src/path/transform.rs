@@ -60,7 +60,6 @@ pub(super) fn without_dots(text: &PathText) -> Option<PathText> {
     Some(PathText(out))
 }
 
-/// Several slashes one.
 pub(super) fn without_empty(text: &PathText) -> Option<PathText> {
     let mut out = text.0.clone();
     out.dedup_by(|later, before| *later == SLASH && *before == SLASH);

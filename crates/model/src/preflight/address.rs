@@ -16,7 +16,6 @@ const DOWN: &str = "an address of a link that is down is not the server's";
 const DOUBTED: &str =
     "the kernel does not use an address that another host may have; on a server others do have it";
 
-/// Of one service.
 pub fn check_service_address(
     picture: &PreflightSnapshot,
     service: IpAddr,

@@ -89,7 +89,6 @@ impl PreflightFinding {
         }
     }
 
-    /// It is not.
     pub(super) fn wrong(
         check: PreflightCheck,
         about: impl ToString,

@@ -30,7 +30,6 @@ pub fn check_reverse_path(picture: &PreflightSnapshot) -> Vec<PreflightFinding> 
     links.filter(|(_, link)| link.addresses.iter().any(|a| a.ip.is_ipv4())).map(judged).collect()
 }
 
-/// Something that unpacks.
 pub fn check_decapsulation(picture: &PreflightSnapshot, wanted: Encapsulation) -> PreflightFinding {
     let name = wanted.name();
     let takes = picture.decapsulators.iter().find(|one| one.takes.contains(&wanted));

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 /// What the server is to be ready for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreflightRequirements {
-    /// Addresses of services.
     pub services: Vec<IpAddr>,
     /// How packets come encapsulated; `None`: with the link-layer address rewritten only.
     pub tunnel: Option<Encapsulation>,
@@ -54,7 +53,6 @@ impl Encapsulation {
 /// A server at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreflightSnapshot {
-    /// Links by name.
     pub interfaces: BTreeMap<String, InterfaceState>,
     /// Routes of every table.
     pub routes: Vec<RouteEntry>,
@@ -64,7 +62,6 @@ pub struct PreflightSnapshot {
     pub decapsulators: Vec<Decapsulator>,
 }
 
-/// A link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceState {
     /// Whether it is up.
@@ -75,16 +72,13 @@ pub struct InterfaceState {
     pub arp: bool,
     /// The largest packet, bytes.
     pub mtu: u32,
-    /// Its addresses.
     pub addresses: Vec<InterfaceIp>,
-    /// Its settings.
     pub settings: Ipv4Settings,
 }
 
 /// An address of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterfaceIp {
-    /// The address.
     pub ip: IpAddr,
     /// Bits of its subnet.
     pub prefix: u8,
@@ -103,16 +97,13 @@ pub struct Ipv4Settings {
     pub rp_filter: u8,
 }
 
-/// A route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteEntry {
     /// Where to; an unspecified address with 0 bits is the default.
     pub to: IpAddr,
     /// Bits of the subnet.
     pub prefix: u8,
-    /// Over which router.
     pub via: Option<IpAddr>,
-    /// By which link.
     pub link: String,
     /// Whether it means the machine itself.
     pub local: bool,
@@ -139,11 +130,9 @@ impl RouteEntry {
     }
 }
 
-/// Something that unpacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decapsulator {
     /// The link it works on; `None`: all.
     pub link: Option<String>,
-    /// What it unpacks.
     pub takes: Vec<Encapsulation>,
 }

@@ -21,7 +21,6 @@ pub struct RetryBudgetWindow {
     buckets: [RetryWindowPart; PARTS],
 }
 
-/// One part.
 #[derive(Debug, Default)]
 struct RetryWindowPart {
     /// Which turn of the window it counts; 0: none yet.
@@ -33,9 +32,7 @@ struct RetryWindowPart {
 /// What happened within a window, over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetryUsage {
-    /// Requests.
     pub requests: u64,
-    /// Further attempts.
     pub retries: u64,
 }
 
@@ -165,7 +162,9 @@ mod tests {
                 RetryBudgetWindow::default(),
                 RetryBudgetWindow::default(),
             ];
-            let (mut now, mut requests, mut attempts) = (0, 0_u64, 0_u64);
+            let mut now = 0;
+            let mut requests = 0_u64;
+            let mut attempts = 0_u64;
             for _ in 0..5_000 {
                 now += rng.below(20);
                 let own = &windows[rng.below(3) as usize];

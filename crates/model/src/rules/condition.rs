@@ -17,20 +17,15 @@ use crate::config::{
 use crate::path::comparison_form;
 use crate::request_head::ParsedHead;
 
-/// A condition.
 #[derive(Debug)]
 pub enum CompiledCondition {
-    /// Each of these.
     All(Box<[CompiledCondition]>),
-    /// One of these.
     Any(Box<[CompiledCondition]>),
-    /// Not this.
     Not(Box<CompiledCondition>),
     /// One of these hosts.
     Host(Vec<HostPattern>),
     /// One of these paths.
     Path(Box<[PathCheck]>),
-    /// An expression.
     Regex(RegexSet, Vec<Regex>),
     /// One of these methods.
     Method(Vec<String>),
@@ -46,7 +41,6 @@ pub enum CompiledCondition {
     Tos(u8),
     /// A time of the week.
     Time(Option<DailyWindow>, u8),
-    /// A state.
     State(StateCheck),
     /// What cannot hold: an expression that compiles no more.
     Never,
@@ -56,41 +50,30 @@ pub enum CompiledCondition {
 pub struct ConditionInput<'a> {
     /// The rule that asks, by its position.
     pub rule: usize,
-    /// Its pool.
     pub pool: usize,
     /// It refuses what fits.
     pub refuses: bool,
     /// The request or connection.
     pub context: &'a RuleContext<'a>,
-    /// The state.
     pub state: &'a dyn RuleState,
 }
 
 /// A question about state.
 #[derive(Clone, Debug)]
 pub enum StateCheck {
-    /// See `Condition::Rate`.
     Rate,
-    /// See `Condition::Active`.
     Active(NumberRange, ActiveCountScope),
-    /// See `Condition::Arrivals`.
     Arrivals(NumberRange),
-    /// See `Condition::Bandwidth`.
     Bandwidth(u64),
-    /// See `Condition::SharedBandwidth`.
     SharedBandwidth(u64),
     /// A pool's state; `None`: the rule's own pool.
     Servers(Option<usize>, PoolCondition),
 }
 
-/// A path.
 #[derive(Debug)]
 pub enum PathCheck {
-    /// Exactly this.
     Exact(Box<[u8]>, PathCase),
-    /// What begins so.
     Prefix(Box<[u8]>, PathCase),
-    /// A glob.
     Glob(Regex),
 }
 
@@ -244,7 +227,8 @@ impl CompiledCondition {
 
     /// What the last `*` of the rule's path stood for, and the groups of its expression.
     pub fn path_captures<'p>(&self, path: &'p [u8]) -> (&'p [u8], [&'p [u8]; 9]) {
-        let (mut rest, mut groups) = (&b""[..], [&b""[..]; 9]);
+        let mut rest = &b""[..];
+        let mut groups = [&b""[..]; 9];
         self.visit_required(&mut |check| match check {
             CompiledCondition::Path(paths) => {
                 let prefix = paths.iter().find_map(|one| match one {

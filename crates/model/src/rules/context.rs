@@ -8,7 +8,6 @@ use crate::request_head::ParsedHead;
 /// What is known when a rule is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleContext<'a> {
-    /// The client.
     pub client: SocketAddr,
     /// The name that a TLS client asked for, lower case.
     pub sni: Option<&'a str>,
@@ -30,7 +29,6 @@ pub trait RuleState {
     fn rule_bits(&self, rule: usize) -> u64;
     /// Bits of all answers in the last whole second.
     fn service_bits(&self) -> u64;
-    /// A pool's state.
     fn pool_load(&self, pool: usize) -> PoolLoad;
     /// Whether some server of a pool may take work, other than because all are down.
     fn has_server(&self, pool: usize) -> bool;
@@ -56,7 +54,6 @@ pub struct PoolLoad {
 pub enum RuleMatch {
     /// None: the service's pool.
     DefaultPool,
-    /// This one.
     Rule(usize),
     /// This one, whose pool has no server, and which wants 503 then.
     NoServer(usize),

@@ -10,11 +10,8 @@ const GLOB_BYTES: usize = 256 * 1_024;
 
 /// A part of a glob.
 enum GlobPart<'g> {
-    /// `**`.
     Anything,
-    /// `*`.
     Star,
-    /// `?`.
     One,
     /// What stands for itself.
     Text(&'g str),

@@ -19,9 +19,7 @@ const LISTS: usize = 16;
 /// What a rule asks of name and path.
 #[derive(Clone, Debug, Default)]
 pub struct RuleKeys {
-    /// `None`: any.
     names: Option<Vec<HostPattern>>,
-    /// `None`: any.
     paths: Option<Vec<PathKey>>,
 }
 
@@ -33,7 +31,6 @@ enum PathKey {
 }
 
 impl RuleKeys {
-    /// Of a condition.
     pub fn from_condition(condition: &Condition, case: PathCase) -> RuleKeys {
         let mut keys = RuleKeys::default();
         keys.gather(condition, case);

@@ -18,13 +18,11 @@ const SHARDS: usize = 16;
 /// How fast it fills, and how much it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefillRate {
-    /// Between two, nanoseconds.
     token_interval: u64,
     /// How far ahead the moment may lie, nanoseconds.
     burst: u64,
 }
 
-/// One bucket.
 #[derive(Debug)]
 pub struct TokenBucket {
     rate: RefillRate,
@@ -55,7 +53,6 @@ impl RefillRate {
 }
 
 impl TokenBucket {
-    /// A full one.
     pub fn new(speed: RefillRate) -> TokenBucket {
         TokenBucket { rate: speed, full_at: AtomicU64::new(0) }
     }
@@ -70,7 +67,6 @@ impl TokenBucket {
 }
 
 impl RuleRateLimiter {
-    /// As configured.
     pub fn new(limit: &RateLimit) -> RuleRateLimiter {
         let speed = RefillRate::new(limit.rate, limit.burst);
         let most = (limit.entries as usize).div_ceil(SHARDS);

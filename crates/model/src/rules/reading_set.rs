@@ -45,14 +45,11 @@ impl ReadingSet {
     }
 }
 
-/// Whether something holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TernaryTruth {
-    /// In no reading.
     No,
     /// In some readings and in others not.
     Unsure,
-    /// In every reading.
     Yes,
 }
 
@@ -88,7 +85,6 @@ impl ReadingMatch {
         ReadingMatch { certain: those, possible: those }
     }
 
-    /// Both hold.
     #[must_use]
     pub fn and(self, other: ReadingMatch) -> ReadingMatch {
         ReadingMatch {

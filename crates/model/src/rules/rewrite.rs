@@ -30,7 +30,6 @@ pub struct ResponseRewrite {
 }
 
 impl RequestRewrite {
-    /// As configured.
     pub fn new(rewrite: &RewriteConfig) -> RequestRewrite {
         let mut gone: Vec<Vec<u8>> =
             rewrite.remove.iter().map(|name| name.to_ascii_lowercase().into_bytes()).collect();
@@ -130,7 +129,6 @@ impl RequestRewrite {
 }
 
 impl ResponseRewrite {
-    /// As configured.
     pub fn new(rewrite: &RewriteConfig) -> ResponseRewrite {
         let mut edits = ResponseRewrite::default();
         edits
@@ -207,7 +205,8 @@ mod tests {
         let new = |path: &str, rewrite: &RewriteConfig, rest: &str| {
             let message = format!("GET {path}?q HTTP/1.1\r\n\r\n");
             let head = ParsedHead::new(message.as_bytes(), 3, (4, 6 + path.len()));
-            let (mut out, rest) = (Vec::new(), rest.as_bytes());
+            let mut out = Vec::new();
+            let rest = rest.as_bytes();
             let parts = (rest, [rest; 9]);
             let edits = RequestRewrite::new(rewrite);
             edits.apply(message.as_bytes(), &head, path.as_bytes(), parts, &mut out)?;

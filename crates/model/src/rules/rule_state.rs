@@ -9,11 +9,8 @@ use crate::monotonic_time::MonotonicTime;
 use crate::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 use crate::stats::{Count, ServiceCounters};
 
-/// The state now.
 pub struct LiveRuleState<'a> {
-    /// The rules.
     pub rules: &'a ServiceRules,
-    /// Their service.
     pub service: &'a ServiceView,
     /// A pool of the rules by its position.
     pub pool: &'a dyn Fn(usize) -> Option<Arc<PoolView>>,

@@ -11,7 +11,6 @@ use crate::id::PoolId;
 /// The rules of a service in force.
 #[derive(Debug)]
 pub struct ServiceRules {
-    /// Compiled.
     pub table: RuleTable,
     /// The pools that they mean, in the order of `Table::pools`.
     pub pools: Vec<PoolId>,

@@ -28,7 +28,6 @@ pub struct RuleStats {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct RuleWorkerStats {
-    /// Counters.
     pub counters: RuleCounters,
     last_unix_ms: AtomicU64,
 }
@@ -88,7 +87,8 @@ impl LastSecondDelta {
     /// What was gained; `total` is asked once a second.
     pub fn read_delta(&self, now: MonotonicTime, total: impl FnOnce() -> u64) -> u64 {
         let order = Ordering::Relaxed;
-        let (second, known) = (now.0 / 1_000_000_000, self.second.load(order));
+        let second = now.0 / 1_000_000_000;
+        let known = self.second.load(order);
         if second > known && self.second.compare_exchange(known, second, order, order).is_ok() {
             let total = total();
             let gained = total.saturating_sub(self.total.swap(total, order));

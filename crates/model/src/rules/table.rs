@@ -30,12 +30,10 @@ pub struct RuleTable {
     case: PathCase,
 }
 
-/// One rule.
 #[derive(Debug)]
 pub struct CompiledRule {
     /// Its name, or `rule-N`.
     pub name: String,
-    /// What it does.
     pub action: RuleAction,
     /// Where copies go: a pool, percent, at a time per worker.
     pub mirror: Option<(usize, u8, u32)>,
@@ -60,7 +58,6 @@ pub enum RuleAction {
     Redirect(Template, u16),
     /// The fixed answer of the configuration.
     Answer,
-    /// Refused.
     Deny,
 }
 

@@ -15,9 +15,7 @@ use crate::request_head::ParsedHead;
 /// Where a named value stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueSource {
-    /// A header field.
     Field,
-    /// A cookie.
     Cookie,
     /// A parameter of the query.
     Parameter,
@@ -77,9 +75,13 @@ impl NamedValues {
     /// A name in another spelling is another name to some servers, the same name to others, and takes the place of the
     /// right one with a third kind.
     fn evaluate_fields(&self, head: &ParsedHead<'_>) -> TernaryTruth {
-        let (mut right, mut both, mut in_place) = (false, false, false);
+        let mut right = false;
+        let mut both = false;
+        let mut in_place = false;
         for named in &self.matchers {
-            let (mut own, mut other, mut came) = (false, false, false);
+            let mut own = false;
+            let mut other = false;
+            let mut came = false;
             for spelled in head.field_spellings(&named.name) {
                 let fits = named.matches(spelled.value);
                 if spelled.exact {

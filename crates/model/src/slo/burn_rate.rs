@@ -18,9 +18,7 @@ pub struct SloTarget(pub u32);
 /// Operations of a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BurnMeasurement {
-    /// All that count.
     pub operations: u64,
-    /// Of those, bad.
     pub bad: u64,
 }
 
@@ -53,9 +51,7 @@ impl SloTarget {
 pub struct BurnRule {
     /// Its name in metrics and the API.
     pub name: &'static str,
-    /// The long span.
     pub long: Duration,
-    /// The short span.
     pub short: Duration,
     /// The burn that is too quick.
     pub factor: f64,
@@ -95,9 +91,7 @@ pub struct BurnRateAlarm {
 /// What an alarm did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlarmTransition {
-    /// It was raised.
     Raised,
-    /// It ended.
     Ended,
 }
 

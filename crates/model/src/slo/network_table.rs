@@ -37,9 +37,7 @@ impl std::fmt::Display for SloNetwork {
 pub struct NetworkGrouping {
     /// So many at a time, on each page.
     pub networks: u32,
-    /// Bits in IPv4.
     pub mask4: u8,
-    /// Bits in IPv6.
     pub mask6: u8,
 }
 
@@ -90,7 +88,6 @@ struct SloWorkerSlot {
 struct NetworkPage {
     /// Since when it is written; only the worker stores it.
     epoch: AtomicU64,
-    /// Networks on it.
     used: AtomicUsize,
     /// By hash: one more than the number of a network; 0: free.
     index: Box<[AtomicU32]>,
@@ -173,7 +170,8 @@ impl NetworkPage {
     /// Where a network counts.
     #[inline]
     fn counters_of(&self, key: u128) -> &[Count; COUNTS] {
-        let (high, low) = ((key >> 64) as u64, key as u64);
+        let high = (key >> 64) as u64;
+        let low = key as u64;
         let hash = (high ^ low.wrapping_mul(HASH_MULTIPLIER)).wrapping_mul(HASH_MULTIPLIER) >> 32;
         for probe in 0..PROBES {
             let at = (hash as usize).wrapping_add(probe) & (self.index.len() - 1);
@@ -266,7 +264,8 @@ impl PageCursor {
         let used = page.used.load(Ordering::Acquire).min(page.keys.len());
         let mut found = Vec::with_capacity(used);
         for ([high, low], counts) in page.keys.iter().zip(&page.counts).take(used) {
-            let (high, low) = (high.load(Ordering::Relaxed), low.load(Ordering::Relaxed));
+            let high = high.load(Ordering::Relaxed);
+            let low = low.load(Ordering::Relaxed);
             found.push((u128::from(high) << 64 | u128::from(low), read_counts(counts)));
         }
         let others = read_counts(&page.others);

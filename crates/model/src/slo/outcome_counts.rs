@@ -23,7 +23,6 @@ pub struct SloOutcomeCounts(pub [u64; COUNTS]);
 /// Which numbers an operation adds one to; at most three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutcomeIndices {
-    /// How it ended.
     pub outcome: usize,
     /// That its client left after longer than what is fast.
     pub late: Option<usize>,
@@ -50,14 +49,12 @@ pub fn outcome_indices(ended: &EndedOperation, fast: Option<Duration>) -> Outcom
 }
 
 impl OutcomeIndices {
-    /// Each of them.
     pub fn indices(self) -> impl Iterator<Item = usize> {
         [Some(self.outcome), self.late, self.error].into_iter().flatten()
     }
 }
 
 impl SloOutcomeCounts {
-    /// Good, and fast.
     pub fn fast(&self) -> u64 {
         self.0[FAST]
     }
@@ -67,7 +64,6 @@ impl SloOutcomeCounts {
         self.0[SLOW]
     }
 
-    /// Failed.
     pub fn failed(&self) -> u64 {
         self.0[FAILED]
     }
@@ -87,7 +83,6 @@ impl SloOutcomeCounts {
         self.0[CLIENT_ABORTED_LATE]
     }
 
-    /// Refused as configured.
     pub fn declined(&self) -> u64 {
         self.0[DECLINED]
     }

@@ -18,11 +18,9 @@ const SHORT: [(u64, u64); 2] = [(10, 181), (120, 182)];
 /// Operations that count for or against a promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SloCounts {
-    /// Good, and fast.
     pub fast: u64,
     /// Good, and not fast.
     pub slow: u64,
-    /// Failed.
     pub failed: u64,
 }
 
@@ -32,7 +30,6 @@ impl SloCounts {
         SloCounts { fast: tally.fast(), slow: tally.slow(), failed: tally.failed() }
     }
 
-    /// All.
     pub fn operations(&self) -> u64 {
         self.fast.saturating_add(self.slow).saturating_add(self.failed)
     }
@@ -176,7 +173,8 @@ mod tests {
             [(5 * MINUTE, 10), (30 * MINUTE, 10), (HOUR, 120), (6 * HOUR, 120), (30 * DAY, HOUR)]
         {
             let found = within(&series, now, span);
-            let (most, least) = (span / MINUTE, (span - step) / MINUTE);
+            let most = span / MINUTE;
+            let least = (span - step) / MINUTE;
             assert!((least..=most).contains(&found), "{found} in {span} s");
         }
         let numbers: usize = series.tracks.iter().map(|track| track.marks.len()).sum();

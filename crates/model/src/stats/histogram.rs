@@ -28,7 +28,6 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Records one duration.
     #[inline]
     pub fn record(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -40,9 +39,7 @@ impl Histogram {
 /// The sum of several histograms, for reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistogramSum {
-    /// Count by bucket.
     pub buckets: [u64; BUCKETS],
-    /// Nanoseconds, all together.
     pub sum_nanos: u64,
 }
 

@@ -23,10 +23,8 @@ const LONGEST_MICROS: f32 = 60e6;
 #[derive(Debug, Default)]
 pub struct LatencyEwma(AtomicU64);
 
-/// What is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencyMean {
-    /// Microseconds.
     pub micros: f32,
     ticks: u32,
 }

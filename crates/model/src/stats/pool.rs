@@ -58,7 +58,6 @@ impl PoolCounters {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct PoolWorkerStats {
-    /// Counters.
     pub counters: PoolCounters,
     /// Requests and further attempts of the last while.
     pub retry_window: RetryBudgetWindow,

@@ -95,12 +95,14 @@ mod tests {
         let pushed = std::thread::spawn(move || {
             (0..50_000u64).filter(|n| writer.push(&[*n, n * 3, n ^ 7])).count()
         });
-        let (mut last, mut seen) = (None, 0);
+        let mut last = None;
+        let mut seen = 0;
         loop {
             let done = pushed.is_finished();
             while let Some([n, three, other]) = ring.pop() {
                 assert!(three == n * 3 && other == n ^ 7 && last < Some(n), "{n}");
-                (last, seen) = (Some(n), seen + 1);
+                last = Some(n);
+                seen = seen + 1;
             }
             if done {
                 break;

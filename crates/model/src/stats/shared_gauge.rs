@@ -14,7 +14,6 @@ impl SharedGauge {
         self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
-    /// Takes one away.
     #[inline]
     pub fn decrement(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
@@ -38,7 +37,6 @@ impl SharedGauge {
             .is_ok()
     }
 
-    /// Reads.
     #[inline]
     pub fn get(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
@@ -60,12 +58,10 @@ impl SharedByteGauge {
             .is_ok()
     }
 
-    /// Takes them away.
     pub fn subtract(&self, bytes: u64) {
         self.0.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Reads.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

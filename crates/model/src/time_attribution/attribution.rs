@@ -28,14 +28,16 @@ const QUEUE_RTT_EXCESS_US: u64 = 4_000;
 pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
     let mut share =
         UnattributedTime { remaining: facts.total, breakdown: TimeBreakdown::default() };
-    let (phases, waits) = (&facts.phases, &facts.wait_times);
+    let phases = &facts.phases;
+    let waits = &facts.wait_times;
     share.assign(Some(TimeOwner::Balancer), Limit::BalancerHold, phases.accept);
     attribute_handshake(facts, &mut share);
     attribute_sending(phases.head, facts.client_tcp.as_ref(), TimeOwner::Client, 0, &mut share);
     share.assign(Some(TimeOwner::Balancer), Limit::Queue, phases.queue);
     attribute_connect(facts, &mut share);
     let [from_client, _, from_server, _] = facts.bytes;
-    let (client, server) = (facts.client_tcp.as_ref(), facts.server_tcp.as_ref());
+    let client = facts.client_tcp.as_ref();
+    let server = facts.server_tcp.as_ref();
     attribute_sending(
         waits.total(WaitReason::ClientSend),
         client,
@@ -168,7 +170,8 @@ fn attribute_receiving(
     share: &mut UnattributedTime,
 ) {
     let Some(change) = change else { return share.assign(None, Limit::Unknown, whole) };
-    let (window, buffer) = (change.rwnd_limited_us, change.sndbuf_limited_us);
+    let window = change.rwnd_limited_us;
+    let buffer = change.sndbuf_limited_us;
     let path = change.busy_us.saturating_sub(window.saturating_add(buffer));
     let all = u128::from(window) + u128::from(buffer) + u128::from(path);
     if all == 0 {
@@ -189,7 +192,8 @@ fn attribute_receiving(
 /// Whether our buffer was full of what was on its way. A buffer that the kernel sizes itself holds two congestion
 /// windows and their bookkeeping, three and more times as much as is ever on its way.
 fn fills_buffer(change: &TcpInfoDelta) -> bool {
-    let (bytes, rtt) = (u128::from(change.bytes_acked), u128::from(change.rtt_us));
+    let bytes = u128::from(change.bytes_acked);
+    let rtt = u128::from(change.rtt_us);
     let on_its_way = (bytes * rtt).checked_div(u128::from(change.busy_us));
     change.send_buffer > 0 && on_its_way.is_some_and(|it| 2 * it >= change.send_buffer.into())
 }
@@ -202,7 +206,8 @@ fn is_lossy(change: &TcpInfoDelta) -> bool {
 
 /// What kept bytes on the way.
 fn path_limit(change: &TcpInfoDelta) -> Limit {
-    let (now, least) = (u64::from(change.rtt_us), u64::from(change.min_rtt_us));
+    let now = u64::from(change.rtt_us);
+    let least = u64::from(change.min_rtt_us);
     if is_lossy(change) {
         Limit::Loss
     } else if now * QUEUE_RTT_RATIO.1 > least * QUEUE_RTT_RATIO.0

@@ -7,9 +7,7 @@ use crate::limit::{Limit, TimeOwner};
 pub struct TimeShare {
     /// Whose time; `None`: it cannot be told.
     pub owner: Option<TimeOwner>,
-    /// Why.
     pub limit: Limit,
-    /// How much, nanoseconds.
     pub nanos: u64,
 }
 
@@ -18,7 +16,6 @@ pub struct TimeShare {
 pub struct TimeBreakdown(Vec<TimeShare>);
 
 impl TimeBreakdown {
-    /// Adds time.
     pub fn add(&mut self, owner: Option<TimeOwner>, limit: Limit, nanos: u64) {
         if nanos == 0 {
             return;
@@ -41,7 +38,6 @@ impl TimeBreakdown {
         self.0.sort_by_key(|bar| (std::cmp::Reverse(bar.nanos), bar.owner, bar.limit));
     }
 
-    /// All of them.
     pub fn all(&self) -> &[TimeShare] {
         &self.0
     }
@@ -51,7 +47,6 @@ impl TimeBreakdown {
         self.0.iter().filter(|bar| bar.owner == owner).map(|bar| bar.nanos).sum()
     }
 
-    /// Everything, nanoseconds.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|bar| bar.nanos).sum()
     }

@@ -30,7 +30,6 @@ const SAMPLED: u64 = 1 << 16;
 const NONE: u32 = u32::MAX;
 
 impl ExchangeMeasurement {
-    /// As words.
     pub fn to_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         let address = match self.client {
@@ -122,9 +121,10 @@ fn encode_tcp(change: Option<&TcpInfoDelta>, words: &mut [u64]) {
 fn decode_tcp(words: &[u64]) -> Option<TcpInfoDelta> {
     let at = |index: usize| words.get(index).copied().unwrap_or_default();
     let (mss, bits) = unpack_pair(at(10));
-    let ((retransmits, out_of_order), (rtt_us, min_rtt_us)) =
-        (unpack_pair(at(6)), unpack_pair(at(7)));
-    let ((not_sent, window), (cwnd, ssthresh)) = (unpack_pair(at(8)), unpack_pair(at(9)));
+    let (retransmits, out_of_order) = unpack_pair(at(6));
+    let (rtt_us, min_rtt_us) = unpack_pair(at(7));
+    let (not_sent, window) = unpack_pair(at(8));
+    let (cwnd, ssthresh) = unpack_pair(at(9));
     (bits & 1 == 1).then(|| TcpInfoDelta {
         busy_us: at(0),
         rwnd_limited_us: at(1),

@@ -75,7 +75,6 @@ pub struct ExchangeFlags {
     pub server_tls: bool,
 }
 
-/// One exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExchangeMeasurement {
     /// Its id, as in the access log.
@@ -86,15 +85,12 @@ pub struct ExchangeMeasurement {
     pub service: u32,
     /// The server of its last attempt, by number.
     pub server: Option<u32>,
-    /// Its client.
     pub client: IpAddr,
     /// The client's port; 0: nobody looked.
     pub client_port: u16,
     /// Our port of the connection to the server; 0: nobody looked, or there is none.
     pub server_port: u16,
-    /// What it was.
     pub flags: ExchangeFlags,
-    /// Attempts, replays included.
     pub attempts: u16,
     /// The answer's status; 0: none.
     pub status: u16,
@@ -105,7 +101,6 @@ pub struct ExchangeMeasurement {
     /// From the request's first byte to the end, and before that accepting and the handshake where it was the first of
     /// its connection.
     pub total: u64,
-    /// Times.
     pub phases: ExchangePhases,
     /// For whom the relay waited.
     pub wait_times: WaitTimes,
@@ -122,11 +117,9 @@ pub struct ExchangeMeasurement {
 /// A place in a trace (W3C Trace Context).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExchangeTrace {
-    /// The trace.
     pub trace: u128,
     /// The span that it came from; 0: it began here.
     pub parent: u64,
-    /// It is recorded.
     pub sampled: bool,
 }
 
@@ -166,7 +159,6 @@ impl ExchangeMeasurement {
         self.total.saturating_sub(idle)
     }
 
-    /// The end's cause.
     pub fn end_cause(&self) -> Option<crate::cause::Cause> {
         self.cause.and_then(|at| crate::cause::Cause::ALL.get(usize::from(at)).copied())
     }

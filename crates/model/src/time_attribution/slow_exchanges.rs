@@ -15,7 +15,6 @@ use super::exchange_measurement::ExchangeMeasurement;
 pub const SLICE: u64 = 10_000_000_000;
 /// Slow exchanges of one service that are kept of a slice.
 const SLOW: usize = 256;
-/// Ordinary ones.
 const ORDINARY: usize = 64;
 /// Exchanges over all slices and services.
 const MAX_EXCHANGES: usize = 32_768;
@@ -32,7 +31,6 @@ const BOUND_SHARE: f64 = 0.05;
 /// Exchanges that are shown.
 const EXAMPLES: usize = 5;
 
-/// The sample.
 #[derive(Debug, Default)]
 pub struct ExchangeReservoir {
     slices: VecDeque<SampleSlice>,
@@ -48,7 +46,6 @@ struct SampleSlice {
 /// What is kept of one kind.
 #[derive(Debug, Default)]
 struct Reservoir {
-    /// How many came.
     seen: u64,
     /// How many exchanges they stand for.
     weight: u64,
@@ -58,11 +55,9 @@ struct Reservoir {
 /// Which exchanges are asked about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowExchangeFilter {
-    /// Of this service.
     pub service: u32,
     /// Of one of these servers; `None`: of all.
     pub servers: Option<Vec<u32>>,
-    /// Of these clients.
     pub from: Option<AddressPrefix>,
     /// The slowest so much of them, above 0 and at most 1.
     pub share: f64,
@@ -211,9 +206,11 @@ impl ExchangeReservoir {
             ..SlowExchangeReport::default()
         };
         all.truncate(chosen);
-        (slow.chosen, slow.measured) = (sum, chosen);
+        slow.chosen = sum;
+        slow.measured = chosen;
         slow.threshold = all.last().map_or(0, |(facts, _)| facts.slowness());
-        let (mut servers, mut networks) = (BTreeMap::new(), BTreeMap::new());
+        let mut servers = BTreeMap::new();
+        let mut networks = BTreeMap::new();
         for (facts, weight) in &all {
             let bars = attribute_time(facts);
             slow.breakdown.add_scaled(&bars, *weight);
@@ -232,12 +229,14 @@ impl ExchangeReservoir {
 fn select_slowest(all: &mut [(&ExchangeMeasurement, f64)], share: f64) -> (usize, f64) {
     all.sort_by_key(|(facts, _)| (std::cmp::Reverse(facts.slowness()), facts.id));
     let wanted = all.iter().map(|(_, weight)| weight).sum::<f64>() * share;
-    let (mut count, mut sum) = (0, 0.0);
+    let mut count = 0;
+    let mut sum = 0.0;
     for (_, weight) in all.iter() {
         if count > 0 && sum + weight > wanted * (1.0 + f64::EPSILON) {
             break;
         }
-        (count, sum) = (count + 1, sum + weight);
+        count = count + 1;
+        sum = sum + weight;
     }
     (count, sum)
 }

@@ -44,6 +44,7 @@ pub struct TcpInfoSample {
 /// What happened on a connection between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[serde(rename = "TcpChange")]
 pub struct TcpInfoDelta {
     /// Something of ours was unacknowledged, the two below included; microseconds.
     pub busy_us: u64,

@@ -56,7 +56,8 @@ fn with(
     server: Option<TcpInfoDelta>,
 ) -> ExchangeMeasurement {
     let mut it = waited(facts(1_000), whom, 990);
-    (it.client_tcp, it.server_tcp) = (client, server);
+    it.client_tcp = client;
+    it.server_tcp = server;
     it
 }
 
@@ -78,7 +79,8 @@ fn whoever_takes_too_little_is_told_by_the_kernels_clocks() {
     // 1 MB within 980 ms over a round trip of 40 ms are 41 kB on their way.
     let far =
         |send_buffer| TcpInfoDelta { rtt_us: 40_000, min_rtt_us: 39_000, send_buffer, ..socket0() };
-    let (small, large) = (Some(far(32_768)), Some(far(1_000_000)));
+    let small = Some(far(32_768));
+    let large = Some(far(1_000_000));
     let seldom = Some(TcpInfoDelta { retransmits: 1, ..far(32_768) });
     let queued = change(|it| TcpInfoDelta { rtt_us: 80_000, min_rtt_us: 20_000, ..it });
     let young = change(|it| TcpInfoDelta { cwnd: 10, ssthresh: u32::MAX, ..it });
@@ -118,7 +120,8 @@ fn whoever_says_too_little_owns_the_time_unless_the_path_explains_it() {
     // 1.5 MB take six more round trips when the window doubles from ten segments.
     let mut upload = with(WaitReason::ClientSend, far, None);
     upload.bytes[0] = 1_500_000;
-    let (sends, answer) = (WaitReason::ServerSend, WaitReason::ServerResponse);
+    let sends = WaitReason::ServerSend;
+    let answer = WaitReason::ServerResponse;
     all(&[
         ("thinks", with(answer, None, idle), (SERVER, Limit::ServerThink)),
         ("thinks, not read", with(answer, None, None), (SERVER, Limit::ServerThink)),
@@ -146,7 +149,8 @@ fn phases_have_owners() {
         ..it.phases
     };
     it.phases.head = 90 * MS;
-    (it.client_tcp, it.server_tcp) = (Some(path), Some(path));
+    it.client_tcp = Some(path);
+    it.server_tcp = Some(path);
     let bars = attribute_time(&it);
     let of = |owner, limit| {
         let bar = bars.all().iter().find(|bar| bar.owner == Some(owner) && bar.limit == limit);
@@ -180,7 +184,8 @@ fn random(rng: &mut Rng) -> ExchangeMeasurement {
     );
     facts.id = word(u64::MAX);
     facts.ended_at = word(1 << 50);
-    (facts.service, facts.server) = (word(4) as u32, Some(word(5) as u32).filter(|id| *id > 0));
+    facts.service = word(4) as u32;
+    facts.server = Some(word(5) as u32).filter(|id| *id > 0);
     facts.attempts = word(3) as u16;
     facts.status = word(600) as u16;
     facts.cause = Some(word(40) as u8).filter(|cause| *cause > 9);
@@ -211,7 +216,8 @@ fn random(rng: &mut Rng) -> ExchangeMeasurement {
             send_buffer: word(1 << 32) as u32,
         })
     };
-    (facts.client_tcp, facts.server_tcp) = (change(), change());
+    facts.client_tcp = change();
+    facts.server_tcp = change();
     facts
 }
 
@@ -252,7 +258,9 @@ fn the_slowest_are_found_by_weight() {
         if slow {
             it = waited(it, WaitReason::ServerResponse, 499);
         }
-        (it.ended_at, it.id, it.server) = (at * MS, at, Some(at as u32 % 2));
+        it.ended_at = at * MS;
+        it.id = at;
+        it.server = Some(at as u32 % 2);
         it.flags.slow = slow;
         it.weight = if slow { 1 } else { 99 };
         pile.add(it, at);
@@ -289,7 +297,9 @@ fn a_pile_stays_small_and_knows_how_many_came() {
     let mut come = |from: u64, services: u64| {
         for at in from..from + 100_000 {
             let mut it = facts(200);
-            (it.ended_at, it.id, it.service) = (at * MS, at, (at % services) as u32);
+            it.ended_at = at * MS;
+            it.id = at;
+            it.service = (at % services) as u32;
             it.flags.slow = at % 2 == 0;
             pile.add(it, rng.next());
             assert!(pile.len() <= 32_768 + services as usize * 320);
@@ -309,10 +319,13 @@ fn a_pile_stays_small_and_knows_how_many_came() {
 
 #[test]
 fn a_service_with_many_slow_exchanges_has_its_bound_raised() {
-    let (mut pile, mut rng) = (ExchangeReservoir::default(), Rng::new(8));
+    let mut pile = ExchangeReservoir::default();
+    let mut rng = Rng::new(8);
     for at in 0..10_000u64 {
         let mut it = facts(100 + at % 100);
-        (it.ended_at, it.id, it.flags.slow) = (at * MS, at, true);
+        it.ended_at = at * MS;
+        it.id = at;
+        it.flags.slow = true;
         pile.add(it, rng.next());
     }
     let bound = pile.slow_threshold(0, 10_000 * MS) / MS;

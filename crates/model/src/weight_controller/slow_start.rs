@@ -74,7 +74,8 @@ mod tests {
     #[test]
     fn every_step_leads_to_the_next_until_the_end() {
         let whole = Duration::from_secs(30);
-        let (mut at, mut seen) = (Duration::ZERO, vec![ramp_percent(Duration::ZERO, whole)]);
+        let mut at = Duration::ZERO;
+        let mut seen = vec![ramp_percent(Duration::ZERO, whole)];
         while let Some(next) = next_step(at, whole) {
             assert!(next > at, "{at:?}");
             at = next;

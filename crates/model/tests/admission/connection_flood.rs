@@ -105,7 +105,8 @@ fn address(number: u32) -> ClientKey {
 /// a connection of its own that shakes hands for 200 ms; how many of the honest were not served.
 fn refused(crowd: CrowdBehaviour, addresses: u32, limit: u32, handshakes: u32) -> u32 {
     let mut listener = LimitedListener::new(limit, handshakes);
-    let (mut refused, mut number) = (0, 0);
+    let mut refused = 0;
+    let mut number = 0;
     let mut shaking: VecDeque<(MonotonicTime, ConnectionHandle)> = VecDeque::new();
     let mut busy: VecDeque<(MonotonicTime, ConnectionHandle)> = VecDeque::new();
     for milli in 0..20_000_u32 {
@@ -277,7 +278,8 @@ fn whoever_has_most_gives_its_idle_connections_first() {
 #[test]
 fn a_handshake_counts_for_whoever_stands_behind_it() {
     let mut table = AdmissionTable::default();
-    let (of_proxy, behind) = (address(1), address(2));
+    let of_proxy = address(1);
+    let behind = address(2);
     let now = MonotonicTime(1_000_000_000);
     let place = table.insert(SERVICE, Some(of_proxy), now, ());
     table.set_phase(place, AdmissionPhase::Handshake, now);

@@ -79,7 +79,8 @@ impl TableModel {
         self.table.set_phase(place, phase, self.now);
         let known = self.open.get_mut(&place).unwrap();
         if known.phase != AdmissionPhase::Leaving {
-            (known.phase, known.since) = (phase, self.now);
+            known.phase = phase;
+            known.since = self.now;
         }
     }
 

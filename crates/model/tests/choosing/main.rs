@@ -25,7 +25,6 @@ const MARKS: (&str, &str) = ("<!-- figures -->\n\n", "<!-- end of figures -->\n"
 /// One policy in one scene.
 pub struct PolicyRow {
     policy: &'static str,
-    /// By load.
     cells: Vec<PolicyOutcome>,
 }
 
@@ -48,7 +47,8 @@ fn figures() -> Vec<(&'static str, Vec<PolicyRow>)> {
 #[test]
 fn the_guide_shows_what_the_simulation_says() {
     let figures = figures();
-    let (page, plot) = (docs("which-policy-when.md"), docs("which-policy-when.svg"));
+    let page = docs("which-policy-when.md");
+    let plot = docs("which-policy-when.svg");
     let text = std::fs::read_to_string(&page).unwrap();
     let (before, rest) = text.split_once(MARKS.0).unwrap();
     let (_, after) = rest.split_once(MARKS.1).unwrap();
@@ -66,7 +66,8 @@ fn the_guide_shows_what_the_simulation_says() {
 #[test]
 fn of_identical_servers_each_has_its_fair_share_under_every_policy() {
     for balance in POLICIES {
-        let (exchanges, clients) = (30_000, 20_000);
+        let exchanges = 30_000;
+        let clients = 20_000;
         let setup = PolicySetup { scene: &SCENES[0], balance, load: 0.7, exchanges, clients };
         let given = run(&setup).given;
         let fair = given.iter().sum::<u64>() as f64 / given.len() as f64;

@@ -10,7 +10,6 @@ const NAMES: usize = 132;
 const GAP: usize = 28;
 const TOP: usize = 64;
 
-/// An SVG document.
 pub fn svg(scenes: &[(&str, Vec<PolicyRow>)]) -> String {
     let rows = scenes.first().map_or(0, |(_, rows)| rows.len());
     let panel = LOADS.len() * CELL_WIDTH;

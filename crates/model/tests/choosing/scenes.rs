@@ -2,7 +2,6 @@
 
 use model::config::BalancePolicy;
 
-/// Ten servers.
 pub struct PoolScene {
     /// Its name in tables and plots.
     pub name: &'static str,
@@ -14,7 +13,6 @@ pub struct PoolScene {
     pub failing: Option<usize>,
 }
 
-/// All of them.
 pub const SCENES: [PoolScene; 4] = [
     PoolScene { name: "identical", speeds: [1.0; 10], weights: [1; 10], failing: None },
     PoolScene {

@@ -37,9 +37,7 @@ const BYTES: u64 = 50_000;
 
 /// How a run is set up.
 pub struct PolicySetup<'a> {
-    /// The servers.
     pub scene: &'a PoolScene,
-    /// The policy.
     pub balance: BalancePolicy,
     /// What arrives, as part of what all servers that do their work can do.
     pub load: f64,
@@ -91,7 +89,6 @@ struct PolicySimulation<'a> {
     given: Vec<u64>,
 }
 
-/// Runs it.
 pub fn run(setup: &PolicySetup) -> PolicyOutcome {
     let view = view::pool(setup.balance, &setup.scene.weights);
     let mut choosers: Vec<ServerPicker> =
@@ -240,7 +237,8 @@ fn ln(x: f64) -> f64 {
     let exponent = (bits >> 52) as i32 - 1023;
     let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
     let y = (mantissa - 1.0) / (mantissa + 1.0);
-    let (mut term, mut sum) = (y, 0.0);
+    let mut term = y;
+    let mut sum = 0.0;
     for odd in (1..40).step_by(2) {
         sum += term / f64::from(odd);
         term *= y * y;

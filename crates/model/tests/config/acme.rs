@@ -50,7 +50,8 @@ fn what_no_authority_can_do_is_named() {
         ),
     ];
     for (tls, key, says) in rows {
-        let (text, key) = (with(tls), format!("service.s.tls{key}"));
+        let text = with(tls);
+        let key = format!("service.s.tls{key}");
         let found = errors(&text);
         let about = found.iter().find(|it| it.key == key && it.message.contains(says));
         assert!(about.is_some(), "{text}\n{found:#?}");

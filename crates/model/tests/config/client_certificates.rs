@@ -117,7 +117,8 @@ fn fields_that_tell_of_certificates_take_no_other_away() {
             (Ok(_), None) => {}
             (Ok(_), Some(_)) => panic!("{headers} is taken"),
             (Err(findings), taken) => {
-                let (said, taken) = (findings.to_string(), taken.unwrap_or("nothing"));
+                let said = findings.to_string();
+                let taken = taken.unwrap_or("nothing");
                 assert!(said.contains(taken) && said.contains("is taken away"), "{said}");
             }
         }

@@ -185,8 +185,8 @@ fn a_pool_may_be_there_for_a_name_alone() {
 #[test]
 fn what_changed_is_told_by_name_and_key() {
     let name = "[name.\"a.gslb.example.org\"]\npool = \"web\"\n";
-    let (old, new) =
-        (good(&with(name)).config, good(&with(&format!("{name}ttl = \"9s\"\n"))).config);
+    let old = good(&with(name)).config;
+    let new = good(&with(&format!("{name}ttl = \"9s\"\n"))).config;
     let changes = diff(&old, &new);
     assert_eq!(changes.names.changed["a.gslb.example.org"], [NameKey::Ttl]);
     assert!(changes.zones.is_empty() && !changes.is_empty());

@@ -45,9 +45,15 @@ fn check_rows(severity: Severity, rows: &[NoEffectRow<'_>]) {
 fn conditions_that_hold_for_nothing_or_everything_are_refused() {
     const WHEN: &str = "service.shop.rule[0].when";
     let at = |key: &str| format!("{WHEN}{key}");
-    let (any, all, client, path, method, cookie) =
-        (at(".any"), at(".all"), at(".client"), at(".path"), at(".method"), at(".cookie"));
-    let (inner, not, regex) = (at(".any[0]"), at(".not"), at(".path-regex"));
+    let any = at(".any");
+    let all = at(".all");
+    let client = at(".client");
+    let path = at(".path");
+    let method = at(".method");
+    let cookie = at(".cookie");
+    let inner = at(".any[0]");
+    let not = at(".not");
+    let regex = at(".path-regex");
     check_rows(
         Severity::Error,
         &[
@@ -98,8 +104,12 @@ fn conditions_that_hold_for_nothing_or_everything_are_refused() {
 #[test]
 fn what_a_rule_writes_can_be_filled_and_sent() {
     let at = |key: &str| format!("service.shop.rule[0].{key}");
-    let (to, path, strip) = (at("redirect.to"), at("rewrite.path"), at("rewrite.strip"));
-    let (prefix, body, headers) = (at("rewrite.prefix"), at("answer.body"), at("answer.headers"));
+    let to = at("redirect.to");
+    let path = at("rewrite.path");
+    let strip = at("rewrite.strip");
+    let prefix = at("rewrite.prefix");
+    let body = at("answer.body");
+    let headers = at("answer.headers");
     let regex = "when = { path-regex = \"/(a)/.*\" }";
     check_rows(
         Severity::Error,
@@ -137,7 +147,9 @@ fn what_a_rule_writes_can_be_filled_and_sent() {
             ),
         ],
     );
-    let (set, remove, kind) = (at("rewrite.set"), at("rewrite.remove"), at("answer.type"));
+    let set = at("rewrite.set");
+    let remove = at("rewrite.remove");
+    let kind = at("answer.type");
     check_rows(
         Severity::Warning,
         &[
@@ -235,7 +247,9 @@ fn bodies_that_are_never_looked_at_and_sessions_that_are_never_resumed_are_refus
 #[test]
 fn settings_of_what_is_switched_off_or_never_kept_are_warned_of() {
     let at = |key: &str| format!("service.shop.{key}");
-    let (h2, h3, memory) = (at("http2.streams"), at("http3.announce"), at("buffer.memory"));
+    let h2 = at("http2.streams");
+    let h3 = at("http3.announce");
+    let memory = at("buffer.memory");
     let retries = |key: &str| pool(&format!("retries = 0\nretry = {{ {key} }}"));
     check_rows(
         Severity::Warning,

@@ -195,7 +195,8 @@ fn nat_needs_servers_of_every_family_it_listens_in() {
              [pool.p]\nservers = [{servers}]\n"
         )
     };
-    let (v4, v6) = ("\"10.0.0.1:80\"", "\"[fd00::1]:80\"");
+    let v4 = "\"10.0.0.1:80\"";
+    let v6 = "\"[fd00::1]:80\"";
     for (servers, missing) in [(v4, "IPv6"), (v6, "IPv4")] {
         let found = errors(&text("nat", both, servers));
         assert_eq!(found.len(), 1, "{found:#?}");

@@ -37,7 +37,6 @@ pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The example files.
 pub fn examples() -> Vec<(String, String)> {
     let mut examples: Vec<(String, String)> = std::fs::read_dir(repository("examples"))
         .unwrap()

@@ -159,7 +159,8 @@ fn short_forms_mean_the_long_ones() {
             "[service.x]\nlisten = [\"0.0.0.0:9\", \"[::]:9\"]\nforward = \"tcp\"\npool = \"web\"",
         ),
     ] {
-        let (one, other) = (good(&format!("{BASE}{short}\n")), good(&format!("{BASE}{long}\n")));
+        let one = good(&format!("{BASE}{short}\n"));
+        let other = good(&format!("{BASE}{long}\n"));
         assert_eq!(one.config, other.config, "{short}");
         assert_ne!(one.config, good(BASE).config, "{short}");
     }
@@ -207,7 +208,8 @@ socket = { mark = \"off\", keep-alive = { count = 2 } }
 keep-alive = \"off\"
 ";
     let config = good(&format!("{above}{BASE}{near}")).config;
-    let (shop, web) = (&config.services["shop"], &config.pools["web"]);
+    let shop = &config.services["shop"];
+    let web = &config.pools["web"];
     assert_eq!((shop.timeout.idle, shop.timeout.drain), (secs(9), secs(7)));
     assert_eq!((web.timeout.idle, web.timeout.connect), (secs(4), secs(2)));
     assert_eq!((shop.timeout.between_bytes, web.timeout.between_bytes), (secs(8), secs(8)));

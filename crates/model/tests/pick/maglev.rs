@@ -94,7 +94,8 @@ proptest! {
 
 /// The share of entries that moved although their owner is still there.
 fn moved(before: &[(String, u16)], after: &[(String, u16)]) -> f64 {
-    let (old, new) = (build_table(before, SIZE), build_table(after, SIZE));
+    let old = build_table(before, SIZE);
+    let new = build_table(after, SIZE);
     let stays = |name: &str| after.iter().any(|(other, _)| other == name);
     let needless = old.iter().zip(&new).filter(|(old, new)| {
         let owner = &before[**old as usize].0;
@@ -147,7 +148,8 @@ fn a_client_stays_and_steps_on_when_its_server_was_tried() {
 #[test]
 fn workers_and_networks_agree() {
     let view = view::pool(BalancePolicy::Source { mask4: 24, mask6: 64 }, &[1; 50]);
-    let (mut one, mut other) = (ServerPicker::new(&view, 1), ServerPicker::new(&view, 2));
+    let mut one = ServerPicker::new(&view, 1);
+    let mut other = ServerPicker::new(&view, 2);
     let mut rng = Rng::new(1);
     for network in 0..200u32 {
         let choice = pick(&mut one, &view, network << 8, &mut rng);

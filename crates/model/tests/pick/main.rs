@@ -21,7 +21,6 @@ use model::load_balancing::{PickRequest, PickResult, Rng, ServerPicker};
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::PoolView;
 
-/// Every policy.
 pub const POLICIES: [BalancePolicy; 12] = [
     BalancePolicy::RoundRobin,
     BalancePolicy::LeastRequest,

@@ -191,7 +191,8 @@ fn every_policy_keeps_to_the_turn_and_gives_back() {
             backup.sum::<usize>()
         };
         assert_eq!(chosen(&view, &mut chooser), 0, "{balance:?}");
-        (view.servers[0].state, view.servers[1].state) = (DOWN, DOWN);
+        view.servers[0].state = DOWN;
+        view.servers[1].state = DOWN;
         chooser.refresh(&view);
         assert_eq!(chosen(&view, &mut chooser), 64, "{balance:?}");
         view.servers[1].state = UP;

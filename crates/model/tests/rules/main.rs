@@ -95,7 +95,8 @@ fn get(target: &str, more: &str) -> TestRequest {
 
 fn evaluate(table: &RuleTable, asked: &TestRequest, world: &TestFacts) -> (RuleMatch, RuleMatch) {
     let mut words = asked.text.split(' ');
-    let (method, target) = (words.next().unwrap().len(), words.next().unwrap().len());
+    let method = words.next().unwrap().len();
+    let target = words.next().unwrap().len();
     let head = ParsedHead::new(asked.text.as_bytes(), method, (method + 1, method + 1 + target));
     let view = RuleContext {
         client: asked.client,

@@ -42,7 +42,8 @@ fn found(rule: &str, target: &str) -> RuleMatch {
 
 #[test]
 fn a_deny_fires_for_one_reading_and_everything_else_only_for_all() {
-    let (fires, other) = (RuleMatch::Rule(0), RuleMatch::DefaultPool);
+    let fires = RuleMatch::Rule(0);
+    let other = RuleMatch::DefaultPool;
     let refused = RuleMatch::AmbiguousPath(Some(0));
     let admin = "path = \"/admin/*\"";
     for (when, target, deny, rest) in [

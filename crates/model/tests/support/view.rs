@@ -33,7 +33,8 @@ pub fn pool(balance: BalancePolicy, weights: &[u16]) -> PoolView {
 pub fn without(view: &PoolView, index: usize) -> PoolView {
     let mut servers = view.servers.clone();
     servers.remove(index);
-    let (config, live) = (view.config.clone(), view.stats.clone());
+    let config = view.config.clone();
+    let live = view.stats.clone();
     PoolView { id: view.id, config, tls: None, stats: live, servers }
 }
 

@@ -141,7 +141,8 @@ fn a_resolver_beyond_the_rate_is_told_to_come_over_tcp_and_never_met_with_silenc
         super::world::query("www.gslb.example.org", RecordType::A, None),
         super::world::query("wWw.gSlB.eXample.org", RecordType::A, Some(edns)),
     ];
-    let (mut answered, mut told) = (0, 0);
+    let mut answered = 0;
+    let mut told = 0;
     for number in 0..1_000 {
         let query = &queries[number % queries.len()];
         match world.send(query) {

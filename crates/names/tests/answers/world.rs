@@ -95,15 +95,11 @@ addresses = "10.5.0.1"
 pub struct ResponderTestbed {
     config: Config,
     states: HashMap<String, ServerState>,
-    /// In force.
     pub zone_data: Arc<ZoneData>,
     /// Where it is asked.
     pub responder: DnsResponder,
-    /// Who asks.
     pub from: IpAddr,
-    /// How.
     pub transport: DnsTransport,
-    /// Now.
     pub now: MonotonicTime,
 }
 
@@ -112,26 +108,23 @@ pub struct ResponderTestbed {
 pub struct ObservedAnswer {
     /// What it came to.
     pub fate: Fate,
-    /// The message.
     pub message: Message,
-    /// Its bytes.
     pub bytes: usize,
 }
 
 impl ResponderTestbed {
-    /// With everything up.
     pub fn new() -> ResponderTestbed {
         ResponderTestbed::with(TEXT)
     }
 
-    /// Of another configuration.
     pub fn with(text: &str) -> ResponderTestbed {
         let config = load(text, "test.toml").unwrap_or_else(|it| panic!("{it}")).config;
         let plan = Arc::new(ZonePlans::new(&config, 7, None));
         let book = Arc::new(ZoneData::new(plan, &config, &WorkerSnapshot::default()));
         let desk = DnsResponder::new([1; 16], 2);
-        let (from, by, now) =
-            ("203.0.113.9".parse().unwrap(), DnsTransport::Udp, MonotonicTime(1 << 40));
+        let from = "203.0.113.9".parse().unwrap();
+        let by = DnsTransport::Udp;
+        let now = MonotonicTime(1 << 40);
         let mut world = ResponderTestbed {
             config,
             states: HashMap::new(),
@@ -170,7 +163,8 @@ impl ResponderTestbed {
                 stats: Arc::new(ServerStats::new(1)),
             };
             let servers = pool.servers.iter().enumerate().map(server).collect();
-            let (config, live) = (Arc::clone(pool), Arc::new(PoolStats::new(1)));
+            let config = Arc::clone(pool);
+            let live = Arc::new(PoolStats::new(1));
             snapshot
                 .pools
                 .insert(id, Arc::new(PoolView { id, config, tls: None, stats: live, servers }));
@@ -212,7 +206,6 @@ impl ResponderTestbed {
     }
 }
 
-/// A query's bytes.
 pub fn query(name: &str, kind: RecordType, edns: Option<Edns>) -> Vec<u8> {
     let mut message = Message::query();
     message.metadata.id = 77;
@@ -226,7 +219,6 @@ pub fn query(name: &str, kind: RecordType, edns: Option<Edns>) -> Vec<u8> {
 }
 
 impl ObservedAnswer {
-    /// The code.
     pub fn code(&self) -> ResponseCode {
         self.message.metadata.response_code
     }

@@ -93,7 +93,8 @@ fn endless_talk_ends() {
             if plan.transport() != probe::probe_plan::ProbeTransport::Stream {
                 continue;
             }
-            let (mut dialogue, mut said) = (plan.start_dialogue(&context).unwrap(), Vec::new());
+            let mut dialogue = plan.start_dialogue(&context).unwrap();
+            let mut said = Vec::new();
             let mut step = dialogue.start(&mut said);
             let mut pieces = 0;
             while step == DialogueStep::Wait {

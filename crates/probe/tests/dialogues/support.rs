@@ -17,7 +17,6 @@ pub struct DialogueRun {
     pub result: Option<ProbeResult>,
 }
 
-/// A prepared probe.
 pub fn plan(kind: &ProbeKind) -> ProbePlan {
     ProbePlan::new(kind, false)
 }

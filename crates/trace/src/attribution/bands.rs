@@ -18,7 +18,6 @@ pub struct TimeBands {
 }
 
 impl TimeBands {
-    /// Of one transaction.
     pub fn from_transaction(transaction: &TracedTransaction) -> TimeBands {
         let mut bands = TimeBands::default();
         let half = transaction.latency_ns / 2;
@@ -42,7 +41,6 @@ impl TimeBands {
         self.owners[owner as usize] += ns;
     }
 
-    /// Adds another's.
     pub fn merge(&mut self, other: &TimeBands) {
         self.request += other.request;
         self.server += other.server;

@@ -16,11 +16,9 @@ use crate::event::ConnectionSide;
 pub struct TurnContext<'a> {
     /// What both sides sent.
     pub views: &'a [SenderView; 2],
-    /// Round trips.
     pub path: &'a PathTiming,
     /// The link in both directions.
     pub links: [LinkEstimate; 2],
-    /// Segment sizes.
     pub segments: [u32; 2],
     /// Whether every slice is wanted, for drawing.
     pub detailed: bool,
@@ -75,7 +73,8 @@ pub fn attribute_turn(
         (None, Some(said)) => {
             let (p0, p1) = times(server, said);
             out.kind = ExchangeKind::AnswerOnly;
-            (out.request.from_ns, out.request.to_ns) = (p0, p0);
+            out.request.from_ns = p0;
+            out.request.to_ns = p0;
             out.response = Some(ground.attribute_phase(
                 ConnectionSide::Server,
                 said,
@@ -97,7 +96,6 @@ pub fn attribute_turn(
 }
 
 impl<'a> TurnContext<'a> {
-    /// Gathers it.
     pub fn new(
         views: &'a [SenderView; 2],
         path: &'a PathTiming,
@@ -118,7 +116,8 @@ impl<'a> TurnContext<'a> {
         let [client, server] = self.views;
         let (Some(request), Some(response)) = (turn.request, turn.response) else { return };
         let [near_client, near_server] = out.near_ns;
-        let (p0, p1) = (server.sent[said.first].time_ns, server.sent[said.last].time_ns);
+        let p0 = server.sent[said.first].time_ns;
+        let p1 = server.sent[said.last].time_ns;
         let q0 = client.sent[asked.first].time_ns;
         let mut q1 = client.sent[asked.last].time_ns;
         if p1 < q1 + near_server {
@@ -175,7 +174,8 @@ impl<'a> TurnContext<'a> {
     ) -> TransferPhase {
         let sender = &self.views[side.index()];
         let link = &self.links[side.index()];
-        let (first, last) = (&sender.sent[span.first], &sender.sent[span.last]);
+        let first = &sender.sent[span.first];
+        let last = &sender.sent[span.last];
         let within = &sender.sent[span.first..=span.last];
         let fresh = within.iter().filter(|sent| !sent.repeat && sent.from < range.to);
         let bytes = range.to.min(sender.high[span.last]) - range.from.max(first.from);

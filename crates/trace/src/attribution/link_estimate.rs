@@ -38,7 +38,8 @@ impl LinkEstimate {
         sender: &SenderView,
     ) -> LinkEstimate {
         let sent = sender.sent.as_slice();
-        let (far, near) = (path.near_ns(receiver), path.near_ns(receiver.peer()));
+        let far = path.near_ns(receiver);
+        let near = path.near_ns(receiver.peer());
         let firm: Vec<&RoundTripSample> =
             path.samples(receiver).iter().filter(|s| !s.lone).collect();
         let mut sums = vec![0];
@@ -59,7 +60,8 @@ impl LinkEstimate {
             pace: PaceEstimate::default(),
         };
         if firm.iter().any(|sample| link.is_queued(sample.round_trip_ns)) {
-            let (round_trip_ns, span_ns) = (link.round_trip_ns, link.span_ns());
+            let round_trip_ns = link.round_trip_ns;
+            let span_ns = link.span_ns();
             link.pace = PaceEstimate::estimate(&sender.acks, round_trip_ns, span_ns, |at| {
                 link.has_queue(at)
             });
@@ -108,7 +110,8 @@ impl LinkEstimate {
         let (Some(first), Some(last)) = (self.arrivals.first(), self.arrivals.last()) else {
             return false;
         };
-        let (from_ns, to_ns) = ((time_ns - around).max(first.0), (time_ns + around).min(last.0));
+        let from_ns = (time_ns - around).max(first.0);
+        let to_ns = (time_ns + around).min(last.0);
         if to_ns - from_ns < around || self.fastest <= 0.0 {
             return false;
         }

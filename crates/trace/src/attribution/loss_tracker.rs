@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 
 use crate::event::{FILLS, PacketEvent};
 
-/// Follows one direction.
 #[derive(Debug)]
 pub struct LossTracker {
     round_trip_ns: i64,

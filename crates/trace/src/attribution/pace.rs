@@ -14,7 +14,6 @@ pub struct PaceEstimate {
 
 /// Rates that are compared, at most.
 const MAX_RATES: usize = 4_096;
-/// Fewer say nothing.
 const MIN_RATES: usize = 8;
 /// So near to the rate, a sender keeps to it: one that probes for more is below it now and then.
 const NEAR: f64 = 0.85;
@@ -46,7 +45,8 @@ impl PaceEstimate {
         let (Some(first), Some(last)) = (self.acked.first(), self.acked.last()) else {
             return false;
         };
-        let (from_ns, to_ns) = ((time_ns - span_ns).max(first.0), (time_ns + span_ns).min(last.0));
+        let from_ns = (time_ns - span_ns).max(first.0);
+        let to_ns = (time_ns + span_ns).min(last.0);
         let rate = self.rate_between(from_ns, to_ns).filter(|_| to_ns - from_ns >= span_ns);
         rate.is_some_and(|rate| rate > 0.0 && rate >= NEAR * self.rate)
     }

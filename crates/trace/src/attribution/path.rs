@@ -43,12 +43,12 @@ struct UnackedData {
 }
 
 impl PathTiming {
-    /// Measures.
     pub fn measure(conversation: &Conversation) -> PathTiming {
         let mut path = PathTiming::default();
         let mut waiting = [UnackedData::default(), UnackedData::default()];
         for event in &conversation.events {
-            let (from, to) = (event.side(), event.side().peer());
+            let from = event.side();
+            let to = event.side().peer();
             if event.has_ack() {
                 waiting[to.index()].on_acknowledged(event, &mut path.samples[from.index()]);
             }

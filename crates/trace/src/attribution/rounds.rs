@@ -18,7 +18,6 @@ pub enum RoundShape {
     Growing,
     /// As much as could be, three rounds and longer.
     Plateau,
-    /// Neither.
     Other,
 }
 
@@ -118,7 +117,8 @@ fn plateau_length(peaks: &[i64], level: i64) -> usize {
 fn is_flat(run: &[i64]) -> bool {
     let third = run.len() / 3;
     let sum = |part: &[i64]| part.iter().sum::<i64>();
-    let (first, last) = (sum(&run[..third]), sum(&run[run.len() - third..]));
+    let first = sum(&run[..third]);
+    let last = sum(&run[run.len() - third..]);
     last * 100 <= first * 118
 }
 

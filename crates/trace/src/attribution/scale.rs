@@ -5,19 +5,16 @@ use std::net::IpAddr;
 /// Where the knowledge comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaleProvenance {
-    /// Both SYNs.
     Syn,
     /// Flights that ended exactly on the unscaled edge and stopped.
     ProvenZero,
     /// At least this, since more was in flight than less would allow.
     LowerBound,
-    /// Nothing.
     Unknown,
     /// The user said so.
     User,
 }
 
-/// A side's scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowScale {
     /// The shift; with `LowerBound` the smallest possible.

@@ -11,10 +11,8 @@ use super::loss_tracker::LossTracker;
 use super::path::PathTiming;
 use super::scale::WindowScale;
 
-/// A data packet.
 #[derive(Clone, Copy, Debug)]
 pub struct SentSegment {
-    /// When it passed.
     pub time_ns: i64,
     /// Offset of its first byte.
     pub from: i64,
@@ -35,7 +33,6 @@ pub struct SentSegment {
 pub struct Ack {
     /// When the sender knew it, by the clock of its packets passing.
     pub time_ns: i64,
-    /// When it passed.
     pub sender_ns: i64,
     /// How far it acknowledges.
     pub ack: i64,
@@ -49,7 +46,6 @@ pub struct Ack {
     pub number: u32,
 }
 
-/// The direction.
 #[derive(Debug)]
 pub struct SenderView {
     /// Data packets, in order of time.
@@ -62,7 +58,6 @@ pub struct SenderView {
     pub scaled: bool,
 }
 
-/// Beyond every offset.
 const MAX_AHEAD: i64 = i64::MAX / 4;
 
 impl SenderView {
@@ -80,7 +75,8 @@ impl SenderView {
             scaled: scale.is_some_and(WindowScale::is_known),
         };
         let mut holes = LossTracker::new(path.round_trip_ns());
-        let (mut high, mut acked) = (i64::MIN, i64::MIN);
+        let mut high = i64::MIN;
+        let mut acked = i64::MIN;
         for event in &conversation.events {
             if event.side() == side {
                 let jump = holes.id_jumps(event);

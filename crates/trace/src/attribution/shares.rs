@@ -56,7 +56,6 @@ impl LimitShares {
         self.evidence[limit as usize]
     }
 
-    /// Everything.
     pub fn total_ns(&self) -> i64 {
         self.ns.iter().sum()
     }
@@ -91,10 +90,12 @@ impl LimitShares {
 impl LimitEvidence {
     /// Adds another stretch, or other sums.
     pub fn merge(&mut self, other: &LimitEvidence) {
-        let (times, bytes) = (self.times + other.times.max(1), self.bytes + other.bytes);
+        let times = self.times + other.times.max(1);
+        let bytes = self.bytes + other.bytes;
         if other.longest_ns > self.longest_ns {
             *self = *other;
         }
-        (self.times, self.bytes) = (times, bytes);
+        self.times = times;
+        self.bytes = bytes;
     }
 }

@@ -21,7 +21,6 @@ pub enum ExchangeKind {
 /// One limit of a phase.
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseCause {
-    /// What limited.
     pub limit: Limit,
     /// For how long, nanoseconds.
     pub ns: i64,
@@ -34,11 +33,9 @@ pub struct PhaseCause {
 pub struct TransferPhase {
     /// First packet, nanoseconds since the capture began.
     pub from_ns: i64,
-    /// Last packet.
     pub to_ns: i64,
     /// Numbers of the first and the last packet.
     pub numbers: (u32, u32),
-    /// Data packets.
     pub packets: u64,
     /// Bytes of the message.
     pub bytes: u64,
@@ -65,11 +62,8 @@ pub struct TracedTransaction {
     pub kind: ExchangeKind,
     /// Method and target, where HTTP says.
     pub title: Option<Box<str>>,
-    /// The answer's status.
     pub status: Option<u16>,
-    /// The request's transfer.
     pub request: TransferPhase,
-    /// The answer's.
     pub response: Option<TransferPhase>,
     /// Opening the connection, if this is the first one, nanoseconds.
     pub setup_ns: i64,
@@ -79,7 +73,6 @@ pub struct TracedTransaction {
     pub queue_ns: i64,
     /// The same of the end of the answer, behind the capture.
     pub tail_ns: i64,
-    /// The server's work.
     pub server_ns: i64,
     /// The path's length: round trips.
     pub latency_ns: i64,

@@ -10,7 +10,6 @@ use super::rounds::{RoundShape, TransferRounds};
 use super::sender::{SenderView, SentSegment};
 use super::shares::{LimitEvidence, LimitShares};
 
-/// One message's transfer.
 #[derive(Debug)]
 pub struct MessageTransfer<'a> {
     /// What its sender did.
@@ -19,7 +18,6 @@ pub struct MessageTransfer<'a> {
     pub link: &'a LinkEstimate,
     /// First packet, index into what was sent.
     pub first: usize,
-    /// Last packet.
     pub last: usize,
     /// Time before this belongs to another phase.
     pub from_ns: i64,
@@ -27,7 +25,6 @@ pub struct MessageTransfer<'a> {
     pub to: i64,
     /// The whole round trip.
     pub round_trip_ns: i64,
-    /// Largest segment.
     pub segment: i64,
     /// Whether every slice is wanted, for drawing.
     pub detailed: bool,
@@ -59,7 +56,6 @@ const PACED_BURST: usize = 46;
 /// How long a loss is felt at least, nanoseconds.
 const RECOVERY_NS: i64 = 200_000_000;
 
-/// Judges a transfer.
 pub fn attribute_transfer(transfer: &MessageTransfer<'_>) -> TransferBreakdown {
     let mut run = TransferSlicer::new(transfer);
     for at in transfer.first..transfer.last {
@@ -140,7 +136,8 @@ impl<'a> TransferSlicer<'a> {
 
     fn attribute_gap(&mut self, at: usize) {
         let sender = self.transfer.sender;
-        let (a, b) = (&sender.sent[at], &sender.sent[at + 1]);
+        let a = &sender.sent[at];
+        let b = &sender.sent[at + 1];
         let from_ns = a.time_ns.max(self.transfer.from_ns);
         if b.time_ns <= from_ns {
             return;
@@ -180,7 +177,8 @@ impl<'a> TransferSlicer<'a> {
     /// Whether the packet after this one left by the sender's clock, as BBR lets them: whole segments, and a gap as long
     /// as the last one between bursts. A program that writes by the clock leaves the rest of what it wrote.
     fn is_paced(&self, at: usize) -> bool {
-        let (sent, whole) = (&self.transfer.sender.sent, self.transfer.segment);
+        let sent = &self.transfer.sender.sent;
+        let whole = self.transfer.segment;
         let is_whole = |sent: &SentSegment| sent.to - sent.from >= whole;
         let gap_ns = |at: usize| sent[at + 1].time_ns - sent[at].time_ns;
         let this_ns = gap_ns(at);
@@ -199,7 +197,8 @@ impl<'a> TransferSlicer<'a> {
         } else {
             0
         };
-        let (from, to) = (gap.earlier.number, gap.later.number);
+        let from = gap.earlier.number;
+        let to = gap.later.number;
         let longest_ns = to_ns - from_ns;
         if self.transfer.detailed {
             match self.stretches.last_mut() {
@@ -212,7 +211,8 @@ impl<'a> TransferSlicer<'a> {
 
     /// A small segment whose acknowledgement came late and let the next packet go.
     fn waited_for_delayed(&self, gap: &PacketGap<'_>, at: usize) -> Option<Limit> {
-        let (of, sender) = (self.transfer, self.transfer.sender);
+        let of = self.transfer;
+        let sender = self.transfer.sender;
         let small = gap.earlier.to - gap.earlier.from < of.segment && !gap.lossy;
         if !small || !gap.triggered || gap.from_ns != gap.earlier.time_ns {
             return None;

@@ -18,27 +18,20 @@ pub struct OffsetRange {
     pub to: i64,
 }
 
-/// A turn.
 #[derive(Clone, Debug)]
 pub struct ConversationTurn {
-    /// What kind.
     pub kind: ExchangeKind,
     /// What the client said.
     pub request: Option<OffsetRange>,
     /// What the server answered.
     pub response: Option<OffsetRange>,
-    /// Method and target.
     pub title: Option<Box<str>>,
-    /// The answer's status.
     pub status: Option<u16>,
 }
 
-/// What was found.
 #[derive(Debug, Default)]
 pub struct ConversationTurns {
-    /// Turns in order.
     pub turns: Vec<ConversationTurn>,
-    /// Whether requests overlap.
     pub multiplexed: bool,
 }
 
@@ -47,7 +40,6 @@ const UNASKED: i64 = 1_024;
 /// Overlaps before a connection is called multiplexed.
 const OVERLAPS: usize = 3;
 
-/// Finds them.
 pub fn find_turns(conversation: &Conversation) -> ConversationTurns {
     match conversation.talk.protocol {
         PayloadProtocol::Multiplexed => ConversationTurns { turns: Vec::new(), multiplexed: true },
@@ -111,8 +103,10 @@ fn turns_by_direction(conversation: &Conversation) -> ConversationTurns {
     let is_tls = conversation.talk.protocol == PayloadProtocol::Tls;
     let first_data = conversation.talk.first_data;
     let mut found = ConversationTurns::default();
-    let (mut open, mut begun) = (OpenTurn::default(), false);
-    let (mut said_high, mut overlaps) = (i64::MIN, 0);
+    let mut open = OpenTurn::default();
+    let mut begun = false;
+    let mut said_high = i64::MIN;
+    let mut overlaps = 0;
     for event in conversation.events.iter().filter(|event| event.has_new_data()) {
         let range = OffsetRange { from: event.seq, to: event.end() };
         if event.side() == ConnectionSide::Server {

@@ -7,16 +7,13 @@ use crate::event::ConnectionSide;
 
 use super::scale::WindowScale;
 
-/// What was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowFlag {
     /// Who advertises the window.
     pub side: ConnectionSide,
     /// Number of the packet with the small window.
     pub number: u32,
-    /// Window field before.
     pub before: u16,
-    /// Window field after.
     pub after: u16,
     /// The shift that was announced.
     pub announced: u8,
@@ -64,12 +61,14 @@ pub fn find_inconsistent_window(
             large = Some((window, event.ack));
             continue;
         }
-        let (a, received) = (i64::from(before) << scale.shift, (event.ack - acked).max(0));
+        let a = i64::from(before) << scale.shift;
+        let received = (event.ack - acked).max(0);
         let shrunk = a - (i64::from(window) << scale.shift);
         if window > 0 && received < shrunk {
             let found = explain_window(a, i64::from(window), received + i64::from(segment));
             if let Some((shift, buffered)) = found {
-                let (number, after) = (event.number, window);
+                let number = event.number;
+                let after = window;
                 return Some(WindowFlag {
                     side,
                     number,
@@ -88,9 +87,11 @@ pub fn find_inconsistent_window(
 /// The shift, and the bytes in the buffer, with which a window of `a` bytes would be advertised as `b`.
 fn explain_window(a: i64, b: i64, most: i64) -> Option<(u8, i64)> {
     (1..=14).find_map(|shift: u8| {
-        let (unit, real) = (1_i64 << shift, b << shift);
+        let unit = 1_i64 << shift;
+        let real = b << shift;
         // |(a − buffered) − real| < unit
-        let (low, high) = ((a - real - unit + 1).max(0), (a - real + unit - 1).min(most));
+        let low = (a - real - unit + 1).max(0);
+        let high = (a - real + unit - 1).min(most);
         // What one such window lets in is the likeliest to lie in the buffer.
         (low <= high).then(|| (shift, b.clamp(low, high)))
     })

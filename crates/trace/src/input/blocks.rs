@@ -18,7 +18,6 @@ pub const MAX_RECORD: usize = 4 << 20;
 /// How gzip begins (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// The file.
 pub struct BlockReader<R> {
     from: FileEncoding<R>,
     buffer: Vec<u8>,
@@ -47,7 +46,6 @@ impl<R: Read> Read for FileEncoding<R> {
 }
 
 impl<R: Read> BlockReader<R> {
-    /// Begins to read.
     pub fn open(mut from: R) -> Result<BlockReader<R>, CaptureDamage> {
         let mut first = [0; 2];
         let mut have = 0;

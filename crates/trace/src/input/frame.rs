@@ -4,7 +4,6 @@
 
 use thiserror::Error;
 
-/// A captured packet.
 #[derive(Clone, Copy, Debug)]
 pub struct CapturedFrame<'a> {
     /// Nanoseconds since the epoch.

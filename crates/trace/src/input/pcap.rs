@@ -48,7 +48,6 @@ impl PcapReader {
         Ok(Some(PcapReader { big, unit_ns, snaplen: u32_at(header, 16, big), link }))
     }
 
-    /// The next frame.
     #[inline]
     pub fn next<'b, R: Read>(
         &mut self,
@@ -64,7 +63,10 @@ impl PcapReader {
         }
         let header = blocks.peek(RECORD);
         let field = |at| u32_at(header, at, self.big);
-        let (seconds, fraction, kept, original_len) = (field(0), field(4), field(8), field(12));
+        let seconds = field(0);
+        let fraction = field(4);
+        let kept = field(8);
+        let original_len = field(12);
         if kept as usize > MAX_RECORD - RECORD {
             let expected = "at most 4 MiB";
             return Err(CaptureDamage::Length { offset, found: u64::from(kept), expected });

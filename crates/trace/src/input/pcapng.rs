@@ -31,7 +31,6 @@ struct CaptureInterface {
 struct TimestampClock {
     /// Units in a second.
     per_second: u64,
-    /// Seconds to add.
     offset: i64,
 }
 
@@ -81,7 +80,6 @@ impl PcapngReader {
         self.snaplen
     }
 
-    /// The next frame.
     pub fn next<'b, R: Read>(
         &mut self,
         blocks: &'b mut BlockReader<R>,
@@ -131,7 +129,8 @@ impl PcapngReader {
                 return Err(CaptureDamage::NoCapture { found });
             }
         }
-        let (kind, length) = (u32_at(head, 0, self.big), u32_at(head, 4, self.big));
+        let kind = u32_at(head, 0, self.big);
+        let length = u32_at(head, 4, self.big);
         let least = if kind == SECTION { 28 } else { AROUND };
         if (length as usize) < least || length as usize > MAX_RECORD || length % 4 != 0 {
             let expected = "a multiple of 4 between 12 (28 for a section) and 4 MiB";
@@ -153,14 +152,16 @@ impl PcapngReader {
             match (code, value) {
                 (OPTION_RESOLUTION, [power, ..]) => clock.per_second = per_second(*power),
                 (OPTION_OFFSET, value) if value.len() >= 8 => {
-                    let (a, b) = (u32_at(value, 0, self.big), u32_at(value, 4, self.big));
+                    let a = u32_at(value, 0, self.big);
+                    let b = u32_at(value, 4, self.big);
                     let (high, low) = if self.big { (a, b) } else { (b, a) };
                     clock.offset = ((u64::from(high) << 32) | u64::from(low)).cast_signed();
                 }
                 _ => {}
             }
         }
-        let (link, snaplen) = (u16_at(body, 0, self.big), u32_at(body, 4, self.big));
+        let link = u16_at(body, 0, self.big);
+        let snaplen = u32_at(body, 4, self.big);
         self.snaplen = self.snaplen.max(snaplen);
         self.interfaces.push(CaptureInterface { link, snaplen, clock, drops: 0 });
         Ok(())
@@ -172,7 +173,8 @@ impl PcapngReader {
         let Some(interface) = self.interfaces.get_mut(number) else { return };
         for (code, value) in options(body.get(12..).unwrap_or_default(), self.big) {
             if code == OPTION_DROPS && value.len() >= 8 {
-                let (a, b) = (u32_at(value, 0, self.big), u32_at(value, 4, self.big));
+                let a = u32_at(value, 0, self.big);
+                let b = u32_at(value, 4, self.big);
                 let (high, low) = if self.big { (a, b) } else { (b, a) };
                 interface.drops = (u64::from(high) << 32) | u64::from(low);
             }
@@ -271,7 +273,8 @@ fn options(mut bytes: &[u8], big: bool) -> impl Iterator<Item = (u16, &[u8])> {
         if bytes.len() < 4 {
             return None;
         }
-        let (code, length) = (u16_at(bytes, 0, big), usize::from(u16_at(bytes, 2, big)));
+        let code = u16_at(bytes, 0, big);
+        let length = usize::from(u16_at(bytes, 2, big));
         let value = bytes.get(4..4 + length)?;
         bytes = bytes.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
         (code != 0).then_some((code, value))

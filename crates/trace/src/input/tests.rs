@@ -43,7 +43,9 @@ fn interface(big: bool, link: u16, options: &[u8]) -> Vec<u8> {
 }
 
 fn enhanced(big: bool, interface: u32, units: u64, bytes: &[u8]) -> Vec<u8> {
-    let (high, low, kept) = ((units >> 32) as u32, units as u32, bytes.len() as u32);
+    let high = (units >> 32) as u32;
+    let low = units as u32;
+    let kept = bytes.len() as u32;
     let fields = [interface, high, low, kept, kept + 1].map(|value| n32(value, big)).concat();
     block(6, big, &[&fields[..], bytes].concat())
 }

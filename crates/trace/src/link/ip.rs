@@ -10,7 +10,6 @@ use crate::packet::IpSegment;
 
 /// What an IP packet holds.
 pub enum IpPayload<'a> {
-    /// TCP.
     Tcp(IpSegment<'a>),
     /// Something that holds another packet, after so many bytes.
     Tunnel(FrameLayer, usize),
@@ -63,13 +62,16 @@ fn parse_ipv4<'a>(
         address[12..].copy_from_slice(&bytes[at..at + 4]);
         address
     };
-    let (source, destination) = (address(12), address(16));
+    let source = address(12);
+    let destination = address(16);
     if bytes[9] != TCP {
         path.tunnel(&source, &destination);
         return tunnel_payload(bytes[9], header);
     }
-    let (inner, length) = (captured_payload(bytes, header, total)?, (total - header) as u32);
-    let (ip_id, path) = (Some(u16_at(bytes, 4, true)), path.number());
+    let inner = captured_payload(bytes, header, total)?;
+    let length = (total - header) as u32;
+    let ip_id = Some(u16_at(bytes, 4, true));
+    let path = path.number();
     Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, path, bytes: inner, length }))
 }
 
@@ -88,8 +90,10 @@ fn parse_ipv6<'a>(
         address.copy_from_slice(&bytes[at..at + 16]);
         address
     };
-    let (source, destination) = (address(8), address(24));
-    let (mut next, mut at) = (bytes[6], 40);
+    let source = address(8);
+    let destination = address(24);
+    let mut next = bytes[6];
+    let mut at = 40;
     for _ in 0..MAX_EXTENSIONS {
         let Some(length) = extension_length(next, bytes, at)? else { break };
         next = bytes.get(at).copied().ok_or(NonTcpFrame::Broken)?;
@@ -102,8 +106,10 @@ fn parse_ipv6<'a>(
     if total < at {
         return Err(NonTcpFrame::Broken);
     }
-    let (inner, length) = (captured_payload(bytes, at, total)?, (total - at) as u32);
-    let (ip_id, path) = (None, path.number());
+    let inner = captured_payload(bytes, at, total)?;
+    let length = (total - at) as u32;
+    let ip_id = None;
+    let path = path.number();
     Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, path, bytes: inner, length }))
 }
 

@@ -9,7 +9,6 @@ pub enum NonTcpFrame {
     NotIp,
     /// IP, but neither TCP nor a known tunnel.
     NotTcp,
-    /// A later fragment.
     Fragment,
     /// Cut or broken before TCP.
     Broken,
@@ -20,12 +19,10 @@ pub enum NonTcpFrame {
 /// What the next bytes are.
 #[derive(Clone, Copy, Debug)]
 pub enum FrameLayer {
-    /// An Ethernet header.
     Ethernet,
     /// By the number of an Ethernet frame's type.
     Type(u16),
     /// An IP header of either version.
     Ip,
-    /// A GRE header.
     Gre,
 }

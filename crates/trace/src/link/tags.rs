@@ -2,9 +2,7 @@
 //!
 //! Not for telling what the path was, only whether it is the same.
 
-/// A VLAN tag.
 pub const VLAN: u64 = 1;
-/// A PPPoE session.
 pub const PPPOE: u64 = 2;
 /// The key of a GRE tunnel.
 pub const GRE_KEY: u64 = 3;
@@ -26,7 +24,6 @@ impl PathTags {
         self.add(TUNNEL, fold(source).wrapping_add(fold(destination)));
     }
 
-    /// As a number.
     pub fn number(self) -> u64 {
         self.0
     }

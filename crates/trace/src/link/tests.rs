@@ -81,7 +81,8 @@ const WRAPS: [(&str, FrameWrapper); 17] = [
 fn every_wrapping_is_peeled_and_has_one_path_both_ways() {
     let mut paths = std::collections::BTreeSet::new();
     for (name, wrap) in WRAPS {
-        let (there, back) = (wrap(false), wrap(true));
+        let there = wrap(false);
+        let back = wrap(true);
         let one = found(there.0, &there.1).unwrap_or_else(|other| panic!("{name}: {other:?}"));
         assert_eq!(one.0, 5, "{name}: padding counted as payload");
         assert_eq!(found(back.0, &back.1), Ok(one), "{name}: another path back");

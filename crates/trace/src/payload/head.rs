@@ -8,18 +8,15 @@
 pub enum BodyLength {
     /// By so many bytes.
     Bytes(i64),
-    /// By chunks.
     Chunks,
     /// By nothing in the head.
     UntilClose,
 }
 
-/// A head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHead<'a> {
     /// Its length with the empty line.
     pub length: usize,
-    /// Its first line.
     pub line: &'a [u8],
     /// How the body ends.
     pub body: BodyLength,
@@ -77,7 +74,8 @@ pub fn parse_head(bytes: &[u8]) -> Option<MessageHead<'_>> {
 
 fn parse_field(head: &mut MessageHead<'_>, line: &[u8]) {
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
-    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+    let name = &line[..colon];
+    let value = line[colon + 1..].trim_ascii();
     if name.eq_ignore_ascii_case(b"content-length") {
         let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<i64>().ok());
         let number = number.filter(|number| (0..=MAX_BODY).contains(number));

@@ -7,7 +7,6 @@ pub struct HttpMessage {
     pub from: i64,
     /// Offset behind its last byte; `None`: the end of the connection tells.
     pub to: Option<i64>,
-    /// What it is.
     pub start: MessageStart,
 }
 
@@ -16,6 +15,5 @@ pub struct HttpMessage {
 pub enum MessageStart {
     /// Method and target, shortened.
     Request(Box<str>),
-    /// The status.
     Status(u16),
 }

@@ -3,7 +3,6 @@
 //! Between heads nothing is kept, so that bodies cost nothing. What comes early is kept up to a limit; bytes that are
 //! needed and cannot be had any more are known to be lost.
 
-/// What reading found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeStep {
     /// Something was read; there may be more.
@@ -18,7 +17,6 @@ pub enum DecodeStep {
 const MAX_HEAD: usize = 64 << 10;
 /// Packets that came early and are kept.
 const MAX_OUT_OF_ORDER: usize = 64;
-/// Bytes of theirs.
 const MAX_OUT_OF_ORDER_BYTES: usize = 96 << 10;
 
 /// What is needed next.

@@ -22,7 +22,6 @@ pub fn format_bytes(value: f64) -> String {
     }
 }
 
-/// Seconds for people.
 pub fn format_seconds(value: f64) -> String {
     match value.abs() {
         v if v >= 1.0 || v == 0.0 => format!("{} s", trimmed(value)),

@@ -71,8 +71,8 @@ pub fn draw_bounce_diagram(
 fn lifelines(svg: &mut Svg, scene: &ConnectionScene, bottom: f64) {
     let ends = scene.conversation.ends;
     let path = &scene.attribution.path;
-    let (client, server) =
-        (path.near_ns(ConnectionSide::Client), path.near_ns(ConnectionSide::Server));
+    let client = path.near_ns(ConnectionSide::Client);
+    let server = path.near_ns(ConnectionSide::Server);
     let whole = (client + server).max(1) as f64;
     let x = MARGIN_LEFT + (RIGHT - MARGIN_LEFT) * client as f64 / whole;
     svg.line("capture", (x, 56.0), (x, bottom));
@@ -95,7 +95,8 @@ fn draw_arrow(
 ) {
     // Slants are drawn to scale up to what keeps arrows apart.
     let slant = |ns: f64| (ns / 2.0 * per_ns).clamp(1.0, 26.0);
-    let (client, server) = (slant(near[0]), slant(near[1]));
+    let client = slant(near[0]);
+    let server = slant(near[1]);
     let ((x1, y1), (x2, y2)) = match arrow.side {
         ConnectionSide::Client => ((MARGIN_LEFT, at - client), (RIGHT, at + server)),
         ConnectionSide::Server => ((RIGHT, at - server), (MARGIN_LEFT, at + client)),

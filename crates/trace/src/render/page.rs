@@ -16,7 +16,6 @@ use crate::sentence::format_span;
 /// A page, and its drawings one by one.
 #[derive(Debug)]
 pub struct RenderedPage {
-    /// The page.
     pub page: String,
     /// Drawings with their names, each complete.
     pub drawings: Vec<(&'static str, String)>,

@@ -23,13 +23,11 @@ const BINS: usize = 240;
 
 /// A plot: markup and height.
 pub struct TracePlot {
-    /// Its name.
     pub name: &'static str,
     /// What it is called on the page.
     pub title: String,
     /// Markup without a frame.
     pub inner: String,
-    /// Height.
     pub height: f64,
 }
 
@@ -41,7 +39,6 @@ pub struct PlotSpan {
 }
 
 impl PlotSpan {
-    /// Of a connection.
     pub fn from_scene(scene: &ConnectionScene) -> PlotSpan {
         let events = &scene.conversation.events;
         let from_ns = events.first().map_or(0, |event| event.time_ns);
@@ -130,7 +127,8 @@ pub fn plot_in_flight(
 
 /// In flight at every packet and at every acknowledgement.
 fn flight_steps(sender: &SenderView, out: &mut Vec<(i64, i64)>) {
-    let (mut known, mut acked) = (0, sender.sent.first().map_or(0, |sent| sent.from));
+    let mut known = 0;
+    let mut acked = sender.sent.first().map_or(0, |sent| sent.from);
     for (sent, high) in sender.sent.iter().zip(&sender.high) {
         while let Some(ack) = sender.acks.get(known).filter(|ack| ack.time_ns <= sent.time_ns) {
             let before = out.last().map_or(0, |(_, bytes)| *bytes);

@@ -26,7 +26,6 @@ pub fn escaped(text: &str) -> String {
 }
 
 impl Svg {
-    /// A line.
     pub fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
         let _ = writeln!(
             self.out,
@@ -85,7 +84,6 @@ impl Svg {
         self.out
     }
 
-    /// The drawing, framed.
     pub fn framed(self, id: &str, (width, height): (f64, f64)) -> String {
         format!(
             "<svg id=\"{id}\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \

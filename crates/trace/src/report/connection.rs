@@ -178,7 +178,8 @@ impl ConnectionReport {
         let path = &ledger.path;
         let shake = &conversation.handshake;
         let near = |side| path.is_known(side).then(|| seconds(path.near_ns(side)));
-        let (client, server) = (near(ConnectionSide::Client), near(ConnectionSide::Server));
+        let client = near(ConnectionSide::Client);
+        let server = near(ConnectionSide::Server);
         let known = client.is_some() || server.is_some();
         ConnectionReport {
             number: ledger.number,
@@ -249,7 +250,8 @@ fn end(conversation: &Conversation, ledger: &ConnectionLedger, side: ConnectionS
         max_in_flight: ledger.max_in_flight[side.index()],
     };
     let known = scale.filter(|scale| scale.is_known());
-    let (raw_min, raw_max) = (direction.raw_window.map(|w| w.0), direction.raw_window.map(|w| w.1));
+    let raw_min = direction.raw_window.map(|w| w.0);
+    let raw_max = direction.raw_window.map(|w| w.1);
     let scaled = |raw: Option<u16>| Some(i64::from(raw?) << known?.shift);
     let window = WindowReport {
         syn: direction.syn_window,

@@ -95,7 +95,6 @@ pub struct CauseReport {
 }
 
 impl TransactionReport {
-    /// Of a transaction.
     pub fn from_transaction(of: &TracedTransaction) -> TransactionReport {
         let round_trip_ns = of.near_ns.iter().sum();
         let phase =

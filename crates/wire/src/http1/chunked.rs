@@ -16,12 +16,10 @@ const EXTENSION_BYTES: u32 = 256;
 const EXTENSIONS_BYTES: u32 = 16 << 10;
 /// Bytes of all trailer lines.
 const TRAILER_BYTES: usize = 8 << 10;
-/// Trailer lines.
 const TRAILER_LINES: u8 = 64;
 
 const _: () = assert!(EXTENSION_BYTES < EXTENSIONS_BYTES);
 
-/// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChunkedOutput {
     /// Chunks in normal form, for a receiver that reads them.

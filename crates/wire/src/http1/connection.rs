@@ -9,11 +9,8 @@ use httparse::Header;
 /// The options seen so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConnectionOptions {
-    /// `close`.
     pub close: bool,
-    /// `keep-alive`.
     pub keep_alive: bool,
-    /// `upgrade`.
     pub upgrade: bool,
     /// An option was no token.
     pub malformed: bool,

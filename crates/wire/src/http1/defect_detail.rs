@@ -21,7 +21,6 @@ pub struct DefectDetail<'h> {
     pub field: &'h [u8],
     /// How many bytes came before what broke the rule.
     pub field_offset: Option<usize>,
-    /// What stood there.
     pub found_bytes: &'h [u8],
 }
 

@@ -48,7 +48,6 @@ pub fn emit_local_reply(
 /// An answer that the configuration makes.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectResponse<'a> {
-    /// 200–599.
     pub status: u16,
     /// Fields of its own, each line with its end.
     pub lines: &'a [u8],

@@ -28,7 +28,6 @@ pub struct RequestEdits<'a> {
     pub trusted: bool,
     /// X-Forwarded-For, -Proto, every other `X-Forwarded-` field, and X-Real-IP.
     pub x_forwarded: ForwardedPolicy,
-    /// Forwarded (RFC 7239).
     pub forwarded: ForwardedPolicy,
     /// Our name in Via; `None` adds no Via.
     pub via: Option<&'a str>,

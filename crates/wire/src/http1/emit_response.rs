@@ -12,9 +12,7 @@ use httparse::Header;
 /// What happens to a connection after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionPersistence {
-    /// We close it.
     Close,
-    /// It stays open.
     KeepAlive,
 }
 

@@ -26,9 +26,7 @@ pub enum ForwardedPolicy {
 /// What happens to the fields of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ForwardedPolicies {
-    /// X-Forwarded-* and X-Real-IP.
     pub(crate) x_forwarded: ForwardedPolicy,
-    /// Forwarded.
     pub(crate) forwarded: ForwardedPolicy,
 }
 

@@ -8,11 +8,8 @@ use super::token::{elements, is_token};
 /// What the framing fields say together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageFraming {
-    /// No framing field.
     None,
-    /// Content-Length.
     Length(u64),
-    /// Transfer-Encoding: chunked.
     Chunked,
 }
 

@@ -30,7 +30,6 @@ impl HeaderSlots<'_> {
     /// How many fields fit.
     pub const COUNT: usize = 256;
 
-    /// Empty room.
     #[inline]
     pub fn new() -> Self {
         HeaderSlots([const { MaybeUninit::uninit() }; HeaderSlots::COUNT])
@@ -46,9 +45,7 @@ impl Default for HeaderSlots<'_> {
 /// The version of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HttpVersion {
-    /// HTTP/1.0.
     Http10,
-    /// HTTP/1.1.
     Http11,
 }
 

@@ -14,9 +14,7 @@ use httparse::Header;
 /// What the fields say.
 #[derive(Debug, Default)]
 pub(crate) struct HeadSummary<'b> {
-    /// Content-Length and Transfer-Encoding.
     pub framing: FramingFields,
-    /// Connection.
     pub connection: ConnectionOptions,
     /// Lines that are never passed on as they are.
     pub dropped: FieldSet,
@@ -27,7 +25,6 @@ pub(crate) struct HeadSummary<'b> {
     pub upgrade: Option<&'b [u8]>,
     /// The value of Host.
     pub host: Option<&'b [u8]>,
-    /// Where Host is.
     pub host_at: usize,
     /// The value of the last Keep-Alive.
     pub keep_alive: Option<&'b [u8]>,

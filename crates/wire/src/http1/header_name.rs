@@ -28,7 +28,6 @@ pub(crate) enum HeaderField {
     XRealIp,
     /// A name that begins with `x-steelyard-`: what the balancer tells of its own answers.
     Own,
-    /// Authorization or Proxy-Authorization.
     Credentials,
     /// A protected name with another sign in place of `-`: gateways make the same variable of it.
     Alias,

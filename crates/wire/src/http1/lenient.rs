@@ -18,7 +18,6 @@ pub struct LenientParsing {
 }
 
 impl LenientParsing {
-    /// Whether anything is.
     pub fn is_any(self) -> bool {
         self != LenientParsing::default()
     }
@@ -78,7 +77,6 @@ fn head_end(window: &[u8]) -> Option<usize> {
 struct HeadRepairer<'b, 'o> {
     lenient: LenientParsing,
     repaired: LenientParsing,
-    /// The first Content-Length.
     length: Option<&'b [u8]>,
     out: &'o mut Vec<u8>,
 }
@@ -91,7 +89,8 @@ impl<'b> HeadRepairer<'b, '_> {
         let Some(colon) = colon.filter(|_| !first && !folded) else {
             return self.write(&[text, end]);
         };
-        let (name, value) = (self.name(&text[..colon]), &text[colon + 1..]);
+        let name = self.name(&text[..colon]);
+        let value = &text[colon + 1..];
         if self.lenient.repeated_length && name.eq_ignore_ascii_case(b"content-length") {
             return self.length(name, value, end);
         }
@@ -147,7 +146,8 @@ mod tests {
         LenientParsing { repeated_length: true, bare_lf: true, space_before_colon: true };
 
     fn length(head: &str, lenient: LenientParsing) -> Result<u64, String> {
-        let (mut out, limits) = (Vec::new(), HeadLimits::default());
+        let mut out = Vec::new();
+        let limits = HeadLimits::default();
         let mending = repair_response_head(head.as_bytes(), &limits, lenient, &mut out);
         let source = if let HeadRepair::Repaired(..) = mending { &out } else { head.as_bytes() };
         let mut slots = HeaderSlots::new();

@@ -98,14 +98,11 @@ pub enum BodyKind {
     None,
     /// Content-Length, zero included, in bytes.
     Length(u64),
-    /// Chunked.
     Chunked,
 }
 
-/// A request head.
 #[derive(Debug)]
 pub struct ParsedRequestHead<'b, 's> {
-    /// The method.
     pub method: HttpMethod<'b>,
     /// The target as it was sent.
     pub target: &'b str,
@@ -220,7 +217,8 @@ pub fn parse_request<'b, 's>(
         Ok(Status::Partial) => return Err(locate_defect::request_too_large(window)),
         Err(error) => return Err(locate_defect::request(window, error)),
     };
-    let (method, target) = (raw.method.unwrap_or_default(), raw.path.unwrap_or_default());
+    let method = raw.method.unwrap_or_default();
+    let target = raw.path.unwrap_or_default();
     let headers: &'s [Header<'b>] = raw.headers;
     let start_line = StartLine { method, target, version: HttpVersion::from_minor(raw.version) };
     interpret_head(start_line, headers, &window[..len], start, limits).map(Some)

@@ -19,7 +19,6 @@ pub enum ResponseContext {
     Connect,
     /// An upgrade was asked for: 101 may come.
     Upgrade,
-    /// Anything else.
     Other,
 }
 
@@ -28,15 +27,12 @@ pub enum ResponseContext {
 pub enum ResponseBody {
     /// No body: 1xx, 204, 304, or an answer to HEAD.
     None,
-    /// Content-Length, in bytes.
     Length(u64),
-    /// Chunked.
     Chunked,
     /// Everything until the server closes.
     UntilClose,
 }
 
-/// An answer head.
 #[derive(Debug)]
 pub struct ParsedResponseHead<'b, 's> {
     /// 100–999. 1xx other than 101 are followed by another answer to the same request.
@@ -125,7 +121,8 @@ pub fn parse_response<'b, 's>(
         Ok(Status::Partial) => return Err(Defect::HeadTooLarge),
         Err(error) => return Err(locate_defect::response(window, error)),
     };
-    let (status, version) = (raw.code.unwrap_or_default(), HttpVersion::from_minor(raw.version));
+    let status = raw.code.unwrap_or_default();
+    let version = HttpVersion::from_minor(raw.version);
     let headers: &'s [Header<'b>] = raw.headers;
     interpret_head(status, version, headers, &window[..len], asked).map(Some)
 }
@@ -189,7 +186,8 @@ fn response_body(status: u16, frame: MessageFraming, asked: ResponseContext) -> 
 fn keep_alive_timeout(value: &[u8]) -> Option<u32> {
     super::token::elements(value).find_map(|parameter| {
         let at = memchr::memchr(b'=', parameter)?;
-        let (name, number) = (parameter.get(..at)?, parameter.get(at + 1..)?);
+        let name = parameter.get(..at)?;
+        let number = parameter.get(at + 1..)?;
         if !super::token::trim(name).eq_ignore_ascii_case(b"timeout") {
             return None;
         }

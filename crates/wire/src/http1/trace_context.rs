@@ -32,7 +32,6 @@ impl TraceContext {
         if found.next().is_some() { None } else { parse(only.value) }
     }
 
-    /// The field's value.
     pub fn to_header_value(&self) -> String {
         format!("00-{:032x}-{:016x}-{:02x}", self.trace, self.parent, u8::from(self.sampled))
     }

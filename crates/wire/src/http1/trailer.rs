@@ -16,7 +16,8 @@ use super::token::{is_token, is_value_byte};
 /// [`Defect::BadTrailer`] when it is no field line.
 pub(crate) fn may_pass(line: &[u8], reserved: Option<&ReservedHeaders>) -> Result<bool, Defect> {
     let colon = memchr::memchr(b':', line).ok_or(Defect::BadTrailer)?;
-    let (name, value) = (&line[..colon], &line[colon + 1..]);
+    let name = &line[..colon];
+    let value = &line[colon + 1..];
     if !is_token(name) || !value.iter().all(|&byte| is_value_byte(byte)) {
         return Err(Defect::BadTrailer);
     }

@@ -3,11 +3,9 @@
 /// How the body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Http1BodyFraming {
-    /// None follows.
     None,
     /// Its bytes alone, as many as Content-Length says.
     Length(u64),
-    /// Chunks.
     Chunked,
     /// Its bytes alone until the stream ends: after an upgrade.
     Raw,

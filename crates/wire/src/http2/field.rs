@@ -11,13 +11,10 @@ use crate::http1::token::{is_token, is_value_byte};
 pub(super) enum FieldRole {
     /// Written as it is.
     Plain,
-    /// Host.
     Host,
-    /// Content-Length.
     Length,
     /// Cookie: several are one (RFC 9113 §8.2.3).
     Cookie,
-    /// Not passed on.
     Dropped,
 }
 
@@ -49,7 +46,6 @@ pub(super) fn field_role(name: &[u8], value: &[u8]) -> Result<FieldRole, Defect>
     }
 }
 
-/// Appends a line.
 pub(super) fn append_line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     for part in [name, b": ", value, b"\r\n"] {
         out.extend_from_slice(part);

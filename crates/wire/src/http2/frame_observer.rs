@@ -6,25 +6,15 @@
 /// What a frame is (RFC 9113 §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameType {
-    /// DATA.
     Data,
-    /// HEADERS.
     Headers,
-    /// PRIORITY.
     Priority,
-    /// RST_STREAM.
     Reset,
-    /// SETTINGS.
     Settings,
-    /// PUSH_PROMISE.
     Push,
-    /// PING.
     Ping,
-    /// GOAWAY.
     GoAway,
-    /// WINDOW_UPDATE.
     Window,
-    /// CONTINUATION.
     Continuation,
     /// Any other, which is to be ignored (RFC 9113 §5.5).
     Unknown,
@@ -33,13 +23,10 @@ pub enum FrameType {
 /// A frame whose head has passed, and what its first bytes said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedFrame {
-    /// What it is.
     pub kind: FrameType,
-    /// Its flags.
     pub flags: u8,
     /// Bytes of its payload.
     pub length: u32,
-    /// Its stream.
     pub stream: u32,
     /// The error code of RST_STREAM and GOAWAY; 0 for others.
     pub code: u32,
@@ -126,7 +113,8 @@ impl FrameObserver {
                 let frame = self.frame();
                 self.payload_left =
                     (frame.length as usize + HEAD).saturating_sub(self.header_length);
-                (self.header_length, self.last) = (0, frame.kind);
+                self.header_length = 0;
+                self.last = frame.kind;
                 match frame.kind {
                     FrameType::Headers | FrameType::Push | FrameType::Continuation => {
                         self.in_block = frame.flags & 4 == 0
@@ -219,7 +207,8 @@ mod tests {
         assert_eq!((whole[5].length, whole[5].code), (9, 11));
         assert!(whole[3].ends_stream());
         for size in 1..30 {
-            let (mut pieces, mut watch) = (Vec::new(), FrameObserver::for_client());
+            let mut pieces = Vec::new();
+            let mut watch = FrameObserver::for_client();
             for piece in bytes.chunks(size) {
                 watch.feed(piece, |frame| pieces.push(frame));
             }

@@ -11,13 +11,9 @@ use crate::http1::token::is_token;
 /// The pseudo-header fields of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestHead<'a> {
-    /// `:method`.
     pub method: &'a [u8],
-    /// `:scheme`.
     pub scheme: Option<&'a [u8]>,
-    /// `:authority`.
     pub authority: Option<&'a [u8]>,
-    /// `:path`.
     pub path: Option<&'a [u8]>,
     /// `:protocol` (RFC 8441 §4).
     pub protocol: Option<&'a [u8]>,
@@ -43,7 +39,8 @@ pub fn write_request<'a>(
     if let Some(authority) = authority {
         host(authority, out)?;
     }
-    let (mut hosts, mut length) = (0, None);
+    let mut hosts = 0;
+    let mut length = None;
     let mut cookies = Vec::new();
     for (name, value) in fields {
         match field::field_role(name, value)? {

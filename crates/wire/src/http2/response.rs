@@ -10,11 +10,9 @@ use crate::http1::number;
 /// What is known of an answer besides its fields.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseHead<'a> {
-    /// `:status`.
     pub status: u16,
     /// The stream ends with the head.
     pub end_stream: bool,
-    /// It answers HEAD.
     pub head_only: bool,
     /// It answers an extended CONNECT: what proves to the other side of HTTP/1.1 that the upgrade was understood
     /// (`Sec-WebSocket-Accept`, RFC 6455 §4.2.2).
@@ -79,7 +77,6 @@ fn body(head: &ResponseHead<'_>, switched: bool, length: Option<u64>) -> Http1Bo
     length.map_or(Http1BodyFraming::Chunked, Http1BodyFraming::Length)
 }
 
-/// RFC 9110 §6.4.1.
 fn has_no_body(status: u16) -> bool {
     status < 200 || status == 204 || status == 304
 }

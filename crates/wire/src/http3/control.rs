@@ -20,7 +20,6 @@ const CANCELLATION: u8 = 0b01;
 pub enum UniStream {
     /// Its kind is not known yet; the number of it may come in pieces.
     Unidentified(Vec<u8>),
-    /// The control stream.
     Control(ControlStream),
     /// Instructions for a table that there is not.
     Encoder,
@@ -156,7 +155,8 @@ impl ControlStream {
         if is_ours(kind) && length > MAX_BUFFERED {
             return Err(Http3Error::Connection(code::EXCESSIVE_LOAD));
         }
-        (self.frame_type, self.payload_left) = (Some(kind), length);
+        self.frame_type = Some(kind);
+        self.payload_left = length;
         Ok(())
     }
 

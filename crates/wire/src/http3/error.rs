@@ -1,12 +1,9 @@
 //! What a peer can break, and the codes that tell it (RFC 9114 §8.1, RFC 9204 §6). It ends nothing.
 
-/// Codes of errors.
 pub mod code {
-    /// Nothing is wrong.
     pub const NO_ERROR: u64 = 0x100;
     /// The peer broke a rule that no other code names.
     pub const GENERAL_PROTOCOL_ERROR: u64 = 0x101;
-    /// We failed.
     pub const INTERNAL_ERROR: u64 = 0x102;
     /// A stream that the peer may not open.
     pub const STREAM_CREATION_ERROR: u64 = 0x103;

@@ -24,7 +24,6 @@ pub(super) fn is_http2_frame_type(kind: u64) -> bool {
     matches!(kind, 2 | 6 | 8 | 9)
 }
 
-/// What came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameEvent {
     /// Nothing whole: more is needed.
@@ -96,7 +95,8 @@ pub struct FrameReader {
 impl FrameReader {
     /// Of a stream whose head may have `most` bytes as it is coded.
     pub fn new(most: usize) -> FrameReader {
-        let (begin, block) = (FrameHeaderReader::default(), Vec::new());
+        let begin = FrameHeaderReader::default();
+        let block = Vec::new();
         FrameReader {
             begin,
             position: FramePosition::Header,
@@ -125,7 +125,8 @@ impl FrameReader {
             let n = usize::try_from(self.payload_left).unwrap_or(usize::MAX).min(rest.len());
             used += n;
             self.payload_left -= n as u64;
-            let (within, over) = (self.position, self.payload_left == 0);
+            let within = self.position;
+            let over = self.payload_left == 0;
             if over {
                 self.position = FramePosition::Header;
             }
@@ -211,7 +212,9 @@ mod tests {
     type FrameTrace = (Vec<u8>, Vec<u8>, Vec<u8>);
 
     fn read_frames(pieces: &[&[u8]], most: usize) -> Result<FrameTrace, Http3Error> {
-        let (mut head, mut body, mut trailers) = (Vec::new(), Vec::new(), Vec::new());
+        let mut head = Vec::new();
+        let mut body = Vec::new();
+        let mut trailers = Vec::new();
         let mut frames = FrameReader::new(most);
         for piece in pieces {
             let mut at = 0;

@@ -19,7 +19,6 @@ pub struct FieldSection {
 }
 
 impl FieldSection {
-    /// Names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
         self.ends.iter().scan(0, |begin, &(name, value)| {
             let field = (&self.text[*begin..name], &self.text[name..value]);
@@ -42,7 +41,8 @@ pub fn decode(block: &[u8], most: usize) -> Result<FieldSection, Http3Error> {
         return Err(BROKEN);
     }
     integer(&mut rest, 7)?;
-    let (mut fields, mut size) = (FieldSection::default(), 0usize);
+    let mut fields = FieldSection::default();
+    let mut size = 0usize;
     while let Some(&first) = rest.first() {
         let begin = fields.text.len();
         let left = most.saturating_sub(size);

@@ -13,7 +13,6 @@ use crate::http2::{self, Http1BodyFraming, RequestHead};
 pub struct WrittenHead {
     /// How its body is written behind it.
     pub body: Http1BodyFraming,
-    /// It is HEAD.
     pub head_only: bool,
 }
 

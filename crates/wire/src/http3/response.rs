@@ -26,7 +26,8 @@ pub fn control_stream_preface(heads: u64) -> Vec<u8> {
 
 /// Says that requests from this stream on are not taken (RFC 9114 §5.2).
 pub fn goaway_frame(stream: u64) -> Vec<u8> {
-    let (mut payload, mut out) = (Vec::new(), Vec::new());
+    let mut payload = Vec::new();
+    let mut out = Vec::new();
     varint::write(stream, &mut payload);
     frame(kind::GOAWAY, &payload, &mut out);
     out

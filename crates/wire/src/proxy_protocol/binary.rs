@@ -115,7 +115,6 @@ fn check_tlvs(whole: &[u8], mut at: usize) -> Result<(), ProxyHeaderError> {
     Ok(())
 }
 
-/// Appends a header.
 pub(super) fn write(ends: Option<ProxiedAddresses>, out: &mut Vec<u8>) {
     out.extend_from_slice(SIGNATURE);
     let Some(ProxiedAddresses { source, destination }) = ends else {

@@ -7,7 +7,6 @@ use std::net::{IpAddr, SocketAddr};
 pub enum ProxyVersion {
     /// A line of text.
     V1,
-    /// Binary.
     V2,
 }
 
@@ -20,22 +19,18 @@ pub struct ProxiedAddresses {
     pub destination: SocketAddr,
 }
 
-/// A whole header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProxyProtocolHeader {
-    /// Its form.
     pub version: ProxyVersion,
     /// `None`: it tells of no addresses that could be used, and the connection's own hold: `LOCAL`, `UNKNOWN`, `UNSPEC`
     /// and unix sockets.
     pub addresses: Option<ProxiedAddresses>,
-    /// Its bytes.
     pub length: usize,
 }
 
 /// How far reading came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyHeaderRead {
-    /// To its end.
     Complete(ProxyProtocolHeader),
     /// So many bytes are missing at least: whoever reads no more than these reads nothing that comes behind it.
     Partial(usize),

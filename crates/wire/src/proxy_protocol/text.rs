@@ -56,10 +56,12 @@ fn missing_bytes(line: &[u8]) -> usize {
         _ => return 2,
     };
     let least = [address, address, 1, 1];
-    let (mut at, mut length) = (0, 0);
+    let mut at = 0;
+    let mut length = 0;
     for byte in &line[WORD.len() + 5..] {
         if *byte == b' ' {
-            (at, length) = (at + 1, 0);
+            at = at + 1;
+            length = 0;
         } else {
             length += 1;
         }
@@ -109,13 +111,13 @@ fn port(text: &str) -> Result<u16, ProxyHeaderError> {
     text.parse().map_err(|_| ProxyHeaderError::BadPort)
 }
 
-/// Appends a line.
 pub(super) fn write(ends: Option<ProxiedAddresses>, out: &mut Vec<u8>) {
     let line = match ends {
         None => "PROXY UNKNOWN\r\n".to_owned(),
         Some(ProxiedAddresses { source, destination }) => {
             let family = if source.is_ipv4() { "TCP4" } else { "TCP6" };
-            let (from, to) = (source.ip(), destination.ip());
+            let from = source.ip();
+            let to = destination.ip();
             format!("PROXY {family} {from} {to} {} {}\r\n", source.port(), destination.port())
         }
     };

@@ -66,7 +66,8 @@ fn check(cases: &[CorpusCase], run: impl Fn(&CorpusCase) -> Replay) {
             wrong +=
                 &format!("\n{}: {:#?}\ninstead of {:#?}", case.name, found.outcomes, case.expect);
         } else if found.passed != case.passed {
-            let (is, was) = (reader::escaped(&found.passed), reader::escaped(&case.passed));
+            let is = reader::escaped(&found.passed);
+            let was = reader::escaped(&case.passed);
             wrong += &format!("\n{}: passes on\n{is}instead of\n{was}", case.name);
         }
     }

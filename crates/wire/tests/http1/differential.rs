@@ -40,7 +40,6 @@ enum ObservedBody {
     Whole(Vec<u8>),
     /// The stream ended within it.
     Cut,
-    /// We refused it.
     Broken,
 }
 
@@ -71,7 +70,8 @@ fn hyper_finds_the_same_requests() {
     let mut draw = SplitMix::new(1);
     let streams = setting("STEELYARD_FUZZ_RUNS")
         .unwrap_or_else(|| STREAMS * setting("STEELYARD_FUZZ_TIMES").unwrap_or(1));
-    let (mut compared, mut table) = (0, BTreeMap::new());
+    let mut compared = 0;
+    let mut table = BTreeMap::new();
     for at in 0..seeds.len() as u64 + streams {
         let stream = match seeds.get(at as usize) {
             Some(seed) => seed.clone(),

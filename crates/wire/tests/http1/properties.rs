@@ -49,7 +49,9 @@ fn fed(
     pieces: &[usize],
     emit: ChunkedOutput,
 ) -> (Vec<u8>, Result<Option<usize>, Defect>) {
-    let (mut chunked, mut out, mut at) = (ChunkedDecoder::new(emit), Vec::new(), 0);
+    let mut chunked = ChunkedDecoder::new(emit);
+    let mut out = Vec::new();
+    let mut at = 0;
     let mut lengths = pieces.iter().cycle();
     while at < body.len() {
         let length = (*lengths.next().unwrap()).clamp(1, body.len() - at);
@@ -74,8 +76,8 @@ fn the_corpus_means_the_same_byte_by_byte() {
     }
     for case in reader::load("answers").iter().filter(|case| case.sent.len() < 2000) {
         for asked in [ResponseContext::Head, ResponseContext::Upgrade, ResponseContext::Other] {
-            let (split, whole) =
-                (trickled_answer(&case.sent, asked), whole_answer(&case.sent, asked));
+            let split = trickled_answer(&case.sent, asked);
+            let whole = whole_answer(&case.sent, asked);
             assert_eq!(split, whole, "{}", case.name);
         }
     }

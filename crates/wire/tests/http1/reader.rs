@@ -10,15 +10,12 @@ use std::path::{Path, PathBuf};
 pub struct CorpusCase {
     /// The file's name without its suffix.
     pub name: String,
-    /// Where it is.
     pub file: PathBuf,
-    /// Why it exists.
     pub intent: String,
     /// The outcomes, in order.
     pub expect: Vec<String>,
     /// `head`, `connect`, `upgrade` or `other`.
     pub request_kind: String,
-    /// `1.0` or `1.1`.
     pub client: String,
     /// The bytes that arrive.
     pub sent: Vec<u8>,
@@ -31,7 +28,8 @@ impl CorpusCase {
     pub fn refusal(&self) -> Option<(&str, u16)> {
         let mut words = self.expect.last()?.split(' ');
         let verb = words.next()?;
-        let (name, status) = (words.next()?, words.next()?);
+        let name = words.next()?;
+        let status = words.next()?;
         (verb == "refused" || verb == "refused-body").then(|| (name, status.parse().unwrap()))
     }
 }

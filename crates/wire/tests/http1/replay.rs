@@ -167,7 +167,8 @@ pub fn answer_line(answer: &ParsedResponseHead) -> String {
         ResponseBody::UntilClose => "until-close".to_owned(),
     };
     let persist = if answer.keep_alive { "keep" } else { "close" };
-    let (status, version) = (answer.status, answer.version.as_str());
+    let status = answer.status;
+    let version = answer.version.as_str();
     let mut line = format!("accepted {status} {version} body={body} persist={persist}");
     if let Some(seconds) = answer.keep_alive_timeout {
         line.push_str(&format!(" idle={seconds}"));

@@ -54,7 +54,8 @@ impl CableCapture {
 
     /// Ends it once nothing comes any more, with everything that passed.
     pub fn end(mut self) -> PathBuf {
-        let (mut size, mut same) = (0, 0);
+        let mut size = 0;
+        let mut same = 0;
         wait::until("the capture is whole", || {
             let now = std::fs::metadata(&self.file).map_or(0, |file| file.len());
             same = if now == size { same + 1 } else { 0 };

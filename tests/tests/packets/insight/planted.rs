@@ -100,7 +100,8 @@ fn a_healthy_connection_is_blamed_for_nothing_but_opening() {
             .map(|it| it.parse().unwrap())
             .collect()
     };
-    let (asked, answered) = (at("0x02"), at("0x12"));
+    let asked = at("0x02");
+    let answered = at("0x12");
     let mut theirs: Vec<f64> = asked.iter().zip(&answered).map(|(a, b)| (b - a) * 1e3).collect();
     theirs.sort_by(f64::total_cmp);
     assert!((theirs[2] - server.median_ms).abs() < 5.0, "{theirs:?} {server:?}");

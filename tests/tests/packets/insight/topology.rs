@@ -19,7 +19,6 @@ use tests::e2e::wait;
 
 const PORT: u16 = 80;
 
-/// Everything that runs.
 pub struct InsightTopology {
     daemon: Option<ChildProcess>,
     dir: TestDir,
@@ -83,7 +82,8 @@ impl InsightTopology {
 
     /// Writes the configuration with this `insight`.
     pub fn configure(&self, insight: &str) {
-        let (dir, pins) = (self.dir.path().display(), self.pins.path().display());
+        let dir = self.dir.path().display();
+        let pins = self.pins.path().display();
         let insight = if insight == "off" { "\"off\"".to_owned() } else { insight.to_owned() };
         let forward = self.forward;
         let text = format!(
@@ -167,12 +167,14 @@ impl InsightTopology {
 
     /// Waits until everything that the connections sent was read: so many began, and nothing more comes.
     pub fn settled(&self, begun: usize) -> SlowPackets {
-        let (mut last, mut since) = (None, Instant::now());
+        let mut last = None;
+        let mut since = Instant::now();
         wait::until_some("everything was read", || {
             let now = self.explained().filter(|it| it.begun == begun);
             let counts = now.as_ref().map(|it| (it.client, it.server, it.handshakes.clone()));
             if counts.is_none() || counts != last {
-                (last, since) = (counts, Instant::now());
+                last = counts;
+                since = Instant::now();
             }
             // Two readings of the table lie between.
             now.filter(|_| since.elapsed() > Duration::from_millis(2_500))

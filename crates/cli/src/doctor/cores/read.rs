@@ -22,7 +22,6 @@ use crate::outcome::CommandError;
 const INTERFACES: &str = "/sys/class/net";
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
-/// This machine.
 #[derive(Debug)]
 pub struct LocalMachine {
     /// As it is now.
@@ -68,7 +67,6 @@ impl LocalMachine {
         Ok(LocalMachine { state: picture, interface_names: there })
     }
 
-    /// Its counters now.
     pub fn counters(&self) -> SteeringCounters {
         let ours = |number: &u32| {
             self.state.interfaces.iter().any(|one| one.interrupts.contains_key(number))

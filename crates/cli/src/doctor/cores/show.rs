@@ -173,7 +173,6 @@ impl CoresDiagnosis {
         }
     }
 
-    /// For people.
     pub fn text(&self, picture: &SteeringSnapshot, load: &NetworkLoad, kept: &Path) -> String {
         let mut out = render_tables(picture, load);
         out.push('\n');
@@ -229,7 +228,8 @@ fn queue_rows(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<QueueRow> {
             let number = at as u32;
             let ours =
                 one.interrupts.iter().filter(|(_, irq)| queue_number(&irq.name) == Some(number));
-            let (mut go, mut rate) = (Vec::new(), None);
+            let mut go = Vec::new();
+            let mut rate = None;
             for (irq, interrupt) in ours {
                 go.push(interrupt.processors.to_string());
                 let counts = load.interrupts.get(irq).into_iter().flat_map(|each| each.values());
@@ -258,7 +258,8 @@ fn queue_rows(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<QueueRow> {
 /// The tables of processors and queues.
 pub fn render_tables(picture: &SteeringSnapshot, load: &NetworkLoad) -> String {
     use Align::{Left, Right};
-    let (width, paint) = (screen::width(), Paint::for_stdout());
+    let width = screen::width();
+    let paint = Paint::for_stdout();
     let number = |value: f64| format!("{value:.0}");
     let part = |value: f64| format!("{:.0} %", value * 100.0);
     let all: f64 = load.processors.values().map(|work| work.packets).sum();
@@ -332,7 +333,8 @@ fn render_applied(applied: &AppliedSteps, kept: &Path) -> String {
             one.softirq * 100.0
         ),
     };
-    let (before, after) = (side(&applied.before), side(&applied.after));
+    let before = side(&applied.before);
+    let after = side(&applied.after);
     out.push_str(&format!("before: {before}\nafter:  {after}\n"));
     out
 }

@@ -70,7 +70,9 @@ impl UndoFile {
 
     /// Takes everything back, the last first. What could not be stays kept.
     pub fn undo(mut self) -> Result<(Vec<SteeringChange>, Vec<String>), CommandError> {
-        let (mut done, mut failed, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        let mut done = Vec::new();
+        let mut failed = Vec::new();
+        let mut left = Vec::new();
         for entry in self.entries.drain(..).rev() {
             let back = from_entry(entry.clone()).into_reverse();
             match apply_change(&back) {
@@ -166,7 +168,8 @@ mod tests {
     fn what_was_there_first_comes_back() {
         let room = files::TemporaryDir::new("kept").expect("a directory");
         let dir = room.path();
-        let (mask, kept) = (dir.join("mask"), dir.join("state/kept.json"));
+        let mask = dir.join("mask");
+        let kept = dir.join("state/kept.json");
         for (from, to) in [("0", "3"), ("3", "f")] {
             let change = write(&mask, from, to);
             let mut open = UndoFile::open(&kept).expect("readable");

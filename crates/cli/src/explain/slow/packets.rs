@@ -8,9 +8,9 @@ use crate::show::plain::plain;
 use crate::show::table::{Align, TextTable};
 use crate::show::unit::{count, moment};
 
-/// One service.
 pub fn render_service(service: &SlowPackets, window: &str, width: usize, paint: Paint) -> String {
-    let (name, forward) = (plain(&service.name), plain(&service.forward));
+    let name = plain(&service.name);
+    let forward = plain(&service.forward);
     let title = format!("{name}: connections by {forward} in the last {window}");
     let mut out = format!("{}\n", paint.text(Colour::Strong, &title));
     let one_in = match service.sample {

@@ -22,7 +22,8 @@ pub fn servers(config: &Path, name: &str) -> Result<Vec<SocketAddr>, CommandErro
         let known: Vec<&str> = pools.keys().map(String::as_str).collect();
         CommandError::Absent(format!("{file} has no pool {name}; there are {}", known.join(", ")))
     })?;
-    let (mut found, mut named) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut named = Vec::new();
     for server in &pool.servers {
         match &server.address.host {
             ServerHost::Ip(ip) => found.push(SocketAddr::new(*ip, server.address.port)),

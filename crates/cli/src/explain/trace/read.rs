@@ -14,19 +14,16 @@ use trace::report_builder::{self, CaptureSource};
 
 use crate::outcome::{CommandError, sentence};
 
-/// How to read.
 #[derive(Debug)]
 pub struct TraceReader<'a> {
     /// What is asked of the analysis.
     pub settings: &'a AnalysisSettings,
-    /// No progress.
     pub quiet: bool,
 }
 
 /// What is drawn of a connection.
 #[derive(Debug)]
 pub struct ConnectionDrawing {
-    /// The page.
     pub page: String,
     /// Drawings with their names.
     pub drawings: Vec<(&'static str, String)>,

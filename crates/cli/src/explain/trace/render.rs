@@ -14,7 +14,6 @@ use crate::show::unit::count;
 /// Transactions in the table.
 const SLOWEST: usize = 8;
 
-/// A report.
 pub fn render_report(report: &TraceReport, width: usize, paint: Paint) -> String {
     let mut out = render_head(report, paint);
     out.push_str(&render_owner_bars(
@@ -171,7 +170,6 @@ fn describe_transaction(connection: &ConnectionReport, transaction: &Transaction
     format!("{title}{status}")
 }
 
-/// A comparison.
 pub fn render_comparison(comparison: &CaptureComparison, width: usize, paint: Paint) -> String {
     let mut table = TextTable::new(&[
         ("PER TRANSACTION", Align::Left),
@@ -197,7 +195,6 @@ pub fn render_comparison(comparison: &CaptureComparison, width: usize, paint: Pa
     table.render(width, paint)
 }
 
-/// A joined story.
 pub fn render_joined(joined: &JoinedReport, width: usize, paint: Paint) -> String {
     if joined.transactions.is_empty() {
         let why = "no transaction in front has one behind: no other server is asked the same while it is under way";
@@ -238,7 +235,6 @@ pub fn render_joined(joined: &JoinedReport, width: usize, paint: Paint) -> Strin
     format!("{out}{}{text}", if text.is_empty() { "" } else { "\n" })
 }
 
-/// Seconds for people.
 fn span(seconds: f64) -> String {
     trace::sentence::format_span((seconds * 1e9) as i64)
 }
@@ -246,7 +242,8 @@ fn span(seconds: f64) -> String {
 /// Indented lines of at most `width` characters.
 fn wrapped(text: &str, width: usize) -> String {
     let room = width.clamp(40, 120) - 4;
-    let (mut out, mut line) = (String::new(), String::new());
+    let mut out = String::new();
+    let mut line = String::new();
     for word in plain(text).split_whitespace() {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
             out.push_str(&format!("    {line}\n"));

@@ -73,7 +73,8 @@ mod tests {
             one(BreakerResource::Requests, true, 3_000, 100, 1_234),
             one(BreakerResource::Retries, false, 192_000, 0, 0),
         ];
-        (web.waiting, web.shedding_since_unix_ms) = (17, Some(now - 4_000));
+        web.waiting = 17;
+        web.shedding_since_unix_ms = Some(now - 4_000);
         mx.waiting = 1;
         let text = limits(&status).render(100, Paint::fixed(false));
         let rows: Vec<String> = text

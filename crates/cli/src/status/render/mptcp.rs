@@ -5,7 +5,6 @@ use api::types::{MptcpStatus, Status};
 use crate::show::table::{Align, TextTable};
 use crate::show::unit::count;
 
-/// The kernel's endpoints.
 pub(super) fn endpoints(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
         ("MPTCP ENDPOINT", Align::Left),

@@ -25,7 +25,8 @@ fn insight(insight: &PacketInsight) -> String {
     let Some(sample) = insight.sample else { return "insight: off".to_owned() };
     let missed = insight.full + insight.evicted + insight.unread;
     let missed = if missed > 0 { format!(", {} missed", count(missed)) } else { String::new() };
-    let (watched, sample) = (count(insight.watched as u64), count(u64::from(sample)));
+    let watched = count(insight.watched as u64);
+    let sample = count(u64::from(sample));
     format!("insight: {watched} connections watched, 1 in {sample}{missed}")
 }
 

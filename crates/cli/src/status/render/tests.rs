@@ -55,7 +55,9 @@ pub(super) fn sample() -> Status {
     named.resolved = None;
     let mut moved = server("d", ServerState::Drain, 61_000, "drain ordered by uid 0");
     moved.address = "localhost:8080".into();
-    (moved.weight, moved.configured_weight, moved.cap) = (3, 1, Some(100));
+    moved.weight = 3;
+    moved.configured_weight = 1;
+    moved.cap = Some(100);
     let mut v6 = service("mail", "mx", ServiceState::Down, "no server takes work");
     v6.listen.push("[2001:db8::10]:80".to_owned());
     v6.forward = "tcp".into();

@@ -37,7 +37,6 @@ fn plainly(view: &mut TopView, size: (u16, u16), now: Duration) -> String {
     cells.chunks(usize::from(size.0)).map(line).collect()
 }
 
-/// A thousand servers.
 fn thousand(tab: Tab) -> TopView {
     let names: Vec<String> = (0..1000).map(|number| format!("s{number:03}")).collect();
     view(tab, &names.iter().map(|name| (name.as_str(), 1.0)).collect::<Vec<_>>())

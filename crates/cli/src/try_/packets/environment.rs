@@ -24,7 +24,6 @@ use super::method::DemoMethod;
 use super::table::MethodMeasurement;
 use crate::outcome::{CommandError, sentence};
 
-/// How many servers.
 const SERVERS: u8 = 4;
 /// The port of the service and of the servers.
 const PORT: u16 = 80;
@@ -34,12 +33,10 @@ const CONNECTIONS: usize = 16;
 const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long a request may take before it counts as failed.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 /// Segments leave this much of 1500 bytes: an outer header of version 6 and a GRE header fit.
 const TUNNEL_SEGMENT: u32 = 1500 - 44 - 40;
 
-/// Everything that runs.
 #[derive(Debug)]
 pub struct PacketDemo {
     daemon: DemoDaemon,

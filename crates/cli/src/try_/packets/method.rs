@@ -17,7 +17,6 @@ pub enum DemoMethod {
 }
 
 impl DemoMethod {
-    /// All of them.
     pub const ALL: [DemoMethod; 5] = [
         DemoMethod::Direct,
         DemoMethod::Mac,

@@ -61,7 +61,6 @@ impl MethodMeasurement {
         }
     }
 
-    /// Its line.
     pub fn render_row(&self) -> String {
         let connections = if self.kept { "kept" } else { "one each" };
         let cpu = self.cpu_us.map_or("-".to_owned(), |us| format!("{us:.1} us"));
@@ -79,7 +78,6 @@ impl MethodMeasurement {
     }
 }
 
-/// The headings.
 pub fn render_head() -> String {
     format!(
         "a client, a router, the balancer and four servers in namespaces of this machine\n\n\

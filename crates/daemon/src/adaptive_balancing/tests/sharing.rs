@@ -94,7 +94,8 @@ fn a_busy_server_loses_weight_at_the_interval_and_not_before() {
         assert!(looked.rows.is_empty() && looked.shares.is_empty(), "{looked:?}");
     }
     step(&mut desk, &mut picture, at(2000), busy);
-    let (a, b) = (weight(&picture, "a"), weight(&picture, "b"));
+    let a = weight(&picture, "a");
+    let b = weight(&picture, "b");
     assert!(a < 10 && b > 10, "{a} {b}");
 }
 

@@ -13,29 +13,23 @@ const MAX_ENTRIES: usize = 1_024;
 const BYTES: usize = 16 << 20;
 /// Bytes of one answer: that of a larger one is not remembered, but that it was given.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
-/// For how long.
 const TIME_TO_LIVE: Duration = Duration::from_secs(86_400);
 
-/// Whose key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey {
     /// Who uses it: keys of others are other keys.
     pub client: String,
-    /// The key.
     pub key: String,
 }
 
 /// What tells one request from another.
 pub type RequestFingerprint = [u8; 32];
 
-/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedResponse {
-    /// Its status.
     pub status: u16,
     /// Its fields that are given again.
     pub fields: Vec<(HeaderName, HeaderValue)>,
-    /// Its body.
     pub body: Bytes,
 }
 
@@ -54,7 +48,6 @@ pub enum KeyLookup {
     Full,
 }
 
-/// What is remembered.
 #[derive(Debug, Default)]
 pub struct IdempotencyCache {
     entries: HashMap<IdempotencyKey, CachedRequest>,

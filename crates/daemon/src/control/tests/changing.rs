@@ -22,9 +22,11 @@ fn server(name: &str) -> ConfigObject {
 #[tokio::test]
 async fn of_many_writers_none_loses_what_it_wrote_and_none_mixes_two() {
     let world = ControlFixture::start(TEXT, None).await;
-    let (refused, mut tasks) = (Arc::new(AtomicUsize::new(0)), tokio::task::JoinSet::new());
+    let refused = Arc::new(AtomicUsize::new(0));
+    let mut tasks = tokio::task::JoinSet::new();
     for writer in 0..WRITERS {
-        let (control, refused) = (world.control.clone(), Arc::clone(&refused));
+        let control = world.control.clone();
+        let refused = Arc::clone(&refused);
         tasks.spawn(async move {
             let pool = format!("[pool.w{writer}]\nservers = [\"10.1.0.1:80\"]\n");
             if writer % 2 == 0 {
@@ -87,7 +89,8 @@ async fn a_patch_is_checked_like_the_file_and_touches_its_object_alone() {
 
 /// A world with a file that says how changes are kept.
 async fn kept(scratch: &Scratch, how: &str) -> (ControlFixture, PathBuf, String) {
-    let (file, state) = (scratch.path().join("t.toml"), scratch.path().join("state"));
+    let file = scratch.path().join("t.toml");
+    let state = scratch.path().join("state");
     let text = format!(
         "# shop\n{TEXT}[global]\ncontrol = {{ state = \"{}\", write-back = \"{how}\" }}\n",
         state.display()

@@ -50,7 +50,8 @@ fn start(picture: StateSnapshot) -> SchedulingRun {
 }
 
 fn start_with(picture: StateSnapshot, at_once: usize, takes: Duration) -> SchedulingRun {
-    let (board, counts) = (Arc::<EvidenceBoard>::default(), Arc::<ProbeCounts>::default());
+    let board = Arc::<EvidenceBoard>::default();
+    let counts = Arc::<ProbeCounts>::default();
     let mut judges = HealthCheckers::new(7, Arc::clone(&counts), Arc::clone(&board));
     judges.update_servers(&picture, MonotonicTime(0), SystemTime::now());
     SchedulingRun {
@@ -86,7 +87,8 @@ impl SchedulingRun {
         while self.under_way.len() < self.at_once
             && let Some((ticket, target)) = self.judges.take_due(self.now)
         {
-            let (number, port) = (self.asked.len() as u64, target.address.port());
+            let number = self.asked.len() as u64;
+            let port = target.address.port();
             self.asked.push((port, self.now));
             self.under_way.insert((self.now + self.takes, number));
             self.tickets.insert(number, (ticket, port));
@@ -144,7 +146,8 @@ fn servers_rise_are_probed_at_their_interval_and_fall() {
     let asked = run.asked(1001);
     let gaps: Vec<_> = asked.windows(2).skip(3).map(|pair| pair[1].since(pair[0])).collect();
     assert!(gaps.len() >= 6, "{gaps:?}");
-    let (least, most) = (Duration::from_millis(1790), Duration::from_millis(2010));
+    let least = Duration::from_millis(1790);
+    let most = Duration::from_millis(2010);
     assert!(gaps.iter().all(|gap| (least..most).contains(gap)), "{gaps:?}");
     assert!(gaps.iter().any(|gap| gap != &gaps[0]), "jitter");
 
@@ -190,7 +193,8 @@ fn a_clients_failed_connection_asks_for_a_probe_at_once() {
     let mut run = start(fixture::picture(TEXT, 1));
     run.verdicts(Duration::from_secs(5));
     run.set(1001, Some("connection refused"));
-    let (before, begin) = (run.asked(1001).len(), run.now);
+    let before = run.asked(1001).len();
+    let begin = run.now;
     run.observe(ConnectObservation::Failed(ServerId(0), "connection refused".into()));
     assert_eq!(run.verdict().health, HealthState::Down);
     assert!(run.now.since(begin) < Duration::from_millis(1100));

@@ -56,7 +56,8 @@ async fn check(target: &ProbeTarget) -> ProbeOutcome {
 
 fn fly(target: &ProbeTarget) -> ProbeOutcome {
     let end = Instant::now() + target.timeout;
-    let (plan, mut secure) = (&target.plan.plan, ProbeTlsCache::default());
+    let plan = &target.plan.plan;
+    let mut secure = ProbeTlsCache::default();
     let tls = target.plan.tls.as_ref();
     let tls = tls.map(|tls| {
         new_tls_connection(secure.client_config(tls, plan.alpn()).unwrap(), target).unwrap()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::history::MetricRow;
 
 use super::*;
-use crate::temp_dir::Scratch;
+use crate::scratch_dir::Scratch;
 
 const KEEP: HistoryRetention = HistoryRetention {
     size: 256 * 1024,

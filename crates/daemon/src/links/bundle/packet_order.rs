@@ -82,7 +82,8 @@ impl ActiveBundle {
     }
 
     fn stop_equalizer(&mut self) {
-        (self.link_delays, self.equalizer) = (vec![Duration::ZERO; self.links.len()], None);
+        self.link_delays = vec![Duration::ZERO; self.links.len()];
+        self.equalizer = None;
     }
 
     /// Packets that took turns would overtake each other: flows keep their link until they pause, and that is said once.

@@ -14,7 +14,6 @@ use super::{ActiveBundle, LinkTracker};
 type NamedCounts = BTreeMap<&'static str, u64>;
 
 impl ActiveBundle {
-    /// How it stands.
     pub fn view(&self, plane: Option<&BundleDatapath>) -> BundleView {
         let counts = self.ends.zip(plane).and_then(|(ends, plane)| plane.counts(ends).ok());
         let counts = counts.unwrap_or_default();
@@ -30,15 +29,16 @@ impl ActiveBundle {
             packets: counts.links.get(number).map_or(0, |count| count.packets),
             bytes: counts.links.get(number).map_or(0, |count| count.bytes),
         };
-        let (living, all) =
-            (self.links.iter().filter(|track| track.liveness.is_alive()).count(), self.links.len());
+        let living = self.links.iter().filter(|track| track.liveness.is_alive()).count();
+        let all = self.links.len();
         let state = match living {
             _ if !self.is_set_up => BundleState::Down,
             0 => BundleState::Down,
             living if living < all => BundleState::Degraded,
             _ => BundleState::Up,
         };
-        let (mut kinds, mut dropped) = (counts.by_kind, counts.dropped);
+        let mut kinds = counts.by_kind;
+        let mut dropped = counts.dropped;
         self.add_delay_counts(&mut kinds, &mut dropped);
         let flowlet = self.config.policy == LinkPolicy::Flowlet || self.fallback_reason.is_some();
         let fallen =

@@ -13,8 +13,12 @@ pub struct ExpositionSample {
 /// Every sample of a text that keeps to the format, or the first line that does not.
 pub fn check(text: &str) -> Result<Vec<ExpositionSample>, String> {
     let body = text.strip_suffix("# EOF\n").ok_or("does not end with # EOF")?;
-    let (mut samples, mut series, mut families) = (Vec::new(), HashSet::new(), HashSet::new());
-    let (mut family, mut kind, mut helped) = (String::new(), String::new(), String::new());
+    let mut samples = Vec::new();
+    let mut series = HashSet::new();
+    let mut families = HashSet::new();
+    let mut family = String::new();
+    let mut kind = String::new();
+    let mut helped = String::new();
     for line in body.lines() {
         let bad = |why: &str| Err(format!("{why}: {line}"));
         if let Some(rest) = line.strip_prefix("# HELP ") {
@@ -24,7 +28,8 @@ pub fn check(text: &str) -> Result<Vec<ExpositionSample>, String> {
             }
         } else if let Some(rest) = line.strip_prefix("# TYPE ") {
             let (name, of) = rest.split_once(' ').ok_or("TYPE without type")?;
-            (family, kind) = (name.to_owned(), of.to_owned());
+            family = name.to_owned();
+            kind = of.to_owned();
             if helped != family || !families.insert(family.clone()) || !word(&family) {
                 return bad("a family without help, twice or badly named");
             }

@@ -101,7 +101,8 @@ fn plane() -> PacketPlaneView {
 #[test]
 fn watched_connections_are_counted_by_service() {
     let picture = fixture::picture(TEXT, 1);
-    let (insight, view) = (seen(&picture), plane());
+    let insight = seen(&picture);
+    let view = plane();
     let facts = ProcessFacts {
         flow_samples: insight.totals(),
         packets: Arc::new(view),
@@ -139,7 +140,8 @@ fn watched_connections_are_counted_by_service() {
 #[test]
 fn watched_connections_are_explained_by_service() {
     let picture = fixture::picture(TEXT, 1);
-    let (insight, view) = (seen(&picture), plane());
+    let insight = seen(&picture);
+    let view = plane();
     let watching = FlowSampleQuery { samples: &insight, view: &view, now: 60_000 * MS };
     let ask = |query: &SlowQuery| {
         crate::report::slow::explain_slow(
@@ -155,7 +157,8 @@ fn watched_connections_are_explained_by_service() {
     };
     let all = ask(&SlowQuery::default());
     assert_eq!(all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["mail", "shop"]);
-    let (mail, shop) = (&all[0], &all[1]);
+    let mail = &all[0];
+    let shop = &all[1];
     assert_eq!((shop.sample, shop.watched, shop.seconds), (Some(64), 1, 0.8));
     assert_eq!(shop.reasons[0].limit, "ZERO_WINDOW");
     assert_eq!(shop.servers[0].name, "web/a");

@@ -42,7 +42,8 @@ impl KernelNetlink {
 
     async fn configure_macvlan(&self, name: &str, below: u32) -> io::Result<()> {
         let mut conf = InetDevConf::default();
-        (conf.arp_ignore, conf.rp_filter) = (OF_THE_LINK, LOOSE);
+        conf.arp_ignore = OF_THE_LINK;
+        conf.rp_filter = LOOSE;
         self.configure(LinkUnspec::new_with_name(name), conf).await?;
         // Without an address of its own it says nothing in the others' name.
         let quiet = vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)];
@@ -55,7 +56,8 @@ impl KernelNetlink {
 
     /// The interface answers for its own addresses alone.
     async fn restrict_arp(&self, below: u32) -> io::Result<()> {
-        let (mut conf, had) = (InetDevConf::default(), self.read_ipv4_conf(below).await?);
+        let mut conf = InetDevConf::default();
+        let had = self.read_ipv4_conf(below).await?;
         conf.arp_ignore = had.arp_ignore.max(OF_THE_LINK);
         conf.arp_announce = had.arp_announce.max(BEST);
         self.configure(LinkUnspec::new_with_index(below), conf).await
@@ -66,12 +68,14 @@ impl KernelNetlink {
     /// # Errors
     /// The kernel refuses.
     pub async fn restore_arp_settings(&self, seat: u32, below: u32) -> io::Result<bool> {
-        let (own, under) = (self.read_ipv4_conf(seat).await?, self.read_ipv4_conf(below).await?);
+        let own = self.read_ipv4_conf(seat).await?;
+        let under = self.read_ipv4_conf(below).await?;
         let own = own.arp_ignore == OF_THE_LINK && own.rp_filter == LOOSE;
         let under = under.arp_ignore >= OF_THE_LINK && under.arp_announce >= BEST;
         if !own {
             let mut conf = InetDevConf::default();
-            (conf.arp_ignore, conf.rp_filter) = (OF_THE_LINK, LOOSE);
+            conf.arp_ignore = OF_THE_LINK;
+            conf.rp_filter = LOOSE;
             self.configure(LinkUnspec::new_with_index(seat), conf).await?;
         }
         if !under {

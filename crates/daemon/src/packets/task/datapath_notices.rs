@@ -186,7 +186,6 @@ impl PacketPlaneTask {
         told.into_iter().for_each(|told| self.emit_event(Some(told)));
     }
 
-    /// Tells an event.
     pub(super) fn emit_event(&self, told: Option<PlaneEvent>) {
         if let Some(PlaneEvent { level, kind: what, text, fields: about }) = told {
             self.events.emit(level, what, text, &about);

@@ -42,12 +42,15 @@ impl PacketPlaneTask {
                 let how = if site.is_adopted() { "taken over with its connections" } else { "new" };
                 self.events.info("packets-open", format!("the packet plane is {how}"));
                 site.warn_if_not_persistent(&self.events);
-                (self.view.last_error, self.last_error) = (None, None);
-                (self.view.is_adopted, self.view.memory) = (site.is_adopted(), site.memory_bytes());
+                self.view.last_error = None;
+                self.last_error = None;
+                self.view.is_adopted = site.is_adopted();
+                self.view.memory = site.memory_bytes();
                 self.open_plane = Some(site);
                 self.opened_at = Instant::now();
-                (self.needs_update, self.network_changed, self.is_held_by_other) =
-                    (true, true, false);
+                self.needs_update = true;
+                self.network_changed = true;
+                self.is_held_by_other = false;
             }
             Err(error) => {
                 let why = error_chain(&error);

@@ -22,7 +22,6 @@ pub(super) struct UrlParts<'a> {
     pub(super) target: &'a str,
 }
 
-/// Reads a URL.
 pub(super) fn parse_url(url: &str) -> Result<UrlParts<'_>, String> {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     if !matches!(scheme, "http" | "https" | "tcp") {

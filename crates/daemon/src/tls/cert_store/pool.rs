@@ -14,7 +14,6 @@ use crate::tls::cert_files::{self, FileStamps};
 use crate::tls::client_trust::read_revocation_lists;
 use crate::tls::trust_store::TrustStore;
 
-/// A pool.
 #[derive(Clone, Debug)]
 pub(super) struct PoolTlsState {
     pub(super) config: PoolTls,

@@ -17,7 +17,6 @@ use crate::tls::active_cert::{ActiveCertificate, accept_renewed, describe_differ
 use crate::tls::cert_files::{self, CertificatePair, FileStamps};
 use crate::tls::client_trust::ClientTrustFiles;
 
-/// A service.
 #[derive(Clone, Debug)]
 pub(super) struct ServiceTlsState {
     pub(super) config: ServiceTls,
@@ -135,7 +134,8 @@ impl ServiceTlsState {
             challenges: proofs.unwrap_or_default(),
             material: OpaqueMaterial::new(Arc::new(())),
         };
-        (of.material, of.certificates) = (of.build_material(&kept)?, kept);
+        of.material = of.build_material(&kept)?;
+        of.certificates = kept;
         Ok(of)
     }
 
@@ -199,7 +199,8 @@ impl ServiceTlsState {
         }
         match self.build_material(&kept) {
             Ok(material) => {
-                (self.material, self.certificates) = (material, kept);
+                self.material = material;
+                self.certificates = kept;
                 news.changed = true;
             }
             Err(why) => self.keep_previous(name, &why, news),
@@ -267,7 +268,8 @@ impl ServiceTlsState {
         for kept in &mut self.certificates {
             kept.last_error = Some(why.to_string());
         }
-        (self.has_rejected, news.changed) = (true, true);
+        self.has_rejected = true;
+        news.changed = true;
     }
 }
 

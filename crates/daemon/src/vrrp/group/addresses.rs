@@ -104,7 +104,8 @@ impl VrrpGroup {
         };
         let set = tools.kernel.set_link_state(seat, up).await;
         if let Err(error) = &set {
-            let (name, how) = (&self.config.name, if up { "up" } else { "down" });
+            let name = &self.config.name;
+            let how = if up { "up" } else { "down" };
             let text = format!("group {name}: its link cannot be set {how}: {error}");
             tools.events.error("member-refused", text);
         }

@@ -121,7 +121,8 @@ impl VrrpGroup {
         foreign: bool,
         tools: &GroupContext<'_>,
     ) {
-        let (group, id) = (&self.config.name, self.config.id);
+        let group = &self.config.name;
+        let id = self.config.id;
         let list = addresses
             .iter()
             .take(MAX_SHOWN_ADDRESSES)

@@ -79,7 +79,8 @@ impl VrrpGroup {
             Ok(true) => "was changed by another program; it is as it was".to_owned(),
             Err(error) => format!("was changed by another program, and stays so: {error}"),
         };
-        let (group, interface) = (self.config.name.clone(), self.config.interface.clone());
+        let group = self.config.name.clone();
+        let interface = self.config.interface.clone();
         let text = format!(
             "group {group}: how {interface} and the group's own link answer to ARP (arp_ignore, arp_announce, rp_filter) {text}"
         );
@@ -93,7 +94,8 @@ impl VrrpGroup {
         places: &[AddressPlacement],
         tools: &mut GroupContext<'_>,
     ) -> Vec<IpAddr> {
-        let (mut set, mut missing) = (Vec::new(), Vec::new());
+        let mut set = Vec::new();
+        let mut missing = Vec::new();
         for place in places {
             match tools.kernel.add_address(place.ifindex, place.ip).await {
                 Ok(()) => set.push(place.ip),
@@ -141,7 +143,8 @@ impl VrrpGroup {
             return;
         }
         self.repair.last_reported = Some(monotonic_now());
-        let (group, interface) = (&self.config.name, &self.config.interface);
+        let group = &self.config.name;
+        let interface = &self.config.interface;
         let list = set.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(" ");
         let text = if set.is_empty() {
             format!("group {group}: another program had set its link down; it is up again")

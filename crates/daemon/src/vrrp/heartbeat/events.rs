@@ -122,7 +122,6 @@ pub fn report_key_error(config: &HeartbeatConfig, why: &str, events: &EventLog) 
     events.emit(EventLevel::Error, "heartbeat-trouble", text, &about(config));
 }
 
-/// They can again.
 pub fn report_key_recovery(config: &HeartbeatConfig, events: &EventLog) {
     let text = format!("heartbeat {}: {} is in force", config.peer, config.secret.display());
     events.emit(EventLevel::Info, "heartbeat-trouble", text, &about(config));

@@ -30,7 +30,8 @@ impl HeartbeatKeyFile {
         if self.was_read && now == self.stamps {
             return;
         }
-        (self.stamps, self.was_read) = (now, true);
+        self.stamps = now;
+        self.was_read = true;
         match read_keys(file) {
             Ok(keys) => (self.keys, self.last_error) = (Some(keys), None),
             Err(why) => {
@@ -60,7 +61,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::temp_dir::Scratch;
+    use crate::scratch_dir::Scratch;
 
     #[test]
     fn a_file_that_others_can_read_is_refused_and_a_broken_one_leaves_what_was() {

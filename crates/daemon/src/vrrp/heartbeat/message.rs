@@ -8,7 +8,6 @@ use model::monotonic_time::MonotonicTime;
 /// Words that may wait; packets beyond stay in the sockets, and are lost there.
 pub const QUEUE_CAPACITY: usize = 256;
 
-/// One of them.
 #[derive(Debug)]
 pub enum HeartbeatMessage {
     /// A packet came by a path.
@@ -26,22 +25,15 @@ pub enum HeartbeatMessage {
 pub struct WitnessAnswer {
     /// For which group: its number, and whether it is of IPv6.
     pub group: (u8, bool),
-    /// The question's number.
     pub number: u64,
-    /// What it said.
     pub answer: witness::WitnessReply,
-    /// In words.
     pub text: String,
 }
 
-/// A packet.
 #[derive(Debug)]
 pub struct PathPacket {
-    /// Which path.
     pub path: usize,
-    /// Its bytes.
     pub bytes: Vec<u8>,
-    /// When it came.
     pub at: MonotonicTime,
 }
 

@@ -18,7 +18,6 @@ use crate::vrrp::control_liveness::monotonic_now;
 /// Internetwork control (RFC 2474 §4.2.2.2), as routing protocols have it.
 const CONTROL: u32 = 0xc0;
 
-/// A path's socket.
 #[derive(Debug)]
 pub struct PathSocket {
     socket: Arc<UdpSocket>,

@@ -19,7 +19,6 @@ pub struct HeartbeatSockets {
     paths: Vec<HeartbeatSocket>,
 }
 
-/// One.
 pub struct HeartbeatSocket {
     socket: Option<PathSocket>,
     /// The number of its interface, where one is written.
@@ -62,7 +61,6 @@ impl HeartbeatSockets {
         HeartbeatSockets { config: Arc::clone(config), epoch: era, messages: words, paths: each }
     }
 
-    /// All of them.
     pub fn paths(&self) -> &[HeartbeatSocket] {
         &self.paths
     }
@@ -89,7 +87,8 @@ impl HeartbeatSockets {
             match PathSocket::open(written, self.config.port, scope, ids, self.messages.clone()) {
                 Ok(wire) => (path.socket, path.last_error) = (Some(wire), None),
                 Err(error) => {
-                    let (local, port) = (written.local, self.config.port);
+                    let local = written.local;
+                    let port = self.config.port;
                     path.last_error = Some(format!("no socket at {local}, port {port}: {error}"));
                 }
             }

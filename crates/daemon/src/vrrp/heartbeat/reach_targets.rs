@@ -9,18 +9,14 @@ use tokio::task::JoinHandle;
 use super::message::HeartbeatMessage;
 use super::target_probe::{TargetEndpoint, probe_target};
 
-/// All of them.
 pub struct ReachTargets {
     targets: Vec<ProbedTarget>,
     rise: u8,
     fall: u8,
 }
 
-/// One.
 pub struct ProbedTarget {
-    /// Which.
     pub endpoint: TargetEndpoint,
-    /// Its verdict.
     pub target: ReachTarget,
     task: JoinHandle<()>,
 }
@@ -28,7 +24,6 @@ pub struct ProbedTarget {
 /// A verdict that changed.
 #[derive(Clone, Copy, Debug)]
 pub struct ReachChange {
-    /// Of which target.
     pub endpoint: TargetEndpoint,
     /// Whether it is reached now.
     pub reached: bool,
@@ -63,7 +58,6 @@ impl ReachTargets {
         ReachTargets { targets: each, rise: reach.rise, fall: reach.fall }
     }
 
-    /// All of them.
     pub fn targets(&self) -> &[ProbedTarget] {
         &self.targets
     }

@@ -22,7 +22,6 @@ const ANSWER: usize = 256;
 /// Who is asked, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetEndpoint {
-    /// By ICMP echo.
     Echo(IpAddr),
     /// By a connection, which is closed at once.
     Connect(SocketAddr),

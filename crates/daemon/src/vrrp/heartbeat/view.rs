@@ -16,7 +16,6 @@ use super::{HeartbeatSession, events};
 pub struct HeartbeatView {
     /// The other member's name.
     pub peer: String,
-    /// Ours.
     pub name: String,
     /// It is heard by some path.
     pub is_peer_up: bool,
@@ -24,7 +23,6 @@ pub struct HeartbeatView {
     pub since: SystemTime,
     /// What it said last, as long as it is heard.
     pub last_heartbeat: Option<PeerHeartbeat>,
-    /// Our configuration's generation.
     pub generation: u64,
     /// The parts of the configuration in which both differ.
     pub drift: Option<String>,
@@ -50,7 +48,6 @@ pub struct HeartbeatView {
     pub replica: Option<Arc<replication::view::ReplicationView>>,
 }
 
-/// A witness.
 #[derive(Clone, Debug)]
 pub struct WitnessView {
     /// Where it is asked.
@@ -69,7 +66,6 @@ pub struct WitnessView {
     pub counts: [u64; 3],
 }
 
-/// A path.
 #[derive(Clone, Debug)]
 pub struct HeartbeatPathView {
     /// As people write it.
@@ -94,16 +90,12 @@ pub struct HeartbeatPathView {
     pub refused: BTreeMap<&'static str, u64>,
 }
 
-/// A target.
 #[derive(Clone, Debug)]
 pub struct ReachTargetView {
-    /// Its address.
     pub name: String,
     /// Whether it is reached; `None`: not known yet.
     pub reached: Option<bool>,
-    /// Answers in time.
     pub answered: u64,
-    /// Questions without one.
     pub unanswered: u64,
 }
 
@@ -127,7 +119,6 @@ fn witness(witness: &WitnessClient) -> WitnessView {
 }
 
 impl HeartbeatSession {
-    /// How it stands.
     pub fn view(&self) -> HeartbeatView {
         let target = |asked: &super::reach_targets::ProbedTarget| ReachTargetView {
             name: asked.endpoint.to_string(),
@@ -158,7 +149,8 @@ impl HeartbeatSession {
     }
 
     fn path(&self, at: usize) -> Option<HeartbeatPathView> {
-        let (written, path) = (self.config.paths.get(at)?, self.paths.paths().get(at)?);
+        let written = self.config.paths.get(at)?;
+        let path = self.paths.paths().get(at)?;
         let heard = self.peer_link.paths().get(at)?;
         let peer = &self.config.peer;
         let (state, reason) = if heard.up && self.peer_link.is_one_way(at, monotonic_now()) {

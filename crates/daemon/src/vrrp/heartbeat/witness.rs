@@ -41,7 +41,6 @@ pub struct WitnessClient {
     groups: BTreeMap<GroupKey, GroupVotes>,
     /// Whether it answered last; `None`: it was not asked.
     pub is_answering: Option<bool>,
-    /// Since when.
     pub since: SystemTime,
     /// What it said last, in words.
     pub last_answer: String,
@@ -77,7 +76,6 @@ impl WitnessClient {
         })
     }
 
-    /// Where it is.
     pub fn places(&self) -> String {
         let all: Vec<String> = self.settings.at.iter().map(ToString::to_string).collect();
         all.join(", ")
@@ -163,7 +161,6 @@ impl WitnessClient {
         }
     }
 
-    /// It answered.
     pub fn handle_answer(
         &mut self,
         now: MonotonicTime,

@@ -36,7 +36,6 @@ pub struct RecordCodec {
 }
 
 impl RecordCodec {
-    /// Of these tables.
     pub fn new(tables: Arc<ConnectionTables>) -> RecordCodec {
         let mut carrier = RecordCodec {
             sent_marks: vec![0; tables.replica.places(ReplicatedTable::Records) as usize],
@@ -75,12 +74,12 @@ impl RecordCodec {
         {
             self.sent_marks = vec![0; tables.replica.places(ReplicatedTable::Records) as usize];
         }
-        (self.tables, self.active) = (Arc::clone(tables), active.clone());
+        self.tables = Arc::clone(tables);
+        self.active = active.clone();
         self.recently_active.clone_from(lately);
         self.number();
     }
 
-    /// The tables.
     pub fn tables(&self) -> &Arc<ConnectionTables> {
         &self.tables
     }
@@ -114,7 +113,8 @@ impl RecordCodec {
                     .server(entry.server)
                     .filter(|one| one.is_sent && one.replicates_flows)?;
                 let Some(server) = server.number else { return self.count_untold("same-number") };
-                let (phase, left) = (phase(entry.state)?, to_short(entry.ttl_ticks));
+                let phase = phase(entry.state)?;
+                let left = to_short(entry.ttl_ticks);
                 Some(ReplicaRecord::Flow { fingerprint: entry.fingerprint, server, phase, left })
             }
             ReplicatedTable::Sticky => {
@@ -139,7 +139,8 @@ impl RecordCodec {
             .server(one.server)
             .filter(|server| server.is_sent && server.replicates_flows)?;
         let Some(server) = server.number else { return self.count_untold("same-number") };
-        let (phase, left) = (phase(one.state)?, to_short(one.ttl_ticks));
+        let phase = phase(one.state)?;
+        let left = to_short(one.ttl_ticks);
         // What a cookie stands for is not known before the server answers.
         if one.stamp.is_some() && phase == ReplicatedPhase::Opening {
             return None;
@@ -186,14 +187,16 @@ impl RecordCodec {
         match *record {
             ReplicaRecord::Flow { fingerprint: print, server, phase, left } => {
                 let server = self.is_replicated(server, |server| server.replicates_flows)?;
-                let (state, left) = (state(phase), left.into());
+                let state = state(phase);
+                let left = left.into();
                 let entry =
                     FlowEntry { fingerprint: print, server: server.index, state, ttl_ticks: left };
                 decode_received(replica.put_flow(&entry, tick, !server.is_held))
             }
             ReplicaRecord::Sticky { fingerprint: print, server, left } => {
                 let server = self.is_replicated(server, |server| server.replicates_affinity)?;
-                let (state, left) = (State::Free, left.into());
+                let state = State::Free;
+                let left = left.into();
                 let entry =
                     FlowEntry { fingerprint: print, server: server.index, state, ttl_ticks: left };
                 decode_received(replica.put_sticky_client(&entry, tick, !server.is_held))
@@ -210,7 +213,8 @@ impl RecordCodec {
     fn open(&self, opened: &TranslatedConnection, tick: u32) -> Result<(), &'static str> {
         let server = self.is_replicated(opened.server, |server| server.replicates_flows)?;
         let protocol = if opened.udp { UDP } else { TCP };
-        let (address, port) = (server.key.address, server.key.port);
+        let address = server.key.address;
+        let port = server.key.port;
         let share =
             ShareKey { server: address, port, return_address: opened.return_address, protocol };
         let (share, region) = self.index.share_by_key(&share).ok_or("unknown-return")?;

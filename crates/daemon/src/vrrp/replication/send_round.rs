@@ -33,7 +33,8 @@ impl<'a> SendRound<'a> {
         keys: &'a ClusterKeys,
         (now, tick): (MonotonicTime, u32),
     ) -> SendRound<'a> {
-        let (batch, packets) = (RecordBatch::default(), Vec::new());
+        let batch = RecordBatch::default();
+        let packets = Vec::new();
         SendRound { peer: partner, codec: carrier, keys, batch, packets, now, tick }
     }
 

@@ -12,14 +12,11 @@ use l4::layout::{ArrayRegion, ServerKey, ShareKey};
 
 use crate::packets::connection_tables::{ConnectionTables, ReplicatedService};
 
-/// A server.
 #[derive(Clone, Debug)]
 pub struct ReplicatedServer {
-    /// Its index here.
     pub index: u32,
     /// Its number; `None`: another one has the same.
     pub number: Option<u32>,
-    /// Its key.
     pub key: ServerKey,
     /// Its service is at an address that this member holds.
     pub is_held: bool,

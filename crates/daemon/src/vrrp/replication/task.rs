@@ -165,7 +165,6 @@ impl ReplicationTask {
         let _ = up.next().map(|wire| wire.send(&bytes));
     }
 
-    /// A packet came.
     fn receive_packet(&mut self, word: HeartbeatMessage) {
         let (HeartbeatMessage::Packet(_, PathPacket { bytes, .. }), Some(pair)) =
             (word, self.pair.clone())
@@ -201,7 +200,6 @@ impl ReplicationTask {
         }
     }
 
-    /// Tells what changed.
     fn run_round(&mut self) {
         self.rounds = self.rounds.wrapping_add(1);
         let (Some(pair), Some(carrier)) = (self.pair.clone(), &mut self.codec) else { return };

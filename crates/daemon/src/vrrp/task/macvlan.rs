@@ -11,7 +11,8 @@ impl VrrpTask {
     /// Makes what is missing, and removes what a process left of a group that has it no more. Why one cannot be had, by
     /// group.
     pub(super) async fn update_macvlans(&mut self, config: &Config) -> BTreeMap<String, String> {
-        let (mut problems, mut changed) = (BTreeMap::new(), false);
+        let mut problems = BTreeMap::new();
+        let mut changed = false;
         for group in config.vrrp.values() {
             let (Some(kernel), Some(below)) =
                 (&self.kernel, macvlan::parent_index(group, &self.links))

@@ -31,7 +31,8 @@ impl VrrpTask {
         if !stands {
             self.heartbeats_started += 1;
             // The sockets of the one before are closed first: they may have the same addresses.
-            (self.heartbeat, self.replication) = (None, None);
+            self.heartbeat = None;
+            self.replication = None;
             let begin = |config| {
                 HeartbeatSession::new(
                     Arc::clone(config),
@@ -91,7 +92,8 @@ impl VrrpTask {
         let names: Vec<String> = self.groups.keys().cloned().collect();
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
-            let (id, v6) = (group.config.id, group.config.is_ipv6());
+            let id = group.config.id;
+            let v6 = group.config.is_ipv6();
             // Whoever joins first has the connections brought over.
             let comes = waits && group.state() != VrrpState::Active;
             let fit = group.service_obstacle().is_none() && !comes;

@@ -27,7 +27,8 @@ impl VrrpTask {
         if how == (TakeoverAction::HandOver { force: false }) {
             names.iter().try_for_each(|name| self.takeover_obstacle(name))?;
         }
-        let (mut moved, mut waiting) = (Vec::new(), Vec::new());
+        let mut moved = Vec::new();
+        let mut waiting = Vec::new();
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
             let mut done = Ok(false);

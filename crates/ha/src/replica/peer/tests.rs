@@ -17,7 +17,8 @@ fn keys() -> ClusterKeys {
 }
 
 fn pair() -> (ReplicaPeer, ReplicaPeer) {
-    let (mut one, mut other) = (ReplicaPeer::default(), ReplicaPeer::default());
+    let mut one = ReplicaPeer::default();
+    let mut other = ReplicaPeer::default();
     one.set_sessions(Some((7, 8)));
     other.set_sessions(Some((8, 7)));
     (one, other)

@@ -21,7 +21,8 @@ fn active(settings: VrrpSettings) -> VrrpStateMachine {
 }
 
 fn heard(machine: &mut VrrpStateMachine, ms: u32, source: IpAddr, priority: u8) -> Vec<VrrpAction> {
-    let (mut out, advert) = (Vec::new(), machine.settings().advertisement(priority));
+    let mut out = Vec::new();
+    let advert = machine.settings().advertisement(priority);
     machine.receive(at(ms), source, &advert, &mut out);
     out
 }
@@ -48,7 +49,8 @@ fn who_gives_up_says_so_after_it_gave_and_once() {
 fn who_stays_announces_again_when_a_rival_gives_up() {
     for (source, priority) in [(BELOW, 100), (BELOW, RESIGNED), (ABOVE, RESIGNED)] {
         let mut machine = active(VrrpSettings::backup_of_pair(128));
-        let (mut out, begun) = (Vec::new(), at(60_000));
+        let mut out = Vec::new();
+        let begun = at(60_000);
         // All announcements of its taking are over.
         while machine.next_due() < begun {
             machine.tick(machine.next_due(), &mut Vec::new());
@@ -119,7 +121,8 @@ fn another_group_with_the_same_number_is_reported_once_and_not_followed() {
     for begun in [true, false] {
         let mut machine = VrrpStateMachine::new(VrrpSettings::backup_of_pair(128));
         machine.start(at(0), begun, &mut Vec::new());
-        let (state, due) = (machine.state(), machine.next_due());
+        let state = machine.state();
+        let due = machine.next_due();
         let mut out = Vec::new();
         for (ms, priority) in [(10, 200), (20, 255), (30, RESIGNED), (40, 1)] {
             let advert = VrrpAdvertisement {

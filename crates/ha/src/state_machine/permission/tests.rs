@@ -41,7 +41,8 @@ fn active(leave: MonotonicTime) -> VrrpStateMachine {
 
 #[test]
 fn silence_alone_is_not_enough_and_leave_is_used_at_once() {
-    let (mut machine, mut out) = (standby(100), Vec::new());
+    let mut machine = standby(100);
+    let mut out = Vec::new();
     machine.tick(at(400), &mut out);
     assert_eq!((machine.state(), machine.wants_permission()), (VrrpState::Standby, true));
     assert_eq!(out, [VrrpAction::ActivationBlocked(Some(ActivationBlocker::NoQuorum))]);
@@ -69,14 +70,16 @@ fn the_address_is_held_no_longer_than_others_agree() {
 
 #[test]
 fn who_is_silent_for_too_long_has_stalled_whoever_agrees() {
-    let (mut machine, mut out) = (active(at(5_000)), Vec::new());
+    let mut machine = active(at(5_000));
+    let mut out = Vec::new();
     machine.tick(at(700), &mut out);
     assert_eq!(changed(&out), Some((VrrpState::Standby, TransitionReason::Stalled)));
 }
 
 #[test]
 fn an_order_waits_for_others_and_is_followed_then() {
-    let (mut machine, mut out) = (standby(100), Vec::new());
+    let mut machine = standby(100);
+    let mut out = Vec::new();
     let advert = machine.settings().advertisement(150);
     machine.receive(at(10), OTHER, &advert, &mut out);
     machine.order_active(at(20), &mut out).unwrap();
@@ -108,7 +111,8 @@ fn a_lower_one_makes_way_for_who_needs_its_vote() {
         (PeerView { wants_vote: None, alive: true, ..PeerView::default() }, VrrpState::Active),
     ];
     for (peer, state) in rows {
-        let (mut machine, mut out) = (active(at(5_000)), Vec::new());
+        let mut machine = active(at(5_000));
+        let mut out = Vec::new();
         machine.update_peer(at(410), peer, &mut out);
         assert_eq!(machine.state(), state, "{peer:?}");
         if state == VrrpState::Standby {
@@ -120,7 +124,8 @@ fn a_lower_one_makes_way_for_who_needs_its_vote() {
 
 #[test]
 fn a_lower_priority_is_taken_over_from_with_leave_alone() {
-    let (mut machine, mut out) = (standby(200), Vec::new());
+    let mut machine = standby(200);
+    let mut out = Vec::new();
     let advert = machine.settings().advertisement(150);
     for ms in [0, 100, 200, 300, 400, 500] {
         machine.receive(at(ms), OTHER, &advert, &mut out);

@@ -43,8 +43,10 @@ fn answered() -> ExchangeRecord {
     record.first_byte = Some(at(45_360));
     record.ended_at = Some(at(45_400));
     record.status = 200;
-    (record.bytes_from_client, record.bytes_to_client) = (80, 2326);
-    (record.bytes_to_server, record.bytes_from_server) = (120, 2300);
+    record.bytes_from_client = 80;
+    record.bytes_to_client = 2326;
+    record.bytes_to_server = 120;
+    record.bytes_from_server = 2300;
     record.id(&RequestIds::new(1, 5));
     record
 }

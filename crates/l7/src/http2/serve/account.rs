@@ -20,7 +20,8 @@ pub(super) fn record_refused<N: NetDriver>(
 ) {
     view.stats.slots[worker.index].counters.requests.add(1);
     let mut record = ExchangeRecord::begin(worker.rt.now(), worker.rt.now());
-    (record.cause, record.defect) = (Some(cause), detail);
+    record.cause = Some(cause);
+    record.defect = detail;
     worker.close(
         view,
         None,

@@ -58,7 +58,8 @@ impl Http3ServerSession {
         let view = self.endpoint.service.view.borrow().clone();
         let timeout = &view.config.timeout;
         if self.connection.open.get() > 0 {
-            (self.idle_since, self.rest_until) = (now, MonotonicTime::NEVER);
+            self.idle_since = now;
+            self.rest_until = MonotonicTime::NEVER;
             // A client that waits for long must not be taken for one that is gone, by nobody on the way either.
             let ping_at = self.pinged_at + timeout.idle / 3;
             if now >= ping_at {
@@ -88,7 +89,6 @@ impl Http3ServerSession {
         }
     }
 
-    /// Ends in order.
     fn begin_shutdown(&mut self, now: MonotonicTime) {
         self.send_goaway(MAX_STREAM_ID);
         let trip = self.connection.with_connection(|conn| conn.rtt());

@@ -44,7 +44,8 @@ impl QuicEndpoint {
         }
         let proven = incoming.remote_address_validated();
         let address = proven.then(|| incoming.remote_address().ip());
-        let (rt, admission) = (&self.worker.rt, &self.worker.admission);
+        let rt = &self.worker.rt;
+        let admission = &self.worker.admission;
         let admitted = admission
             .check_handshake(rt, &view, address)
             .and_then(|()| admission.admit(rt, &view, address, EvictionScope::Any));
@@ -63,7 +64,8 @@ impl QuicEndpoint {
         config: Arc<ServerConfig>,
         open: OpenConnection,
     ) {
-        let (peer, mut local) = (incoming.remote_address(), self.local);
+        let peer = incoming.remote_address();
+        let mut local = self.local;
         if let Some(ip) = incoming.local_ip() {
             local.set_ip(ip);
         }

@@ -100,7 +100,8 @@ impl PathWorld {
 
     fn send_to_server(&mut self, from: SocketAddr, packet: &[u8]) {
         *self.received.entry(from).or_default() += packet.len() as u64;
-        let (bytes, mut out) = (BytesMut::from(packet), Vec::new());
+        let bytes = BytesMut::from(packet);
+        let mut out = Vec::new();
         match self.server.handle(self.now, from, None, None, bytes, &mut out) {
             Some(DatagramEvent::NewConnection(incoming)) => {
                 let accepted = self.server.accept(incoming, self.now, &mut out, None);
@@ -132,7 +133,8 @@ impl PathWorld {
             if !self.here.contains(&transmit.destination) {
                 continue;
             }
-            let (bytes, mut out) = (BytesMut::from(&buffer[..transmit.size]), Vec::new());
+            let bytes = BytesMut::from(&buffer[..transmit.size]);
+            let mut out = Vec::new();
             let (client, conn, _) = &mut self.client;
             let event = client.handle(self.now, address(SERVER), None, None, bytes, &mut out);
             if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
@@ -156,7 +158,8 @@ impl PathWorld {
             let others = counts.iter().filter(|(at, _)| !self.here.contains(at));
             others.map(|(_, bytes)| bytes).sum::<u64>()
         };
-        let (received, sent) = (of(&self.received), of(&self.sent));
+        let received = of(&self.received);
+        let sent = of(&self.sent);
         assert!(sent <= 3 * received + 3_600 + 1_500, "{sent} bytes for {received}");
     }
 }
@@ -164,7 +167,8 @@ impl PathWorld {
 #[test]
 fn packets_with_a_forged_source_never_change_the_address() {
     for seed in 0..60 {
-        let (mut world, mut rng) = (PathWorld::new(), Rng::new(seed));
+        let mut world = PathWorld::new();
+        let mut rng = Rng::new(seed);
         let mut followed = false;
         for _ in 0..80 {
             if rng.below(3) == 0 {
@@ -173,7 +177,8 @@ fn packets_with_a_forged_source_never_change_the_address() {
             if rng.below(5) == 0 {
                 world.answers(1 + rng.below(40_000) as usize);
             }
-            let (share, victim) = (1 + rng.below(4), rng.below(4));
+            let share = 1 + rng.below(4);
+            let victim = rng.below(4);
             // Also answers of the client to challenges that came home go out under another name.
             world.round(|_| if rng.below(4) < share { forged(victim) } else { address(HOME) });
             followed |= world.link.as_ref().unwrap().with_connection(|conn| conn.remote_address())
@@ -200,7 +205,8 @@ fn many_small_packets_from_many_addresses_get_no_more_than_three_times_as_much()
 #[test]
 fn a_client_that_receives_at_its_new_address_is_known_by_it() {
     for to in ["203.0.113.9:443", "192.0.2.1:9999", "[2001:db8::9]:443"] {
-        let (mut world, to) = (PathWorld::new(), address(to));
+        let mut world = PathWorld::new();
+        let to = address(to);
         world.here.push(to);
         world.client.1.local_address_changed();
         world.round(|_| to);
@@ -223,7 +229,8 @@ fn a_client_that_receives_at_its_new_address_is_known_by_it() {
 
 #[test]
 fn no_frame_but_a_missing_challenge_tells_and_only_on_the_current_path() {
-    let (home, new) = (address(HOME), forged(0));
+    let home = address(HOME);
+    let new = forged(0);
     let plain =
         OutgoingPackets { to: new, bytes: 100, current: true, challenges: false, ordinary: true };
     for doubtful in [

@@ -10,7 +10,6 @@ pub(super) enum TrafficWriter<'a> {
 }
 
 impl TrafficWriter<'_> {
-    /// As records.
     pub(super) fn encrypt(&mut self, plain: &[u8], to: &mut [u8]) -> Result<usize, EncryptError> {
         match self {
             TrafficWriter::Server(it) => it.encrypt(plain, to),
@@ -18,7 +17,6 @@ impl TrafficWriter<'_> {
         }
     }
 
-    /// The last word.
     pub(super) fn queue_close_notify(&mut self, to: &mut [u8]) -> Result<usize, EncryptError> {
         match self {
             TrafficWriter::Server(it) => it.queue_close_notify(to),

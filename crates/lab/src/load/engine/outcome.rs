@@ -69,7 +69,8 @@ impl LoadEngine {
         let chosen = &mut self.slots[slot];
         let Some(asked) = chosen.pending[stream].take() else { return };
         self.tally.in_flight -= 1;
-        let (which, body) = (chosen.client.request_kind(stream), chosen.client.body(stream));
+        let which = chosen.client.request_kind(stream);
+        let body = chosen.client.body(stream);
         let wrong = self.plan.protocol.check_response(which, status, body);
         self.tally.bytes_body += body.0;
         let first = asked.first_byte.unwrap_or(now);

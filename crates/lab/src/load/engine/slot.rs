@@ -11,7 +11,6 @@ use crate::load::client::LoadClient;
 pub struct ClientSlot {
     /// What is sent and read.
     pub client: LoadClient,
-    /// Where it stands.
     pub phase: ConnectionPhase,
     /// The requests under way, by stream; one place without HTTP/2.
     pub pending: Vec<Option<PendingRequest>>,
@@ -34,7 +33,6 @@ pub type StreamSlot = (usize, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionPhase {
-    /// No connection.
     Closed,
     /// It is being established.
     Connecting,
@@ -58,23 +56,17 @@ pub struct PendingRequest {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EngineTimer {
-    /// When.
     pub due: MonotonicTime,
-    /// Which connection's.
     pub slot: usize,
-    /// Which stream's.
     pub stream: usize,
     /// Which of its connections it is for.
     pub connection: u32,
-    /// What is due.
     pub action: TimerAction,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimerAction {
-    /// The next request.
     StartRequest,
-    /// The next read.
     Read,
 }
 

@@ -150,7 +150,9 @@ fn percentiles_of_a_known_distribution_are_right() {
         plan.pace = LoadModel::Open { per_second: 500.0, connections: 1_000 };
         plan.time = Some(Duration::from_secs(30));
     });
-    (world.delay, world.stall, world.every) = (delay, (5_000 * MS, 6_000 * MS), 10_000 * MS);
+    world.delay = delay;
+    world.stall = (5_000 * MS, 6_000 * MS);
+    world.every = 10_000 * MS;
     let start = |number: u64| number * 2 * MS;
     let mut expected: Vec<u64> = (0..15_000)
         .map(|number| world.leaves(start(number) + delay(number)) - start(number))
@@ -161,8 +163,8 @@ fn percentiles_of_a_known_distribution_are_right() {
     assert_eq!((tally.answered, tally.requests), (15_000, 15_000));
     for quantile in [0.5, 0.8, 0.88, 0.91, 0.95, 0.97, 0.99, 0.999, 1.0] {
         let rank = ((quantile * 15_000.0_f64).ceil() as usize).clamp(1, 15_000) - 1;
-        let (found, right) =
-            (tally.latency.value_at_quantile(quantile) as f64, expected[rank] as f64);
+        let found = tally.latency.value_at_quantile(quantile) as f64;
+        let right = expected[rank] as f64;
         assert!((found / right - 1.0).abs() < 0.02, "{quantile}: {found} for {right}");
     }
     assert!(tally.latency.value_at_quantile(0.95) > 400 * MS, "the stalls are in the percentiles");
@@ -208,7 +210,8 @@ fn late_answers_are_timeouts_and_waiting_starts_are_not_sent() {
     });
     world.stall = (500 * MS, 1_000 * MS);
     let world = world.run();
-    let (late, not_sent) = (world.failed(Fail::Timeout), world.failed(Fail::NotSent));
+    let late = world.failed(Fail::Timeout);
+    let not_sent = world.failed(Fail::NotSent);
     // Whoever started more than the timeout before the stall's end has failed, sent or not; expiry is looked for
     // every 5 ms.
     assert!((394..=402).contains(&(late + not_sent)), "{late} + {not_sent}");
@@ -309,7 +312,8 @@ proptest! {
 fn patient(per_second: f64) -> impl FnOnce(&mut LoadPlan) {
     move |plan| {
         open(per_second)(plan);
-        (plan.timeout, plan.grace) = (Duration::from_secs(20), Duration::from_secs(20));
+        plan.timeout = Duration::from_secs(20);
+        plan.grace = Duration::from_secs(20);
     }
 }
 
@@ -322,7 +326,8 @@ fn a_place_whose_answer_ends_with_the_connection_goes_on() {
     ] {
         let get = LoadProtocol::Http(HttpPlan::get("x", "/"));
         let mut plan = LoadPlan::new(SocketAddr::from(([127, 0, 0, 1], 1)), get, 1);
-        (plan.persist, plan.pace) = (ConnectionReuse::ClosedBy(ClosingSide::Server), pace);
+        plan.persist = ConnectionReuse::ClosedBy(ClosingSide::Server);
+        plan.pace = pace;
         plan.requests = Some(3);
         let mut engine =
             LoadEngine::new(Arc::new(plan), 0, MonotonicTime(0), LoadTally::new().unwrap());

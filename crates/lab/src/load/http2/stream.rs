@@ -55,7 +55,10 @@ impl Wake for StreamWaker {
 impl Http2ClientStream {
     /// The next request; it waits for `begin`.
     pub fn queue_request(&mut self, which: usize, request: Request<()>, shot: &RequestTemplate) {
-        (self.request_kind, self.status, self.body_bytes, self.began) = (which, 0, 0, false);
+        self.request_kind = which;
+        self.status = 0;
+        self.body_bytes = 0;
+        self.began = false;
         self.text = shot.expect.text.as_ref().map(TextSearch::new);
         self.waiting = Some((request, Bytes::copy_from_slice(&shot.body)));
     }
@@ -108,7 +111,8 @@ impl Http2ClientStream {
 
     /// Ends what is under way; what waits goes on waiting. On a living connection the peer is told (CANCEL).
     pub fn cancel(&mut self) {
-        (self.exchange, self.sending) = (StreamExchange::None, None);
+        self.exchange = StreamExchange::None;
+        self.sending = None;
     }
 
     /// Ends what is under way or waits.

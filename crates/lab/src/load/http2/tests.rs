@@ -150,7 +150,8 @@ fn what_the_farewell_leaves_out_is_asked_on_the_next_connection() {
 fn a_body_goes_as_the_peer_has_room() {
     let mut client = Http2Client::new(false, 1);
     let mut post = shot();
-    (post.method, post.body) = ("POST".to_owned(), vec![b'x'; 100_000].into());
+    post.method = "POST".to_owned();
+    post.body = vec![b'x'; 100_000].into();
     client.send_request(0, 0, &post);
     client.start_connection();
     assert_eq!(received(&mut client, SETTINGS), []);

@@ -13,7 +13,6 @@ const LIBRARIES: [(&str, &str); 3] = [
     ("tcmalloc", "libtcmalloc_minimal.so.4"),
     ("mimalloc", "libmimalloc.so.2"),
 ];
-/// Where libraries lie.
 const PLACES: [&str; 5] = [
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -22,7 +21,6 @@ const PLACES: [&str; 5] = [
     "/usr/local/lib",
 ];
 
-/// An allocator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocator {
     /// What it is called.

@@ -13,24 +13,18 @@ use crate::study::report::{
 pub enum FarmPath {
     /// Nothing: from the server.
     Nothing,
-    /// The balancer.
     Plain,
     /// The balancer, over TLS to the client.
     Tls,
 }
 
-/// One run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FarmRun {
-    /// Pages a second.
     pub rate: f64,
-    /// Received, Mbit/s.
     pub mbit: f64,
     /// Half of the pages took at most so long, milliseconds.
     pub half_ms: f64,
-    /// The longest, milliseconds.
     pub longest_ms: f64,
-    /// Pages that failed.
     pub failed: u64,
     /// The balancer's processor time, per cent of one processor.
     pub busy: Option<f64>,
@@ -43,13 +37,10 @@ pub struct FarmRun {
 /// Runs that are repeats of each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FarmCase {
-    /// What pages pass.
     pub path: FarmPath,
-    /// The balancer's allocator.
     pub allocator: Option<&'static str>,
     /// Connections at a time.
     pub connections: usize,
-    /// The runs.
     pub runs: Vec<FarmRun>,
 }
 
@@ -66,7 +57,6 @@ impl FarmCase {
         format!("{through}, {} connections{allocator}", self.connections)
     }
 
-    /// The median rate.
     pub fn rate(&self) -> f64 {
         median(&self.rates())
     }
@@ -103,7 +93,6 @@ const ALPHA: f64 = 0.05;
 /// What the study asks.
 pub const QUESTION: &str = "How many large pages a second pass a balancer, plain and over TLS, and does another allocator change it?";
 
-/// The report.
 pub fn build_report(parameters: &Parameters, cases: &[FarmCase]) -> StudyReport {
     let source = "Zen Load Balancer Performance Tests Part 1 (2014): ab, a page of 425,984 bytes, 10,000 requests five times";
     let mut report = StudyReport::new("farm", QUESTION, source, parameters);
@@ -154,10 +143,8 @@ fn check_claims(cases: &[FarmCase], system: Option<&'static str>) -> Vec<ClaimRe
             },
         ),
     ));
-    let (few, many) = (
-        plain.clone().min_by_key(|case| case.connections),
-        plain.clone().max_by_key(|case| case.connections),
-    );
+    let few = plain.clone().min_by_key(|case| case.connections);
+    let many = plain.clone().max_by_key(|case| case.connections);
     if let (Some(few), Some(many)) = (few, many)
         && few.connections < many.connections
     {
@@ -200,7 +187,8 @@ fn compare_allocators(cases: &[FarmCase], system: Option<&'static str>) -> Vec<C
             .find(|case| case.connections == other.connections);
         let Some(base) = base else { continue };
         let claim = format!("Another allocator changes the rate ({})", other.name());
-        let (first, second) = (base.rates(), other.rates());
+        let first = base.rates();
+        let second = other.rates();
         if first.is_empty() || second.is_empty() {
             continue;
         }

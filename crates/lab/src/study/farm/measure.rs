@@ -27,7 +27,6 @@ const LOAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two looks at the balancer's processor time.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What was measured.
 #[derive(Debug, Default)]
 pub struct FarmMeasurements {
     /// Cases with at least one run.
@@ -64,7 +63,6 @@ struct PlannedRun {
     path: FarmPath,
     at: SocketAddr,
     connections: usize,
-    /// The balancer's place.
     by: Option<usize>,
 }
 
@@ -161,7 +159,8 @@ fn plan_round(
     let connections: Vec<usize> =
         parameters.numbers("connections").into_iter().map(|number| number as usize).collect();
     let first = site.servers.first().map_or(Ipv4Addr::LOCALHOST, |server| server.host.v4);
-    let (through, at) = (FarmPath::Nothing, SocketAddr::from((first, PORTS[0])));
+    let through = FarmPath::Nothing;
+    let at = SocketAddr::from((first, PORTS[0]));
     let direct =
         |connections: &usize| PlannedRun { path: through, at, connections: *connections, by: None };
     let mut out: Vec<PlannedRun> = connections.iter().map(direct).collect();
@@ -219,7 +218,8 @@ fn run_load(
     let begun = Instant::now();
     let start = process.and_then(process_seconds);
     let load = site.client.run_inside(|| LoadRun::start(plan))??;
-    let (mut trace, mut before) = (Vec::new(), start.map(|used| (0.0, used)));
+    let mut trace = Vec::new();
+    let mut before = start.map(|used| (0.0, used));
     while !load.is_finished() {
         std::thread::park_timeout(LOOK);
         if stage.is_stopped() {

@@ -10,23 +10,19 @@ use crate::study::report::{
     TableCell,
 };
 
-/// One run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NicRun {
-    /// Requests a second.
     pub rate: f64,
     /// Share of the requests that each interface carried.
     pub interfaces: Vec<f64>,
     /// What each processor did.
     pub processors: Vec<ProcessorShare>,
-    /// Requests that failed.
     pub failed: u64,
 }
 
 /// Runs of both sides, which took turns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NicRuns {
-    /// As it was.
     pub before: Vec<NicRun>,
     /// As it is better; one fewer where it broke off in between.
     pub after: Vec<NicRun>,
@@ -96,7 +92,6 @@ const TEST: &str = "hello";
 /// What the study asks.
 pub const QUESTION: &str = "What is gained when a server's interfaces are used evenly and their packets are spread over processors?";
 
-/// The report.
 pub fn build_report(parameters: &Parameters, sides: &NicRuns) -> StudyReport {
     let source = "Load Balancing Your Web Server (ASP.NET performance laboratory): four interfaces, a name with four addresses, \
                   one processor that took most of the work";
@@ -157,8 +152,8 @@ fn check_claims(
         )
     };
     let many = processors > 1;
-    let (hot, spread) =
-        (median_of(&sides.before, NicRun::hottest), median_of(&sides.after, NicRun::hottest));
+    let hot = median_of(&sides.before, NicRun::hottest);
+    let spread = median_of(&sides.after, NicRun::hottest);
     let mut out = vec![
         ClaimResult::new(
             "Before, one processor takes most of the packets",

@@ -11,7 +11,6 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it is asked.
 const TRIES: u16 = 3;
 
-/// The first address.
 pub fn resolve_first(server: SocketAddr, name: &str) -> io::Result<Ipv4Addr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.connect(server)?;
@@ -48,7 +47,8 @@ fn build_query(id: u16, name: &str) -> Vec<u8> {
 /// The first address of an answer to this question.
 fn parse_address(id: u16, answer: &[u8]) -> Option<Ipv4Addr> {
     let number = |at: usize| Some(u16::from_be_bytes([*answer.get(at)?, *answer.get(at + 1)?]));
-    let (questions, records) = (number(4)?, number(6)?);
+    let questions = number(4)?;
+    let records = number(6)?;
     if number(0)? != id || answer.get(3)? & 0x0f != 0 {
         return None;
     }
@@ -58,7 +58,8 @@ fn parse_address(id: u16, answer: &[u8]) -> Option<Ipv4Addr> {
     }
     for _ in 0..records {
         at = skip_name(answer, at)?;
-        let (kind, length) = (number(at)?, usize::from(number(at + 8)?));
+        let kind = number(at)?;
+        let length = usize::from(number(at + 8)?);
         at += 10;
         if (kind, length) == (1, 4) {
             let bytes: [u8; 4] = answer.get(at..at + 4)?.try_into().ok()?;

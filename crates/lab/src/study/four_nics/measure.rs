@@ -24,7 +24,6 @@ const PORT: u16 = 80;
 const NAME: &str = "web.farm.example";
 /// Bytes of its answer: a greeting.
 const BODY: u64 = 13;
-/// Interfaces at most.
 const MOST: u32 = 16;
 
 /// Addresses of the client and of the server on a cable.
@@ -44,7 +43,8 @@ pub fn measure_all(
             "interfaces: found {count}, expected at most {MOST}"
         )));
     }
-    let (client, server) = (NetworkNamespace::new("client")?, NetworkNamespace::new("server")?);
+    let client = NetworkNamespace::new("client")?;
+    let server = NetworkNamespace::new("server")?;
     client.write_sysctls(&HOST)?;
     server.write_sysctls(&HOST)?;
     for number in 0..count {
@@ -152,7 +152,8 @@ fn run_load(
 ) -> Result<NicRun, StudyError> {
     let connections = parameters.number("connections") as usize;
     let span = parameters.time("span");
-    let (before, begun) = (read_processor_counters(), Instant::now());
+    let before = read_processor_counters();
+    let begun = Instant::now();
     let mut loads = Vec::new();
     for number in clients {
         let [near, far] = addresses(*number);
@@ -166,7 +167,8 @@ fn run_load(
         loads.push((*number, client.run_inside(|| LoadRun::start(plan))??));
     }
     let mut each: BTreeMap<u32, u64> = (0..count).map(|number| (number, 0)).collect();
-    let (mut answered, mut failed) = (0, 0);
+    let mut answered = 0;
+    let mut failed = 0;
     for (number, load) in loads {
         let report = load.wait();
         answered += report.answered;

@@ -29,7 +29,6 @@ const BUSY: f64 = 0.95;
 /// What the study asks.
 pub const QUESTION: &str = "How many connections a second does translation carry with one or two return addresses and short or long closing times?";
 
-/// The report.
 pub fn build_report(parameters: &Parameters, measured: &CapacityMeasurements) -> StudyReport {
     let CapacityMeasurements { rows, methods } = measured;
     let source = "Performance study for Load Balancer, NAT forwarding (version 6.0.2): Table 1, tuning of stress tools, \
@@ -116,8 +115,8 @@ fn check_scaling(rows: &[CapacityRow]) -> Vec<ClaimResult> {
     let mut out = Vec::new();
     let Some(base) = rows.first() else { return out };
     for row in rows.iter().skip(1) {
-        let (forecast, found) =
-            (row.allowed / base.allowed.max(1e-9), row.rate / base.rate.max(1e-9));
+        let forecast = row.allowed / base.allowed.max(1e-9);
+        let found = row.rate / base.rate.max(1e-9);
         let claim = format!(
             "From ({}) to ({}) the rate changes as the ports and their rest do",
             row_label(base),
@@ -138,7 +137,8 @@ fn check_costs(methods: &[MethodRuns]) -> Vec<ClaimResult> {
     for pair in methods.windows(2) {
         let [cheap, dear] = pair else { continue };
         let of = |method: &MethodRuns| method.figures(|turn| turn.machine_us);
-        let (first, second) = (of(cheap), of(dear));
+        let first = of(cheap);
+        let second = of(dear);
         let told = compare(&first, &second, ALPHA);
         let claim = format!(
             "A connection costs less with {} than with {}",

@@ -27,7 +27,6 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_millis(900);
 const CLIENT_PORTS: f64 = 20_000.0;
 /// Above a minute of connections at every rate.
 const MOST_RESTING: &str = "8000000";
-/// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A site with a server, and what the balancer needs.
@@ -42,7 +41,6 @@ pub struct NatSite {
 }
 
 impl NatSite {
-    /// Without a balancer.
     pub fn open(parameters: &Parameters) -> Result<NatSite, StudyError> {
         let site = TestSite::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() })?;
         // A port of the client's that rests is not taken again: it would meet the translation that rests with it.
@@ -120,7 +118,8 @@ fn flow_table_size(ports: u32, addresses: u32) -> u32 {
     let has = |flows: u32| {
         distribute_ports(flows, addresses).iter().map(|n| u64::from(*n)).sum::<u64>() >= wanted
     };
-    let (mut least, mut most) = (1_024, 1 << 22);
+    let mut least = 1_024;
+    let mut most = 1 << 22;
     while least < most {
         let middle = least + (most - least) / 2;
         if has(middle) { most = middle } else { least = middle + 1 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 /// A row of Table 1 as it was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CapacityRow {
-    /// Return addresses.
     pub addresses: u32,
     /// How long a port rests, seconds.
     pub closing: f64,
@@ -25,12 +24,10 @@ pub struct CapacityRow {
     pub generator_busy: f64,
 }
 
-/// Everything.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CapacityMeasurements {
     /// The rows of Table 1.
     pub rows: Vec<CapacityRow>,
-    /// The methods compared.
     pub methods: Vec<MethodRuns>,
 }
 
@@ -39,7 +36,6 @@ pub struct CapacityMeasurements {
 pub enum ForwardingMethod {
     /// With another link address.
     Mac,
-    /// Translated.
     Nat,
     /// As requests, held against so many rules.
     Content(u32),
@@ -48,7 +44,6 @@ pub enum ForwardingMethod {
 /// A forwarding method and its turns, of which there is at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodRuns {
-    /// Which.
     pub method: ForwardingMethod,
     /// One after the other.
     pub runs: Vec<MethodRun>,

@@ -93,7 +93,8 @@ fn measure_method(
     ready: &mut PreparedMethod,
 ) -> Result<MethodRun, StudyError> {
     let PreparedMethod { site: bench, sources } = ready;
-    let (span, connections) = (parameters.time("span"), parameters.number("connections") as usize);
+    let span = parameters.time("span");
+    let connections = parameters.number("connections") as usize;
     let pace = LoadModel::Closed { connections, think: Duration::ZERO };
     let load_plan = LoadPlan {
         time: Some(span),

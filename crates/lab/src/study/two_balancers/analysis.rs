@@ -18,7 +18,6 @@ const SCALE_FLAG: &str = "WINDOW_SCALE_INCONSISTENT";
 /// What the study asks.
 pub const QUESTION: &str = "Why is the same transaction seven times slower through the second of two balancers, and what mends it?";
 
-/// The report.
 pub fn build_report(parameters: &Parameters, cases: &[TransactionCase]) -> StudyReport {
     let source = "A Tale of Two Load Balancers (2017): one SOAP transaction over 130 ms, through a good and a bad balancer";
     let mut report = StudyReport::new("two-balancers", QUESTION, source, parameters);

@@ -10,7 +10,6 @@ use crate::study::parameter::Parameters;
 /// A transaction through one balancer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactionCase {
-    /// Its name.
     pub name: String,
     /// The balancer's send buffer; `None`: as the kernel does it.
     pub buffer: Option<u64>,

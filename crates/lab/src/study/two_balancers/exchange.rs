@@ -49,7 +49,8 @@ pub fn run_transaction(to: SocketAddr, transaction: TransactionSpec) -> io::Resu
         std::thread::park_timeout(LOOK);
     }
     stream.write_all(&vec![b'r'; transaction.request as usize])?;
-    let (mut buffer, mut got) = (vec![0; PIECE], 0_u64);
+    let mut buffer = vec![0; PIECE];
+    let mut got = 0_u64;
     loop {
         match stream.read(&mut buffer)? {
             0 if got > transaction.answer => return Ok(begun.elapsed()),
@@ -94,7 +95,8 @@ fn answer_transaction(mut stream: TcpStream, transaction: TransactionSpec) -> io
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(transaction.timeout))?;
     stream.set_write_timeout(Some(transaction.timeout))?;
-    let (mut got, mut buffer) = (Vec::new(), vec![0; PIECE]);
+    let mut got = Vec::new();
+    let mut buffer = vec![0; PIECE];
     let mut head = None;
     while head.is_none_or(|end| got.len() < end + transaction.request as usize) {
         match stream.read(&mut buffer)? {
@@ -141,7 +143,8 @@ mod tests {
             timeout: Duration::from_secs(20),
         };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (to, stop) = (listener.local_addr().unwrap(), AtomicBool::new(false));
+        let to = listener.local_addr().unwrap();
+        let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| serve_transactions(&listener, transaction, &stop).unwrap());
             assert!(run_transaction(to, transaction).unwrap() >= think);

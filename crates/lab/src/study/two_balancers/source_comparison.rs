@@ -35,7 +35,6 @@ pub struct ComparedCases<'c> {
     pub best: Option<&'c TransactionCase>,
 }
 
-/// All rows.
 pub fn compare_with_source(
     parameters: &Parameters,
     three: ComparedCases<'_>,
@@ -165,7 +164,8 @@ fn compare_answers(parameters: &Parameters, three: ComparedCases<'_>) -> Vec<Sou
 fn compare_totals(parameters: &Parameters, three: ComparedCases<'_>) -> Vec<SourceComparison> {
     let path = || parameter_differences(parameters, &["delay", "think", "answer"]);
     let total: fn(&TransactionTrace) -> f64 = |seen| seen.total;
-    let (best, broken) = (figure_of(three.best, total), figure_of(three.broken, total));
+    let best = figure_of(three.best, total);
+    let broken = figure_of(three.broken, total);
     vec![
         row(("whole transaction, best balancer", "s"), source::FAST_TOTAL, (None, best), path()),
         row(

@@ -16,13 +16,11 @@ pub struct TransactionTrace {
     pub round_trip: f64,
     /// The request's transfer, seconds.
     pub request: f64,
-    /// Its packets.
     pub request_packets: u64,
     /// The server's work, seconds.
     pub server: f64,
     /// The answer's transfer, seconds.
     pub answer: f64,
-    /// Its rate, Mbit/s.
     pub answer_mbit: f64,
     /// Most bytes of it in flight.
     pub in_flight: f64,
@@ -36,22 +34,17 @@ pub struct TransactionTrace {
     pub findings: Vec<CaseFinding>,
 }
 
-/// A finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaseFinding {
     /// Where: `request`, `server`, `response`, …
     pub phase: String,
-    /// What limits.
     pub code: String,
     /// A contradiction that explains it.
     pub flag: Option<String>,
-    /// In a sentence.
     pub sentence: String,
-    /// What to change.
     pub fix: String,
 }
 
-/// Reads a capture.
 pub fn read_trace(name: &str, capture: impl Read) -> Result<TransactionTrace, StudyError> {
     let mut analysis = Analysis::new(AnalysisSettings::default());
     let mut source = CaptureSource::default();

@@ -32,7 +32,6 @@ fn best_throughput(
 pub const QUESTION: &str =
     "What does one stream get of two links together, when they are alike and when one is longer?";
 
-/// The report.
 pub fn build_report(parameters: &Parameters, cells: &[StreamCell]) -> StudyReport {
     let source = "Network Load Balancing (D1.2, 2010): netperf over one and two links of 10 Gbit/s, one of them 17 ms longer";
     let mut report = StudyReport::new("two-links", QUESTION, source, parameters);

@@ -101,7 +101,8 @@ fn measure_layout(
 }
 
 fn configuration(end: usize, links: u8, policy: SpreadPolicy, pins: &BpfFs) -> String {
-    let (own, peer) = (ENDS[end], ENDS[1 - end]);
+    let own = ENDS[end];
+    let peer = ENDS[1 - end];
     let links = (1..=links).map(|number| {
         let via = ParallelLinks::addresses(number)[1 - end];
         format!("{{ interface = \"eth{number}\", via = \"{via}\" }}")
@@ -124,8 +125,9 @@ fn measure_streams(
     cells: &mut Vec<StreamCell>,
 ) -> Result<bool, StudyError> {
     let bound = lines.server.run_inside(|| TcpListener::bind((to, PORT)))?;
-    let (listener, stop, counts) =
-        (bound?, AtomicBool::new(false), Arc::new(StreamServerCounts::default()));
+    let listener = bound?;
+    let stop = AtomicBool::new(false);
+    let counts = Arc::new(StreamServerCounts::default());
     std::thread::scope(|scope| {
         // Sockets of runs are opened by the serving thread: it must be on that host.
         let served =
@@ -169,7 +171,9 @@ fn measure_cells(
             let asked = buffer.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
             let rate =
                 (carrier == StreamTransport::Udp).then(|| policy.usable_rate(layout, parameters));
-            let (version, way, buffer) = (VERSION, StreamDirection::To, asked);
+            let version = VERSION;
+            let way = StreamDirection::To;
+            let buffer = asked;
             let ask = StreamRequest { version, carrier, way, message, buffer, millis, rate };
             let run = client.run_inside(|| client::run_stream(to, &ask))??;
             let cell = StreamCell::new(layout, policy, &ask, &run);

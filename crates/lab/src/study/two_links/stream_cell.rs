@@ -11,11 +11,8 @@ use crate::study::parameter::Parameters;
 /// How the hosts are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkLayout {
-    /// One short link.
     SingleLink,
-    /// One long link.
     LongLink,
-    /// Two short links.
     Equal,
     /// A short and a long link.
     Unequal,
@@ -38,22 +35,16 @@ pub enum SpreadPolicy {
     Equalised,
 }
 
-/// One stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamCell {
-    /// Over what.
     pub layout: LinkLayout,
-    /// Spread how.
     pub policy: SpreadPolicy,
-    /// Carried by what.
     pub carrier: StreamTransport,
     /// The socket buffer as asked for.
     pub buffer: Option<u32>,
     /// Bytes of a message.
     pub message: u32,
-    /// Received, Mbit/s.
     pub mbit: f64,
-    /// Sent, Mbit/s.
     pub sent: f64,
     /// Datagrams lost, per cent.
     pub loss: f64,
@@ -64,11 +55,9 @@ pub struct StreamCell {
 }
 
 impl LinkLayout {
-    /// All of them.
     pub const ALL: [LinkLayout; 4] =
         [LinkLayout::SingleLink, LinkLayout::LongLink, LinkLayout::Equal, LinkLayout::Unequal];
 
-    /// In words.
     pub fn name(self) -> &'static str {
         match self {
             LinkLayout::SingleLink => "one link",
@@ -106,7 +95,6 @@ impl LinkLayout {
 }
 
 impl SpreadPolicy {
-    /// In words.
     pub fn name(self) -> &'static str {
         match self {
             SpreadPolicy::SingleLink => "alone",
@@ -146,7 +134,6 @@ impl SpreadPolicy {
 }
 
 impl StreamCell {
-    /// Of a run.
     pub fn new(
         layout: LinkLayout,
         policy: SpreadPolicy,
@@ -154,7 +141,8 @@ impl StreamCell {
         run: &StreamRun,
     ) -> StreamCell {
         let mbit = |bytes: u64, nanos: u64| bytes as f64 * 8e3 / nanos.max(1) as f64;
-        let (sent, got) = (&run.sent, &run.received);
+        let sent = &run.sent;
+        let got = &run.received;
         let lost = sent.messages.saturating_sub(got.messages) as f64;
         let datagrams = ask.carrier == StreamTransport::Udp;
         StreamCell {
@@ -171,7 +159,6 @@ impl StreamCell {
         }
     }
 
-    /// In words.
     pub fn name(&self) -> String {
         let carrier = if self.carrier == StreamTransport::Tcp { "TCP" } else { "UDP" };
         let buffer = self

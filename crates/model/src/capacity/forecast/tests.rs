@@ -115,7 +115,8 @@ fn replication_follows_the_first_limit() {
     assert_eq!(of(&silent, &demand(), &slow).replication, None);
     let direct = text.replace("\"nat\"", "\"mac\"");
     let direct = of(&direct, &TrafficDemand { life: Duration::ZERO, ..demand() }, &slow);
-    let (told, first) = (direct.replication.unwrap(), direct.limits[0].connections_per_second);
+    let told = direct.replication.unwrap();
+    let first = direct.limits[0].connections_per_second;
     let each = 32.0 * (1.0 + 106.0 / 1_322.0);
     assert!((told.changes.0 / 8.0 - first.0 * each - 50.0 * 106.0).abs() < 1e-3, "{told:?}");
 }

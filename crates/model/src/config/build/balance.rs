@@ -3,7 +3,6 @@
 use super::super::balance::{BalancePolicy, HashKey, Priority, WeightControllerConfig};
 use super::super::section::ConfigSection;
 
-/// The policy.
 pub fn build_balance(section: &ConfigSection) -> BalancePolicy {
     match section.text("by") {
         Some("least-request") => BalancePolicy::LeastRequest,

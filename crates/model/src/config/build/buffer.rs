@@ -3,7 +3,6 @@
 use super::super::buffer::{BufferConfig, BufferOverflow};
 use super::super::section::ConfigSection;
 
-/// A service's.
 pub fn build_buffer(section: &ConfigSection) -> BufferConfig {
     BufferConfig {
         request: section.count("request"),

@@ -3,7 +3,6 @@
 use super::super::compression::{CompressionConfig, ContentCoding, DEFAULT_TYPES};
 use super::super::section::ConfigSection;
 
-/// A service's.
 pub fn build_compression(section: &ConfigSection) -> CompressionConfig {
     let coding = |word: &&str| ContentCoding::ALL.into_iter().find(|coding| coding.name() == *word);
     let written = section.texts("types");

@@ -5,7 +5,6 @@ use super::super::http2::{
 };
 use super::super::section::ConfigSection;
 
-/// A service's.
 pub fn build_client_http2(section: &ConfigSection) -> ClientHttp2 {
     ClientHttp2 {
         offer: match section.text("offer") {
@@ -27,7 +26,6 @@ pub fn build_client_http2(section: &ConfigSection) -> ClientHttp2 {
     }
 }
 
-/// A pool's.
 pub fn build_server_http2(section: &ConfigSection) -> ServerHttp2 {
     ServerHttp2 {
         speak: match section.text("speak") {

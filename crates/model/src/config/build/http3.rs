@@ -3,7 +3,6 @@
 use super::super::http3::ClientHttp3;
 use super::super::section::ConfigSection;
 
-/// A service's.
 pub fn build_client_http3(section: &ConfigSection) -> ClientHttp3 {
     ClientHttp3 {
         offer: section.text("offer") == Some("on"),

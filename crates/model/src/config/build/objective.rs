@@ -3,7 +3,6 @@
 use super::super::objective::ServiceObjective;
 use super::super::section::ConfigSection;
 
-/// A service's.
 pub fn build_objective(section: &ConfigSection) -> ServiceObjective {
     ServiceObjective {
         fast: section.time("fast"),

@@ -12,7 +12,6 @@ use super::super::tables::operations::DAYS;
 use super::super::telemetry::TelemetryConfig;
 use super::super::value::ConfigValue;
 
-/// All days.
 const EVERY_DAY: u8 = 0b111_1111;
 
 pub(super) fn build_write_back(control: &ConfigSection) -> WriteBack {

@@ -12,7 +12,6 @@ use super::super::section::ConfigSection;
 use super::super::value::ConfigValue;
 use super::inner_table::read_inner_table;
 
-/// `[packets]`.
 pub(super) fn build_packet_plane(section: &ConfigSection) -> PacketPlaneConfig {
     PacketPlaneConfig {
         interfaces: match section.value("interfaces") {

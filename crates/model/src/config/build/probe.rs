@@ -13,7 +13,6 @@ use super::super::tables::probe::RECORDS;
 use super::super::value::ConfigValue;
 use super::tls::{build_revocation, minimum_version};
 
-/// A probe.
 pub fn build_probe(section: &ConfigSection) -> ProbeConfig {
     ProbeConfig {
         kind: build_probe_kind(section),
@@ -41,7 +40,6 @@ pub fn build_probe(section: &ConfigSection) -> ProbeConfig {
     }
 }
 
-/// An agent.
 pub fn build_agent(section: &ConfigSection) -> AgentConfig {
     AgentConfig {
         kind: match section.text("kind") {

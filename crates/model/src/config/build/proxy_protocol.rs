@@ -3,7 +3,6 @@
 use super::super::proxy_protocol::{AcceptProxyConfig, SendProxyVersion, UntrustedPeerPolicy};
 use super::super::section::ConfigSection;
 
-/// A service's.
 pub fn build_accept_proxy(section: &ConfigSection) -> AcceptProxyConfig {
     AcceptProxyConfig {
         from: section.prefixes("from").to_vec(),
@@ -15,7 +14,6 @@ pub fn build_accept_proxy(section: &ConfigSection) -> AcceptProxyConfig {
     }
 }
 
-/// A pool's.
 pub fn build_send_proxy(section: &ConfigSection) -> Option<SendProxyVersion> {
     match section.text("send-proxy") {
         Some("v1") => Some(SendProxyVersion::V1),

@@ -19,7 +19,8 @@ pub fn fill_reserved_fields(config: &mut Config) {
         let beside = all.iter().zip(&targets).filter(|(other, theirs)| {
             other.forward == ForwardingMode::Http && !theirs.is_disjoint(&targets[at])
         });
-        let (mut prefixes, mut request) = (BTreeSet::new(), BTreeSet::new());
+        let mut prefixes = BTreeSet::new();
+        let mut request = BTreeSet::new();
         for (other, _) in beside {
             let client = other.tls.as_ref().and_then(|tls| tls.client.as_ref());
             prefixes.extend(client.map(|client| client.headers.to_ascii_lowercase()));

@@ -13,7 +13,6 @@ use super::super::section::ConfigSection;
 use super::super::value::ConfigValue;
 use super::operations::build_days;
 
-/// A rule.
 pub(super) fn build_rule(section: &ConfigSection) -> RuleConfig {
     RuleConfig {
         name: owned_text(section, "name"),

@@ -10,7 +10,6 @@ use super::super::tls::{
 };
 use super::super::value::ConfigValue;
 
-/// A service's.
 pub fn build_service_tls(section: &ConfigSection) -> ServiceTls {
     let modern = section.text("policy") == Some("modern");
     ServiceTls {
@@ -59,7 +58,6 @@ fn build_acme(section: &ConfigSection) -> AcmeConfig {
     }
 }
 
-/// A pool's.
 pub fn build_pool_tls(section: &ConfigSection) -> PoolTls {
     PoolTls {
         name: section.text("name").map(str::to_owned),
@@ -86,7 +84,6 @@ fn file_paths(section: &ConfigSection, key: &str) -> Vec<PathBuf> {
     }
 }
 
-/// The oldest version.
 pub(super) fn minimum_version(section: &ConfigSection, modern: bool) -> TlsVersion {
     if modern || section.text("minimum") == Some("1.3") {
         TlsVersion::Tls13

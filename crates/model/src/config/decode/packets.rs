@@ -140,7 +140,8 @@ pub fn decode_port_range(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetai
 pub fn decode_daily_window(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let minute = |text: &str| {
         let (hour, minute) = text.trim().split_once(':')?;
-        let (hour, minute) = (hour.parse::<u16>().ok()?, minute.parse::<u16>().ok()?);
+        let hour = hour.parse::<u16>().ok()?;
+        let minute = minute.parse::<u16>().ok()?;
         let good = minute < 60 && (hour < 24 || (hour == 24 && minute == 0));
         good.then_some((hour * 60 + minute) % (24 * 60))
     };

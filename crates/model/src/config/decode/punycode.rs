@@ -31,7 +31,10 @@ fn encode(label: &str) -> Option<String> {
     if basic > 0 {
         out.push('-');
     }
-    let (mut done, mut next, mut delta, mut bias) = (basic, FIRST, 0_u32, BIAS);
+    let mut done = basic;
+    let mut next = FIRST;
+    let mut delta = 0_u32;
+    let mut bias = BIAS;
     while (done as usize) < all.len() {
         let least = all.iter().copied().filter(|c| *c >= next).min()?;
         delta = delta.checked_add((least - next).checked_mul(done + 1)?)?;
@@ -43,10 +46,12 @@ fn encode(label: &str) -> Option<String> {
             if *c == next {
                 encode_integer(delta, bias, &mut out);
                 bias = adapt(delta, done + 1, done == basic);
-                (delta, done) = (0, done + 1);
+                delta = 0;
+                done = done + 1;
             }
         }
-        (delta, next) = (delta.checked_add(1)?, next.checked_add(1)?);
+        delta = delta.checked_add(1)?;
+        next = next.checked_add(1)?;
     }
     Some(out)
 }

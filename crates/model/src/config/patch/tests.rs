@@ -168,7 +168,8 @@ fn any_change_between_two_texts_can_be_written_as_a_patch() {
         .replace("round-robin", "random")
         .replace("[[service.shop.rule]]\nwhen = { path = \"/old\" }\nredirect = \"/new\"\n", "");
     for (from, to) in [(TEXT, other.as_str()), (other.as_str(), TEXT)] {
-        let (old, new) = (parse_tree(from).unwrap(), parse_tree(to).unwrap());
+        let old = parse_tree(from).unwrap();
+        let new = parse_tree(to).unwrap();
         assert!(diff_trees(&old, &new).len() > 2);
         let got = apply_patch(from, &ConfigObject::Root, &merge_patch_between(&old, &new)).unwrap();
         assert_eq!(parse_tree(&got).unwrap(), new, "{got}");

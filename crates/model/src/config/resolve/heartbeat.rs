@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::super::section::{ConfigSection, SettingOrigin};
 use super::super::value::ConfigValue;
 
-/// Without groups.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Fills in what a heartbeat does not say itself: where both are as quick, a machine that is gone is found out about as

@@ -6,7 +6,6 @@ use super::super::schema::{
 
 const DAY: u64 = 86_400_000;
 
-/// `balance`.
 pub const BALANCE: KeySchema = KeySchema::new(
     "balance",
     ValueKind::Table { table: &BALANCE_TABLE, short: TableShorthand::Key("by"), unset: None },
@@ -14,7 +13,6 @@ pub const BALANCE: KeySchema = KeySchema::new(
     "How a server is chosen. Short form: the word alone.",
 );
 
-/// `hash-on`.
 pub const HASH_ON: KeySchema = KeySchema::new(
     "hash-on",
     ValueKind::Table { table: &HASH_ON_TABLE, short: TableShorthand::Key("by"), unset: None },
@@ -23,7 +21,6 @@ pub const HASH_ON: KeySchema = KeySchema::new(
      alone. Not written: the client's address.",
 );
 
-/// `judge`.
 pub const JUDGE: KeySchema = KeySchema::new(
     "judge",
     ValueKind::Table { table: &JUDGE_TABLE, short: TableShorthand::None, unset: Some("off") },
@@ -31,7 +28,6 @@ pub const JUDGE: KeySchema = KeySchema::new(
     "Weighs servers again and again by what they have to do and how they do it; `off`: weights stay as written.",
 );
 
-/// `slow-start`.
 pub const SLOW_START: KeySchema = KeySchema::new(
     "slow-start",
     ValueKind::time_or_keyword(1_000, DAY, "off"),
@@ -39,7 +35,6 @@ pub const SLOW_START: KeySchema = KeySchema::new(
     "How long a server that is new or was down takes from a tenth of its share to the whole.",
 );
 
-/// `spill-over`.
 pub const SPILL_OVER: KeySchema = KeySchema::new(
     "spill-over",
     ValueKind::count_or_keyword(1, 100, "off"),
@@ -65,7 +60,6 @@ pub const LOCALITY: KeySchema = KeySchema::new(
     "Where it is; `off`: near.",
 );
 
-/// `priority`.
 pub const PRIORITY: KeySchema = KeySchema::new(
     "priority",
     ValueKind::count(1, 9),
@@ -73,7 +67,6 @@ pub const PRIORITY: KeySchema = KeySchema::new(
     "Its rank: work goes to the lowest number that has enough capacity up.",
 );
 
-/// `backup`.
 pub const BACKUP: KeySchema = KeySchema::new(
     "backup",
     ValueKind::Flag,
@@ -81,7 +74,6 @@ pub const BACKUP: KeySchema = KeySchema::new(
     "Behind every priority.",
 );
 
-/// `last-resort`.
 pub const LAST_RESORT: KeySchema = KeySchema::new(
     "last-resort",
     ValueKind::Flag,

@@ -6,7 +6,6 @@ use super::super::value::ConfigValue;
 /// The longest body that may be kept.
 const MOST: u64 = 1 << 30;
 
-/// `buffer`.
 pub const BUFFER: KeySchema = KeySchema::new(
     "buffer",
     ValueKind::table(&BUFFER_TABLE),

@@ -25,7 +25,6 @@ static CAUSES: [Keyword; 15] = [
     Keyword::new("ZERO_WINDOW"),
 ];
 
-/// `[capture.NAME]`.
 pub static CAPTURE: TableSchema = TableSchema {
     description: "a capture",
     exclusive_groups: &[],

@@ -7,7 +7,6 @@ use super::super::schema::{
 };
 use super::super::value::ConfigValue;
 
-/// `compress`.
 pub const COMPRESS: KeySchema = KeySchema::new(
     "compress",
     ValueKind::Table { table: &COMPRESS_TABLE, short: TableShorthand::Switch, unset: Some("off") },

@@ -20,7 +20,6 @@ pub const ADDRESSES: usize = 65_536;
 /// Bytes of one string of a text record (RFC 1035 §3.3.14).
 pub const STRING: usize = 255;
 
-/// `[names]`.
 pub static SERVER: TableSchema = TableSchema {
     description: "the table of the name server",
     exclusive_groups: &[],
@@ -84,7 +83,6 @@ pub static SERVER: TableSchema = TableSchema {
     ],
 };
 
-/// `[zone.NAME]`.
 pub static ZONE: TableSchema = TableSchema {
     description: "a zone",
     exclusive_groups: &[],
@@ -122,7 +120,6 @@ pub static ZONE: TableSchema = TableSchema {
     ],
 };
 
-/// `[name.NAME]`.
 pub static NAME: TableSchema = TableSchema {
     description: "a name",
     exclusive_groups: &[&["pool"], &["services"], &["addresses"], &["cname"]],

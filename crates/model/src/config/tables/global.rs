@@ -9,7 +9,6 @@ use super::super::schema::{
 use super::super::value::ConfigValue;
 use super::{balance, operations, pool, service, socket};
 
-/// `[global]`.
 pub static GLOBAL: TableSchema = TableSchema {
     description: "the global table",
     exclusive_groups: &[],

@@ -13,7 +13,6 @@ pub const PATHS: usize = 8;
 /// Targets of a heartbeat.
 pub const TARGETS: usize = 16;
 
-/// `[heartbeat.PEER]`.
 pub static HEARTBEAT: TableSchema = TableSchema {
     description: "a heartbeat",
     exclusive_groups: &[],
@@ -98,7 +97,6 @@ pub static PATH: TableSchema = TableSchema {
     ],
 };
 
-/// `witness`.
 pub static WITNESS: TableSchema = TableSchema {
     description: "a heartbeat's witness",
     exclusive_groups: &[],
@@ -138,7 +136,6 @@ pub static WITNESS: TableSchema = TableSchema {
     ],
 };
 
-/// `reach`.
 pub static REACH: TableSchema = TableSchema {
     description: "a heartbeat's reach",
     exclusive_groups: &[],

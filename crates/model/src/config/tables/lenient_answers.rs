@@ -2,7 +2,6 @@
 
 use super::super::schema::{DefaultValue, KeySchema, Keyword, ValueKind};
 
-/// `lenient-answers`.
 pub const LENIENT_ANSWERS: KeySchema = KeySchema::new(
     "lenient-answers",
     ValueKind::KeywordList(&[

@@ -14,7 +14,6 @@ pub const LINKS: usize = 8;
 /// Bytes of a bundle's name: its device and the device's other end are named by it, and Linux takes 15 bytes.
 pub const NAME: usize = 14;
 
-/// `[link.NAME]`.
 pub static LINK: TableSchema = TableSchema {
     description: "a bundle of links",
     exclusive_groups: &[],
@@ -117,7 +116,6 @@ pub static MEMBER: TableSchema = TableSchema {
     ],
 };
 
-/// `probe`.
 pub static PROBE: TableSchema = TableSchema {
     description: "a bundle's probe",
     exclusive_groups: &[],

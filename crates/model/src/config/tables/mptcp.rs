@@ -7,7 +7,6 @@ use super::super::schema::{
 /// Endpoints that the kernel keeps.
 pub const ENDPOINTS: usize = 8;
 
-/// `[mptcp]`.
 pub static MPTCP: TableSchema = TableSchema {
     description: "the mptcp table",
     exclusive_groups: &[],

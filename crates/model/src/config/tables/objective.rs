@@ -10,7 +10,6 @@ const LEAST: u64 = 500_000;
 /// A promise without any room cannot be kept.
 const MOST: u64 = 999_999;
 
-/// `objective`.
 pub const OBJECTIVE: KeySchema = KeySchema::new(
     "objective",
     ValueKind::Table { table: &OBJECTIVE_TABLE, short: TableShorthand::Key("available"), unset: None },

@@ -380,7 +380,6 @@ static SERVERS_FROM_TABLE: TableSchema = TableSchema {
     ],
 };
 
-/// `global.telemetry`.
 pub(super) const TELEMETRY: KeySchema = KeySchema::new(
     "telemetry",
     ValueKind::Table {

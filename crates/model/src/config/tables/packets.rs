@@ -9,7 +9,6 @@ use super::super::value::ConfigValue;
 
 const DAY: u64 = 86_400_000;
 
-/// `[packets]`.
 pub static PACKETS: TableSchema = TableSchema {
     description: "the packets table",
     exclusive_groups: &[],
@@ -68,7 +67,6 @@ pub static PACKETS: TableSchema = TableSchema {
     ],
 };
 
-/// Of which protocols.
 pub const PROTOCOL: KeySchema = KeySchema::new(
     "protocol",
     ValueKind::KeywordList(&[Keyword::new("tcp"), Keyword::new("udp")]),
@@ -77,7 +75,6 @@ pub const PROTOCOL: KeySchema = KeySchema::new(
 )
 .packets_only();
 
-/// Closing.
 pub const FIN_TIMEOUT: KeySchema = KeySchema::new(
     "fin-timeout",
     ValueKind::time(1_000, DAY),
@@ -86,7 +83,6 @@ pub const FIN_TIMEOUT: KeySchema = KeySchema::new(
 )
 .packets_only();
 
-/// Idle.
 pub const STALE_TIMEOUT: KeySchema = KeySchema::new(
     "stale-timeout",
     ValueKind::time(1_000, 365 * DAY),
@@ -115,7 +111,6 @@ pub const HALF_CLOSED: KeySchema = KeySchema::new(
 )
 .packets_only();
 
-/// UDP.
 pub const UDP: KeySchema = KeySchema::new(
     "udp",
     ValueKind::time(1_000, 7 * DAY),
@@ -139,7 +134,6 @@ pub const TUNNEL: KeySchema = KeySchema::new(
 )
 .packets_only();
 
-/// Segment size.
 pub const MSS_CLAMP: KeySchema = KeySchema::new(
     "mss-clamp",
     ValueKind::count_or_keyword(88, 65_495, "off"),

@@ -2,7 +2,6 @@
 
 use super::super::schema::{DefaultValue, KeySchema, Keyword, ValueKind};
 
-/// `path-normalization`.
 pub const NORMALIZATION: KeySchema = KeySchema::new(
     "path-normalization",
     ValueKind::Keyword(&[
@@ -19,7 +18,6 @@ pub const NORMALIZATION: KeySchema = KeySchema::new(
 )
 .http_only();
 
-/// `path-case`.
 pub const CASE: KeySchema = KeySchema::new(
     "path-case",
     ValueKind::Keyword(&[Keyword::new("exact"), Keyword::new("ignore")]),

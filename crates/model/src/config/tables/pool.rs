@@ -15,7 +15,6 @@ use super::{operations, proxy_protocol, socket};
 
 const DAY: u64 = 86_400_000;
 
-/// `[pool.NAME]`.
 pub static POOL: TableSchema = TableSchema {
     description: "a pool",
     exclusive_groups: &[],
@@ -259,7 +258,6 @@ pub const FIRST_BYTE: KeySchema = KeySchema::new(
 )
 .http_only();
 
-/// All attempts together.
 pub const ATTEMPTS: KeySchema = KeySchema::new(
     "attempts",
     ValueKind::time(1, 7 * DAY),
@@ -276,7 +274,6 @@ pub const QUEUE_TIME: KeySchema = KeySchema::new(
     "Waiting for a server below its connection cap.",
 );
 
-/// The shelf's size.
 pub const IDLE_CONNECTIONS: KeySchema = KeySchema::new(
     "idle",
     ValueKind::count(0, 65_535),
@@ -285,7 +282,6 @@ pub const IDLE_CONNECTIONS: KeySchema = KeySchema::new(
 )
 .http_only();
 
-/// The queue's size.
 pub const QUEUE_LENGTH: KeySchema = KeySchema::new(
     "queue",
     ValueKind::count(0, 1_000_000),

@@ -93,7 +93,6 @@ const fn text_key(name: &'static str, form: TextFormat, doc: &'static str) -> Ke
     KeySchema::new(name, ValueKind::Text { form, unset: None }, DefaultValue::Absent, doc)
 }
 
-/// `probe`.
 pub static PROBE_TABLE: TableSchema = TableSchema {
     description: "a probe",
     exclusive_groups: &[

@@ -4,7 +4,6 @@ use super::super::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, ValueKind,
 };
 
-/// `accept-proxy`.
 pub const ACCEPT: KeySchema = KeySchema::new(
     "accept-proxy",
     ValueKind::Table { table: &ACCEPT_TABLE, short: TableShorthand::Key("from"), unset: Some("off") },
@@ -15,7 +14,6 @@ pub const ACCEPT: KeySchema = KeySchema::new(
 )
 .proxy_only();
 
-/// `send-proxy`.
 pub const SEND: KeySchema = KeySchema::new(
     "send-proxy",
     ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("v1"), Keyword::new("v2")]),

@@ -9,7 +9,6 @@ use super::super::schema::{
 use super::super::value::ConfigValue;
 use crate::wait_queue::{DEFAULT_CLASS, HIGHEST_CLASS};
 
-/// `retry`.
 pub const RETRY: KeySchema = KeySchema::new(
     "retry",
     ValueKind::table(&RETRY_TABLE),
@@ -18,7 +17,6 @@ pub const RETRY: KeySchema = KeySchema::new(
 )
 .proxy_only();
 
-/// `eject`.
 pub const EJECT: KeySchema = KeySchema::new(
     "eject",
     ValueKind::Table { table: &EJECT_TABLE, short: TableShorthand::None, unset: Some("off") },
@@ -27,7 +25,6 @@ pub const EJECT: KeySchema = KeySchema::new(
 )
 .http_only();
 
-/// `breaker`.
 pub const BREAKER: KeySchema = KeySchema::new(
     "breaker",
     ValueKind::table(&BREAKER_TABLE),
@@ -37,7 +34,6 @@ pub const BREAKER: KeySchema = KeySchema::new(
 )
 .proxy_only();
 
-/// `shed`.
 pub const SHED: KeySchema = KeySchema::new(
     "shed",
     ValueKind::Table { table: &SHED_TABLE, short: TableShorthand::Key("target"), unset: Some("off") },
@@ -47,7 +43,6 @@ pub const SHED: KeySchema = KeySchema::new(
 )
 .proxy_only();
 
-/// `hedge`.
 pub const HEDGE: KeySchema = KeySchema::new(
     "hedge",
     ValueKind::Table { table: &HEDGE_TABLE, short: TableShorthand::Key("after"), unset: Some("off") },

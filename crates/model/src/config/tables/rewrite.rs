@@ -3,7 +3,6 @@
 use super::super::schema::{DefaultValue, KeySchema, TableSchema, TextFormat, ValueKind};
 use super::super::value::ConfigValue;
 
-/// `rewrite`.
 pub static TABLE: TableSchema = TableSchema {
     description: "a rewrite",
     exclusive_groups: &[&["path"], &["strip", "prefix"]],

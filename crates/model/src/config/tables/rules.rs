@@ -20,7 +20,6 @@ pub const RULE: KeySchema = KeySchema::new(
      At most 1024 where packets are forwarded.",
 );
 
-/// One rule.
 pub static RULE_TABLE: TableSchema = TableSchema {
     description: "a rule",
     exclusive_groups: &[&["pool"], &["split"], &["redirect"], &["answer"], &["deny"]],
@@ -194,7 +193,6 @@ static MIRROR_TABLE: TableSchema = TableSchema {
     ],
 };
 
-/// A condition.
 pub static WHEN_TABLE: TableSchema = TableSchema {
     description: "a condition",
     exclusive_groups: &[],

@@ -10,7 +10,6 @@ use super::{http2, http3, path_normalization, tls};
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
 
-/// `[service.NAME]`.
 pub static SERVICE: TableSchema = TableSchema {
     description: "a service",
     exclusive_groups: &[],
@@ -211,7 +210,6 @@ pub const TRUST: KeySchema = KeySchema::new(
      for them, since many clients stand behind each.",
 );
 
-/// A request's head.
 pub const HEADER: KeySchema = KeySchema::new(
     "header",
     ValueKind::time(1, 7 * DAY),
@@ -236,7 +234,6 @@ pub const BETWEEN_BYTES_BOTH: KeySchema = KeySchema::new(
     "Between two bytes or two reads within a message, of a client and of a server.",
 );
 
-/// A whole exchange.
 pub const WHOLE: KeySchema = KeySchema::new(
     "whole",
     ValueKind::time_or_keyword(1, 7 * DAY, "off"),
@@ -245,7 +242,6 @@ pub const WHOLE: KeySchema = KeySchema::new(
 )
 .http_only();
 
-/// An idle tunnel.
 pub const TUNNEL: KeySchema = KeySchema::new(
     "tunnel",
     ValueKind::time(1, 7 * DAY),

@@ -25,7 +25,6 @@ pub static ALL: TableSchema = TableSchema {
     keys: with_common!(DEFER_ACCEPT, BACKLOG),
 };
 
-/// In a pool.
 pub static POOL: TableSchema = TableSchema {
     description: "socket settings of a pool",
     exclusive_groups: &[],

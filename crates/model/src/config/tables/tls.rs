@@ -208,7 +208,6 @@ pub const EXPIRED_CRL: KeySchema = KeySchema::new(
     "A list whose next one is overdue: certificates that it is needed for are refused, or judged by the old list.",
 );
 
-/// The oldest version.
 pub const MINIMUM: KeySchema = KeySchema::new(
     "minimum",
     ValueKind::Keyword(&[Keyword::new("1.2"), Keyword::new("1.3")]),

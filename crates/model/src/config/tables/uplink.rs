@@ -13,7 +13,6 @@ pub const TARGETS: usize = 16;
 /// Routing tables of the kernel: those below belong to the system by custom.
 const TABLES: u64 = 256;
 
-/// `[uplinks]`.
 pub static UPLINKS_TABLE: TableSchema = TableSchema {
     description: "the uplinks table",
     exclusive_groups: &[],
@@ -53,7 +52,6 @@ pub static UPLINKS_TABLE: TableSchema = TableSchema {
     ],
 };
 
-/// `[uplink.NAME]`.
 pub static UPLINK: TableSchema = TableSchema {
     description: "an uplink",
     exclusive_groups: &[],
@@ -97,7 +95,6 @@ pub static UPLINK: TableSchema = TableSchema {
     ],
 };
 
-/// `probe`.
 pub static PROBE: TableSchema = TableSchema {
     description: "an uplink's probe",
     exclusive_groups: &[],

@@ -11,7 +11,6 @@ pub const GROUPS: usize = 255;
 /// Shared addresses of one group: an advertisement counts them in a byte, and must fit a packet.
 pub const ADDRESSES: usize = 64;
 
-/// `[vrrp.NAME]`.
 pub static VRRP: TableSchema = TableSchema {
     description: "a group of vrrp",
     exclusive_groups: &[],

@@ -29,11 +29,11 @@ pub fn verify_shared_secret(effective: &EffectiveSettings, sink: &mut FindingCol
     }
 }
 
-/// Judge a service.
 pub fn verify(service: &ConfigSection, sink: &mut FindingCollector<'_, '_>) {
     let Some(sticky) = service.table("sticky") else { return };
     let path = format!("service.{}.sticky", quote_key(&service.name));
-    let (forward, by) = (service.text("forward"), sticky.text("by").unwrap_or_default());
+    let forward = service.text("forward");
+    let by = sticky.text("by").unwrap_or_default();
     let mode = sticky.text("cookie").unwrap_or("insert");
     let mut wrong = |key: &str, trouble: FindingDetails| {
         sink.error(sticky.span_of(key), &format!("{path}.{key}"), trouble);

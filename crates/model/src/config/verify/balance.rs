@@ -196,7 +196,8 @@ fn verify_weight_controller(
 
 /// One rank a server.
 fn verify_single_rank(server: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
-    let (backup, last) = (server.flag("backup"), server.flag("last-resort"));
+    let backup = server.flag("backup");
+    let last = server.flag("last-resort");
     let rivals =
         [("backup", backup), ("last-resort", last), ("priority", server.is_written("priority"))];
     let written: Vec<&str> = rivals.iter().filter(|(_, is)| *is).map(|(key, _)| *key).collect();

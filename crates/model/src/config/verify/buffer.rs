@@ -5,11 +5,11 @@ use super::super::section::ConfigSection;
 use super::super::unit::ByteSize;
 use super::method::written_keys;
 
-/// Judge a service's.
 pub fn verify(service: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let Some(buffer) = service.table("buffer") else { return };
     let path = format!("{path}.buffer");
-    let (request, response) = (buffer.count::<u64>("request"), buffer.count::<u64>("response"));
+    let request = buffer.count::<u64>("request");
+    let response = buffer.count::<u64>("response");
     if buffer.text("beyond") == Some("refuse") && request.is_none() && !buffer.is_invalid("request")
     {
         let message = "nothing is refused: without `request` no body is read before a server is chosen, however long it is";

@@ -6,7 +6,6 @@ use super::super::resolve::EffectiveSettings;
 use super::super::section::ConfigSection;
 use super::super::suggestion::nearest_match;
 
-/// What says when.
 const TRIGGER_KEYS: [&str; 4] = ["latency", "cause", "from", "errors"];
 
 /// Judge all of them. `whole`: the file was read to its end.

@@ -175,7 +175,6 @@ fn verify_source(
     }
 }
 
-/// Where it lies.
 fn verify_zone_membership(
     host: &ConfigSection,
     path: &str,

@@ -132,7 +132,8 @@ fn verify_timers(
     groups: &[ConfigSection],
     sink: &mut FindingCollector<'_, '_>,
 ) {
-    let (every, timeout) = (heartbeat.time_or_zero("every"), heartbeat.time_or_zero("timeout"));
+    let every = heartbeat.time_or_zero("every");
+    let timeout = heartbeat.time_or_zero("timeout");
     let key = format!("{path}.timeout");
     if timeout < every * 2 {
         let trouble = FindingDetails::new("one late beat would be silence")
@@ -168,7 +169,8 @@ fn verify_targets(
             FindingDetails::new("a target has one port").with_expected("an address and a port");
         sink.error(reach.span_of("connect"), &format!("{path}.connect"), trouble);
     }
-    let (echo, connect) = (reach.addresses("echo"), reach.sockets("connect"));
+    let echo = reach.addresses("echo");
+    let connect = reach.sockets("connect");
     let broken = reach.is_invalid("echo") || reach.is_invalid("connect") || spans;
     let count = echo.len() + connect.len();
     if !broken && !(1..=TARGETS).contains(&count) {

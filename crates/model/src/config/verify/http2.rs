@@ -28,8 +28,8 @@ pub fn verify_server_http2(pool: &ConfigSection, path: &str, sink: &mut FindingC
     verify_windows(pool, path, sink);
     let Some(http2) = pool.table("http2") else { return };
     if http2.text("speak") == Some("off") {
-        let (why, expected) =
-            ("`speak = \"off\"` speaks no HTTP/2 with servers", "`speak = \"prefer\"`");
+        let why = "`speak = \"off\"` speaks no HTTP/2 with servers";
+        let expected = "`speak = \"prefer\"`";
         warn_without_effect(http2, "speak", &format!("{path}.http2"), why, expected, sink);
     }
 }

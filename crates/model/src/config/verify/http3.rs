@@ -3,7 +3,6 @@
 use super::super::finding::{FindingCollector, FindingDetails};
 use super::super::section::ConfigSection;
 
-/// Judge a service's.
 pub fn verify_client_http3(
     service: &ConfigSection,
     path: &str,

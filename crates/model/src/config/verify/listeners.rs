@@ -116,7 +116,8 @@ fn verify_listen_ranges(
     let mut all: Vec<Taken<'_>> = Vec::new();
     for (path, service) in paths.iter().filter(|(_, section)| forwards_packets(section)) {
         let words = service.keywords("protocol");
-        let (tcp, udp) = (words.contains(&"tcp"), words.contains(&"udp"));
+        let tcp = words.contains(&"tcp");
+        let udp = words.contains(&"udp");
         let place = service.span_of("listen");
         all.extend(
             service

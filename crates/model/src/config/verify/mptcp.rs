@@ -7,7 +7,6 @@ use super::super::resolve::EffectiveSettings;
 use super::super::section::ConfigSection;
 use super::super::suggestion::nearest_match;
 
-/// Judge it.
 pub fn verify(effective: &EffectiveSettings, whole: bool, sink: &mut FindingCollector<'_, '_>) {
     let mptcp = &effective.mptcp;
     if let Some(name) = mptcp.text("bundle").filter(|_| whole)

@@ -6,7 +6,6 @@ use super::super::section::ConfigSection;
 use super::super::unit::{Percentage, Time};
 use crate::slo::burn_rate::{BURN_RULES, SloTarget};
 
-/// Judge a service.
 pub fn verify(
     service: &ConfigSection,
     global: &ConfigSection,

@@ -3,7 +3,6 @@
 use super::super::finding::{FindingCollector, FindingDetails};
 use super::super::section::ConfigSection;
 
-/// Judge a service's.
 pub fn verify_accept_proxy(
     service: &ConfigSection,
     path: &str,
@@ -26,7 +25,6 @@ pub fn verify_accept_proxy(
     }
 }
 
-/// Judge a pool's.
 pub fn verify_send_proxy(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     if !matches!(pool.text("send-proxy"), Some("v1" | "v2")) {
         return;

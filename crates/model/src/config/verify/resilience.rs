@@ -80,7 +80,8 @@ fn verify_load_shedding(
     sink: &mut FindingCollector<'_, '_>,
 ) {
     let time = |section: &ConfigSection, key: &str| section.time(key);
-    let (target, interval) = (time(shed, "target"), time(shed, "interval"));
+    let target = time(shed, "target");
+    let interval = time(shed, "interval");
     if target > interval && (shed.is_written("target") || shed.is_written("interval")) {
         let key = if shed.is_written("interval") { "interval" } else { "target" };
         let trouble =

@@ -34,7 +34,6 @@ struct RuleVerifier<'e> {
     expressions: usize,
 }
 
-/// Where rules stand.
 #[derive(Clone, Copy)]
 struct RuleScope<'e> {
     service: &'e ConfigSection,

@@ -6,7 +6,6 @@ use super::super::tables::acme::NAMES;
 use super::super::value::ConfigValue;
 use crate::request_head::same_name;
 
-/// Judge a service's.
 pub fn verify_service_tls(
     service: &ConfigSection,
     path: &str,
@@ -169,7 +168,8 @@ fn verify_acme(acme: &ConfigSection, path: &str, sink: &mut FindingCollector<'_,
         sink.error(place, &key, trouble);
     }
     if let Some(url) = acme.text("directory") {
-        let (place, key) = (acme.span_of("directory"), format!("{path}.directory"));
+        let place = acme.span_of("directory");
+        let key = format!("{path}.directory");
         if url.starts_with("http://") {
             let message = "the authority is not verified: whoever is on the way may be it";
             sink.warning(place, &key, FindingDetails::new(message));
@@ -190,7 +190,6 @@ fn verify_acme(acme: &ConfigSection, path: &str, sink: &mut FindingCollector<'_,
     }
 }
 
-/// Judge a pool's.
 pub fn verify_pool_tls(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let Some(tls) = pool.table("tls") else { return };
     let path = format!("{path}.tls");

@@ -105,7 +105,8 @@ fn verify_targets(
             FindingDetails::new("a target has one port").with_expected("an address and a port");
         return sink.error(probe.span_of("connect"), &format!("{path}.connect"), trouble);
     }
-    let (echo, connect) = (probe.addresses("echo"), probe.sockets("connect"));
+    let echo = probe.addresses("echo");
+    let connect = probe.sockets("connect");
     if echo.len() + connect.len() > TARGETS {
         let trouble = FindingDetails::new("so many targets")
             .with_found((echo.len() + connect.len()).to_string())

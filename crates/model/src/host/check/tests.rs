@@ -106,7 +106,8 @@ fn the_goal_decides() {
     assert_eq!(of(&|goal| goal.connections = 20_000), ["open files"]);
     // Where the range is as wide as it can be ports are taken again earlier, and then there are more addresses.
     let commands = |reuse: &str, per_second: f64| {
-        let (mut planted, mut wanted) = (picture(), goal());
+        let mut planted = picture();
+        let mut wanted = goal();
         let range = ("net.ipv4.ip_local_port_range".to_owned(), "1024 65535".to_owned());
         planted.settings.extend([range, ("net.ipv4.tcp_tw_reuse".to_owned(), reuse.to_owned())]);
         wanted.per_second = per_second;
@@ -162,7 +163,8 @@ fn no_setting_is_ever_lowered() {
                 let Some(SettingChange::Setting(setting, wanted)) = finding.change else {
                     continue;
                 };
-                let (before, after) = (planted.numbers(&setting), numbers(&wanted));
+                let before = planted.numbers(&setting);
+                let after = numbers(&wanted);
                 assert_eq!(before.len(), after.len(), "{setting} {wanted}");
                 // The first port of a range is the one that grows downwards.
                 let down = usize::from(setting == "net.ipv4.ip_local_port_range");

@@ -24,7 +24,8 @@ fn budgets_and_burns_are_the_workbooks() {
         (990_000, 200, 1, 0.5, 0.5),
         (500_000, 10, 5, 1.0, 0.0),
     ] {
-        let (goal, measure) = (SloTarget(goal), measure(operations, bad));
+        let goal = SloTarget(goal);
+        let measure = measure(operations, bad);
         let found = goal.burn_rate(measure).unwrap();
         assert!((found - burn).abs() < 1e-9 * burn, "{goal:?} {measure:?}: {found}");
         assert!((goal.budget_left(measure) - left).abs() < 1e-6, "{goal:?} {measure:?}");
@@ -88,9 +89,10 @@ fn live(
     seconds: u64,
 ) -> Vec<(u64, &'static str, AlarmTransition)> {
     let start = 20_000 * DAY;
-    let (mut series, mut alarms) =
-        (SloSeries::new(Duration::from_secs(30 * DAY)), [BurnRateAlarm::default(); 2]);
-    let (mut told, mut owed) = (Vec::new(), 0.0);
+    let mut series = SloSeries::new(Duration::from_secs(30 * DAY));
+    let mut alarms = [BurnRateAlarm::default(); 2];
+    let mut told = Vec::new();
+    let mut owed = 0.0;
     for second in (0..seconds).step_by(2) {
         let bad = (from..to).contains(&second);
         owed += if bad { 20.0 * share } else { 0.0 };

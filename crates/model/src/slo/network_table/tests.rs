@@ -47,7 +47,8 @@ fn reading(reader: &mut SloReader, users: &SloTable) -> (BTreeMap<String, u64>, 
 
 #[test]
 fn what_does_not_fit_is_counted_together_and_room_comes_back() {
-    let (users, mut reader) = (SloTable::new(2, SHAPE), SloReader::default());
+    let users = SloTable::new(2, SHAPE);
+    let mut reader = SloReader::default();
     for round in 0..3 {
         for network in 0..7u8 {
             users.record(0, [10, 0, network, round].into(), good());
@@ -74,7 +75,8 @@ fn what_does_not_fit_is_counted_together_and_room_comes_back() {
 
 #[test]
 fn a_page_is_read_to_its_end_after_the_worker_left_it() {
-    let (users, mut reader) = (SloTable::new(1, SHAPE), SloReader::default());
+    let users = SloTable::new(1, SHAPE);
+    let mut reader = SloReader::default();
     users.record(0, [10, 0, 0, 1].into(), good());
     users.flip_pages();
     users.record(0, [10, 0, 0, 1].into(), good());
@@ -86,7 +88,8 @@ fn nothing_is_lost_between_a_worker_and_a_reader() {
     let users = Arc::new(SloTable::new(1, SHAPE));
     let done = Arc::new(AtomicBool::new(false));
     let writer = {
-        let (users, done) = (users.clone(), done.clone());
+        let users = users.clone();
+        let done = done.clone();
         std::thread::spawn(move || {
             for n in 0..200_000u32 {
                 users.record(0, [10, 0, (n % 6) as u8, 1].into(), good());
@@ -94,7 +97,9 @@ fn nothing_is_lost_between_a_worker_and_a_reader() {
             done.store(true, Ordering::Release);
         })
     };
-    let (mut reader, mut networks, mut totals) = (SloReader::default(), 0, 0);
+    let mut reader = SloReader::default();
+    let mut networks = 0;
+    let mut totals = 0;
     loop {
         let last = done.load(Ordering::Acquire);
         let (found, total) = reading(&mut reader, &users);

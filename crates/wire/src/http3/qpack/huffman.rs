@@ -17,7 +17,6 @@ const LENGTHS: [u8; 257] = [
     22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, 30,
 ];
 
-/// The longest code.
 const LONGEST: usize = 30;
 
 /// The symbol that may not be sent.
@@ -38,10 +37,13 @@ const fn code() -> HuffmanCode {
         begin: [0; LONGEST + 1],
         symbols: [0; 257],
     };
-    let (mut length, mut next, mut at) = (1, 0, 0);
+    let mut length = 1;
+    let mut next = 0;
+    let mut at = 0;
     while length <= LONGEST {
         next <<= 1;
-        (code.first[length], code.begin[length]) = (next, at);
+        code.first[length] = next;
+        code.begin[length] = at;
         let mut symbol = 0;
         while symbol < 257 {
             if LENGTHS[symbol] as usize == length {
@@ -62,7 +64,8 @@ static CODE: HuffmanCode = code();
 /// Appends the text of a coded string; `None`: it is none, or longer than `most` bytes.
 pub(super) fn decode(coded: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     let before = out.len();
-    let (mut bits, mut length) = (0u32, 0usize);
+    let mut bits = 0u32;
+    let mut length = 0usize;
     for byte in coded {
         for at in (0..8).rev() {
             bits = bits << 1 | u32::from(byte >> at & 1);
@@ -79,7 +82,8 @@ pub(super) fn decode(coded: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()>
                 return None;
             }
             out.push(symbol as u8);
-            (bits, length) = (0, 0);
+            bits = 0;
+            length = 0;
         }
     }
     // What is left is the beginning of the end's code: ones, and less than a byte (RFC 7541 §5.2).

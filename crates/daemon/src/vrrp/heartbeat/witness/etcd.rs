@@ -12,10 +12,8 @@ use serde_json::{Value, json};
 
 use super::http_client::{WitnessCallError, WitnessCallResult, WitnessHttpClient};
 
-/// Where keys begin.
 const PREFIX: &str = "steelyard/";
 
-/// The lock.
 pub struct EtcdLock {
     members: Vec<WitnessHttpClient>,
     /// Which of them is asked.

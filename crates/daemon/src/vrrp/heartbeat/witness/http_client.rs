@@ -69,7 +69,6 @@ pub enum WitnessCallError {
 /// What came of a question, and in words.
 pub type WitnessCallResult = Result<(WitnessReply, String), WitnessCallError>;
 
-/// A server.
 pub struct WitnessHttpClient {
     place: WitnessPlace,
     token: Option<PathBuf>,
@@ -93,7 +92,8 @@ impl Drop for HttpConnection {
 impl WitnessHttpClient {
     /// One that is not connected.
     pub fn new(place: WitnessPlace, settings: &WitnessConfig) -> WitnessHttpClient {
-        let (token, ca) = (settings.token.clone(), settings.ca.clone());
+        let token = settings.token.clone();
+        let ca = settings.ca.clone();
         WitnessHttpClient { place, token, ca, tls: None, connection: None }
     }
 

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::http_client::{WitnessCallError, WitnessCallResult, WitnessHttpClient};
 
-/// The lease.
 pub struct WitnessLease {
     client: Option<WitnessHttpClient>,
     name: String,

@@ -16,7 +16,6 @@ use super::lease::WitnessLease;
 /// Questions that may wait: another one comes when the last was not answered.
 const QUEUE_CAPACITY: usize = 1;
 
-/// The task.
 pub struct WitnessRequester {
     requests: mpsc::Sender<WitnessRequest>,
     task: JoinHandle<()>,

@@ -25,7 +25,8 @@ fn holds(sides: &NicRuns) -> Vec<Option<bool>> {
 
 #[test]
 fn verdicts_follow_from_runs() {
-    let (yes, no) = (Some(true), Some(false));
+    let yes = Some(true);
+    let no = Some(false);
     let good = sides(1.13, [95.0, 5.0], [52.0, 48.0], [0.5, 0.25, 0.25, 0.0]);
     assert_eq!(holds(&good), [yes, yes, yes, yes]);
     let even = sides(0.5, [50.0, 50.0], [90.0, 10.0], [0.25; 4]);

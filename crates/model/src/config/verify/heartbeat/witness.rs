@@ -11,7 +11,6 @@ const ETCD: usize = 9;
 /// The priority of an address' owner.
 const OWNER: u64 = 255;
 
-/// Judge it.
 pub fn verify(
     witness: &ConfigSection,
     path: &str,
@@ -43,7 +42,8 @@ pub fn verify(
 }
 
 fn verify_urls(witness: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
-    let (http, etcd) = (witness.text("http"), witness.texts("etcd"));
+    let http = witness.text("http");
+    let etcd = witness.texts("etcd");
     if witness.is_invalid("http") || witness.is_invalid("etcd") {
         return;
     }

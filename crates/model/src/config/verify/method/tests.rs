@@ -67,7 +67,8 @@ impl ExampleValues {
     fn of(kind: &str) -> ExampleValues {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/full.toml");
         let full: Toml = std::fs::read_to_string(path).unwrap().parse().unwrap();
-        let (mut own, mut elsewhere) = (BTreeMap::new(), BTreeMap::new());
+        let mut own = BTreeMap::new();
+        let mut elsewhere = BTreeMap::new();
         for (_, one) in full[kind].as_table().unwrap() {
             collect(one, String::new(), &mut own);
         }

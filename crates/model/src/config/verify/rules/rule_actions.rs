@@ -10,7 +10,6 @@ use super::super::super::template::Template;
 /// Answers that have no body (RFC 9110 §15.3.5, §15.3.6, §15.4.5).
 const STATUSES_WITHOUT_BODY: [u16; 3] = [204, 205, 304];
 
-/// Judge a rule.
 pub(super) fn verify(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let when = rule.table("when");
     if let Some(redirect) = rule.table("redirect") {

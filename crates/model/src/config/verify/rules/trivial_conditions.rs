@@ -8,9 +8,7 @@ use super::super::super::section::{ConfigSection, SettingContent};
 /// Where a condition stands.
 #[derive(Clone, Copy)]
 pub(super) struct ConditionContext<'p> {
-    /// Its key path.
     pub path: &'p str,
-    /// Within another one.
     pub nested: bool,
     /// How the service compares paths.
     pub paths: PathComparison,
@@ -26,7 +24,6 @@ pub(super) struct PathComparison {
 }
 
 impl PathComparison {
-    /// Of a service.
     pub(super) fn from_service(service: &ConfigSection) -> PathComparison {
         PathComparison {
             raw_paths: service.text("path-normalization") == Some("raw"),
