@@ -35,9 +35,9 @@ pub const READERS: &[&str] = &[
     "crates/daemon/src/uplinks/kernel_state.rs",
     "crates/daemon/src/worker_cpu_time.rs",
     "crates/l7/src/plane/host.rs",
-    "crates/l7/src/socket/port_holder.rs",
-    "crates/l7/src/socket/socket_option.rs",
-    "crates/l7/src/socket/listen_error.rs",
+    "crates/l7/src/rt/socket/port_holder.rs",
+    "crates/l7/src/rt/socket/socket_option.rs",
+    "crates/l7/src/rt/socket/listen_error.rs",
 ];
 
 /// Names of functions that read whatever a name leads to, each with what must stand before it.

@@ -15,7 +15,7 @@ pub const FILES: &[&str] = &[
     "crates/daemon/src/name_server/datagram_batch.rs",
     "crates/daemon/src/health_check/program_limits.rs",
     "crates/daemon/src/packet_socket.rs",
-    "crates/l7/src/sys.rs",
+    "crates/l7/src/rt/sys.rs",
     "crates/lab/src/link_emulation/sys.rs",
     "crates/lab/src/sys.rs",
 ];

@@ -4,15 +4,29 @@
 //! fault (`model::retry`), answer for ourselves (`refuse`), close the account, shelve the connection. It parses and
 //! moves no bytes.
 
+pub(crate) mod abort_watch;
 mod attempt_failure;
 mod buffered_answer;
+pub(crate) mod buffered_bytes;
 mod buffered_request;
+pub(crate) mod compressor;
+pub(crate) mod disposition;
 mod failure_handling;
 mod finish;
+pub(crate) mod flow;
 mod hedge;
+pub(crate) mod incoming_request;
 mod learn;
+pub(crate) mod load_report;
+pub(crate) mod local_reply;
+pub(crate) mod outlier_stats;
+pub(crate) mod relay;
 mod release;
+pub(crate) mod resend;
+pub(crate) mod response_changes;
 mod routing;
+pub(crate) mod trace_span;
+pub(crate) mod tunnel;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,33 +38,33 @@ use model::monotonic_time::MonotonicTime;
 use model::snapshot::ServiceView;
 use model::wait_queue::PriorityClass;
 
-use crate::abort_watch::AbortWatch;
+use crate::accounting::gauges::OpenExchange;
+use crate::accounting::meter::Meter;
 use crate::accounting::{ConnectionSetup, ExchangeRecord};
-use crate::affinity::ClientAffinity;
-use crate::buffered_bytes::BufferedBytes;
-use crate::client_peer::ClientPeer;
-use crate::deadline::ExchangeDeadline;
-use crate::disposition::ConnectionDisposition;
-use crate::flow::ByteFlow;
-use crate::gauges::OpenExchange;
-use crate::hash_key;
-use crate::hedge::{HedgeResult, HedgeWinner, SentRequest};
-use crate::incoming_request::IncomingRequest;
-use crate::meter::Meter;
-use crate::outlier_stats;
-use crate::relay::{AttemptEnding, AttemptRelay, RelayContext};
-use crate::response_changes::ResponseChanges;
-use crate::retry_attempts::{self, RetryInFlight, RetryTrigger};
-use crate::routing::MatchedRule;
+use crate::conn::client_peer::ClientPeer;
+use crate::conn::deadline::ExchangeDeadline;
+use crate::exchange::abort_watch::AbortWatch;
+use crate::exchange::buffered_bytes::BufferedBytes;
+use crate::exchange::disposition::ConnectionDisposition;
+use crate::exchange::flow::ByteFlow;
+use crate::exchange::incoming_request::IncomingRequest;
+use crate::upstream::affinity::ClientAffinity;
+use crate::upstream::hash_key;
+use crate::upstream::hedge::{HedgeResult, HedgeWinner, SentRequest};
+
+use crate::conn::sampling;
+use crate::conn::stream::ProxyStream;
+use crate::exchange::relay::{AttemptEnding, AttemptRelay, RelayContext};
+use crate::exchange::response_changes::ResponseChanges;
 use crate::rt::NetDriver;
-use crate::sampling;
-use crate::stream::ProxyStream;
-use crate::tunnel;
+use crate::upstream::retry_attempts::{self, RetryInFlight, RetryTrigger};
+use crate::upstream::routing::MatchedRule;
+
+use crate::servers::worker_state::{LocalPool, LocalServer, LocalService};
 use crate::upstream::{
     self, LeaseDecision, UpstreamLease, UpstreamLeaseError, UpstreamLeaseRequest,
 };
 use crate::worker::Worker;
-use crate::worker_state::{LocalPool, LocalServer, LocalService};
 use attempt_failure::AttemptFailure;
 
 /// Who talks, and through what.

@@ -27,18 +27,18 @@ use model::stats::SharedGauge;
 use model::stats::ring::SpscRing;
 use model::time_attribution::WORDS;
 
-use crate::accept::{self, ListenerHandle, ListenerMode};
 use crate::accounting::WallOrigin;
-use crate::admission::eviction_requests::{EvictionRequests, WorkerWaker};
-use crate::http3::serve;
-use crate::observer::{PlaneObserver, PlaneOptions};
-use crate::ports::{PathUsage, PortTotals, TimeWaitPorts, WorkerPorts};
-use crate::quic::endpoint;
-use crate::reserved_descriptors::ReservedDescriptors;
+use crate::accounting::observer::{PlaneObserver, PlaneOptions};
+use crate::conn::ports::{PathUsage, PortTotals, TimeWaitPorts, WorkerPorts};
+use crate::conn::stream::ProxyStream;
+use crate::downstream::accept::{self, ListenerHandle, ListenerMode};
+use crate::downstream::http3::serve;
+use crate::downstream::quic::endpoint;
 use crate::rt::epoll::Epoll;
+use crate::rt::reserved_descriptors::ReservedDescriptors;
+use crate::rt::socket;
 use crate::rt::{NetDriver, Readiness};
-use crate::socket;
-use crate::stream::ProxyStream;
+use crate::worker::admission::eviction_requests::{EvictionRequests, WorkerWaker};
 use crate::worker::{SharedWorkerState, Worker};
 use command_queue::{CommandQueue, WorkerListeners};
 use host::{pin, port_range};
@@ -101,7 +101,7 @@ impl RequestPlane {
             let failed = |source| PlaneStartError::Worker { worker: index, source };
             let start = WorkerSetup {
                 index,
-                seed: crate::random::number(),
+                seed: crate::rt::random::number(),
                 wall: WallOrigin { origin_nanos: started },
                 options: options.clone(),
                 observer: outside.clone(),

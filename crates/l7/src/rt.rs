@@ -7,7 +7,11 @@
 mod core;
 pub mod epoll;
 pub mod net_driver;
+pub(crate) mod random;
+pub(crate) mod reserved_descriptors;
+pub mod socket;
 mod source;
+pub(crate) mod sys;
 mod task;
 mod timer_wheel;
 mod waker;

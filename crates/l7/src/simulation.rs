@@ -13,6 +13,8 @@ mod changes;
 mod client;
 #[cfg(test)]
 mod drain;
+#[cfg(any(test, feature = "simulation"))]
+pub(crate) mod fixture;
 mod harness;
 #[cfg(test)]
 mod hedging;

@@ -6,6 +6,7 @@
 pub mod authorities;
 pub mod certificate_resolver;
 pub mod client_auth;
+pub mod client_certificate;
 pub mod downstream;
 pub mod handshake_cause;
 pub mod handshake_observation;

@@ -3,10 +3,18 @@
 //! It chooses a server, waits while every server is at its cap, connects and reports failures as causes. Whether
 //! another attempt is made is not decided here: `exchange` asks `model::retry`.
 
+pub(crate) mod affinity;
+pub(crate) mod circuit_breaker;
 mod connect;
+pub(crate) mod hash_key;
+pub(crate) mod hedge;
 mod idle;
 mod lease;
+pub(crate) mod mirror;
 mod multiplexed;
+pub(crate) mod retry_attempts;
+pub(crate) mod routing;
+pub(crate) mod upstream_tls;
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,13 +28,13 @@ use model::snapshot::{PoolView, ServerState};
 use model::wait_queue::PriorityClass;
 
 use crate::accounting::ExchangeRecord;
-use crate::affinity::AffinityChoice;
-use crate::circuit_breaker;
-use crate::observer::PlaneObservation;
+use crate::upstream::affinity::AffinityChoice;
+
+use crate::accounting::observer::PlaneObservation;
 use crate::rt::NetDriver;
-use crate::wait_queue::{QueueContext, QueueTicket};
+use crate::servers::wait_queue::{QueueContext, QueueTicket};
+use crate::servers::worker_state::LocalPool;
 use crate::worker::Worker;
-use crate::worker_state::LocalPool;
 use connect::ConnectPlan;
 use idle::{connection_owner, has_dedicated, take_reusable};
 pub use idle::{is_last, return_connection};

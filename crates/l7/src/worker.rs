@@ -2,6 +2,8 @@
 //!
 //! It has no loop of its own: `plane` turns the runtime. It accepts nothing (`accept`) and serves nothing.
 
+pub(crate) mod admission;
+pub(crate) mod buffers;
 mod refused_requests;
 mod slow_exchanges;
 mod spare_descriptors;
@@ -25,19 +27,19 @@ use model::stats::SharedGauge;
 use model::stats::ring::SpscRing;
 use model::time_attribution::WORDS;
 
+use crate::accounting::gauges::{GaugeHandle, OpenGauges};
+use crate::accounting::logged_request::LoggedRequest;
+use crate::accounting::observer::{PlaneObserver, PlaneOptions};
 use crate::accounting::{self, ExchangeRecord, LogBatch, RequestIds, WallOrigin};
-use crate::admission::Admission;
-use crate::admission::eviction_requests::EvictionRequests;
-use crate::buffers::{Buffers, COPY_BYTES, Pipes, Scratch};
-use crate::gauges::{GaugeHandle, OpenGauges};
-use crate::logged_request::LoggedRequest;
-use crate::observer::{PlaneObserver, PlaneOptions};
-use crate::ports::WorkerPorts;
-use crate::quic::connection_id::EndpointTag;
+use crate::conn::ports::WorkerPorts;
+use crate::conn::sampling::ExchangeSampler;
+use crate::conn::tls_state::TlsScratch;
+use crate::downstream::quic::connection_id::EndpointTag;
 use crate::rt::{NetDriver, WorkerRuntime};
-use crate::sampling::ExchangeSampler;
-use crate::tls_state::TlsScratch;
-use crate::worker_state::{LocalServer, LocalState};
+use crate::servers::worker_state::{LocalServer, LocalState};
+use crate::worker::admission::Admission;
+use crate::worker::admission::eviction_requests::EvictionRequests;
+use crate::worker::buffers::{Buffers, COPY_BYTES, Pipes, Scratch};
 use spare_descriptors::SpareDescriptors;
 
 /// Between two looks at the shelves and the log.

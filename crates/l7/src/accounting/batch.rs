@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use model::stats::ServiceStats;
 
-use crate::observer::PlaneObserver;
+use crate::accounting::observer::PlaneObserver;
 
 use super::access_log::MAX_LINE_BYTES;
 
@@ -70,7 +70,7 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use crate::observer::PlaneObservation;
+    use crate::accounting::observer::PlaneObservation;
 
     use super::*;
 

@@ -9,7 +9,7 @@ use model::id::ServerId;
 use model::monotonic_time::MonotonicTime;
 use model::time_attribution::ExchangeTrace;
 
-use crate::meter::TransferTotals;
+use crate::accounting::meter::TransferTotals;
 
 use super::exchange_sample::ExchangeSample;
 use super::id::{RequestId, RequestIds};

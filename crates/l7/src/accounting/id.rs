@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::LazyLock;
 
-use crate::random;
+use crate::rt::random;
 
 /// Bits of the counting part.
 const COUNT_BITS: u32 = 54;

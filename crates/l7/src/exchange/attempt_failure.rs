@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use model::cause::Cause;
 
-use crate::relay::AttemptFault;
+use crate::exchange::relay::AttemptFault;
 use crate::rt::NetDriver;
-use crate::worker_state::LocalServer;
+use crate::servers::worker_state::LocalServer;
 
 pub(super) struct AttemptFailure<N: NetDriver> {
     pub fault: AttemptFault,

@@ -7,9 +7,9 @@ use model::monotonic_time::MonotonicTime;
 use model::time_attribution::WaitReason;
 
 use super::{ExchangeContext, HttpExchange};
-use crate::disposition::ConnectionDisposition;
-use crate::flow::{ByteFlow, FlowStep};
-use crate::outlier_stats;
+use crate::exchange::disposition::ConnectionDisposition;
+use crate::exchange::flow::{ByteFlow, FlowStep};
+use crate::exchange::outlier_stats;
 use crate::rt::NetDriver;
 use crate::upstream::UpstreamLease;
 

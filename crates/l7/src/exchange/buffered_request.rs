@@ -11,11 +11,11 @@ use model::time_attribution::WaitReason;
 use wire::http1::Defect;
 
 use super::{ExchangeContext, HttpExchange};
-use crate::buffered_bytes::BufferedBytes;
-use crate::flow::BodyFraming;
-use crate::relay::AttemptFault;
+use crate::conn::stream::StreamReadResult;
+use crate::exchange::buffered_bytes::BufferedBytes;
+use crate::exchange::flow::BodyFraming;
+use crate::exchange::relay::AttemptFault;
 use crate::rt::{NetDriver, Readiness, WorkerRuntime};
-use crate::stream::StreamReadResult;
 
 /// What a client that asked for it is told to go on with.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";

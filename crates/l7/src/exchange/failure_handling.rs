@@ -8,13 +8,13 @@ use model::retry::{self, FailedAttempt, RetryConditions, RetryDecision};
 use super::attempt_failure::AttemptFailure;
 use super::{ExchangeContext, HttpExchange};
 use crate::accounting;
-use crate::deadline::ExchangeDeadline;
-use crate::disposition::ConnectionDisposition;
-use crate::hedge::HedgeResult;
-use crate::outlier_stats;
-use crate::relay::AttemptFault;
-use crate::retry_attempts;
+use crate::conn::deadline::ExchangeDeadline;
+use crate::exchange::disposition::ConnectionDisposition;
+use crate::exchange::outlier_stats;
+use crate::exchange::relay::AttemptFault;
 use crate::rt::NetDriver;
+use crate::upstream::hedge::HedgeResult;
+use crate::upstream::retry_attempts;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
     /// Ends the exchange after its attempt number `attempts`, or makes ready for another one.

@@ -9,11 +9,11 @@ use model::refused_requests::is_refusal;
 
 use super::{ExchangeContext, HttpExchange};
 use crate::accounting;
-use crate::disposition::ConnectionDisposition;
-use crate::local_reply::{self, LocalReply};
-use crate::relay::AttemptFault;
+use crate::exchange::disposition::ConnectionDisposition;
+use crate::exchange::local_reply::{self, LocalReply};
+use crate::exchange::relay::AttemptFault;
 use crate::rt::NetDriver;
-use crate::worker_state::LocalServer;
+use crate::servers::worker_state::LocalServer;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
     /// After the last failed attempt.

@@ -9,9 +9,9 @@ use model::id::ServerId;
 
 use super::attempt_failure::AttemptFailure;
 use super::{ExchangeContext, HttpExchange};
-use crate::deadline::ExchangeDeadline;
-use crate::hedge::{HedgeContext, HedgeResult, HedgeState, HedgeWinner};
+use crate::conn::deadline::ExchangeDeadline;
 use crate::rt::NetDriver;
+use crate::upstream::hedge::{HedgeContext, HedgeResult, HedgeState, HedgeWinner};
 
 impl<N: NetDriver> HttpExchange<'_, N> {
     /// The second attempt beside a first one at this server, where the pool wants it and the request may be sent twice.

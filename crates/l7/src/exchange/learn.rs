@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::load_report::{self, ServerLoadReport};
+use crate::exchange::load_report::{self, ServerLoadReport};
 use crate::rt::NetDriver;
+use crate::servers::worker_state::LocalServer;
 use crate::worker::Worker;
-use crate::worker_state::LocalServer;
 
 /// Keeps it for later requests.
 pub(super) fn learn_from_answer<N: NetDriver>(

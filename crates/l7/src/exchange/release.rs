@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{ExchangeContext, HttpExchange};
 use crate::accounting::DownstreamProtocol;
-use crate::client_peer::ConnectionOwner;
+use crate::conn::client_peer::ConnectionOwner;
 use crate::rt::NetDriver;
 use crate::upstream::{self, UpstreamLease};
 use crate::worker::Worker;

@@ -11,15 +11,15 @@ use rustls::pki_types::UnixTime;
 use wire::http1::DirectResponse;
 
 use super::{ExchangeContext, HttpExchange};
-use crate::affinity::{AffinityChoice, AffinityInput, ClientAffinity};
-use crate::disposition::ConnectionDisposition;
-use crate::local_reply;
-use crate::mirror::{self, MirroredRequest};
-use crate::relay::AttemptFault;
-use crate::routing::{self, MatchedRule, RoutingDecision};
+use crate::exchange::disposition::ConnectionDisposition;
+use crate::exchange::local_reply;
+use crate::exchange::relay::AttemptFault;
 use crate::rt::NetDriver;
 use crate::tls::downstream::DownstreamTls;
 use crate::tls::handshake_cause;
+use crate::upstream::affinity::{AffinityChoice, AffinityInput, ClientAffinity};
+use crate::upstream::mirror::{self, MirroredRequest};
+use crate::upstream::routing::{self, MatchedRule, RoutingDecision};
 
 /// Where authorities ask for it (RFC 8555 §8.3).
 const ACME_CHALLENGE_PATH: &[u8] = b"/.well-known/acme-challenge/";

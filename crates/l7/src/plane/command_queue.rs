@@ -11,7 +11,7 @@ use rustix::event::EventfdFlags;
 
 use model::id::ListenerId;
 
-use crate::accept::ListenerHandle;
+use crate::downstream::accept::ListenerHandle;
 use crate::rt::epoll::Epoll;
 use crate::worker::Worker;
 

@@ -18,9 +18,9 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::net_driver::{ConnectTarget, NetDriver, ReadyEvent};
 use super::source::Readiness;
-use crate::reserved_descriptors::ReservedDescriptors;
-use crate::socket;
-use crate::sys;
+use crate::rt::reserved_descriptors::ReservedDescriptors;
+use crate::rt::socket;
+use crate::rt::sys;
 
 /// Events taken from the kernel in one wait.
 const EVENTS: usize = 256;

@@ -14,7 +14,7 @@ use model::snapshot::{PoolView, ServerState, ServiceView, WorkerSnapshot};
 use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
 use super::harness::{WorkerHarness, addresses, seeds};
 use super::server::{ServerLedger, SimServer};
-use crate::fixture;
+use crate::simulation::fixture;
 
 /// On the way to a server for so long at most.
 const UNDER_WAY: Duration = Duration::from_millis(20);
@@ -215,7 +215,7 @@ fn a_removed_service_ends_what_it_does_and_the_other_notices_nothing() {
         }
         stage.pass(Duration::from_millis(300 + rng.below(500)), |_| ());
         stage.install(WorkerSnapshot { version: 2, ..steady });
-        doors[0].wanted.set(crate::accept::ListenerMode::Drop);
+        doors[0].wanted.set(crate::downstream::accept::ListenerMode::Drop);
         stage.worker.rt.wake_all();
         let open = || removed.stats.open_connections.get();
         stage.pass(drain - Duration::from_millis(100), |_| ());

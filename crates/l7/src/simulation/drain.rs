@@ -12,7 +12,7 @@ use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
 use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::raw::RawPeer;
 use super::server::{ServerLedger, SimServer};
-use crate::accept::ListenerMode;
+use crate::downstream::accept::ListenerMode;
 
 const LIMIT: Duration = Duration::from_secs(4);
 

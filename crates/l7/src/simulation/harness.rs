@@ -16,10 +16,12 @@ use model::time_attribution::{ExchangeMeasurement, ExchangePhases, WaitReason, a
 
 use super::net::SimNet;
 use super::world::{PeerFactory, ScriptedPeer};
-use crate::accept::{self, ListenerMode};
 use crate::accounting::WallOrigin;
-use crate::fixture;
-use crate::observer::{AccessLogOptions, PlaneObservation, PlaneObserver, PlaneOptions};
+use crate::accounting::observer::{
+    AccessLogOptions, PlaneObservation, PlaneObserver, PlaneOptions,
+};
+use crate::downstream::accept::{self, ListenerMode};
+use crate::simulation::fixture;
 use crate::worker::{SharedWorkerState, Worker};
 
 /// Virtual time in which every story must have ended.

@@ -9,7 +9,7 @@ use model::id::ServiceId;
 use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
 use super::harness::{WorkerHarness, addresses, setting};
 use super::server::{ServerLedger, SimServer};
-use crate::accept::MAX_PENDING;
+use crate::downstream::accept::MAX_PENDING;
 
 #[test]
 fn a_newcomer_stays_in_the_kernels_queue_while_many_wait_and_is_served_after() {

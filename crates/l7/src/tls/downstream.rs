@@ -14,7 +14,7 @@ use super::client_auth::{ClientTrust, ClientTrustError, ClientVerifier};
 use super::identity::{CertificateFacts, TlsIdentity};
 use super::policy;
 use super::session_tickets::SessionTickets;
-use crate::client_certificate::CertificateHeaders;
+use crate::tls::client_certificate::CertificateHeaders;
 
 /// TLS of a service.
 pub struct DownstreamTls {

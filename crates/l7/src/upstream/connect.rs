@@ -14,15 +14,15 @@ use model::monotonic_time::MonotonicTime;
 use model::snapshot::PoolView;
 use wire::proxy_protocol::{self, ProxiedAddresses, ProxyVersion};
 
-use crate::circuit_breaker;
-use crate::client_peer::ClientPeer;
-use crate::deadline::ExchangeDeadline;
+use crate::conn::client_peer::ClientPeer;
+use crate::conn::deadline::ExchangeDeadline;
+use crate::conn::stream::ProxyStream;
+use crate::conn::upstream_connection::UpstreamConnection;
 use crate::rt::{ConnectTarget, DeadlineExpired, NetDriver, Readiness, WorkerRuntime};
-use crate::stream::ProxyStream;
-use crate::upstream_connection::UpstreamConnection;
-use crate::upstream_tls;
+use crate::servers::worker_state::{LocalPool, LocalServer};
+use crate::upstream::circuit_breaker;
+use crate::upstream::upstream_tls;
 use crate::worker::Worker;
-use crate::worker_state::{LocalPool, LocalServer};
 
 /// Towards whom, for whom, and how long it may take.
 pub struct ConnectPlan<'a, N: NetDriver> {

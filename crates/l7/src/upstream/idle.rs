@@ -8,12 +8,12 @@ use model::config::ServerHttp2Mode;
 use model::snapshot::PoolView;
 
 use super::lease::{UpstreamLease, UpstreamLeaseRequest};
-use crate::client_peer::{ClientPeer, ConnectionOwner};
-use crate::idle_pool::SweepCounts;
+use crate::conn::client_peer::{ClientPeer, ConnectionOwner};
+use crate::conn::upstream_connection::UpstreamConnection;
 use crate::rt::NetDriver;
-use crate::upstream_connection::UpstreamConnection;
+use crate::servers::idle_pool::SweepCounts;
+use crate::servers::worker_state::LocalServer;
 use crate::worker::Worker;
-use crate::worker_state::LocalServer;
 
 /// Puts a connection back on its server's shelf, or closes it.
 pub fn return_connection<N: NetDriver>(worker: &Worker<N>, lent: UpstreamLease<N>) {

@@ -12,13 +12,13 @@ use model::monotonic_time::MonotonicTime;
 use model::stats::ServerStats;
 use model::wait_queue::PriorityClass;
 
-use crate::affinity::AffinityChoice;
-use crate::client_peer::ClientPeer;
-use crate::deadline::ExchangeDeadline;
+use crate::conn::client_peer::ClientPeer;
+use crate::conn::deadline::ExchangeDeadline;
+use crate::conn::upstream_connection::UpstreamConnection;
 use crate::rt::NetDriver;
-use crate::upstream_connection::UpstreamConnection;
+use crate::servers::worker_state::{LocalPool, LocalServer};
+use crate::upstream::affinity::AffinityChoice;
 use crate::worker::Worker;
-use crate::worker_state::{LocalPool, LocalServer};
 
 /// A connection lent for one exchange or tunnel; the server counts it as in flight until it is dropped.
 pub struct UpstreamLease<N: NetDriver> {

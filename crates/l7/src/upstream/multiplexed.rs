@@ -8,9 +8,9 @@ use model::cause::Cause;
 use model::config::ServerHttp2Mode;
 
 use super::connect::{self, ConnectPlan};
-use crate::http2::connection_pool::Http2ConnectOptions;
+use crate::conn::http2::connection_pool::Http2ConnectOptions;
+use crate::conn::upstream_connection::UpstreamConnection;
 use crate::rt::NetDriver;
-use crate::upstream_connection::UpstreamConnection;
 use crate::worker::Worker;
 
 /// Connects, or joins; says whether the connection had served before. `join`: another's connection will do.

@@ -9,8 +9,8 @@ use model::time_attribution::{TimeShare, attribute_time};
 
 use super::Worker;
 use crate::accounting::{self, ExchangeRecord};
+use crate::conn::sampling;
 use crate::rt::NetDriver;
-use crate::sampling;
 
 impl<N: NetDriver> Worker<N> {
     /// Hands over a closed exchange that was slow or drawn; whose time most of it was, if it was slow and is logged.

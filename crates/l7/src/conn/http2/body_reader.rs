@@ -1,0 +1,215 @@
+//! A body that comes in pieces, given out in the form of HTTP/1.1: its bytes alone, or chunks with their trailers.
+//!
+//! Whoever brings the pieces (a stream of HTTP/2 here, one of HTTP/3 elsewhere) is told as bytes are taken, so that the
+//! peer sends no faster than they are. It keeps one piece as it is handed out.
+
+use std::io;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use h2::{Reason, RecvStream};
+use wire::http2::Http1BodyFraming;
+
+use crate::conn::stream::StreamReadResult;
+
+/// Room for a chunk's size line and the end of its line.
+const FRAMING: usize = 20;
+
+/// A chunk that is written where there is little room.
+const SMALL: usize = 1024;
+
+/// Where the pieces come from.
+pub trait BodySource {
+    type Error;
+    /// The next piece; `None`: there are no more.
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>>;
+    /// Appends trailers as lines, after the last piece.
+    fn poll_trailers(
+        &mut self,
+        cx: &mut Context<'_>,
+        lines: &mut Vec<u8>,
+    ) -> Poll<Result<(), Self::Error>>;
+    /// So many bytes of a piece were taken: the peer may send as many more.
+    fn consumed(&mut self, n: usize);
+    /// What this is to whoever reads from a connection.
+    fn to_io_error(error: &Self::Error) -> io::Error;
+}
+
+impl BodySource for RecvStream {
+    type Error = h2::Error;
+
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, h2::Error>>> {
+        RecvStream::poll_data(self, cx)
+    }
+
+    fn poll_trailers(
+        &mut self,
+        cx: &mut Context<'_>,
+        lines: &mut Vec<u8>,
+    ) -> Poll<Result<(), h2::Error>> {
+        let polled = RecvStream::poll_trailers(self, cx);
+        polled.map_ok(|trailers| {
+            for (name, value) in &trailers.unwrap_or_default() {
+                for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+                    lines.extend_from_slice(part);
+                }
+            }
+        })
+    }
+
+    fn consumed(&mut self, n: usize) {
+        // It fails only for more than came.
+        let _ = self.flow_control().release_capacity(n);
+    }
+
+    fn to_io_error(failed: &h2::Error) -> io::Error {
+        h2_io_error(Some(failed))
+    }
+}
+
+pub struct BodyReader<S: BodySource = RecvStream> {
+    source: S,
+    form: Http1BodyFraming,
+    piece: Bytes,
+    /// Framing, or a small chunk, in the form of HTTP/1.1.
+    framing: Vec<u8>,
+    at: usize,
+    ended: bool,
+    failed: Option<S::Error>,
+}
+
+impl<S: BodySource> BodyReader<S> {
+    /// A body that is to be given out in this form.
+    pub fn new(source: S, form: Http1BodyFraming) -> BodyReader<S> {
+        let ended = form == Http1BodyFraming::None;
+        let piece = Bytes::new();
+        let framing = Vec::new();
+        BodyReader { source, form, piece, framing, at: 0, ended, failed: None }
+    }
+
+    /// Why it broke, if it did.
+    pub fn failure(&self) -> Option<&S::Error> {
+        self.failed.as_ref()
+    }
+
+    /// Whether a read may give something, the end included.
+    pub fn may_read(&mut self, cx: &mut Context<'_>) -> bool {
+        self.at < self.framing.len() || self.poll_piece(cx)
+    }
+
+    /// Reads what is there.
+    pub fn read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> StreamReadResult {
+        let mut n = 0;
+        while n < into.len() {
+            if self.at < self.framing.len() {
+                let rest = &self.framing[self.at..];
+                let took = rest.len().min(into.len() - n);
+                into[n..n + took].copy_from_slice(&rest[..took]);
+                self.at = self.at + took;
+                n = n + took;
+                continue;
+            }
+            if !self.poll_piece(cx) {
+                break;
+            }
+            if self.at < self.framing.len() {
+                continue;
+            }
+            if self.piece.is_empty() {
+                break;
+            }
+            n += self.take_piece(&mut into[n..]);
+        }
+        match (n, &self.failed) {
+            (0, _) if self.at < self.framing.len() => StreamReadResult::WouldBlock,
+            (0, Some(failed)) => StreamReadResult::Failed(S::to_io_error(failed)),
+            (0, None) if self.ended => StreamReadResult::End,
+            (0, None) => StreamReadResult::WouldBlock,
+            (n, _) => StreamReadResult::Data(n),
+        }
+    }
+
+    /// Puts some of the piece into `into`; returns how much of that was used.
+    fn take_piece(&mut self, into: &mut [u8]) -> usize {
+        if self.form != Http1BodyFraming::Chunked {
+            let n = self.piece.len().min(into.len());
+            into[..n].copy_from_slice(&self.piece[..n]);
+            self.consume(n);
+            return n;
+        }
+        if into.len() < 2 * FRAMING {
+            let n = self.piece.len().min(SMALL);
+            self.framing.clear();
+            self.framing.extend_from_slice(format!("{n:x}\r\n").as_bytes());
+            self.framing.extend_from_slice(&self.piece[..n]);
+            self.framing.extend_from_slice(b"\r\n");
+            self.at = 0;
+            self.consume(n);
+            return 0;
+        }
+        let n = self.piece.len().min(into.len() - FRAMING);
+        let mut to = io::Cursor::new(&mut *into);
+        let mut put = |bytes: &[u8]| io::Write::write_all(&mut to, bytes).is_ok();
+        // There is room: `FRAMING` is more than the longest size line and both line ends.
+        let fits = put(format!("{n:x}\r\n").as_bytes()) && put(&self.piece[..n]) && put(b"\r\n");
+        debug_assert!(fits, "a chunk of {n} bytes in {} of room", into.len());
+        let used = n + 4 + hex_digits(n);
+        self.consume(n);
+        used
+    }
+
+    /// So many bytes of the piece were taken.
+    fn consume(&mut self, n: usize) {
+        let _ = self.piece.split_to(n);
+        self.source.consumed(n);
+    }
+
+    /// Looks for something to read; whether there is.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.piece.is_empty() && !self.ended && self.failed.is_none() {
+            match self.source.poll_data(cx) {
+                Poll::Pending => return false,
+                Poll::Ready(Some(Ok(piece))) => self.piece = piece,
+                Poll::Ready(Some(Err(error))) => self.failed = Some(error),
+                Poll::Ready(None) if self.form != Http1BodyFraming::Chunked => self.ended = true,
+                Poll::Ready(None) => {
+                    let mut lines = Vec::new();
+                    match self.source.poll_trailers(cx, &mut lines) {
+                        Poll::Pending => return false,
+                        Poll::Ready(Ok(())) => self.write_last_chunk(&lines),
+                        Poll::Ready(Err(error)) => self.failed = Some(error),
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// The last chunk, with trailers.
+    fn write_last_chunk(&mut self, lines: &[u8]) {
+        self.framing.clear();
+        self.at = 0;
+        for part in [b"0\r\n", lines, b"\r\n"] {
+            self.framing.extend_from_slice(part);
+        }
+        self.ended = true;
+    }
+}
+
+fn hex_digits(n: usize) -> usize {
+    (usize::BITS - n.leading_zeros()).div_ceil(4).max(1) as usize
+}
+
+/// What a broken stream is to whoever reads from a connection.
+pub fn h2_io_error(error: Option<&h2::Error>) -> io::Error {
+    let kind = match error.and_then(h2::Error::reason) {
+        Some(Reason::PROTOCOL_ERROR) if error.is_some_and(h2::Error::is_library) => {
+            io::ErrorKind::InvalidInput
+        }
+        _ => io::ErrorKind::ConnectionReset,
+    };
+    match error {
+        Some(error) => io::Error::new(kind, error.to_string()),
+        None => kind.into(),
+    }
+}

@@ -1,0 +1,263 @@
+//! Source ports in use towards each destination, how many are left, and a word before there are none.
+//!
+//! The kernel gives out ports; this counts those that our open connections hold, by source address and destination
+//! (a port is free again for another destination). Ports that rest in TIME_WAIT are the kernel's to count: whoever has read
+//! them says so from time to time.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::accounting::observer::{PlaneObservation, PlaneObserver};
+
+/// Where a connection goes, and from where if that was set.
+pub type PortPath = (Option<IpAddr>, SocketAddr);
+
+/// Paths without a connection that a worker remembers, so that connections one after the other find theirs.
+const MAX_IDLE_PATHS: usize = 256;
+
+/// Per cent of the range in use at which a word is due, by grade from 1 on. The grade after those: none was left.
+const WARN_PERCENT: [u64; 2] = [80, 95];
+/// Per cent below which the words from each grade on may be said again.
+const REARM_PERCENT: [u64; 2] = [75, 90];
+/// No port was left.
+const NONE: u8 = 3;
+
+/// What is known of one path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathUsage {
+    pub open: u32,
+    /// Attempts that found no port.
+    pub exhausted: u64,
+    /// Ports in TIME_WAIT, of all workers' connections, when that was last looked at.
+    pub time_wait: u32,
+}
+
+/// Ports that rest in TIME_WAIT and cannot be taken yet, by destination and the address they are of.
+pub type TimeWaitPorts = HashMap<SocketAddr, HashMap<IpAddr, u32>>;
+
+/// What the workers share: the range, the sums, and who is told.
+pub struct PortTotals {
+    range: u32,
+    observer: Option<Arc<dyn PlaneObserver>>,
+    paths: Mutex<HashMap<PortPath, Arc<PathTotals>>>,
+}
+
+/// One worker's count; cloned handles share it.
+#[derive(Clone, Debug, Default)]
+pub struct WorkerPorts {
+    own_paths: Arc<Mutex<HashMap<PortPath, WorkerPathUsage>>>,
+    all: Arc<PortTotals>,
+}
+
+/// A port in use until dropped.
+#[derive(Debug)]
+pub struct PortLease {
+    ports: WorkerPorts,
+    path: PortPath,
+}
+
+#[derive(Debug)]
+struct WorkerPathUsage {
+    used: PathUsage,
+    sum: Arc<PathTotals>,
+}
+
+#[derive(Debug, Default)]
+struct PathTotals {
+    open: AtomicU32,
+    time_wait: AtomicU32,
+    /// The highest grade that was told.
+    warned_level: AtomicU8,
+}
+
+impl PortTotals {
+    /// Of so many ports for each path; whoever is outside hears when few are left.
+    pub fn new(range: u32, outside: Arc<dyn PlaneObserver>) -> PortTotals {
+        PortTotals { range, observer: Some(outside), paths: Mutex::default() }
+    }
+
+    /// How many ports there are for each path.
+    pub fn range(&self) -> u32 {
+        self.range
+    }
+
+    fn sum(&self, path: PortPath) -> Arc<PathTotals> {
+        Arc::clone(lock(&self.paths).entry(path).or_default())
+    }
+
+    /// Forgets a path that no worker remembers.
+    fn forget(&self, path: PortPath) {
+        let mut paths = lock(&self.paths);
+        if paths.get(&path).is_some_and(|sum| Arc::strong_count(sum) == 1) {
+            paths.remove(&path);
+        }
+    }
+
+    /// Takes up which ports rest now, and tells where few are left for it.
+    pub fn set_time_wait(&self, resting: &TimeWaitPorts) {
+        let paths: Vec<(PortPath, Arc<PathTotals>)> =
+            lock(&self.paths).iter().map(|(path, sum)| (*path, Arc::clone(sum))).collect();
+        let chosen: HashSet<(IpAddr, SocketAddr)> =
+            paths.iter().filter_map(|((from, to), _)| Some(((*from)?, *to))).collect();
+        for ((from, to), sum) in paths {
+            let by = resting.get(&to);
+            let ports = match from {
+                Some(from) => by.and_then(|by| by.get(&from)).copied(),
+                // Of addresses that the kernel chose, that with most: each has a range of its own.
+                None => by.and_then(|by| {
+                    let others = by.iter().filter(|(from, _)| !chosen.contains(&(**from, to)));
+                    others.map(|(_, ports)| *ports).max()
+                }),
+            };
+            sum.time_wait.store(ports.unwrap_or(0), Ordering::Relaxed);
+            self.check_level((from, to), &sum);
+            self.rearm_warnings(&sum);
+        }
+    }
+
+    /// Tells, once a crossing, that few ports are left.
+    fn check_level(&self, path: PortPath, sum: &PathTotals) {
+        let used = sum.used();
+        let grade =
+            WARN_PERCENT.iter().filter(|due| !is_below(used, **due, self.range)).count() as u8;
+        if grade > 0 && sum.warned_level.fetch_max(grade, Ordering::Relaxed) < grade {
+            self.report_low(path, used, self.range.saturating_sub(used));
+        }
+    }
+
+    /// What may be told again, since fewer are used than then.
+    fn rearm_warnings(&self, sum: &PathTotals) {
+        let used = sum.used();
+        let again =
+            REARM_PERCENT.iter().take_while(|again| !is_below(used, **again, self.range)).count();
+        if again < REARM_PERCENT.len() {
+            sum.warned_level.fetch_min(again as u8, Ordering::Relaxed);
+        }
+    }
+
+    fn report_low(&self, (source, destination): PortPath, in_use: u32, left: u32) {
+        if let Some(outside) = &self.observer {
+            outside.observe(PlaneObservation::SourcePortsLow { source, destination, in_use, left });
+        }
+    }
+}
+
+impl PathTotals {
+    /// Ports that nobody else can have.
+    fn used(&self) -> u32 {
+        self.open.load(Ordering::Relaxed).saturating_add(self.time_wait.load(Ordering::Relaxed))
+    }
+}
+
+impl WorkerPorts {
+    pub fn new(all: Arc<PortTotals>) -> WorkerPorts {
+        WorkerPorts { own_paths: Arc::default(), all }
+    }
+
+    pub fn lease(&self, from: Option<IpAddr>, to: SocketAddr) -> PortLease {
+        let path = (from, to);
+        let sum = self.update_path(path, |used| used.open += 1);
+        sum.open.fetch_add(1, Ordering::Relaxed);
+        self.all.check_level(path, &sum);
+        PortLease { ports: self.clone(), path }
+    }
+
+    /// Counts an attempt that found no port.
+    pub fn exhausted(&self, from: Option<IpAddr>, to: SocketAddr) {
+        let path = (from, to);
+        let sum = self.update_path(path, |used| used.exhausted += 1);
+        if sum.warned_level.fetch_max(NONE, Ordering::Relaxed) < NONE {
+            self.all.report_low(path, sum.used(), 0);
+        }
+    }
+
+    /// All paths with a connection that is open, with ports that rest, or that ran out.
+    pub fn all(&self) -> Vec<(PortPath, PathUsage)> {
+        let own = lock(&self.own_paths);
+        let resting = |own: &WorkerPathUsage| own.sum.time_wait.load(Ordering::Relaxed);
+        let known = own
+            .iter()
+            .map(|(path, own)| (*path, PathUsage { time_wait: resting(own), ..own.used }));
+        known.filter(|(_, used)| *used != PathUsage::default()).collect()
+    }
+
+    fn update_path(&self, path: PortPath, act: impl FnOnce(&mut PathUsage)) -> Arc<PathTotals> {
+        let mut own = lock(&self.own_paths);
+        let own = own.entry(path).or_insert_with(|| WorkerPathUsage {
+            used: PathUsage::default(),
+            sum: self.all.sum(path),
+        });
+        act(&mut own.used);
+        Arc::clone(&own.sum)
+    }
+
+    fn release(&self, path: PortPath) {
+        let mut own = lock(&self.own_paths);
+        let many = own.len() > MAX_IDLE_PATHS;
+        let Some(entry) = own.get_mut(&path) else { return };
+        entry.used.open = entry.used.open.saturating_sub(1);
+        entry.sum.open.fetch_sub(1, Ordering::Relaxed);
+        // Of two who do this at once either may be the last: a word more or less, a grade lower.
+        self.all.rearm_warnings(&entry.sum);
+        if many && entry.is_idle() {
+            own.remove(&path);
+            drop(own);
+            self.all.forget(path);
+        }
+    }
+}
+
+impl WorkerPorts {
+    /// Forgets paths that nothing is known of any more, where there are many.
+    pub fn forget_idle(&self) {
+        let gone: Vec<PortPath> = {
+            let mut own = lock(&self.own_paths);
+            let over = own.len().saturating_sub(MAX_IDLE_PATHS);
+            let idle = own.iter().filter(|(_, own)| own.is_idle());
+            let gone: Vec<PortPath> = idle.map(|(path, _)| *path).take(over).collect();
+            gone.iter().for_each(|path| drop(own.remove(path)));
+            gone
+        };
+        gone.into_iter().for_each(|path| self.all.forget(path));
+    }
+}
+
+impl WorkerPathUsage {
+    fn is_idle(&self) -> bool {
+        self.used == PathUsage::default() && self.sum.time_wait.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl Drop for PortLease {
+    fn drop(&mut self) {
+        self.ports.release(self.path);
+    }
+}
+
+/// Nobody is told, as if ports were endless.
+impl Default for PortTotals {
+    fn default() -> PortTotals {
+        PortTotals { range: u32::MAX, observer: None, paths: Mutex::default() }
+    }
+}
+
+impl fmt::Debug for PortTotals {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("AllPorts").field("range", &self.range).finish_non_exhaustive()
+    }
+}
+
+/// Whether so many are less than that share of the range.
+fn is_below(open: u32, percent: u64, range: u32) -> bool {
+    u64::from(open) * 100 < u64::from(range) * percent
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

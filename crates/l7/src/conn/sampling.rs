@@ -1,0 +1,160 @@
+//! Which exchanges are measured, and when their sockets are read.
+//!
+//! A reading costs half a microsecond, as much as a twentieth of a small exchange. So a socket is read when an exchange
+//! first waits in the middle of a body, when it ends after it was slow, and on one exchange in so many. It judges nothing.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::ServiceView;
+use model::time_attribution::WaitReason;
+
+use crate::accounting::{ExchangeRecord, ExchangeSample, SocketSamples};
+use crate::conn::stream::ProxyStream;
+use crate::rt::NetDriver;
+
+/// Draws one exchange in so many.
+pub struct ExchangeSampler {
+    /// `None`: nothing is measured.
+    one_in: Option<u32>,
+    until_next: Cell<u32>,
+}
+
+impl ExchangeSampler {
+    /// One in `one_in`; `None`: none, and nothing is measured at all.
+    pub fn new(one_in: Option<u32>) -> ExchangeSampler {
+        ExchangeSampler { one_in, until_next: Cell::new(0) }
+    }
+
+    /// Whether anything is measured.
+    pub fn is_on(&self) -> bool {
+        self.one_in.is_some()
+    }
+
+    /// Whether this one is it.
+    pub fn draw(&self) -> bool {
+        let Some(one_in) = self.one_in else { return false };
+        let left = self.until_next.get();
+        self.until_next.set(left.checked_sub(1).unwrap_or(one_in - 1));
+        left == 0
+    }
+}
+
+/// An attempt has its connections.
+#[inline]
+pub fn begin_attempt<N: NetDriver>(
+    lot: &ExchangeSampler,
+    measured: &mut ExchangeSample,
+    (client, server): (&ProxyStream<N>, &ProxyStream<N>),
+    now: MonotonicTime,
+) {
+    measured.attempt = Some(now);
+    if measured.sampled || lot.draw() {
+        measured.sampled = true;
+        // The client's is read when it is first waited for: what is in its buffer then tells what it waits for.
+        mark_sockets(measured, client, server, false, true);
+    }
+}
+
+/// Whom it waits for from now on. The first wait for a socket in the middle of a body has that socket read, so that what
+/// happens while it is waited for can be told from what was before.
+#[inline]
+pub fn record_wait<N: NetDriver>(
+    lot: &ExchangeSampler,
+    measured: &mut ExchangeSample,
+    (client, server): (&ProxyStream<N>, &ProxyStream<N>),
+    whom: WaitReason,
+    now: MonotonicTime,
+) {
+    measured.awaited.wait_for(whom, now);
+    let (of_client, of_server) = match whom {
+        WaitReason::ClientReceive | WaitReason::ClientSend => {
+            (!measured.client_baseline_taken, false)
+        }
+        WaitReason::ServerReceive | WaitReason::ServerSend => {
+            (false, !measured.server_baseline_taken)
+        }
+        _ => return,
+    };
+    if (of_client || of_server) && lot.is_on() {
+        mark_sockets(measured, client, server, of_client, of_server);
+    }
+}
+
+/// An exchange goes on: says whether it waited for the window of its client's stream, which shows only once the
+/// connection has taken what was given to it.
+#[inline]
+pub fn recall_client_wait<N: NetDriver>(measured: &mut ExchangeSample, client: &ProxyStream<N>) {
+    if let Some(since) = client.window_closed() {
+        measured.awaited.backdate(WaitReason::ClientReceive, WaitReason::StreamWindow, since);
+    }
+}
+
+fn mark_sockets<N: NetDriver>(
+    measured: &mut ExchangeSample,
+    client: &ProxyStream<N>,
+    server: &ProxyStream<N>,
+    of_client: bool,
+    of_server: bool,
+) {
+    if of_client {
+        client.mark_counters();
+        measured.client_baseline_taken = true;
+    }
+    if of_server {
+        server.mark_counters();
+        measured.server_baseline_taken = true;
+    }
+}
+
+/// An attempt is over: reads its sockets if it was slow or drawn.
+pub fn end_attempt<N: NetDriver>(
+    lot: &ExchangeSampler,
+    view: &ServiceView,
+    record: &mut ExchangeRecord,
+    (client, server): (&ProxyStream<N>, &ProxyStream<N>),
+    now: MonotonicTime,
+) {
+    record.sample.awaited.stop(now);
+    if !lot.is_on() || !(record.sample.sampled || is_slow(view, record, now)) {
+        return;
+    }
+    let measured = &mut record.sample;
+    measured.sockets = Some(Box::new(SocketSamples {
+        // What happened on a connection before its first exchange is that exchange's too.
+        client: client
+            .counter_change(measured.client_baseline_taken || measured.connection_setup.is_some()),
+        server: server.counter_change(measured.server_baseline_taken || !record.reused),
+        port: server.local_port(),
+        client_shared: client.is_multiplexed(),
+        server_shared: server.is_multiplexed(),
+        server_tls: server.is_tls(),
+    }));
+}
+
+/// Whether an exchange that ends now is slow, as its service goes.
+pub fn is_slow(view: &ServiceView, record: &ExchangeRecord, now: MonotonicTime) -> bool {
+    let idle = &record.sample.awaited;
+    let idle = idle.total(WaitReason::ClientThink) + idle.total(WaitReason::Either);
+    let took = now.since(record.begun_at).as_nanos() as u64;
+    let opening = record.sample.connection_setup.unwrap_or_default();
+    let opening = (opening.accept + opening.tls.unwrap_or_default()).as_nanos() as u64;
+    (took + opening).saturating_sub(idle) >= view.stats.slow_threshold_ns.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_in_so_many_is_drawn() {
+        let lot = ExchangeSampler::new(Some(3));
+        let drawn: Vec<bool> = (0..7).map(|_| lot.draw()).collect();
+        assert_eq!(drawn, [true, false, false, true, false, false, true]);
+        let none = ExchangeSampler::new(None);
+        assert!(!none.draw() && !none.is_on());
+        let every = ExchangeSampler::new(Some(1));
+        assert!((0..5).all(|_| every.draw()));
+    }
+}

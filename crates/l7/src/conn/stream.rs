@@ -1,0 +1,398 @@
+//! A connection of a worker: reads and writes that never block, and waits with deadlines.
+//!
+//! It keeps no bytes of its own: whoever reads has the buffer. Under TLS (`sealed`) a session stands between it and
+//! the socket. A strand of a connection that carries many of them looks the same. Dropping it closes the connection, or
+//! the strand.
+
+mod multiplexed;
+mod tcp_info;
+mod tls_io;
+
+use std::cell::{Cell, OnceCell};
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::task::Poll;
+
+use model::monotonic_time::MonotonicTime;
+use model::time_attribution::TcpInfoSample;
+
+use crate::accounting::DownstreamProtocol;
+use crate::conn::tls_state::TlsState;
+use crate::rt::{DeadlineExpired, NetDriver, Readiness, ReadinessSource, WorkerRuntime};
+pub use multiplexed::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
+
+/// A connected (or connecting) socket, or what looks like one.
+pub struct ProxyStream<N: NetDriver> {
+    rt: Rc<WorkerRuntime<N>>,
+    backend: StreamBackend<N>,
+    source: Rc<ReadinessSource>,
+    tls: OnceCell<Box<TlsState>>,
+    resetting: Cell<bool>,
+    tcp_counters: OnceCell<Box<Cell<TcpInfoSample>>>,
+}
+
+/// What a stream stands on.
+enum StreamBackend<N: NetDriver> {
+    Socket(N::Sock, u64),
+    Multiplexed(Box<dyn MultiplexedStream>),
+}
+
+impl<N: NetDriver> ProxyStream<N> {
+    /// Takes over a socket for the current task. `writable`: whether a write is worth a try at once.
+    ///
+    /// # Errors
+    /// What registering it says: memory or limits of the kernel.
+    pub fn new(
+        rt: &Rc<WorkerRuntime<N>>,
+        sock: N::Sock,
+        writable: bool,
+    ) -> io::Result<ProxyStream<N>> {
+        let bits = if writable { Readiness::WRITE } else { 0 };
+        let (source, token) = rt.register(&sock, bits)?;
+        Ok(ProxyStream::from_backend(rt, StreamBackend::Socket(sock, token), source))
+    }
+
+    fn from_backend(
+        rt: &Rc<WorkerRuntime<N>>,
+        under: StreamBackend<N>,
+        source: Rc<ReadinessSource>,
+    ) -> ProxyStream<N> {
+        let sealed = OnceCell::new();
+        let measured = OnceCell::new();
+        let resetting = Cell::new(false);
+        ProxyStream {
+            rt: rt.clone(),
+            backend: under,
+            source,
+            tls: sealed,
+            resetting,
+            tcp_counters: measured,
+        }
+    }
+
+    /// A strand, for the current task.
+    pub fn from_multiplexed(
+        rt: &Rc<WorkerRuntime<N>>,
+        strand: Box<dyn MultiplexedStream>,
+    ) -> ProxyStream<N> {
+        ProxyStream::from_backend(rt, StreamBackend::Multiplexed(strand), rt.unregistered())
+    }
+
+    /// Whether it is one of many that share a connection.
+    pub fn is_multiplexed(&self) -> bool {
+        matches!(self.backend, StreamBackend::Multiplexed(_))
+    }
+
+    /// What is spoken on the connection that it shares with others; `None`: it is no strand.
+    pub fn shared_protocol(&self) -> Option<DownstreamProtocol> {
+        match &self.backend {
+            StreamBackend::Socket(..) => None,
+            StreamBackend::Multiplexed(strand) => Some(strand.protocol()),
+        }
+    }
+
+    /// Bytes that all streams of the connection that it shares keep for the peer; `None`: it is no strand of a client.
+    pub fn shared_buffered(&self) -> Option<Rc<Cell<usize>>> {
+        match &self.backend {
+            StreamBackend::Socket(..) => None,
+            StreamBackend::Multiplexed(strand) => strand.shared_buffered(),
+        }
+    }
+
+    /// Next connection of a listener.
+    ///
+    /// # Errors
+    /// `WouldBlock`, or what the kernel says.
+    pub fn accept(&self) -> io::Result<(N::Sock, SocketAddr)> {
+        self.rt.net.accept(self.socket()?)
+    }
+
+    /// Stops new handshakes on a listener while those under way may still finish.
+    pub fn refuse_handshakes(&self) {
+        if let Ok(sock) = self.socket() {
+            // Without the filter connections that arrive meanwhile would be reset by the close.
+            let _ = self.rt.net.refuse_handshakes(sock);
+        }
+    }
+
+    /// Whether a connection that was begun is established.
+    ///
+    /// # Errors
+    /// `WouldBlock`, or why it failed.
+    pub fn established(&self) -> io::Result<()> {
+        self.rt.net.established(self.socket()?)
+    }
+
+    /// Whether the connection is open and the peer has sent nothing that was not read, looked up now.
+    pub fn is_quiet(&self) -> bool {
+        self.socket().is_ok_and(|sock| self.rt.net.is_quiet(sock))
+    }
+
+    /// Whether the peer provably got nothing of what we sent after the first `sent_before` bytes.
+    pub fn peer_received_nothing(&self, sent_before: u64) -> bool {
+        match &self.backend {
+            StreamBackend::Socket(sock, _) => {
+                self.rt.net.acknowledged(sock).is_some_and(|bytes| bytes <= sent_before)
+            }
+            StreamBackend::Multiplexed(strand) => strand.unprocessed(),
+        }
+    }
+
+    /// The peer has said that it processed nothing of what a strand carried.
+    pub fn unprocessed(&self) -> bool {
+        matches!(&self.backend, StreamBackend::Multiplexed(strand) if strand.unprocessed())
+    }
+
+    /// The socket; a strand has none of its own.
+    fn socket(&self) -> io::Result<&N::Sock> {
+        match &self.backend {
+            StreamBackend::Socket(sock, _) => Ok(sock),
+            StreamBackend::Multiplexed(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    pub fn source(&self) -> &ReadinessSource {
+        &self.source
+    }
+
+    /// Gives it to the current task.
+    pub fn attach_current_task(&self) {
+        self.source.set_task(self.rt.current());
+    }
+
+    /// Gives it to nobody: readiness is noted and wakes no task.
+    pub fn detach_task(&self) {
+        self.source.set_task(None);
+    }
+
+    /// Reads what is there.
+    #[inline]
+    pub fn try_read(&self, into: &mut [u8]) -> StreamReadResult {
+        let sock = match &self.backend {
+            StreamBackend::Socket(sock, _) => sock,
+            StreamBackend::Multiplexed(strand) => return strand.read(into),
+        };
+        if let Some(sealed) = self.tls.get() {
+            return self.read_tls(sealed, sock, into);
+        }
+        if !self.source.has(Readiness::READ) {
+            return StreamReadResult::WouldBlock;
+        }
+        match self.rt.net.read(sock, into) {
+            Ok(0) if into.is_empty() => StreamReadResult::WouldBlock,
+            Ok(0) => StreamReadResult::End,
+            Ok(n) => {
+                if n < into.len() && !self.source.has(Readiness::END | Readiness::BROKEN) {
+                    self.source.clear(Readiness::READ);
+                }
+                StreamReadResult::Data(n)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.source.clear(Readiness::READ);
+                StreamReadResult::WouldBlock
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                StreamReadResult::WouldBlock
+            }
+            Err(error) => StreamReadResult::Failed(error),
+        }
+    }
+
+    /// Writes what it takes.
+    #[inline]
+    pub fn try_write(&self, from: &[u8]) -> StreamWriteResult {
+        self.try_write_with(from, false)
+    }
+
+    /// Writes what it takes. `more`: bytes that follow at once may go out together with these.
+    #[inline]
+    pub fn try_write_with(&self, from: &[u8], more: bool) -> StreamWriteResult {
+        let sock = match &self.backend {
+            StreamBackend::Socket(sock, _) => sock,
+            StreamBackend::Multiplexed(strand) => return strand.write(from),
+        };
+        if let Some(sealed) = self.tls.get() {
+            return self.write_tls(sealed, sock, from, more);
+        }
+        if !self.source.has(Readiness::WRITE) {
+            return StreamWriteResult::WouldBlock;
+        }
+        self.record_write(from.len(), self.rt.net.write(sock, from, more))
+    }
+
+    fn record_write(&self, offered: usize, result: io::Result<usize>) -> StreamWriteResult {
+        match result {
+            Ok(n) => {
+                if n < offered {
+                    self.source.clear(Readiness::WRITE);
+                }
+                StreamWriteResult::Bytes(n)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.source.clear(Readiness::WRITE);
+                StreamWriteResult::WouldBlock
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                StreamWriteResult::WouldBlock
+            }
+            Err(error) => StreamWriteResult::Failed(error),
+        }
+    }
+
+    /// Moves bytes into a pipe. A short move says nothing about what is left, so only `WouldBlock` ends readiness.
+    pub fn try_fill(&self, pipe: &N::Pipe, most: usize) -> StreamReadResult {
+        if !self.source.has(Readiness::READ) {
+            return StreamReadResult::WouldBlock;
+        }
+        match self.socket().and_then(|sock| self.rt.net.fill(sock, pipe, most)) {
+            Ok(0) => StreamReadResult::End,
+            Ok(n) => StreamReadResult::Data(n),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.source.clear(Readiness::READ);
+                StreamReadResult::WouldBlock
+            }
+            Err(error) => StreamReadResult::Failed(error),
+        }
+    }
+
+    /// Moves bytes out of a pipe.
+    pub fn try_pour(&self, pipe: &N::Pipe, most: usize, more: bool) -> StreamWriteResult {
+        if !self.source.has(Readiness::WRITE) {
+            return StreamWriteResult::WouldBlock;
+        }
+        // A short move says nothing about the receiver, so only `WouldBlock` ends readiness.
+        self.record_write(
+            0,
+            self.socket().and_then(|sock| self.rt.net.pour(pipe, sock, most, more)),
+        )
+    }
+
+    /// Sends our end; reading goes on.
+    pub fn end(&self) {
+        let sock = match &self.backend {
+            StreamBackend::Socket(sock, _) => sock,
+            StreamBackend::Multiplexed(strand) => return strand.end(),
+        };
+        if let Some(sealed) = self.tls.get() {
+            return self.end_tls(sealed, sock);
+        }
+        // A failure means that the connection is broken already, which the next read will say.
+        let _ = self.rt.net.end(sock);
+    }
+
+    /// Closes with a reset.
+    pub fn reset(self) {
+        self.reset_on_drop();
+    }
+
+    /// Makes the coming close a reset.
+    pub fn reset_on_drop(&self) {
+        self.resetting.set(true);
+        match &self.backend {
+            StreamBackend::Socket(sock, _) => self.rt.net.reset_on_drop(sock),
+            StreamBackend::Multiplexed(strand) => strand.reset(),
+        }
+    }
+
+    /// Whether a read may give something, the end included.
+    pub fn may_read(&self) -> bool {
+        match &self.backend {
+            StreamBackend::Socket(..) => self.source.has(Readiness::READ),
+            StreamBackend::Multiplexed(strand) => strand.may_read(),
+        }
+    }
+
+    /// Whether the connection is open and silent. Readiness that is left over from a read that took all is
+    /// cleared: bytes that nobody asked for must not pass for the next answer.
+    pub fn settle_idle(&self) -> bool {
+        if self.source.has(Readiness::END | Readiness::BROKEN) {
+            return false;
+        }
+        // A strand carries one exchange.
+        let StreamBackend::Socket(sock, _) = &self.backend else { return false };
+        if let Some(sealed) = self.tls.get() {
+            return self.is_tls_quiet(sealed, sock);
+        }
+        if self.source.has(Readiness::READ) {
+            if !self.rt.net.is_quiet(sock) {
+                return false;
+            }
+            self.source.clear(Readiness::READ);
+        }
+        true
+    }
+
+    /// Whether the connection is known to be broken.
+    #[inline]
+    pub fn is_broken(&self) -> bool {
+        match &self.backend {
+            StreamBackend::Socket(..) => self.source.has(Readiness::BROKEN),
+            StreamBackend::Multiplexed(strand) => strand.is_broken(),
+        }
+    }
+
+    /// Waits until a read may give something.
+    ///
+    /// # Errors
+    /// `Expired` when `until` passes first.
+    pub async fn readable(&self, until: MonotonicTime) -> Result<(), DeadlineExpired> {
+        std::future::poll_fn(|_| match &self.backend {
+            StreamBackend::Multiplexed(strand) if strand.may_read() || strand.is_broken() => {
+                Poll::Ready(Ok(()))
+            }
+            _ => self.rt.poll_ready(&self.source, Readiness::READ, until),
+        })
+        .await
+    }
+
+    /// Waits until a write may take something.
+    ///
+    /// # Errors
+    /// `Expired` when `until` passes first.
+    pub async fn writable(&self, until: MonotonicTime) -> Result<(), DeadlineExpired> {
+        std::future::poll_fn(|_| match &self.backend {
+            StreamBackend::Multiplexed(strand) if strand.may_write() || strand.is_broken() => {
+                Poll::Ready(Ok(()))
+            }
+            _ => self.rt.poll_ready(&self.source, Readiness::WRITE, until),
+        })
+        .await
+    }
+
+    /// Writes everything.
+    ///
+    /// # Errors
+    /// `None` when `until` passes first, else what broke.
+    pub async fn write_all(
+        &self,
+        mut from: &[u8],
+        until: MonotonicTime,
+    ) -> Result<(), Option<io::Error>> {
+        while !from.is_empty() {
+            match self.try_write(from) {
+                StreamWriteResult::Bytes(n) => from = &from[n..],
+                StreamWriteResult::WouldBlock => {
+                    self.writable(until).await.map_err(|DeadlineExpired| None)?
+                }
+                StreamWriteResult::Failed(error) => return Err(Some(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for what a poll function says, with this stream's runtime.
+    pub async fn poll_until<T>(&self, mut poll: impl FnMut(&WorkerRuntime<N>) -> Poll<T>) -> T {
+        std::future::poll_fn(|_| poll(&self.rt)).await
+    }
+}
+
+impl<N: NetDriver> Drop for ProxyStream<N> {
+    fn drop(&mut self) {
+        let StreamBackend::Socket(sock, token) = &self.backend else { return };
+        if let Some(sealed) = self.tls.get() {
+            self.send_close_notify(sealed, sock);
+        }
+        self.rt.forget(*token);
+    }
+}

@@ -1,0 +1,83 @@
+//! An open connection to a server, counted while it lives.
+//!
+//! It is made and lent by `upstream` and kept by `shelf`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use model::circuit_breaker::BreakerPermit;
+use model::stats::ServerStats;
+
+use crate::conn::client_peer::ConnectionOwner;
+use crate::conn::ports::PortLease;
+use crate::conn::stream::ProxyStream;
+use crate::rt::NetDriver;
+
+/// An open connection to a server.
+pub struct UpstreamConnection<N: NetDriver> {
+    pub stream: ProxyStream<N>,
+    pub address: SocketAddr,
+    /// Bytes that we have sent on it for exchanges.
+    pub sent: u64,
+    /// Bytes of a header before them, and before TLS.
+    pub preamble_bytes: u64,
+    pub owner: ConnectionOwner,
+    /// What counts it; a strand is counted with its connection.
+    pub guard: Option<UpstreamGuard>,
+}
+
+/// A connection being open.
+pub struct UpstreamGuard {
+    live: Arc<ServerStats>,
+    _port: PortLease,
+    _permit: BreakerPermit,
+}
+
+impl<N: NetDriver> UpstreamConnection<N> {
+    /// Counts it as open until it is dropped.
+    pub fn new(
+        stream: ProxyStream<N>,
+        to: SocketAddr,
+        live: Arc<ServerStats>,
+        (port, permit): (PortLease, BreakerPermit),
+    ) -> UpstreamConnection<N> {
+        live.connections.increment();
+        let counted = Some(UpstreamGuard { live, _port: port, _permit: permit });
+        UpstreamConnection {
+            stream,
+            address: to,
+            sent: 0,
+            preamble_bytes: 0,
+            owner: ConnectionOwner::Shared,
+            guard: counted,
+        }
+    }
+
+    /// One of many that share a connection.
+    pub fn from_multiplexed(stream: ProxyStream<N>, to: SocketAddr) -> UpstreamConnection<N> {
+        UpstreamConnection {
+            stream,
+            address: to,
+            sent: 0,
+            preamble_bytes: 0,
+            owner: ConnectionOwner::Shared,
+            guard: None,
+        }
+    }
+
+    /// Bytes of ours on the wire so far.
+    pub fn bytes_on_wire(&self) -> u64 {
+        self.preamble_bytes + self.stream.written().unwrap_or(self.sent)
+    }
+
+    /// Closes with a reset.
+    pub fn reset(self) {
+        self.stream.reset_on_drop();
+    }
+}
+
+impl Drop for UpstreamGuard {
+    fn drop(&mut self) {
+        self.live.connections.decrement();
+    }
+}

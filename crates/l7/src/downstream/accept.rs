@@ -1,0 +1,396 @@
+//! Listeners: admit connections within the limits, refuse the rest so that clients know.
+//!
+//! A listener that is being closed first takes everything that has already been established. It serves nothing.
+
+use std::cell::Cell;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::config::ForwardingMode;
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::ServiceView;
+use wire::http1::{self, ConnectionPersistence};
+
+use crate::accounting::ExchangeRecord;
+use crate::accounting::logged_request::LoggedRequest;
+use crate::accounting::observer::PlaneObservation;
+use crate::conn::stream::ProxyStream;
+use crate::downstream::{connection, tcp};
+use crate::exchange::local_reply::{self, LocalReply};
+use crate::rt::{NetDriver, Readiness, TaskId};
+use crate::servers::worker_state::LocalService;
+use crate::worker::Worker;
+use crate::worker::admission::{EvictionScope, OpenConnection};
+
+/// Connections taken in one turn before others get theirs.
+const ACCEPTS_PER_TURN: usize = 64;
+
+/// Clients of a worker that are being refused with time to read why. Beyond that they are ended at once: a crowd
+/// outside must not take the descriptors of those inside.
+const MAX_REFUSING: u32 = 16;
+
+/// Clients that wait for a place of other workers. Further ones stay with the kernel meanwhile, where they take no
+/// descriptor.
+pub(crate) const MAX_PENDING: u32 = 64;
+
+/// How long they wait.
+const PENDING_TIMEOUT: Duration = Duration::from_millis(250);
+
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
+
+/// After a failure for want of descriptors, look again this soon.
+const DESCRIPTOR_BACKOFF: Duration = Duration::from_millis(20);
+
+/// A closing listener takes what is being established for this long: a round trip or two.
+const CLOSING_GRACE: Duration = Duration::from_millis(200);
+
+/// What is wanted of a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenerMode {
+    Accept,
+    /// Accept what has been established, then close.
+    Finish,
+    /// Close now: another process goes on with the same socket.
+    Drop,
+}
+
+/// A handle on a listener's task.
+pub struct ListenerHandle {
+    pub mode: Rc<Cell<ListenerMode>>,
+    pub task: TaskId,
+}
+
+/// Accepts until something else is wanted.
+pub async fn listen<N: NetDriver>(
+    worker: Rc<Worker<N>>,
+    sock: N::Sock,
+    local: SocketAddr,
+    service: Rc<LocalService<N>>,
+    wanted: Rc<Cell<ListenerMode>>,
+) {
+    let Ok(listener) = ProxyStream::<N>::new(&worker.rt, sock, false) else {
+        worker.observer.observe(PlaneObservation::NoDescriptor { worker: worker.index });
+        return;
+    };
+    listener.source().set(Readiness::READ);
+    let mut closing = MonotonicTime::NEVER;
+    loop {
+        match wanted.get() {
+            ListenerMode::Drop => return,
+            ListenerMode::Finish if closing == MonotonicTime::NEVER => {
+                closing = worker.rt.now() + CLOSING_GRACE;
+                listener.refuse_handshakes();
+            }
+            _ => {}
+        }
+        match accept_batch(&worker, &listener, local, &service) {
+            AcceptBatch::More => worker.rt.yield_now().await,
+            AcceptBatch::Exhausted => {
+                worker.rt.sleep_until(worker.rt.now() + DESCRIPTOR_BACKOFF).await
+            }
+            AcceptBatch::Full => worker.rt.sleep_until(worker.rt.now() + RETRY_INTERVAL).await,
+            AcceptBatch::Empty if worker.rt.now() >= closing => return,
+            AcceptBatch::Empty => {
+                let _ = listener
+                    .poll_until(|rt| {
+                        if wanted.get() != ListenerMode::Accept && closing == MonotonicTime::NEVER {
+                            return std::task::Poll::Ready(Ok(()));
+                        }
+                        rt.poll_ready(listener.source(), Readiness::READ, closing)
+                    })
+                    .await;
+            }
+        }
+    }
+}
+
+enum AcceptBatch {
+    More,
+    Empty,
+    Exhausted,
+    Full,
+}
+
+fn accept_batch<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    listener: &ProxyStream<N>,
+    local: SocketAddr,
+    service: &Rc<LocalService<N>>,
+) -> AcceptBatch {
+    for _ in 0..ACCEPTS_PER_TURN {
+        if worker.pending_clients.get() >= MAX_PENDING {
+            return AcceptBatch::Full;
+        }
+        match listener.accept() {
+            Ok((sock, peer)) if worker.spare.is_missing() => {
+                refuse_without_descriptor(worker, &sock, peer, service);
+            }
+            Ok((sock, peer)) if worker.rt.net.is_reserved_descriptor(&sock) => {
+                report_descriptor_shortage(worker, service);
+                refuse_without_descriptor(worker, &sock, peer, service);
+            }
+            Ok((sock, peer)) => admit(worker, sock, peer, local, service),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                listener.source().clear(Readiness::READ);
+                return AcceptBatch::Empty;
+            }
+            Err(error) => {
+                if !is_descriptor_shortage(&error) {
+                    let view = service.view.borrow().clone();
+                    view.stats.slots[worker.index].counters.accept_failed.add(1);
+                    continue;
+                }
+                report_descriptor_shortage(worker, service);
+                return refuse_with_spare(worker, listener, service);
+            }
+        }
+    }
+    AcceptBatch::More
+}
+
+/// Counts and tells that a client came and there was no descriptor for it.
+fn report_descriptor_shortage<N: NetDriver>(worker: &Worker<N>, service: &LocalService<N>) {
+    let view = service.view.borrow().clone();
+    view.stats.slots[worker.index].counters.accept_no_descriptor.add(1);
+    worker.observer.observe(PlaneObservation::NoDescriptor { worker: worker.index });
+}
+
+fn is_descriptor_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
+}
+
+/// Gives up the spare descriptors for a moment to take one connection and end it, so that its client learns at once.
+fn refuse_with_spare<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    listener: &ProxyStream<N>,
+    service: &Rc<LocalService<N>>,
+) -> AcceptBatch {
+    worker.spare.release();
+    let next = match listener.accept() {
+        Ok((sock, peer)) => {
+            refuse_without_descriptor(worker, &sock, peer, service);
+            AcceptBatch::More
+        }
+        // Without descriptors the kernel says so even when nobody waits.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            listener.source().clear(Readiness::READ);
+            AcceptBatch::Empty
+        }
+        Err(_) => AcceptBatch::Exhausted,
+    };
+    worker.spare.regain(&worker.rt.net);
+    if worker.spare.is_missing() { AcceptBatch::Exhausted } else { next }
+}
+
+/// Refuses a connection for want of descriptors.
+fn refuse_without_descriptor<N: NetDriver>(
+    worker: &Worker<N>,
+    sock: &N::Sock,
+    peer: SocketAddr,
+    service: &LocalService<N>,
+) {
+    let view = service.view.borrow().clone();
+    let slot = &view.stats.slots[worker.index].counters;
+    slot.accepted.add(1);
+    slot.closed.add(1);
+    slot.refused.add(1);
+    close_immediately(worker, sock, peer, &view, Cause::NoDescriptor);
+}
+
+fn admit<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    sock: N::Sock,
+    peer: SocketAddr,
+    local: SocketAddr,
+    service: &Rc<LocalService<N>>,
+) {
+    let view = service.view.borrow().clone();
+    view.stats.slots[worker.index].counters.accepted.add(1);
+    let may_wait = worker.options.workers > 1;
+    let eviction = if may_wait { EvictionScope::IdleOnly } else { EvictionScope::Any };
+    match worker.admission.admit(&worker.rt, &view, Some(peer.ip()), eviction) {
+        Ok(open) => begin_connection(worker, sock, (peer, local), service, open),
+        Err(Cause::ConnectionLimit) if may_wait => {
+            wait_for_admission(worker, sock, (peer, local), service);
+        }
+        Err(cause) => reject_client(worker, sock, peer, service, cause),
+    }
+}
+
+/// Other workers may have connections that do nothing: they are asked for a place, for a while.
+fn wait_for_admission<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    sock: N::Sock,
+    ends: (SocketAddr, SocketAddr),
+    service: &Rc<LocalService<N>>,
+) {
+    let worker = worker.clone();
+    let service = service.clone();
+    let mut waiting = PendingClient::new(&worker);
+    worker.clone().rt.spawn(async move {
+        let until = worker.rt.now() + PENDING_TIMEOUT;
+        let admitted = loop {
+            worker.rt.sleep_until(worker.rt.now() + RETRY_INTERVAL).await;
+            let view = service.view.borrow().clone();
+            let now = worker.rt.now();
+            let eviction = if now < until { EvictionScope::IdleOnly } else { EvictionScope::Any };
+            match worker.admission.admit(&worker.rt, &view, Some(ends.0.ip()), eviction) {
+                Err(Cause::ConnectionLimit) if now < until => waiting.request_eviction(),
+                over => break over,
+            }
+        };
+        drop(waiting);
+        match admitted {
+            Ok(open) => begin_connection(&worker, sock, ends, &service, open),
+            Err(cause) => reject_client(&worker, sock, ends.0, &service, cause),
+        }
+    });
+}
+
+/// A client that waits for a place.
+struct PendingClient<N: NetDriver> {
+    worker: Rc<Worker<N>>,
+    /// It is among those that want a place of any worker.
+    asks_eviction: bool,
+}
+
+impl<N: NetDriver> PendingClient<N> {
+    fn new(worker: &Rc<Worker<N>>) -> PendingClient<N> {
+        worker.pending_clients.set(worker.pending_clients.get() + 1);
+        worker.eviction_requests.waiting.increment();
+        let mut waiting = PendingClient { worker: worker.clone(), asks_eviction: false };
+        waiting.request_eviction();
+        waiting
+    }
+
+    /// It was kept out once more: others are asked for a place where this worker has none to give.
+    fn request_eviction(&mut self) {
+        let wants = self.worker.admission.found_no_victim();
+        match (self.asks_eviction, wants) {
+            (false, true) => _ = self.worker.eviction_requests.without_victim.increment(),
+            (true, false) => self.worker.eviction_requests.without_victim.decrement(),
+            _ => {}
+        }
+        self.asks_eviction = wants;
+    }
+}
+
+impl<N: NetDriver> Drop for PendingClient<N> {
+    fn drop(&mut self) {
+        if self.asks_eviction {
+            self.worker.eviction_requests.without_victim.decrement();
+        }
+        self.worker.eviction_requests.waiting.decrement();
+        self.worker.pending_clients.set(self.worker.pending_clients.get() - 1);
+    }
+}
+
+/// A connection that has its place is served.
+fn begin_connection<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    sock: N::Sock,
+    (peer, local): (SocketAddr, SocketAddr),
+    service: &Rc<LocalService<N>>,
+    open: OpenConnection,
+) {
+    let view = service.view.borrow().clone();
+    // Of every address only the connection knows the one that was meant.
+    let local = match local.ip().is_unspecified() {
+        true => worker.rt.net.local_address(&sock).unwrap_or(local),
+        false => local,
+    };
+    let Ok(client) = ProxyStream::new(&worker.rt, sock, true) else {
+        view.stats.slots[worker.index].counters.accept_failed.add(1);
+        return;
+    };
+    let worker_ = worker.clone();
+    let service_ = service.clone();
+    let now = worker.rt.now();
+    match view.config.forward {
+        ForwardingMode::Http => {
+            worker.rt.spawn(connection::serve(worker_, client, (peer, local, now), service_, open))
+        }
+        // Forwarded packets never reach a socket of ours.
+        ForwardingMode::Tcp
+        | ForwardingMode::Mac
+        | ForwardingMode::Tunnel
+        | ForwardingMode::Nat => {
+            worker.rt.spawn(tcp::serve(worker_, client, (peer, local, now), service_, open))
+        }
+    };
+}
+
+/// Counts and tells a client that it is not let in: 503 with the cause (`http`), a reset (`tcp`).
+fn reject_client<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    sock: N::Sock,
+    peer: SocketAddr,
+    service: &Rc<LocalService<N>>,
+    cause: Cause,
+) {
+    let view = service.view.borrow().clone();
+    let slot = &view.stats.slots[worker.index].counters;
+    slot.refused.add(1);
+    slot.closed.add(1);
+    if view.config.forward != ForwardingMode::Http || worker.refusing.get() >= MAX_REFUSING {
+        return close_immediately(worker, &sock, peer, &view, cause);
+    }
+    let Ok(client) = ProxyStream::<N>::new(&worker.rt, sock, true) else { return };
+    view.stats.slots[worker.index].counters.requests.add(1);
+    let mut record = ExchangeRecord::begin(worker.rt.now(), worker.rt.now());
+    record.cause = Some(cause);
+    let worker_ = worker.clone();
+    worker.refusing.set(worker.refusing.get() + 1);
+    worker.rt.spawn(async move {
+        client.attach_current_task();
+        let answer =
+            LocalReply { status: cause.status(), cause, keep_alive: false, head_only: false };
+        local_reply::send_reply(&worker_, &client, &view, &answer, &mut record).await;
+        worker_.close(
+            &view,
+            None,
+            &mut record,
+            &LoggedRequest::unreadable(peer, view.config.forward),
+        );
+        local_reply::linger(&worker_, client).await;
+        worker_.refusing.set(worker_.refusing.get() - 1);
+    });
+}
+
+/// Tells a client that is not admitted, and waits for nothing: closing follows, which may overtake the answer to a
+/// client that has sent more than we read.
+fn close_immediately<N: NetDriver>(
+    worker: &Worker<N>,
+    sock: &N::Sock,
+    peer: SocketAddr,
+    view: &ServiceView,
+    cause: Cause,
+) {
+    view.stats.slots[worker.index].counters.requests.add(1);
+    let mut record = ExchangeRecord::begin(worker.rt.now(), worker.rt.now());
+    record.cause = Some(cause);
+    if view.config.forward == ForwardingMode::Http {
+        record.status = cause.status();
+        record.local_reply = true;
+        let mut out = worker.buffers.take();
+        let id = record.id(&worker.ids);
+        http1::emit_local_reply(
+            cause.status(),
+            cause.name(),
+            id.as_str(),
+            ConnectionPersistence::Close,
+            false,
+            &mut out,
+        );
+        // The client may be gone or its buffer full: it is refused either way.
+        let _ = worker.rt.net.write(sock, &out, false);
+        let _ = worker.rt.net.end(sock);
+        worker.buffers.put(out);
+    } else {
+        worker.rt.net.reset_on_drop(sock);
+    }
+    worker.close(view, None, &mut record, &LoggedRequest::unreadable(peer, view.config.forward));
+}

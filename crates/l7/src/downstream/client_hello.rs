@@ -1,0 +1,82 @@
+//! The first bytes of a connection that passes through, read for the name that TLS asks for.
+//!
+//! They are kept and go to the server first, as they came. A connection that does not begin with a record of TLS asked for
+//! no name. One whose hello is unclear, or has not come in time, is refused: its server may yet find a name there that rules
+//! did not see.
+
+use std::task::Poll;
+use std::time::Duration;
+
+use model::admission::AdmissionPhase;
+use model::cause::Cause;
+use wire::client_hello::{self, ClientHelloError, ClientHelloPeek};
+
+use crate::conn::stream::{ProxyStream, StreamReadResult};
+use crate::rt::{DeadlineExpired, NetDriver, Readiness};
+use crate::servers::worker_state::LocalService;
+use crate::worker::Worker;
+use crate::worker::admission::OpenConnection;
+
+/// How long a client may take for its hello.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Bytes that are kept at most: the longest hello in records, and what a read brings behind it.
+// The reader of hellos gives up before.
+const MAX_HELLO_BYTES: usize = client_hello::LONGEST + 8 * 1024;
+
+/// The name that the client asks for.
+///
+/// # Errors
+/// The client's connection ended, its hello is unclear or late, or the service is cut.
+pub async fn peek_server_name<N: NetDriver>(
+    worker: &Worker<N>,
+    client: &ProxyStream<N>,
+    service: &LocalService<N>,
+    open: &OpenConnection,
+    first: &mut Vec<u8>,
+) -> Result<Option<String>, Cause> {
+    let until = worker.rt.now() + HELLO_TIMEOUT;
+    loop {
+        let got = {
+            let mut scratch = worker.scratch.borrow_mut();
+            let room = MAX_HELLO_BYTES.saturating_sub(first.len()).min(4 * 1024);
+            let got = client.try_read(&mut scratch.input[..room]);
+            if let StreamReadResult::Data(n) = &got {
+                first.extend_from_slice(&scratch.input[..*n]);
+            }
+            got
+        };
+        if matches!(got, StreamReadResult::Data(n) if n == first.len()) {
+            open.set_phase(AdmissionPhase::Head, worker.rt.now());
+        }
+        match got {
+            StreamReadResult::Data(_) => match client_hello::parse_client_hello(first) {
+                ClientHelloPeek::Partial if first.len() < MAX_HELLO_BYTES => {}
+                ClientHelloPeek::Complete { name } => return Ok(name),
+                ClientHelloPeek::Other(ClientHelloError::NotTls) => return Ok(None),
+                ClientHelloPeek::Partial | ClientHelloPeek::Other(_) => {
+                    return Err(Cause::TlsHandshake);
+                }
+            },
+            // Whoever ends without a word still gets a server's, and says none later.
+            StreamReadResult::End => return Ok(None),
+            StreamReadResult::Failed(_) => return Err(Cause::ClientReset),
+            StreamReadResult::WouldBlock => {
+                let waited = client.poll_until(|rt| {
+                    if open.is_evicted() {
+                        return Poll::Ready(Err(DeadlineExpired));
+                    }
+                    let until = until.min(service.cut_at.get());
+                    rt.poll_ready(client.source(), Readiness::READ, until)
+                });
+                if waited.await.is_err() {
+                    if open.is_evicted() {
+                        return Err(Cause::ClientHeaderTimeout);
+                    }
+                    let cut = worker.rt.now() >= service.cut_at.get();
+                    return Err(if cut { Cause::DrainCut } else { Cause::TlsHandshakeTimeout });
+                }
+            }
+        }
+    }
+}

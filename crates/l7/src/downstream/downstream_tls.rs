@@ -1,0 +1,240 @@
+//! TLS towards a client: who may begin a handshake, how long it may take, and the account of one that fails.
+//!
+//! What follows the handshake is the service's method and none of its business.
+
+use std::net::SocketAddr;
+use std::task::Poll;
+use std::time::Duration;
+
+use model::admission::AdmissionPhase;
+use model::cause::Cause;
+use model::config::ForwardingMode;
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::ServiceView;
+use rustls::pki_types::UnixTime;
+
+use crate::accounting::ExchangeRecord;
+use crate::accounting::logged_request::LoggedRequest;
+use crate::conn::stream::ProxyStream;
+use crate::exchange::local_reply::{self, LocalReply};
+use crate::rt::{DeadlineExpired, NetDriver, Readiness};
+use crate::servers::worker_state::LocalService;
+use crate::tls::certificate_resolver::ACME_TLS_ALPN;
+use crate::tls::client_certificate;
+use crate::tls::downstream::DownstreamTls;
+use crate::tls::handshake_cause;
+use crate::tls::session::TlsSession;
+use crate::tls::verified_client::VerifiedClient;
+use crate::worker::Worker;
+use crate::worker::admission::OpenConnection;
+
+/// How long a client may take to read the alert that says why it is refused.
+const ALERT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The first byte of a handshake (RFC 8446 §5.1).
+const HANDSHAKE: u8 = 22;
+
+/// A handshake that came to nothing.
+struct FailedHandshake {
+    cause: Cause,
+    detail: Option<&'static str>,
+    /// Its client spoke HTTP.
+    plain: bool,
+}
+
+/// Shakes hands where the service speaks TLS; `None`: the connection is over, and its account closed.
+pub async fn accept_tls<N: NetDriver>(
+    worker: &Worker<N>,
+    client: ProxyStream<N>,
+    peer: SocketAddr,
+    service: &LocalService<N>,
+    open: &OpenConnection,
+) -> Option<ProxyStream<N>> {
+    let view = service.view.borrow().clone();
+    if view.config.tls.is_none() {
+        return Some(client);
+    }
+    // Boxed so that what follows keeps no room for it.
+    match Box::pin(handshake(worker, (&client, peer), &view, service, open)).await {
+        Ok(HandshakeOutcome::Ready) => Some(client),
+        // An authority has seen what it came for.
+        Ok(HandshakeOutcome::ChallengeAnswered) => {
+            client.finish(worker.rt.now() + ALERT_TIMEOUT).await;
+            None
+        }
+        Ok(HandshakeOutcome::ClientLeft) => {
+            view.stats.slots[worker.index].counters.tls_failed.add(1);
+            None
+        }
+        Err(failed) => {
+            view.stats.slots[worker.index].counters.tls_failed.add(1);
+            Box::pin(refuse_handshake(worker, client, peer, &view, failed)).await;
+            None
+        }
+    }
+}
+
+/// What a handshake without failure came to.
+enum HandshakeOutcome {
+    /// The client goes on.
+    Ready,
+    /// It left without a word.
+    ClientLeft,
+    /// It came to see whether a name is ours, and says nothing more.
+    ChallengeAnswered,
+}
+
+async fn handshake<N: NetDriver>(
+    worker: &Worker<N>,
+    (client, peer): (&ProxyStream<N>, SocketAddr),
+    view: &ServiceView,
+    service: &LocalService<N>,
+    open: &OpenConnection,
+) -> Result<HandshakeOutcome, FailedHandshake> {
+    let failed = |cause, detail| FailedHandshake { cause, detail, plain: false };
+    // A service that is to speak TLS and cannot says nothing rather than speak plainly.
+    let tls = view.tls.as_ref().and_then(|material| material.downcast::<DownstreamTls>());
+    let tls = tls.ok_or(failed(Cause::Internal, None))?;
+    let until = (worker.rt.now() + tls.handshake).min(service.cut_at.get());
+    let late = || {
+        let cut = worker.rt.now() >= service.cut_at.get();
+        failed(if cut { Cause::DrainCut } else { Cause::TlsHandshakeTimeout }, None)
+    };
+    if !wait_first_byte(client, open, until).await {
+        return if open.is_evicted() { Ok(HandshakeOutcome::ClientLeft) } else { Err(late()) };
+    }
+    worker
+        .admission
+        .check_handshake(&worker.rt, view, Some(peer.ip()))
+        .map_err(|cause| failed(cause, None))?;
+    open.set_phase(AdmissionPhase::Handshake, worker.rt.now());
+    let session = TlsSession::server(&tls.config).map_err(|_| failed(Cause::Internal, None))?;
+    client.start_tls(session, worker.tls_scratch.clone(), worker.gauges.clone());
+    let over = client.handshake(until, || open.is_evicted()).await;
+    open.set_phase(AdmissionPhase::Fresh, worker.rt.now());
+    let seen = |session: &TlsSession| HandshakeReport {
+        established: session.established(),
+        resumed: session.resumed(),
+        failure: session.failure().map(handshake_cause::client_cause),
+        first_byte: session.first_byte(),
+        challenge: session.common().alpn_protocol() == Some(ACME_TLS_ALPN),
+    };
+    let Some(seen) = client.with_session(seen) else { return Ok(HandshakeOutcome::ClientLeft) };
+    if over.is_err() {
+        return if open.is_evicted() { Ok(HandshakeOutcome::ClientLeft) } else { Err(late()) };
+    }
+    match seen {
+        HandshakeReport { first_byte: None, .. } => Ok(HandshakeOutcome::ClientLeft),
+        HandshakeReport { established: true, failure: None, resumed, challenge: proof, .. } => {
+            let counters = &view.stats.slots[worker.index].counters;
+            counters.tls_handshakes.add(1);
+            counters.tls_resumed.add(u64::from(resumed));
+            if let Some(group) = client.tls_group() {
+                view.stats.slots[worker.index].key_exchange_groups.record_group(group);
+            }
+            if proof {
+                return Ok(HandshakeOutcome::ChallengeAnswered);
+            }
+            remember_client(client, tls, resumed).map_err(|error| {
+                let (cause, detail) = handshake_cause::client_cause(&error);
+                failed(cause, Some(detail))
+            })?;
+            Ok(HandshakeOutcome::Ready)
+        }
+        HandshakeReport { first_byte: Some(first), .. } if first != HANDSHAKE => {
+            Err(FailedHandshake {
+                plain: first.is_ascii_uppercase() && view.config.forward == ForwardingMode::Http,
+                ..failed(
+                    if first.is_ascii_uppercase() {
+                        Cause::PlainOnTls
+                    } else {
+                        Cause::TlsHandshake
+                    },
+                    Some("not-tls"),
+                )
+            })
+        }
+        HandshakeReport { failure: Some((cause, detail)), .. } => Err(failed(cause, Some(detail))),
+        HandshakeReport { failure: None, .. } => {
+            Err(failed(Cause::TlsHandshake, Some("client-left")))
+        }
+    }
+}
+
+/// Waits for the first byte, with which the handshake begins: a client that says nothing takes the place of none. False: none
+/// came in time, or the connection is given up.
+async fn wait_first_byte<N: NetDriver>(
+    client: &ProxyStream<N>,
+    open: &OpenConnection,
+    until: MonotonicTime,
+) -> bool {
+    let waited = client.poll_until(|rt| match open.is_evicted() {
+        true => Poll::Ready(Err(DeadlineExpired)),
+        false => rt.poll_ready(client.source(), Readiness::READ, until),
+    });
+    waited.await.is_ok()
+}
+
+/// Remembers what a client has proven. One that resumes a session is judged by what is in force now.
+fn remember_client<N: NetDriver>(
+    client: &ProxyStream<N>,
+    tls: &DownstreamTls,
+    resumed: bool,
+) -> Result<(), rustls::Error> {
+    let (Some(told), Some(clients)) = (&tls.certificate_headers, &tls.client_verifier) else {
+        return Ok(());
+    };
+    let known = client.with_session(|session| {
+        let chain = session.common().peer_certificates();
+        if resumed {
+            clients.recheck(session.observation().name.as_deref(), chain, UnixTime::now())?;
+        }
+        Ok::<_, rustls::Error>((
+            client_certificate::certificate_lines(chain, told),
+            VerifiedClient::new(chain, clients),
+        ))
+    });
+    if let Some(known) = known {
+        let (lines, judged) = known?;
+        client.identify(lines, judged);
+    }
+    Ok(())
+}
+
+/// What a handshake came to.
+struct HandshakeReport {
+    established: bool,
+    resumed: bool,
+    failure: Option<(Cause, &'static str)>,
+    first_byte: Option<u8>,
+    challenge: bool,
+}
+
+async fn refuse_handshake<N: NetDriver>(
+    worker: &Worker<N>,
+    mut client: ProxyStream<N>,
+    peer: SocketAddr,
+    view: &ServiceView,
+    failed: FailedHandshake,
+) {
+    let FailedHandshake { cause, detail, plain } = failed;
+    view.stats.slots[worker.index].counters.requests.add(1);
+    let now = worker.rt.update_now();
+    let mut record = ExchangeRecord::begin(now, now);
+    record.cause = Some(cause);
+    record.defect = detail;
+    if plain {
+        client.stop_tls();
+        let answer =
+            LocalReply { status: cause.status(), cause, keep_alive: false, head_only: false };
+        local_reply::send_reply(worker, &client, view, &answer, &mut record).await;
+    } else {
+        client.finish(worker.rt.now() + ALERT_TIMEOUT).await;
+    }
+    worker.close(view, None, &mut record, &LoggedRequest::unreadable(peer, view.config.forward));
+    if matches!(cause, Cause::TlsHandshakeLimit | Cause::ClientLimit) {
+        // Whoever waits for what it says next would hold as much as it was refused.
+        return;
+    }
+    local_reply::linger(worker, client).await;
+}

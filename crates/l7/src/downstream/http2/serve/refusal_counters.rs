@@ -1,0 +1,51 @@
+//! What a client's HTTP/2 connection counts: what the library refused by itself, and limits that ended it.
+
+use model::cause::Cause;
+use wire::http1::Defect;
+
+use super::Http2ServerSession;
+use super::account::record_refused;
+use crate::conn::http2::flood::FloodEvent;
+use crate::rt::NetDriver;
+
+impl<N: NetDriver> Http2ServerSession<N> {
+    pub(super) fn record_refused(&self, cause: Cause, detail: Option<&'static str>) {
+        record_refused(
+            &self.worker,
+            &self.service.view.borrow(),
+            self.client_peer.peer,
+            cause,
+            detail,
+        );
+    }
+
+    pub(super) fn count_flood(&self, deed: FloodEvent) {
+        let view = self.service.view.borrow().clone();
+        let counters = &view.stats.slots[self.worker.index].counters;
+        match deed {
+            FloodEvent::Reset => counters.http2_resets.add(1),
+            FloodEvent::Control => counters.http2_control_frames.add(1),
+            FloodEvent::Tiny => counters.http2_tiny_frames.add(1),
+            FloodEvent::Malformed => counters.http2_malformed.add(1),
+        }
+    }
+
+    /// What the library refused by itself.
+    pub(super) fn count_library_refusals(&mut self) {
+        let done = self.connection.take_library_counters();
+        let view = self.service.view.borrow().clone();
+        let slot = &view.stats.slots[self.worker.index];
+        slot.counters.http2_refused.add(done.refused);
+        let defects = [
+            (done.malformed, Defect::Http2Malformed, Cause::BadRequest),
+            (done.protocol, Defect::Http2Protocol, Cause::BadRequest),
+            (done.heads, Defect::HeadTooLarge, Cause::HeadTooLarge),
+        ];
+        for (times, defect, cause) in defects {
+            for _ in 0..times {
+                slot.defects[defect as usize].add(1);
+                self.record_refused(cause, Some(defect.name()));
+            }
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! A client's HTTP/3 connection: it is driven, its streams are handed out, its limits kept, and its end is told in time.
+//!
+//! Each request is a task of its own (`request`). Ending in order takes two steps (RFC 9114 §5.2): the client is told
+//! that requests will not be taken some time soon, and after a round trip which was the last one.
+
+mod handshake;
+mod shutdown;
+
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use model::admission::AdmissionPhase;
+use model::cause::Cause;
+use model::config::Http2FloodLimits;
+use model::monotonic_time::MonotonicTime;
+use quinn_proto::{Dir, Event, StreamEvent, StreamId, Transmit};
+use wire::http1::Defect;
+use wire::http3::code;
+
+use super::request::{self, Http3Request};
+use super::unidirectional::UnidirectionalStreams;
+use crate::accounting::gauges::GaugeGuard;
+use crate::accounting::logged_request::LoggedRequest;
+use crate::accounting::{DownstreamProtocol, ExchangeRecord};
+use crate::conn::client_peer::ClientPeer;
+use crate::conn::http2::flood::{FloodCounters, FloodEvent};
+use crate::conn::stream::TlsContext;
+use crate::downstream::quic::connection::{OpenQuicStream, QuicConnection};
+use crate::downstream::quic::endpoint::{AdmittedQuicConnection, QuicEndpoint};
+use crate::downstream::quic::udp::UdpSendResult;
+use crate::tls::downstream::DownstreamTls;
+use crate::worker::admission::OpenConnection;
+
+/// Sends in one turn before others get theirs.
+const ROUNDS: usize = 16;
+
+/// How far a connection is.
+enum Http3Stage {
+    /// It shakes hands, being counted, until then.
+    Handshaking(MonotonicTime),
+    Serving,
+    /// It was closed; its machine says when that has sunk in.
+    Closed,
+}
+
+/// How far its end is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Http3Shutdown {
+    NotStarted,
+    /// The client was told; at this moment it learns which was the last.
+    GoawaySent(MonotonicTime),
+    /// Streams from this one on are not taken.
+    Settled(u64),
+}
+
+struct Http3ServerSession {
+    endpoint: Rc<QuicEndpoint>,
+    connection: Rc<QuicConnection>,
+    client_peer: Rc<ClientPeer>,
+    open: OpenConnection,
+    waker: Waker,
+    stage: Http3Stage,
+    /// Its ClientHello is whole, and nothing came since.
+    settings_sent: bool,
+    tls: Rc<Option<TlsContext>>,
+    control: Option<StreamId>,
+    unidirectional: UnidirectionalStreams,
+    /// The stream after the last that was taken.
+    next: u64,
+    flood_counters: FloodCounters,
+    shutdown: Http3Shutdown,
+    max_age_at: MonotonicTime,
+    idle_since: MonotonicTime,
+    idle: Option<GaugeGuard>,
+    fresh: bool,
+    pinged_at: MonotonicTime,
+    /// When whatever is left is dropped.
+    dead_at: MonotonicTime,
+    /// When a connection that takes no more requests and has none is closed.
+    rest_until: MonotonicTime,
+    blocked: Option<(Transmit, Vec<u8>)>,
+    drained: bool,
+}
+
+/// Serves a connection that was just admitted, in a task of its own.
+pub fn start(endpoint: Rc<QuicEndpoint>, admitted: AdmittedQuicConnection) {
+    let worker = endpoint.worker.clone();
+    worker.rt.spawn(async move {
+        admitted.open.set_task(endpoint.worker.rt.current());
+        let mut serving = Http3ServerSession::new(endpoint, admitted);
+        std::future::poll_fn(|_| serving.turn()).await;
+    });
+}
+
+impl Http3ServerSession {
+    fn new(endpoint: Rc<QuicEndpoint>, admitted: AdmittedQuicConnection) -> Http3ServerSession {
+        let worker = &endpoint.worker;
+        let view = endpoint.service.view.borrow().clone();
+        let now = worker.rt.now();
+        let tls = view.tls.as_ref().and_then(|material| material.downcast::<DownstreamTls>());
+        let until = now + tls.map_or(Duration::ZERO, |tls| tls.handshake);
+        let waker = worker.rt.waker();
+        admitted.connection.set_driver(waker.clone());
+        let limits = Http2FloodLimits {
+            resets: view.config.http3.resets,
+            control_frames: u32::MAX,
+            tiny_frames: u32::MAX,
+            malformed: u32::MAX,
+        };
+        Http3ServerSession {
+            connection: admitted.connection,
+            client_peer: Rc::new(admitted.client_peer),
+            open: admitted.open,
+            waker,
+            stage: Http3Stage::Handshaking(until),
+            settings_sent: false,
+            tls: Rc::default(),
+            control: None,
+            unidirectional: UnidirectionalStreams::default(),
+            next: 0,
+            flood_counters: FloodCounters::new(limits, now),
+            shutdown: Http3Shutdown::NotStarted,
+            max_age_at: MonotonicTime::NEVER,
+            idle_since: now,
+            idle: Some(worker.gauges.count_idle()),
+            fresh: true,
+            pinged_at: now,
+            dead_at: MonotonicTime::NEVER,
+            rest_until: MonotonicTime::NEVER,
+            blocked: None,
+            drained: false,
+            endpoint,
+        }
+    }
+
+    /// Does what can be done now; `Ready`: it is over.
+    fn turn(&mut self) -> Poll<()> {
+        let now = self.endpoint.worker.rt.now();
+        let instant = self.endpoint.instant(now);
+        self.connection.begin_turn();
+        self.follow_migration();
+        self.connection.with_connection(|conn| {
+            if conn.poll_timeout().is_some_and(|at| at <= instant) {
+                conn.handle_timeout(instant);
+            }
+        });
+        self.notify_endpoint();
+        while let Some(event) = self.connection.with_connection(|conn| conn.poll()) {
+            self.handle_event(event, now);
+        }
+        if matches!(self.stage, Http3Stage::Serving) {
+            self.take_streams();
+        }
+        self.check_limits(now);
+        let more = self.send();
+        self.follow_migration();
+        self.notify_endpoint();
+        self.connection.end_turn();
+        if self.drained {
+            return Poll::Ready(());
+        }
+        let rt = &self.endpoint.worker.rt;
+        if more && let Some(me) = rt.current() {
+            rt.wake(me);
+        }
+        if let Some(at) = self.connection.with_connection(|conn| conn.poll_timeout()) {
+            rt.wake_at(self.endpoint.moment(at));
+        }
+        Poll::Pending
+    }
+
+    fn notify_endpoint(&mut self) {
+        while let Some(event) = self.connection.with_connection(|conn| conn.poll_endpoint_events())
+        {
+            self.drained |= event.is_drained();
+            if let Some(answer) = self.endpoint.handle_endpoint_event(self.connection.handle, event)
+            {
+                self.connection.with_connection(|conn| conn.handle_event(answer));
+            }
+        }
+    }
+
+    fn handle_event(&mut self, event: Event, now: MonotonicTime) {
+        match event {
+            Event::Connected => self.connected(now),
+            Event::HandshakeDataReady => {
+                self.settings_sent = true;
+                self.connection.stream_activity.take();
+            }
+            Event::ConnectionLost { reason } => self.connection_lost(&reason),
+            // Before anything is told of them: what is taken back at once is counted too.
+            Event::Stream(StreamEvent::Opened { .. })
+                if matches!(self.stage, Http3Stage::Serving) =>
+            {
+                self.take_streams();
+            }
+            Event::Stream(StreamEvent::Readable { id }) => self.connection.readable(id),
+            Event::Stream(StreamEvent::Writable { id }) => self.connection.writable(id),
+            Event::Stream(StreamEvent::Stopped { id, .. }) => self.connection.stopped(id),
+            Event::Stream(
+                StreamEvent::Opened { .. }
+                | StreamEvent::Finished { .. }
+                | StreamEvent::Available { .. },
+            )
+            | Event::DatagramReceived
+            | Event::DatagramsUnblocked => {}
+        }
+    }
+
+    fn take_streams(&mut self) {
+        self.unidirectional.accept_streams(&self.connection, &self.waker);
+        while let Some(id) = self.connection.accept(Dir::Bi) {
+            let number = u64::from(id);
+            if matches!(self.shutdown, Http3Shutdown::Settled(first) if number >= first) {
+                self.connection.stop(id, code::REQUEST_REJECTED);
+                self.connection.reset(id, code::REQUEST_REJECTED);
+                continue;
+            }
+            self.next = self.next.max(number + 4);
+            if self.idle.take().is_some() {
+                self.open.set_phase(AdmissionPhase::Busy, self.endpoint.worker.rt.now());
+            }
+            self.fresh = false;
+            self.connection.attach(id, Waker::noop().clone());
+            let open = OpenQuicStream::enter(&self.connection);
+            let asked = Http3Request {
+                connection: self.connection.clone(),
+                id,
+                client_peer: self.client_peer.clone(),
+                tls: self.tls.clone(),
+            };
+            let worker = self.endpoint.worker.clone();
+            let service = self.endpoint.service.clone();
+            self.endpoint.worker.rt.spawn(request::serve(worker, service, asked, open));
+        }
+    }
+
+    /// Limits, deadlines and orders.
+    fn check_limits(&mut self, now: MonotonicTime) {
+        match self.stage {
+            Http3Stage::Closed => return,
+            _ if self.open.is_evicted() && self.connection.open.get() == 0 => {
+                return self.close(now, code::NO_ERROR);
+            }
+            Http3Stage::Handshaking(until) => {
+                if self.settings_sent && self.connection.stream_activity.take() {
+                    self.settings_sent = false;
+                    self.open.set_phase(AdmissionPhase::Handshake, now);
+                }
+                let until = until.min(self.endpoint.service.cut_at.get());
+                if now >= until {
+                    let view = self.endpoint.service.view.borrow().clone();
+                    view.stats.slots[self.endpoint.worker.index].counters.tls_failed.add(1);
+                    self.record_refused(Cause::TlsHandshakeTimeout, None);
+                    return self.close(now, code::NO_ERROR);
+                }
+                return self.endpoint.worker.rt.wake_at(until);
+            }
+            Http3Stage::Serving => {}
+        }
+        if let Some(code) = self.connection.close_code() {
+            let view = self.endpoint.service.view.borrow().clone();
+            let slot = &view.stats.slots[self.endpoint.worker.index];
+            slot.defects[Defect::Http3Protocol as usize].add(1);
+            self.record_refused(Cause::BadRequest, Some(Defect::Http3Protocol.name()));
+            return self.close(now, code);
+        }
+        for _ in 0..self.connection.reset_requests.take() {
+            self.flood_counters.record(FloodEvent::Reset, now);
+        }
+        if let Some(flood) = self.flood_counters.limit_reached() {
+            let view = self.endpoint.service.view.borrow().clone();
+            view.stats.slots[self.endpoint.worker.index].counters.http3_resets.add(1);
+            self.record_refused(Cause::Http3Flood, Some(flood.name()));
+            return self.close(now, code::EXCESSIVE_LOAD);
+        }
+        self.check_shutdown(now);
+        self.check_idle(now);
+    }
+
+    /// A client that has moved is known by its new address, once that is validated, from the next request on.
+    fn follow_migration(&mut self) {
+        let peer = self.connection.peer();
+        if peer != self.client_peer.peer {
+            self.endpoint.count_event(|counters| &counters.http3_moved);
+            self.client_peer = Rc::new(ClientPeer::new(peer, self.client_peer.local));
+            let view = self.endpoint.service.view.borrow().clone();
+            // At its share there the client goes on counting where it was.
+            let _ = self.open.change_client(&self.endpoint.worker.rt, &view, peer.ip());
+        }
+        for _ in 0..self.connection.withheld.take() {
+            self.endpoint.count_event(|counters| &counters.quic_withheld);
+        }
+    }
+
+    fn close(&mut self, now: MonotonicTime, code: u64) {
+        self.end_handshake();
+        self.stage = Http3Stage::Closed;
+        self.connection.close(self.endpoint.instant(now), code);
+        self.connection.mark_lost();
+    }
+
+    /// The account of what never became a request.
+    fn record_refused(&self, cause: Cause, detail: Option<&'static str>) {
+        let worker = &self.endpoint.worker;
+        let view = self.endpoint.service.view.borrow().clone();
+        view.stats.slots[worker.index].counters.requests.add(1);
+        let mut record = ExchangeRecord::begin(worker.rt.now(), worker.rt.now());
+        record.cause = Some(cause);
+        record.defect = detail;
+        worker.close(
+            &view,
+            None,
+            &mut record,
+            &LoggedRequest::multiplexed(self.client_peer.peer, DownstreamProtocol::Http3),
+        );
+    }
+
+    /// Sends what the machine has to send; whether there is more, for another turn.
+    fn send(&mut self) -> bool {
+        let now = self.endpoint.instant(self.endpoint.worker.rt.now());
+        let mut buffer = match self.blocked.take() {
+            None => Vec::new(),
+            Some((transmit, buffer)) => {
+                let contents = &buffer[..transmit.size];
+                if self.endpoint.send(&transmit, contents, &self.waker) == UdpSendResult::WouldBlock
+                {
+                    self.blocked = Some((transmit, buffer));
+                    return false;
+                }
+                buffer
+            }
+        };
+        let at_once = self.endpoint.max_batch();
+        for _ in 0..ROUNDS {
+            let next = self.connection.next_packets(now, at_once, &mut buffer);
+            let Some(transmit) = next else { return false };
+            let contents = &buffer[..transmit.size];
+            if self.endpoint.send(&transmit, contents, &self.waker) == UdpSendResult::WouldBlock {
+                self.blocked = Some((transmit, buffer));
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Drop for Http3ServerSession {
+    fn drop(&mut self) {
+        self.end_handshake();
+        self.connection.mark_lost();
+        if !self.drained {
+            // The worker ends: one word to the client, if the socket takes it at once.
+            let now = self.endpoint.worker.rt.now();
+            self.connection.close(self.endpoint.instant(now), code::NO_ERROR);
+            self.send();
+        }
+        self.endpoint.forget(self.connection.handle, self.drained);
+    }
+}

@@ -1,0 +1,118 @@
+//! How a connection begins: its handshake is over, or came to nothing. It serves no request.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use model::admission::AdmissionPhase;
+use model::cause::Cause;
+use model::monotonic_time::MonotonicTime;
+use quinn_proto::ConnectionError;
+use quinn_proto::crypto::rustls::HandshakeData;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use wire::http3::{code, control_stream_preface};
+
+use super::{Http3ServerSession, Http3Stage};
+use crate::conn::stream::TlsContext;
+use crate::tls::client_certificate;
+use crate::tls::downstream::DownstreamTls;
+use crate::tls::handshake_cause;
+use crate::tls::verified_client::VerifiedClient;
+
+impl Http3ServerSession {
+    /// The handshake is over.
+    pub(super) fn connected(&mut self, now: MonotonicTime) {
+        self.end_handshake();
+        self.stage = Http3Stage::Serving;
+        self.idle_since = now;
+        let worker = self.endpoint.worker.clone();
+        let view = self.endpoint.service.view.borrow().clone();
+        // It has proven its address now, if it had not before.
+        if let Err(cause) = self.open.change_client(&worker.rt, &view, self.client_peer.peer.ip()) {
+            self.record_refused(cause, None);
+            return self.close(now, code::EXCESSIVE_LOAD);
+        }
+        let counters = &view.stats.slots[worker.index].counters;
+        counters.tls_handshakes.add(1);
+        counters.tls_resumed.add(u64::from(self.connection.continues()));
+        counters.http3_connections.add(1);
+        let tls = view.tls.as_ref().and_then(|material| material.downcast::<DownstreamTls>());
+        let told = tls.and_then(|tls| tls.certificate_headers.as_ref());
+        let (name, identity, client, good) = self.connection.with_connection(|conn| {
+            let session = conn.crypto_session();
+            let data = session.handshake_data().and_then(|it| it.downcast::<HandshakeData>().ok());
+            let name = data.and_then(|data| data.server_name);
+            let chain = session.peer_identity();
+            let chain = chain.and_then(|it| it.downcast::<Vec<CertificateDer<'static>>>().ok());
+            let chain = chain.as_ref().map(|chain| chain.as_slice());
+            let lines = |told| client_certificate::certificate_lines(chain, told);
+            let clients = tls.and_then(|tls| tls.client_verifier.as_ref());
+            let good = clients
+                .map_or(Ok(()), |clients| clients.recheck(name.as_deref(), chain, UnixTime::now()));
+            let client = clients.and_then(|clients| VerifiedClient::new(chain, clients));
+            (name, told.map(lines).unwrap_or_default(), client, good)
+        });
+        // What a session was begun with may be good no longer.
+        if let Err(error) = good {
+            counters.tls_failed.add(1);
+            let (cause, detail) = handshake_cause::client_cause(&error);
+            self.record_refused(cause, Some(detail));
+            return self.close(now, code::NO_ERROR);
+        }
+        let name = name.map(|name| name.trim_end_matches('.').to_ascii_lowercase());
+        self.tls = Rc::new(Some(TlsContext {
+            identity,
+            verified_client: client,
+            name,
+            session: self.connection.lineage(),
+        }));
+        if let Some(age) = view.config.http3.age {
+            // A tenth more or less, so that connections that began together do not end together.
+            let tenth = u64::try_from(age.as_nanos() / 10).unwrap_or(u64::MAX / 4);
+            let more = worker.rng.borrow_mut().below(2 * tenth + 1);
+            self.max_age_at = now + age - Duration::from_nanos(tenth) + Duration::from_nanos(more);
+        }
+        match self.connection.open_unidirectional() {
+            Some(control) => {
+                self.connection.attach(control, self.waker.clone());
+                let heads = u64::from(view.config.limit.header_bytes);
+                self.connection.write(control, &control_stream_preface(heads));
+                self.control = Some(control);
+            }
+            None => self.connection.request_close(code::GENERAL_PROTOCOL_ERROR),
+        }
+    }
+
+    pub(super) fn end_handshake(&mut self) {
+        if matches!(self.stage, Http3Stage::Handshaking(_)) {
+            self.open.set_phase(AdmissionPhase::Fresh, self.endpoint.worker.rt.now());
+        }
+    }
+
+    /// The client is gone, or the connection has failed.
+    pub(super) fn connection_lost(&mut self, reason: &ConnectionError) {
+        if matches!(self.stage, Http3Stage::Handshaking(_)) {
+            let view = self.endpoint.service.view.borrow().clone();
+            view.stats.slots[self.endpoint.worker.index].counters.tls_failed.add(1);
+            let (cause, detail) = handshake_failure(reason);
+            self.record_refused(cause, Some(detail));
+        }
+        self.end_handshake();
+        self.stage = Http3Stage::Closed;
+        self.connection.mark_lost();
+    }
+}
+
+/// What a handshake that failed comes to, and a short name for the log.
+fn handshake_failure(reason: &ConnectionError) -> (Cause, &'static str) {
+    match reason {
+        ConnectionError::TransportError(error) => match u64::from(error.code) {
+            // What TLS says stands in these numbers (RFC 9001 §4.8).
+            code @ 0x100..=0x1ff => handshake_cause::alert_cause(code as u8),
+            _ => (Cause::TlsHandshake, "quic-handshake"),
+        },
+        ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_) => {
+            (Cause::TlsHandshake, "client-refused")
+        }
+        _ => (Cause::TlsHandshake, "client-left"),
+    }
+}

@@ -1,0 +1,214 @@
+//! What came instead of a request: answered where that is possible, counted and logged in any case.
+//!
+//! It reads nothing and closes no connection.
+
+use model::cause::Cause;
+use wire::http1::{Defect, DefectDetail};
+
+use crate::accounting::logged_request::LoggedRequest;
+use crate::accounting::{ExchangeRecord, FIELD, FOUND, HOST};
+use crate::exchange::ExchangeContext;
+use crate::exchange::disposition::ConnectionDisposition;
+use crate::exchange::local_reply::{self, LocalReply};
+use crate::rt::NetDriver;
+
+/// What came instead of a request.
+pub enum RequestReadError {
+    /// Nothing: the client ended or went away between requests, or idled too long.
+    Empty,
+    /// The client ended in the middle of a head.
+    Truncated,
+    /// A head that took too long.
+    TooSlow,
+    /// Nothing whole until draining ended.
+    Drained,
+    /// A head that breaks a rule.
+    Malformed(MalformedRequest),
+}
+
+/// A head that breaks a rule, with the beginning of what came and what broke it: whoever looks for the request finds it.
+pub struct MalformedRequest {
+    defect: Defect,
+    /// The first line, as far as it is shown.
+    request_line: Vec<u8>,
+    host: Vec<u8>,
+    field: Vec<u8>,
+    at: Option<usize>,
+    found: Vec<u8>,
+}
+
+/// Bytes of a first line that are kept for the log.
+const MAX_LOGGED_LINE: usize = 1_088;
+
+/// Bytes of what is taken for a method.
+const METHOD: usize = 32;
+
+impl RequestReadError {
+    /// A head that breaks a rule; `bytes` begin with its first line.
+    pub fn malformed(defect: Defect, bytes: &[u8]) -> RequestReadError {
+        let shown = bytes.get(..MAX_LOGGED_LINE).unwrap_or(bytes);
+        let line = shown.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+        let DefectDetail { host, field, field_offset: at, found_bytes: found } =
+            DefectDetail::locate(defect, bytes);
+        RequestReadError::Malformed(MalformedRequest {
+            defect,
+            request_line: without_userinfo(line),
+            host: clip(host, HOST),
+            field: clip(field, FIELD),
+            at,
+            found: clip(found, FOUND),
+        })
+    }
+}
+
+/// A first line without the user and the password that its target may begin with.
+fn without_userinfo(line: &[u8]) -> Vec<u8> {
+    let mut line = line.to_vec();
+    let scheme = line.windows(3).position(|three| three == b"://");
+    let Some(from) = scheme.filter(|at| !line[..*at].contains(&b'/')).map(|at| at + 3) else {
+        return line;
+    };
+    let ends = |byte: &u8| matches!(byte, b'/' | b'?' | b' ');
+    let authority = line[from..].iter().position(ends).unwrap_or(line.len() - from);
+    if let Some(at) = line[from..from + authority].iter().rposition(|byte| *byte == b'@') {
+        line.splice(from..from + at, *b"***");
+    }
+    line
+}
+
+/// As much of it as is shown, and a byte more, so that the cut is seen.
+fn clip(bytes: &[u8], most: usize) -> Vec<u8> {
+    bytes.get(..=most).unwrap_or(bytes).to_vec()
+}
+
+impl MalformedRequest {
+    fn offence(&self) -> DefectDetail<'_> {
+        DefectDetail {
+            host: &self.host,
+            field: &self.field,
+            field_offset: self.at,
+            found_bytes: &self.found,
+        }
+    }
+}
+
+/// What of a first line can be told apart.
+#[derive(Debug, PartialEq, Eq)]
+struct RequestLine<'l> {
+    /// Empty where the line begins with none.
+    method: &'l [u8],
+    /// All of the line where it has no method.
+    target: &'l [u8],
+}
+
+impl<'l> RequestLine<'l> {
+    fn parse(line: &'l [u8]) -> RequestLine<'l> {
+        let token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+        match line.iter().position(|byte| *byte == b' ') {
+            Some(at @ 1..=METHOD) if line[..at].iter().all(token) => {
+                let rest = line.get(at + 1..).unwrap_or_default();
+                let target = rest.split(|byte| *byte == b' ').next().unwrap_or_default();
+                RequestLine { method: &line[..at], target }
+            }
+            _ => RequestLine { method: b"", target: line },
+        }
+    }
+}
+
+/// Answers what was no request.
+pub async fn answer_malformed<N: NetDriver>(
+    parties: &ExchangeContext<'_, N>,
+    instead: RequestReadError,
+) -> ConnectionDisposition {
+    let ExchangeContext { worker, client, client_peer: caller, service } = *parties;
+    let view = service.view.borrow().clone();
+    let slot = &view.stats.slots[worker.index];
+    let (cause, status) = match &instead {
+        RequestReadError::Empty => return ConnectionDisposition::Close,
+        RequestReadError::Truncated => (Cause::ClientClosedRequest, 0),
+        RequestReadError::Drained => (Cause::DrainCut, 0),
+        RequestReadError::TooSlow => {
+            (Cause::ClientHeaderTimeout, Cause::ClientHeaderTimeout.status())
+        }
+        RequestReadError::Malformed(MalformedRequest { defect, .. }) => {
+            let defect = *defect;
+            if let Some(count) = slot.defects.get(defect as usize) {
+                count.add(1);
+            }
+            (cause_of(defect), defect.status())
+        }
+    };
+    slot.counters.requests.add(1);
+    let now = worker.rt.update_now();
+    let mut record = ExchangeRecord::begin(now, now);
+    record.cause = Some(cause);
+    let mut line = RequestLine::parse(b"");
+    let mut offence = DefectDetail::default();
+    if let RequestReadError::Malformed(malformed) = &instead {
+        record.defect = Some(malformed.defect.name());
+        line = RequestLine::parse(&malformed.request_line);
+        offence = malformed.offence();
+    }
+    let mut after = ConnectionDisposition::Close;
+    if status > 0 {
+        let answer = LocalReply { status, cause, keep_alive: false, head_only: false };
+        after = local_reply::send_reply(worker, client, &view, &answer, &mut record).await;
+    }
+    let said = match client.shared_protocol() {
+        Some(protocol) => LoggedRequest::multiplexed(caller.peer, protocol),
+        None => LoggedRequest::unreadable(caller.peer, view.config.forward),
+    };
+    let said = LoggedRequest { method: line.method, target: line.target, offence, ..said };
+    worker.close(&view, None, &mut record, &said);
+    if matches!(after, ConnectionDisposition::KeepAlive) {
+        ConnectionDisposition::Linger
+    } else {
+        after
+    }
+}
+
+fn cause_of(defect: Defect) -> Cause {
+    match defect {
+        Defect::HeadTooLarge | Defect::TooManyFields => Cause::HeadTooLarge,
+        Defect::TargetTooLong => Cause::TargetTooLong,
+        _ => Cause::BadRequest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_is_shown_as_far_as_it_can_be_told_apart() {
+        for (came, method, target) in [
+            (&b"GET /a b HTTP/1.1\r\nHost: x\r\n"[..], "GET", "/a"),
+            (b"GET /only-lf HTTP/1.1\nHost: x\n", "GET", "/only-lf"),
+            (b"GET /cut", "GET", "/cut"),
+            (b"GET  HTTP/1.1\r\n", "GET", ""),
+            (b"G@T / HTTP/1.1\r\n", "", "G@T / HTTP/1.1"),
+            (b" GET / HTTP/1.1\r\n", "", " GET / HTTP/1.1"),
+            (b"\x16\x03\x01", "", "\x16\x03\x01"),
+            (b"\r\nGET /", "", ""),
+            (b"GET http://me:secret@x/y HTTP/1.1\r\n", "GET", "http://***@x/y"),
+            (b"GET /to?http://me@x/ HTTP/1.1\r\n", "GET", "/to?http://me@x/"),
+            (b"", "", ""),
+        ] {
+            let RequestReadError::Malformed(malformed) =
+                RequestReadError::malformed(Defect::Malformed, came)
+            else {
+                panic!("another variant")
+            };
+            let line = RequestLine::parse(&malformed.request_line);
+            let wanted = RequestLine { method: method.as_bytes(), target: target.as_bytes() };
+            assert_eq!(line, wanted, "{came:?}");
+        }
+        let long = [b"GET /".as_slice(), &[b'a'; 100_000]].concat();
+        let RequestReadError::Malformed(malformed) =
+            RequestReadError::malformed(Defect::Malformed, &long)
+        else {
+            panic!("another variant")
+        };
+        assert_eq!(malformed.request_line.len(), MAX_LOGGED_LINE);
+    }
+}

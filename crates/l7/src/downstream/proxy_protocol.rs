@@ -1,0 +1,140 @@
+//! The header of the PROXY protocol before anything else that a client's connection says: who stands behind it.
+//!
+//! It is required of whom the service trusts, and believed of nobody else. Not one byte more than the header is read, so
+//! that TLS, a request or a passing connection begins where the header ends.
+
+use std::net::SocketAddr;
+use std::task::Poll;
+
+use model::admission::AdmissionPhase;
+use model::cause::Cause;
+use model::config::{AcceptProxyConfig, UntrustedPeerPolicy};
+use model::snapshot::ServiceView;
+use wire::proxy_protocol::{self, ProxyProtocolHeader};
+
+use crate::accounting::ExchangeRecord;
+use crate::accounting::logged_request::LoggedRequest;
+use crate::conn::stream::{ProxyStream, StreamReadResult};
+use crate::rt::{DeadlineExpired, NetDriver, Readiness};
+use crate::servers::worker_state::LocalService;
+use crate::worker::Worker;
+use crate::worker::admission::OpenConnection;
+
+/// Both ends of a client's connection: the client's and ours.
+type ConnectionAddresses = (SocketAddr, SocketAddr);
+
+/// Why a connection is not served; `None`: its client left without a word.
+type ProxyHeaderRefusal = Option<(Cause, Option<&'static str>)>;
+
+/// Reads the header where one is due, and says between whom the connection is; `None`: it is over, and its account
+/// closed.
+pub async fn read_proxy_header<N: NetDriver>(
+    worker: &Worker<N>,
+    client: ProxyStream<N>,
+    ends: ConnectionAddresses,
+    service: &LocalService<N>,
+    open: &OpenConnection,
+) -> Option<(ProxyStream<N>, ConnectionAddresses)> {
+    let view = service.view.borrow().clone();
+    let Some(accept) = &view.config.accept_proxy else { return Some((client, ends)) };
+    let told = match (accept.trusts(ends.0.ip()), accept.others) {
+        // Boxed so that what follows keeps no room for it.
+        (true, _) => Box::pin(read_header(worker, &client, accept, service, open)).await,
+        (false, UntrustedPeerPolicy::Plain) => return Some((client, ends)),
+        (false, UntrustedPeerPolicy::Refuse) => Err(Some((Cause::ProxyUntrusted, None))),
+    };
+    match told {
+        Ok(header) => {
+            view.stats.slots[worker.index].counters.proxy_headers.add(1);
+            open.set_phase(AdmissionPhase::Fresh, worker.rt.now());
+            let Some(behind) = header_addresses(&header) else { return Some((client, ends)) };
+            if let Err(cause) = open.change_client(&worker.rt, &view, behind.0.ip()) {
+                refuse_connection(worker, &view, behind.0, cause, None);
+                client.reset();
+                return None;
+            }
+            Some((client, behind))
+        }
+        Err(refused) => {
+            if let Some((cause, defect)) = refused {
+                refuse_connection(worker, &view, ends.0, cause, defect);
+                client.reset();
+            }
+            None
+        }
+    }
+}
+
+/// Whom the header names.
+fn header_addresses(header: &ProxyProtocolHeader) -> Option<ConnectionAddresses> {
+    let plain = |end: SocketAddr| SocketAddr::new(end.ip().to_canonical(), end.port());
+    header.addresses.map(|ends| (plain(ends.source), plain(ends.destination)))
+}
+
+async fn read_header<N: NetDriver>(
+    worker: &Worker<N>,
+    client: &ProxyStream<N>,
+    accept: &AcceptProxyConfig,
+    service: &LocalService<N>,
+    open: &OpenConnection,
+) -> Result<ProxyProtocolHeader, ProxyHeaderRefusal> {
+    let until = worker.rt.now() + accept.time;
+    let mut held = Vec::new();
+    loop {
+        let missing = match proxy_protocol::read_header(&held) {
+            Ok(proxy_protocol::ProxyHeaderRead::Complete(header)) => return Ok(header),
+            Ok(proxy_protocol::ProxyHeaderRead::Partial(missing)) => missing,
+            Err(defect) => return Err(Some((Cause::ProxyHeader, Some(defect.name())))),
+        };
+        let before = held.len();
+        held.resize(before + missing, 0);
+        let got = client.try_read(&mut held[before..]);
+        held.truncate(before + if let StreamReadResult::Data(n) = got { n } else { 0 });
+        match got {
+            StreamReadResult::Data(_) if before == 0 => {
+                open.set_phase(AdmissionPhase::Head, worker.rt.now())
+            }
+            StreamReadResult::Data(_) => {}
+            StreamReadResult::End | StreamReadResult::Failed(_) if held.is_empty() => {
+                return Err(None);
+            }
+            StreamReadResult::End => {
+                return Err(Some((Cause::ProxyHeader, Some("proxy-header-cut"))));
+            }
+            StreamReadResult::Failed(_) => return Err(Some((Cause::ClientReset, None))),
+            StreamReadResult::WouldBlock => {
+                let waited = client.poll_until(|rt| {
+                    if open.is_evicted() {
+                        return Poll::Ready(Err(DeadlineExpired));
+                    }
+                    let until = until.min(service.cut_at.get());
+                    rt.poll_ready(client.source(), Readiness::READ, until)
+                });
+                if waited.await.is_err() {
+                    if open.is_evicted() {
+                        return Err(None);
+                    }
+                    let cut = worker.rt.now() >= service.cut_at.get();
+                    let late = if cut { Cause::DrainCut } else { Cause::ProxyHeaderTimeout };
+                    return Err(Some((late, None)));
+                }
+            }
+        }
+    }
+}
+
+/// Closes the account of a connection that is not served.
+fn refuse_connection<N: NetDriver>(
+    worker: &Worker<N>,
+    view: &ServiceView,
+    peer: SocketAddr,
+    cause: Cause,
+    defect: Option<&'static str>,
+) {
+    view.stats.slots[worker.index].counters.requests.add(1);
+    let now = worker.rt.update_now();
+    let mut record = ExchangeRecord::begin(now, now);
+    record.cause = Some(cause);
+    record.defect = defect;
+    worker.close(view, None, &mut record, &LoggedRequest::unreadable(peer, view.config.forward));
+}

@@ -1,0 +1,80 @@
+//! What an endpoint's machine is made of: keys, and the limits of a service. It makes no connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_lc_rs::{hkdf, hmac};
+use model::snapshot::ServiceView;
+use quinn_proto::crypto::rustls::QuicServerConfig;
+use quinn_proto::{EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
+
+use super::congestion_control::ClosableControllers;
+use super::connection_id::{ConnectionIds, EndpointTag};
+use crate::rt::random;
+use crate::tls::downstream::DownstreamTls;
+
+/// The protocol as clients ask for it under TLS (RFC 9114 §3.1).
+const ALPN: &[u8] = b"h3";
+
+/// Streams that go one way, which a client may have: three of HTTP/3's, and some that mean nothing.
+const ONE_WAY: u32 = 8;
+
+/// Silence is ended by us, not by QUIC, which would take a client that waits for its answer for one that is gone.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Connections that are not accepted yet; each is at once.
+const INCOMING: usize = 64;
+
+/// Keys of an endpoint.
+pub struct EndpointKeys {
+    token: Arc<hkdf::Prk>,
+    reset: Arc<hmac::Key>,
+}
+
+impl EndpointKeys {
+    pub fn draw() -> EndpointKeys {
+        let mut token = [0; 64];
+        let mut reset = [0; 64];
+        random::fill(&mut token);
+        random::fill(&mut reset);
+        EndpointKeys {
+            token: Arc::new(hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&token)),
+            reset: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &reset)),
+        }
+    }
+}
+
+pub fn endpoint(keys: &EndpointKeys, tag: EndpointTag) -> EndpointConfig {
+    let mut config = EndpointConfig::new(keys.reset.clone());
+    config.cid_generator(move || Box::new(ConnectionIds(tag)));
+    config
+}
+
+/// What new connections of a service get; `None`: its TLS is not one that QUIC can use.
+pub fn server(keys: &EndpointKeys, view: &ServiceView) -> Option<Arc<ServerConfig>> {
+    let tls = view.tls.as_ref().and_then(|material| material.downcast::<DownstreamTls>())?;
+    let mut rustls = (*tls.config).clone();
+    rustls.alpn_protocols = vec![ALPN.to_vec()];
+    // Nothing that could be sent twice by somebody else is taken before the handshake is over.
+    rustls.max_early_data_size = 0;
+    let crypto = QuicServerConfig::try_from(rustls).ok()?;
+    let mut config = ServerConfig::new(Arc::new(crypto), keys.token.clone());
+    config.transport_config(Arc::new(transport(view))).max_incoming(INCOMING);
+    Some(Arc::new(config))
+}
+
+fn transport(view: &ServiceView) -> TransportConfig {
+    let http3 = &view.config.http3;
+    let mut transport = TransportConfig::default();
+    let silence = view.config.timeout.idle.saturating_add(SILENCE);
+    transport
+        .max_concurrent_bidi_streams(VarInt::from_u32(http3.streams))
+        .max_concurrent_uni_streams(VarInt::from_u32(ONE_WAY))
+        .max_idle_timeout(IdleTimeout::try_from(silence).ok())
+        .stream_receive_window(VarInt::from_u32(http3.window))
+        .receive_window(VarInt::from_u32(http3.window_most))
+        .send_window(u64::from(http3.send_buffer))
+        .datagram_receive_buffer_size(None)
+        .congestion_controller_factory(Arc::new(ClosableControllers::default()));
+    transport
+}

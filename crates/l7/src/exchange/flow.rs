@@ -1,0 +1,420 @@
+//! One direction of bytes between two connections, under a framing, in bounded memory.
+//!
+//! Small amounts are copied through the worker's scratch buffer; long bodies of known or open length go through a
+//! pipe in the kernel. What the receiver does not take at once is kept here, at most `COPY` bytes and the framing
+//! that re-encoding adds; then nothing more is read. It knows no deadline: the caller sees who is waited for.
+
+mod compressed;
+mod framing;
+mod read_ahead;
+mod shared_connection;
+
+use std::io;
+
+use wire::http1::Defect;
+
+use crate::conn::stream::{ProxyStream, StreamReadResult, StreamWriteResult};
+use crate::exchange::buffered_bytes::{ReadAhead, StreamBufferShare};
+use crate::exchange::compressor::BodyCompressor;
+use crate::rt::NetDriver;
+use crate::worker::Worker;
+use crate::worker::buffers::COPY_BYTES;
+pub use framing::{BodyFraming, FlowStep};
+
+/// Bodies with at least this much to go are spliced: below it a pipe costs more than it saves.
+pub const SPLICE_FROM: u64 = 64 * 1024;
+
+/// Bytes read at a time where one side is under TLS, as two records. What a receiver does not take is then kept twice, as
+/// it came and as it goes.
+const TLS_READ_BYTES: usize = 30 * 1024;
+
+/// Bytes moved through a pipe at a time.
+const SPLICE: usize = 256 * 1024;
+
+/// Moves in one turn before others get theirs.
+const MOVES_PER_TURN: usize = 16;
+
+pub struct ByteFlow<N: NetDriver> {
+    /// What is still to come from the sender.
+    pub framing: BodyFraming,
+    /// Bytes taken from the sender.
+    pub bytes_in: u64,
+    /// Bytes given to the receiver.
+    pub bytes_out: u64,
+    /// Of those, through a pipe.
+    pub spliced: u64,
+    pending: Vec<u8>,
+    pending_at: usize,
+    pipe: Option<N::Pipe>,
+    in_pipe: usize,
+    bulk: bool,
+    may_splice: bool,
+    /// Bytes read at a time when copying: what a stalled receiver makes us keep.
+    most: usize,
+    /// Streams of one connection share what it may hold.
+    shared_buffer: Option<StreamBufferShare>,
+    /// Reads although the receiver takes nothing.
+    read_ahead: Option<Box<ReadAhead>>,
+    compressor: Option<Box<BodyCompressor>>,
+    /// What it had moved when it was done.
+    compressed_bytes: (u64, u64),
+    failed: bool,
+    /// Lines behind a body of chunks, where it is compressed.
+    trailers: Vec<u8>,
+    /// How many such lines were dropped.
+    pub trailers_dropped: u8,
+    /// What the census knows of us: bytes kept, bytes in the pipe.
+    reported_bytes: (usize, usize),
+}
+
+impl<N: NetDriver> ByteFlow<N> {
+    /// A direction with nothing in it; `limit`: what a connection may hold, bytes.
+    pub fn new(framing: BodyFraming, limit: u32) -> Self {
+        ByteFlow {
+            framing,
+            bytes_in: 0,
+            bytes_out: 0,
+            spliced: 0,
+            pending: Vec::new(),
+            pending_at: 0,
+            pipe: None,
+            in_pipe: 0,
+            bulk: false,
+            may_splice: true,
+            // The rest is for heads.
+            most: COPY_BYTES.min(limit as usize / 4 * 3),
+            shared_buffer: None,
+            read_ahead: None,
+            compressor: None,
+            compressed_bytes: (0, 0),
+            failed: false,
+            trailers: Vec::new(),
+            trailers_dropped: 0,
+            reported_bytes: (0, 0),
+        }
+    }
+
+    /// Keeps bytes, already in the receiver's form, that could not be given at once.
+    pub fn queue_bytes(&mut self, worker: &Worker<N>, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.pending.capacity() == 0 {
+            self.pending = worker.buffers.take();
+        }
+        // What was given long ago is not kept for what comes.
+        if self.pending_at > self.pending.len() / 2 {
+            self.pending.drain(..std::mem::take(&mut self.pending_at));
+        }
+        self.pending.extend_from_slice(bytes);
+        self.report_buffered(worker);
+    }
+
+    /// Whether a long body follows of which nothing is there yet: a head that waits one turn may go out with its
+    /// beginning.
+    pub fn long_body_follows(&self) -> bool {
+        self.compressor.is_none()
+            && matches!(self.framing, BodyFraming::Length(left) if left >= SPLICE_FROM)
+    }
+
+    /// Whether bytes wait for the receiver.
+    pub fn has_pending(&self) -> bool {
+        self.pending_at < self.pending.len() || self.in_pipe > 0
+    }
+
+    /// Decodes bytes that came with a head: appends to `out` what the receiver is to get and returns how many
+    /// bytes belonged to the body.
+    ///
+    /// # Errors
+    /// The defect of a chunked body.
+    pub fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Defect> {
+        match self.compressor {
+            Some(_) => self.decode_compressed(input, out),
+            None => self.decode_plain(input, out),
+        }
+    }
+
+    fn decode_plain(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Defect> {
+        let consumed = match &mut self.framing {
+            BodyFraming::Done => 0,
+            BodyFraming::Length(left) => {
+                let n = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
+                out.extend_from_slice(&input[..n]);
+                *left -= n as u64;
+                if *left == 0 {
+                    self.framing = BodyFraming::Done;
+                }
+                n
+            }
+            BodyFraming::Chunked(decoder) => {
+                let fed = decoder.feed(input, out)?;
+                if fed.finished {
+                    self.trailers = decoder.take_trailers();
+                    self.trailers_dropped = decoder.dropped_trailers();
+                    self.framing = BodyFraming::Done;
+                }
+                fed.consumed
+            }
+            BodyFraming::UntilEnd => {
+                out.extend_from_slice(input);
+                input.len()
+            }
+        };
+        self.bytes_in += consumed as u64;
+        Ok(consumed)
+    }
+
+    /// Whether its bytes go through a pipe between these two.
+    pub fn is_spliced(&self, from: &ProxyStream<N>, to: &ProxyStream<N>) -> bool {
+        self.wants_splice() && from.is_plain() && to.is_plain()
+    }
+
+    /// Moves what can be moved now.
+    pub fn step(
+        &mut self,
+        worker: &Worker<N>,
+        from: &ProxyStream<N>,
+        to: &ProxyStream<N>,
+        excess: &mut Vec<u8>,
+    ) -> FlowStep {
+        if !from.is_plain() || !to.is_plain() {
+            self.may_splice = false;
+            self.most = self.most.min(TLS_READ_BYTES);
+        }
+        let step = self.move_bytes(worker, from, to, excess);
+        self.report_buffered(worker);
+        step
+    }
+
+    fn move_bytes(
+        &mut self,
+        worker: &Worker<N>,
+        from: &ProxyStream<N>,
+        to: &ProxyStream<N>,
+        excess: &mut Vec<u8>,
+    ) -> FlowStep {
+        for _ in 0..MOVES_PER_TURN {
+            let blocked = match self.write_pending(worker, from, to) {
+                None => false,
+                Some(FlowStep::AwaitReceiver) => true,
+                Some(step) => return step,
+            };
+            if self.failed {
+                return FlowStep::Failed;
+            }
+            if self.framing.is_done() {
+                if self.finish_compressor(worker) {
+                    continue;
+                }
+                if blocked {
+                    return FlowStep::AwaitReceiver;
+                }
+                self.release(worker);
+                return FlowStep::Finished;
+            }
+            if blocked && !self.may_read_ahead() {
+                return FlowStep::AwaitReceiver;
+            }
+            let step = if self.wants_splice() {
+                self.splice(worker, from, to)
+            } else {
+                self.copy(worker, from, to, excess)
+            };
+            if let Some(step) = step {
+                return step;
+            }
+        }
+        FlowStep::Yield
+    }
+
+    /// Gives the receiver what is kept; `None`: nothing is kept any more.
+    fn write_pending(
+        &mut self,
+        worker: &Worker<N>,
+        from: &ProxyStream<N>,
+        to: &ProxyStream<N>,
+    ) -> Option<FlowStep> {
+        let more = self.wants_splice() && from.may_read();
+        while self.pending_at < self.pending.len() {
+            match to.try_write_with(&self.pending[self.pending_at..], more) {
+                StreamWriteResult::Bytes(n) => {
+                    self.pending_at += n;
+                    self.bytes_out += n as u64;
+                }
+                StreamWriteResult::WouldBlock => return Some(FlowStep::AwaitReceiver),
+                StreamWriteResult::Failed(_) => return Some(FlowStep::ReceiverFailed),
+            }
+        }
+        if self.pending.capacity() > 0 {
+            self.pending_at = 0;
+            worker.buffers.put(std::mem::take(&mut self.pending));
+        }
+        while self.in_pipe > 0 {
+            let pipe = self.pipe.as_ref()?;
+            let more = matches!(self.framing, BodyFraming::Length(_));
+            match to.try_pour(pipe, self.in_pipe, more) {
+                StreamWriteResult::Bytes(n) => {
+                    self.in_pipe -= n;
+                    self.bytes_out += n as u64;
+                    self.spliced += n as u64;
+                }
+                StreamWriteResult::WouldBlock => return Some(FlowStep::AwaitReceiver),
+                StreamWriteResult::Failed(_) => return Some(FlowStep::ReceiverFailed),
+            }
+        }
+        None
+    }
+
+    fn wants_splice(&self) -> bool {
+        self.may_splice
+            && match self.framing {
+                BodyFraming::Length(left) => self.pipe.is_some() || left >= SPLICE_FROM,
+                BodyFraming::UntilEnd => self.bulk,
+                _ => false,
+            }
+    }
+
+    fn splice(
+        &mut self,
+        worker: &Worker<N>,
+        from: &ProxyStream<N>,
+        _to: &ProxyStream<N>,
+    ) -> Option<FlowStep> {
+        if self.pipe.is_none() {
+            self.pipe = worker.pipes.take(&worker.rt.net);
+        }
+        let Some(pipe) = &self.pipe else {
+            self.may_splice = false;
+            return None;
+        };
+        match from.try_fill(pipe, self.framing.read_size(SPLICE)) {
+            StreamReadResult::Data(n) => {
+                self.in_pipe += n;
+                self.bytes_in += n as u64;
+                if let BodyFraming::Length(left) = &mut self.framing {
+                    *left -= n as u64;
+                    if *left == 0 {
+                        self.framing = BodyFraming::Done;
+                    }
+                }
+                None
+            }
+            StreamReadResult::WouldBlock => Some(FlowStep::AwaitSender),
+            StreamReadResult::End => self.finish_body(),
+            StreamReadResult::Failed(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                self.may_splice = false;
+                None
+            }
+            StreamReadResult::Failed(_) => Some(FlowStep::SenderFailed),
+        }
+    }
+
+    fn copy(
+        &mut self,
+        worker: &Worker<N>,
+        from: &ProxyStream<N>,
+        to: &ProxyStream<N>,
+        excess: &mut Vec<u8>,
+    ) -> Option<FlowStep> {
+        let mut scratch = worker.scratch.borrow_mut();
+        let room = self.framing.read_size(self.read_room());
+        let n = match from.try_read(&mut scratch.input[..room]) {
+            StreamReadResult::Data(n) => n,
+            StreamReadResult::WouldBlock => {
+                return if self.flush_compressor(worker) {
+                    None
+                } else {
+                    Some(FlowStep::AwaitSender)
+                };
+            }
+            StreamReadResult::End => return self.finish_body(),
+            StreamReadResult::Failed(_) => return Some(FlowStep::SenderFailed),
+        };
+        self.bulk = n == self.most;
+        let scratch = &mut *scratch;
+        let input = &scratch.input[..n];
+        if self.compressor.is_some() || matches!(self.framing, BodyFraming::Chunked(_)) {
+            scratch.output.clear();
+            let used = match self.decode(input, &mut scratch.output) {
+                Ok(used) => used,
+                Err(defect) => return Some(FlowStep::Malformed(defect)),
+            };
+            excess.extend_from_slice(&input[used..]);
+            return self.write_bytes(worker, to, &scratch.output);
+        }
+        self.bytes_in += n as u64;
+        if let BodyFraming::Length(left) = &mut self.framing {
+            *left -= n as u64;
+            if *left == 0 {
+                self.framing = BodyFraming::Done;
+            }
+        }
+        self.write_bytes(worker, to, input)
+    }
+
+    fn write_bytes(
+        &mut self,
+        worker: &Worker<N>,
+        to: &ProxyStream<N>,
+        bytes: &[u8],
+    ) -> Option<FlowStep> {
+        if bytes.is_empty() {
+            return None;
+        }
+        if self.has_pending() {
+            self.queue_bytes(worker, bytes);
+            return None;
+        }
+        match to.try_write(bytes) {
+            StreamWriteResult::Bytes(n) => {
+                self.bytes_out += n as u64;
+                self.queue_bytes(worker, &bytes[n..]);
+                None
+            }
+            StreamWriteResult::WouldBlock => {
+                self.queue_bytes(worker, bytes);
+                Some(FlowStep::AwaitReceiver)
+            }
+            StreamWriteResult::Failed(_) => Some(FlowStep::ReceiverFailed),
+        }
+    }
+
+    fn finish_body(&mut self) -> Option<FlowStep> {
+        match self.framing {
+            BodyFraming::UntilEnd => {
+                self.framing = BodyFraming::Done;
+                None
+            }
+            _ => Some(FlowStep::SenderTruncated),
+        }
+    }
+
+    /// Gives buffers and pipe back. A pipe with bytes in it is closed instead.
+    pub fn release(&mut self, worker: &Worker<N>) {
+        if self.pending.capacity() > 0 {
+            worker.buffers.put(std::mem::take(&mut self.pending));
+            self.pending_at = 0;
+        }
+        self.pending_at = 0;
+        let in_pipe = std::mem::take(&mut self.in_pipe);
+        self.report_buffered(worker);
+        if let Some(pipe) = self.pipe.take()
+            && in_pipe == 0
+        {
+            worker.pipes.put(pipe);
+        }
+    }
+
+    /// Tells the census what is kept here and in the kernel for a receiver that does not take it.
+    fn report_buffered(&mut self, worker: &Worker<N>) {
+        let now = (self.pending.len() - self.pending_at, self.in_pipe);
+        if now != self.reported_bytes {
+            worker.gauges.0.held_bytes.change(self.reported_bytes.0, now.0);
+            worker.gauges.0.piped_bytes.change(self.reported_bytes.1, now.1);
+            self.shared_buffer
+                .iter()
+                .for_each(|shared| shared.change(self.reported_bytes.0, now.0));
+            self.reported_bytes = now;
+        }
+    }
+}

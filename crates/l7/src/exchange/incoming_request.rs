@@ -1,0 +1,273 @@
+//! A request as the exchange carries it: the head for the server, what of the body came with it, and facts.
+//!
+//! Made in one step from the bytes that the client sent, so that nothing borrows them across a wait. It sends
+//! nothing.
+
+use std::net::SocketAddr;
+
+use model::compression::AcceptedEncodings;
+use model::config::{ForwardedHeaderAction, RequestPriority, ServiceConfig};
+use model::request_head::{ParsedHead, fields};
+use model::wait_queue::PriorityClass;
+use wire::http1::{
+    self, BodyKind, ChunkedDecoder, ChunkedOutput, Defect, DefectDetail, ForwardedPolicy,
+    HeadLimits, HeaderSlots, HttpVersion, IdentityHeaders, ParsedRequestHead, RequestEdits,
+    ReservedHeaders,
+};
+
+use crate::accounting::DownstreamProtocol;
+use crate::accounting::logged_request::LoggedRequest;
+use crate::conn::client_peer::ClientPeer;
+use crate::conn::connection_auth;
+use crate::conn::stream::ProxyStream;
+use crate::exchange::flow::{BodyFraming, ByteFlow};
+use crate::exchange::resend::ResendBody;
+use crate::exchange::trace_span::TraceSpan;
+use crate::rt::NetDriver;
+use crate::worker::Worker;
+
+/// A request ready to be sent.
+pub struct IncomingRequest<N: NetDriver> {
+    /// The head in the server's form, followed by body bytes in the server's form that came with it.
+    pub head: Vec<u8>,
+    /// Bytes of the head as the client sent it.
+    pub received_bytes: u64,
+    /// The rest of the body.
+    pub body: ByteFlow<N>,
+    /// Bytes of the body that were read later and are held behind the head.
+    pub resend: ResendBody,
+    /// The client's version; HTTP/1.1 for HTTP/2, whose requests have its form.
+    pub version: HttpVersion,
+    /// What the client spoke.
+    pub protocol: DownstreamProtocol,
+    /// The client wants the connection kept.
+    pub keep_alive: bool,
+    /// HEAD: the answer has no body.
+    pub head_only: bool,
+    /// May be repeated (RFC 9110 §9.2.2).
+    pub idempotent: bool,
+    /// It authenticates the connection that it is sent on, or was asked to.
+    pub authenticates: bool,
+    /// The head says that the connection ends with the answer.
+    pub says_close: bool,
+    /// Asks for another protocol.
+    pub upgrade: bool,
+    /// It may go no further: we answer.
+    pub ends_here: bool,
+    /// Length of the method at the beginning of `head`.
+    pub method_len: usize,
+    /// Where the target lies in `head`.
+    pub target: (usize, usize),
+    /// The target as the client sent it, where a rule has changed it.
+    pub accept_encoding: Option<Vec<u8>>,
+    /// Its place in a trace, where traces are kept.
+    pub trace_span: Option<TraceSpan>,
+}
+
+impl<N: NetDriver> IncomingRequest<N> {
+    /// Its class of priority: what a digit in the field that the service names says, or else the service.
+    pub fn class(&self, terms: &RequestPriority) -> PriorityClass {
+        let Some(name) = &terms.header else { return terms.class };
+        match self.view().field(name.as_bytes()).next() {
+            Some([digit @ b'0'..=b'9']) => digit - b'0',
+            _ => terms.class,
+        }
+    }
+
+    /// What the client said, for the log.
+    pub fn logged_request(&self, client: SocketAddr) -> LoggedRequest<'_> {
+        LoggedRequest {
+            client,
+            protocol: self.protocol,
+            method: self.head.get(..self.method_len).unwrap_or_default(),
+            target: self.accept_encoding.as_deref().unwrap_or_else(|| self.target()),
+            offence: DefectDetail::default(),
+        }
+    }
+
+    /// The host that it is for, as servers are told.
+    pub fn host(&self) -> &[u8] {
+        fields(&self.head, b"host").next().unwrap_or_default()
+    }
+
+    /// The target for the server.
+    pub fn target(&self) -> &[u8] {
+        self.head.get(self.target.0..self.target.1).unwrap_or_default()
+    }
+
+    /// The head for rules and what keeps clients.
+    pub fn view(&self) -> ParsedHead<'_> {
+        ParsedHead::new(&self.head, self.method_len, self.target)
+    }
+
+    /// How its answer may be coded.
+    pub fn accepted_encodings(&self) -> AcceptedEncodings {
+        AcceptedEncodings::parse_headers(
+            fields(&self.head, b"accept-encoding"),
+            fields(&self.head, b"cache-control"),
+        )
+    }
+
+    /// Takes out of the head that the client waits for a word before it sends its body; whether it does.
+    pub fn remove_expectation(&mut self) -> bool {
+        // As `emit_request` writes it.
+        const LINE: &[u8] = b"\r\nExpect: 100-continue\r\n";
+        let end = self.head.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(0) + 2;
+        let lines = self.head.get(..end).unwrap_or_default();
+        let Some(at) = lines.windows(LINE.len()).position(|line| line == LINE) else {
+            return false;
+        };
+        self.head.drain(at + 2..at + LINE.len());
+        true
+    }
+
+    /// Says to the server that the connection ends with the answer, or takes that back.
+    pub fn set_close(&mut self, closes: bool) {
+        const LINE: &[u8] = b"Connection: close\r\n";
+        if closes == self.says_close {
+            return;
+        }
+        let at = self.head.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        match closes {
+            true => drop(self.head.splice(at..at, LINE.iter().copied())),
+            false => drop(self.head.drain(at..at + LINE.len())),
+        }
+        self.says_close = closes;
+    }
+
+    /// Puts another head, with what came behind it, in the place of this one; gives the old one back.
+    pub fn replace(&mut self, head: Vec<u8>, target: (usize, usize)) -> Vec<u8> {
+        self.accept_encoding.get_or_insert_with(|| {
+            self.head.get(self.target.0..self.target.1).unwrap_or_default().to_vec()
+        });
+        self.target = target;
+        std::mem::replace(&mut self.head, head)
+    }
+}
+
+/// Reads one request from the beginning of `bytes`; `None`: more bytes are needed. Bytes of the next request go to
+/// `rest`.
+///
+/// # Errors
+/// The rule of grammar that was broken.
+pub fn read<N: NetDriver>(
+    worker: &Worker<N>,
+    service: &ServiceConfig,
+    client: &ProxyStream<N>,
+    caller: &ClientPeer,
+    bytes: &[u8],
+    rest: &mut Vec<u8>,
+) -> Result<Option<IncomingRequest<N>>, Defect> {
+    let limits = limits(service);
+    let mut slots = HeaderSlots::new();
+    let parsed = http1::parse_request(bytes, &limits, &mut slots)?;
+    let Some(mut request) = parsed else { return Ok(None) };
+    let protocol = match (client.shared_protocol(), request.version) {
+        (Some(protocol), _) => protocol,
+        (None, HttpVersion::Http10) => DownstreamProtocol::Http10,
+        (None, HttpVersion::Http11) => DownstreamProtocol::Http11,
+    };
+    match protocol {
+        DownstreamProtocol::Http2 => request.set_received_version("2.0"),
+        DownstreamProtocol::Http3 => request.set_received_version("3.0"),
+        _ => {}
+    }
+    let place = TraceSpan::from_headers(worker, request.headers);
+    let mut head = worker.buffers.take();
+    let edits = RequestEdits {
+        client: caller.peer,
+        local: caller.local,
+        scheme: if client.is_tls() { "https" } else { "http" },
+        trusted: service.trust.contains(caller.peer.ip()),
+        x_forwarded: treatment(service.forwarded.x_forwarded),
+        forwarded: treatment(service.forwarded.forwarded),
+        via: service.forwarded.via.then_some(worker.options.node.as_str()),
+        keep_upgrade: request.upgrade.is_some(),
+        identity: identity_lines(service, client),
+        tracing: place.as_ref().map(TraceSpan::outgoing_context),
+    };
+    http1::emit_request(&request, &edits, &mut head);
+    // An upload keeps less than its answer, so that both together stay within the limit.
+    let mut body = ByteFlow::new(framing(&request, service), service.limit.connection_bytes / 4);
+    let after = &bytes[request.head_len..];
+    let used = body.decode(after, &mut head)?;
+    let upgrade = request.upgrade.is_some();
+    if upgrade && used < after.len() {
+        return Err(Defect::EarlyUpgradeData);
+    }
+    let left = &after[used..];
+    let incoming = IncomingRequest {
+        received_bytes: request.head_len as u64,
+        body,
+        resend: ResendBody::default(),
+        says_close: false,
+        version: request.version,
+        protocol,
+        keep_alive: request.keep_alive,
+        head_only: request.method.is_head(),
+        idempotent: request.method.is_idempotent(),
+        authenticates: request.has_credentials()
+            && connection_auth::request_authenticates(request.headers),
+        upgrade,
+        ends_here: request.is_final_recipient(),
+        method_len: request.method.as_str().len(),
+        target: target(&head),
+        accept_encoding: None,
+        trace_span: place,
+        head,
+    };
+    rest.clear();
+    rest.extend_from_slice(left);
+    Ok(Some(incoming))
+}
+
+/// What servers are told of the client's certificate, where any service tells them such a thing.
+fn identity_lines<'a, N: NetDriver>(
+    service: &'a ServiceConfig,
+    client: &'a ProxyStream<N>,
+) -> Option<IdentityHeaders<'a>> {
+    let prefixes = &*service.reserved.prefixes;
+    (!prefixes.is_empty()).then(|| IdentityHeaders { prefixes, lines: client.identity() })
+}
+
+/// The limits of a service's heads, as the codec wants them.
+pub fn limits(service: &ServiceConfig) -> HeadLimits {
+    HeadLimits {
+        head_bytes: service.limit.header_bytes as usize,
+        head_count: usize::from(service.limit.header_count),
+        target_bytes: service.limit.target_bytes as usize,
+    }
+}
+
+fn framing(request: &ParsedRequestHead, service: &ServiceConfig) -> BodyFraming {
+    match request.body {
+        BodyKind::None | BodyKind::Length(0) => BodyFraming::Done,
+        BodyKind::Length(n) => BodyFraming::Length(n),
+        BodyKind::Chunked => {
+            let chunked = ChunkedDecoder::new(ChunkedOutput::Chunked);
+            let ours = &service.reserved;
+            let with =
+                || ReservedHeaders { prefixes: ours.prefixes.clone(), names: ours.request.clone() };
+            BodyFraming::Chunked(Box::new(match ours.applies_to_requests() {
+                true => chunked.with_reserved(with()),
+                false => chunked,
+            }))
+        }
+    }
+}
+
+fn treatment(fanout: ForwardedHeaderAction) -> ForwardedPolicy {
+    match fanout {
+        ForwardedHeaderAction::Keep => ForwardedPolicy::Keep,
+        ForwardedHeaderAction::Append => ForwardedPolicy::Append,
+        ForwardedHeaderAction::Replace => ForwardedPolicy::Replace,
+        ForwardedHeaderAction::Remove => ForwardedPolicy::Remove,
+    }
+}
+
+/// The target in the request line that we have just written.
+fn target(head: &[u8]) -> (usize, usize) {
+    let start = head.iter().position(|b| *b == b' ').map_or(0, |at| at + 1);
+    let length = head[start..].iter().position(|b| *b == b' ').unwrap_or(0);
+    (start, start + length)
+}

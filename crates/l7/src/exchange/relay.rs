@@ -1,0 +1,377 @@
+//! One attempt of an exchange: the request to a server and its answer to the client, both directions at once.
+//!
+//! A machine that is polled: each poll moves what can be moved and otherwise says by when something must happen. It
+//! ends with an ending or a fault; what a fault leads to is decided by `exchange`.
+
+mod faults;
+mod outcome;
+mod read_ahead;
+mod response;
+mod response_compression;
+mod streams;
+mod upload;
+mod wait_target;
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::compression;
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::{PoolView, ServiceView};
+
+use crate::accounting::ExchangeRecord;
+use crate::accounting::meter::{Meter, TransferTotals};
+use crate::conn::sampling;
+use crate::conn::stream::ProxyStream;
+use crate::exchange::abort_watch::AbortWatch;
+use crate::exchange::flow::{BodyFraming, ByteFlow, FlowStep};
+use crate::exchange::incoming_request::IncomingRequest;
+use crate::exchange::load_report::ServerLoadReport;
+use crate::exchange::response_changes::ResponseChanges;
+use crate::rt::NetDriver;
+use crate::upstream::hedge::{HedgeResult, HedgeState, HedgeWinner, SentRequest};
+use crate::upstream::retry_attempts::RetryTrigger;
+use crate::worker::Worker;
+pub use outcome::{AttemptEnding, AttemptFault};
+
+pub struct AttemptRelay<'a, N: NetDriver> {
+    context: RelayContext<'a, N>,
+    incoming: &'a mut IncomingRequest<N>,
+    record: &'a mut ExchangeRecord,
+    sent: usize,
+    meter: Meter,
+    /// Bytes of the answer's heads.
+    heads: u64,
+    /// Informational answers so far.
+    interim: u32,
+    /// One of them was passed on.
+    interim_sent: bool,
+    uploaded: bool,
+    server_stopped_reading: bool,
+    partial: Vec<u8>,
+    down: ByteFlow<N>,
+    answer: Option<AttemptEnding>,
+    answer_begun: bool,
+    /// The answer's head is held back for one turn.
+    head_pending: bool,
+    excess: Vec<u8>,
+    up_moved: (u64, MonotonicTime),
+    down_moved: (u64, MonotonicTime),
+    up_wait: RelayWait,
+    down_wait: RelayWait,
+    keep_alive_timeout: Option<u32>,
+    load_report: Option<ServerLoadReport>,
+    /// Either side may say nothing for long: a stream of events or messages.
+    streams: bool,
+    /// A second attempt beside this one, until either server answers.
+    hedge: Option<Box<HedgeState<N>>>,
+    hedge_winner: Option<Box<HedgeWinner<N>>>,
+    /// The request was sent before this attempt: when, and what came already.
+    answer_first_byte: Option<MonotonicTime>,
+    answer_prefix: Vec<u8>,
+}
+
+/// For whom a direction waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RelayWait {
+    Nobody,
+    Client,
+    Server,
+}
+
+/// What an attempt runs between.
+pub struct RelayContext<'a, N: NetDriver> {
+    pub worker: &'a Worker<N>,
+    pub client: &'a ProxyStream<N>,
+    pub server: &'a ProxyStream<N>,
+    /// The service as it was when the exchange began.
+    pub service: Arc<ServiceView>,
+    /// The pool as it is now.
+    pub pool: Arc<PoolView>,
+    /// When the whole exchange must be over.
+    pub total_deadline: MonotonicTime,
+    /// When all attempts together must be over; `NEVER`: this is the first one, which has times of its own.
+    pub until: MonotonicTime,
+    /// When the service is cut; may come nearer meanwhile.
+    pub cut_at: &'a Cell<MonotonicTime>,
+    /// Whether the server's connections were ordered to be cut.
+    pub abort_watch: &'a AbortWatch,
+    /// Bytes that were sent to the server's connection before.
+    pub sent_before: u64,
+    /// What is changed in the answer's head.
+    pub changes: &'a ResponseChanges,
+    /// How the client takes the answer coded.
+    pub accepted_encodings: compression::AcceptedEncodings,
+    /// What it may be given up for, if its request may be sent again.
+    pub retry_trigger: Option<RetryTrigger<'a, N>>,
+}
+
+impl<'a, N: NetDriver> AttemptRelay<'a, N> {
+    /// An attempt that has sent nothing yet.
+    pub fn new(
+        ends: RelayContext<'a, N>,
+        meter: Meter,
+        incoming: &'a mut IncomingRequest<N>,
+        record: &'a mut ExchangeRecord,
+    ) -> Self {
+        let now = ends.worker.rt.now();
+        let limit = ends.service.config.limit.connection_bytes;
+        let sockets = (ends.client, ends.server);
+        sampling::begin_attempt(&ends.worker.sampler, &mut record.sample, sockets, now);
+        let streams = streams::request_streams(incoming);
+        AttemptRelay {
+            context: ends,
+            incoming,
+            record,
+            sent: 0,
+            meter,
+            heads: 0,
+            interim: 0,
+            interim_sent: false,
+            uploaded: false,
+            server_stopped_reading: false,
+            partial: Vec::new(),
+            down: ByteFlow::new_to_client(sockets.0, BodyFraming::Done, limit),
+            answer: None,
+            answer_begun: false,
+            head_pending: false,
+            excess: Vec::new(),
+            up_moved: (0, now),
+            down_moved: (0, now),
+            up_wait: RelayWait::Nobody,
+            down_wait: RelayWait::Server,
+            keep_alive_timeout: None,
+            load_report: None,
+            streams,
+            hedge: None,
+            hedge_winner: None,
+            answer_first_byte: None,
+            answer_prefix: Vec::new(),
+        }
+    }
+
+    /// A second attempt may be made beside it.
+    pub fn set_hedge(&mut self, race: Option<Box<HedgeState<N>>>) {
+        self.hedge = race;
+    }
+
+    /// Its request was sent already, and the answer has begun.
+    pub fn resume(&mut self, sent: SentRequest) {
+        self.sent = self.incoming.head.len();
+        self.answer_first_byte = Some(sent.sent_at);
+        self.answer_prefix = sent.first_bytes;
+    }
+
+    /// The second attempt: one that has won, or one that is under way.
+    pub fn take_hedge(&mut self) -> HedgeResult<N> {
+        match (self.hedge_winner.take(), self.hedge.take()) {
+            (Some(won), _) => HedgeResult::Won(won),
+            (None, Some(race)) if race.is_under_way() => HedgeResult::Running(race),
+            _ => HedgeResult::None,
+        }
+    }
+
+    /// What the server said of its load, if it was asked for.
+    pub fn load_report(&self) -> Option<ServerLoadReport> {
+        self.load_report
+    }
+
+    /// How long the server says it keeps idle connections, seconds.
+    pub fn keep_alive_timeout(&self) -> Option<u32> {
+        self.keep_alive_timeout
+    }
+
+    /// Bytes that came after the end of the client's body: the next request.
+    pub fn take_excess(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.excess)
+    }
+
+    pub fn transfer_totals(&self) -> TransferTotals {
+        self.meter.moved
+    }
+
+    /// It is over: gives buffers and pipes back, and has the sockets read if that is wanted.
+    pub fn release(&mut self) {
+        let RelayContext { worker, client, server, service, .. } = &self.context;
+        self.count_compressed();
+        self.down.release(worker);
+        sampling::end_attempt(
+            &worker.sampler,
+            service,
+            self.record,
+            (client, server),
+            worker.rt.now(),
+        );
+    }
+
+    /// Whether every byte of the request that was taken from the client is still in `incoming.head`.
+    pub fn replayable(&self) -> bool {
+        let body = &self.incoming.body;
+        !self.incoming.resend.is_released() && body.bytes_out == 0 && !body.has_pending()
+    }
+
+    /// Moves what can be moved.
+    pub fn poll(&mut self) -> Poll<Result<AttemptEnding, AttemptFault>> {
+        let polled = self.recall_wait().progress();
+        self.meter.set_totals(TransferTotals {
+            from_client: self.incoming.received_bytes + self.incoming.body.bytes_in,
+            to_client: self.down.bytes_out,
+            from_server: self.heads + self.down.bytes_in,
+            to_server: self.sent as u64 + self.incoming.body.bytes_out,
+            spliced: self.down.spliced + self.incoming.body.spliced,
+        });
+        if polled.is_pending() {
+            self.record_wait();
+        }
+        polled
+    }
+
+    fn progress(&mut self) -> Poll<Result<AttemptEnding, AttemptFault>> {
+        let mut again = false;
+        if !self.uploaded {
+            match self.upload() {
+                Ok(more) => again |= more,
+                Err(fault) => return Poll::Ready(Err(fault)),
+            }
+        }
+        match self.download() {
+            Ok(Some(ending)) => return Poll::Ready(Ok(ending)),
+            Ok(None) => {}
+            Err(fault) => return Poll::Ready(Err(fault)),
+        }
+        if self.record.first_byte.is_some() {
+            self.hedge = None;
+        }
+        if self.context.client.is_broken() {
+            return Poll::Ready(Err(self.client_gone()));
+        }
+        again |=
+            self.answer.is_some() && self.down_wait == RelayWait::Nobody && !self.switches_early();
+        if again && let Some(me) = self.context.worker.rt.current() {
+            self.context.worker.rt.wake(me);
+        }
+        self.deadline()
+    }
+
+    fn download(&mut self) -> Result<Option<AttemptEnding>, AttemptFault> {
+        if self.answer.is_none() {
+            self.read_head()?;
+        }
+        let Some(answer) = self.answer else { return Ok(None) };
+        self.release_body();
+        if answer == AttemptEnding::Upgraded && !self.down.has_pending() {
+            return match self.switches_early() {
+                true => self.wait_down(RelayWait::Nobody),
+                false => Ok(Some(answer)),
+            };
+        }
+        let mut excess = Vec::new();
+        let step = self.down.step(
+            self.context.worker,
+            self.context.server,
+            self.context.client,
+            &mut excess,
+        );
+        let total = self.down.bytes_out + self.down.bytes_in;
+        if total != self.down_moved.0 {
+            self.down_moved = (total, self.context.worker.rt.now());
+        }
+        match step {
+            FlowStep::Finished if self.switches_early() => self.wait_down(RelayWait::Nobody),
+            FlowStep::Finished => {
+                let clean = excess.is_empty() && self.uploaded;
+                Ok(Some(match answer {
+                    AttemptEnding::Answered { keep_client, keep_server } => {
+                        AttemptEnding::Answered {
+                            keep_client: keep_client && self.uploaded,
+                            keep_server: keep_server && clean,
+                        }
+                    }
+                    other => other,
+                }))
+            }
+            FlowStep::Yield => self.wait_down(RelayWait::Nobody),
+            FlowStep::AwaitSender => self.wait_down(RelayWait::Server),
+            FlowStep::AwaitReceiver => match self.finish_read_ahead(answer, excess.is_empty()) {
+                None => self.wait_down(RelayWait::Client),
+                ending => Ok(ending),
+            },
+            FlowStep::SenderTruncated | FlowStep::SenderFailed => Err(self.fault(Cause::ServerCut)),
+            FlowStep::ReceiverFailed => Err(self.client_gone()),
+            FlowStep::Malformed(defect) => {
+                Err(AttemptFault { defect: Some(defect), ..self.fault(Cause::BadResponse) })
+            }
+            FlowStep::Failed => Err(self.fault(Cause::Internal)),
+        }
+    }
+
+    /// Whether the server has switched before it had the whole request: its body comes first (RFC 9110 §7.8).
+    fn switches_early(&self) -> bool {
+        self.answer == Some(AttemptEnding::Upgraded)
+            && !self.uploaded
+            && !self.server_stopped_reading
+    }
+
+    fn wait_down(&mut self, waits: RelayWait) -> Result<Option<AttemptEnding>, AttemptFault> {
+        self.down_wait = waits;
+        Ok(None)
+    }
+
+    /// When the next thing must have happened, and what it means if it has not.
+    fn deadline(&mut self) -> Poll<Result<AttemptEnding, AttemptFault>> {
+        if self.context.abort_watch.is_due() {
+            return Poll::Ready(Err(self.fault(Cause::OrderCut)));
+        }
+        if self.has_server_fallen() {
+            return Poll::Ready(Err(self.fault(Cause::ServerMarkedDown)));
+        }
+        if self.has_hedge_won() {
+            return Poll::Ready(Err(self.fault(Cause::HedgeLost)));
+        }
+        let service = &self.context.service.config.timeout;
+        let pool = &self.context.pool.config.timeout;
+        let mut until = (self.context.total_deadline, Cause::WholeTimeout);
+        let mut sooner = |at: MonotonicTime, cause: Cause| {
+            if at < until.0 {
+                until = (at, cause);
+            }
+        };
+        sooner(self.context.cut_at.get(), Cause::DrainCut);
+        let patience = if self.streams { pool.stream } else { Duration::ZERO };
+        match self.up_wait {
+            RelayWait::Client => {
+                let between = service.between_bytes.max(patience);
+                sooner(self.up_moved.1 + between, Cause::ClientBodyTimeout)
+            }
+            RelayWait::Server => {
+                sooner(self.up_moved.1 + pool.between_bytes, Cause::ServerWriteTimeout)
+            }
+            RelayWait::Nobody => {}
+        }
+        if self.answer.is_none() {
+            if self.uploaded || self.server_stopped_reading {
+                sooner(self.down_moved.1 + pool.first_byte, Cause::FirstByteTimeout);
+            }
+            sooner(self.context.until, Cause::FirstByteTimeout);
+        } else {
+            match self.down_wait {
+                RelayWait::Server => {
+                    let between = pool.between_bytes.max(patience);
+                    sooner(self.down_moved.1 + between, Cause::ServerBodyTimeout)
+                }
+                RelayWait::Client => {
+                    sooner(self.down_moved.1 + service.between_bytes, Cause::ClientReadTimeout)
+                }
+                RelayWait::Nobody => {}
+            }
+        }
+        if self.context.worker.rt.now() >= until.0 {
+            return Poll::Ready(Err(self.fault(until.1)));
+        }
+        self.context.worker.rt.wake_at(until.0);
+        Poll::Pending
+    }
+}

@@ -1,0 +1,153 @@
+//! Whether an answer is compressed, and what that changes in its head.
+//!
+//! The judgement is `model::compress`'s; here it is counted, and refused where the worker has no time or no place for it.
+
+use model::compression::{self, CompressionSkip, EncodingFields, ResponseSummary};
+use model::config::CompressionConfig;
+use wire::http1::{ParsedResponseHead, ResponseBody};
+
+use super::AttemptRelay;
+use crate::exchange::compressor::{BodyCompressor, CompressionSlot};
+use crate::rt::NetDriver;
+
+/// What becomes of an answer.
+#[derive(Default)]
+pub(super) struct ResponseCompression {
+    pub compressor: Option<BodyCompressor>,
+    /// Names of fields that go.
+    pub removed: Vec<String>,
+    pub added_lines: Vec<u8>,
+    /// Its content is left out, and its length would be another one.
+    pub unmeasured: bool,
+}
+
+impl ResponseCompression {
+    /// Tells caches that the answer follows Accept-Encoding, where it does not say so itself.
+    fn add_vary(&mut self, told: &EncodingFields<'_>, gone: &[String]) {
+        let left_out = gone.iter().any(|name| name == "vary");
+        if !told.varies || left_out {
+            self.added_lines.extend_from_slice(b"Vary: Accept-Encoding\r\n");
+        }
+    }
+
+    /// Makes a strong validator weak: other bytes must not bear it.
+    fn weaken_etag(&mut self, told: &EncodingFields<'_>, gone: &[String]) {
+        let left_out = gone.iter().any(|name| name == "etag");
+        if let Some(tag) = told.strong_tag.filter(|_| !left_out) {
+            self.removed.push("etag".to_owned());
+            for part in [&b"ETag: W/"[..], tag, b"\r\n"] {
+                self.added_lines.extend_from_slice(part);
+            }
+        }
+    }
+}
+
+impl<N: NetDriver> AttemptRelay<'_, N> {
+    /// What becomes of this answer; `old`: its client speaks HTTP/1.0; `gone`: names of fields that are left out anyway.
+    pub(super) fn choose_compression(
+        &self,
+        response: &ParsedResponseHead,
+        old: bool,
+        gone: &[String],
+    ) -> ResponseCompression {
+        let Some(config) = &self.context.service.config.compress else {
+            return ResponseCompression::default();
+        };
+        let told = EncodingFields::from_fields(
+            response.headers.iter().map(|header| (header.name, header.value)),
+        );
+        let answer = ResponseSummary {
+            status: response.status,
+            body: response.body != ResponseBody::None,
+            length: response.content_length,
+            fields: told,
+        };
+        let mut recoded = ResponseCompression::default();
+        let judged =
+            compression::choose_coding(config, &self.context.accepted_encodings, &answer, old);
+        // Without content an answer has the validator and Vary of the whole one, and neither the length nor the ranges
+        // that this has not. It is not coded itself: whether there will be time for that is not known (RFC 9110 §9.3.2).
+        let whole = match judged {
+            Err(CompressionSkip::NoBody) => compression::choose_coding_for_stripped(
+                config,
+                &self.context.accepted_encodings,
+                &answer,
+                old,
+            ),
+            judged => judged,
+        };
+        if whole.is_ok() || whole.is_err_and(CompressionSkip::depends_on_client) {
+            recoded.add_vary(&told, gone);
+        }
+        let coding = match judged {
+            Ok(coding) => coding,
+            Err(skipped) => {
+                if whole.is_ok() {
+                    recoded.weaken_etag(&told, gone);
+                    recoded.removed.push("accept-ranges".to_owned());
+                    recoded.unmeasured = true;
+                }
+                self.count_skipped(skipped);
+                return recoded;
+            }
+        };
+        let Some(coder) = self.new_compressor(config, coding) else { return recoded };
+        recoded.compressor = Some(coder);
+        recoded.removed.push("accept-ranges".to_owned());
+        recoded.removed.push("content-encoding".to_owned());
+        for part in ["Content-Encoding: ", coding.name(), "\r\n"] {
+            recoded.added_lines.extend_from_slice(part.as_bytes());
+        }
+        recoded.weaken_etag(&told, gone);
+        recoded
+    }
+
+    /// A coder, if there is time and place for one.
+    fn new_compressor(
+        &self,
+        config: &CompressionConfig,
+        coding: model::config::ContentCoding,
+    ) -> Option<BodyCompressor> {
+        let worker = self.context.worker;
+        let counters = &self.context.service.stats.slots[worker.index].counters;
+        if config.busy < 100 && worker.busy.get() > config.busy {
+            counters.compress_busy.add(1);
+            return None;
+        }
+        let place = CompressionSlot::acquire(&worker.compressing, config.at_once);
+        let coder = place.and_then(|place| BodyCompressor::new(coding, place).ok());
+        if coder.is_none() {
+            counters.compress_full.add(1);
+            return None;
+        }
+        counters.compressed.add(1);
+        coder
+    }
+
+    fn count_skipped(&self, skipped: CompressionSkip) {
+        let counters = &self.context.service.stats.slots[self.context.worker.index].counters;
+        let count = match skipped {
+            CompressionSkip::NoBody => return,
+            CompressionSkip::AlreadyEncoded => &counters.compress_coded,
+            CompressionSkip::NoTransform => &counters.compress_kept,
+            CompressionSkip::MediaType => &counters.compress_type,
+            CompressionSkip::TooSmall => &counters.compress_small,
+            CompressionSkip::Http10Client => &counters.compress_old,
+            CompressionSkip::NotAccepted => &counters.compress_client,
+        };
+        count.add(1);
+    }
+
+    /// Counts what was compressed, and whether there was memory to read ahead.
+    pub(super) fn count_compressed(&self) {
+        let (taken, given) = self.down.compressed_totals();
+        let counters = &self.context.service.stats.slots[self.context.worker.index].counters;
+        if self.down.hit_memory_limit() {
+            counters.buffer_full.add(1);
+        }
+        if taken > 0 {
+            counters.compress_in.add(taken);
+            counters.compress_out.add(given);
+        }
+    }
+}

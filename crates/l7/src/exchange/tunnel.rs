@@ -1,0 +1,219 @@
+//! Bytes both ways between a client and a server until both have ended: `tcp` services and upgraded connections.
+//!
+//! An end on one side is passed on and the other direction goes on (half-close). It chooses no server.
+
+use std::task::Poll;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::monotonic_time::MonotonicTime;
+use model::time_attribution::WaitReason;
+
+use crate::accounting::ExchangeSample;
+use crate::accounting::meter::{Meter, TransferTotals};
+use crate::conn::sampling;
+use crate::conn::stream::ProxyStream;
+use crate::exchange::abort_watch::AbortWatch;
+use crate::exchange::flow::{BodyFraming, ByteFlow, FlowStep};
+use crate::rt::NetDriver;
+use crate::servers::worker_state::LocalService;
+use crate::worker::Worker;
+
+/// How a tunnel ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TunnelOutcome {
+    pub moved: TransferTotals,
+    /// Why, unless both sides ended in order.
+    pub cause: Option<Cause>,
+    /// When the first byte came from the server.
+    pub first_byte: Option<MonotonicTime>,
+}
+
+/// What a tunnel runs between.
+pub struct TunnelContext<'a, N: NetDriver> {
+    pub client: &'a ProxyStream<N>,
+    pub server: &'a ProxyStream<N>,
+    pub service: &'a LocalService<N>,
+    /// Whether the server's connections were ordered to be cut.
+    pub abort_watch: AbortWatch,
+    /// Bytes of the client that were read already: they go first.
+    pub early_bytes: Vec<u8>,
+}
+
+struct RunningTunnel<'a, N: NetDriver> {
+    worker: &'a Worker<N>,
+    service: &'a LocalService<N>,
+    client: &'a ProxyStream<N>,
+    server: &'a ProxyStream<N>,
+    abort_watch: AbortWatch,
+    up: ByteFlow<N>,
+    down: ByteFlow<N>,
+    up_ended: bool,
+    down_ended: bool,
+    idle: Duration,
+    meter: Meter,
+    moved: (u64, MonotonicTime),
+    first_byte: Option<MonotonicTime>,
+    sample: &'a mut ExchangeSample,
+    waits_for: WaitReason,
+}
+
+/// Runs a tunnel to its end.
+pub async fn run<N: NetDriver>(
+    worker: &Worker<N>,
+    ends: TunnelContext<'_, N>,
+    meter: Meter,
+    measured: &mut ExchangeSample,
+) -> TunnelOutcome {
+    let TunnelContext { client, server, service, abort_watch: cuts, early_bytes: first } = ends;
+    let _open = worker.gauges.count_tunnel();
+    // Either direction may stall: they share what a connection may hold.
+    let limit = service.view.borrow().config.limit.connection_bytes / 2;
+    let mut tunnel = RunningTunnel {
+        worker,
+        service,
+        client,
+        server,
+        abort_watch: cuts,
+        up: ByteFlow::new(BodyFraming::UntilEnd, limit),
+        down: ByteFlow::new_to_client(client, BodyFraming::UntilEnd, limit),
+        up_ended: false,
+        down_ended: false,
+        idle: service.view.borrow().config.timeout.tunnel,
+        meter,
+        moved: (0, worker.rt.now()),
+        first_byte: None,
+        sample: measured,
+        waits_for: WaitReason::Either,
+    };
+    tunnel.sample.tunnel = true;
+    tunnel.up.bytes_in = first.len() as u64;
+    tunnel.up.queue_bytes(worker, &first);
+    let cause = std::future::poll_fn(|_| tunnel.poll()).await;
+    let ended = TunnelOutcome { moved: tunnel.meter.moved, cause, first_byte: tunnel.first_byte };
+    tunnel.up.release(worker);
+    tunnel.down.release(worker);
+    ended
+}
+
+impl<N: NetDriver> RunningTunnel<'_, N> {
+    fn poll(&mut self) -> Poll<Option<Cause>> {
+        sampling::recall_client_wait(self.sample, self.client);
+        let polled = self.progress();
+        self.meter.set_totals(TransferTotals {
+            from_client: self.up.bytes_in,
+            to_client: self.down.bytes_out,
+            from_server: self.down.bytes_in,
+            to_server: self.up.bytes_out,
+            spliced: self.up.spliced + self.down.spliced,
+        });
+        if polled.is_pending() {
+            let ends = (self.client, self.server);
+            let now = self.worker.rt.now();
+            sampling::record_wait(
+                &self.worker.sampler,
+                self.sample,
+                ends,
+                self.awaited_side(),
+                now,
+            );
+        }
+        polled
+    }
+
+    /// Who lets it go on: whoever takes nothing, else whoever was spoken to last.
+    fn awaited_side(&self) -> WaitReason {
+        match (self.down.has_pending(), self.up.has_pending()) {
+            (true, _) if self.client.window_closed().is_some() => WaitReason::StreamWindow,
+            (true, _) => WaitReason::ClientReceive,
+            (false, true) => WaitReason::ServerReceive,
+            (false, false) => self.waits_for,
+        }
+    }
+
+    fn progress(&mut self) -> Poll<Option<Cause>> {
+        let mut again = false;
+        let up = self.up.bytes_out;
+        let down = self.down.bytes_in;
+        // The side that spoke is served first; on a tie the server's bytes, which free its memory.
+        if !self.down_ended {
+            match self.down.step(self.worker, self.server, self.client, &mut Vec::new()) {
+                FlowStep::Finished => {
+                    self.down_ended = true;
+                    self.client.end();
+                }
+                FlowStep::Yield => again = true,
+                FlowStep::SenderFailed => return Poll::Ready(Some(Cause::ServerReset)),
+                FlowStep::ReceiverFailed => return Poll::Ready(Some(Cause::ClientReset)),
+                FlowStep::Failed => return Poll::Ready(Some(Cause::Internal)),
+                FlowStep::AwaitSender
+                | FlowStep::AwaitReceiver
+                | FlowStep::SenderTruncated
+                | FlowStep::Malformed(_) => {}
+            }
+            if self.first_byte.is_none() && self.down.bytes_in > 0 {
+                self.first_byte = Some(self.worker.rt.now());
+            }
+        }
+        if !self.up_ended {
+            match self.up.step(self.worker, self.client, self.server, &mut Vec::new()) {
+                FlowStep::Finished => {
+                    self.up_ended = true;
+                    self.server.end();
+                }
+                FlowStep::Yield => again = true,
+                FlowStep::SenderFailed => return Poll::Ready(Some(Cause::ClientReset)),
+                FlowStep::ReceiverFailed => return Poll::Ready(Some(Cause::ServerReset)),
+                FlowStep::Failed => return Poll::Ready(Some(Cause::Internal)),
+                FlowStep::AwaitSender
+                | FlowStep::AwaitReceiver
+                | FlowStep::SenderTruncated
+                | FlowStep::Malformed(_) => {}
+            }
+        }
+        if self.down.bytes_in > down {
+            self.waits_for = WaitReason::ClientThink;
+        } else if self.up.bytes_out > up {
+            self.waits_for = WaitReason::ServerResponse;
+        }
+        if self.up_ended && self.down_ended {
+            return Poll::Ready(None);
+        }
+        // A connection whose both directions have ended looks broken too, and may hold bytes that still go on. Any other
+        // broken one takes nothing more, and its last bytes must not wait for a receiver that takes none.
+        if self.client.is_broken() && (self.up_ended || (!self.down_ended && self.up.has_pending()))
+        {
+            return Poll::Ready(Some(Cause::ClientReset));
+        }
+        if self.server.is_broken()
+            && (self.down_ended || (!self.up_ended && self.down.has_pending()))
+        {
+            return Poll::Ready(Some(Cause::ServerReset));
+        }
+        self.wait(again)
+    }
+
+    fn wait(&mut self, again: bool) -> Poll<Option<Cause>> {
+        let rt = &self.worker.rt;
+        let moved = self.up.bytes_out + self.down.bytes_out + self.up.bytes_in + self.down.bytes_in;
+        if moved != self.moved.0 {
+            self.moved = (moved, rt.now());
+        }
+        if again && let Some(me) = rt.current() {
+            rt.wake(me);
+        }
+        let until = self.moved.1 + self.idle;
+        if rt.now() >= until {
+            return Poll::Ready(Some(Cause::TunnelIdle));
+        }
+        if self.abort_watch.is_due() {
+            return Poll::Ready(Some(Cause::OrderCut));
+        }
+        let cut_at = self.service.cut_at.get();
+        if rt.now() >= cut_at {
+            return Poll::Ready(Some(Cause::DrainCut));
+        }
+        rt.wake_at(until.min(cut_at));
+        Poll::Pending
+    }
+}

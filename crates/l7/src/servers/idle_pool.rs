@@ -1,0 +1,187 @@
+//! A shelf of idle connections to one server, and what has been learned of how long the server keeps them.
+//!
+//! The last one in is the first one out, so that the rest can age and be closed. It opens none.
+
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
+
+use crate::conn::client_peer::ConnectionOwner;
+use crate::conn::upstream_connection::UpstreamConnection;
+use crate::rt::NetDriver;
+
+/// Connections die at the server a little earlier than we hear of it: retire this much before the learned limit.
+const RETIRE_FRACTION: f64 = 0.9;
+
+/// A request that cannot be repeated goes only on a connection that has used up less than this much of its limit.
+const SAFE_FRACTION: f64 = 0.5;
+
+/// What was learned is forgotten after this long: a restart of the server looks like a limit too.
+const LEARNED_LIMIT_TTL: Duration = Duration::from_secs(600);
+
+/// Ends within so short a time of idleness say nothing about a limit.
+const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
+
+/// Idle connections to one server.
+pub struct IdleConnectionPool<N: NetDriver> {
+    idle: Vec<(MonotonicTime, UpstreamConnection<N>)>,
+    /// How long the server keeps idle connections, and when we learned it.
+    learned_limit: Option<(Duration, MonotonicTime)>,
+    /// When all were last seen to be good.
+    last_sweep: MonotonicTime,
+}
+
+impl<N: NetDriver> Default for IdleConnectionPool<N> {
+    fn default() -> Self {
+        IdleConnectionPool {
+            idle: Vec::new(),
+            learned_limit: None,
+            last_sweep: MonotonicTime::default(),
+        }
+    }
+}
+
+/// What the care of a shelf found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SweepCounts {
+    /// Connections that the server had ended.
+    pub stale: u64,
+    /// Connections that we closed: at their limit.
+    pub retired: u64,
+}
+
+impl<N: NetDriver> IdleConnectionPool<N> {
+    /// Puts one back. When there are `most` already, the oldest goes, or this one where none may be kept; returns
+    /// whether one went.
+    pub fn put(
+        &mut self,
+        connection: UpstreamConnection<N>,
+        now: MonotonicTime,
+        most: usize,
+    ) -> bool {
+        if most == 0 {
+            return true;
+        }
+        connection.stream.detach_task();
+        let full = self.idle.len() >= most;
+        if full {
+            self.idle.remove(0);
+        }
+        self.idle.push((now, connection));
+        full
+    }
+
+    /// Takes the youngest that is still good and fits `whose`. `careful`: where the server is known to end idle
+    /// connections, only one that is far from its end.
+    pub fn take(
+        &mut self,
+        now: MonotonicTime,
+        configured: Duration,
+        (careful, whose): (bool, &ConnectionOwner),
+        swept: &mut SweepCounts,
+    ) -> Option<UpstreamConnection<N>> {
+        let limit = self.idle_limit(now, configured);
+        while let Some(at) = self.idle.iter().rposition(|(_, kept)| kept.owner.fits(whose)) {
+            let (since, connection) = self.idle.remove(at);
+            let age = now.since(since);
+            if connection.stream.may_read() || connection.stream.is_broken() {
+                self.learn_limit(now, known_good_age(self.last_sweep, since, age));
+                swept.stale += 1;
+            } else if age >= limit {
+                swept.retired += 1;
+            } else if careful
+                && self.learned_limit(now).is_some()
+                && age >= limit.mul_f64(SAFE_FRACTION)
+            {
+                self.idle.insert(at, (since, connection));
+                return None;
+            } else {
+                connection.stream.attach_current_task();
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    /// Whether one is there that fits.
+    pub fn has(&self, whose: &ConnectionOwner) -> bool {
+        self.idle.iter().any(|(_, kept)| kept.owner.fits(whose))
+    }
+
+    /// How many are on it.
+    pub fn len(&self) -> usize {
+        self.idle.len()
+    }
+
+    /// Whether nothing is on it.
+    pub fn is_empty(&self) -> bool {
+        self.idle.is_empty()
+    }
+
+    /// Since when the one is idle that is so for longest.
+    pub fn oldest(&self) -> Option<MonotonicTime> {
+        self.idle.first().map(|(since, _)| *since)
+    }
+
+    pub fn close_oldest(&mut self) {
+        self.idle.drain(..self.idle.len().min(1));
+    }
+
+    /// Closes what has reached its limit, what the server has ended, and what belongs to nobody any more.
+    pub fn sweep(&mut self, now: MonotonicTime, configured: Duration) -> SweepCounts {
+        let mut swept = SweepCounts::default();
+        let mut learned = None;
+        let looked = std::mem::replace(&mut self.last_sweep, now);
+        let limit = self.idle_limit(now, configured);
+        self.idle.retain(|(since, connection)| {
+            let age = now.since(*since);
+            if connection.stream.may_read() || connection.stream.is_broken() {
+                swept.stale += 1;
+                let good_for = known_good_age(looked, *since, age);
+                learned = Some(learned.map_or(good_for, |least: Duration| least.min(good_for)));
+                false
+            } else if age >= limit || connection.owner.is_orphaned() {
+                swept.retired += 1;
+                false
+            } else {
+                true
+            }
+        });
+        if let Some(age) = learned {
+            self.learn_limit(now, age);
+        }
+        swept
+    }
+
+    /// The server says how long it keeps idle connections (`Keep-Alive: timeout=`).
+    pub fn set_keep_alive_limit(&mut self, now: MonotonicTime, limit: Duration) {
+        self.learn_limit(now, limit);
+    }
+
+    pub fn clear(&mut self) {
+        self.idle.clear();
+    }
+
+    fn learn_limit(&mut self, now: MonotonicTime, age: Duration) {
+        if age >= SHORTEST_LIMIT {
+            let least = self.learned_limit(now).map_or(age, |least| least.min(age));
+            self.learned_limit = Some((least, now));
+        }
+    }
+
+    fn learned_limit(&self, now: MonotonicTime) -> Option<Duration> {
+        self.learned_limit
+            .filter(|(_, when)| now.since(*when) < LEARNED_LIMIT_TTL)
+            .map(|(limit, _)| limit)
+    }
+
+    fn idle_limit(&self, now: MonotonicTime, configured: Duration) -> Duration {
+        self.learned_limit(now)
+            .map_or(configured, |limit| limit.mul_f64(RETIRE_FRACTION).min(configured))
+    }
+}
+
+/// How long a connection that has ended was certainly good: until all were last looked at.
+fn known_good_age(looked: MonotonicTime, since: MonotonicTime, age: Duration) -> Duration {
+    if looked > since { looked.since(since) } else { age }
+}

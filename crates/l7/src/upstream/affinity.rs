@@ -1,0 +1,248 @@
+//! Keeping a client at its server: who its server is, what is done when that cannot take it, what is remembered.
+//!
+//! It comes after the rules, which choose the pool, and before the pool's policy. Words and tables are
+//! `model::affinity`'s; this gives them a worker's view. It connects nowhere.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use model::affinity;
+use model::affinity::cookie::{self, AffinitySecrets, CookieKeyAge, CookieToken, MAX_VALUE_LEN};
+use model::config::{
+    AffinityConfig, AffinityCookie, AffinityKey, CookieMode, UnavailableServerAction,
+};
+use model::id::ServerId;
+use model::monotonic_time::MonotonicTime;
+use model::request_head::ParsedHead;
+use model::snapshot::ServiceView;
+
+use crate::exchange::response_changes::{CookieTableEntry, CookieWatch, ResponseChanges};
+use crate::rt::NetDriver;
+use crate::servers::worker_state::LocalPool;
+use crate::worker::Worker;
+
+/// What is wanted of the choice of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AffinityChoice {
+    /// This server; `spill`: another one when it is full.
+    To {
+        server: ServerId,
+        /// Not waited for when it is full.
+        spill: bool,
+        /// What is done when it may take no work any more.
+        gone: UnavailableServerAction,
+    },
+    /// It may take no work, and is waited for.
+    Wait,
+    /// It may take no work, and no other one is wanted.
+    Refuse,
+}
+
+/// One client of a service that keeps clients.
+pub struct ClientAffinity {
+    view: Arc<ServiceView>,
+    /// In the table; `None`: a cookie of ours, or nothing that tells the client.
+    key: Option<u64>,
+    /// What a cookie's value would be looked up as.
+    scope: u64,
+    server: Option<ServerId>,
+    choice: Option<AffinityChoice>,
+    /// What is remembered names a server that is not here, or may take nothing.
+    moved: bool,
+    /// Words of our cookie as it came.
+    cookie_values: Vec<CookieToken>,
+    /// The word that counts is not as new cookies have it.
+    outdated: bool,
+    secrets: Arc<AffinitySecrets>,
+}
+
+/// What tells a client.
+pub struct AffinityInput<'a> {
+    pub peer: SocketAddr,
+    /// Its request, where there is one.
+    pub request_head: Option<&'a ParsedHead<'a>>,
+    /// The TLS session that it resumed or began.
+    pub session: Option<u64>,
+}
+
+impl ClientAffinity {
+    /// Looks who the client's server is; `None`: the service keeps none.
+    pub fn begin<N: NetDriver>(
+        worker: &Worker<N>,
+        view: &Arc<ServiceView>,
+        pool: &LocalPool<N>,
+        told: &AffinityInput<'_>,
+    ) -> Option<ClientAffinity> {
+        let config = view.config.sticky.as_ref()?;
+        let now = worker.rt.now();
+        let secrets = worker.cookie_secrets.borrow().clone();
+        let scope = affinity::scope_key(config.share.as_deref(), view.id, pool.view.borrow().id);
+        let key = affinity_key(config, told).map(|key| affinity::scoped_client_key(key, scope));
+        let mut words = Vec::new();
+        let mut outdated = false;
+        let names = || pool.affinity_index(config.share.as_deref(), &secrets);
+        let known = match (&config.by, &view.affinity, key) {
+            (AffinityKey::Cookie(cookie), _, _) if cookie.mode != CookieMode::Learn => {
+                let values =
+                    told.request_head.into_iter().flat_map(|it| it.cookie(cookie.name.as_bytes()));
+                words.extend(values.flat_map(cookie::parse_tokens).take(2 * MAX_VALUE_LEN));
+                let found = names().server_by_cookies(&words);
+                outdated = found.is_some_and(|(_, made)| made != CookieKeyAge::Current);
+                if found.is_some_and(|(_, made)| made == CookieKeyAge::Unkeyed) {
+                    view.stats.slots[worker.index].counters.sticky_unkeyed.add(1);
+                }
+                (!words.is_empty()).then(|| found.map(|(server, _)| server))
+            }
+            (_, Some(table), Some(key)) => {
+                let found = table.find(key, now, config.time.unwrap_or_default());
+                found.map(|found| names().server_by_name(affinity::scoped_server_key(found, scope)))
+            }
+            _ => None,
+        };
+        let server = known.flatten();
+        let takes = server.is_some_and(|id| pool.may_keep_client(id, config.drain, now));
+        let stick = match (server, takes, config.gone) {
+            (Some(server), true, _) => {
+                Some(AffinityChoice::To { server, spill: config.spill, gone: config.gone })
+            }
+            (Some(_), false, UnavailableServerAction::Wait) => Some(AffinityChoice::Wait),
+            (Some(_), false, UnavailableServerAction::Refuse) => Some(AffinityChoice::Refuse),
+            _ => None,
+        };
+        let moved = known.is_some() && !takes;
+        let view = view.clone();
+        Some(ClientAffinity {
+            view,
+            key,
+            scope,
+            server,
+            choice: stick,
+            moved,
+            cookie_values: words,
+            outdated,
+            secrets,
+        })
+    }
+
+    /// What is wanted of the choice, after these have failed.
+    pub fn choose_server<N: NetDriver>(
+        &self,
+        pool: &LocalPool<N>,
+        tried: &[ServerId],
+        now: MonotonicTime,
+    ) -> Option<AffinityChoice> {
+        match (self.choice, self.server) {
+            (_, Some(server)) if tried.contains(&server) => None,
+            // It may be back by now.
+            (Some(AffinityChoice::Wait), Some(server)) if self.is_back(pool, server, now) => {
+                Some(AffinityChoice::To {
+                    server,
+                    spill: false,
+                    gone: UnavailableServerAction::Wait,
+                })
+            }
+            (stick, _) => stick,
+        }
+    }
+
+    fn is_back<N: NetDriver>(
+        &self,
+        pool: &LocalPool<N>,
+        server: ServerId,
+        now: MonotonicTime,
+    ) -> bool {
+        let drain = self.view.config.sticky.as_ref().map(|config| config.drain);
+        pool.may_keep_client(server, drain.unwrap_or_default(), now)
+    }
+
+    /// A server was taken: remembers it, or says what the answer's head must say.
+    pub fn record_chosen_server<N: NetDriver>(
+        &self,
+        pool: &LocalPool<N>,
+        server: ServerId,
+        tried: &[ServerId],
+        now: MonotonicTime,
+        changes: &mut ResponseChanges,
+    ) {
+        let Some(config) = &self.view.config.sticky else { return };
+        changes.cookie = Vec::new();
+        changes.watch = None;
+        let same = self.server == Some(server);
+        // Spilled over for this time only: its own server is there, and was not tried.
+        let lent = self.server.is_some_and(|own| !same && !self.moved && !tried.contains(&own));
+        let Some(name) = pool.server_name(server) else { return };
+        if let (Some(table), Some(key), false) = (&self.view.affinity, self.key, same || lent) {
+            let time = config.time.unwrap_or_default();
+            table.assign(
+                key,
+                affinity::scoped_server_key(affinity::server_key(&name), self.scope),
+                now,
+                time,
+            );
+        }
+        let AffinityKey::Cookie(cookie) = &config.by else { return };
+        if lent && cookie.mode != CookieMode::Learn {
+            return;
+        }
+        // Other pools of the service have words of their own in the same cookie.
+        let value = || {
+            let names = pool.affinity_index(config.share.as_deref(), &self.secrets);
+            let others = self.cookie_values.iter().copied().filter(|word| !names.owns_cookie(word));
+            cookie::cookie_value(others, names.cookie_value(&name))
+        };
+        match cookie.mode {
+            CookieMode::Insert if same && !self.outdated && config.time.is_none() => {}
+            CookieMode::Insert => changes.cookie = set_cookie_line(cookie, config, &value()),
+            CookieMode::Rewrite => {
+                changes.watch = Some(CookieWatch::with_value(&cookie.name, value()))
+            }
+            CookieMode::Learn => {
+                let kept = self.view.affinity.as_ref().map(|table| CookieTableEntry {
+                    table: Arc::clone(table),
+                    scope: self.scope,
+                    server: affinity::scoped_server_key(affinity::server_key(&name), self.scope),
+                    lifetime: config.time.unwrap_or_default(),
+                });
+                changes.watch = Some(CookieWatch::with_learning(&cookie.name, kept));
+            }
+        }
+    }
+}
+
+fn affinity_key(config: &AffinityConfig, told: &AffinityInput<'_>) -> Option<u64> {
+    let head = told.request_head;
+    let value = match &config.by {
+        AffinityKey::Address(mask4, mask6) => {
+            return Some(affinity::client_address_key(told.peer.ip(), *mask4, *mask6));
+        }
+        AffinityKey::TlsSession => return told.session,
+        AffinityKey::Header(name) => head?.field(name.as_bytes()).next(),
+        AffinityKey::Query(name) => head?.parameter(name.as_bytes()).next(),
+        AffinityKey::Path => return Some(affinity::request_part_key(head?.path())),
+        AffinityKey::Cookie(cookie) => head?.cookie(cookie.name.as_bytes()).next(),
+    };
+    value.filter(|value| !value.is_empty()).map(affinity::request_part_key)
+}
+
+/// The line that sets our cookie (RFC 6265 §4.1).
+fn set_cookie_line(cookie: &AffinityCookie, config: &AffinityConfig, value: &[u8]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(128 + value.len());
+    line.extend_from_slice(b"Set-Cookie: ");
+    line.extend_from_slice(cookie.name.as_bytes());
+    line.push(b'=');
+    line.extend_from_slice(value);
+    line.extend_from_slice(b"; Path=/");
+    if let Some(time) = config.time {
+        line.extend_from_slice(format!("; Max-Age={}", time.as_secs().max(1)).as_bytes());
+    }
+    if cookie.http_only {
+        line.extend_from_slice(b"; HttpOnly");
+    }
+    if cookie.secure {
+        line.extend_from_slice(b"; Secure");
+    }
+    line.extend_from_slice(b"; SameSite=");
+    line.extend_from_slice(cookie.same_site.as_bytes());
+    line.extend_from_slice(b"\r\n");
+    line
+}

@@ -1,0 +1,74 @@
+//! A pool's circuit breakers, as a worker asks them: each refusal is counted, and room for a connection is made where an
+//! idle one can go.
+//!
+//! What they bound and when one is open is `model::breaker`'s to say; what follows for a request is decided by whoever
+//! asked.
+
+use std::rc::Rc;
+
+use model::circuit_breaker::{BreakerPermit, BreakerResource, breaker_clock_ms};
+use model::snapshot::PoolView;
+
+use crate::rt::NetDriver;
+use crate::servers::worker_state::{LocalPool, LocalServer};
+use crate::worker::Worker;
+
+#[cold]
+fn count_refusal<N: NetDriver>(worker: &Worker<N>, view: &PoolView, bound: BreakerResource) {
+    view.stats.record_refusal(bound, worker.index, breaker_clock_ms(worker.rt.now()));
+}
+
+/// A request more for the pool's servers; `None`: it is refused. Nothing is counted where nothing is limited: requests
+/// are many, and all workers count in one place.
+#[inline]
+pub fn admit_request<N: NetDriver>(
+    worker: &Worker<N>,
+    view: &PoolView,
+) -> Option<Option<BreakerPermit>> {
+    let Some(most) = view.config.breaker.requests else { return Some(None) };
+    let permit = view.stats.breakers.try_acquire(BreakerResource::Requests, Some(most));
+    if permit.is_none() {
+        count_refusal(worker, view, BreakerResource::Requests);
+    }
+    permit.map(Some)
+}
+
+/// A further attempt more under way; `None`: it is refused.
+pub fn admit_retry<N: NetDriver>(worker: &Worker<N>, view: &PoolView) -> Option<BreakerPermit> {
+    let permit =
+        view.stats.breakers.try_acquire(BreakerResource::Retries, view.config.breaker.retries);
+    if permit.is_none() {
+        count_refusal(worker, view, BreakerResource::Retries);
+    }
+    permit
+}
+
+/// A connection more to the pool's servers, in the place of this worker's oldest idle one where there is no room; `None`: it
+/// is refused.
+pub fn admit_connection<N: NetDriver>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    view: &PoolView,
+) -> Option<BreakerPermit> {
+    let enter = || {
+        view.stats
+            .breakers
+            .try_acquire(BreakerResource::Connections, view.config.breaker.connections)
+    };
+    let permit = enter().or_else(|| close_oldest_idle(worker, pool).then(enter).flatten());
+    if permit.is_none() {
+        count_refusal(worker, view, BreakerResource::Connections);
+    }
+    permit
+}
+
+/// Closes the connection that has been idle for longest; false: none is.
+fn close_oldest_idle<N: NetDriver>(worker: &Worker<N>, pool: &LocalPool<N>) -> bool {
+    let servers = pool.servers.borrow();
+    let idle = |server: &&Rc<LocalServer<N>>| server.idle_pool.borrow().oldest();
+    let oldest = servers.iter().filter(|server| idle(server).is_some()).min_by_key(idle);
+    let Some(server) = oldest else { return false };
+    server.idle_pool.borrow_mut().close_oldest();
+    server.view.borrow().stats.slots[worker.index].counters.retired.add(1);
+    true
+}

@@ -1,0 +1,136 @@
+//! Copies of requests for a pool whose answers nobody reads.
+//!
+//! A copy is sent by a task of its own, on a connection of its own, so that the client's answer never waits for it. So many
+//! may be under way per worker; what is more is dropped, and so are requests whose body did not come with their head.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
+use model::rules::RuleStats;
+
+use crate::accounting::ExchangeRecord;
+use crate::conn::client_peer::ClientPeer;
+use crate::conn::deadline::ExchangeDeadline;
+use crate::conn::stream::{ProxyStream, StreamReadResult};
+use crate::rt::NetDriver;
+use crate::servers::worker_state::LocalPool;
+use crate::upstream::{self, UpstreamLeaseRequest};
+use crate::worker::Worker;
+
+/// How long a copy may take in all.
+const MIRROR_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Bytes of an answer that are read; then the connection is closed.
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+
+pub struct MirroredRequest {
+    /// The message for the server.
+    pub message: Vec<u8>,
+    pub client_peer: Rc<ClientPeer>,
+    /// The rule that wants it.
+    pub live: Arc<RuleStats>,
+    /// Copies under way per worker.
+    pub at_once: u32,
+}
+
+/// Sends a copy, or drops it.
+pub fn mirror_request<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    pool: Rc<LocalPool<N>>,
+    copied: MirroredRequest,
+) {
+    if worker.mirroring.get() >= copied.at_once || worker.draining.get() {
+        return count_dropped(worker, &copied.live);
+    }
+    worker.mirroring.set(worker.mirroring.get() + 1);
+    let worker_ = worker.clone();
+    worker.rt.spawn(async move {
+        let under_way = MirrorInFlight(worker_.clone());
+        run(&worker_, &pool, copied).await;
+        drop(under_way);
+    });
+}
+
+/// Counts a copy that is not sent.
+pub fn count_dropped<N: NetDriver>(worker: &Worker<N>, live: &RuleStats) {
+    if let Some(slot) = live.workers.get(worker.index) {
+        slot.counters.mirror_dropped.add(1);
+    }
+}
+
+async fn run<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    pool: &Rc<LocalPool<N>>,
+    copied: MirroredRequest,
+) {
+    let until = worker.rt.now() + MIRROR_TIMEOUT;
+    let never = Cell::new(MonotonicTime::NEVER);
+    let want = UpstreamLeaseRequest {
+        client_peer: &copied.client_peer,
+        key: None,
+        tried_servers: &[],
+        retry_server: None,
+        only_fresh_idle: false,
+        fresh: true,
+        affinity: None,
+        upgrade: false,
+        authenticates: false,
+        // No client waits for it.
+        class: 0,
+        written_servers: &[],
+        until,
+        deadline: ExchangeDeadline { client: None, total: until, cut_at: &never },
+    };
+    let now = worker.rt.now();
+    let mut record = ExchangeRecord::begin(now, now);
+    let begun = upstream::lease_now(worker, pool, &want);
+    let Ok(lent) = upstream::lease(worker, pool, want, begun, &mut record).await else {
+        return count_dropped(worker, &copied.live);
+    };
+    let stream = &lent.connection.stream;
+    if stream.write_all(&with_connection_close(&copied.message), until).await.is_err() {
+        return count_dropped(worker, &copied.live);
+    }
+    if let Some(slot) = copied.live.workers.get(worker.index) {
+        slot.counters.mirrored.add(1);
+    }
+    drain_answer(worker, stream, until).await;
+}
+
+/// The message with the wish that the server ends after its answer: nobody looks where that ends.
+fn with_connection_close(message: &[u8]) -> Vec<u8> {
+    let line = message.iter().position(|b| *b == b'\n').map_or(0, |at| at + 1);
+    let (first, rest) = message.split_at(line);
+    [first, b"Connection: close\r\n", rest].concat()
+}
+
+async fn drain_answer<N: NetDriver>(
+    worker: &Worker<N>,
+    stream: &ProxyStream<N>,
+    until: MonotonicTime,
+) {
+    let mut left = MAX_ANSWER_BYTES;
+    while left > 0 {
+        let got = stream.try_read(&mut worker.scratch.borrow_mut().input);
+        match got {
+            StreamReadResult::Data(n) => left = left.saturating_sub(n),
+            StreamReadResult::WouldBlock => {
+                if stream.readable(until).await.is_err() {
+                    return;
+                }
+            }
+            StreamReadResult::End | StreamReadResult::Failed(_) => return,
+        }
+    }
+}
+
+struct MirrorInFlight<N: NetDriver>(Rc<Worker<N>>);
+
+impl<N: NetDriver> Drop for MirrorInFlight<N> {
+    fn drop(&mut self) {
+        self.0.mirroring.set(self.0.mirroring.get() - 1);
+    }
+}

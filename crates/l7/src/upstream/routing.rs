@@ -1,0 +1,190 @@
+//! What rules say of one request or connection: asked once, at its beginning.
+//!
+//! The table and the state it looks at are `model::rules`; this gives it a worker's view. It sends nothing.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use model::cause::Cause;
+use model::config::{RateLimitKey, RuleActionConfig};
+use model::request_head::ParsedHead;
+use model::rules::{
+    CompiledRule, LiveRuleState, RuleAction, RuleContext, RuleMatch, RuleStats, ServiceRules,
+};
+use model::snapshot::ServiceView;
+use model::table_key;
+
+use crate::rt::NetDriver;
+use crate::servers::worker_state::{LocalPool, LocalService};
+use crate::worker::Worker;
+
+/// A rule that took something, which it counts as under way until this is dropped.
+pub struct MatchedRule {
+    /// The rules of the service.
+    pub ruling: Arc<ServiceRules>,
+    pub at: usize,
+}
+
+/// What is to be done.
+pub enum RoutingDecision<N: NetDriver> {
+    /// A pool takes it; `None`: the service's.
+    Pool(Option<Rc<LocalPool<N>>>, Option<MatchedRule>),
+    /// It ends here, for this cause.
+    Refused(Cause, Option<MatchedRule>),
+    /// It gets the answer of the rule.
+    Answer(MatchedRule),
+}
+
+impl MatchedRule {
+    fn new(ruling: &Arc<ServiceRules>, at: usize) -> MatchedRule {
+        if let Some(live) = ruling.stats.get(at) {
+            live.in_flight.increment();
+        }
+        MatchedRule { ruling: ruling.clone(), at }
+    }
+
+    pub fn rule(&self) -> Option<&CompiledRule> {
+        self.ruling.table.rules().get(self.at)
+    }
+
+    pub fn live(&self) -> Option<&Arc<RuleStats>> {
+        self.ruling.stats.get(self.at)
+    }
+}
+
+impl Drop for MatchedRule {
+    fn drop(&mut self) {
+        if let Some(live) = self.live() {
+            live.in_flight.decrement();
+        }
+    }
+}
+
+/// Asks the rules. `sni` and `head` as far as there are any.
+pub fn route<N: NetDriver>(
+    worker: &Worker<N>,
+    service: &LocalService<N>,
+    view: &ServiceView,
+    ruling: &Arc<ServiceRules>,
+    peer: SocketAddr,
+    sni: Option<&str>,
+    head: Option<&ParsedHead<'_>>,
+) -> RoutingDecision<N> {
+    let unix_ms = worker.unix_ms();
+    let mut unix_seconds = (unix_ms / 1000) as i64;
+    if ruling.table.wants_time() {
+        unix_seconds += (worker.options.utc_offset)(unix_seconds);
+    }
+    let asked = RuleContext { client: peer, sni, tos: None, head, unix_seconds };
+    let pools = service.rule_pools.borrow();
+    let pool = |at: usize| pools.get(at).map(|pool| pool.view.borrow().clone());
+    let standing = LiveRuleState {
+        rules: ruling,
+        service: view,
+        pool: &pool,
+        now: worker.rt.now(),
+        worker: Some(worker.index),
+    };
+    let at = match ruling.table.find_rule(&asked, &standing) {
+        RuleMatch::DefaultPool => return RoutingDecision::Pool(None, None),
+        RuleMatch::NoServer(at) => {
+            return RoutingDecision::Refused(
+                Cause::NoServer,
+                Some(count_hit(worker, ruling, at, unix_ms)),
+            );
+        }
+        RuleMatch::AmbiguousPath(_) => return RoutingDecision::Refused(Cause::AmbiguousPath, None),
+        RuleMatch::AmbiguousRequest(_) => {
+            return RoutingDecision::Refused(Cause::AmbiguousRequest, None);
+        }
+        RuleMatch::Rule(at) => at,
+    };
+    let taken = count_hit(worker, ruling, at, unix_ms);
+    if let Some(limiter) = taken.live().and_then(|live| live.limiter.as_ref()) {
+        let key =
+            view.config.rules.get(at).and_then(|rule| rule.limit.as_ref()).and_then(|limit| {
+                match &limit.by {
+                    RateLimitKey::Rule => None,
+                    RateLimitKey::Address(mask4, mask6) => {
+                        Some(table_key::hash_network(peer.ip(), *mask4, *mask6))
+                    }
+                    RateLimitKey::Header(name) => {
+                        let value = head.and_then(|head| head.field(name.as_bytes()).next());
+                        Some(table_key::hash_part(value.unwrap_or_default()))
+                    }
+                }
+            });
+        if !limiter.try_take(key, worker.rt.now()) {
+            if let Some(slot) = taken.live().and_then(|live| live.workers.get(worker.index)) {
+                slot.counters.limited.add(1);
+            }
+            return RoutingDecision::Refused(Cause::RateLimited, Some(taken));
+        }
+    }
+    let Some(rule) = taken.rule() else { return RoutingDecision::Pool(None, None) };
+    match &rule.action {
+        RuleAction::Deny => RoutingDecision::Refused(Cause::RuleDenied, Some(taken)),
+        RuleAction::Redirect(..) | RuleAction::Answer => RoutingDecision::Answer(taken),
+        RuleAction::Pool(_) | RuleAction::Split(..) => {
+            let draw = |sum: u64| worker.rng.borrow_mut().below(sum);
+            let chosen = rule.choose_pool(draw, &standing).and_then(|at| pools.get(at).cloned());
+            RoutingDecision::Pool(chosen, Some(taken))
+        }
+    }
+}
+
+fn count_hit<N: NetDriver>(
+    worker: &Worker<N>,
+    ruling: &Arc<ServiceRules>,
+    at: usize,
+    unix_ms: u64,
+) -> MatchedRule {
+    let taken = MatchedRule::new(ruling, at);
+    if let Some(slot) = taken.live().and_then(|live| live.workers.get(worker.index)) {
+        slot.record_hit(unix_ms);
+    }
+    taken
+}
+
+/// The answer that a rule makes itself: its status, its fields as lines, and its body.
+pub fn rule_answer(
+    taken: &MatchedRule,
+    view: &ServiceView,
+    head: &ParsedHead<'_>,
+) -> (u16, Vec<u8>, Vec<u8>) {
+    let mut lines = Vec::new();
+    let Some(rule) = taken.rule() else { return (500, lines, Vec::new()) };
+    if let RuleAction::Redirect(to, status) = &rule.action {
+        let path = rule.rewrite_base(head);
+        let (rest, groups) = rule.path_captures(&path);
+        let with = model::config::template::TemplateValues {
+            host: head.authority(),
+            path: &path,
+            query: head.query(),
+            rest,
+            groups,
+        };
+        lines.extend_from_slice(b"Location: ");
+        to.fill_location(&with, &mut lines);
+        lines.extend_from_slice(b"\r\n");
+        return (*status, lines, Vec::new());
+    }
+    let Some(RuleActionConfig::Answer(answer)) =
+        view.config.rules.get(taken.at).map(|rule| &rule.action)
+    else {
+        return (500, lines, Vec::new());
+    };
+    if !answer.body.is_empty() {
+        for part in ["Content-Type: ", &answer.content_type, "\r\n"] {
+            lines.extend_from_slice(part.as_bytes());
+        }
+    }
+    for field in &answer.headers {
+        let (name, value) = field.split_once(':').unwrap_or((field, ""));
+        for part in [name, ": ", value.trim(), "\r\n"] {
+            lines.extend_from_slice(part.as_bytes());
+        }
+    }
+    (answer.status, lines, answer.body.clone().into_bytes())
+}

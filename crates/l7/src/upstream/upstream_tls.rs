@@ -1,0 +1,72 @@
+//! TLS towards a server: a new connection shakes hands before anything is sent on it.
+//!
+//! Whom to trust is the pool's; what a failure leads to is decided by whoever asked for the connection.
+
+use std::net::SocketAddr;
+
+use model::cause::Cause;
+use model::config::ServerHttp2Mode;
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::PoolView;
+
+use crate::conn::deadline::ExchangeDeadline;
+use crate::conn::upstream_connection::UpstreamConnection;
+use crate::rt::NetDriver;
+use crate::servers::worker_state::LocalServer;
+use crate::tls::handshake_cause;
+use crate::tls::session::TlsSession;
+use crate::tls::upstream::UpstreamTls;
+use crate::worker::Worker;
+
+/// Shakes hands where the pool speaks TLS.
+pub async fn connect_tls<N: NetDriver>(
+    worker: &Worker<N>,
+    pool: &PoolView,
+    server: &LocalServer<N>,
+    connection: UpstreamConnection<N>,
+    (patience, until): (&ExchangeDeadline<'_, N>, MonotonicTime),
+    speak: ServerHttp2Mode,
+) -> Result<UpstreamConnection<N>, (Cause, String)> {
+    if pool.config.tls.is_none() {
+        return Ok(connection);
+    }
+    let to = connection.address;
+    let ours = |text: &str| (Cause::Internal, format!("TLS with {to}: {text}"));
+    let tls = pool.tls.as_ref().and_then(|material| material.downcast::<UpstreamTls>());
+    let tls = tls.ok_or_else(|| ours("nothing to speak it with"))?;
+    let name = tls.server_name(&server.view.borrow().config.address.host, to.ip());
+    let name = name.ok_or_else(|| ours("the server's name is none that can be verified"))?;
+    let config = match speak == pool.config.http2.speak {
+        true => server.tls.borrow_mut().get_or_insert_with(|| tls.for_server(speak)).clone(),
+        // For once: no session of the other protocol is to be resumed.
+        false => tls.for_server(speak),
+    };
+    let session = TlsSession::client(&config, name).map_err(|error| ours(&error.to_string()))?;
+    connection.stream.start_tls(session, worker.tls_scratch.clone(), worker.gauges.clone());
+    if connection.stream.handshake(patience.earliest_until(until), || false).await.is_err() {
+        let cause = patience.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
+        return Err((cause, format!("TLS with {to}: no answer in time")));
+    }
+    let resumed = connection.stream.with_session(|session| check_session(session, to));
+    let resumed = resumed.unwrap_or_else(|| Err(ours("no session")))?;
+    let view = server.view.borrow();
+    let counters = &view.stats.slots[worker.index].counters;
+    counters.tls_handshakes.add(1);
+    counters.tls_resumed.add(u64::from(resumed));
+    if let Some(group) = connection.stream.tls_group() {
+        view.stats.slots[worker.index].key_exchange_groups.record_group(group);
+    }
+    drop(view);
+    Ok(connection)
+}
+
+/// Whether the session was resumed, or why there is none.
+fn check_session(session: &TlsSession, to: SocketAddr) -> Result<bool, (Cause, String)> {
+    match session.failure() {
+        Some(error) => {
+            Err((handshake_cause::server_cause(error), format!("TLS with {to}: {error}")))
+        }
+        None if session.established() => Ok(session.resumed()),
+        None => Err((Cause::ServerTls, format!("TLS with {to}: the server ended the handshake"))),
+    }
+}
