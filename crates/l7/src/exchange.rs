@@ -23,7 +23,6 @@ pub(crate) mod outlier_stats;
 pub(crate) mod relay;
 mod release;
 pub(crate) mod resend;
-pub(crate) mod response_changes;
 mod routing;
 pub(crate) mod trace_span;
 pub(crate) mod tunnel;
@@ -55,8 +54,8 @@ use crate::upstream::hedge::{HedgeResult, HedgeWinner, SentRequest};
 use crate::conn::sampling;
 use crate::conn::stream::ProxyStream;
 use crate::exchange::relay::{AttemptEnding, AttemptRelay, RelayContext};
-use crate::exchange::response_changes::ResponseChanges;
 use crate::rt::NetDriver;
+use crate::upstream::response_changes::ResponseChanges;
 use crate::upstream::retry_attempts::{self, RetryInFlight, RetryTrigger};
 use crate::upstream::routing::MatchedRule;
 

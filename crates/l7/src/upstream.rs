@@ -12,6 +12,7 @@ mod idle;
 mod lease;
 pub(crate) mod mirror;
 mod multiplexed;
+pub(crate) mod response_changes;
 pub(crate) mod retry_attempts;
 pub(crate) mod routing;
 pub(crate) mod upstream_tls;

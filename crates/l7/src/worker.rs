@@ -4,6 +4,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod buffers;
+pub(crate) mod endpoint_tag;
 mod refused_requests;
 mod slow_exchanges;
 mod spare_descriptors;
@@ -34,12 +35,12 @@ use crate::accounting::{self, ExchangeRecord, LogBatch, RequestIds, WallOrigin};
 use crate::conn::ports::WorkerPorts;
 use crate::conn::sampling::ExchangeSampler;
 use crate::conn::tls_state::TlsScratch;
-use crate::downstream::quic::connection_id::EndpointTag;
 use crate::rt::{NetDriver, WorkerRuntime};
 use crate::servers::worker_state::{LocalServer, LocalState};
 use crate::worker::admission::Admission;
 use crate::worker::admission::eviction_requests::EvictionRequests;
 use crate::worker::buffers::{Buffers, COPY_BYTES, Pipes, Scratch};
+use crate::worker::endpoint_tag::EndpointTag;
 use spare_descriptors::SpareDescriptors;
 
 /// Between two looks at the shelves and the log.

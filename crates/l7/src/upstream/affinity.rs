@@ -16,9 +16,9 @@ use model::monotonic_time::MonotonicTime;
 use model::request_head::ParsedHead;
 use model::snapshot::ServiceView;
 
-use crate::exchange::response_changes::{CookieTableEntry, CookieWatch, ResponseChanges};
 use crate::rt::NetDriver;
 use crate::servers::worker_state::LocalPool;
+use crate::upstream::response_changes::{CookieTableEntry, CookieWatch, ResponseChanges};
 use crate::worker::Worker;
 
 /// What is wanted of the choice of a server.

@@ -6,23 +6,10 @@
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 
 use crate::rt::random;
+use crate::worker::endpoint_tag::{EndpointTag, TAG};
 
 /// Bytes of an id of ours: none that clients commonly choose for their first packets.
 pub const LENGTH: usize = 13;
-
-/// Bytes of a tag.
-const TAG: usize = 4;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct EndpointTag(pub [u8; TAG]);
-
-impl EndpointTag {
-    pub fn draw() -> EndpointTag {
-        let mut tag = [0; TAG];
-        random::fill(&mut tag);
-        EndpointTag(tag)
-    }
-}
 
 /// Makes the ids of an endpoint.
 #[derive(Debug)]

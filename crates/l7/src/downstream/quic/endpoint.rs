@@ -19,7 +19,7 @@ use quinn_proto::{ConnectionEvent, ConnectionHandle, DatagramEvent, EcnCodepoint
 use quinn_proto::{ServerConfig, Transmit};
 
 use super::connection::QuicConnection;
-use super::connection_id::{self, EndpointTag};
+use super::connection_id;
 use super::packet_relay::{ForwardResult, PacketRelay, ReceivedPackets, RelayedPackets};
 use super::server_config::{self, EndpointKeys};
 use super::udp::{self, QuicSocket, UdpSendResult};
@@ -30,6 +30,7 @@ use crate::rt::epoll::Epoll;
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
+use crate::worker::endpoint_tag::EndpointTag;
 
 /// Reads in one turn before others get theirs.
 const BATCH: usize = 32;

@@ -18,9 +18,9 @@ use rustix::net::{
 };
 use rustix::process::{Uid, getuid};
 
-use super::connection_id::EndpointTag;
 use crate::rt::epoll::Epoll;
 use crate::rt::{Readiness, ReadinessSource, WorkerRuntime};
+use crate::worker::endpoint_tag::EndpointTag;
 
 /// Bytes before the packets.
 const HEAD: usize = 1 + 4 + ADDRESS + 2 + ADDRESS;

@@ -9,9 +9,10 @@ use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
 
 use super::congestion_control::ClosableControllers;
-use super::connection_id::{ConnectionIds, EndpointTag};
+use super::connection_id::ConnectionIds;
 use crate::rt::random;
 use crate::tls::downstream::DownstreamTls;
+use crate::worker::endpoint_tag::EndpointTag;
 
 /// The protocol as clients ask for it under TLS (RFC 9114 §3.1).
 const ALPN: &[u8] = b"h3";

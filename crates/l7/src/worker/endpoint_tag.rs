@@ -1,0 +1,17 @@
+//! The tag of a QUIC endpoint, by which workers find whose a packet is.
+
+use crate::rt::random;
+
+/// Bytes of a tag.
+pub const TAG: usize = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EndpointTag(pub [u8; TAG]);
+
+impl EndpointTag {
+    pub fn draw() -> EndpointTag {
+        let mut tag = [0; TAG];
+        random::fill(&mut tag);
+        EndpointTag(tag)
+    }
+}
