@@ -16,8 +16,11 @@ const PROBE: &[&str] = &["crates/probe/src", "fuzz/src/dialogue.rs", "Cargo.lock
 const AGENT: &[&str] =
     &["crates/probe/src", "crates/model/src/load_report", "fuzz/src/dialogue.rs"];
 const TRACE: &[&str] = &["crates/trace/src", "fuzz/src/trace.rs", "Cargo.lock#flate2"];
-const HISTORY: &[&str] =
-    &["crates/model/src/history.rs", "crates/daemon/src/history/digest.rs", "fuzz/src/history.rs"];
+const HISTORY: &[&str] = &[
+    "crates/model/src/history.rs",
+    "crates/daemon/src/observability/history/digest.rs",
+    "fuzz/src/history.rs",
+];
 const CONFIG: &[&str] = &["crates/model/src/config", "fuzz/src/config.rs", "Cargo.lock#toml"];
 const VRRP: &[&str] = &[
     "crates/ha/src/advert.rs",

@@ -22,18 +22,18 @@ const DAEMONS: [&str; 3] = ["crates/daemon/", "crates/l7/", "crates/model/"];
 
 /// Files that read what the kernel made, or directories, by names that nobody else sets.
 pub const READERS: &[&str] = &[
-    "crates/daemon/src/alarms/utilization.rs",
-    "crates/daemon/src/memory_footprint.rs",
-    "crates/daemon/src/host_capacity.rs",
-    "crates/daemon/src/orphan_reaper.rs",
-    "crates/daemon/src/packets/host_facts.rs",
+    "crates/daemon/src/observability/alarms/utilization.rs",
+    "crates/daemon/src/util/memory_footprint.rs",
+    "crates/daemon/src/util/host_capacity.rs",
+    "crates/daemon/src/util/orphan_reaper.rs",
+    "crates/daemon/src/planes/packets/host_facts.rs",
     // What tests have in the place of the system.
-    "crates/daemon/src/reconcile/fake.rs",
-    "crates/daemon/src/report/report_sources.rs",
-    "crates/daemon/src/time_wait.rs",
+    "crates/daemon/src/control/reconcile/fake.rs",
+    "crates/daemon/src/observability/report/report_sources.rs",
+    "crates/daemon/src/util/time_wait.rs",
     "crates/daemon/src/api_server/tokens.rs",
-    "crates/daemon/src/uplinks/kernel_state.rs",
-    "crates/daemon/src/worker_cpu_time.rs",
+    "crates/daemon/src/planes/uplinks/kernel_state.rs",
+    "crates/daemon/src/util/worker_cpu_time.rs",
     "crates/l7/src/plane/host.rs",
     "crates/l7/src/rt/socket/port_holder.rs",
     "crates/l7/src/rt/socket/socket_option.rs",

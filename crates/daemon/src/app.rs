@@ -15,44 +15,48 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::access_log::{self, AccessLogger};
-use crate::acme;
-use crate::adaptive_balancing;
-use crate::alarms;
 use crate::api_server::{
     self, ApiContext, StopRequest, admin_sockets::AdminSockets, control_socket::BoundControlSocket,
     live_feed::LiveFeed,
 };
-use crate::capture::CaptureController;
-use crate::clock;
+use crate::health::adaptive_balancing;
+use crate::observability::access_log::{self, AccessLogger};
+use crate::observability::alarms;
+use crate::observability::capture::CaptureController;
+use crate::tls::acme;
+
 use crate::control::actor::{ActorParts, ControlActor};
+use crate::control::reconcile::saved_state::SavedState;
+use crate::control::reconcile::traffic_engine::TrafficEngine;
 use crate::control::{ApplyError, ConfigChange, ControlHandle, ShutdownRequest};
 use crate::discovery;
-use crate::draining_clients;
-use crate::egress_routes::EgressRoutes;
-use crate::event::EventLog;
-use crate::health_check;
-use crate::health_check::counts::ProbeSums;
-use crate::history::HistoryRecorder;
-use crate::hook;
-use crate::listeners::{KernelSockets, ListenerSet, SocketStore};
-use crate::metrics;
-use crate::name_server;
-use crate::observer::WorkerObserver;
-use crate::packets;
-use crate::reconcile::saved_state::SavedState;
-use crate::reconcile::traffic_engine::TrafficEngine;
-use crate::report::report_sources::ReportSources;
-use crate::report::sample::SampleHistory;
-use crate::resolve;
-use crate::slo;
-use crate::slow_exchanges::{self, SlowExchangeStore};
-use crate::telemetry;
+use crate::discovery::resolve;
+use crate::health::health_check;
+use crate::health::health_check::counts::ProbeSums;
+use crate::observability::history::HistoryRecorder;
+use crate::observability::hook;
+use crate::observability::metrics;
+use crate::observability::observer::WorkerObserver;
+use crate::observability::report::report_sources::ReportSources;
+use crate::observability::report::sample::SampleHistory;
+use crate::observability::slo;
+use crate::observability::slow_exchanges::{self, SlowExchangeStore};
+use crate::observability::telemetry;
+use crate::planes::draining_clients;
+use crate::planes::egress_routes::EgressRoutes;
+use crate::planes::name_server;
+use crate::planes::packets;
+use crate::planes::vrrp;
 use crate::tls;
-use crate::vrrp;
+use crate::util::event::EventLog;
+use crate::util::listeners::{KernelSockets, ListenerSet, SocketStore};
 
+pub(crate) mod clock;
 mod data_planes;
+pub mod embed;
+pub(crate) mod run;
 mod size;
+pub mod upgrade;
 
 use data_planes::DataPlanes;
 

@@ -5,6 +5,7 @@
 
 mod dns;
 mod dns_client;
+pub mod resolve;
 mod sanity_check;
 mod server_list;
 
@@ -15,8 +16,8 @@ use std::time::Duration;
 use model::config::{DiscoveryConfig, DiscoverySource};
 use tokio::task::JoinHandle;
 
-use crate::atomic_file;
 use crate::control::{ControlHandle, DiscoveryResult};
+use crate::util::atomic_file;
 
 /// Between two looks at a file.
 const FILE_POLL_INTERVAL: Duration = Duration::from_secs(1);

@@ -14,8 +14,9 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use daemon::RunOptions;
 use daemon::event::LogFormat;
-use daemon::{RunOptions, run};
+use daemon::run;
 use systemd::FakeSystemd;
 use traffic::{ClientLoad, LineServer, WAIT, ask};
 

@@ -10,7 +10,7 @@ use axum::extract::{ConnectInfo, Path, Query, State};
 use super::context::ApiContext;
 use super::peer::ApiPeer;
 use super::problem::ApiProblem;
-use crate::capture::files::CaptureListing;
+use crate::observability::capture::files::CaptureListing;
 
 pub(super) async fn list_captures(State(context): State<Arc<ApiContext>>) -> Json<Captures> {
     let vitals = Arc::clone(&context.report_sources);

@@ -189,7 +189,7 @@ fn count_text(count: u64, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::observability::report::fixture;
     use model::config::toml_tree::parse_tree;
     use model::config::{diff, load};
 

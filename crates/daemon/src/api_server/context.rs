@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::idempotency::IdempotencyStore;
 use super::lease_server::LeaseServer;
 use super::live_feed::LiveFeed;
-use crate::history::HistoryRecorder;
-use crate::report::report_sources::ReportSources;
-use crate::vrrp::command::VrrpCommandSender;
+use crate::observability::history::HistoryRecorder;
+use crate::observability::report::report_sources::ReportSources;
+use crate::planes::vrrp::command::VrrpCommandSender;
 
 /// How the process is asked to leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

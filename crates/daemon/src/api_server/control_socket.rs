@@ -210,7 +210,7 @@ fn system_error(attempt: &'static str, path: &Path, source: io::Error) -> Contro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch_dir::Scratch;
+    use crate::util::scratch_dir::Scratch;
     use std::os::unix::fs::PermissionsExt;
 
     fn scratch() -> Scratch {

@@ -89,7 +89,7 @@ fn pair_by_name<'t, T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{self, fixture};
+    use crate::observability::report::{self, fixture};
     use std::sync::Arc;
     use std::time::{Instant, SystemTime};
 

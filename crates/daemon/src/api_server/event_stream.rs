@@ -84,7 +84,7 @@ struct EventSubscriber<S> {
     /// Its place among those that may watch.
     _subscription: S,
     updates: broadcast::Receiver<Arc<LiveUpdate>>,
-    events: broadcast::Receiver<crate::event::DaemonEvent>,
+    events: broadcast::Receiver<crate::util::event::DaemonEvent>,
     frames: mpsc::Sender<Bytes>,
     /// The number of the update that was sent last.
     last_sequence: Option<u64>,
@@ -151,14 +151,14 @@ fn frame(event: &Event) -> String {
     format!("event: {}\ndata: {json}\n\n", event.what)
 }
 
-fn event(event: &crate::event::DaemonEvent) -> Event {
+fn event(event: &crate::util::event::DaemonEvent) -> Event {
     let about = event.about.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
     Event {
         at_unix_ms: event.at_ms,
         level: match event.level {
-            crate::event::EventLevel::Info => Level::Info,
-            crate::event::EventLevel::Warning => Level::Warning,
-            crate::event::EventLevel::Error => Level::Error,
+            crate::util::event::EventLevel::Info => Level::Info,
+            crate::util::event::EventLevel::Warning => Level::Warning,
+            crate::util::event::EventLevel::Error => Level::Error,
         },
         what: event.what.into(),
         text: event.text.clone(),

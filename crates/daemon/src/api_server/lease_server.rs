@@ -9,8 +9,8 @@ use api::types::LeaseOrder;
 use ha::lease::{LeaseError, LeaseRequest, LeaseTable};
 
 use super::problem::ApiProblem;
-use crate::atomic_file;
-use crate::vrrp::monotonic_now;
+use crate::planes::vrrp::monotonic_now;
+use crate::util::atomic_file;
 
 /// Bytes of a name, or of a holder's.
 const MAX_NAME_BYTES: usize = 128;
@@ -85,7 +85,7 @@ fn refusal(error: LeaseError) -> ApiProblem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch_dir::Scratch;
+    use crate::util::scratch_dir::Scratch;
 
     #[test]
     fn a_process_that_follows_gives_nothing_to_new_holders() {

@@ -11,9 +11,9 @@ use axum::body::Bytes;
 use tokio::sync::{Notify, broadcast};
 
 use super::difference::scene_difference;
-use crate::report;
-use crate::report::report_sources::ReportSources;
-use crate::report::sample::MANY;
+use crate::observability::report;
+use crate::observability::report::report_sources::ReportSources;
+use crate::observability::report::sample::MANY;
 
 /// Streams of state, over both listeners.
 pub(super) const STREAMS: u64 = 32;

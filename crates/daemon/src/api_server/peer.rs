@@ -18,8 +18,8 @@ use tokio::net::UnixListener;
 use super::connection_guard::GuardedListener;
 use super::connection_slots::{ConnectionSlot, track_request};
 use super::tls_listener::{ClientCertificateNames, TlsListener};
-use crate::atomic_file;
 use crate::control::{ChangeOrigin, ChangeTrigger};
+use crate::util::atomic_file;
 
 /// Bytes of the system's list of users.
 const PASSWD_BYTES: u64 = 1 << 20;

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use model::config::{ConfigFindings, PatchError};
 
 use crate::control::{ApplyError, DaemonStopping, RollbackError, ServerCommandError, UndoError};
-use crate::vrrp::command::TakeoverError;
+use crate::planes::vrrp::command::TakeoverError;
 
 #[derive(Debug)]
 pub(super) struct ApiProblem(Box<Problem>);

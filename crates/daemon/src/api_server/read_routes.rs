@@ -20,10 +20,10 @@ use super::context::ApiContext;
 use super::peer::{ApiPeer, CredentialKind};
 use super::precondition::with_etag;
 use super::problem::ApiProblem;
-use crate::host_capacity;
-use crate::local_time::offset_seconds;
-use crate::report;
-use crate::report::report_sources::unix_ms;
+use crate::observability::report;
+use crate::observability::report::report_sources::unix_ms;
+use crate::util::host_capacity;
+use crate::util::local_time::offset_seconds;
 
 type SharedContext = State<Arc<ApiContext>>;
 
@@ -96,7 +96,7 @@ pub(super) async fn explain_slow(
     let now = (vitals.read_open_counts)().now;
     vitals.slow_exchanges.drain_rings(&picture.snapshot, now.0);
     let view = std::sync::Arc::clone(&vitals.packets.borrow());
-    let now_ns = crate::packets::host_facts::clock_nanos();
+    let now_ns = crate::planes::packets::host_facts::clock_nanos();
     let watching = report::flow_samples::FlowSampleQuery {
         samples: &vitals.flow_samples,
         view: &view,
@@ -198,7 +198,7 @@ pub(super) async fn capacity(State(context): SharedContext) -> Json<Capacity> {
 }
 
 pub(super) async fn metrics(State(context): SharedContext, headers: HeaderMap) -> Response {
-    crate::metrics::listen::render_scrape(&context.report_sources, &headers)
+    crate::observability::metrics::listen::render_scrape(&context.report_sources, &headers)
 }
 
 pub(super) async fn config(

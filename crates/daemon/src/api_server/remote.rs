@@ -30,8 +30,8 @@ use super::malformed_request;
 use super::peer::{self, RequestConnection};
 use super::router::build_router;
 use super::tls_listener::TlsListener;
-use crate::event::EventLog;
 use crate::tls::cert_files::{file_stamps, read_file, read_pair};
+use crate::util::event::EventLog;
 
 /// Browsers and programs, so many connections at a time. A stream ends with its connection and is opened anew.
 const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {

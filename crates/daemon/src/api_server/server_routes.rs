@@ -17,11 +17,11 @@ use model::config::ServerWeight;
 use super::context::ApiContext;
 use super::peer::ApiPeer;
 use super::problem::ApiProblem;
+use crate::control::reconcile::server_state::wanted_state;
 use crate::control::{
     ChangeTrigger, OperatorCommand, ServerCommandRequest, ServerFacts, StateSnapshot,
 };
-use crate::reconcile::server_state::wanted_state;
-use crate::vrrp::command::TakeoverAction;
+use crate::planes::vrrp::command::TakeoverAction;
 
 type SharedContext = State<Arc<ApiContext>>;
 

@@ -10,14 +10,14 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{ApiContext, control_socket};
-use crate::access_log::AccessLogger;
 use crate::control::handle::ControlCommand;
 use crate::control::{ApplyError, ApplyOutcome, StateSnapshot};
-use crate::health_check::new_prober;
-use crate::report::fixture;
-use crate::report::report_sources::ReportSources;
-use crate::report::sample::SampleHistory;
-use crate::scratch_dir::Scratch;
+use crate::health::health_check::new_prober;
+use crate::observability::access_log::AccessLogger;
+use crate::observability::report::fixture;
+use crate::observability::report::report_sources::ReportSources;
+use crate::observability::report::sample::SampleHistory;
+use crate::util::scratch_dir::Scratch;
 
 const TEXT: &str = r#"
 [service.shop]
@@ -45,7 +45,8 @@ async fn daemon() -> TestApi {
     let (control, orders, publish) = fixture::control(fixture::picture(TEXT, 2));
     let (prober, _observer) = new_prober().unwrap();
     let access = Arc::new(AccessLogger::start(&AccessLogTarget::Off, Box::new(drop)).unwrap());
-    let captures = crate::capture::CaptureController::new(None, control.events().clone());
+    let captures =
+        crate::observability::capture::CaptureController::new(None, control.events().clone());
     let vitals = ReportSources {
         packets: tokio::sync::watch::channel(Default::default()).1,
         vrrp: tokio::sync::watch::channel(Default::default()).1,
@@ -78,7 +79,7 @@ async fn daemon() -> TestApi {
     let stopped = Arc::<Mutex<Vec<_>>>::default();
     let stops = stopped.clone();
     let stop: super::StopCallback = Box::new(move |ask| stops.lock().unwrap().push(ask));
-    let annals = Arc::new(crate::history::HistoryRecorder::new(None));
+    let annals = Arc::new(crate::observability::history::HistoryRecorder::new(None));
     let vitals = Arc::new(vitals);
     let live = Arc::new(super::live_feed::LiveFeed::new(Arc::clone(&vitals)));
     tokio::spawn(Arc::clone(&live).run());
@@ -86,7 +87,7 @@ async fn daemon() -> TestApi {
         report_sources: vitals,
         live,
         history: annals,
-        vrrp: crate::vrrp::command::command_channel().0,
+        vrrp: crate::planes::vrrp::command::command_channel().0,
         lease_server: super::lease_server::LeaseServer::new(None),
         idempotency: Arc::default(),
         stop,

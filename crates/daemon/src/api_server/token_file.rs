@@ -7,8 +7,8 @@ use std::path::Path;
 use files::secret::{SecretProtection, read_text};
 
 use super::tokens::{self, ApiToken};
-use crate::event::EventLog;
 use crate::tls::cert_files::{FileStamps, file_stamps};
+use crate::util::event::EventLog;
 
 /// Bytes of the file.
 const BYTES: u64 = 256 * 1024;
@@ -49,7 +49,7 @@ fn read_tokens(file: &Path) -> Result<Vec<ApiToken>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch_dir::Scratch;
+    use crate::util::scratch_dir::Scratch;
     use api::types::Role;
     use std::os::unix::fs::PermissionsExt;
 

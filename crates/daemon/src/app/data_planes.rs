@@ -10,8 +10,8 @@ use model::config::Config;
 use model::id::{ListenerId, ServerId, ServiceId};
 use model::snapshot::WorkerSnapshot;
 
-use crate::packets;
-use crate::reconcile::traffic_engine::TrafficEngine;
+use crate::control::reconcile::traffic_engine::TrafficEngine;
+use crate::planes::packets;
 
 /// Workers cut by themselves so much after the limit: whoever leaves looks at what is left before, and then cuts.
 const WORKER_RESET_DELAY: Duration = Duration::from_millis(100);

@@ -3,7 +3,7 @@
 use l7::{AccessLogOptions, PlaneOptions};
 use model::config::{AccessLogTarget, GlobalConfig};
 
-use crate::local_time::offset_seconds;
+use crate::util::local_time::offset_seconds;
 
 /// Our name in Via.
 const NODE: &str = "steelyard";

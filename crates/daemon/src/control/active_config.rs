@@ -9,8 +9,8 @@ use model::snapshot::WorkerSnapshot;
 
 use super::origin::ChangeOrigin;
 use super::state_snapshot::{CertificatesByService, ListenerFacts, StateSnapshot};
-use crate::listeners::ListenerSet;
-use crate::reconcile::applied_state::AppliedState;
+use crate::control::reconcile::applied_state::AppliedState;
+use crate::util::listeners::ListenerSet;
 
 /// What is in force.
 pub(super) struct ActiveConfig {

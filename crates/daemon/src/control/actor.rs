@@ -28,20 +28,20 @@ use super::origin::{ChangeOrigin, ChangeTrigger};
 use super::server_state_file::ServerStateFile;
 use super::state_events;
 use super::state_snapshot::{ServerFacts, StateSnapshot};
-use crate::acme::proof::AcmeProof;
-use crate::audit::AuditLog;
-use crate::event::EventLog;
-use crate::generations::{GenerationStore, NewGeneration, digest};
-use crate::listeners::ListenerSet;
-use crate::reconcile::applied_state::AppliedState;
-use crate::reconcile::apply;
-use crate::reconcile::listener_step;
-use crate::reconcile::overlay::ServerOverlay;
-use crate::reconcile::saved_state::SavedState;
-use crate::reconcile::tls_materials::with_tls_materials;
-use crate::reconcile::traffic_engine::TrafficEngine;
+use crate::control::audit::AuditLog;
+use crate::control::generations::{GenerationStore, NewGeneration, digest};
+use crate::control::reconcile::applied_state::AppliedState;
+use crate::control::reconcile::apply;
+use crate::control::reconcile::listener_step;
+use crate::control::reconcile::overlay::ServerOverlay;
+use crate::control::reconcile::saved_state::SavedState;
+use crate::control::reconcile::tls_materials::with_tls_materials;
+use crate::control::reconcile::traffic_engine::TrafficEngine;
+use crate::tls::acme::proof::AcmeProof;
 use crate::tls::cert_store::{CertificateStore, PreparedStore};
-use crate::wall_clock::WallClock;
+use crate::util::event::EventLog;
+use crate::util::listeners::ListenerSet;
+use crate::util::wall_clock::WallClock;
 
 /// What the actor works with.
 pub struct ActorParts {
@@ -100,7 +100,7 @@ impl ControlActor {
         let words = ServerStateFile::open(state.as_deref(), events.clone());
         before
             .as_ref()
-            .map_or_else(|| crate::bpf_pins::refuse_foreign(&checked.config), |_| Ok(()))?;
+            .map_or_else(|| crate::util::bpf_pins::refuse_foreign(&checked.config), |_| Ok(()))?;
         let (at_least, memory) = before.unwrap_or_else(|| (0, words.saved_state().clone()));
         generations.reserve_below(at_least);
         let audit = AuditLog::open(state.as_deref(), control.audit, events.clone());
@@ -152,7 +152,7 @@ impl ControlActor {
             audit,
             sources: BTreeMap::new(),
             config_file: ConfigFileState::new(file, state, None),
-            clock: WallClock::new(now, crate::vrrp::monotonic_now()),
+            clock: WallClock::new(now, crate::planes::vrrp::monotonic_now()),
             permissions: reached,
             publish,
             inbox,

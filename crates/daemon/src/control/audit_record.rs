@@ -8,9 +8,9 @@ use super::actor::ControlActor;
 use super::change::{ApplyError, ApplyOutcome, ConfigChange, RollbackError};
 use super::origin::ChangeOrigin;
 use super::state_snapshot::ServerFacts;
-use crate::audit::UndoAction;
-use crate::reconcile::saved_state::saved_overrides;
-use crate::report::report_sources::unix_ms;
+use crate::control::audit::UndoAction;
+use crate::control::reconcile::saved_state::saved_overrides;
+use crate::observability::report::report_sources::unix_ms;
 
 impl ControlActor {
     /// Puts a configuration in force and records who wanted it.

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::origin::ChangeOrigin;
 use super::state_snapshot::HealthState;
-use crate::health_check::evidence_board::EvidenceEntry;
+use crate::health::health_check::evidence_board::EvidenceEntry;
 
 /// A configuration to put in force.
 #[derive(Clone, Debug)]

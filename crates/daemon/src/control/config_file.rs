@@ -11,10 +11,10 @@ use model::config::WriteBack;
 use model::config::toml_tree::{diff_trees, parse_tree};
 
 use super::origin::ChangeOrigin;
-use crate::atomic_file;
-use crate::config_overlay::ConfigOverlay;
-use crate::event::EventLog;
+use crate::control::config_overlay::ConfigOverlay;
 use crate::tls::cert_files::{FileStamps, file_stamps};
+use crate::util::atomic_file;
+use crate::util::event::EventLog;
 
 /// Bytes of a file that changes are written back to.
 pub(super) const FILE_BYTES: u64 = 16 << 20;

@@ -8,9 +8,9 @@ use model::snapshot::ServerState;
 
 use super::handle::ControlCommand;
 use super::state_snapshot::HealthState;
-use crate::event::EventLog;
-use crate::reconcile::applied_state::AppliedState;
-use crate::reconcile::traffic_engine::TrafficEngine;
+use crate::control::reconcile::applied_state::AppliedState;
+use crate::control::reconcile::traffic_engine::TrafficEngine;
+use crate::util::event::EventLog;
 
 /// The server that an order takes down, if it does.
 pub(super) fn server_taken_down(order: &ControlCommand) -> Option<ServerId> {

@@ -23,10 +23,10 @@ use super::server_command::{
     UndoOutcome,
 };
 use super::state_snapshot::{ServerEjection, ServerFacts, StateSnapshot, WeightShare};
-use crate::acme::proof::AcmeProof;
-use crate::audit::AuditExcerpt;
-use crate::event::EventLog;
-use crate::reconcile::saved_state::SavedState;
+use crate::control::audit::AuditExcerpt;
+use crate::control::reconcile::saved_state::SavedState;
+use crate::tls::acme::proof::AcmeProof;
+use crate::util::event::EventLog;
 
 /// Orders that may wait; who sends more waits.
 const COMMANDS: usize = 1024;

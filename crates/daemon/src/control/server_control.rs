@@ -19,10 +19,10 @@ use super::server_command::{
     OperatorCommand, SaveError, ServerCommandError, ServerCommandOutcome, ServerCommandRequest,
 };
 use super::state_snapshot::ServerFacts;
-use crate::atomic_file;
-use crate::audit::UndoAction;
-use crate::reconcile::overlay::{AddedServer, MembershipOverride, RemovedServer, SERVERS};
-use crate::reconcile::server_state::{self, describe_server, format_address};
+use crate::control::audit::UndoAction;
+use crate::control::reconcile::overlay::{AddedServer, MembershipOverride, RemovedServer, SERVERS};
+use crate::control::reconcile::server_state::{self, describe_server, format_address};
+use crate::util::atomic_file;
 
 /// How long a quiesce may be, and how far ahead a window may lie.
 const FAR: Duration = Duration::from_secs(366 * 86_400);

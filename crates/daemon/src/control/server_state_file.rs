@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::atomic_file;
-use crate::event::EventLog;
-use crate::reconcile::saved_state::{SavedState, VERSION};
+use crate::control::reconcile::saved_state::{SavedState, VERSION};
+use crate::util::atomic_file;
+use crate::util::event::EventLog;
 
 /// Between two looks whether something changed that nobody ordered.
 const LOOK: Duration = Duration::from_secs(5);

@@ -4,11 +4,11 @@ use model::snapshot::ServerState;
 
 use super::active_config::{ActiveConfig, needs_restart};
 use super::state_snapshot::ServerFacts;
-use crate::event::{EventLevel, EventLog};
-use crate::listeners::ListenerSet;
-use crate::reconcile::applied_state::{AppliedState, ServerTransition};
-use crate::reconcile::apply;
-use crate::reconcile::server_state::{format_address, format_utc};
+use crate::control::reconcile::applied_state::{AppliedState, ServerTransition};
+use crate::control::reconcile::apply;
+use crate::control::reconcile::server_state::{format_address, format_utc};
+use crate::util::event::{EventLevel, EventLog};
+use crate::util::listeners::ListenerSet;
 
 /// A generation is in force.
 pub(super) fn report_active_generation(events: &EventLog, force: &ActiveConfig, confirmed: bool) {

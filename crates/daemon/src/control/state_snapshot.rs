@@ -13,7 +13,7 @@ use model::snapshot::{ServerState, WorkerSnapshot};
 use serde::{Deserialize, Serialize};
 
 use super::origin::ChangeOrigin;
-use crate::health_check::evidence_board::EvidenceEntry;
+use crate::health::health_check::evidence_board::EvidenceEntry;
 use crate::tls::cert_status::CertificateInfo;
 
 /// What is in force.

@@ -8,10 +8,10 @@ use model::snapshot::ServerState;
 
 use super::actor::{ActorParts, ControlActor};
 use super::*;
-use crate::event::EventLog;
-use crate::reconcile::fake::{FakeEngine, RecordedCall};
-use crate::reconcile::saved_state::SavedState;
-use crate::scratch_dir::Scratch;
+use crate::control::reconcile::fake::{FakeEngine, RecordedCall};
+use crate::control::reconcile::saved_state::SavedState;
+use crate::util::event::EventLog;
+use crate::util::scratch_dir::Scratch;
 
 mod changing;
 mod operating;

@@ -11,15 +11,15 @@ use super::actor::ControlActor;
 use super::audit_record::command_undo;
 use super::origin::{ChangeOrigin, ChangeTrigger};
 use super::state_snapshot::ServerFacts;
-use crate::local_time::offset_seconds;
-use crate::reconcile::server_state::{self, describe_server};
-use crate::report::report_sources::unix_ms;
-use crate::wall_clock::ClockStep;
+use crate::control::reconcile::server_state::{self, describe_server};
+use crate::observability::report::report_sources::unix_ms;
+use crate::util::local_time::offset_seconds;
+use crate::util::wall_clock::ClockStep;
 
 impl ControlActor {
     pub(super) fn tick(&mut self) {
         let now = SystemTime::now();
-        if let Some(step) = self.clock.detect_step(now, crate::vrrp::monotonic_now()) {
+        if let Some(step) = self.clock.detect_step(now, crate::planes::vrrp::monotonic_now()) {
             self.handle_clock_step(step, now);
         }
         let utc = i64::try_from(unix_ms(now) / 1000).unwrap_or(0);

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use super::actor::ControlActor;
 use super::origin::ChangeOrigin;
 use super::server_command::{UndoError, UndoOutcome};
-use crate::atomic_file;
-use crate::audit::{AuditEntry, UndoAction};
-use crate::reconcile::saved_state::{restore_overrides, saved_overrides};
-use crate::reconcile::server_state::format_address;
+use crate::control::audit::{AuditEntry, UndoAction};
+use crate::control::reconcile::saved_state::{restore_overrides, saved_overrides};
+use crate::control::reconcile::server_state::format_address;
+use crate::util::atomic_file;
 
 impl ControlActor {
     /// Takes an order back; `None`: the latest that can be.

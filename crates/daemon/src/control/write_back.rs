@@ -13,8 +13,8 @@ use super::actor::ControlActor;
 use super::change::{ApplyError, ConfigChange};
 use super::config_file::FILE_BYTES;
 use super::origin::ChangeTrigger;
-use crate::atomic_file;
-use crate::config_overlay::ConfigOverlay;
+use crate::control::config_overlay::ConfigOverlay;
+use crate::util::atomic_file;
 
 /// Where a change goes.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket};
 
 use super::dns::{DiscoveryAnswer, DiscoveryAnswerError, DiscoveryQuery};
-use crate::atomic_file;
+use crate::util::atomic_file;
 
 /// For one resolver to answer.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);

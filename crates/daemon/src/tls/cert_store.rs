@@ -26,7 +26,7 @@ use self::service::ServiceTlsState;
 use super::active_cert::ActiveCertificate;
 use super::cert_files::{self, FileStamps};
 use super::cert_status::CertificateInfo;
-use crate::sticky_secrets::{self, CookieError, StickySecrets};
+use crate::tls::sticky_secrets::{self, CookieError, StickySecrets};
 
 /// What is in force.
 #[derive(Debug, Default)]

@@ -8,14 +8,14 @@ use model::config::Config;
 use model::snapshot::AcmeProofs;
 
 use super::ControlActor;
-use crate::acme::proof::AcmeProof;
-use crate::bpf_pins;
 use crate::control::change::ApplyError;
+use crate::control::reconcile::apply;
+use crate::control::reconcile::tls_materials::with_tls_materials;
 use crate::control::state_events;
-use crate::reconcile::apply;
-use crate::reconcile::tls_materials::with_tls_materials;
-use crate::sticky_secrets;
+use crate::tls::acme::proof::AcmeProof;
 use crate::tls::cert_store::{PreparedStore, TlsConfigError};
+use crate::tls::sticky_secrets;
+use crate::util::bpf_pins;
 
 impl ControlActor {
     /// What the next configuration needs of files and pins, before anything is changed.

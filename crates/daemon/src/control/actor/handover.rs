@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ControlActor;
 use crate::control::change::ApplyError;
 use crate::control::handle::HandoverState;
-use crate::reconcile::saved_state::SavedState;
+use crate::control::reconcile::saved_state::SavedState;
 
 impl ControlActor {
     /// Everything that the next process begins with; until it gives up nothing is changed any more.

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::ControlActor;
 use crate::control::handle::ControlCommand;
-use crate::reconcile::server_state;
+use crate::control::reconcile::server_state;
 
 impl ControlActor {
     /// Takes it in; gives any other order back.

@@ -103,7 +103,7 @@ async fn kept(scratch: &Scratch, how: &str) -> (ControlFixture, PathBuf, String)
 async fn again(scratch: &Scratch, file: &Path) -> ControlFixture {
     let text = std::fs::read_to_string(file).unwrap();
     let events = EventLog::quiet();
-    let laid = crate::config_overlay::apply_overlay(&text, "t.toml", &events);
+    let laid = crate::control::config_overlay::apply_overlay(&text, "t.toml", &events);
     let base = Some(text.as_str().into());
     let fake = FakeEngine::default();
     let parts = ActorParts {

@@ -3,8 +3,8 @@
 use l7::tls::downstream::DownstreamTlsError;
 use l7::tls::upstream::UpstreamTlsError;
 
-use crate::sticky_secrets::CookieError;
 use crate::tls::cert_files::CertFileError;
+use crate::tls::sticky_secrets::CookieError;
 
 /// What a look found.
 #[derive(Debug, Default)]

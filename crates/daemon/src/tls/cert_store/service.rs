@@ -12,7 +12,7 @@ use model::config::{ClientHttp2Mode, ForwardingMode, ServiceConfig, ServiceTls};
 use model::snapshot::OpaqueMaterial;
 
 use super::refresh_result::{RefreshResult, TlsFailure};
-use crate::acme::paths;
+use crate::tls::acme::paths;
 use crate::tls::active_cert::{ActiveCertificate, accept_renewed, describe_difference};
 use crate::tls::cert_files::{self, CertificatePair, FileStamps};
 use crate::tls::client_trust::ClientTrustFiles;

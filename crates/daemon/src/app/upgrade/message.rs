@@ -1,0 +1,137 @@
+//! What the two processes say to each other: JSON behind its length, and descriptors after an offer.
+//!
+//! It knows the words, not when they are said.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::UnixStream;
+
+use crate::control::origin::ChangeOrigin;
+use crate::control::reconcile::saved_state::SavedState;
+use crate::util::fd_passing;
+
+/// The form of these words; another one is not understood.
+pub const VERSION: u32 = 1;
+/// Bytes of one word, with a configuration and everything that is known of its servers in it.
+const BYTES: u32 = 64 << 20;
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UpgradeMessage {
+    /// The new one would take over.
+    Hello {
+        /// `VERSION`.
+        version: u32,
+        /// Its process id.
+        pid: u32,
+    },
+    /// What it starts with; the sockets follow.
+    Offer(Box<UpgradeOffer>),
+    /// It may not: why.
+    Refused(String),
+    /// The new one is ready.
+    Ready,
+    /// The old one leaves.
+    Leaving,
+    /// It took too long: it must go away.
+    TooLate,
+    /// What the old one has still, told until it ends. A process that does not know the word has closed the line.
+    Remains {
+        /// Client connections.
+        connections: u64,
+        /// Exchanges and `tcp` connections under way.
+        exchanges: u64,
+    },
+}
+
+/// What the new process starts with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct UpgradeOffer {
+    /// The old one's process id.
+    pub pid: u32,
+    /// The generation in force.
+    pub generation: u64,
+    /// Its text.
+    pub text: String,
+    /// The file that the text came from.
+    pub file: String,
+    /// Who put it in force.
+    pub origin: ChangeOrigin,
+    /// What is remembered of servers.
+    pub memory: SavedState,
+    /// Addresses that the sockets were configured with, in the order in which they follow.
+    pub sockets: Vec<SocketAddr>,
+}
+
+/// Says a word.
+///
+/// # Errors
+/// The other one is gone.
+pub async fn send_message(stream: &mut UnixStream, word: &UpgradeMessage) -> io::Result<()> {
+    let json = serde_json::to_vec(word).map_err(io::Error::other)?;
+    let length = u32::try_from(json.len()).ok().filter(|length| *length <= BYTES);
+    let length = length.ok_or_else(|| io::Error::other("too much to say"))?;
+    stream.write_all(&length.to_be_bytes()).await?;
+    stream.write_all(&json).await
+}
+
+/// Hears a word; `None`: the other one is gone.
+///
+/// # Errors
+/// It is no word, or a longer one than may be.
+pub async fn receive_message(stream: &mut UnixStream) -> io::Result<Option<UpgradeMessage>> {
+    let mut length = [0; 4];
+    match stream.read_exact(&mut length).await {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let length = u32::from_be_bytes(length);
+    if length > BYTES {
+        return Err(io::Error::other(format!("a word of {length} bytes")));
+    }
+    let mut json = Vec::new();
+    stream.take(u64::from(length)).read_to_end(&mut json).await?;
+    serde_json::from_slice(&json).map(Some).map_err(io::Error::other)
+}
+
+/// Sends sockets, some with each byte.
+///
+/// # Errors
+/// The other one is gone.
+pub async fn send_sockets(stream: &UnixStream, sockets: &[OwnedFd]) -> io::Result<()> {
+    for some in sockets.chunks(fd_passing::PER_MESSAGE) {
+        let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
+        stream
+            .async_io(Interest::WRITABLE, || {
+                fd_passing::send_descriptors(stream.as_fd(), b"s", &some).map(drop)
+            })
+            .await?;
+    }
+    Ok(())
+}
+
+/// Receives `count` sockets.
+///
+/// # Errors
+/// The other one is gone, or sent something else.
+pub async fn receive_sockets(stream: &UnixStream, count: usize) -> io::Result<Vec<OwnedFd>> {
+    let mut sockets = Vec::new();
+    while sockets.len() < count {
+        let had = sockets.len();
+        let mut byte = [0];
+        let receive = || fd_passing::receive_descriptors(stream.as_fd(), &mut byte, &mut sockets);
+        let got = stream.async_io(Interest::READABLE, receive).await?;
+        if got == 0 || sockets.len() == had {
+            return Err(io::Error::other("fewer sockets came than were offered"));
+        }
+    }
+    Ok(sockets)
+}

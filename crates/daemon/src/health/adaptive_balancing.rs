@@ -1,0 +1,84 @@
+//! Judging weights while the daemon runs: one task that reads counters, asks `model::weigh`, and tells `Control` which
+//! shares changed.
+//!
+//! It looks only while some pool has a judge or a server that ramps. Health is the probes' to judge; `eject` puts servers
+//! out for what they answer.
+
+pub mod decisions;
+pub mod ejection;
+pub mod outlier_detector;
+#[cfg(test)]
+mod tests;
+pub mod weight_controller;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::ServerView;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::control::ControlHandle;
+use crate::health::health_check::evidence_board::EvidenceBoard;
+use crate::planes::packets::view::PacketPlaneView;
+use decisions::{BalancingDecisions, WeightDecision};
+use weight_controller::{ServerLoadSample, WeightController};
+
+/// Between two looks at what is in flight, unless a judge's interval is shorter.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Judges until the daemon is gone.
+pub async fn run(
+    control: ControlHandle,
+    board: Arc<EvidenceBoard>,
+    weighed: Arc<BalancingDecisions>,
+    packets: watch::Receiver<Arc<PacketPlaneView>>,
+) {
+    let began = Instant::now();
+    let mut pictures = control.watch();
+    let mut desk = WeightController::default();
+    loop {
+        let picture = pictures.borrow_and_update().clone();
+        let now = MonotonicTime(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let plane = Arc::clone(&packets.borrow());
+        let judged = desk.update(&picture, now, |view| sample_load(view, &board, &plane));
+        let at = SystemTime::now();
+        for (server, row, change) in judged.rows {
+            weighed.set_weight(server, WeightDecision { calculation: row, change, at });
+        }
+        weighed.retain_servers(|server| desk.controls(server));
+        if !judged.shares.is_empty() {
+            control.set_weight_shares(judged.shares).await;
+        }
+        let Some(wait) = desk.wait(now, LOOK) else {
+            if pictures.changed().await.is_err() {
+                return;
+            }
+            continue;
+        };
+        tokio::select! {
+            changed = pictures.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+/// What the counters say now: of exchanges, and of connections whose packets are forwarded.
+fn sample_load(
+    view: &ServerView,
+    board: &EvidenceBoard,
+    plane: &PacketPlaneView,
+) -> ServerLoadSample {
+    let packets = plane.loads.get(&view.id).copied().unwrap_or_default();
+    let begun = |slot: &model::stats::ServerWorkerStats| {
+        // A `tcp` connection is a request when it ends, and was a connect when it began.
+        slot.counters.requests.get().max(slot.counters.connects.get())
+    };
+    ServerLoadSample {
+        active: view.stats.in_flight.get().saturating_add(packets.flows),
+        begun: view.stats.slots.iter().map(begun).sum::<u64>() + packets.opened,
+        latency_ms: board.probe_time(view.id).map(|time| time.as_secs_f64() * 1e3),
+        load: view.stats.load.load().map(|report| report.value),
+    }
+}

@@ -1,0 +1,111 @@
+//! Pictures and counters in, orders out: which pools are looked at, and what an operator's or a probe's word does.
+
+use std::time::{Duration, SystemTime};
+
+use model::monotonic_time::MonotonicTime;
+use model::outlier_detection::OutlierAction;
+use model::snapshot::{ServerState, ServerView};
+
+use crate::control::{HealthState, ServerEjection, StateSnapshot};
+use crate::health::adaptive_balancing::outlier_detector::PoolOutlierDetectors;
+use crate::observability::report::fixture::{change, picture};
+
+fn text(forward: &str, keys: &str) -> String {
+    format!(
+        "[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"{forward}\"\npool = \"p\"\n[pool.p]\ninitial = \"up\"\n\
+         servers = [\"10.0.0.1:1\", \"10.0.0.2:1\", \"10.0.0.3:1\"]\n{keys}\n"
+    )
+}
+
+fn server(picture: &StateSnapshot, at: usize) -> &ServerView {
+    &picture.snapshot.pools.values().next().unwrap().servers[at]
+}
+
+/// The first server fails, the others answer.
+fn fails(picture: &StateSnapshot) {
+    for at in 0..3 {
+        let live = &server(picture, at).stats;
+        if at == 0 {
+            live.slots[0].counters.judged_bad.add(10);
+            for _ in 0..10 {
+                live.consecutive_failures.increment();
+            }
+        } else {
+            live.slots[0].counters.judged_good.add(10);
+        }
+    }
+}
+
+fn look(
+    dock: &mut PoolOutlierDetectors,
+    picture: &StateSnapshot,
+    millis: u64,
+) -> Vec<OutlierAction> {
+    dock.update(picture, MonotonicTime(millis * 1_000_000), || 0).orders
+}
+
+/// As `Control` does with an order.
+fn put_out(picture: &mut StateSnapshot) {
+    let name = server(picture, 0).config.name.clone();
+    change(picture, &name, |facts| {
+        facts.ejection =
+            Some(ServerEjection { reason: "why".to_owned(), until: SystemTime::now() });
+        facts.state = ServerState::Down;
+    });
+}
+
+#[test]
+fn only_pools_that_requests_are_proxied_to_are_looked_at() {
+    for (forward, keys, looked_at) in
+        [("http", "", 3), ("tcp", "", 0), ("http", "eject = \"off\"", 0)]
+    {
+        let picture = picture(&text(forward, keys), 1);
+        let mut dock = PoolOutlierDetectors::default();
+        look(&mut dock, &picture, 0);
+        fails(&picture);
+        let orders = look(&mut dock, &picture, 100);
+        assert_eq!((dock.servers(), orders.len()), (looked_at, looked_at / 3), "{forward} {keys}");
+    }
+}
+
+#[test]
+fn what_is_put_out_comes_back_after_its_time() {
+    let mut picture = picture(&text("http", ""), 1);
+    let mut dock = PoolOutlierDetectors::default();
+    look(&mut dock, &picture, 0);
+    fails(&picture);
+    let orders = look(&mut dock, &picture, 100);
+    let [OutlierAction::Eject { id, time, .. }] = orders[..] else { panic!("{orders:?}") };
+    assert_eq!((id, time), (server(&picture, 0).id, Duration::from_secs(5)));
+    put_out(&mut picture);
+    assert_eq!(look(&mut dock, &picture, 5_000), []);
+    assert!(matches!(
+        look(&mut dock, &picture, 5_200)[..],
+        [OutlierAction::Readmit { needed: false, .. }]
+    ));
+}
+
+#[test]
+fn a_word_of_an_operator_or_a_probe_stands_above_it() {
+    let mut picture = picture(&text("http", ""), 1);
+    let mut dock = PoolOutlierDetectors::default();
+    fails(&picture);
+    look(&mut dock, &picture, 0);
+    put_out(&mut picture);
+    let name = server(&picture, 0).config.name.clone();
+    // Its probe says the same: it stays out, and is down when its time is over.
+    change(&mut picture, &name, |facts| facts.health_status.health = HealthState::Down);
+    assert_eq!(look(&mut dock, &picture, 1_000), []);
+    change(&mut picture, &name, |facts| facts.state = ServerState::Disabled);
+    assert!(matches!(look(&mut dock, &picture, 1_100)[..], [OutlierAction::Readmit { .. }]));
+}
+
+#[test]
+fn what_nobody_here_put_out_is_let_in() {
+    for keys in ["", "eject = \"off\""] {
+        let mut picture = picture(&text("http", keys), 1);
+        put_out(&mut picture);
+        let orders = look(&mut PoolOutlierDetectors::default(), &picture, 0);
+        assert!(matches!(orders[..], [OutlierAction::Readmit { .. }]), "{keys}: {orders:?}");
+    }
+}

@@ -1,0 +1,151 @@
+//! Warns before something runs out: connections of a service, descriptors, ports, processors, the time of a certificate.
+//! Once when it comes near, once when it is far again. Tells of breakers and queues in the same way.
+//!
+//! The edges lie apart, so that what moves around one of them does not warn again and again. It limits nothing.
+
+mod certificates;
+mod circuit_breaker;
+mod connection_limits;
+mod limit_usage;
+mod utilization;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use model::circuit_breaker::breaker_clock_ms;
+
+use crate::observability::headroom::{HeadroomRow, ResourceUsage, UsageTrends};
+use crate::observability::report::report_sources::ReportSources;
+use crate::util::event::{EventLevel, EventLog};
+use crate::util::time_wait::TimeWaitScanner;
+use certificates::CertificateExpiryAlarms;
+use circuit_breaker::CircuitBreakerAlarms;
+use connection_limits::ConnectionLimitAlarms;
+use limit_usage::collect_usage;
+use utilization::UtilizationSampler;
+
+const STEP: Duration = Duration::from_secs(2);
+/// Percent of a limit from which it is near.
+const NEAR: u64 = 80;
+/// Percent below which it is far again.
+const FAR: u64 = 70;
+/// Percent below which nothing is near, however it grows.
+const HALF: u64 = 50;
+/// What is met within this time at the present rate is near.
+const SOON: Duration = Duration::from_secs(60);
+/// Things that may be near at a time; further ones are not remembered, and told again.
+const REMEMBERED: usize = 10_000;
+
+/// Looks until the daemon is gone.
+pub async fn run(vitals: Arc<ReportSources>) {
+    let mut alarms = HeadroomAlarms::default();
+    let mut ending = CertificateExpiryAlarms::default();
+    let mut breaking = CircuitBreakerAlarms::default();
+    let mut trends = UsageTrends::default();
+    let mut rates = UtilizationSampler::default();
+    let mut crowded = ConnectionLimitAlarms::default();
+    let mut resting = TimeWaitScanner::default();
+    loop {
+        tokio::time::sleep(STEP).await;
+        if let Some(found) = resting.scan().await {
+            (vitals.report_time_wait)(&found);
+        }
+        let picture = vitals.control.state();
+        let facts = vitals.collect(&picture);
+        let mut uses = collect_usage(&facts, &picture);
+        uses.extend(rates.look(facts.workers));
+        let rows = trends.update(uses, facts.open_counts.now);
+        alarms.look(vitals.control.events(), &rows);
+        vitals.headroom.show(rows);
+        ending.look(vitals.control.events(), &picture, SystemTime::now());
+        crowded.look(vitals.control.events(), &picture, &facts.served, facts.open_counts.now);
+        breaking.look(vitals.control.events(), &picture, breaker_clock_ms(facts.open_counts.now));
+    }
+}
+
+#[derive(Default)]
+struct HeadroomAlarms {
+    active: HashMap<(&'static str, String), bool>,
+}
+
+impl HeadroomAlarms {
+    /// Compares with what stood, and tells what is new. What is not among the rows any more is forgotten.
+    fn look(&mut self, events: &EventLog, rows: &[HeadroomRow]) {
+        let before = std::mem::take(&mut self.active);
+        for HeadroomRow {
+            usage: ResourceUsage { resource: what, subject: of, used, limit },
+            exhausted_in,
+        } in rows
+        {
+            let percent = u128::from(*used) * 100 / u128::from(*limit).max(1);
+            let percent = u64::try_from(percent).unwrap_or(u64::MAX);
+            let was = before.get(&(*what, of.clone())).copied().unwrap_or(false);
+            // Half is plenty only as long as it does not end within a minute.
+            let ends = exhausted_in.is_some_and(|time| time <= SOON) && percent >= HALF;
+            let is = ends || if was { percent >= FAR } else { percent >= NEAR };
+            let mut about = vec![
+                ("resource", (*what).to_owned()),
+                ("of", of.clone()),
+                ("used", used.to_string()),
+                ("limit", limit.to_string()),
+            ];
+            let mut share = format!("{used} of {limit} {what} of {of} are in use");
+            if let Some(time) = exhausted_in.filter(|time| !time.is_zero()) {
+                let seconds = time.as_secs();
+                share.push_str(&format!("; at this rate all are in {seconds} s"));
+                about.push(("exhausted-in-s", seconds.to_string()));
+            }
+            match (was, is) {
+                (false, true) => events.emit(EventLevel::Warning, "alarm-on", share, &about),
+                (true, false) => events.emit(EventLevel::Info, "alarm-off", share, &about),
+                _ => {}
+            }
+            if is && self.active.len() < REMEMBERED {
+                self.active.insert((*what, of.clone()), true);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(used: u64, exhausted_in: Option<u64>) -> HeadroomRow {
+        let now =
+            ResourceUsage { resource: "connections", subject: "shop".to_owned(), used, limit: 100 };
+        HeadroomRow { usage: now, exhausted_in: exhausted_in.map(Duration::from_secs) }
+    }
+
+    #[test]
+    fn it_is_told_once_when_it_comes_near_and_once_when_it_is_far() {
+        let events = EventLog::quiet();
+        let mut alarms = HeadroomAlarms::default();
+        for used in [10, 79, 80, 75, 85, 71, 69, 75, 80] {
+            alarms.look(&events, &[row(used, None)]);
+        }
+        let whats: Vec<_> = events.recent().iter().map(|event| event.what).collect();
+        assert_eq!(whats, ["alarm-on", "alarm-off", "alarm-on"]);
+        assert_eq!(events.recent()[0].about["used"], "80");
+    }
+
+    #[test]
+    fn what_ends_soon_is_told_before_it_is_near() {
+        let events = EventLog::quiet();
+        let mut alarms = HeadroomAlarms::default();
+        for (used, end) in
+            [(20, Some(5)), (60, Some(90)), (60, Some(40)), (62, None), (62, Some(30))]
+        {
+            alarms.look(&events, &[row(used, end)]);
+        }
+        let whats: Vec<_> = events.recent().iter().map(|event| event.what).collect();
+        assert_eq!(whats, ["alarm-on", "alarm-off", "alarm-on"]);
+        let first = &events.recent()[0];
+        assert_eq!(
+            (first.about["used"].as_str(), first.about["exhausted-in-s"].as_str()),
+            ("60", "40")
+        );
+        assert!(first.text.contains("at this rate all are in 40 s"), "{}", first.text);
+    }
+}

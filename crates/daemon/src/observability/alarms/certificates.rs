@@ -1,0 +1,117 @@
+//! Which certificates of services end soon: told once when the time comes, and once when it is over because they were
+//! renewed or are not shown any more. It renews none.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use crate::control::StateSnapshot;
+use crate::observability::report::report_sources::unix_ms;
+use crate::tls::cert_status::{CertificateInfo, expiry_warning};
+use crate::util::event::{EventLevel, EventLog};
+
+/// Certificates, by service and file, that were told of.
+#[derive(Debug, Default)]
+pub(super) struct CertificateExpiryAlarms(BTreeSet<(String, PathBuf)>);
+
+impl CertificateExpiryAlarms {
+    /// Compares with what was told, and tells what is new.
+    pub(super) fn look(&mut self, events: &EventLog, picture: &StateSnapshot, now: SystemTime) {
+        let soon = picture.config.global.certificate_warning;
+        let mut ending = BTreeSet::new();
+        for (service, all) in &*picture.certificates {
+            for told in all {
+                let Some(sentence) = expiry_warning(told, soon, now) else { continue };
+                let key = (service.clone(), told.file.clone());
+                if !self.0.contains(&key) {
+                    let text = format!("service.{service}.tls: {sentence}");
+                    events.emit(
+                        EventLevel::Warning,
+                        "certificate-expires",
+                        text,
+                        &about(service, told),
+                    );
+                }
+                ending.insert(key);
+            }
+        }
+        for (service, file) in self.0.difference(&ending) {
+            let shown = picture.certificates.get(service).into_iter().flatten();
+            let (text, about) = match shown.into_iter().find(|told| told.file == *file) {
+                Some(told) => {
+                    let text = format!("service.{service}.tls: {} is good again", file.display());
+                    (text, about(service, told).to_vec())
+                }
+                None => {
+                    let file = file.display().to_string();
+                    let text = format!("service.{service}.tls: {file} is not shown any more");
+                    (text, vec![("service", service.clone()), ("file", file)])
+                }
+            };
+            events.emit(EventLevel::Info, "certificate-good", text, &about);
+        }
+        self.0 = ending;
+    }
+}
+
+fn about(service: &str, told: &CertificateInfo) -> [(&'static str, String); 4] {
+    [
+        ("service", service.to_owned()),
+        ("file", told.file.display().to_string()),
+        ("names", told.names.join(", ")),
+        ("expires-unix-ms", unix_ms(told.not_after).to_string()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::observability::report::fixture;
+
+    const TEXT: &str = "[global]\ncertificate-warning = \"10d\"\n[service.shop]\nlisten = \"127.0.0.1:1\"\n\
+                        forward = \"http\"\npool = \"web\"\n[pool.web]\nservers = [\"127.0.0.1:2\"]\n";
+
+    fn shows(picture: &mut StateSnapshot, files: &[(&str, u64)]) {
+        let day = |days: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(days * 86_400);
+        let told = |(file, days): &(&str, u64)| CertificateInfo {
+            file: (*file).into(),
+            names: vec!["shop.example".into()],
+            kind: "ecdsa",
+            not_after: day(*days),
+            lifetime: Duration::from_secs(90 * 86_400),
+            stapled: false,
+            active_since: day(0),
+            last_error: None,
+        };
+        let all = files.iter().map(told).collect();
+        picture.certificates = Arc::new([("shop".to_owned(), all)].into());
+    }
+
+    #[test]
+    fn each_end_is_told_once_and_so_is_what_puts_it_off() {
+        let mut picture = fixture::picture(TEXT, 1);
+        let events = EventLog::quiet();
+        let mut ending = CertificateExpiryAlarms::default();
+        let mut look = |picture: &StateSnapshot, days: u64| {
+            let now = SystemTime::UNIX_EPOCH + Duration::from_secs(days * 86_400 + 1);
+            let before = events.recent().len();
+            ending.look(&events, picture, now);
+            let new = events.recent().split_off(before);
+            new.iter().map(|event| (event.what, event.about["file"].clone())).collect::<Vec<_>>()
+        };
+        shows(&mut picture, &[("a", 100), ("b", 200)]);
+        assert!(look(&picture, 89).is_empty());
+        assert_eq!(look(&picture, 90), [("certificate-expires", "a".to_owned())]);
+        assert!(look(&picture, 95).is_empty());
+        assert!(look(&picture, 100).is_empty(), "that it has ended is the same alarm");
+        shows(&mut picture, &[("a", 300), ("b", 200)]);
+        assert_eq!(look(&picture, 101), [("certificate-good", "a".to_owned())]);
+        assert_eq!(look(&picture, 191), [("certificate-expires", "b".to_owned())]);
+        shows(&mut picture, &[("a", 300)]);
+        assert_eq!(look(&picture, 192), [("certificate-good", "b".to_owned())]);
+        assert!(look(&picture, 193).is_empty());
+    }
+}

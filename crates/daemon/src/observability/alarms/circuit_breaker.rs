@@ -1,0 +1,128 @@
+//! Which circuit breakers refuse and which queues are shed: told once when that begins and once when it has ended. It
+//! opens and closes none.
+
+use std::collections::BTreeMap;
+
+use model::circuit_breaker::{BreakerResource, CircuitState};
+use model::snapshot::PoolView;
+
+use crate::control::StateSnapshot;
+use crate::util::event::{EventLevel, EventLog};
+
+/// What refuses, by pool and by what it bounds; `None`: its queue. With when that began, on the workers' clock.
+#[derive(Debug, Default)]
+pub(super) struct CircuitBreakerAlarms(BTreeMap<(String, Option<&'static str>), ReportedOpening>);
+
+/// What was told of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ReportedOpening {
+    /// When the last run ended that was told of; 0: there was none.
+    ended: u64,
+    open: bool,
+}
+
+impl CircuitBreakerAlarms {
+    /// Compares with what was told, and tells what is new. `now`: on the workers' clock.
+    pub(super) fn look(&mut self, events: &EventLog, picture: &StateSnapshot, now: u64) {
+        let mut next = BTreeMap::new();
+        for view in picture.snapshot.pools.values() {
+            let limited = BreakerResource::ALL
+                .iter()
+                .filter(|bound| view.config.breaker.limit_of(**bound).is_some());
+            let runs =
+                limited.map(|bound| (Some(*bound), view.stats.breakers.get(*bound).state(now)));
+            let runs = runs.chain([(None, view.stats.shed_streak.state(now))]);
+            for (bound, state) in runs {
+                let key = (view.config.name.clone(), bound.map(BreakerResource::name));
+                let before =
+                    self.0.get(&key).copied().unwrap_or(ReportedOpening { ended: 0, open: false });
+                let (began, ended, seen) = compared(before, state);
+                if began {
+                    report_breaker(events, view, bound, true);
+                }
+                if ended {
+                    report_breaker(events, view, bound, false);
+                }
+                next.insert(key, seen);
+            }
+        }
+        self.0 = next;
+    }
+}
+
+/// Whether it began and whether it ended since; a run that was shorter than a look did both.
+fn compared(before: ReportedOpening, state: CircuitState) -> (bool, bool, ReportedOpening) {
+    match state {
+        CircuitState::Open(_) => (!before.open, false, ReportedOpening { open: true, ..before }),
+        CircuitState::Closed(Some(at)) if at != before.ended => {
+            (!before.open, true, ReportedOpening { ended: at, open: false })
+        }
+        CircuitState::Closed(_) => (false, before.open, ReportedOpening { open: false, ..before }),
+    }
+}
+
+fn report_breaker(
+    events: &EventLog,
+    view: &PoolView,
+    bound: Option<BreakerResource>,
+    begins: bool,
+) {
+    let pool = &view.config.name;
+    let Some(bound) = bound else {
+        let about = [("pool", pool.clone())];
+        return if begins {
+            let text = format!("pool {pool}: its queue is held to what its servers take in time");
+            events.emit(EventLevel::Warning, "shedding-begun", text, &about);
+        } else {
+            let text = format!("pool {pool}: its queue is not held any more");
+            events.emit(EventLevel::Info, "shedding-ended", text, &about);
+        };
+    };
+    let name = bound.name();
+    let limit = view.config.breaker.limit_of(bound).unwrap_or_default();
+    let about = [("pool", pool.clone()), ("bound", name.to_owned()), ("limit", limit.to_string())];
+    if begins {
+        let text = format!("pool {pool}: its breaker of {name} refuses beyond {limit}");
+        events.emit(EventLevel::Warning, "breaker-open", text, &about);
+    } else {
+        let text = format!("pool {pool}: its breaker of {name} does not refuse any more");
+        events.emit(EventLevel::Info, "breaker-closed", text, &about);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observability::report::fixture;
+
+    const TEXT: &str = "[service.shop]\nlisten = \"127.0.0.1:1\"\nforward = \"http\"\npool = \"web\"\n\
+                        [pool.web]\nbreaker = { requests = 2 }\nservers = [\"127.0.0.1:2\"]\n";
+
+    #[test]
+    fn each_run_is_told_twice_however_short_it_is() {
+        let picture = fixture::picture(TEXT, 1);
+        let events = EventLog::quiet();
+        let mut breaking = CircuitBreakerAlarms::default();
+        let mut look = |now: u64| {
+            let before = events.recent().len();
+            breaking.look(&events, &picture, now);
+            let new = events.recent().split_off(before);
+            new.iter().map(|event| event.what).collect::<Vec<_>>()
+        };
+        let live = &picture.snapshot.pools.values().next().unwrap().stats;
+        assert!(look(1_000).is_empty());
+        live.record_refusal(BreakerResource::Requests, 0, 2_000);
+        assert_eq!(look(2_100), ["breaker-open"]);
+        live.record_refusal(BreakerResource::Requests, 0, 2_900);
+        assert!(look(3_500).is_empty());
+        assert_eq!(look(4_000), ["breaker-closed"]);
+        assert!(look(9_000).is_empty());
+        // Begun and over between two looks.
+        live.record_refusal(BreakerResource::Requests, 0, 9_100);
+        assert_eq!(look(12_000), ["breaker-open", "breaker-closed"]);
+        live.record_shed(0, 20_000);
+        assert_eq!(look(20_001), ["shedding-begun"]);
+        assert_eq!(look(30_000), ["shedding-ended"]);
+        assert!(look(40_000).is_empty());
+    }
+}

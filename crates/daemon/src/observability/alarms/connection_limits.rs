@@ -1,0 +1,146 @@
+//! Where connections are closed for newcomers, or clients have more than their share: told once a minute, with who has
+//! most. It closes none.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::monotonic_time::MonotonicTime;
+use model::snapshot::ServiceView;
+use model::stats::{Count, ServiceWorkerStats};
+
+use crate::api_server::api_counters::ApiCounts;
+use crate::control::StateSnapshot;
+use crate::util::event::{EventLevel, EventLog};
+
+/// Between two events about the same place.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// What was told of services and listeners of ours.
+#[derive(Debug, Default)]
+pub(super) struct ConnectionLimitAlarms(BTreeMap<String, ReportedCounts>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ReportedCounts {
+    /// Evicted and refused, all in all.
+    counts: (u64, u64),
+    at: Option<MonotonicTime>,
+}
+
+impl ConnectionLimitAlarms {
+    /// Compares with what was told, and tells what is new.
+    pub(super) fn look(
+        &mut self,
+        events: &EventLog,
+        picture: &StateSnapshot,
+        served: &ApiCounts,
+        now: MonotonicTime,
+    ) {
+        for view in picture.snapshot.services.values() {
+            let counts = (evicted(view), refused(view));
+            let name = format!("service {}", view.config.name);
+            let Some((evicted, refused)) = self.since(&name, counts, now) else { continue };
+            let mut about = vec![("service", view.config.name.clone())];
+            let mut text = format!(
+                "{name}: {evicted} connections that did nothing were closed for newcomers, {refused} refused because \
+                 their client has its share"
+            );
+            if let Some(holder) = view.stats.client_connections.largest_clients(1).first() {
+                let open = view.stats.open_connections.get();
+                let client = holder.client;
+                let held = holder.connections;
+                text.push_str(&format!("; {client} has most: {held} of {open}"));
+                about.push(("client", client.to_string()));
+                about.push(("connections", held.to_string()));
+            }
+            report_limit(events, text, about, (evicted, refused));
+        }
+        let by_listener = served.evicted.iter().zip(&served.rejected);
+        for ((listener, evicted), (_, refused)) in by_listener {
+            let name = format!("control {listener}");
+            let Some(since) = self.since(&name, (*evicted, *refused), now) else { continue };
+            let text = format!(
+                "control listener `{listener}`: {} connections were closed for newcomers, {} refused: all places were \
+                 taken (ss -xp or ss -tnp names who holds them)",
+                since.0, since.1
+            );
+            report_limit(events, text, vec![("listener", (*listener).to_owned())], since);
+        }
+    }
+
+    /// What came since the last event; `None`: nothing, or it is too soon.
+    fn since(&mut self, name: &str, counts: (u64, u64), now: MonotonicTime) -> Option<(u64, u64)> {
+        let told = self.0.entry(name.to_owned()).or_default();
+        let new = (counts.0.saturating_sub(told.counts.0), counts.1.saturating_sub(told.counts.1));
+        let soon = told.at.is_some_and(|at| now.since(at) < PAUSE);
+        if new == (0, 0) || soon {
+            return None;
+        }
+        *told = ReportedCounts { counts, at: Some(now) };
+        Some(new)
+    }
+}
+
+fn report_limit(
+    events: &EventLog,
+    text: String,
+    mut about: Vec<(&'static str, String)>,
+    (evicted, refused): (u64, u64),
+) {
+    about.push(("evicted", evicted.to_string()));
+    about.push(("refused", refused.to_string()));
+    events.emit(EventLevel::Warning, "connections-evicted", text, &about);
+}
+
+fn sum(view: &ServiceView, of: fn(&ServiceWorkerStats) -> &Count) -> u64 {
+    view.stats.slots.iter().map(|slot| of(slot).get()).sum()
+}
+
+fn evicted(view: &ServiceView) -> u64 {
+    sum(view, |slot| &slot.counters.evicted_silent)
+        + sum(view, |slot| &slot.counters.evicted_stalled)
+        + sum(view, |slot| &slot.counters.evicted_idle)
+}
+
+fn refused(view: &ServiceView) -> u64 {
+    sum(view, |slot| &slot.causes[Cause::ClientLimit as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observability::report::fixture;
+    use model::admission::ClientKey;
+
+    const TEXT: &str = "[service.shop]\nlisten = \"127.0.0.1:8080\"\nforward = \"http\"\npool = \"web\"\n\
+                        [pool.web]\nservers = [\"127.0.0.1:1001\"]\n";
+
+    #[test]
+    fn it_is_told_once_a_minute_with_who_has_most() {
+        let events = EventLog::quiet();
+        let mut crowded = ConnectionLimitAlarms::default();
+        let picture = fixture::picture(TEXT, 1);
+        let view = picture.snapshot.services.values().next().unwrap();
+        let at = |seconds| MonotonicTime(0) + Duration::from_secs(seconds);
+        crowded.look(&events, &picture, &ApiCounts::default(), at(0));
+        assert!(events.recent().is_empty());
+        view.stats.client_connections.add(ClientKey::from_address([192, 0, 2, 7].into()));
+        view.stats.slots[0].counters.evicted_silent.add(3);
+        for second in 1..70 {
+            crowded.look(&events, &picture, &ApiCounts::default(), at(second));
+            view.stats.slots[0].causes[Cause::ClientLimit as usize].add(1);
+        }
+        let recent = events.recent();
+        assert_eq!(recent.len(), 2, "{recent:?}");
+        assert!(recent[0].text.contains("192.0.2.7 has most: 1 of 0"), "{}", recent[0].text);
+        let served = ApiCounts {
+            evicted: vec![("socket", 5)],
+            rejected: vec![("socket", 1)],
+            ..ApiCounts::default()
+        };
+        crowded.look(&events, &picture, &served, at(70));
+        let recent = events.recent();
+        assert!(recent[2].text.contains("`socket`: 5 connections"), "{recent:?}");
+        assert_eq!(recent[2].about["refused"], "1");
+    }
+}

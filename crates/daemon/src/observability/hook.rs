@@ -1,0 +1,161 @@
+//! Programs that are told of events: run as they are, never by a shell, with the event in their environment.
+//!
+//! Everything about them is bounded: how many run, how many wait, how long, how much they may use and say. What goes
+//! wrong is an event of its own, about which no hook is told. It decides no event.
+
+mod child;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use model::config::EventHook;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinSet;
+
+use crate::control::ControlHandle;
+use crate::health::health_check::random_seed::random_seed;
+use crate::util::event::{DaemonEvent, EventLog};
+use child::HookOutcome;
+
+/// Bytes of what a program said that an event repeats.
+const OUTPUT_SHOWN: usize = 512;
+
+/// One hook at work.
+#[derive(Default)]
+struct HookQueue {
+    running: usize,
+    waiting: VecDeque<Arc<DaemonEvent>>,
+}
+
+/// Follows events until the daemon is gone; what runs then is killed.
+pub async fn run(control: ControlHandle) {
+    let events = control.events().clone();
+    let mut follower = events.follow();
+    let mut benches: HashMap<String, HookQueue> = HashMap::new();
+    let mut running: JoinSet<String> = JoinSet::new();
+    loop {
+        tokio::select! {
+            event = follower.recv() => match event {
+                Ok(event) => {
+                    let hooks = control.state().config.global.hooks.clone();
+                    let event = Arc::new(event);
+                    for hook in hooks.iter().filter(|hook| wants(hook, &event)) {
+                        let bench = benches.entry(hook.name.clone()).or_default();
+                        enqueue_event(&events, hook, bench, Arc::clone(&event), &mut running);
+                    }
+                }
+                Err(RecvError::Lagged(lost)) => {
+                    events.warn("hook-dropped", format!("{lost} events came too fast for any hook"));
+                }
+                Err(RecvError::Closed) => return,
+            },
+            Some(done) = running.join_next() => {
+                let Ok(name) = done else { continue };
+                let Some(bench) = benches.get_mut(&name) else { continue };
+                bench.running = bench.running.saturating_sub(1);
+                let hooks = control.state().config.global.hooks.clone();
+                match hooks.iter().find(|hook| hook.name == name) {
+                    Some(hook) => {
+                        if let Some(event) = bench.waiting.pop_front() {
+                            start_run(&events, hook, bench, event, &mut running);
+                        }
+                    }
+                    None => bench.waiting.clear(),
+                }
+            }
+        }
+    }
+}
+
+fn wants(hook: &EventHook, event: &DaemonEvent) -> bool {
+    // Trouble with hooks must not make more of it.
+    !event.what.starts_with("hook-") && hook.on.iter().any(|on| *on == "all" || *on == event.what)
+}
+
+fn enqueue_event(
+    events: &EventLog,
+    hook: &EventHook,
+    bench: &mut HookQueue,
+    event: Arc<DaemonEvent>,
+    running: &mut JoinSet<String>,
+) {
+    if bench.running < hook.at_once {
+        return start_run(events, hook, bench, event, running);
+    }
+    if bench.waiting.len() >= hook.queue {
+        let text = format!(
+            "hook {}: {} run and {} wait: {} is not told",
+            hook.name, bench.running, hook.queue, event.what
+        );
+        return events.warn("hook-dropped", text);
+    }
+    bench.waiting.push_back(event);
+}
+
+fn start_run(
+    events: &EventLog,
+    hook: &EventHook,
+    bench: &mut HookQueue,
+    event: Arc<DaemonEvent>,
+    running: &mut JoinSet<String>,
+) {
+    bench.running += 1;
+    let hook = hook.clone();
+    let events = events.clone();
+    running.spawn(async move {
+        let ran = child::run(&hook.run, &environment(&event), hook.timeout, random_seed()).await;
+        report_outcome(&events, &hook, &event, &ran);
+        hook.name
+    });
+}
+
+/// The event as a program reads it.
+fn environment(event: &DaemonEvent) -> Vec<(String, String)> {
+    let level = match event.level {
+        crate::util::event::EventLevel::Info => "info",
+        crate::util::event::EventLevel::Warning => "warning",
+        crate::util::event::EventLevel::Error => "error",
+    };
+    let mut out = vec![
+        ("STEELYARD_EVENT".to_owned(), event.what.to_owned()),
+        ("STEELYARD_LEVEL".to_owned(), level.to_owned()),
+        ("STEELYARD_AT_UNIX_MS".to_owned(), event.at_ms.to_string()),
+        ("STEELYARD_TEXT".to_owned(), event.text.replace('\0', " ")),
+    ];
+    for (key, value) in &event.about {
+        let key = key.to_ascii_uppercase().replace('-', "_");
+        out.push((format!("STEELYARD_{key}"), value.replace('\0', " ")));
+    }
+    out
+}
+
+fn report_outcome(events: &EventLog, hook: &EventHook, event: &DaemonEvent, ran: &HookOutcome) {
+    let EventHook { name, timeout, .. } = hook;
+    let what = event.what;
+    match ran {
+        HookOutcome::Done { said } => {
+            events.info("hook-ran", format!("hook {name} was told of {what}{}", first_line(said)));
+        }
+        HookOutcome::Failed { why, said } => {
+            let text = format!("hook {name}, told of {what}: {why}{}", first_line(said));
+            events.warn("hook-failed", text);
+        }
+        HookOutcome::TooLong { said } => {
+            let text = format!(
+                "hook {name}, told of {what}, was killed after {timeout:?}{}",
+                first_line(said)
+            );
+            events.warn("hook-timed-out", text);
+        }
+    }
+}
+
+/// The beginning of what a program said, on one line.
+fn first_line(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&said[..said.len().min(OUTPUT_SHOWN)]);
+    let text: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.is_empty() { String::new() } else { format!("; it said: {text}") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! What is counted of pools: what their requests cost beyond one attempt each, and what is limited.
+
+use std::fmt::Error;
+
+use model::circuit_breaker::BreakerResource;
+use model::snapshot::PoolView;
+use model::stats::Count;
+use model::stats::pool::PoolCounters;
+use prometheus_client::encoding::DescriptorEncoder;
+
+use super::family::{counters, gauges};
+use crate::observability::report::breakers::{queued_count, refused_count, shedding_since};
+
+type PoolCounterFn = fn(&PoolCounters) -> &Count;
+
+/// Names, helps and counters.
+pub(super) const FAMILIES: &[(&str, &str, PoolCounterFn)] = &[
+    ("requests", "Requests or tcp connections that came to the pool.", |c| &c.requests),
+    ("retries", "Further attempts that the pool's budget allowed.", |c| &c.retries),
+    ("retries_refused", "Further attempts not made: the budget was spent.", |c| &c.retries_refused),
+    ("backed_off", "Pauses before a further attempt.", |c| &c.backed_off),
+    ("statuses_retried", "Answers not passed on because of their status.", |c| &c.statuses_retried),
+    ("moved", "Requests taken from a server that was judged to be down meanwhile.", |c| &c.moved),
+    (
+        "hedges",
+        "Requests sent to a second server as well, because the first one was silent.",
+        |c| &c.hedges,
+    ),
+    ("hedges_won", "Of those, answered by the second one first.", |c| &c.hedges_won),
+    ("hedges_lost", "Of those, given up because the first one answered.", |c| &c.hedges_lost),
+    ("shed", "Requests refused because the queue was held to what servers take in time.", |c| {
+        &c.shed
+    }),
+];
+
+pub(super) fn encode(
+    pools: &[&PoolView],
+    now: u64,
+    to: &mut DescriptorEncoder,
+) -> Result<(), Error> {
+    for (name, help, field) in FAMILIES {
+        let rows = pools.iter().map(|pool| {
+            let sum: u64 = pool.stats.slots.iter().map(|slot| field(&slot.counters).get()).sum();
+            ([("pool", pool.config.name.as_str())], sum)
+        });
+        counters(to, (&format!("steelyard_pool_{name}"), None, help), rows)?;
+    }
+    breakers(pools, now, to)
+}
+
+fn breakers(pools: &[&PoolView], now: u64, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let each = || {
+        pools.iter().flat_map(|pool| BreakerResource::ALL.iter().map(move |bound| (pool, *bound)))
+    };
+    let labels = |pool: &PoolView, bound: BreakerResource| {
+        [("pool", pool.config.name.clone()), ("bound", bound.name().to_owned())]
+    };
+    let rows = each().map(|(pool, bound)| (labels(pool, bound), refused_count(pool, bound)));
+    let help = "Requests and further attempts that a circuit breaker refused.";
+    counters(to, ("steelyard_pool_breaker_refused", None, help), rows)?;
+
+    let limited = || {
+        each().filter_map(|(pool, bound)| {
+            let limit = pool.config.breaker.limit_of(bound)?;
+            Some((labels(pool, bound), pool.stats.breakers.get(bound), limit))
+        })
+    };
+    let rows =
+        limited().map(|(labels, it, _)| (labels, f64::from(u8::from(it.state(now).is_open()))));
+    let help = "Whether a circuit breaker refuses: 1 until a second passed without a refusal.";
+    gauges(to, ("steelyard_pool_breaker_open", None, help), rows)?;
+    let rows = limited().map(|(labels, it, _)| (labels, f64::from(it.in_use())));
+    gauges(
+        to,
+        ("steelyard_pool_breaker_in_use", None, "What is under way of what it bounds."),
+        rows,
+    )?;
+    let rows = limited().map(|(labels, _, limit)| (labels, f64::from(limit)));
+    gauges(to, ("steelyard_pool_breaker_limit", None, "How much of it may be under way."), rows)?;
+
+    let name = |pool: &PoolView| [("pool", pool.config.name.clone())];
+    let rows = pools.iter().map(|pool| (name(pool), f64::from(queued_count(pool))));
+    gauges(to, ("steelyard_pool_waiting", None, "Requests that wait for a server."), rows)?;
+    let rows = pools
+        .iter()
+        .map(|pool| (name(pool), f64::from(u8::from(shedding_since(pool, now).is_some()))));
+    let help = "Whether the queue is held to what servers take in time: 1 until a second passed without shedding.";
+    gauges(to, ("steelyard_pool_shedding", None, help), rows)
+}

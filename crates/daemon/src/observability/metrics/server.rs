@@ -1,0 +1,174 @@
+//! What is counted of servers. There may be thousands: few buckets, and no row for what never happened.
+
+use std::fmt::Error;
+
+use model::cause::Cause;
+use model::snapshot::{PoolView, ServerState, ServerView};
+use model::stats::{Count, ExchangePhaseHistograms, HistogramSum, ServerCounters};
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::registry::Unit;
+
+use super::family::{counters, gauges, histograms};
+use super::handshake_groups;
+use crate::observability::report::totals::merge_phase;
+
+/// Microseconds, powers of two: 0.5 ms to 2.1 s; with the open one six buckets, so that a scrape of a thousand busy
+/// servers stays below 5 MiB.
+const EDGES: [u64; 5] = [1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21];
+/// Phases shown by server, by their places: waiting in the queue and `total` are the service's.
+const PHASES: std::ops::Range<usize> = 1..4;
+
+const STATES: [ServerState; 5] = [
+    ServerState::Up,
+    ServerState::Down,
+    ServerState::Unknown,
+    ServerState::Drain,
+    ServerState::Disabled,
+];
+
+type ServerCounterFn = fn(&ServerCounters) -> &Count;
+type ServerViewRow<'a> = (&'a str, &'a ServerView);
+
+/// Families without a label of their own.
+pub(super) const PLAIN: &[(&str, &str, ServerCounterFn)] = &[
+    ("connects", "Connections tried.", |c| &c.connects),
+    ("connect_failures", "Connections that failed to establish.", |c| &c.connect_failed),
+    ("requests", "Requests or tcp connections sent.", |c| &c.requests),
+    ("answered", "Requests answered whole.", |c| &c.answered),
+    ("reused", "Requests sent on a kept connection.", |c| &c.reused),
+    ("stale", "Kept connections that the server closed first.", |c| &c.stale),
+    ("retired", "Kept connections that we closed.", |c| &c.retired),
+    (
+        "load_reports_refused",
+        "Load reports in answers that were not understood, or clamped.",
+        |c| &c.load_refused,
+    ),
+    ("judged_good", "Answers that speak for it, where its pool ejects.", |c| &c.judged_good),
+    ("judged_bad", "Answers and failures that speak against it.", |c| &c.judged_bad),
+    ("judged_cut", "Of those, answers that were cut in the middle.", |c| &c.judged_cut),
+    ("tls_handshakes", "Handshakes that were finished.", |c| &c.tls_handshakes),
+    ("tls_resumed", "Of those, sessions that were resumed.", |c| &c.tls_resumed),
+];
+
+/// Final answers by class.
+pub(super) const CLASSES: &[(&str, ServerCounterFn)] = &[
+    ("2xx", |c| &c.status_2xx),
+    ("3xx", |c| &c.status_3xx),
+    ("4xx", |c| &c.status_4xx),
+    ("5xx", |c| &c.status_5xx),
+];
+
+/// Heads of answers that were mended, by what was wrong.
+pub(super) const MENDED: &[(&str, ServerCounterFn)] = &[
+    ("repeated-length", |c| &c.mended_lengths),
+    ("bare-lf", |c| &c.mended_line_ends),
+    ("space-before-colon", |c| &c.mended_colons),
+];
+
+pub(super) const BYTES: &[(&str, ServerCounterFn)] =
+    &[("in", |c| &c.bytes_in), ("out", |c| &c.bytes_out)];
+
+pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let rows: Vec<ServerViewRow> = pools
+        .iter()
+        .flat_map(|pool| pool.servers.iter().map(|view| (pool.config.name.as_str(), view)))
+        .collect();
+    states(&rows, to)?;
+    for (name, help, field) in PLAIN {
+        let name = format!("steelyard_server_{name}");
+        counters(
+            to,
+            (&name, None, help),
+            rows.iter().map(|row| (server_labels(row), sum(row.1, *field))),
+        )?;
+    }
+    let help = "Final answers by class of status.";
+    counters(to, ("steelyard_server_answers", None, help), by_label(&rows, "class", CLASSES))?;
+    let help = "Heads of answers that were mended as its pool's `lenient-answers` allows, by what was wrong.";
+    counters(to, ("steelyard_server_mended_answers", None, help), by_label(&rows, "what", MENDED))?;
+    let help = "Bytes on the server's side.";
+    counters(
+        to,
+        ("steelyard_server_traffic", Some(Unit::Bytes), help),
+        by_label(&rows, "direction", BYTES),
+    )?;
+    handshake_groups::encode_servers(pools, to)?;
+    causes(&rows, to)?;
+    phases(&rows, to)
+}
+
+fn states(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let all = rows.iter().flat_map(|row| STATES.iter().map(move |state| (row, state)));
+    let all = all.map(|(row, state)| {
+        let [pool, server] = server_labels(row);
+        ([pool, server, ("state", state.name())], if row.1.state == *state { 1.0 } else { 0.0 })
+    });
+    gauges(to, ("steelyard_server_state", None, "1 for the state that the server has."), all)?;
+    let gauge = |value: fn(&ServerView) -> f64| {
+        rows.iter().map(move |row| (server_labels(row), value(row.1)))
+    };
+    let weight = gauge(|view| f64::from(view.weight.get()));
+    gauges(to, ("steelyard_server_weight", None, "Its share now."), weight)?;
+    let in_flight = gauge(|view| f64::from(view.stats.in_flight.get()));
+    gauges(
+        to,
+        ("steelyard_server_in_flight", None, "Exchanges or tcp connections under way."),
+        in_flight,
+    )?;
+    let open = gauge(|view| f64::from(view.stats.connections.get()));
+    gauges(
+        to,
+        ("steelyard_server_connections_open", None, "Connections open, idle ones included."),
+        open,
+    )
+}
+
+fn by_label<'a>(
+    rows: &'a [ServerViewRow<'a>],
+    label: &'static str,
+    fields: &'static [(&'static str, ServerCounterFn)],
+) -> impl Iterator<Item = ([(&'a str, &'a str); 3], u64)> {
+    rows.iter().flat_map(move |row| {
+        fields.iter().map(move |(value, field)| {
+            let [pool, server] = server_labels(row);
+            ([pool, server, (label, *value)], sum(row.1, *field))
+        })
+    })
+}
+
+fn causes(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let all = rows.iter().flat_map(|row| {
+        Cause::ALL.iter().enumerate().filter_map(move |(at, cause)| {
+            let count: u64 = row.1.stats.slots.iter().map(|slot| slot.causes[at].get()).sum();
+            let [pool, server] = server_labels(row);
+            (count > 0).then_some(([pool, server, ("cause", cause.name())], count))
+        })
+    });
+    let help = "Ends other than well, by cause; causes that never happened are left out.";
+    counters(to, ("steelyard_server_causes", None, help), all)
+}
+
+fn phases(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let all = rows.iter().flat_map(|row| {
+        ExchangePhaseHistograms::NAMES
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| PHASES.contains(at))
+            .filter_map(move |(at, phase)| {
+                let sum: HistogramSum =
+                    merge_phase(row.1.stats.slots.iter().map(|slot| slot.phases.all()[at]));
+                let [pool, server] = server_labels(row);
+                (sum.count() > 0).then_some(([pool, server, ("phase", *phase)], sum))
+            })
+    });
+    let help = "Time of exchanges with this server by phase; phases never recorded are left out.";
+    histograms(to, ("steelyard_server_phase", help), &EDGES, all)
+}
+
+fn server_labels<'a>(row: &ServerViewRow<'a>) -> [(&'a str, &'a str); 2] {
+    [("pool", row.0), ("server", row.1.config.name.as_str())]
+}
+
+fn sum(view: &ServerView, field: ServerCounterFn) -> u64 {
+    view.stats.slots.iter().map(|slot| field(&slot.counters).get()).sum()
+}

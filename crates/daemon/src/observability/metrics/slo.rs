@@ -1,0 +1,144 @@
+//! What users met, and what is left of what they were promised. Bounded: ends, errors and alarms are closed lists, and so
+//! many networks are told apart as the service says.
+
+use std::fmt::Error;
+use std::sync::Arc;
+
+use api::types::UsersPromise;
+use model::slo::outcome::TcpError;
+use model::slo::outcome_counts::SloOutcomeCounts;
+use model::snapshot::ServiceView;
+use prometheus_client::encoding::DescriptorEncoder;
+
+use super::family::{counters, gauges};
+use crate::observability::slo::summary::{ServiceSlo, SloSummary};
+
+/// How all networks that are not told apart are called.
+const OTHER: &str = "other";
+
+type OutcomeCounterFn = fn(&SloOutcomeCounts) -> u64;
+
+const ENDS: [(&str, OutcomeCounterFn); 5] = [
+    ("fast", SloOutcomeCounts::fast),
+    ("slow", SloOutcomeCounts::slow),
+    ("failed", SloOutcomeCounts::failed),
+    ("left", SloOutcomeCounts::client_aborted),
+    ("declined", SloOutcomeCounts::declined),
+];
+
+pub(super) fn encode(
+    services: &[&ServiceView],
+    shown: &Arc<SloSummary>,
+    to: &mut DescriptorEncoder,
+) -> Result<(), Error> {
+    let known = services.iter().filter_map(|view| Some((view, view.slo.as_ref()?.totals())));
+    let totals: Vec<(&str, SloOutcomeCounts)> =
+        known.map(|(view, tally)| (view.config.name.as_str(), tally)).collect();
+    let rows = totals.iter().flat_map(|(service, tally)| {
+        ENDS.iter().map(move |(end, of)| ([("service", *service), ("end", *end)], of(tally)))
+    });
+    let help = "Operations of users by how they ended; fast, slow and failed count for or against promises.";
+    counters(to, ("steelyard_users_operations", None, help), rows)?;
+    let rows = totals
+        .iter()
+        .map(|(service, tally)| ([("service", *service)], tally.client_aborted_late()));
+    let help = "Operations that their clients left after longer than what is fast.";
+    counters(to, ("steelyard_users_left_late", None, help), rows)?;
+    let rows = totals.iter().flat_map(|(service, tally)| {
+        TcpError::ALL
+            .iter()
+            .map(move |kind| ([("service", *service), ("kind", kind.name())], tally.error(*kind)))
+    });
+    let help = "Errors of TCP that ended operations of users, by kind.";
+    counters(to, ("steelyard_users_tcp_errors", None, help), rows)?;
+    let mine: Vec<(&str, &ServiceSlo)> = services
+        .iter()
+        .filter_map(|view| Some((view.config.name.as_str(), shown.find_service(view.id)?)))
+        .collect();
+    networks(&mine, to)?;
+    encode_objectives(&mine, to)
+}
+
+fn networks(services: &[(&str, &ServiceSlo)], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let each = || {
+        services.iter().flat_map(|(service, shown)| {
+            let known = shown.networks.iter().map(|(network, tally)| (network.as_str(), tally));
+            let all = known.chain([(OTHER, &shown.others)]);
+            all.map(|(network, tally)| (*service, network, tally))
+        })
+    };
+    let rows = each().flat_map(|(service, network, tally)| {
+        ENDS.iter().map(move |(end, of)| {
+            ([("service", service), ("network", network), ("end", *end)], of(tally))
+        })
+    });
+    let help =
+        "Operations of users by network of clients; those that are not told apart are `other`.";
+    counters(
+        to,
+        ("steelyard_users_network_operations", None, help),
+        rows.filter(|(_, count)| *count > 0),
+    )?;
+    let rows = each().flat_map(|(service, network, tally)| {
+        TcpError::ALL.iter().map(move |kind| {
+            let labels = [("service", service), ("network", network), ("kind", kind.name())];
+            (labels, tally.error(*kind))
+        })
+    });
+    let help = "Errors of TCP that ended operations, by network of clients; kinds that never came are left out.";
+    counters(
+        to,
+        ("steelyard_users_network_tcp_errors", None, help),
+        rows.filter(|(_, count)| *count > 0),
+    )
+}
+
+fn encode_objectives(
+    services: &[(&str, &ServiceSlo)],
+    to: &mut DescriptorEncoder,
+) -> Result<(), Error> {
+    let each = || {
+        let all = services.iter().flat_map(|(service, shown)| {
+            shown.objectives.iter().map(|promise| (*service, promise))
+        });
+        all.map(|(service, it)| ([("service", service), ("promise", it.what.as_str())], it))
+    };
+    let mut ratio = |name: &str, help: &str, of: fn(&UsersPromise) -> Option<f64>| {
+        let rows = each().filter_map(|(labels, promise)| Some((labels, of(promise)? / 100.0)));
+        gauges(to, (name, None, help), rows)
+    };
+    let help = "Share of operations that is promised to be good.";
+    ratio("steelyard_users_promised_ratio", help, |it| Some(it.target_percent))?;
+    let help = "Share of operations of the window that was good.";
+    ratio("steelyard_users_kept_ratio", help, |it| it.percent)?;
+    let help = "Share of the operations that may be bad which is left; below 0 it is overdrawn.";
+    ratio("steelyard_users_budget_left_ratio", help, |it| Some(it.budget_left_percent))?;
+    let rows = each().flat_map(|([service, what], promise)| {
+        let spans = promise.alarms.iter().flat_map(|alarm| [&alarm.short, &alarm.long]);
+        spans.filter_map(move |span| {
+            let seconds = ("span_seconds", seconds(span.span_ms));
+            Some(([service, what, seconds], span.burn?))
+        })
+    });
+    let help = "How many times as many operations are bad as may be, over the span that ends now.";
+    gauges(to, ("steelyard_users_burn_ratio", None, help), rows)?;
+    let rows = each().flat_map(|([service, what], promise)| {
+        promise.alarms.iter().map(move |alarm| {
+            let stands = f64::from(u8::from(alarm.since_unix_ms.is_some()));
+            ([service, what, ("alarm", alarm.name.as_str())], stands)
+        })
+    });
+    let help = "Whether a promise's budget burns too quickly over both spans of the alarm: 1 or 0.";
+    gauges(to, ("steelyard_users_alarm", None, help), rows)
+}
+
+/// The spans of alarms, which are few.
+fn seconds(span_ms: u64) -> &'static str {
+    match span_ms {
+        300_000 => "300",
+        1_800_000 => "1800",
+        3_600_000 => "3600",
+        21_600_000 => "21600",
+        _ => "other",
+    }
+}

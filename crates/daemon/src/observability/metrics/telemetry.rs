@@ -1,0 +1,15 @@
+//! What a collector of OpenTelemetry was told.
+
+use std::fmt::Error;
+
+use prometheus_client::encoding::DescriptorEncoder;
+
+use super::family::counters;
+use crate::observability::telemetry::ExportCounts;
+
+pub(super) fn encode(counts: ExportCounts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let ExportCounts { sent, dropped } = counts;
+    let rows = [("sent", sent), ("dropped", dropped)].map(|(what, n)| ([("result", what)], n));
+    let help = "Spans and log records for a collector: taken by it, or dropped.";
+    counters(to, ("steelyard_telemetry", None, help), rows)
+}

@@ -1,0 +1,188 @@
+//! Pictures for tests, from a configuration's text. Nothing listens and nothing is probed.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::config::{AdminState, Config, InitialState, ServerConfig, ServerHost};
+use model::id::{ListenerId, PoolId, ServerId, ServiceId};
+use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnapshot};
+use model::stats::pool::PoolStats;
+use model::stats::{ServerStats, ServiceStats};
+
+use crate::control::handle::ControlCommand;
+use crate::control::{
+    ChangeOrigin, ChangeTrigger, ControlHandle, HealthState, HealthStatus, ListenerFacts,
+    OperatorOverrides, ResolvedAddress, ServerFacts, StateSnapshot,
+};
+use crate::util::event::EventLog;
+
+/// A picture of generation 1; ids are given in the order of names.
+pub fn picture(text: &str, workers: usize) -> StateSnapshot {
+    let checked = model::config::load(text, "test.toml").unwrap();
+    let config = Arc::new(checked.config.clone());
+    let now = SystemTime::now();
+    let mut servers = HashMap::new();
+    let snapshot = Arc::new(snapshot(&config, workers, &mut servers, now));
+    let mut listeners = std::collections::BTreeMap::new();
+    for view in snapshot.services.values() {
+        for address in &view.config.listen {
+            let id = ListenerId(listeners.len() as u32);
+            let service_name = view.config.name.clone();
+            listeners.insert(
+                *address,
+                ListenerFacts { id, service: view.id, service_name, sockets: workers },
+            );
+        }
+    }
+    StateSnapshot {
+        generation: 1,
+        since: now,
+        started: now,
+        digest: "0".into(),
+        origin: ChangeOrigin::new("test", ChangeTrigger::Start),
+        text: text.into(),
+        file: "test.toml".into(),
+        checked: Arc::new(checked),
+        config,
+        snapshot,
+        servers,
+        listeners,
+        workers,
+        needs_restart: Vec::new(),
+        certificates: Arc::default(),
+        shutting_down: false,
+        state_failures: 0,
+        sources: std::collections::BTreeMap::new(),
+        drift: None,
+    }
+}
+
+/// A control whose orders the test reads itself.
+pub fn control(
+    picture: StateSnapshot,
+) -> (
+    ControlHandle,
+    tokio::sync::mpsc::Receiver<ControlCommand>,
+    tokio::sync::watch::Sender<Arc<StateSnapshot>>,
+) {
+    ControlHandle::new(Arc::new(picture), EventLog::quiet())
+}
+
+/// Replaces one server's facts, in the table and in the snapshot.
+pub fn change(picture: &mut StateSnapshot, name: &str, change: impl FnOnce(&mut ServerFacts)) {
+    let id = picture.servers.values().find(|facts| facts.config.name == name).unwrap().id;
+    let mut facts = ServerFacts::clone(&picture.servers[&id]);
+    change(&mut facts);
+    let mut snapshot = WorkerSnapshot::clone(&picture.snapshot);
+    let pool = &snapshot.pools[&facts.pool];
+    let servers = pool.servers.iter().map(|view| {
+        let mut view = view.clone();
+        if view.id == id {
+            view.state = facts.state;
+            view.address = facts.resolved.address();
+        }
+        view
+    });
+    let config = Arc::clone(&pool.config);
+    let tls = pool.tls.clone();
+    let live = Arc::clone(&pool.stats);
+    let servers = servers.collect();
+    let pool = PoolView { id: pool.id, config, tls, stats: live, servers };
+    snapshot.pools.insert(pool.id, Arc::new(pool));
+    picture.snapshot = Arc::new(snapshot);
+    picture.servers.insert(id, Arc::new(facts));
+}
+
+fn snapshot(
+    config: &Config,
+    workers: usize,
+    servers: &mut HashMap<ServerId, Arc<ServerFacts>>,
+    now: SystemTime,
+) -> WorkerSnapshot {
+    let mut snapshot = WorkerSnapshot { generation: 1, version: 1, ..WorkerSnapshot::default() };
+    let mut ids = HashMap::new();
+    for (name, pool) in &config.pools {
+        let id = PoolId(ids.len() as u32);
+        ids.insert(name.clone(), id);
+        let mut views = Vec::new();
+        for server in &pool.servers {
+            let number = ServerId(servers.len() as u32);
+            let facts = unjudged(number, (id, name), pool.initial, server, now);
+            views.push(ServerView {
+                id: facts.id,
+                config: Arc::clone(server),
+                address: facts.resolved.address(),
+                state: facts.state,
+                weight: server.weight,
+                keeps_sticky_clients: false,
+                stats: Arc::new(ServerStats::new(workers)),
+            });
+            servers.insert(facts.id, Arc::new(facts));
+        }
+        let live = Arc::new(PoolStats::new(workers));
+        let config = Arc::clone(pool);
+        let view = PoolView { id, config, tls: None, stats: live, servers: views };
+        snapshot.pools.insert(id, Arc::new(view));
+    }
+    for (at, service) in config.services.values().enumerate() {
+        let id = ServiceId(at as u32);
+        let view = ServiceView {
+            id,
+            config: Arc::clone(service),
+            pool: ids[&service.pool],
+            tls: None,
+            stats: Arc::new(ServiceStats::new(workers)),
+            rules: None,
+            affinity: None,
+            slo: crate::control::reconcile::preserved::preserve_slo_table(service, workers, None),
+        };
+        snapshot.services.insert(id, Arc::new(view));
+    }
+    snapshot
+}
+
+/// What is known of a server that nobody has judged.
+fn unjudged(
+    id: ServerId,
+    pool: (PoolId, &str),
+    initial: InitialState,
+    server: &Arc<ServerConfig>,
+    now: SystemTime,
+) -> ServerFacts {
+    ServerFacts {
+        id,
+        pool: pool.0,
+        pool_name: pool.1.to_owned(),
+        config: Arc::clone(server),
+        resolved: match server.address.host {
+            ServerHost::Ip(ip) => ResolvedAddress::Known(SocketAddr::new(ip, server.address.port)),
+            ServerHost::Name(_) => ResolvedAddress::Pending,
+        },
+        health_status: HealthStatus {
+            health: HealthState::Unknown,
+            reason: "no evidence yet".into(),
+            since: now,
+            evidence: false,
+            note: None,
+        },
+        ejection: None,
+        agent: None,
+        overrides: OperatorOverrides::default(),
+        scheduled: None,
+        scheduled_affinity_until: None,
+        affinity_until: None,
+        state: match (server.admin, initial) {
+            (AdminState::Drain, _) => ServerState::Drain,
+            (AdminState::Disabled, _) => ServerState::Disabled,
+            (_, InitialState::Up) => ServerState::Up,
+            (_, InitialState::Unknown) => ServerState::Unknown,
+            (_, InitialState::Down) => ServerState::Down,
+        },
+        reason: "no evidence yet".into(),
+        since: now,
+        weight: server.weight,
+        share: None,
+    }
+}

@@ -1,0 +1,233 @@
+//! The packet plane's view → what `status` and `report` say of it. Pure.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use api::types::{
+    Neighbour, PacketEnd, PacketInsight, PacketInterface, PacketOutcome, PacketServer,
+    PacketService, PacketsReport, PacketsStatus, ServiceState,
+};
+use l4::abi::Outcome;
+use l4::counts::{PacketCounts, PacketOutcomes, PlaneCounters, add_outcomes};
+use model::snapshot::WorkerSnapshot;
+
+use super::counts::total_and_rate;
+use crate::control::StateSnapshot;
+use crate::planes::packets::view::{PacketPlaneView, ServerFlows, ServiceFlows};
+
+/// What `status` says; `None` where no service forwards packets.
+pub fn status(view: &PacketPlaneView, picture: &StateSnapshot) -> Option<PacketsStatus> {
+    if !view.is_wanted {
+        return None;
+    }
+    let mut names: BTreeMap<IpAddr, Vec<String>> = BTreeMap::new();
+    for pool in picture.snapshot.pools.values() {
+        for server in &pool.servers {
+            if let Some(at) = server.address {
+                let name = format!("{}/{}", pool.config.name, server.config.name);
+                names.entry(at.ip()).or_default().push(name);
+            }
+        }
+    }
+    let neighbour = |(address, (state, reason)): (&IpAddr, &(String, Option<String>))| Neighbour {
+        address: *address,
+        state: state.clone(),
+        reason: reason.clone(),
+        servers: names.get(address).cloned().unwrap_or_default(),
+    };
+    let drawn = view.flow_samples.outcomes;
+    Some(PacketsStatus {
+        broken: view.last_error.clone(),
+        generation: view.generation,
+        adopted: view.is_adopted,
+        memory_bytes: view.memory,
+        insight: PacketInsight {
+            sample: view.flow_samples.sample,
+            watched: view.flow_samples.watched,
+            begun: drawn.started,
+            full: drawn.full,
+            evicted: drawn.evicted,
+            unread: drawn.unread,
+        },
+        interfaces: view
+            .interfaces
+            .iter()
+            .map(|one| PacketInterface {
+                name: one.name.clone(),
+                mode: one.mode.map(str::to_owned),
+                problem: one.last_error.clone(),
+            })
+            .collect(),
+        neighbours: view.hops.iter().map(neighbour).collect(),
+    })
+}
+
+/// Why a service is not forwarded, if it is not.
+pub fn forwarding_obstacle(
+    view: &PacketPlaneView,
+    service: &str,
+) -> Option<(ServiceState, String)> {
+    let why = match view.obstacles.get(service) {
+        Some(why) => why.clone(),
+        None if view.last_error.is_some() => view.last_error.clone()?,
+        None if !view.is_wanted || !view.services.contains_key(service) => {
+            "the packet plane is being set up".to_owned()
+        }
+        None => return None,
+    };
+    Some((ServiceState::Down, why))
+}
+
+/// What `report` says; `None` where nothing was counted yet.
+pub fn packets_report(view: &PacketPlaneView, snapshot: &WorkerSnapshot) -> Option<PacketsReport> {
+    let now = view.current.as_ref()?;
+    let before = view.previous.as_ref()?;
+    let seconds = now.at.saturating_duration_since(before.at).as_secs_f64();
+    let new = &now.counts;
+    let old = &before.counts;
+    let accounted = new.accounted();
+    let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let services = snapshot.services.values().filter_map(|service| {
+        let name = &service.config.name;
+        let flows = view.flows.get(name)?;
+        let index = *view.services.get(name)?;
+        Some(self::service(name, service.config.forward.name(), index, flows, (new, old), seconds))
+    });
+    let mut services: Vec<PacketService> = services.collect();
+    services.sort_by(|a, b| a.name.cmp(&b.name));
+    Some(PacketsReport {
+        received: total_and_rate(old.received, new.received, seconds),
+        accounted: total_and_rate(old.accounted(), accounted, seconds),
+        unaccounted: signed(new.received) - signed(accounted),
+        outcomes: outcomes(&new.total(), &old.total(), seconds),
+        earlier: new.removed_before,
+        evicted: total_and_rate(old.evicted, new.evicted, seconds),
+        events_lost: total_and_rate(old.events_lost, new.events_lost, seconds),
+        services,
+    })
+}
+
+fn service(
+    name: &str,
+    forward: &str,
+    index: u32,
+    flows: &ServiceFlows,
+    (new, old): (&PlaneCounters, &PlaneCounters),
+    seconds: f64,
+) -> PacketService {
+    let none = l4::counts::ServerCounts::default();
+    let server = |flows: &ServerFlows| {
+        let of =
+            |counts: &'_ PlaneCounters| counts.servers.get(&flows.index).unwrap_or(&none).clone();
+        let new = of(new);
+        let old = of(old);
+        PacketServer {
+            name: format!("{}/{}", flows.pool, flows.name),
+            flows: flows.flows,
+            connections: total_and_rate(old.flows, new.flows, seconds),
+            adopted: total_and_rate(old.adopted, new.adopted, seconds),
+            bytes_in: total_and_rate(old.bytes_in, new.bytes_in, seconds),
+            bytes_out: total_and_rate(old.bytes_out, new.bytes_out, seconds),
+            outcomes: outcomes(&new.outcomes, &old.outcomes, seconds),
+        }
+    };
+    let all = |counts: &PlaneCounters| service_outcomes(counts, index, flows);
+    PacketService {
+        name: name.to_owned(),
+        forward: forward.to_owned(),
+        flows: flows.flows,
+        half_open: flows.half_open,
+        alarm: flows.alarm,
+        outcomes: outcomes(&all(new), &all(old), seconds),
+        servers: flows.servers.iter().map(server).collect(),
+    }
+}
+
+/// Where a service's packets ended, those of servers that are leaving included.
+pub fn service_outcomes(
+    counts: &PlaneCounters,
+    index: u32,
+    flows: &ServiceFlows,
+) -> PacketOutcomes {
+    let mut sum = counts.services.get(&index).cloned().unwrap_or_default();
+    let servers = flows.indexes.iter().filter_map(|server| counts.servers.get(server));
+    servers.for_each(|one| add_outcomes(&mut sum, &one.outcomes));
+    sum
+}
+
+/// What an outcome is to its packet: the first word of its meaning says so.
+pub fn packet_end(outcome: Outcome) -> PacketEnd {
+    match outcome.text().split([' ', ':']).next() {
+        Some("Dropped") => PacketEnd::Dropped,
+        Some("Handed") => PacketEnd::Host,
+        Some("Answered") => PacketEnd::Answered,
+        _ => PacketEnd::Forwarded,
+    }
+}
+
+fn outcomes(new: &PacketOutcomes, old: &PacketOutcomes, seconds: f64) -> Vec<PacketOutcome> {
+    let one = |(outcome, packets): (&Outcome, &PacketCounts)| {
+        let before = old.get(outcome).map_or(0, PacketCounts::sum);
+        PacketOutcome {
+            name: outcome.name().to_owned(),
+            end: packet_end(*outcome),
+            meaning: outcome.text().to_owned(),
+            count: total_and_rate(before, packets.sum(), seconds),
+            v4: packets.v4,
+            v6: packets.v6,
+            other: packets.other,
+        }
+    };
+    new.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_meaning_begins_with_what_became_of_the_packet() {
+        let ends: Vec<(Outcome, PacketEnd)> =
+            Outcome::ALL.into_iter().map(|outcome| (outcome, packet_end(outcome))).collect();
+        let of = |wanted: PacketEnd| -> Vec<&str> {
+            ends.iter().filter(|(_, end)| *end == wanted).map(|(one, _)| one.name()).collect()
+        };
+        let forwarded =
+            ["forwarded", "returned", "error-forwarded", "error-returned", "fragmented"];
+        assert_eq!(of(PacketEnd::Forwarded), forwarded, "or its meaning begins with another word");
+        assert!(of(PacketEnd::Host).contains(&"not-ours"));
+        assert!(of(PacketEnd::Host).contains(&"collocated"));
+        assert!(of(PacketEnd::Answered).contains(&"too-big"));
+        assert!(of(PacketEnd::Dropped).contains(&"rule-dropped"));
+    }
+
+    fn packets(v4: u64, v6: u64) -> PacketCounts {
+        PacketCounts { v4, v6, other: 0 }
+    }
+
+    fn counts(forwarded: u64, dropped: u64, received: u64) -> PlaneCounters {
+        let mut counts = PlaneCounters { received, ..PlaneCounters::default() };
+        let mut server = l4::counts::ServerCounts { flows: 3, ..Default::default() };
+        server.outcomes.insert(Outcome::Forwarded, packets(forwarded, 2));
+        counts.servers.insert(5, server.clone());
+        // A server that is leaving.
+        counts.servers.insert(6, server);
+        counts.services.insert(1, PacketOutcomes::from([(Outcome::NoServer, packets(dropped, 0))]));
+        counts.plane.insert(Outcome::NotOurs, packets(7, 0));
+        counts
+    }
+
+    #[test]
+    fn the_sum_of_outcomes_is_what_was_received_and_servers_that_leave_count() {
+        let flows = ServiceFlows { indexes: [5, 6].into(), ..ServiceFlows::default() };
+        let sum = service_outcomes(&counts(10, 4, 35), 1, &flows);
+        assert_eq!(sum[&Outcome::Forwarded], packets(20, 4));
+        assert_eq!(sum[&Outcome::NoServer], packets(4, 0));
+        let mut counts = counts(10, 4, 35);
+        assert_eq!((counts.accounted(), counts.received), (35, 35));
+        counts.removed_servers.insert(Outcome::Forwarded, packets(5, 0));
+        counts.removed_before = 2;
+        assert_eq!(counts.accounted(), 42);
+        assert_eq!(counts.total()[&Outcome::Forwarded], packets(25, 4));
+    }
+}

@@ -1,0 +1,265 @@
+//! What belongs to the process beside the picture: descriptors, memory, the log, probes, source ports, samples.
+//!
+//! `Vitals` knows where to look; `Facts` is what was seen at one moment. It keeps no counter of its own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use api::types::Descriptors;
+use l7::{OpenCounts, PortUse, TimeWaitPorts};
+use model::id::ServerId;
+use rustix::process::{Resource, getrlimit};
+
+use super::sample::{CounterSample, SampleHistory, next_step};
+use crate::control::state_snapshot::CertificatesByService;
+use crate::control::{ControlHandle, StateSnapshot};
+use crate::observability::access_log::{AccessCounts, AccessLogger};
+use crate::observability::capture::{self, CaptureController};
+use crate::tls::acme::status::{AcmeOrderStatus, AcmeOrders as Orders};
+use model::refused_requests::{LostRefusals, RefusedRequestLog};
+
+use crate::api_server::admin_sockets::AdminSockets;
+use crate::api_server::api_counters::{ApiCounters, ApiCounts};
+use crate::app::upgrade::draining_process::{DrainingConnections, Predecessor};
+use crate::health::adaptive_balancing::decisions::BalancingDecisions;
+use crate::health::health_check::counts::{ProbeCounts, ProbeSums};
+use crate::health::health_check::evidence_board::EvidenceBoard;
+use crate::observability::headroom::{self, Headroom};
+use crate::observability::slo::SloLedgers;
+use crate::observability::slo::summary::SloSummary;
+use crate::observability::slow_exchanges::{SlowExchangeStore, SlowTotals};
+use crate::observability::telemetry::{self, SpanQueue};
+use crate::planes::draining_clients::counts::{self as kept, RemainingClients};
+use crate::planes::flow_samples::{self, FlowSampleCollector};
+use crate::planes::links::view as links;
+use crate::planes::mptcp::view as mptcp;
+use crate::planes::name_server::shared::NameServerState;
+use crate::planes::packets::view::PacketPlaneView;
+use crate::planes::uplinks::view as uplinks;
+use crate::planes::vrrp::view as vrrp;
+
+/// Reads source ports in use; called on a control thread.
+pub type PortUsageReader = Box<dyn Fn() -> Vec<PortUse> + Send + Sync>;
+
+/// Where the process's own facts are found.
+pub struct ReportSources {
+    pub control: ControlHandle,
+    pub read_port_usage: PortUsageReader,
+    /// Tells the workers which source ports rest.
+    pub report_time_wait: Box<dyn Fn(&TimeWaitPorts) + Send + Sync>,
+    /// What the workers have open and keep.
+    pub read_open_counts: Box<dyn Fn() -> OpenCounts + Send + Sync>,
+    /// The access log's writer.
+    pub access: Arc<AccessLogger>,
+    pub probes: Arc<ProbeCounts>,
+    /// The newest evidence of each server.
+    pub evidence: Arc<EvidenceBoard>,
+    pub packets: tokio::sync::watch::Receiver<Arc<PacketPlaneView>>,
+    pub vrrp: tokio::sync::watch::Receiver<Arc<vrrp::VrrpView>>,
+    pub links: tokio::sync::watch::Receiver<Arc<links::LinksView>>,
+    pub uplinks: tokio::sync::watch::Receiver<Arc<uplinks::UplinksView>>,
+    pub mptcp: tokio::sync::watch::Receiver<Arc<mptcp::MptcpView>>,
+    pub names: Arc<NameServerState>,
+    /// The arithmetic of weights.
+    pub balancing_decisions: Arc<BalancingDecisions>,
+    /// Exchanges that were measured.
+    pub slow_exchanges: Arc<SlowExchangeStore>,
+    /// The last refused requests.
+    pub refused: Arc<RefusedRequestLog>,
+    /// What watched connections of the packet plane showed.
+    pub flow_samples: Arc<FlowSampleCollector>,
+    pub slo: Arc<SloLedgers>,
+    /// Certificates that are ordered.
+    pub certificate_orders: Arc<Orders>,
+    /// Clients that draining servers still keep.
+    pub draining_clients: Arc<kept::DrainingClients>,
+    /// Captures that rules call for.
+    pub captures: CaptureController,
+    /// What a collector is told.
+    pub telemetry: Arc<SpanQueue>,
+    /// How much of every limit is in use, and how long it lasts.
+    pub headroom: Arc<Headroom>,
+    /// What rates are measured against.
+    pub samples: SampleHistory,
+    pub api_counters: Arc<ApiCounters>,
+    /// Where the API and the metrics are listened for over TCP.
+    pub admin: Arc<AdminSockets>,
+    /// The process that handed over to this one, while it drains.
+    pub predecessor: Arc<Predecessor>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ProcessFacts {
+    /// When the process began.
+    pub started_unix_ms: u64,
+    pub workers: usize,
+    pub descriptors: Descriptors,
+    pub resident_bytes: u64,
+    pub access: AccessCounts,
+    pub probes: ProbeSums,
+    /// Lines about the daemon itself that were not written.
+    pub events_dropped: u64,
+    pub events: Vec<(&'static str, u64)>,
+    /// Attempts to keep generations or operators' words on disk that failed.
+    pub state_failures: u64,
+    pub port_usage: Vec<PortUse>,
+    /// What the workers have open and keep.
+    pub open_counts: OpenCounts,
+    pub packets: Arc<PacketPlaneView>,
+    /// Time of measured exchanges, by service.
+    pub slow_exchanges: SlowTotals,
+    /// Refused requests that are not kept any more.
+    pub refused_lost: LostRefusals,
+    /// What watched connections of the packet plane showed, by service.
+    pub flow_samples: flow_samples::FlowSampleTotals,
+    /// What users met, and what is left of what they were promised.
+    pub slo: Arc<SloSummary>,
+    /// The certificates of services.
+    pub certificates: Arc<CertificatesByService>,
+    /// Certificates that are ordered.
+    pub certificate_orders: Vec<AcmeOrderStatus>,
+    /// Clients that draining servers still keep.
+    pub draining_clients: Arc<HashMap<ServerId, RemainingClients>>,
+    pub captures: capture::CaptureCounts,
+    /// What a collector was told.
+    pub telemetry: telemetry::ExportCounts,
+    pub vrrp: Arc<vrrp::VrrpView>,
+    pub links: Arc<links::LinksView>,
+    pub uplinks: Arc<uplinks::UplinksView>,
+    pub mptcp: Arc<mptcp::MptcpView>,
+    pub names: Arc<NameServerState>,
+    /// Memory of all TCP sockets, bytes, as the kernel counts it.
+    pub kernel_tcp_bytes: u64,
+    /// How much of every limit is in use, and how long it lasts.
+    pub headroom: Arc<Vec<headroom::HeadroomRow>>,
+    pub served: ApiCounts,
+    /// What the process that handed over to this one has still.
+    pub before: Option<DrainingConnections>,
+}
+
+impl std::fmt::Debug for ReportSources {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Vitals").field("access", &self.access).finish_non_exhaustive()
+    }
+}
+
+impl ReportSources {
+    /// Looks at everything once.
+    pub fn collect(&self, picture: &StateSnapshot) -> ProcessFacts {
+        ProcessFacts {
+            started_unix_ms: unix_ms(picture.started),
+            workers: picture.workers,
+            descriptors: descriptors(),
+            resident_bytes: resident_bytes(),
+            packets: Arc::clone(&self.packets.borrow()),
+            vrrp: Arc::clone(&self.vrrp.borrow()),
+            links: Arc::clone(&self.links.borrow()),
+            uplinks: Arc::clone(&self.uplinks.borrow()),
+            mptcp: Arc::clone(&self.mptcp.borrow()),
+            names: Arc::clone(&self.names),
+            access: self.access.counts(),
+            probes: self.probes.totals(),
+            events_dropped: self.control.events().dropped(),
+            events: self.control.events().counts(),
+            state_failures: picture.state_failures,
+            port_usage: (self.read_port_usage)(),
+            open_counts: (self.read_open_counts)(),
+            slow_exchanges: self.slow_exchanges.totals(),
+            refused_lost: self.refused.with_ring(|kept| kept.lost_counts()),
+            flow_samples: self.flow_samples.totals(),
+            slo: self.slo.summary(),
+            certificates: Arc::clone(&picture.certificates),
+            certificate_orders: self.certificate_orders.statuses(),
+            draining_clients: self.draining_clients.read(),
+            captures: self.captures.counts(),
+            telemetry: self.telemetry.counts(),
+            kernel_tcp_bytes: kernel_tcp_bytes(),
+            headroom: self.headroom.rows(),
+            served: self.api_counters.snapshot(),
+            before: self.predecessor.draining(),
+        }
+    }
+
+    /// A sample of now.
+    pub fn take_sample(&self, picture: &StateSnapshot) -> CounterSample {
+        let before = self.samples.last();
+        CounterSample::read(
+            &picture.snapshot,
+            self.access.counts().dropped_target,
+            Instant::now(),
+            before.as_deref(),
+        )
+    }
+
+    /// Keeps a sample each step until the daemon is gone.
+    pub async fn run_sampler(self: Arc<ReportSources>) {
+        let mut pictures = self.control.watch();
+        loop {
+            let picture = pictures.borrow_and_update().clone();
+            self.samples.push(Arc::new(self.take_sample(&picture)));
+            let next = tokio::time::sleep(next_step(&picture.snapshot));
+            tokio::pin!(next);
+            loop {
+                tokio::select! {
+                    () = &mut next => break,
+                    changed = pictures.changed() => if changed.is_err() { return },
+                }
+            }
+        }
+    }
+}
+
+/// Milliseconds since 1970; 0 for moments before.
+pub fn unix_ms(at: SystemTime) -> u64 {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Since Linux 6.2 the size of the directory is the number of descriptors; before, they are counted.
+fn descriptors() -> Descriptors {
+    let directory = "/proc/self/fd";
+    let size = std::fs::metadata(directory).map(|found| found.len()).unwrap_or(0);
+    let counted =
+        || std::fs::read_dir(directory).map(|entries| entries.count() as u64).unwrap_or(0);
+    Descriptors {
+        in_use: if size > 0 { size } else { counted() },
+        limit: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),
+    }
+}
+
+/// What TCP sockets hold, from /proc/net/sockstat in pages; 0 where it cannot be read.
+fn kernel_tcp_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("TCP: ")).unwrap_or_default();
+    let mut words = line.split_whitespace().skip_while(|word| *word != "mem").skip(1);
+    let pages: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    pages * rustix::param::page_size() as u64
+}
+
+/// VmRSS of /proc/self/status, which is in KiB (proc(5)); 0 when it cannot be read.
+fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib: u64 =
+        line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);
+    kib.saturating_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_sees_its_own_descriptors_and_memory() {
+        let before = descriptors().in_use;
+        let files: Vec<_> = (0..50).map(|_| std::fs::File::open("/dev/null").unwrap()).collect();
+        let after = descriptors();
+        assert!(
+            after.in_use >= before.saturating_sub(20) + 50 && after.limit >= after.in_use,
+            "{before} {after:?}"
+        );
+        drop(files);
+        assert!(resident_bytes() > 100_000);
+    }
+}

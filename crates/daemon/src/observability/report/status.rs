@@ -1,0 +1,420 @@
+//! Picture → states, each with its reason and since when. Pure.
+//!
+//! It judges no server: the picture's judgement is shown. What a service can do follows from its servers.
+
+use std::time::SystemTime;
+
+use api::types::{
+    Draining, Drift, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus,
+    Source, Status,
+};
+use model::circuit_breaker::breaker_clock_ms;
+use model::config::{AdminState, AllDownPolicy, ServerHost};
+use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
+use model::stats::ServerCounters;
+
+use super::breakers::ReportClocks;
+use super::forwarding_name;
+use super::report_sources::{ProcessFacts, unix_ms};
+use super::{breakers, certificates};
+use crate::control::{HealthState, ResolvedAddress, ServerFacts, StateSnapshot};
+use crate::health::health_check::evidence_board::EvidenceEntry;
+use crate::planes::draining_clients::counts::RemainingClients;
+use crate::util::bpf_pins;
+
+/// Source ports left below which an operator is told.
+const PORTS_LOW: u32 = 1_000;
+
+/// Everything's state. `note` finds the newest evidence of a server.
+pub fn build_status(
+    picture: &StateSnapshot,
+    facts: &ProcessFacts,
+    note: impl Fn(&ServerFacts) -> Option<EvidenceEntry>,
+    now: SystemTime,
+) -> Status {
+    let [now_unix_ms, since_unix_ms] = [now, picture.started].map(unix_ms);
+    let mut services: Vec<_> =
+        picture.snapshot.services.values().map(|view| service(picture, facts, view)).collect();
+    services.sort_by(|a, b| a.name.cmp(&b.name));
+    let clocks =
+        ReportClocks { workers: breaker_clock_ms(facts.open_counts.now), unix_ms: now_unix_ms };
+    let one = |view| pool((picture, clocks), facts, view, &note);
+    let mut pools: Vec<_> = picture.snapshot.pools.values().map(|view| one(view)).collect();
+    pools.sort_by(|a, b| a.name.cmp(&b.name));
+    Status {
+        version: env!("CARGO_PKG_VERSION").into(),
+        generation: picture.generation,
+        now_unix_ms,
+        since_unix_ms,
+        uptime_ms: now_unix_ms.saturating_sub(since_unix_ms),
+        pid: std::process::id(),
+        workers: u32::try_from(picture.workers).unwrap_or(u32::MAX),
+        draining: draining(picture, &services, facts),
+        services,
+        pools,
+        packets: super::packets::status(&facts.packets, picture),
+        vrrp: super::vrrp::status(&facts.vrrp),
+        heartbeats: super::heartbeat::status(&facts.vrrp),
+        links: super::links::status(&facts.links),
+        uplinks: super::uplinks::status(&facts.uplinks),
+        mptcp: super::mptcp::status(&facts.mptcp),
+        names: super::names::status(&facts.names),
+        pins: bpf_pins::persistence_warnings(&picture.config),
+        drift: picture.drift.as_deref().cloned(),
+        warnings: warnings(picture, facts, now),
+    }
+}
+
+fn service(picture: &StateSnapshot, facts: &ProcessFacts, view: &ServiceView) -> ServiceStatus {
+    let (state, reason) = service_state(picture, facts, view);
+    let flows = facts.packets.flows.get(&view.config.name).map_or(0, |one| u64::from(one.flows));
+    let servers = picture.snapshot.pools.get(&view.pool).map_or(&[][..], |pool| &pool.servers);
+    let changed = servers
+        .iter()
+        .filter_map(|server| picture.servers.get(&server.id))
+        .map(|facts| facts.since)
+        .max();
+    ServiceStatus {
+        name: view.config.name.clone(),
+        forward: forwarding_name(view.config.forward),
+        listen: listen_addresses(view),
+        pool: view.config.pool.clone(),
+        state,
+        reason,
+        since_unix_ms: unix_ms(changed.unwrap_or(picture.started)),
+        open: u64::from(view.stats.open_connections.get()) + flows,
+        in_flight: u64::from(view.stats.in_flight.get()) + flows,
+        certificates: certificates::service_certificates(picture, &view.config.name),
+        promises: facts.slo.objectives(view.id),
+    }
+}
+
+/// Where a service listens, as it would be written.
+fn listen_addresses(view: &ServiceView) -> Vec<String> {
+    match &view.config.packets {
+        Some(packets) => packets.listen.iter().map(ToString::to_string).collect(),
+        None => view.config.listen.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn service_state(
+    picture: &StateSnapshot,
+    facts: &ProcessFacts,
+    view: &ServiceView,
+) -> (ServiceState, String) {
+    if picture.shutting_down {
+        return (ServiceState::Draining, "the process is on its way out".into());
+    }
+    if view.config.packets.is_some()
+        && let Some(obstacle) =
+            super::packets::forwarding_obstacle(&facts.packets, &view.config.name)
+    {
+        return obstacle;
+    }
+    let missing =
+        view.config.listen.iter().find(|address| !picture.listeners.contains_key(address));
+    if let Some(address) = missing {
+        return (ServiceState::Down, format!("not listening on {address}"));
+    }
+    let Some(pool) = picture.snapshot.pools.get(&view.pool) else {
+        return (ServiceState::Down, format!("pool {} is not in force", view.config.pool));
+    };
+    pool_state(picture, pool)
+}
+
+/// What a pool can do for a service that listens.
+fn pool_state(picture: &StateSnapshot, pool: &PoolView) -> (ServiceState, String) {
+    let wanted: Vec<&ServerView> = pool
+        .servers
+        .iter()
+        .filter(|server| {
+            !matches!(server.state, ServerState::Drain | ServerState::Disabled)
+                && server.weight.get() > 0
+        })
+        .collect();
+    let takes = |state| {
+        wanted.iter().filter(|server| server.state == state && server.address.is_some()).count()
+    };
+    let up = takes(ServerState::Up);
+    let unknown = takes(ServerState::Unknown);
+    let few = |n: usize| if n == 1 { "1 server".to_owned() } else { format!("{n} servers") };
+    if wanted.is_empty() {
+        return (
+            ServiceState::Down,
+            format!(
+                "every server of pool {} is drained, disabled or of weight 0",
+                pool.config.name
+            ),
+        );
+    }
+    if up == wanted.len() {
+        return (
+            ServiceState::Up,
+            if up == 1 {
+                "its server takes work".into()
+            } else {
+                format!("all {up} servers take work")
+            },
+        );
+    }
+    if up > 0 {
+        return (ServiceState::Degraded, format!("{up} of {} servers take work", wanted.len()));
+    }
+    if unknown > 0 {
+        return (
+            ServiceState::Degraded,
+            format!("no server is up yet; {} without evidence may take work", few(unknown)),
+        );
+    }
+    if pool.config.all_down == AllDownPolicy::Spread {
+        return (
+            ServiceState::Degraded,
+            "no server is up; all take work because all-down is spread".into(),
+        );
+    }
+    let why = wanted
+        .first()
+        .and_then(|server| picture.servers.get(&server.id))
+        .map(|facts| facts.reason.clone());
+    let why = why.map(|why| format!("; of {}: {why}", wanted[0].config.name)).unwrap_or_default();
+    (ServiceState::Down, format!("no server takes work{why}"))
+}
+
+fn pool(
+    (picture, clocks): (&StateSnapshot, ReportClocks),
+    vitals: &ProcessFacts,
+    view: &PoolView,
+    note: &impl Fn(&ServerFacts) -> Option<EvidenceEntry>,
+) -> PoolStatus {
+    let servers = view.servers.iter().filter_map(|server| {
+        let facts = picture.servers.get(&server.id)?;
+        let left = vitals.draining_clients.get(&server.id).copied();
+        Some(server_status(server, facts, note(facts), left))
+    });
+    PoolStatus {
+        name: view.config.name.clone(),
+        balance: view.config.balance.name().into(),
+        servers: servers.collect(),
+        waiting: breakers::queued_count(view),
+        shedding_since_unix_ms: breakers::shedding_since(view, clocks.workers)
+            .map(|at| clocks.to_unix(at)),
+        breakers: breakers::breaker_statuses(view, clocks, unix_ms(picture.started)),
+    }
+}
+
+pub(super) fn server_status(
+    view: &ServerView,
+    facts: &ServerFacts,
+    note: Option<EvidenceEntry>,
+    left: Option<RemainingClients>,
+) -> ServerStatus {
+    let keeps = facts.affinity_until.map(|until| Keeps {
+        until_unix_ms: unix_ms(until),
+        clients: left.map(|left| left.clients),
+        uncounted: left.is_some_and(|left| left.uncounted),
+    });
+    let mut reason = deciding_evidence(view, facts, note);
+    reason.text.push_str(&keeps.map(|keeps| remaining_clients_text(&keeps)).unwrap_or_default());
+    let assumed = view.state == ServerState::Up && reason.source == Source::Configuration;
+    ServerStatus {
+        name: view.config.name.clone(),
+        address: address(facts),
+        resolved: view.address,
+        state: view.state,
+        admin: facts.overrides.admin.as_ref().map_or(facts.config.admin, |word| word.value),
+        weight: view.weight.get(),
+        configured_weight: facts.config.weight.get(),
+        since_unix_ms: unix_ms(facts.since),
+        reason,
+        in_flight: view.stats.in_flight.get(),
+        connections: view.stats.connections.get(),
+        cap: facts.config.connections,
+        assumed,
+        keeps,
+    }
+}
+
+/// How many clients are left, as it is added to why a server drains.
+fn remaining_clients_text(keeps: &Keeps) -> String {
+    match (keeps.clients, keeps.uncounted) {
+        (None, _) => String::new(),
+        (Some(1), false) => "; 1 is left".to_owned(),
+        (Some(clients), false) => format!("; {clients} are left"),
+        (Some(0), true) => "; how many are left is not counted".to_owned(),
+        (Some(clients), true) => format!("; at least {clients} are left"),
+    }
+}
+
+/// The evidence that decided the state: the operator's word before the resolver's, theirs before the judge's.
+fn deciding_evidence(
+    view: &ServerView,
+    facts: &ServerFacts,
+    note: Option<EvidenceEntry>,
+) -> Evidence {
+    let of = |source, text: &str, at| Evidence {
+        source,
+        text: text.to_owned(),
+        at_unix_ms: unix_ms(at),
+        seen: None,
+    };
+    if let Some(word) =
+        facts.overrides.admin.as_ref().filter(|word| word.value != AdminState::Enabled)
+    {
+        return of(Source::Operator, &facts.reason, word.at);
+    }
+    let by_hand = facts.overrides.maintenance.is_some() || facts.overrides.quiesce.is_some();
+    if !by_hand
+        && facts.config.admin == AdminState::Enabled
+        && let Some((_, why)) = facts.agent.as_ref().filter(|(state, _)| *state == facts.state)
+    {
+        return of(Source::Agent, why, facts.since);
+    }
+    if matches!(facts.state, ServerState::Drain | ServerState::Disabled) {
+        let source = if by_hand { Source::Operator } else { Source::Configuration };
+        return of(source, &facts.reason, facts.since);
+    }
+    if !matches!(facts.resolved, ResolvedAddress::Known(_)) {
+        return of(Source::Resolver, &facts.reason, facts.since);
+    }
+    if facts.ejection.is_some() && facts.health_status.health != HealthState::Down {
+        return of(Source::Traffic, &facts.reason, facts.since);
+    }
+    match note.or_else(|| facts.health_status.note.clone()) {
+        Some(note) => Evidence {
+            seen: Some(evidence_text(&note)),
+            ..of(source(&note), &note.describe(), note.at)
+        },
+        None if facts.health_status.evidence => {
+            of(Source::Probe, &facts.health_status.reason, facts.health_status.since)
+        }
+        None => match traffic_evidence(view) {
+            Some(text) => of(Source::Traffic, &text, facts.since),
+            None => of(Source::Configuration, &facts.reason, facts.since),
+        },
+    }
+}
+
+fn source(note: &EvidenceEntry) -> Source {
+    if note.probe.is_some() { Source::Probe } else { Source::Traffic }
+}
+
+fn evidence_text(note: &EvidenceEntry) -> Seen {
+    let EvidenceEntry { probe, saw, took, good, in_a_row, at: _ } = note.clone();
+    let took_us = took.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+    Seen { probe, saw, took_us, good, in_a_row }
+}
+
+/// What connections for clients came to where nobody reported trouble with them; `None`: there were none.
+fn traffic_evidence(view: &ServerView) -> Option<String> {
+    let sum = |of: fn(&ServerCounters) -> u64| -> u64 {
+        view.stats.slots.iter().map(|slot| of(&slot.counters)).sum()
+    };
+    let tried = sum(|it| it.connects.get());
+    let failed = sum(|it| it.connect_failed.get());
+    let made = tried.saturating_sub(failed);
+    (made > 0).then(|| format!("{made} of {tried} connections for clients were made"))
+}
+
+fn address(facts: &ServerFacts) -> String {
+    let port = facts.config.address.port;
+    match &facts.config.address.host {
+        ServerHost::Ip(ip) => std::net::SocketAddr::new(*ip, port).to_string(),
+        ServerHost::Name(name) => format!("{name}:{port}"),
+    }
+}
+
+fn draining(
+    picture: &StateSnapshot,
+    services: &[ServiceStatus],
+    facts: &ProcessFacts,
+) -> Vec<Draining> {
+    let before = facts.before.map(|before| Draining {
+        what: format!("process {}", before.pid),
+        reason: "it handed over to this one".into(),
+        since_unix_ms: unix_ms(before.since),
+        until_unix_ms: None,
+        connections: before.connections,
+        in_flight: before.exchanges,
+    });
+    let ours = picture.shutting_down.then(|| Draining {
+        what: "the process".into(),
+        reason: "it was told to leave".into(),
+        since_unix_ms: unix_ms(picture.since),
+        until_unix_ms: None,
+        connections: services.iter().map(|service| service.open).sum(),
+        in_flight: services.iter().map(|service| service.in_flight).sum(),
+    });
+    before.into_iter().chain(ours).collect()
+}
+
+/// What an operator should know of a file that says something else; what is kept beside it is as it should be.
+fn drift_warnings(drift: &Drift) -> Option<String> {
+    let file = &drift.file;
+    if let Some(trouble) = &drift.trouble {
+        return Some(format!("{file} cannot be compared with what is in force: {trouble}"));
+    }
+    let more = u64::try_from(drift.keys.len().saturating_sub(1)).unwrap_or(0) + drift.unlisted;
+    let first = drift.keys.first()?;
+    let places = if more == 0 { first.clone() } else { format!("{first} and {more} more") };
+    match (drift.edited, drift.kept) {
+        (true, _) => Some(format!(
+            "{file} was written since it was read and differs from what is in force in {places}: reload takes it"
+        )),
+        (false, false) => Some(format!(
+            "what is in force differs from {file} in {places}, and is lost when that is read again: save it, or let \
+             control.write-back keep it"
+        )),
+        (false, true) => None,
+    }
+}
+
+fn warnings(picture: &StateSnapshot, facts: &ProcessFacts, now: SystemTime) -> Vec<String> {
+    let mut out: Vec<String> = picture
+        .checked
+        .warnings
+        .iter()
+        .map(|finding| {
+            format!("{}:{}: {}: {}", finding.file, finding.line, finding.key, finding.message)
+        })
+        .collect();
+    out.extend(certificates::certificate_warnings(picture, &facts.certificate_orders, now));
+    out.extend(bpf_pins::persistence_warnings(&picture.config));
+    out.extend(facts.packets.sources.values().cloned());
+    out.extend(picture.drift.as_deref().and_then(drift_warnings));
+    out.extend(
+        picture
+            .needs_restart
+            .iter()
+            .map(|what| format!("takes effect only after a restart: {what}")),
+    );
+    let files = facts.descriptors;
+    if files.in_use.saturating_mul(10) >= files.limit.saturating_mul(9) {
+        out.push(format!(
+            "{} of {} file descriptors are open: raise the limit or close connections",
+            files.in_use, files.limit
+        ));
+    }
+    for row in facts.port_usage.iter().filter(|row| row.left < PORTS_LOW) {
+        let source =
+            row.source.map_or_else(|| "any source".to_owned(), |source| source.to_string());
+        out.push(format!(
+            "{} source ports are left from {source} towards {}: add addresses to the pool's source",
+            row.left, row.destination
+        ));
+    }
+    out.extend(
+        picture.sources.iter().map(|(pool, why)| {
+            format!("pool {pool} keeps the servers that were found last: {why}")
+        }),
+    );
+    if facts.state_failures > 0 {
+        out.push(format!(
+            "{} attempts to keep generations on disk failed: a restart may not know the last ones",
+            facts.state_failures
+        ));
+    }
+    if facts.access.dropped_target > 0 {
+        out.push(format!("{} access log lines could not be written", facts.access.dropped_target));
+    }
+    out
+}

@@ -1,0 +1,86 @@
+//! Shared addresses as the API says them. Pure.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use api::types::{MemberChange, MemberReport, MemberStatus};
+use ha::counts::VrrpCounters;
+use ha::state_machine::VrrpState;
+
+use super::report_sources::unix_ms;
+use crate::planes::vrrp::view::{VrrpGroupView, VrrpView, state_name};
+
+pub fn status(view: &VrrpView) -> Vec<MemberStatus> {
+    view.groups.iter().map(|(name, group)| member(name, group)).collect()
+}
+
+/// What every group's member counted.
+pub fn report(view: &VrrpView) -> Vec<MemberReport> {
+    let member = |(group, view): (&String, &VrrpGroupView)| MemberReport {
+        group: group.clone(),
+        counts: named(&counts(&view.counts)),
+        dropped: dropped(view),
+        changes: view.changes.iter().map(change).collect(),
+    };
+    view.groups.iter().map(member).collect()
+}
+
+fn member(group: &str, view: &VrrpGroupView) -> MemberStatus {
+    MemberStatus {
+        name: group.to_owned(),
+        interface: view.interface.clone(),
+        id: view.id,
+        addresses: view.addresses.clone(),
+        state: state_name(view.state).to_owned(),
+        reason: view.reason.clone(),
+        since_unix_ms: unix_ms(view.since),
+        priority: view.priority,
+        heard: view.active_member.map(|(source, _)| source),
+        heard_priority: view.active_member.map(|(_, priority)| priority),
+        changes: view.changes.iter().map(change).collect(),
+        counts: named(&counts(&view.counts)),
+        dropped: dropped(view),
+    }
+}
+
+fn change((at, state, reason): &(SystemTime, VrrpState, String)) -> MemberChange {
+    MemberChange {
+        at_unix_ms: unix_ms(*at),
+        state: state_name(*state).to_owned(),
+        reason: reason.clone(),
+    }
+}
+
+fn named(counts: &[(&'static str, u64)]) -> BTreeMap<String, u64> {
+    counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+}
+
+fn dropped(view: &VrrpGroupView) -> BTreeMap<String, u64> {
+    let all = view.dropped.iter().filter(|(_, count)| **count > 0);
+    all.map(|(why, count)| ((*why).to_owned(), *count)).collect()
+}
+
+/// What a machine counted, by name.
+pub fn counts(counts: &VrrpCounters) -> [(&'static str, u64); 19] {
+    [
+        ("advertisements-sent", counts.sent),
+        ("advertisements-received", counts.received),
+        ("resignations-received", counts.resigned),
+        ("other-version", counts.other_version),
+        ("other-addresses", counts.other_addresses),
+        ("foreign-addresses", counts.foreign),
+        ("other-interval", counts.other_interval),
+        ("rivals", counts.active_conflicts),
+        ("notices", counts.notices),
+        ("announcements", counts.announced),
+        ("became-active", counts.takeovers),
+        ("gave-up", counts.releases),
+        ("withheld", counts.blocked_takeovers),
+        ("stalled", counts.stalled),
+        ("alone", counts.lost_quorum),
+        ("asked-elsewhere", counts.duplicate_probes),
+        ("doubled", counts.duplicates_found),
+        ("defended", counts.defended),
+        ("restored", counts.restored),
+    ]
+}

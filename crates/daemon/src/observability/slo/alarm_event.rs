@@ -1,0 +1,207 @@
+//! What is told when an alarm of a promise is raised or ends: a sentence, and the same for programs. Pure.
+
+use std::time::Duration;
+
+use model::config::unit::Time;
+use model::slo::burn_rate::{BurnMeasurement, BurnRule, SloTarget};
+
+use super::objective::SloKind;
+use crate::util::event::{EventLevel, EventLog};
+
+/// Raised: a promise's budget burns too quickly.
+const RAISED: &str = "budget-burning";
+const ENDED: &str = "budget-calm";
+
+/// An event to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SloEvent {
+    /// Why, in a sentence.
+    pub(super) reason: String,
+    kind: &'static str,
+    text: String,
+    fields: Vec<(&'static str, String)>,
+}
+
+/// What an alarm sees when it turns.
+pub(super) struct AlarmContext<'a> {
+    pub(super) service: &'a str,
+    pub(super) objective: SloKind,
+    /// How much is promised.
+    pub(super) goal: SloTarget,
+    pub(super) window: Duration,
+    pub(super) rule: &'a BurnRule,
+    /// Its long and its short span.
+    pub(super) windows: (BurnMeasurement, BurnMeasurement),
+    /// What is left of the budget, 1 at most.
+    pub(super) budget_left: f64,
+    /// Why most operations failed within the hour.
+    pub(super) main_cause: Option<(String, u64)>,
+    /// Whose clients met the most that is bad, where others fare better.
+    pub(super) network: Option<(String, BurnMeasurement)>,
+}
+
+impl SloEvent {
+    pub(super) fn emit(self, events: &EventLog) {
+        let level = if self.kind == RAISED { EventLevel::Warning } else { EventLevel::Info };
+        events.emit(level, self.kind, self.text, &self.fields);
+    }
+
+    /// An alarm that ends for another reason than what was measured.
+    pub(super) fn ended_early(
+        service: &str,
+        what: SloKind,
+        rule: &BurnRule,
+        why: &str,
+    ) -> SloEvent {
+        SloEvent {
+            reason: why.to_owned(),
+            kind: ENDED,
+            text: format!(
+                "service.{service}.objective: the alarm of `{}` over {} ends: {why}",
+                what.name(),
+                rule.name
+            ),
+            fields: vec![
+                ("service", service.to_owned()),
+                ("promise", what.name().to_owned()),
+                ("alarm", rule.name.to_owned()),
+                ("reason", why.to_owned()),
+            ],
+        }
+    }
+}
+
+impl AlarmContext<'_> {
+    pub(super) fn raised_event(&self) -> SloEvent {
+        let (long, short) = self.windows;
+        let mut reason = format!(
+            "{} of {} operations in the last {} were bad, {} of {} in the last {}: the budget burns {} and {} times as \
+             fast as it may (alarm at {}); {} of it is left for {}",
+            long.bad,
+            long.operations,
+            Time(self.rule.long),
+            short.bad,
+            short.operations,
+            Time(self.rule.short),
+            self.burn_text(long),
+            self.burn_text(short),
+            self.rule.factor,
+            percent(self.budget_left),
+            Time(self.window),
+        );
+        if let Some((cause, count)) = &self.main_cause {
+            reason.push_str(&format!("; mostly {cause} ({count} within the hour)"));
+        }
+        if let Some((network, it)) = &self.network {
+            reason.push_str(&format!("; worst for {network} ({} of {})", it.bad, it.operations));
+        }
+        self.build_event(RAISED, reason)
+    }
+
+    pub(super) fn ended_event(&self) -> SloEvent {
+        let (long, short) = self.windows;
+        let reason = format!(
+            "the budget burns {} times as fast as it may over {} and {} over {} (alarm at {}); {} of it is left for {}",
+            self.burn_text(long),
+            Time(self.rule.long),
+            self.burn_text(short),
+            Time(self.rule.short),
+            self.rule.factor,
+            percent(self.budget_left),
+            Time(self.window),
+        );
+        self.build_event(ENDED, reason)
+    }
+
+    fn build_event(&self, kind: &'static str, reason: String) -> SloEvent {
+        let promised = percent(f64::from(self.goal.0) / 1e6);
+        let (long, short) = self.windows;
+        SloEvent {
+            kind,
+            text: format!(
+                "service.{}.objective: `{}`, {promised} promised: {reason}",
+                self.service,
+                self.objective.name()
+            ),
+            fields: vec![
+                ("service", self.service.to_owned()),
+                ("promise", self.objective.name().to_owned()),
+                ("alarm", self.rule.name.to_owned()),
+                ("burn-long", self.burn_text(long)),
+                ("burn-short", self.burn_text(short)),
+                ("factor", self.rule.factor.to_string()),
+                ("left", percent(self.budget_left)),
+                ("reason", reason.clone()),
+            ],
+            reason,
+        }
+    }
+
+    fn burn_text(&self, measure: BurnMeasurement) -> String {
+        format!("{:.1}", self.goal.burn_rate(measure).unwrap_or(0.0))
+    }
+}
+
+/// A share in percent, never rounded up to all of it.
+fn percent(share: f64) -> String {
+    let text = format!("{:.3}", (share * 1e5 + 1e-6).floor() / 1e3);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::slo::burn_rate::BURN_RULES;
+
+    use super::*;
+
+    #[test]
+    fn an_alarm_says_why() {
+        let network =
+            Some(("192.0.2.0/24".to_owned(), BurnMeasurement { operations: 40, bad: 18 }));
+        let scene = AlarmContext {
+            service: "shop",
+            objective: SloKind::Available,
+            goal: SloTarget(999_000),
+            window: Duration::from_secs(30 * 86_400),
+            rule: &BURN_RULES[0],
+            windows: (
+                BurnMeasurement { operations: 1_000, bad: 20 },
+                BurnMeasurement { operations: 100, bad: 20 },
+            ),
+            budget_left: 0.625,
+            main_cause: Some(("server-refused".to_owned(), 19)),
+            network,
+        };
+        let said = scene.raised_event();
+        let want = "20 of 1000 operations in the last 1h were bad, 20 of 100 in the last 5m: the budget burns 20.0 and \
+                    200.0 times as fast as it may (alarm at 14.4); 62.5 % of it is left for 30d; mostly server-refused \
+                    (19 within the hour); worst for 192.0.2.0/24 (18 of 40)";
+        assert_eq!(said.reason, want);
+        assert_eq!((said.kind, said.fields[0].1.as_str()), (RAISED, "shop"));
+        assert_eq!(
+            said.text,
+            format!("service.shop.objective: `available`, 99.9 % promised: {want}")
+        );
+        assert!(
+            scene
+                .ended_event()
+                .text
+                .contains("20.0 times as fast as it may over 1h and 200.0 over 5m")
+        );
+        let over = SloEvent::ended_early("shop", SloKind::Fast, &BURN_RULES[1], "gone");
+        assert_eq!(over.text, "service.shop.objective: the alarm of `fast` over 6h ends: gone");
+    }
+
+    #[test]
+    fn shares_are_not_rounded_up() {
+        for (share, text) in [
+            (1.0, "100 %"),
+            (0.999, "99.9 %"),
+            (0.999_999, "99.999 %"),
+            (0.0, "0 %"),
+            (-0.5, "-50 %"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+    }
+}

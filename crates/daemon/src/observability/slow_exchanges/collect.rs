@@ -1,0 +1,32 @@
+//! The task that takes measured exchanges from the workers' rings, several times a second.
+//!
+//! It judges nothing and keeps nothing itself; captures, and whoever sends spans, are told of each one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::observability::report::report_sources::ReportSources;
+
+/// Between two looks: a ring must not fill up meanwhile.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Takes until the daemon is gone.
+pub async fn run(vitals: Arc<ReportSources>) {
+    // Nothing comes where nothing is measured; captures go by counters, too.
+    let step = if vitals.slow_exchanges.sample_interval().is_some() {
+        POLL_INTERVAL
+    } else {
+        10 * POLL_INTERVAL
+    };
+    loop {
+        tokio::time::sleep(step).await;
+        let picture = vitals.control.state();
+        let now = (vitals.read_open_counts)().now.0;
+        vitals.slow_exchanges.drain_rings(&picture.snapshot, now);
+        let fresh = vitals.slow_exchanges.take_recent();
+        vitals.telemetry.push_spans(&picture, &fresh, now);
+        if vitals.captures.is_needed(&picture) {
+            vitals.captures.update(&picture, &fresh, now);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The task that writes to the collector, once a second. It keeps nothing and tries nothing twice.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use model::config::TelemetryConfig;
+use serde_json::Value;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::TryRecvError;
+
+use super::{BATCH_MAX, QUEUE_CAPACITY, SpanQueue, otlp_client, otlp_json};
+use crate::observability::report::report_sources::ReportSources;
+use crate::util::event::{DaemonEvent, EventLog};
+
+const STEP: Duration = Duration::from_secs(1);
+
+/// Sends until the daemon is gone.
+pub async fn run(vitals: Arc<ReportSources>) {
+    let events = vitals.control.events().clone();
+    let mut told = events.follow();
+    let mut broken = false;
+    loop {
+        tokio::time::sleep(STEP).await;
+        let picture = vitals.control.state();
+        let Some(collector) = &picture.config.global.telemetry else {
+            // What was meant for one that is not there any more.
+            drop(vitals.telemetry.take_batch());
+            told = events.follow();
+            broken = false;
+            continue;
+        };
+        let records = collect_batch(&mut told, &vitals.telemetry);
+        let mut letters = Vec::new();
+        for _ in 0..QUEUE_CAPACITY / BATCH_MAX {
+            let spans = vitals.telemetry.take_batch();
+            if spans.is_empty() {
+                break;
+            }
+            letters.push((
+                otlp_client::TRACES,
+                spans.len(),
+                otlp_json::traces_body(collector, spans),
+            ));
+        }
+        if collector.logs && !records.is_empty() {
+            letters.push((
+                otlp_client::LOGS,
+                records.len(),
+                otlp_json::logs_body(collector, records),
+            ));
+        }
+        for (path, count, letter) in letters {
+            let count = count as u64;
+            let done = otlp_client::post_batch(collector.collector, path, &letter).await;
+            let counter =
+                if done.is_ok() { &vitals.telemetry.sent } else { &vitals.telemetry.dropped };
+            counter.fetch_add(count, Ordering::Relaxed);
+            report_export_state(&events, collector, &mut broken, done);
+        }
+    }
+}
+
+/// Once when it breaks and once when it is whole again; not each second.
+fn report_export_state(
+    events: &EventLog,
+    collector: &TelemetryConfig,
+    broken: &mut bool,
+    done: Result<(), otlp_client::ExportError>,
+) {
+    let place = collector.collector;
+    match done {
+        Err(error) if !*broken => {
+            events.warn("telemetry-failed", format!("the collector at {place}: {error}"));
+            *broken = true;
+        }
+        Ok(()) if *broken => {
+            events
+                .info("telemetry-back", format!("the collector at {place} takes what it is sent"));
+            *broken = false;
+        }
+        _ => {}
+    }
+}
+
+/// What happened since the last letter.
+fn collect_batch(told: &mut Receiver<DaemonEvent>, outbox: &SpanQueue) -> Vec<Value> {
+    let mut records = Vec::new();
+    loop {
+        match told.try_recv() {
+            Ok(event) if records.len() < BATCH_MAX => {
+                records.push(otlp_json::log_record_json(&event))
+            }
+            Ok(_) => {
+                outbox.dropped.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(TryRecvError::Lagged(lost)) => {
+                outbox.dropped.fetch_add(lost, Ordering::Relaxed);
+            }
+            Err(TryRecvError::Empty | TryRecvError::Closed) => return records,
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! One bundle: has its device stand, follows its links, and writes into the kernel what follows from them.
+//!
+//! What a link's signs mean, in which order links take turns and how long packets are held is decided by `links`.
+
+mod far_end;
+mod packet_order;
+mod status;
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bpf::NetworkInterface;
+use l4::next_hops::{NextHopLink, ServerRoute};
+use links::datapath::{BundleDatapath, BundleDevice};
+use links::link_monitor::LinkChange;
+use links::schedule::{LinkSchedule, ScheduledLink};
+use links::table::{BundleEntry, BundleMember};
+use model::config::{BundleLink as Wanted, LinkBundle as Config, LinkPolicy};
+use model::monotonic_time::MonotonicTime;
+use tokio::sync::mpsc;
+
+use super::delay_equalizer::DelayEqualizer;
+use super::device::{BundleNetlink, peer_name};
+use super::link_tracker::LinkTracker;
+use super::prober::{FarEndMessage, LinkProber};
+use crate::health::health_check::random_seed::random_seed;
+use crate::planes::packets::netlink::{AssignedAddress, KernelNetlink};
+use crate::planes::packets::open_plane::error_chain;
+use crate::util::event::EventLog;
+
+/// What a bundle works with.
+pub(super) struct BundleContext<'a> {
+    /// To ask the kernel.
+    pub kernel: &'a KernelNetlink,
+    /// To set its devices.
+    pub netlink: &'a BundleNetlink,
+    pub plane: &'a BundleDatapath,
+    /// Where it says what happened.
+    pub events: &'a EventLog,
+    pub links: &'a HashMap<u32, NextHopLink>,
+    /// Where answers of next hops go.
+    pub messages: &'a mpsc::Sender<FarEndMessage>,
+}
+
+#[derive(Debug)]
+pub(super) struct ActiveBundle {
+    pub config: Arc<Config>,
+    links: Vec<LinkTracker>,
+    ends: Option<BundleDevice>,
+    mtu: u32,
+    /// The device stands as it should.
+    is_set_up: bool,
+    written: Option<BundleEntry>,
+    equalizer: Option<DelayEqualizer>,
+    link_delays: Vec<Duration>,
+    last_error: Option<String>,
+    /// Why packets do not take turns although they should.
+    fallback_reason: Option<String>,
+    uneven: bool,
+}
+
+impl ActiveBundle {
+    /// One that does not stand yet.
+    pub fn new(config: Arc<Config>) -> ActiveBundle {
+        let track = |wanted: &Wanted| LinkTracker::new(wanted, config.probe.as_ref());
+        ActiveBundle {
+            links: config.links.iter().map(track).collect(),
+            config,
+            ends: None,
+            mtu: 0,
+            is_set_up: false,
+            written: None,
+            equalizer: None,
+            link_delays: Vec::new(),
+            last_error: None,
+            fallback_reason: None,
+            uneven: false,
+        }
+    }
+
+    /// Takes up a changed configuration; links that stay keep what is known of them.
+    pub async fn update_config(&mut self, config: &Arc<Config>, tools: &BundleContext<'_>) {
+        let before = std::mem::replace(self, ActiveBundle::new(Arc::clone(config)));
+        let ActiveBundle {
+            config: old,
+            links: tracks,
+            ends,
+            equalizer: holder,
+            link_delays: holds,
+            ..
+        } = before;
+        self.equalizer = holder;
+        self.link_delays = holds;
+        let mut tracks: Vec<Option<LinkTracker>> = tracks.into_iter().map(Some).collect();
+        if old.probe == config.probe {
+            for track in &mut self.links {
+                let same = |one: &&mut Option<LinkTracker>| {
+                    one.as_ref().is_some_and(|one| one.wanted == track.wanted)
+                };
+                if let Some(kept) = tracks.iter_mut().find(same).and_then(Option::take) {
+                    *track = kept;
+                }
+            }
+        }
+        let Some(BundleDevice { device, .. }) = ends else { return };
+        for ip in old.addresses.iter().filter(|ip| !config.addresses.contains(ip)) {
+            self.note(tools.netlink.remove_address(device, *ip).await, tools);
+        }
+        for to in old.routes.iter().filter(|to| !config.routes.contains(to)) {
+            self.note(tools.netlink.remove_route(device, *to).await, tools);
+        }
+    }
+
+    /// Has the device stand and its links be followed, as interfaces are now.
+    pub async fn ensure_device(&mut self, tools: &BundleContext<'_>) {
+        for number in 0..self.links.len() {
+            self.find_interface(number, tools).await;
+        }
+        let mtu = self.link_mtu(tools);
+        let stood = match self.find_device(tools).await {
+            Ok(ends) if self.is_set_up && self.ends == Some(ends) && self.mtu == mtu => {
+                self.restore(ends, tools).await
+            }
+            Ok(ends) => self.set_up(ends, mtu, tools).await,
+            Err(why) => Err(why),
+        };
+        if let Err(why) = stood {
+            self.report_once(why, tools);
+        }
+        self.write(tools);
+    }
+
+    /// Time passed: asks, looks at carriers, and writes what changed.
+    pub async fn tick(&mut self, now: MonotonicTime, tools: &BundleContext<'_>) {
+        for number in 0..self.links.len() {
+            let Some(track) = self.links.get_mut(number) else { continue };
+            let there = track.poll_carrier(tools.netlink).await;
+            let carrier = there.and_then(|there| track.liveness.set_carrier(there));
+            let passed = track.liveness.expire_probes(now);
+            if let Some(asked) = track.prober.as_ref().and_then(|_| track.liveness.take_probe(now))
+                && let Some(asker) = &track.prober
+            {
+                asker.send_probe(asked);
+            }
+            self.report_link_change(number, carrier.or(passed), tools);
+        }
+        self.write(tools);
+        self.notify_far_end(now);
+    }
+
+    /// An answer came; `false`: it is none of this bundle's links.
+    pub fn handle_message(&mut self, heard: &FarEndMessage, tools: &BundleContext<'_>) -> bool {
+        let heard = match heard {
+            FarEndMessage::Reply(answer) => answer,
+            FarEndMessage::CarrierLost(news) => return self.handle_carrier_notice(news, tools),
+        };
+        let token = heard.echo.token;
+        let ours =
+            |track: &LinkTracker| track.prober.as_ref().is_some_and(|asker| asker.token == token);
+        let Some(number) = self.links.iter().position(ours) else { return false };
+        let changed = self.links[number].liveness.receive_reply(heard.echo.number, heard.at);
+        self.report_link_change(number, changed, tools);
+        if changed.is_some() {
+            self.write(tools);
+        }
+        true
+    }
+
+    /// Gives the device up.
+    pub async fn remove_device(&mut self, tools: &BundleContext<'_>) {
+        self.equalizer = None;
+        let Some(ends) = self.ends.take() else { return };
+        let name = self.config.name.clone();
+        let detached = tools.plane.detach(&name, &peer_name(&name));
+        let forgotten = detached.and_then(|()| tools.plane.remove_device(ends));
+        self.note(forgotten, tools);
+        self.note(tools.netlink.remove(ends.device).await, tools);
+    }
+
+    async fn find_interface(&mut self, number: usize, tools: &BundleContext<'_>) {
+        let Some(track) = self.links.get_mut(number) else { return };
+        let routed = match track.wanted.via.first() {
+            Some(hop) if track.wanted.interface.is_none() => tools.kernel.route(*hop).await,
+            _ => ServerRoute::Local,
+        };
+        let ifindex = track.finds(tools.links, &routed);
+        let found = ifindex.and_then(|ifindex| tools.links.get(&ifindex));
+        let asked = self.config.probe.is_some();
+        let stale = track.ifindex != ifindex
+            || asked && track.prober.as_ref().is_none_or(|asker| !asker.is_alive());
+        track.set_interface(ifindex, tools.links);
+        let name = track.name();
+        let mut failed = None;
+        if stale {
+            track.prober = None;
+            if let (Some(ifindex), Some(via), true) = (ifindex, track.wanted.via.first(), asked) {
+                match LinkProber::open(
+                    (&name, ifindex),
+                    *via,
+                    random_seed(),
+                    tools.messages.clone(),
+                ) {
+                    Ok(asker) => (track.token, track.prober) = (asker.token, Some(asker)),
+                    Err(error) => failed = Some(format!("{name} cannot be asked: {error}")),
+                }
+            }
+        }
+        let changed = track.liveness.set_carrier(found.is_some_and(|link| link.up));
+        self.report_link_change(number, changed, tools);
+        if let Some(why) = failed {
+            self.report_once(why, tools);
+        }
+    }
+
+    /// The largest packet that every link takes, bytes.
+    fn link_mtu(&mut self, tools: &BundleContext<'_>) -> u32 {
+        let of = |track: &LinkTracker| tools.links.get(&track.ifindex?).map(|link| link.mtu);
+        let all: Vec<u32> = self.links.iter().filter_map(of).collect();
+        let least = all.iter().min().copied().unwrap_or(1500);
+        let uneven = all.iter().any(|mtu| *mtu != least);
+        if uneven && !self.uneven {
+            let name = &self.config.name;
+            let most = all.iter().max().copied().unwrap_or(least);
+            let text = format!(
+                "bundle {name}: its links take packets of {least} to {most} bytes; its device takes {least}: give all \
+                 links one MTU"
+            );
+            tools.events.warn("link-mtu", text);
+        }
+        self.uneven = uneven;
+        least
+    }
+
+    async fn find_device(&self, tools: &BundleContext<'_>) -> Result<BundleDevice, String> {
+        let name = &self.config.name;
+        let index = |name: &str| NetworkInterface::find(name).ok().map(|one| one.index);
+        let ends = || index(name).zip(index(&peer_name(name)));
+        match (index(name), index(&peer_name(name))) {
+            (Some(device), Some(other)) => return Ok(BundleDevice { device, peer_device: other }),
+            (None, None) => {}
+            _ => {
+                return Err(format!("there is an interface {name} already, and it is no bundle's"));
+            }
+        }
+        tools
+            .netlink
+            .create_device(name)
+            .await
+            .map_err(|error| format!("no device {name}: {error}"))?;
+        let (device, other) = ends().ok_or_else(|| format!("the device {name} is gone again"))?;
+        Ok(BundleDevice { device, peer_device: other })
+    }
+
+    /// Sets again what another program took away from the device.
+    async fn restore(
+        &mut self,
+        ends: BundleDevice,
+        tools: &BundleContext<'_>,
+    ) -> Result<(), String> {
+        let Ok(addresses) = tools.kernel.addresses().await else { return Ok(()) };
+        let config = Arc::clone(&self.config);
+        let mtu = self.mtu;
+        let has =
+            |ip: &IpAddr| addresses.contains(&AssignedAddress { ifindex: ends.device, ip: *ip });
+        let mut gone: Vec<String> =
+            config.addresses.iter().filter(|ip| !has(ip)).map(IpAddr::to_string).collect();
+        let up = [ends.device, ends.peer_device].iter().all(|at| {
+            // One that is not known yet was made just now.
+            tools.links.get(at).is_none_or(|link| link.up)
+        });
+        if !up {
+            gone.push("the device's being up".to_owned());
+        }
+        let name = &config.name;
+        if !gone.is_empty() {
+            self.set_up(ends, mtu, tools).await.map_err(|why| {
+                format!("another program took {} from {name}: {why}", gone.join(", "))
+            })?;
+        }
+        for to in &config.routes {
+            let done = tools.netlink.add_route(ends.device, *to).await;
+            if done.map_err(|error| format!("{to} cannot be sent over {name}: {error}"))? {
+                gone.push(format!("the route to {to}"));
+            }
+        }
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let gone = gone.join(", ");
+        let text = format!("bundle {name}: another program took {gone} away; it is set again");
+        tools.events.warn("kernel-restored", text);
+        Ok(())
+    }
+
+    async fn set_up(
+        &mut self,
+        ends: BundleDevice,
+        mtu: u32,
+        tools: &BundleContext<'_>,
+    ) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        let name = &config.name;
+        let together = (config.policy == LinkPolicy::RoundRobin).then_some(config.burst);
+        self.is_set_up = false;
+        tools.plane.assign_slots(ends).map_err(|error| error_chain(&error))?;
+        tools.plane.attach(name, &peer_name(name)).map_err(|error| error_chain(&error))?;
+        for ifindex in [ends.peer_device, ends.device] {
+            let done = tools.netlink.set_up(ifindex, mtu, together).await;
+            done.map_err(|error| format!("{name} cannot be set up: {error}"))?;
+        }
+        if self.ends != Some(ends) {
+            self.equalizer = None;
+        }
+        self.ends = Some(ends);
+        self.mtu = mtu;
+        self.written = None;
+        for ip in &config.addresses {
+            let done = tools.netlink.add_address(ends.device, *ip).await;
+            done.map_err(|error| format!("{name} cannot have {ip}: {error}"))?;
+        }
+        for to in &config.routes {
+            let done = tools.netlink.add_route(ends.device, *to).await;
+            let new = done.map_err(|error| format!("{to} cannot be sent over {name}: {error}"))?;
+            let there = tools.kernel.route(to.address());
+            if !new
+                && !matches!(there.await, ServerRoute::Via { ifindex, .. } if ifindex == ends.device)
+            {
+                return Err(format!("there is another route to {to} already: {name} has it not"));
+            }
+        }
+        self.is_set_up = true;
+        self.last_error = None;
+        Ok(())
+    }
+
+    /// Writes what follows from the links as they are.
+    fn write(&mut self, tools: &BundleContext<'_>) {
+        let Some(ends) = self.ends else { return };
+        let turn = |track: &LinkTracker| ScheduledLink {
+            alive: track.liveness.is_alive() && track.ifindex.is_some(),
+            capacity: track.wanted.capacity.unwrap_or(0),
+        };
+        let turns: Vec<ScheduledLink> = self.links.iter().map(turn).collect();
+        let policy = self.set_packet_order(ends, tools);
+        let member =
+            |(track, (turn, hold)): (&LinkTracker, (&ScheduledLink, &Duration))| BundleMember {
+                ifindex: track.ifindex.unwrap_or(0),
+                alive: turn.alive,
+                holds_packets: !hold.is_zero(),
+                v4: track.wanted.via.iter().find_map(|ip| match ip {
+                    IpAddr::V4(v4) => Some(*v4),
+                    IpAddr::V6(_) => None,
+                }),
+                v6: track.wanted.via.iter().find_map(|ip| match ip {
+                    IpAddr::V6(v6) => Some(*v6),
+                    IpAddr::V4(_) => None,
+                }),
+            };
+        let links = self.links.iter().zip(turns.iter().zip(&self.link_delays));
+        // In whole tenths of a millisecond, or each answer would change it.
+        let gap = u64::try_from(self.gap().as_nanos()).unwrap_or(u64::MAX);
+        let entry = BundleEntry {
+            policy,
+            slots: LinkSchedule::from_policy(self.config.policy, &turns).slots().to_vec(),
+            gap: gap.div_ceil(100_000).saturating_mul(100_000),
+            members: links.map(member).collect(),
+        };
+        if self.written.as_ref() == Some(&entry) {
+            return;
+        }
+        match tools.plane.set_bundle(ends, &entry) {
+            Ok(()) => {
+                let before = self.written.replace(entry);
+                self.flush_dead_links(before.as_ref(), tools);
+            }
+            Err(error) => self.report_once(error_chain(&error), tools),
+        }
+    }
+
+    /// Packets that were given to a link which has none from now on may wait there for its next hop.
+    fn flush_dead_links(&self, before: Option<&BundleEntry>, tools: &BundleContext<'_>) {
+        let Some((before, now)) = before.zip(self.written.as_ref()) else { return };
+        for (old, new) in before.members.iter().zip(&now.members) {
+            if old.alive && !new.alive {
+                let hops = old.v4.map(IpAddr::V4).into_iter().chain(old.v6.map(IpAddr::V6));
+                hops.for_each(|hop| tools.netlink.flush_neighbor(old.ifindex, hop));
+            }
+        }
+    }
+
+    /// Says what became of a link.
+    fn report_link_change(
+        &mut self,
+        number: usize,
+        changed: Option<LinkChange>,
+        tools: &BundleContext<'_>,
+    ) {
+        let Some(track) = self.links.get_mut(number) else { return };
+        let Some(why) = changed else { return };
+        let reason = track.set_reason(why).to_owned();
+        let alive = track.liveness.is_alive();
+        let name = &self.config.name;
+        let left = self.links.iter().filter(|track| track.liveness.is_alive()).count();
+        let of = self.links.len();
+        let text = format!("bundle {name}: {reason}; {left} of {of} links live");
+        if alive {
+            tools.events.info("link-up", text);
+        } else {
+            tools.events.warn("link-down", text);
+        }
+    }
+
+    fn note<E: std::error::Error>(&mut self, done: Result<(), E>, tools: &BundleContext<'_>) {
+        if let Err(error) = done {
+            self.report_once(error_chain(&error), tools);
+        }
+    }
+
+    /// Says once what is wrong.
+    fn report_once(&mut self, why: String, tools: &BundleContext<'_>) {
+        if self.last_error.as_ref() != Some(&why) {
+            tools.events.warn("bundle-trouble", format!("bundle {}: {why}", self.config.name));
+            self.last_error = Some(why);
+        }
+    }
+}

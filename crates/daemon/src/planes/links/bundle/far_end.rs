@@ -1,0 +1,61 @@
+//! What both ends of a bundle tell each other of their links: one that has lost its carrier is told of over the others, for
+//! the far end may not see it where a switch lies between. It asks no next hop.
+
+use model::monotonic_time::MonotonicTime;
+
+use super::{ActiveBundle, BundleContext};
+use crate::planes::links::link_tracker::CarrierNotices;
+use crate::planes::links::prober::CarrierNotice;
+
+/// A loss is told so often at once, for what carries the news may lose it; then with each question's turn.
+const AT_ONCE: u32 = 3;
+
+impl ActiveBundle {
+    /// Tells the far end of links without a carrier, over those that live.
+    pub(super) fn notify_far_end(&mut self, now: MonotonicTime) {
+        let Some(probe) = &self.config.probe else { return };
+        let mut down = Vec::new();
+        for track in &mut self.links {
+            if track.liveness.has_carrier() || track.token == 0 {
+                track.notices = CarrierNotices::default();
+                continue;
+            }
+            let CarrierNotices { sent, next_at: due } = track.notices;
+            if sent < AT_ONCE || now >= due {
+                track.notices =
+                    CarrierNotices { sent: sent.saturating_add(1), next_at: now + probe.every };
+                down.push(track.token);
+            }
+        }
+        let alive = self.links.iter().filter(|track| track.liveness.is_alive());
+        for asker in alive.filter_map(|track| track.prober.as_ref()) {
+            down.iter().for_each(|token| asker.send_carrier_notice(*token));
+        }
+    }
+
+    /// The far end says that a link has no carrier there; `false`: by none of this bundle's links.
+    pub(super) fn handle_carrier_notice(
+        &mut self,
+        news: &CarrierNotice,
+        tools: &BundleContext<'_>,
+    ) -> bool {
+        let by = |token: u64| {
+            self.links
+                .iter()
+                .position(|track| track.prober.as_ref().is_some_and(|asker| asker.token == token))
+        };
+        let Some(heard_by) = by(news.via_token) else { return false };
+        let named = self.links.iter().position(|track| {
+            let asker = track.prober.as_ref();
+            asker.is_some_and(|asker| asker.far_end.is_older_than(news.down_token, news.sent))
+        });
+        // Of itself a link cannot say that it is dead: what came by it would have come by it.
+        let Some(number) = named.filter(|number| *number != heard_by) else { return true };
+        let changed = self.links[number].liveness.set_remote_down();
+        self.report_link_change(number, changed, tools);
+        if changed.is_some() {
+            self.write(tools);
+        }
+        true
+    }
+}

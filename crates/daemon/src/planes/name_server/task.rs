@@ -1,0 +1,314 @@
+//! The thread that keeps the book: follows the pictures, has the sockets that the configuration wants, accepts connections.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use model::config::{Config, NameServerConfig};
+use names::responder::DnsResponder;
+use names::zone_data::ZoneData;
+use names::zone_plan::ZonePlans;
+use rustix::rand::{GetRandomFlags, getrandom};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::bind;
+use super::connection_limit::{ClientConnectionLimit, ConnectionLimitReached};
+use super::shared::NameServerState;
+use super::worker_mailbox::{WorkerMailbox, WorkerSockets};
+use super::{tcp_connection, udp_worker};
+use crate::control::{ControlHandle, StateSnapshot};
+use crate::util::event::EventLog;
+
+/// Between two tries for an address that is not had.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// After a connection that could not be accepted, such as without descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Follows the pictures until told to end.
+pub(super) async fn run(
+    control: ControlHandle,
+    shared: Arc<NameServerState>,
+    settle: watch::Sender<bool>,
+    mut end: watch::Receiver<bool>,
+) {
+    let mut pictures = control.watch();
+    let mut life = NameServerTask::new(shared, control.events().clone());
+    let mut alive = true;
+    loop {
+        let picture = pictures.borrow_and_update().clone();
+        life.apply_state(&picture);
+        settle.send_replace(true);
+        tokio::select! {
+            changed = pictures.changed(), if alive => alive = changed.is_ok(),
+            () = tokio::time::sleep(RETRY_INTERVAL), if life.is_missing_address => {}
+            Some(_) = life.accepting.join_next() => {}
+            _ = end.wait_for(|end| *end) => break,
+        }
+    }
+    life.shut_down().await;
+}
+
+/// What answers at one address.
+struct AddressSockets {
+    udp: Vec<Arc<socket2::Socket>>,
+    accept: tokio::task::AbortHandle,
+}
+
+struct NameServerTask {
+    state: Arc<NameServerState>,
+    events: EventLog,
+    sockets: BTreeMap<SocketAddr, AddressSockets>,
+    accepting: JoinSet<()>,
+    settings: watch::Sender<NameServerConfig>,
+    responder: Arc<Mutex<DnsResponder>>,
+    connections: Arc<ClientConnectionLimit>,
+    mailboxes: Vec<(Arc<WorkerMailbox>, std::thread::JoinHandle<()>)>,
+    secret: [u8; 16],
+    config: Option<Arc<Config>>,
+    plan: Option<Arc<ZonePlans>>,
+    version: u64,
+    reported_errors: BTreeMap<SocketAddr, String>,
+    /// Some address is not had.
+    is_missing_address: bool,
+}
+
+impl NameServerTask {
+    fn new(shared: Arc<NameServerState>, events: EventLog) -> NameServerTask {
+        let secret = secret();
+        let none = NameServerConfig {
+            listen: Vec::new(),
+            threads: 1,
+            udp_size: 512,
+            rate: None,
+            slip: None,
+            client_subnet: false,
+            cookies: false,
+            connections: 1,
+            idle: RETRY_INTERVAL,
+        };
+        NameServerTask {
+            state: shared,
+            events,
+            sockets: BTreeMap::new(),
+            accepting: JoinSet::new(),
+            settings: watch::channel(none).0,
+            responder: Arc::new(Mutex::new(DnsResponder::new(secret, seed(&secret, u64::MAX)))),
+            connections: Arc::default(),
+            mailboxes: Vec::new(),
+            secret,
+            config: None,
+            plan: None,
+            version: 0,
+            reported_errors: BTreeMap::new(),
+            is_missing_address: false,
+        }
+    }
+
+    /// Answers by this picture from now on: the book first, so that a new socket never answers by an old one.
+    fn apply_state(&mut self, picture: &StateSnapshot) {
+        let config = &picture.config;
+        let same = self.config.as_ref().is_some_and(|old| Arc::ptr_eq(old, config));
+        if config.name_server.listen.is_empty() && self.sockets.is_empty() {
+            self.state.set_sockets(BTreeMap::new());
+            return;
+        }
+        let version = picture.snapshot.version;
+        if !same || version != self.version {
+            if !same || self.plan.is_none() {
+                let serial = u32::try_from(picture.generation).unwrap_or(u32::MAX);
+                self.plan = Some(Arc::new(ZonePlans::new(config, serial, self.plan.as_deref())));
+            }
+            if let Some(plan) = &self.plan {
+                let book = ZoneData::new(Arc::clone(plan), config, &picture.snapshot);
+                self.state.publish_zone_data(Arc::new(book));
+            }
+            self.config = Some(Arc::clone(config));
+            self.version = version;
+        }
+        if !same || self.is_missing_address {
+            self.settings.send_replace(config.name_server.clone());
+            self.start_udp_workers(config.name_server.threads);
+            self.open(config);
+        }
+    }
+
+    /// The threads that answer over UDP; their number stays.
+    fn start_udp_workers(&mut self, threads: usize) {
+        while self.mailboxes.len() < threads && self.sockets.is_empty() {
+            let Ok(seat) = WorkerMailbox::new().map(Arc::new) else { return };
+            let number = self.mailboxes.len() as u64;
+            let desk = DnsResponder::new(self.secret, seed(&self.secret, number));
+            let own = Arc::clone(&seat);
+            let shared = Arc::clone(&self.state);
+            let events = self.events.clone();
+            let thread = std::thread::Builder::new().name(format!("names-{number}"));
+            let thread = thread.spawn(move || {
+                if let Err(error) = udp_worker::run(&own, &shared, desk) {
+                    events.error("names-failed", format!("a thread ended: {error}"));
+                }
+            });
+            match thread {
+                Ok(thread) => self.mailboxes.push((seat, thread)),
+                Err(error) => {
+                    self.events.error("names-failed", format!("no thread for queries: {error}"));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Has a post at each address that is wanted, and at no other.
+    fn open(&mut self, config: &Config) {
+        let wanted: BTreeSet<SocketAddr> = config.name_server.listen.iter().copied().collect();
+        let shared: BTreeSet<IpAddr> =
+            config.vrrp.values().flat_map(|group| group.addresses.iter().copied()).collect();
+        let gone: Vec<SocketAddr> =
+            self.sockets.keys().filter(|at| !wanted.contains(at)).copied().collect();
+        for at in gone {
+            if let Some(post) = self.sockets.remove(&at) {
+                post.accept.abort();
+            }
+        }
+        let mut states = BTreeMap::new();
+        for at in wanted {
+            if !self.sockets.contains_key(&at) {
+                match self.bind_address(at, shared.contains(&at.ip())) {
+                    Ok(post) => drop(self.sockets.insert(at, post)),
+                    Err(error) => {
+                        states.insert(at, Err(error.to_string()));
+                        continue;
+                    }
+                }
+            }
+            states.insert(at, Ok(()));
+        }
+        self.is_missing_address = states.values().any(Result::is_err);
+        self.report_bind_errors(&states);
+        self.state.set_sockets(states);
+        self.assign_sockets(false);
+    }
+
+    fn bind_address(&mut self, at: SocketAddr, held: bool) -> io::Result<AddressSockets> {
+        let udp = self.mailboxes.iter().map(|_| bind::bind_udp(at, held).map(Arc::new));
+        let udp = udp.collect::<io::Result<Vec<_>>>()?;
+        let listener = TcpListener::from_std(bind::bind_tcp(at, held)?.into())?;
+        let door = DnsTcpAcceptor {
+            listener,
+            state: Arc::clone(&self.state),
+            settings: self.settings.subscribe(),
+            responder: Arc::clone(&self.responder),
+            connections: Arc::clone(&self.connections),
+        };
+        Ok(AddressSockets { udp, accept: self.accepting.spawn(door.accept()) })
+    }
+
+    /// Tells each thread its sockets.
+    fn assign_sockets(&self, end: bool) {
+        for (number, (seat, _)) in self.mailboxes.iter().enumerate() {
+            let own = |(at, post): (&SocketAddr, &AddressSockets)| {
+                Some((*at, Arc::clone(post.udp.get(number)?)))
+            };
+            let sockets: WorkerSockets = self.sockets.iter().filter_map(own).collect();
+            seat.send(sockets, end);
+        }
+    }
+
+    /// Says once what is not had, and why.
+    fn report_bind_errors(&mut self, states: &BTreeMap<SocketAddr, Result<(), String>>) {
+        for (at, state) in states {
+            let Err(why) = state else {
+                self.reported_errors.remove(at);
+                continue;
+            };
+            if self.reported_errors.get(at) != Some(why) {
+                let text = format!(
+                    "queries at {at} are not answered: {why}; it is tried again each second"
+                );
+                self.events.warn("names-not-listening", text);
+                self.reported_errors.insert(*at, why.clone());
+            }
+        }
+    }
+
+    /// Answers what has come, and is gone.
+    async fn shut_down(mut self) {
+        self.sockets.clear();
+        self.assign_sockets(true);
+        self.accepting.shutdown().await;
+        for (_, thread) in self.mailboxes {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What accepts at one address.
+struct DnsTcpAcceptor {
+    listener: TcpListener,
+    state: Arc<NameServerState>,
+    settings: watch::Receiver<NameServerConfig>,
+    responder: Arc<Mutex<DnsResponder>>,
+    connections: Arc<ClientConnectionLimit>,
+}
+
+impl DnsTcpAcceptor {
+    async fn accept(self) {
+        loop {
+            let Ok((stream, from)) = self.listener.accept().await else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
+            let tcp = &self.state.tcp;
+            tcp.accepted.fetch_add(1, Ordering::Relaxed);
+            let (most, idle) = {
+                let settings = self.settings.borrow();
+                (settings.connections, settings.idle)
+            };
+            let client = from.ip().to_canonical();
+            let place = match self.connections.acquire(client, most) {
+                Ok(place) => place,
+                Err(ConnectionLimitReached::TotalReached) => {
+                    tcp.full.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
+                Err(ConnectionLimitReached::PerClientReached) => {
+                    tcp.client_limit_reached.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
+            };
+            let _ = stream.set_nodelay(true);
+            let shared = Arc::clone(&self.state);
+            let desk = Arc::clone(&self.responder);
+            tokio::spawn(async move {
+                shared.tcp.open.fetch_add(1, Ordering::Relaxed);
+                tcp_connection::serve(stream, client, &shared, &desk, idle).await;
+                shared.tcp.open.fetch_sub(1, Ordering::Relaxed);
+                drop(place);
+            });
+        }
+    }
+}
+
+/// Of this process, for cookies.
+fn secret() -> [u8; 16] {
+    let mut secret = [0; 16];
+    let filled = getrandom(&mut secret[..], GetRandomFlags::empty()).unwrap_or(0);
+    if filled < secret.len() {
+        // Before the kernel has entropy nobody serves names; a guess still hides more than none.
+        let (moment, seconds) = super::shared::clock_now();
+        secret[..8].copy_from_slice(&moment.0.to_ne_bytes());
+        secret[8..12].copy_from_slice(&seconds.to_ne_bytes());
+    }
+    secret
+}
+
+/// Another number for each desk.
+fn seed(secret: &[u8; 16], number: u64) -> u64 {
+    let whole = u128::from_ne_bytes(*secret);
+    // Both halves, so that neither shows.
+    (whole as u64 ^ (whole >> 64) as u64).rotate_left(17).wrapping_mul(number.wrapping_mul(2) | 1)
+}

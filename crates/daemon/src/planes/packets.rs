@@ -1,0 +1,105 @@
+//! The packet plane under the daemon: one thread owns it, follows the pictures, keeps next hops fresh, counts, and
+//! shows how things stand.
+//!
+//! The plane lives in the kernel: it goes on when this thread ends, unless it is told to take everything down. Without
+//! a service that forwards packets nothing is loaded and no right is needed.
+
+mod alarms;
+pub mod connection_tables;
+mod flow_samples;
+pub mod fragmenter;
+pub mod host_facts;
+pub mod interface_selection;
+pub mod netlink;
+pub mod open_plane;
+pub mod order;
+mod task;
+pub mod view;
+mod view_builder;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::control::ControlHandle;
+use crate::planes::flow_samples::FlowSampleCollector;
+use connection_tables::{ConnectionTables, ReplicationSource};
+use order::{PlaneCommand, PlaneCommandSender, PlaneExit};
+use view::PacketPlaneView;
+
+/// How long the plane may take to stand before others go on without it.
+const STAND: Duration = Duration::from_secs(10);
+
+/// The packet plane, as others see it.
+#[derive(Debug)]
+pub struct PacketPlaneHandle {
+    view: watch::Receiver<Arc<PacketPlaneView>>,
+    flow_samples: Arc<FlowSampleCollector>,
+    tables: watch::Receiver<Option<Arc<ConnectionTables>>>,
+    commands: PlaneCommandSender,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl PacketPlaneHandle {
+    /// Starts the thread, which follows `control` and takes its orders from `inbox`.
+    pub fn start(
+        control: ControlHandle,
+        (orders, inbox): (PlaneCommandSender, mpsc::Receiver<PlaneCommand>),
+    ) -> PacketPlaneHandle {
+        let insight = Arc::new(FlowSampleCollector::default());
+        let sees = Arc::clone(&insight);
+        let (show, view) = watch::channel(Arc::new(PacketPlaneView::default()));
+        let (give, tables) = watch::channel(None);
+        let events = control.events().clone();
+        let thread = std::thread::Builder::new().name("packets".to_owned());
+        let thread = thread.spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            match runtime {
+                Ok(runtime) => runtime.block_on(task::run(control, inbox, (show, give), sees)),
+                Err(error) => events.error("packets-failed", format!("no runtime: {error}")),
+            }
+        });
+        PacketPlaneHandle {
+            view,
+            flow_samples: insight,
+            tables,
+            commands: orders,
+            thread: thread.ok(),
+        }
+    }
+
+    pub fn view(&self) -> watch::Receiver<Arc<PacketPlaneView>> {
+        self.view.clone()
+    }
+
+    /// What watched connections showed.
+    pub fn flow_samples(&self) -> Arc<FlowSampleCollector> {
+        Arc::clone(&self.flow_samples)
+    }
+
+    /// The tables of connections, and how to have them hashed otherwise, for replication.
+    pub fn replication_source(&self) -> ReplicationSource {
+        ReplicationSource { tables: self.tables.clone(), commands: self.commands.clone() }
+    }
+
+    /// Waits, not for ever, until what is asked for was carried out or refused with its reason.
+    pub fn wait_settled(&self) -> impl Future<Output = ()> + use<> {
+        let mut view = self.view();
+        async move {
+            let settled = view.wait_for(|view| view.is_settled);
+            // Whatever keeps it is told by the thread, and stands in `status`.
+            let _ = tokio::time::timeout(STAND, settled).await;
+        }
+    }
+
+    /// Ends the thread; what a second call says does not count any more.
+    pub async fn shut_down(&mut self, end: PlaneExit) {
+        let Some(thread) = self.thread.take() else { return };
+        self.commands.shut_down(end).await;
+        if thread.is_finished() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Alarms of the packet plane: raised once, cleared once. Pure: counts, notices and the time go in, events come out.
+//!
+//! Edges lie apart, so that what moves around one does not tell again and again. It limits nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
+
+use crate::util::event::EventLevel;
+
+/// An alarm that rests on notices is cleared when none has come for so long.
+const CLEAR_AFTER: Duration = Duration::from_secs(10);
+/// Things that may be scarce at a time; further ones are not remembered, and told again.
+const MAX_REMEMBERED: usize = 1_024;
+
+/// An event to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaneEvent {
+    pub level: EventLevel,
+    pub kind: &'static str,
+    pub text: String,
+    /// What it is about.
+    pub fields: Vec<(&'static str, String)>,
+}
+
+/// What there is too little of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ScarceResource {
+    /// Ports of return addresses towards a server.
+    Ports,
+    /// Room for translated connections.
+    Records,
+    /// Room for connections of `mac` and `tunnel`: living ones are given up for new ones.
+    Flows,
+}
+
+impl ScarceResource {
+    fn resource(self) -> &'static str {
+        match self {
+            ScarceResource::Ports => "return ports",
+            ScarceResource::Records => "translated connections",
+            ScarceResource::Flows => "connections",
+        }
+    }
+
+    fn describe(self, of: &str) -> String {
+        match self {
+            ScarceResource::Ports => format!(
+                "no port is free towards {of}: add addresses to `return` in `[packets]`, raise `flows` where they have too few ports of it, or shorten `fin-timeout`"
+            ),
+            ScarceResource::Records => format!(
+                "{of} has no room for another translated connection: raise `flows` in `[packets]`"
+            ),
+            ScarceResource::Flows => format!(
+                "the table of connections is too small for {of}: living ones are given up for new ones; raise `flows` in `[packets]`"
+            ),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct PlaneAlarms {
+    half_open: BTreeSet<String>,
+    exhausted: BTreeMap<(ScarceResource, String), MonotonicTime>,
+}
+
+impl PlaneAlarms {
+    /// Half-open connections of a service now; `limit`: from how many on the alarm stands.
+    pub fn check_half_open(
+        &mut self,
+        service: &str,
+        now: u32,
+        limit: Option<u32>,
+    ) -> Option<PlaneEvent> {
+        let stands = self.half_open.contains(service);
+        let (is, limit) = match limit {
+            None => (false, 0),
+            Some(limit) if stands => (u64::from(now) * 4 >= u64::from(limit) * 3, limit),
+            Some(limit) => (now >= limit, limit),
+        };
+        let about = || {
+            vec![
+                ("service", service.to_owned()),
+                ("half-open", now.to_string()),
+                ("limit", limit.to_string()),
+            ]
+        };
+        match (stands, is) {
+            (false, true) => {
+                self.half_open.insert(service.to_owned());
+                let text = format!(
+                    "service {service} has {now} half-open connections, the alarm's threshold is {limit}: it may be a flood of SYN"
+                );
+                Some(PlaneEvent {
+                    level: EventLevel::Warning,
+                    kind: "half-open-alarm",
+                    text,
+                    fields: about(),
+                })
+            }
+            (true, false) => {
+                self.half_open.remove(service);
+                let text = format!("service {service} has {now} half-open connections again");
+                Some(PlaneEvent {
+                    level: EventLevel::Info,
+                    kind: "half-open-clear",
+                    text,
+                    fields: about(),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the alarm for half-open connections of a service stands.
+    pub fn is_half_open_raised(&self, service: &str) -> bool {
+        self.half_open.contains(service)
+    }
+
+    /// Forgets services that are gone; their alarms are cleared.
+    pub fn retain(&mut self, known: impl Fn(&str) -> bool) -> Vec<PlaneEvent> {
+        let gone: Vec<String> =
+            self.half_open.iter().filter(|name| !known(name)).cloned().collect();
+        gone.iter().filter_map(|name| self.check_half_open(name, 0, None)).collect()
+    }
+
+    /// Something was missing for a connection of `of` just now.
+    pub fn note_exhausted(
+        &mut self,
+        what: ScarceResource,
+        of: &str,
+        now: MonotonicTime,
+    ) -> Option<PlaneEvent> {
+        let key = (what, of.to_owned());
+        if let Some(last) = self.exhausted.get_mut(&key) {
+            *last = now;
+            return None;
+        }
+        if self.exhausted.len() < MAX_REMEMBERED {
+            self.exhausted.insert(key, now);
+        }
+        let about = vec![("resource", what.resource().to_owned()), ("of", of.to_owned())];
+        Some(PlaneEvent {
+            level: EventLevel::Warning,
+            kind: "alarm-on",
+            text: what.describe(of),
+            fields: about,
+        })
+    }
+
+    /// What has not been missing for a while.
+    pub fn clear_exhausted(&mut self, now: MonotonicTime) -> Vec<PlaneEvent> {
+        let over: Vec<(ScarceResource, String)> = self
+            .exhausted
+            .iter()
+            .filter(|(_, last)| now.since(**last) >= CLEAR_AFTER)
+            .map(|(key, _)| key.clone())
+            .collect();
+        over.into_iter()
+            .map(|key| {
+                self.exhausted.remove(&key);
+                let (what, of) = key;
+                let resource = what.resource();
+                let text = format!("{resource} have sufficed for {of} for {CLEAR_AFTER:?}");
+                let about = vec![("resource", resource.to_owned()), ("of", of)];
+                PlaneEvent { level: EventLevel::Info, kind: "alarm-off", text, fields: about }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> MonotonicTime {
+        MonotonicTime::default() + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn the_half_open_alarm_is_raised_once_and_cleared_once() {
+        let mut alarms = PlaneAlarms::default();
+        let told: Vec<&str> = [1, 99, 100, 120, 80, 100, 76, 74, 10, 99, 100]
+            .into_iter()
+            .filter_map(|now| alarms.check_half_open("shop", now, Some(100)))
+            .map(|told| told.kind)
+            .collect();
+        assert_eq!(told, ["half-open-alarm", "half-open-clear", "half-open-alarm"]);
+        assert!(alarms.is_half_open_raised("shop") && !alarms.is_half_open_raised("mail"));
+        assert_eq!(alarms.retain(|name| name != "shop")[0].kind, "half-open-clear");
+        assert!(alarms.retain(|_| false).is_empty());
+    }
+
+    #[test]
+    fn an_alarm_without_its_threshold_is_cleared() {
+        let mut alarms = PlaneAlarms::default();
+        let told = alarms.check_half_open("shop", 7, Some(5)).unwrap();
+        assert_eq!(
+            (told.level, &told.fields[1]),
+            (EventLevel::Warning, &("half-open", "7".to_owned()))
+        );
+        assert_eq!(alarms.check_half_open("shop", 7, None).unwrap().kind, "half-open-clear");
+        assert_eq!(alarms.check_half_open("shop", 1_000, None), None);
+    }
+
+    #[test]
+    fn what_is_scarce_is_told_once_until_it_was_quiet() {
+        let mut alarms = PlaneAlarms::default();
+        let on = |alarms: &mut PlaneAlarms, now| {
+            alarms.note_exhausted(ScarceResource::Ports, "10.0.0.11", at(now))
+        };
+        assert_eq!(on(&mut alarms, 1).unwrap().kind, "alarm-on");
+        assert_eq!(on(&mut alarms, 8), None);
+        assert!(alarms.clear_exhausted(at(17)).is_empty());
+        let off = alarms.clear_exhausted(at(18));
+        assert_eq!((off.len(), off[0].kind), (1, "alarm-off"));
+        assert!(alarms.clear_exhausted(at(60)).is_empty());
+        assert!(on(&mut alarms, 61).is_some());
+        assert!(
+            alarms.note_exhausted(ScarceResource::Flows, "10.0.0.11", at(61)).is_some(),
+            "another resource"
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! Where packets are taken: at which interfaces, once the ways to servers are known.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use l4::abi;
+use l4::next_hops::NextHopLink;
+use model::config::Config;
+
+use super::PacketPlaneTask;
+use crate::planes::packets::view::PlaneInterfaceView;
+use crate::planes::packets::{host_facts, interface_selection};
+
+/// How long next hops may take before the first packet is taken.
+const READY: Duration = Duration::from_millis(800);
+
+impl PacketPlaneTask {
+    /// Stands before the interfaces, once the ways are known or have had their time.
+    pub(super) fn attach_interfaces(&mut self, config: &Config) {
+        let Some(site) = &mut self.open_plane else { return };
+        let settled = site.hops.servers().all(|ip| {
+            site.hops.state(ip).is_some_and(|state| state != l4::next_hops::NextHopState::Trying)
+        });
+        if !settled && !site.is_adopted() && self.opened_at.elapsed() < READY {
+            return;
+        }
+        let returns: BTreeSet<IpAddr> = host_facts::return_addresses(config);
+        let links = site.hops.all_links().clone();
+        let names = interface_selection::wanted_interfaces(
+            config,
+            &links,
+            &self.addresses,
+            &site.hops,
+            &returns,
+        );
+        let addresses = &self.addresses;
+        let describe = |index: u32| {
+            let (addr4, addr6) = interface_selection::own_addresses(index, addresses);
+            let mtu = links.get(&index).map_or(0, |link: &NextHopLink| link.mtu);
+            abi::Interface { mtu, addr4, addr6, ..abi::Interface::default() }
+        };
+        let views = site.attach(&names, config.packets.mode, describe);
+        for view in views.iter().filter(|view| !self.view.interfaces.contains(view)) {
+            // Asked for, and frames are lost.
+            if view.mode == Some("native") && view.last_error.is_some() {
+                self.events.warn("packets-interface", describe_fallback(view));
+            } else {
+                self.events.info("packets-interface", describe_fallback(view));
+            }
+        }
+        for name in std::mem::take(&mut site.detached) {
+            let text = format!("the packet plane's program was taken off {name}; it is back");
+            self.events.warn("kernel-restored", text);
+        }
+        let none = views.iter().all(|view| view.mode.is_none());
+        self.view.interfaces = views;
+        self.view.is_settled = true;
+        self.view.last_error = none.then(|| match self.view.interfaces.first() {
+            Some(view) => format!("no interface takes packets: {}", describe_fallback(view)),
+            None => {
+                "no interface takes packets: name them in `interfaces` of `[packets]`".to_owned()
+            }
+        });
+    }
+}
+
+fn describe_fallback(view: &PlaneInterfaceView) -> String {
+    match (&view.mode, &view.last_error) {
+        (Some(mode), None) => format!("{}: attached, {mode}", view.name),
+        (Some(mode), Some(why)) => format!("{}: attached, {mode}; {why}", view.name),
+        (None, Some(problem)) => problem.clone(),
+        (None, None) => format!("{}: not attached", view.name),
+    }
+}

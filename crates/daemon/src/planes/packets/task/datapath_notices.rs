@@ -1,0 +1,199 @@
+//! What the datapath tells and the sweep counts, and what follows: alarms, next hops of clients, the view.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use l4::abi::{Event, Notice};
+use l4::next_hops::{NextHopRequest, ServerRoute};
+use l4::plan::encoding::from_mapped_bytes;
+use l4::replica::FlowHashSecret;
+use model::config::Config;
+
+use super::PacketPlaneTask;
+use crate::control::StateSnapshot;
+use crate::planes::packets::alarms::{PlaneEvent, ScarceResource};
+use crate::planes::packets::connection_tables::ConnectionTables;
+use crate::planes::packets::open_plane::error_chain;
+use crate::planes::packets::view::PlaneCounterSample;
+use crate::planes::packets::{flow_samples, host_facts, view_builder};
+use crate::util::event::EventLevel;
+
+/// Next hops of clients that are asked for in one tick; the datapath asks again for the others.
+const CLIENTS: usize = 32;
+/// Of whom it is told that connections were given up.
+const PLANE: &str = "the packet plane";
+
+impl PacketPlaneTask {
+    /// Takes what the datapath has told since the last tick.
+    pub(super) async fn handle_notices(&mut self, picture: &StateSnapshot) {
+        let Some(site) = &self.open_plane else { return };
+        let mut clients = BTreeSet::new();
+        for notice in site.take_notices() {
+            self.handle_notice(&notice, picture, &mut clients);
+        }
+        let Some(kernel) = &self.kernel else { return };
+        for client in clients.into_iter().take(CLIENTS) {
+            if let ServerRoute::Via { ifindex, next, .. } = kernel.route(client).await {
+                kernel.request_neighbour(NextHopRequest::Use(ifindex, next)).await;
+            }
+        }
+    }
+
+    fn handle_notice(
+        &mut self,
+        notice: &Notice,
+        picture: &StateSnapshot,
+        clients: &mut BTreeSet<IpAddr>,
+    ) {
+        let now = self.now();
+        let about = from_mapped_bytes(notice.addr);
+        let told = match Event::of(notice.event) {
+            Some(Event::EventClientNeighbour) => {
+                clients.insert(about);
+                None
+            }
+            Some(Event::EventHalfOpen) => {
+                self.service_name(notice.service, picture).and_then(|name| {
+                    // The datapath puts how many there are where others have an interface.
+                    self.alarms.check_half_open(&name, notice.ifindex, limit(&name, picture))
+                })
+            }
+            Some(Event::EventNoPort) => {
+                self.alarms.note_exhausted(ScarceResource::Ports, &about.to_string(), now)
+            }
+            Some(Event::EventTableFull) => {
+                let of = self.service_name(notice.service, picture);
+                let of = of.map_or_else(|| PLANE.to_owned(), |name| format!("service {name}"));
+                self.alarms.note_exhausted(ScarceResource::Records, &of, now)
+            }
+            // Servers' next hops are confirmed each second without being asked.
+            _ => None,
+        };
+        self.emit_event(told);
+    }
+
+    fn service_name(&self, index: u32, picture: &StateSnapshot) -> Option<String> {
+        let planner = &self.open_plane.as_ref()?.planner;
+        picture
+            .config
+            .services
+            .keys()
+            .find(|name| planner.service_index(name) == Some(index))
+            .cloned()
+    }
+
+    /// Shows what has changed, and tells which services are not forwarded that were not told `before`, and why.
+    pub(super) fn publish_obstacles(
+        &mut self,
+        before: &BTreeMap<String, String>,
+        picture: &StateSnapshot,
+    ) {
+        let Some(site) = &self.open_plane else { return };
+        for (name, why) in
+            site.obstacles.iter().filter(|(name, why)| before.get(*name) != Some(why))
+        {
+            let about = [("service", name.clone())];
+            let text = format!("service {name} is not forwarded: {why}");
+            self.events.emit(EventLevel::Error, "packets-refused", text, &about);
+        }
+        view_builder::fill_view(&mut self.view, site, picture);
+        self.mark_alarms();
+    }
+
+    /// Marks the services whose alarm stands.
+    fn mark_alarms(&mut self) {
+        for (name, flows) in &mut self.view.flows {
+            flows.alarm = self.alarms.is_half_open_raised(name);
+        }
+    }
+
+    /// The tables with what their indexes mean now, where another machine is told of them.
+    pub(super) fn connection_tables(&self, config: &Config) -> Option<Arc<ConnectionTables>> {
+        let site = self.open_plane.as_ref().filter(|_| !config.heartbeats.is_empty())?;
+        site.connection_tables(config).map(Arc::new)
+    }
+
+    /// Connections are hashed with another machine's secret from now on.
+    pub(super) fn change_hash_secret(&mut self, secret: &FlowHashSecret) {
+        let Some(site) = &mut self.open_plane else { return };
+        match site.change_hash_secret(secret, host_facts::clock_tick()) {
+            Ok(false) => {}
+            Ok(true) => {
+                self.tables_changed = true;
+                let text = "connections are hashed as on the other member from now on; those of `mac` and `tunnel` that \
+                            were here are chosen anew";
+                self.events.info("connections-rehashed", text.to_owned());
+            }
+            Err(error) => self.report_error(Some(error_chain(&error))),
+        }
+    }
+
+    /// Counts connections and packets, and judges what they say.
+    pub(super) fn sweep(&mut self, picture: &StateSnapshot) {
+        self.read_flow_samples(picture);
+        let Some(site) = &mut self.open_plane else { return };
+        let services: Vec<u32> = picture
+            .config
+            .services
+            .keys()
+            .filter_map(|name| site.planner.service_index(name))
+            .collect();
+        let keeping = view_builder::draining_servers(site, picture);
+        let swept = site.sweep(host_facts::clock_tick(), &services, &keeping);
+        match swept.and_then(|()| site.read_counters(&services)) {
+            Ok(counts) => {
+                view_builder::store_sample(
+                    &mut self.view,
+                    PlaneCounterSample { at: Instant::now(), counts },
+                );
+                view_builder::fill_view(&mut self.view, site, picture);
+            }
+            Err(error) => return self.report_error(Some(error_chain(&error))),
+        }
+        self.update_alarms(picture);
+    }
+
+    /// Reads what watched connections showed, before the sweep lets the datapath give their places to others.
+    fn read_flow_samples(&mut self, picture: &StateSnapshot) {
+        let Some(site) = &mut self.open_plane else { return };
+        match site.read_flow_samples(picture.config.packets.insight, host_facts::clock_nanos()) {
+            Ok((changes, shown)) => {
+                self.view.flow_samples = shown;
+                let changes = flow_samples::number_samples(site, picture, changes);
+                self.flow_samples.record_changes(changes, &picture.snapshot);
+            }
+            Err(error) => self.report_error(Some(error_chain(&error))),
+        }
+    }
+
+    /// Raises and clears alarms by what was counted.
+    fn update_alarms(&mut self, picture: &StateSnapshot) {
+        let now = self.now();
+        let mut told = Vec::new();
+        for (name, flows) in &self.view.flows {
+            told.extend(self.alarms.check_half_open(name, flows.half_open, limit(name, picture)));
+        }
+        self.mark_alarms();
+        told.extend(self.alarms.retain(|name| self.view.flows.contains_key(name)));
+        let evicted = self.view.current.as_ref().map_or(0, |sample| sample.counts.evicted);
+        let before = self.evicted.replace(evicted);
+        if before.is_some_and(|before| evicted > before) {
+            told.extend(self.alarms.note_exhausted(ScarceResource::Flows, PLANE, now));
+        }
+        told.extend(self.alarms.clear_exhausted(now));
+        told.into_iter().for_each(|told| self.emit_event(Some(told)));
+    }
+
+    pub(super) fn emit_event(&self, told: Option<PlaneEvent>) {
+        if let Some(PlaneEvent { level, kind: what, text, fields: about }) = told {
+            self.events.emit(level, what, text, &about);
+        }
+    }
+}
+
+/// From how many half-open connections on the alarm of a service stands.
+fn limit(name: &str, picture: &StateSnapshot) -> Option<u32> {
+    picture.config.services.get(name)?.packets.as_ref()?.guard.half_open
+}

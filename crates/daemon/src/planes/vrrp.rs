@@ -1,0 +1,90 @@
+//! Shared addresses under the daemon: one thread of its own speaks VRRP, sets addresses and renews the dead man's hold.
+//!
+//! The thread waits for nobody: it takes pictures, frames and orders as they are there, and asks nothing of workers or
+//! the control task, so that neither's load delays an advertisement. It decides nothing about who is active: `ha` does.
+
+mod address_gate;
+mod address_repair;
+pub mod command;
+mod control_liveness;
+mod duplicate_filter;
+mod group;
+pub mod heartbeat;
+mod interface;
+mod macvlan;
+pub mod replication;
+mod rx_socket;
+mod service_check;
+mod settings;
+mod task;
+mod transition_text;
+mod tx_socket;
+pub mod view;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::sync::watch;
+
+use crate::control::ControlHandle;
+use crate::planes::packets::connection_tables::ReplicationSource;
+use crate::planes::packets::view as packets;
+use command::VrrpCommandSender;
+pub use control_liveness::{ControlPulse, monotonic_now};
+use view::VrrpView;
+
+/// Nobody else's work is more urgent than an advertisement; without the right to say so it goes on as it is.
+const NICE: i32 = -15;
+
+/// The thread, as others see it.
+#[derive(Debug)]
+pub struct VrrpHandle {
+    view: watch::Receiver<Arc<VrrpView>>,
+    commands: VrrpCommandSender,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl VrrpHandle {
+    /// Starts the thread, which follows `control`; `pulse` says whether the control's runtime lives, `packets` whether
+    /// packets are forwarded, and `source` has the tables of connections.
+    pub fn start(
+        control: ControlHandle,
+        pulse: ControlPulse,
+        (packets, source): (watch::Receiver<Arc<packets::PacketPlaneView>>, ReplicationSource),
+    ) -> VrrpHandle {
+        let (orders, inbox) = command::command_channel();
+        let (show, view) = watch::channel(Arc::new(VrrpView::default()));
+        let events = control.events().clone();
+        let thread = std::thread::Builder::new().name("vrrp".to_owned());
+        let thread = thread.spawn(move || {
+            // Of this thread alone, in Linux.
+            let _ = rustix::process::setpriority_process(None, NICE);
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            match runtime {
+                Ok(runtime) => {
+                    runtime.block_on(task::run(control, (pulse, packets, source), inbox, show))
+                }
+                Err(error) => events.error("vrrp-failed", format!("no runtime: {error}")),
+            }
+        });
+        VrrpHandle { view, commands: orders, thread: thread.ok() }
+    }
+
+    pub fn view(&self) -> watch::Receiver<Arc<VrrpView>> {
+        self.view.clone()
+    }
+
+    /// To order a takeover.
+    pub fn commands(&self) -> VrrpCommandSender {
+        self.commands.clone()
+    }
+
+    /// Ends the thread. `give`: addresses are given up, and the others told; otherwise the next process has them.
+    pub async fn shut_down(&mut self, give: bool) {
+        let Some(thread) = self.thread.take() else { return };
+        self.commands.shut_down(give).await;
+        if thread.is_finished() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a group set in the kernel and another program took away: what was set again, and what cannot be set.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use l4::next_hops::NextHopLink;
+use model::monotonic_time::MonotonicTime;
+
+use crate::planes::packets::netlink::AssignedAddress;
+
+/// After the kernel refused every address it is asked again so much later, and twice as much each further time: a member
+/// that takes over and gives up by turns keeps the address from everybody.
+const RETRY: Duration = Duration::from_secs(10);
+/// And no later than this.
+const MAX_RETRY: Duration = Duration::from_secs(640);
+/// A member that stands by cannot tell whether an address can be set by now: after so long it counts as fit again.
+const FORGET: Duration = Duration::from_secs(60);
+
+/// What this machine has.
+#[derive(Clone, Copy)]
+pub struct KernelAddresses<'a> {
+    pub addresses: &'a [AssignedAddress],
+    pub links: &'a HashMap<u32, NextHopLink>,
+}
+
+/// What was set again, and what cannot be set.
+#[derive(Debug, Default)]
+pub struct AddressRepair {
+    /// Addresses that were set again.
+    pub count: u64,
+    /// When it was last.
+    pub last_restored: Option<MonotonicTime>,
+    /// When that was reported last.
+    pub last_reported: Option<MonotonicTime>,
+    /// When it was looked at what changes without a notice.
+    pub last_checked: Option<MonotonicTime>,
+    /// Since when, and why, some of the addresses are not set.
+    pub missing_since: Option<(MonotonicTime, String)>,
+    /// Until when, and why, none of them can be set.
+    refused: Option<(MonotonicTime, String)>,
+    /// How long the next refusal counts; zero: there was none since they were set last.
+    wait: Duration,
+}
+
+impl AddressRepair {
+    /// Why the group cannot be active now, if the kernel refused all of its addresses not long ago.
+    pub fn refusal(&mut self, now: MonotonicTime) -> Option<String> {
+        self.refused = self.refused.take().filter(|(until, _)| now < *until);
+        self.refused.as_ref().map(|(_, why)| why.clone())
+    }
+
+    /// The kernel refused all of them.
+    pub fn record_refusal(&mut self, now: MonotonicTime, why: String) {
+        let wait = self.wait.clamp(RETRY, MAX_RETRY);
+        self.refused = Some((now + wait, why));
+        self.wait = wait * 2;
+    }
+
+    /// All of them are set.
+    pub fn record_complete(&mut self) {
+        self.missing_since = None;
+        self.wait = Duration::ZERO;
+    }
+
+    /// Why some of the addresses cannot be set.
+    pub fn obstacle(&mut self, now: MonotonicTime, active: bool) -> Option<String> {
+        self.missing_since =
+            self.missing_since.take().filter(|(at, _)| active || now.since(*at) < FORGET);
+        self.missing_since.as_ref().map(|(_, why)| why.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_counts_for_longer_each_time_until_the_addresses_are_set() {
+        let mut restored = AddressRepair::default();
+        let mut now = MonotonicTime(1_000_000_000);
+        let mut waited = Vec::new();
+        for _ in 0..8 {
+            restored.record_refusal(now, "no".to_owned());
+            let begun = now;
+            while restored.refusal(now).is_some() {
+                now = now + Duration::from_secs(1);
+            }
+            waited.push(now.since(begun).as_secs());
+        }
+        assert_eq!(waited, [10, 20, 40, 80, 160, 320, 640, 640]);
+        restored.record_complete();
+        restored.record_refusal(now, "no".to_owned());
+        assert!(restored.refusal(now + Duration::from_secs(9)).is_some());
+        assert!(restored.refusal(now + Duration::from_secs(10)).is_none());
+    }
+}

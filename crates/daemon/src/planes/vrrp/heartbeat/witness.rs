@@ -1,0 +1,212 @@
+//! The votes of every group and the tasks that ask the witness: groups hear until when they may be active. What follows
+//! from an answer is decided in `ha::witness`.
+
+mod etcd;
+mod http_client;
+mod lease;
+mod requester;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::{Duration, SystemTime};
+
+use ha::heartbeat::GroupClaim;
+use ha::peer_link::PeerLink;
+use ha::state_machine::VrrpState;
+use ha::witness::{QuorumVotes, WitnessOperation, WitnessReply};
+use model::config::{HeartbeatConfig as Written, WitnessConfig as Settings};
+use model::monotonic_time::MonotonicTime;
+use tokio::sync::mpsc;
+
+use super::message::{HeartbeatMessage, WitnessAnswer};
+use crate::util::event::{EventLevel, EventLog};
+use requester::WitnessRequester;
+
+/// How long what is held is given back at the end.
+const RELEASE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// A group: its number, and whether it is of IPv6.
+pub type GroupKey = (u8, bool);
+
+/// The witness, as this member knows it.
+pub struct WitnessClient {
+    settings: Settings,
+    /// Both members' names in their order: what they hold is called by them.
+    pair_name: String,
+    name: String,
+    peer: String,
+    epoch: u64,
+    messages: mpsc::Sender<HeartbeatMessage>,
+    session: u64,
+    groups: BTreeMap<GroupKey, GroupVotes>,
+    /// Whether it answered last; `None`: it was not asked.
+    pub is_answering: Option<bool>,
+    pub since: SystemTime,
+    /// What it said last, in words.
+    pub last_answer: String,
+}
+
+struct GroupVotes {
+    votes: QuorumVotes,
+    requester: WitnessRequester,
+}
+
+impl WitnessClient {
+    /// One that has not been asked.
+    pub fn new(
+        config: &Written,
+        (era, words): (u64, mpsc::Sender<HeartbeatMessage>),
+        session: u64,
+    ) -> Option<WitnessClient> {
+        let settings = config.witness.clone()?;
+        let mut names = [config.name.as_str(), config.peer.as_str()];
+        names.sort_unstable();
+        Some(WitnessClient {
+            settings,
+            pair_name: names.join("."),
+            name: config.name.clone(),
+            peer: config.peer.clone(),
+            epoch: era,
+            messages: words,
+            session,
+            groups: BTreeMap::new(),
+            is_answering: None,
+            since: SystemTime::now(),
+            last_answer: "it was not asked yet".to_owned(),
+        })
+    }
+
+    pub fn places(&self) -> String {
+        let all: Vec<String> = self.settings.at.iter().map(ToString::to_string).collect();
+        all.join(", ")
+    }
+
+    /// Until when a group may be active. `held`: until when it is, as this process found it.
+    pub fn permitted_until(
+        &mut self,
+        now: MonotonicTime,
+        group: GroupKey,
+        (state, wants): (VrrpState, bool),
+        held: Option<MonotonicTime>,
+    ) -> MonotonicTime {
+        let active = state == VrrpState::Active;
+        if state == VrrpState::Idle && !self.groups.contains_key(&group) {
+            return MonotonicTime::default();
+        }
+        let ballot = match self.groups.entry(group) {
+            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::btree_map::Entry::Vacant(new) => {
+                let held = held.filter(|_| active);
+                let votes = QuorumVotes::new(now, self.settings.lease, self.session, held);
+                let family = if group.1 { "v6" } else { "v4" };
+                let name = format!("{}.{}.{family}", self.pair_name, group.0);
+                let to = (self.epoch, group, self.messages.clone());
+                let asker = WitnessRequester::start(&self.settings, (name, self.name.clone()), to);
+                new.insert(GroupVotes { votes, requester: asker })
+            }
+        };
+        ballot.votes.set_group_state(now, active, wants);
+        ballot.votes.permitted_until(now)
+    }
+
+    /// A beat was believed and is the newest. `ours`: priority and address of this member in a group.
+    pub fn receive_heartbeat(
+        &mut self,
+        now: MonotonicTime,
+        hearing: &PeerLink,
+        ours: impl Fn(GroupKey) -> Option<(u8, IpAddr)>,
+    ) {
+        for (group, ballot) in &mut self.groups {
+            if let Some(ours) = ours(*group) {
+                ballot.votes.receive_heartbeat(now, hearing, *group, ours);
+            }
+        }
+    }
+
+    /// What our next beat would say.
+    pub fn preview_votes(&self, now: MonotonicTime, claims: &mut [GroupClaim]) {
+        for claim in claims {
+            claim.vote = self.groups.get(&(claim.id, claim.v6)).map(|one| one.votes.next_vote(now));
+        }
+    }
+
+    /// What the beat of this number says.
+    pub fn take_votes(&mut self, now: MonotonicTime, number: u64, claims: &mut [GroupClaim]) {
+        for claim in claims {
+            let ballot = self.groups.get_mut(&(claim.id, claim.v6));
+            claim.vote = ballot.map(|ballot| ballot.votes.take_vote(now, number));
+        }
+    }
+
+    /// When it is to be asked next.
+    pub fn next_due(&self) -> MonotonicTime {
+        self.groups
+            .values()
+            .map(|ballot| ballot.votes.next_due())
+            .min()
+            .unwrap_or(MonotonicTime::NEVER)
+    }
+
+    /// Asks what is due.
+    pub fn send_requests(&mut self, now: MonotonicTime) {
+        for ballot in self.groups.values_mut() {
+            if let Some(ask) = ballot.votes.take_request(now) {
+                ballot.requester.try_request(ask);
+            }
+        }
+    }
+
+    pub fn handle_answer(
+        &mut self,
+        now: MonotonicTime,
+        answered: WitnessAnswer,
+        events: &EventLog,
+    ) {
+        let WitnessAnswer { group, number, answer, text: said } = answered;
+        let Some(ballot) = self.groups.get_mut(&group) else { return };
+        ballot.votes.handle_reply(now, number, answer);
+        self.last_answer = said;
+        let answers = answer != WitnessReply::NoReply;
+        if self.is_answering == Some(answers) {
+            return;
+        }
+        let first = self.is_answering.replace(answers).is_none();
+        self.since = SystemTime::now();
+        let about = [("peer", self.peer.clone()), ("witness", self.places())];
+        let (level, kind, text) = match answers {
+            true if first => return,
+            true => (EventLevel::Info, "witness-back", "it answers again".to_owned()),
+            false => (EventLevel::Warning, "witness-lost", self.last_answer.clone()),
+        };
+        events.emit(level, kind, format!("witness {}: {text}", self.places()), &about);
+    }
+
+    /// Gives back what is held: groups are not active any more.
+    pub async fn release_leases(&mut self, now: MonotonicTime) {
+        let mut all = tokio::task::JoinSet::new();
+        for (_, mut ballot) in std::mem::take(&mut self.groups) {
+            ballot.votes.set_group_state(now, false, false);
+            if let Some(ask) = ballot.votes.release_lease()
+                && ask.operation == WitnessOperation::Release
+            {
+                all.spawn(async move { ballot.requester.release(ask).await });
+            }
+        }
+        let _ = tokio::time::timeout(RELEASE_TIMEOUT, all.join_all()).await;
+    }
+
+    /// Times that leases were given, refused, and not answered.
+    pub fn counts(&self) -> [u64; 3] {
+        let sum =
+            |of: fn(&QuorumVotes) -> u64| self.groups.values().map(|one| of(&one.votes)).sum();
+        [sum(|votes| votes.renewed), sum(|votes| votes.refused), sum(|votes| votes.unanswered)]
+    }
+
+    /// Groups for which its vote is ours now, and those for which the other member's is, of all that need one.
+    pub fn voted_groups(&self, now: MonotonicTime) -> (usize, usize) {
+        let count = |of: fn(&QuorumVotes) -> MonotonicTime| {
+            self.groups.values().filter(|one| now < of(&one.votes)).count()
+        };
+        (count(QuorumVotes::lease_until), count(QuorumVotes::peer_vote_until))
+    }
+}

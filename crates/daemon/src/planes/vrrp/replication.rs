@@ -1,0 +1,53 @@
+//! Replication at work: a thread of its own tells the other member of connections and sticky clients, and enters what it
+//! is told. Who is believed and what is sent again is decided in `ha`; what entries are is known to `l4`.
+//!
+//! It waits for nobody and nobody waits for it: neither an advertisement nor a packet is later for it.
+
+mod full_scan;
+pub mod pair_state;
+mod record_codec;
+mod send_round;
+mod server_index;
+mod task;
+pub mod view;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::sync::watch;
+
+use crate::planes::packets::connection_tables::ReplicationSource;
+use pair_state::PairState;
+use view::ReplicationView;
+
+/// The thread, as the heartbeat sees it. It ends with this.
+#[derive(Debug)]
+pub struct ReplicationHandle {
+    pair: watch::Sender<Option<Arc<PairState>>>,
+    view: watch::Receiver<Arc<ReplicationView>>,
+    _thread: Option<JoinHandle<()>>,
+}
+
+impl ReplicationHandle {
+    pub fn start(source: ReplicationSource) -> ReplicationHandle {
+        let (pair, pairs) = watch::channel(None);
+        let (show, view) = watch::channel(Arc::new(ReplicationView::default()));
+        let thread = std::thread::Builder::new().name("replication".to_owned());
+        let thread = thread.spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            if let Ok(runtime) = runtime {
+                runtime.block_on(task::run(source, pairs, show));
+            }
+        });
+        ReplicationHandle { pair, view, _thread: thread.ok() }
+    }
+
+    /// How the pair stands now.
+    pub fn set_pair_state(&self, pair: Option<PairState>) {
+        self.pair.send_replace(pair.map(Arc::new));
+    }
+
+    pub fn view(&self) -> Arc<ReplicationView> {
+        self.view.borrow().clone()
+    }
+}

@@ -1,0 +1,136 @@
+//! The heartbeat's part in the thread's life: groups hear of the other member by it, and it hears of them.
+
+use std::sync::Arc;
+
+use ha::state_machine::VrrpState;
+
+use super::super::group::VrrpGroup;
+use super::super::heartbeat::HeartbeatSession;
+use super::super::heartbeat::events::PeerSummary;
+use super::super::heartbeat::message::HeartbeatMessage;
+use super::super::heartbeat::view::HeartbeatView;
+use super::super::replication::ReplicationHandle;
+use super::VrrpTask;
+use crate::control::StateSnapshot;
+use crate::planes::packets::connection_tables::replicated_services;
+
+impl VrrpTask {
+    /// There is something to look after.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.groups.is_empty() || self.heartbeat.is_some()
+    }
+
+    /// Has the heartbeat of this picture.
+    pub(super) fn update_heartbeat(&mut self, picture: &StateSnapshot) {
+        let wanted = picture.config.heartbeats.values().next();
+        let stands = match (&self.heartbeat, wanted) {
+            (Some(beat), Some(wanted)) => beat.has_config(wanted),
+            (None, None) => true,
+            _ => false,
+        };
+        if !stands {
+            self.heartbeats_started += 1;
+            // The sockets of the one before are closed first: they may have the same addresses.
+            self.heartbeat = None;
+            self.replication = None;
+            let begin = |config| {
+                HeartbeatSession::new(
+                    Arc::clone(config),
+                    self.heartbeats_started,
+                    self.messages.clone(),
+                )
+            };
+            self.heartbeat = wanted.map(begin);
+        }
+        if let Some(heartbeat) = &mut self.heartbeat {
+            heartbeat.refresh(picture, &self.links, &self.events);
+        }
+        if replicated_services(&picture.config).is_empty() {
+            self.replication = None;
+        } else if self.replication.is_none() {
+            self.replication = Some(ReplicationHandle::start(self.source.clone()));
+        }
+    }
+
+    /// A task of the heartbeat has something to tell.
+    pub(super) fn handle_message(&mut self, word: HeartbeatMessage) {
+        if let Some(heartbeat) = &mut self.heartbeat {
+            heartbeat.handle_message(word, &self.events);
+        }
+    }
+
+    /// Each group hears until when others agree that it is active.
+    pub(super) async fn update_permissions(&mut self) {
+        if !self.groups.values().any(VrrpGroup::needs_quorum)
+            && !self.heartbeat.as_ref().is_some_and(HeartbeatSession::needs_quorum)
+        {
+            return;
+        }
+        let names: Vec<String> = self.groups.keys().cloned().collect();
+        for name in names {
+            let Some(mut group) = self.groups.remove(&name) else { continue };
+            let key = (group.config.id, group.config.is_ipv6());
+            let (part, held) = group.vote_state();
+            let leave =
+                self.heartbeat.as_mut().and_then(|beat| beat.permitted_until(key, part, held));
+            if let Some(mut tools) = self.group_context() {
+                group.set_permission(leave, &mut tools).await;
+            }
+            self.groups.insert(name, group);
+        }
+    }
+
+    /// Each group hears what the heartbeat says of the other member.
+    pub(super) async fn update_peer_views(&mut self) {
+        if let Some(heartbeat) = &mut self.heartbeat {
+            heartbeat.handle_timeouts(&self.events);
+        }
+        let waits = self.replication.as_ref().is_some_and(|one| one.view().is_waiting);
+        let pair = Arc::new(
+            self.heartbeat.as_ref().map(HeartbeatSession::peer_summary).unwrap_or_default(),
+        );
+        let names: Vec<String> = self.groups.keys().cloned().collect();
+        for name in names {
+            let Some(mut group) = self.groups.remove(&name) else { continue };
+            let id = group.config.id;
+            let v6 = group.config.is_ipv6();
+            // Whoever joins first has the connections brought over.
+            let comes = waits && group.state() != VrrpState::Active;
+            let fit = group.service_obstacle().is_none() && !comes;
+            let peer = self.heartbeat.as_ref().map(|beat| beat.peer_view(id, v6, fit));
+            let pair = match (group.service_obstacle(), &self.heartbeat) {
+                (Some(why), Some(_)) => Arc::new(PeerSummary {
+                    reach: format!("this member cannot do all of its work: {why}"),
+                    ..PeerSummary::clone(&pair)
+                }),
+                _ => Arc::clone(&pair),
+            };
+            if let Some(mut tools) = self.group_context() {
+                group.update_peer(peer.unwrap_or_default(), pair, &mut tools).await;
+            }
+            self.groups.insert(name, group);
+        }
+    }
+
+    /// The other member hears what this one is.
+    pub(super) fn send_heartbeat(&mut self) {
+        let claims = self.groups.values().map(|group| group.build_claim()).collect();
+        if let Some(heartbeat) = &mut self.heartbeat {
+            heartbeat.send_due(claims);
+        }
+        let Some(replication) = &self.replication else { return };
+        let active = self.groups.values().filter(|group| group.state() == VrrpState::Active);
+        let addresses =
+            active.flat_map(|group| group.config.floating_addresses().map(|(ip, _)| ip));
+        let addresses = addresses.collect();
+        replication
+            .set_pair_state(self.heartbeat.as_ref().and_then(|beat| beat.pair_state(addresses)));
+    }
+
+    /// The heartbeat, with what is replicated.
+    pub(super) fn heartbeat_views(&self) -> Vec<HeartbeatView> {
+        let replica = self.replication.as_ref().map(ReplicationHandle::view);
+        let beats = self.heartbeat.iter().map(HeartbeatSession::view);
+        beats.map(|view| HeartbeatView { replica: replica.clone(), ..view }).collect()
+    }
+}

@@ -1,0 +1,88 @@
+//! Changes of state in words, for events and `status`. Pure.
+
+use ha::state_machine::{ActivationBlocker, TransitionReason, VrrpState};
+
+use crate::util::event::EventLevel;
+
+/// The kind of the event, and how grave it is.
+pub fn event_kind(to: VrrpState, why: TransitionReason) -> (EventLevel, &'static str) {
+    let planned = matches!(
+        why,
+        TransitionReason::Started
+            | TransitionReason::Stopped
+            | TransitionReason::Ordered
+            | TransitionReason::HandedOver
+            | TransitionReason::Owner
+            | TransitionReason::Resumed
+    );
+    let level = if planned { EventLevel::Info } else { EventLevel::Warning };
+    match to {
+        VrrpState::Active => (level, "member-active"),
+        VrrpState::Standby => (level, "member-standby"),
+        VrrpState::Idle => (level, "member-idle"),
+    }
+}
+
+/// Why, in a sentence. `detail`: what is at fault, or how members stand.
+pub fn transition_reason(why: TransitionReason, detail: Option<&str>) -> String {
+    match why {
+        TransitionReason::Started => "it began, and listens".to_owned(),
+        TransitionReason::Resumed => {
+            "it held the address just now: the process before it did".to_owned()
+        }
+        TransitionReason::Owner => "priority 255: the address is its own".to_owned(),
+        TransitionReason::Silence => "nobody was heard to be active".to_owned(),
+        TransitionReason::Resigned => "the active member gave up".to_owned(),
+        TransitionReason::HigherPriority(source, priority) => {
+            format!("{source} is active with priority {priority}")
+        }
+        TransitionReason::Stalled => "it advertised nothing for the dead man's time".to_owned(),
+        TransitionReason::Ordered => "it was ordered to".to_owned(),
+        TransitionReason::HandedOver => "it was ordered to hand over".to_owned(),
+        TransitionReason::PeerAhead => detail.unwrap_or("the other member reaches more").to_owned(),
+        TransitionReason::NoQuorum => {
+            "neither the other member nor the witness agrees any more".to_owned()
+        }
+        TransitionReason::Fault => detail.unwrap_or("it is at fault").to_owned(),
+        TransitionReason::Stopped => "it ended".to_owned(),
+    }
+}
+
+/// Why nothing is taken over although nobody advertises. `standing`: how both members stand.
+pub fn blocker_text(why: ActivationBlocker, peer: &str, standing: &str) -> String {
+    match why {
+        ActivationBlocker::PeerActive(source, priority) => format!(
+            "no advertisement comes, but {peer} says by the heartbeat that it is active, as {source} with priority {priority}"
+        ),
+        ActivationBlocker::PeerAhead => format!("no advertisement comes, but {standing}"),
+        ActivationBlocker::NoQuorum => {
+            format!("it is to be active, and neither {peer} nor the witness agrees")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_planned_is_a_warning() {
+        assert_eq!(
+            event_kind(VrrpState::Active, TransitionReason::Silence),
+            (EventLevel::Warning, "member-active")
+        );
+        assert_eq!(
+            event_kind(VrrpState::Active, TransitionReason::Ordered),
+            (EventLevel::Info, "member-active")
+        );
+        assert_eq!(
+            transition_reason(TransitionReason::Fault, Some("the link of eth0 is down")),
+            "the link of eth0 is down"
+        );
+        let why = ActivationBlocker::PeerActive([192, 0, 2, 1].into(), 150);
+        let text = blocker_text(why, "left", "");
+        assert!(text.ends_with(
+            "left says by the heartbeat that it is active, as 192.0.2.1 with priority 150"
+        ));
+    }
+}

@@ -1,0 +1,17 @@
+//! What the daemon needs of the machine and of its own process: files, sockets, time, events.
+
+pub mod atomic_file;
+pub(crate) mod bpf_pins;
+pub mod event;
+pub(crate) mod fd_passing;
+pub(crate) mod host_capacity;
+pub mod listeners;
+pub mod local_time;
+pub(crate) mod memory_footprint;
+pub(crate) mod orphan_reaper;
+pub(crate) mod packet_socket;
+pub(crate) mod scratch_dir;
+pub mod systemd;
+pub(crate) mod time_wait;
+pub mod wall_clock;
+pub mod worker_cpu_time;
