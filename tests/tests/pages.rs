@@ -101,3 +101,26 @@ fn the_contract_is_written_from_the_types() {
         );
     }
 }
+
+#[test]
+fn the_glossary_names_tables_and_commands_that_exist() {
+    let tree = SourceTree::read_repository().unwrap();
+    let tables = &page(&tree, "docs/reference/configuration.md").text;
+    let commands = &page(&tree, "docs/reference/commands.md").text;
+    let mut seen = 0;
+    for term in page(&tree, "docs/glossary.md").text.lines() {
+        for code in term.split('`').skip(1).step_by(2) {
+            let exists = match code {
+                table if table.starts_with('[') => tables.contains(&format!("\n## `{table}`\n")),
+                command if command.starts_with("steelyard ") => {
+                    commands.contains(&format!("\n## {command}\n"))
+                        || commands.contains(&format!("\n## `{command}`\n"))
+                }
+                _ => continue,
+            };
+            assert!(exists, "{code} is in no reference: {term}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "only {seen} terms name a table or a command");
+}
