@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::{SourceFile, SourceTree};
 
 /// Where the daemon writes its metrics.
-const SOURCE: &str = "crates/daemon/src/metrics";
+const SOURCE: &str = "crates/daemon/src/observability/metrics";
 /// Units that end a name, as the format has them.
 const UNITS: [&str; 3] = ["bytes", "seconds", "ratios"];
 
