@@ -4,17 +4,12 @@
 //! Who may connect to the socket is its mode; who did is read from it and kept with what they changed. Over TCP the
 //! gate asks for tokens. Decisions are the control's: nothing is decided here.
 
-pub mod admin_sockets;
-pub mod api_counters;
 mod apply_response;
 mod authentication;
-mod body_framing;
 mod capture_routes;
 mod change_impact;
 mod change_routes;
 mod config_routes;
-pub mod connection_guard;
-pub mod connection_slots;
 mod content_security_policy;
 mod context;
 pub mod control_socket;
@@ -48,9 +43,11 @@ use std::time::Duration;
 use axum::middleware::{from_fn, from_fn_with_state};
 use tokio::net::UnixListener;
 
-use api_counters::ListenerKind;
-use connection_guard::{ConnectionLimits, GuardedListener, HEAD_TIMEOUT};
-use connection_slots::ConnectionSlots;
+use crate::util::admin_listeners::api_counters::ListenerKind;
+use crate::util::admin_listeners::connection_guard::{
+    ConnectionLimits, GuardedListener, HEAD_TIMEOUT,
+};
+use crate::util::admin_listeners::connection_slots::ConnectionSlots;
 pub use context::{ApiContext, StopCallback, StopRequest};
 use control_socket::{BoundControlSocket, SocketPath};
 use peer::{RequestConnection, attach_peer};

@@ -15,20 +15,18 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::api_server::{
-    self, ApiContext, StopRequest, admin_sockets::AdminSockets, control_socket::BoundControlSocket,
-    live_feed::LiveFeed,
-};
+use crate::api_server::control_socket::BoundControlSocket;
+use crate::api_server::live_feed::LiveFeed;
+use crate::api_server::{self, ApiContext, StopRequest};
 use crate::health::adaptive_balancing;
 use crate::observability::access_log::{self, AccessLogger};
 use crate::observability::alarms;
 use crate::observability::capture::CaptureController;
 use crate::tls::acme;
+use crate::util::admin_listeners::admin_sockets::AdminSockets;
 
 use crate::control::actor::{ActorParts, ControlActor};
-use crate::control::reconcile::saved_state::SavedState;
 use crate::control::reconcile::traffic_engine::TrafficEngine;
-use crate::control::{ApplyError, ConfigChange, ControlHandle, ShutdownRequest};
 use crate::discovery;
 use crate::discovery::resolve;
 use crate::health::health_check;
@@ -47,6 +45,8 @@ use crate::planes::egress_routes::EgressRoutes;
 use crate::planes::name_server;
 use crate::planes::packets;
 use crate::planes::vrrp;
+use crate::state::saved_state::SavedState;
+use crate::state::{ApplyError, ConfigChange, ControlHandle, ShutdownRequest};
 use crate::tls;
 use crate::util::event::EventLog;
 use crate::util::listeners::{KernelSockets, ListenerSet, SocketStore};
@@ -364,7 +364,7 @@ fn spawn_observers(
     tasks.spawn(adaptive_balancing::ejection::run(
         control.clone(),
         weighed,
-        health_check::random_seed::random_seed(),
+        crate::util::random_seed::random_seed(),
     ));
     tasks.spawn(resolve::run(control.clone()));
     tasks.spawn(clock::run(control.clone()));

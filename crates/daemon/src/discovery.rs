@@ -16,7 +16,7 @@ use std::time::Duration;
 use model::config::{DiscoveryConfig, DiscoverySource};
 use tokio::task::JoinHandle;
 
-use crate::control::{ControlHandle, DiscoveryResult};
+use crate::state::{ControlHandle, DiscoveryResult};
 use crate::util::atomic_file;
 
 /// Between two looks at a file.

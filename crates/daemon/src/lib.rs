@@ -9,6 +9,7 @@ mod discovery;
 mod health;
 mod observability;
 mod planes;
+pub mod state;
 pub mod tls;
 mod util;
 

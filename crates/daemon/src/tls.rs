@@ -5,7 +5,6 @@
 pub mod acme;
 mod active_cert;
 pub mod cert_files;
-pub mod cert_status;
 pub mod cert_store;
 pub mod cert_watch;
 pub mod client_config;

@@ -1,5 +1,6 @@
 //! What the daemon needs of the machine and of its own process: files, sockets, time, events.
 
+pub(crate) mod admin_listeners;
 pub mod atomic_file;
 pub(crate) mod bpf_pins;
 pub mod event;
@@ -10,6 +11,7 @@ pub mod local_time;
 pub(crate) mod memory_footprint;
 pub(crate) mod orphan_reaper;
 pub(crate) mod packet_socket;
+pub mod random_seed;
 pub(crate) mod scratch_dir;
 pub mod systemd;
 pub(crate) mod time_wait;

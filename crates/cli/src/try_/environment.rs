@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use daemon::control::{
+use daemon::embed::EmbeddedDaemon;
+use daemon::state::{
     ChangeOrigin as Asker, ChangeTrigger, ControlHandle, OperatorCommand, StateSnapshot,
 };
-use daemon::embed::EmbeddedDaemon;
 use lab::load::{ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadRun};
 use lab::origin::{OriginKind, OriginOptions, TestOrigin};
 use lab::port::ReservedPort;

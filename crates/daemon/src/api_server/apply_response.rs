@@ -12,7 +12,7 @@ use model::config::ConfigDiff;
 
 use super::precondition::with_etag;
 use super::problem::ApiProblem;
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
 
 /// How a text that came without a file's name is called in messages.
 pub(super) const NAMELESS: &str = "(api)";
@@ -32,12 +32,12 @@ pub(super) fn full_config_text(
 }
 
 /// The answer to a change, with the generation as its tag.
-pub(super) fn changed_response(change: crate::control::ApplyOutcome) -> Response {
+pub(super) fn changed_response(change: crate::state::ApplyOutcome) -> Response {
     let answer: Applied = applied(change);
     with_etag(answer.generation, Json(answer))
 }
 
-fn applied(done: crate::control::ApplyOutcome) -> Applied {
+fn applied(done: crate::state::ApplyOutcome) -> Applied {
     Applied {
         generation: done.generation,
         changed: !done.diff.is_empty(),

@@ -15,7 +15,6 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use model::config::RemoteApiConfig;
 
-use super::api_counters::RefusalReason;
 use super::content_security_policy;
 use super::context::ApiContext;
 use super::origin_check::{is_own_host, is_same_origin};
@@ -25,6 +24,7 @@ use super::quota::{FAILURE_COST, Quota};
 use super::tls_listener::ClientCertificateNames;
 use super::token_file::TokenFile;
 use super::tokens;
+use crate::util::admin_listeners::api_counters::RefusalReason;
 
 /// What is asked at the gate of one listener.
 pub(super) struct ApiAuthenticator {

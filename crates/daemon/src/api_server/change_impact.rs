@@ -9,7 +9,7 @@ use model::config::ConfigDiff;
 use model::snapshot::{PoolView, ServiceView};
 use serde_json::Value;
 
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 
 /// Characters of a value that is shown.
 const VALUE: usize = 120;

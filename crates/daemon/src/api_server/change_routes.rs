@@ -20,7 +20,7 @@ use super::change_impact::{
 use super::context::{ApiContext, StopRequest};
 use super::peer::ApiPeer;
 use super::problem::ApiProblem;
-use crate::control::{ChangeTrigger, ConfigChange};
+use crate::state::{ChangeTrigger, ConfigChange};
 
 type SharedContext = State<Arc<ApiContext>>;
 

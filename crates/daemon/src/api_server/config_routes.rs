@@ -19,7 +19,7 @@ use super::context::ApiContext;
 use super::peer::ApiPeer;
 use super::precondition::{IfMatch, precondition_problem, with_etag};
 use super::problem::ApiProblem;
-use crate::control::{ApplyError, ChangeTrigger, ConfigChange, ConfigPatch};
+use crate::state::{ApplyError, ChangeTrigger, ConfigChange, ConfigPatch};
 
 type SharedContext = State<Arc<ApiContext>>;
 type ChangeQueryResult = Result<Query<ChangeQuery>, QueryRejection>;

@@ -19,10 +19,10 @@ use hyper::body::Frame;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc};
 
-use super::api_counters::RefusalReason;
 use super::context::ApiContext;
 use super::live_feed::{LiveUpdate, STREAMS};
 use super::problem::ApiProblem;
+use crate::util::admin_listeners::api_counters::RefusalReason;
 
 type SharedContext = State<Arc<ApiContext>>;
 

@@ -12,9 +12,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use wire::http1::is_host;
 
-use super::api_counters::{ApiCounters, RefusalReason};
 use super::peer::RequestConnection;
 use super::problem::ApiProblem;
+use crate::util::admin_listeners::api_counters::{ApiCounters, RefusalReason};
 
 /// Lets a request through that all read alike.
 pub(super) async fn refuse(

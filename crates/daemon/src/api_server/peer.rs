@@ -15,10 +15,10 @@ use axum::response::Response;
 use axum::serve::IncomingStream;
 use tokio::net::UnixListener;
 
-use super::connection_guard::GuardedListener;
-use super::connection_slots::{ConnectionSlot, track_request};
 use super::tls_listener::{ClientCertificateNames, TlsListener};
-use crate::control::{ChangeOrigin, ChangeTrigger};
+use crate::state::{ChangeOrigin, ChangeTrigger};
+use crate::util::admin_listeners::connection_guard::GuardedListener;
+use crate::util::admin_listeners::connection_slots::{ConnectionSlot, track_request};
 use crate::util::atomic_file;
 
 /// Bytes of the system's list of users.

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
 use super::problem::ApiProblem;
-use crate::control::ApplyError;
+use crate::state::ApplyError;
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

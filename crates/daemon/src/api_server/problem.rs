@@ -7,8 +7,8 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use model::config::{ConfigFindings, PatchError};
 
-use crate::control::{ApplyError, DaemonStopping, RollbackError, ServerCommandError, UndoError};
 use crate::planes::vrrp::command::TakeoverError;
+use crate::state::{ApplyError, DaemonStopping, RollbackError, ServerCommandError, UndoError};
 
 #[derive(Debug)]
 pub(super) struct ApiProblem(Box<Problem>);

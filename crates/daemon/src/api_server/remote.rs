@@ -20,17 +20,19 @@ use rustls::sign::SingleCertAndKey;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::admin_sockets::AdminSockets;
-use super::api_counters::ListenerKind;
 use super::authentication::{ApiAuthenticator, authorize_request};
-use super::connection_guard::{ConnectionLimits, GuardedListener, HEAD_TIMEOUT};
-use super::connection_slots::ConnectionSlots;
 use super::context::ApiContext;
 use super::malformed_request;
 use super::peer::{self, RequestConnection};
 use super::router::build_router;
 use super::tls_listener::TlsListener;
 use crate::tls::cert_files::{file_stamps, read_file, read_pair};
+use crate::util::admin_listeners::admin_sockets::AdminSockets;
+use crate::util::admin_listeners::api_counters::ListenerKind;
+use crate::util::admin_listeners::connection_guard::{
+    ConnectionLimits, GuardedListener, HEAD_TIMEOUT,
+};
+use crate::util::admin_listeners::connection_slots::ConnectionSlots;
 use crate::util::event::EventLog;
 
 /// Browsers and programs, so many connections at a time. A stream ends with its connection and is opened anew.

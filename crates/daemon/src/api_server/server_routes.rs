@@ -17,11 +17,11 @@ use model::config::ServerWeight;
 use super::context::ApiContext;
 use super::peer::ApiPeer;
 use super::problem::ApiProblem;
-use crate::control::reconcile::server_state::wanted_state;
-use crate::control::{
+use crate::planes::vrrp::command::TakeoverAction;
+use crate::state::server_state::wanted_state;
+use crate::state::{
     ChangeTrigger, OperatorCommand, ServerCommandRequest, ServerFacts, StateSnapshot,
 };
-use crate::planes::vrrp::command::TakeoverAction;
 
 type SharedContext = State<Arc<ApiContext>>;
 

@@ -10,13 +10,13 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{ApiContext, control_socket};
-use crate::control::handle::ControlCommand;
-use crate::control::{ApplyError, ApplyOutcome, StateSnapshot};
 use crate::health::health_check::new_prober;
 use crate::observability::access_log::AccessLogger;
 use crate::observability::report::fixture;
 use crate::observability::report::report_sources::ReportSources;
 use crate::observability::report::sample::SampleHistory;
+use crate::state::handle::ControlCommand;
+use crate::state::{ApplyError, ApplyOutcome, StateSnapshot};
 use crate::util::scratch_dir::Scratch;
 
 const TEXT: &str = r#"
@@ -73,7 +73,7 @@ async fn daemon() -> TestApi {
         headroom: Arc::default(),
         samples: SampleHistory::default(),
         api_counters: Arc::default(),
-        admin: Arc::new(crate::api_server::admin_sockets::AdminSockets::new([])),
+        admin: Arc::new(crate::util::admin_listeners::admin_sockets::AdminSockets::new([])),
         predecessor: Arc::default(),
     };
     let stopped = Arc::<Mutex<Vec<_>>>::default();
@@ -230,10 +230,10 @@ async fn a_star_selects_every_server_of_the_pool() {
             panic!("an order")
         };
         assert_eq!((order.pool.as_str(), order.name.as_str()), ("web", expected));
-        assert!(order.command == crate::control::OperatorCommand::Drain && order.save.is_none());
+        assert!(order.command == crate::state::OperatorCommand::Drain && order.save.is_none());
         assert!(order.origin.who.starts_with("uid "));
         let facts = picture.server("web", expected).unwrap().clone();
-        let done = crate::control::ServerCommandOutcome {
+        let done = crate::state::ServerCommandOutcome {
             facts,
             saved: None,
             audit_id: 1,

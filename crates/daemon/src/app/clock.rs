@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
 
 /// How late a window may open or close.
 const STEP: Duration = Duration::from_secs(1);

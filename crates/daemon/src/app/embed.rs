@@ -19,8 +19,8 @@ use model::config::{ConfigFindings, SocketOptions, load};
 
 use crate::api_server::control_socket::{ControlSocketError, ReplacePolicy, bind};
 use crate::app::{App, AppBuildError, AppOptions};
-use crate::control::{ChangeOrigin, ChangeTrigger, ConfigChange, ControlHandle, ShutdownRequest};
 use crate::health::health_check::counts::ProbeSums;
+use crate::state::{ChangeOrigin, ChangeTrigger, ConfigChange, ControlHandle, ShutdownRequest};
 use crate::util::event::EventLog;
 use crate::util::listeners::NoSocketStore;
 use crate::util::scratch_dir::Scratch;

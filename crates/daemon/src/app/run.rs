@@ -23,7 +23,7 @@ use crate::app::upgrade::socket_beside;
 use crate::app::upgrade::spawn::UpgradeProgram;
 use crate::app::{App, AppBuildError, AppOptions};
 use crate::control::config_overlay::{ConfigOverlay, apply_overlay};
-use crate::control::{ChangeOrigin, ChangeTrigger, ConfigChange, ShutdownRequest};
+use crate::state::{ChangeOrigin, ChangeTrigger, ConfigChange, ShutdownRequest};
 use crate::tls::secrets::{ExposedFile, FileReader, find_exposed_files};
 use crate::util::atomic_file;
 use crate::util::event::{EventLog, LogFormat};

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use model::config::{AccessLogTarget, CheckedConfig, Config, GlobalConfig, TelemetryConfig};
 use model::snapshot::WorkerSnapshot;
 
-use super::origin::ChangeOrigin;
-use super::state_snapshot::{CertificatesByService, ListenerFacts, StateSnapshot};
 use crate::control::reconcile::applied_state::AppliedState;
+use crate::state::origin::ChangeOrigin;
+use crate::state::state_snapshot::{CertificatesByService, ListenerFacts, StateSnapshot};
 use crate::util::listeners::ListenerSet;
 
 /// What is in force.

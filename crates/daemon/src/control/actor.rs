@@ -18,26 +18,26 @@ use tokio::sync::{mpsc, watch};
 
 use super::active_config::{ActiveConfig, needs_restart};
 use super::api_permissions::ApiPermissions;
-use super::change::{
-    ApplyError, ApplyOutcome, ConfigChange, PlanOutcome, RollbackError, ShutdownRequest,
-};
 use super::config_file::ConfigFileState;
 use super::down_servers;
-use super::handle::{ControlCommand, ControlHandle};
-use super::origin::{ChangeOrigin, ChangeTrigger};
 use super::server_state_file::ServerStateFile;
 use super::state_events;
-use super::state_snapshot::{ServerFacts, StateSnapshot};
 use crate::control::audit::AuditLog;
 use crate::control::generations::{GenerationStore, NewGeneration, digest};
 use crate::control::reconcile::applied_state::AppliedState;
 use crate::control::reconcile::apply;
 use crate::control::reconcile::listener_step;
-use crate::control::reconcile::overlay::ServerOverlay;
-use crate::control::reconcile::saved_state::SavedState;
 use crate::control::reconcile::tls_materials::with_tls_materials;
 use crate::control::reconcile::traffic_engine::TrafficEngine;
-use crate::tls::acme::proof::AcmeProof;
+use crate::state::acme_proof::AcmeProof;
+use crate::state::change::{
+    ApplyError, ApplyOutcome, ConfigChange, PlanOutcome, RollbackError, ShutdownRequest,
+};
+use crate::state::handle::{ControlCommand, ControlHandle};
+use crate::state::origin::{ChangeOrigin, ChangeTrigger};
+use crate::state::overlay::ServerOverlay;
+use crate::state::saved_state::SavedState;
+use crate::state::state_snapshot::{ServerFacts, StateSnapshot};
 use crate::tls::cert_store::{CertificateStore, PreparedStore};
 use crate::util::event::EventLog;
 use crate::util::listeners::ListenerSet;
@@ -358,7 +358,7 @@ impl ControlActor {
 
     fn check_changeable(&self) -> Result<(), ApplyError> {
         if self.shutting_down {
-            return Err(super::change::DaemonStopping.into());
+            return Err(crate::state::change::DaemonStopping.into());
         }
         if self.handing_over { Err(ApplyError::HandingOver) } else { Ok(()) }
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use model::config::CheckedConfig;
 use model::config::privileged_settings::PrivilegedEffect;
 
-use super::change::ApplyError;
+use crate::state::change::ApplyError;
 
 /// What somebody set who could write the daemon's file.
 #[derive(Debug)]

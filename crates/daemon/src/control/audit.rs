@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use api::types::AuditRecord;
 use serde::{Deserialize, Serialize};
 
-use crate::control::reconcile::overlay::MembershipOverride;
-use crate::control::reconcile::saved_state::SavedServerState;
+use crate::state::overlay::MembershipOverride;
+use crate::state::saved_state::SavedServerState;
 use crate::util::atomic_file;
 use crate::util::event::EventLog;
 

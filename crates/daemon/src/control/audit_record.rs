@@ -5,12 +5,12 @@ use std::time::SystemTime;
 use api::types::AuditRecord;
 
 use super::actor::ControlActor;
-use super::change::{ApplyError, ApplyOutcome, ConfigChange, RollbackError};
-use super::origin::ChangeOrigin;
-use super::state_snapshot::ServerFacts;
 use crate::control::audit::UndoAction;
-use crate::control::reconcile::saved_state::saved_overrides;
 use crate::observability::report::report_sources::unix_ms;
+use crate::state::change::{ApplyError, ApplyOutcome, ConfigChange, RollbackError};
+use crate::state::origin::ChangeOrigin;
+use crate::state::saved_state::saved_overrides;
+use crate::state::state_snapshot::ServerFacts;
 
 impl ControlActor {
     /// Puts a configuration in force and records who wanted it.

@@ -10,8 +10,8 @@ use api::types::Drift;
 use model::config::WriteBack;
 use model::config::toml_tree::{diff_trees, parse_tree};
 
-use super::origin::ChangeOrigin;
 use crate::control::config_overlay::ConfigOverlay;
+use crate::state::origin::ChangeOrigin;
 use crate::tls::cert_files::{FileStamps, file_stamps};
 use crate::util::atomic_file;
 use crate::util::event::EventLog;

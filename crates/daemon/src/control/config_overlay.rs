@@ -10,7 +10,7 @@ use model::config::toml_tree::{merge_three_way, parse_tree};
 use model::config::{WriteBack, load};
 use serde::{Deserialize, Serialize};
 
-use crate::control::origin::ChangeOrigin;
+use crate::state::origin::ChangeOrigin;
 use crate::util::atomic_file;
 use crate::util::event::EventLog;
 
@@ -151,7 +151,7 @@ fn place(state: &Path) -> std::path::PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::origin::ChangeTrigger;
+    use crate::state::origin::ChangeTrigger;
     use crate::util::scratch_dir::Scratch;
 
     fn text(state: &Path, more: &str) -> String {

@@ -4,9 +4,9 @@
 use model::config::CheckedConfig;
 
 use super::actor::ControlActor;
-use super::discovery_result::DiscoveryResult;
-use super::origin::{ChangeOrigin, ChangeTrigger};
-use crate::control::reconcile::overlay::ServerOverlay;
+use crate::state::discovery_result::DiscoveryResult;
+use crate::state::origin::{ChangeOrigin, ChangeTrigger};
+use crate::state::overlay::ServerOverlay;
 use crate::util::event::EventLevel;
 
 /// Servers that a message names.
@@ -51,7 +51,7 @@ impl ControlActor {
             }
             return;
         }
-        let name = |all: &[crate::control::reconcile::overlay::DiscoveredServer]| {
+        let name = |all: &[crate::state::overlay::DiscoveredServer]| {
             let some: Vec<&str> = all.iter().take(NAMED).map(|it| it.address.as_str()).collect();
             let more = all.len().saturating_sub(NAMED);
             if more > 0 { format!("{} and {more} more", some.join(", ")) } else { some.join(", ") }

@@ -6,10 +6,10 @@ use model::config::DownAction;
 use model::id::ServerId;
 use model::snapshot::ServerState;
 
-use super::handle::ControlCommand;
-use super::state_snapshot::HealthState;
 use crate::control::reconcile::applied_state::AppliedState;
 use crate::control::reconcile::traffic_engine::TrafficEngine;
+use crate::state::handle::ControlCommand;
+use crate::state::state_snapshot::HealthState;
 use crate::util::event::EventLog;
 
 /// The server that an order takes down, if it does.

@@ -14,8 +14,8 @@ use files::create::make_dir;
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use crate::control::change::GenerationRecord;
-use crate::control::origin::ChangeOrigin;
+use crate::state::change::GenerationRecord;
+use crate::state::origin::ChangeOrigin;
 use crate::util::atomic_file;
 use crate::util::event::EventLog;
 
@@ -265,7 +265,7 @@ fn text(directory: &Path, number: u64) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::origin::ChangeTrigger;
+    use crate::state::origin::ChangeTrigger;
     use crate::util::scratch_dir::Scratch;
 
     fn add(generations: &mut GenerationStore, text: &str) -> u64 {

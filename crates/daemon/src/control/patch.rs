@@ -4,7 +4,7 @@
 use model::config::patch::apply_patch;
 
 use super::actor::ControlActor;
-use super::change::{ApplyError, ApplyOutcome, ConfigChange, ConfigPatch};
+use crate::state::change::{ApplyError, ApplyOutcome, ConfigChange, ConfigPatch};
 
 impl ControlActor {
     /// Carries it out, like any change.

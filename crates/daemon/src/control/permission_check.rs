@@ -3,8 +3,8 @@
 use model::config::CheckedConfig;
 
 use super::actor::ControlActor;
-use super::change::{ApplyError, ConfigChange};
-use super::origin::{ChangeOrigin, ChangeTrigger};
+use crate::state::change::{ApplyError, ConfigChange};
+use crate::state::origin::{ChangeOrigin, ChangeTrigger};
 
 impl ControlActor {
     /// Judges a change before anything of it is done, and records one that is refused.

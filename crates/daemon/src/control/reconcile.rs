@@ -8,10 +8,7 @@ pub mod apply;
 #[cfg(test)]
 pub mod fake;
 pub mod listener_step;
-pub mod overlay;
 pub(crate) mod preserved;
-pub mod saved_state;
-pub mod server_state;
 #[cfg(test)]
 mod tests;
 pub mod tls_materials;

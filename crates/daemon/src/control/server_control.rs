@@ -13,15 +13,15 @@ use model::id::ServerId;
 
 use super::actor::ControlActor;
 use super::audit_record::command_undo;
-use super::change::ConfigChange;
-use super::origin::ChangeOrigin;
-use super::server_command::{
+use crate::control::audit::UndoAction;
+use crate::state::change::ConfigChange;
+use crate::state::origin::ChangeOrigin;
+use crate::state::overlay::{AddedServer, MembershipOverride, RemovedServer, SERVERS};
+use crate::state::server_command::{
     OperatorCommand, SaveError, ServerCommandError, ServerCommandOutcome, ServerCommandRequest,
 };
-use super::state_snapshot::ServerFacts;
-use crate::control::audit::UndoAction;
-use crate::control::reconcile::overlay::{AddedServer, MembershipOverride, RemovedServer, SERVERS};
-use crate::control::reconcile::server_state::{self, describe_server, format_address};
+use crate::state::server_state::{self, describe_server, format_address};
+use crate::state::state_snapshot::ServerFacts;
 use crate::util::atomic_file;
 
 /// How long a quiesce may be, and how far ahead a window may lie.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::control::reconcile::saved_state::{SavedState, VERSION};
+use crate::state::saved_state::{SavedState, VERSION};
 use crate::util::atomic_file;
 use crate::util::event::EventLog;
 

@@ -7,9 +7,14 @@ use std::time::Duration;
 use model::snapshot::ServerState;
 
 use super::actor::{ActorParts, ControlActor};
-use super::*;
 use crate::control::reconcile::fake::{FakeEngine, RecordedCall};
-use crate::control::reconcile::saved_state::SavedState;
+use crate::state::saved_state::SavedState;
+use crate::state::{
+    ApplyError, ApplyOutcome, ChangeOrigin, ChangeTrigger, ConfigChange, ConfigPatch,
+    ControlHandle, HealthReport, HealthState, OperatorCommand, OperatorOverrides, RollbackError,
+    SaveError, ServerCommandError, ServerCommandOutcome, ServerCommandRequest, ShutdownRequest,
+    UndoError,
+};
 use crate::util::event::EventLog;
 use crate::util::scratch_dir::Scratch;
 

@@ -9,10 +9,10 @@ use model::id::ServerId;
 
 use super::actor::ControlActor;
 use super::audit_record::command_undo;
-use super::origin::{ChangeOrigin, ChangeTrigger};
-use super::state_snapshot::ServerFacts;
-use crate::control::reconcile::server_state::{self, describe_server};
 use crate::observability::report::report_sources::unix_ms;
+use crate::state::origin::{ChangeOrigin, ChangeTrigger};
+use crate::state::server_state::{self, describe_server};
+use crate::state::state_snapshot::ServerFacts;
 use crate::util::local_time::offset_seconds;
 use crate::util::wall_clock::ClockStep;
 

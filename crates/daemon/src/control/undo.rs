@@ -5,11 +5,11 @@
 use std::time::SystemTime;
 
 use super::actor::ControlActor;
-use super::origin::ChangeOrigin;
-use super::server_command::{UndoError, UndoOutcome};
 use crate::control::audit::{AuditEntry, UndoAction};
-use crate::control::reconcile::saved_state::{restore_overrides, saved_overrides};
-use crate::control::reconcile::server_state::format_address;
+use crate::state::origin::ChangeOrigin;
+use crate::state::saved_state::{restore_overrides, saved_overrides};
+use crate::state::server_command::{UndoError, UndoOutcome};
+use crate::state::server_state::format_address;
 use crate::util::atomic_file;
 
 impl ControlActor {

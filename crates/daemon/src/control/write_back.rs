@@ -10,10 +10,10 @@ use std::sync::Arc;
 use model::config::{WriteBack, load};
 
 use super::actor::ControlActor;
-use super::change::{ApplyError, ConfigChange};
 use super::config_file::FILE_BYTES;
-use super::origin::ChangeTrigger;
 use crate::control::config_overlay::ConfigOverlay;
+use crate::state::change::{ApplyError, ConfigChange};
+use crate::state::origin::ChangeTrigger;
 use crate::util::atomic_file;
 
 /// Where a change goes.

@@ -6,7 +6,7 @@ use hickory_proto::op::{Message, MessageType, Query, ResponseCode};
 use hickory_proto::rr::{Name, RData, RecordType};
 use model::config::{DnsRecordType, ServerWeight};
 
-use crate::control::reconcile::overlay::DiscoveredServer;
+use crate::state::overlay::DiscoveredServer;
 
 #[derive(Clone, Debug)]
 pub(super) struct DiscoveryQuery {

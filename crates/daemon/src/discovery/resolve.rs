@@ -19,10 +19,8 @@ use model::monotonic_time::MonotonicTime;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::control::{
-    ControlHandle, ResolvedAddress, ServerFacts, ServerResolution, StateSnapshot,
-};
 use crate::health::health_check::schedule::DeadlineSchedule;
+use crate::state::{ControlHandle, ResolvedAddress, ServerFacts, ServerResolution, StateSnapshot};
 
 /// Between two lookups of a name that resolves.
 pub const LOOKUP_INTERVAL: Duration = Duration::from_secs(10);
@@ -53,7 +51,7 @@ where
     let origin = Instant::now();
     let clock = || MonotonicTime::default() + origin.elapsed();
     let mut pictures = control.watch();
-    let mut names = NameSchedule::new(crate::health::health_check::random_seed::random_seed());
+    let mut names = NameSchedule::new(crate::util::random_seed::random_seed());
     let mut under_way = JoinSet::new();
     names.update_names(&pictures.borrow_and_update().clone(), clock());
     loop {

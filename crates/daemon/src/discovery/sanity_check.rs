@@ -2,7 +2,7 @@
 
 use model::config::DiscoveryConfig;
 
-use crate::control::reconcile::overlay::DiscoveredServer;
+use crate::state::overlay::DiscoveredServer;
 
 /// An answer that is believed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use model::config::ServerWeight;
 use model::config::server_edit::parse_server_address;
 use serde::Deserialize;
 
-use crate::control::reconcile::overlay::DiscoveredServer;
+use crate::state::overlay::DiscoveredServer;
 
 /// Servers of one list.
 const SERVERS: usize = 10_000;

@@ -19,9 +19,9 @@ use model::snapshot::ServerView;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::control::ControlHandle;
 use crate::health::health_check::evidence_board::EvidenceBoard;
 use crate::planes::packets::view::PacketPlaneView;
+use crate::state::ControlHandle;
 use decisions::{BalancingDecisions, WeightDecision};
 use weight_controller::{ServerLoadSample, WeightController};
 

@@ -14,7 +14,6 @@ mod prepared_probe;
 mod probe_socket;
 pub mod program_limits;
 mod program_probe;
-pub mod random_seed;
 mod running_probe;
 mod running_probes;
 pub mod schedule;
@@ -32,7 +31,7 @@ use model::id::ServerId;
 use rustix::process::{Resource, getrlimit};
 use tokio::sync::mpsc;
 
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
 use agents::AgentPoller;
 use counts::ProbeCounts;
 use engine::{ProbeEngine, ProberReport};
@@ -95,7 +94,7 @@ impl Prober {
         let Prober { mailbox, observations: letters, counts, evidence: board } = self;
         let events = control.events().clone();
         let agents = AgentPoller::new(Arc::clone(&counts));
-        let judges = HealthCheckers::new(random_seed::random_seed(), counts, board);
+        let judges = HealthCheckers::new(crate::util::random_seed::random_seed(), counts, board);
         let (to, mut found) = mpsc::channel(REPORT_QUEUE);
         let begun = ProbeEngine::new(
             Arc::clone(&mailbox),

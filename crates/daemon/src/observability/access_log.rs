@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use model::config::AccessLogTarget;
 
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
 pub use shared::NoticeCallback;
 use shared::{AccessLogMessage, AccessLogShared, count_lines};
 use sink::AccessLogSink;

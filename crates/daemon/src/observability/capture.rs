@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::time_attribution::ExchangeMeasurement;
 
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 use crate::util::event::EventLog;
 use files::CaptureListing;
 use thread::{CaptureProgress, CaptureThreadCommand};

@@ -12,9 +12,9 @@ use model::config::EventHook;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
-use crate::control::ControlHandle;
-use crate::health::health_check::random_seed::random_seed;
+use crate::state::ControlHandle;
 use crate::util::event::{DaemonEvent, EventLog};
+use crate::util::random_seed::random_seed;
 use child::HookOutcome;
 
 /// Bytes of what a program said that an event repeats.

@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use model::time_attribution::ExchangeMeasurement;
 use serde_json::Value;
 
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 
 /// Spans, and records, that wait for the next letter.
 const QUEUE_CAPACITY: usize = 8_192;

@@ -17,9 +17,9 @@ use model::monotonic_time::MonotonicTime;
 use model::snapshot::{PoolView, ServerView, ServiceView};
 use tokio::time::Instant;
 
-use crate::control::StateSnapshot;
 use crate::observability::report::report_sources::ReportSources;
 use crate::planes::packets::view::PacketPlaneView;
+use crate::state::StateSnapshot;
 use counts::RemainingClients;
 
 const LOOK: Duration = Duration::from_secs(1);

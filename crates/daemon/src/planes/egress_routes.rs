@@ -1,8 +1,8 @@
 //! By which ways packets leave this machine: bundles, uplinks and Multipath TCP, started and ended together. Each sees to
 //! itself.
 
-use crate::control::ControlHandle;
 use crate::planes::{links, mptcp, uplinks};
+use crate::state::ControlHandle;
 
 #[derive(Debug)]
 pub struct EgressRoutes {

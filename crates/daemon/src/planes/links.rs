@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
 use task::LinksShutdown;
 use view::LinksView;
 

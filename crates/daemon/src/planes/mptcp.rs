@@ -18,9 +18,9 @@ use links::uplink::source::InterfaceNetwork;
 use model::config::{Config, EndpointPurpose, MptcpConfig};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::control::ControlHandle;
 use crate::planes::uplinks::nfnetlink::exchange_messages;
 use crate::planes::uplinks::rtnetlink::{RouteNetlink, UplinkInterface};
+use crate::state::ControlHandle;
 use crate::util::event::EventLog;
 use state_file::MptcpStateFile;
 use view::{MptcpConnectionView, MptcpEndpointView, MptcpView};

@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::watch;
 
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
 use shared::NameServerState;
 
 /// The name server, as others see it.

@@ -23,8 +23,8 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use crate::control::ControlHandle;
 use crate::planes::flow_samples::FlowSampleCollector;
+use crate::state::ControlHandle;
 use connection_tables::{ConnectionTables, ReplicationSource};
 use order::{PlaneCommand, PlaneCommandSender, PlaneExit};
 use view::PacketPlaneView;

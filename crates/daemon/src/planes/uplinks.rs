@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
 use task::UplinksShutdown;
 use view::UplinksView;
 

@@ -26,9 +26,9 @@ use std::thread::JoinHandle;
 
 use tokio::sync::watch;
 
-use crate::control::ControlHandle;
 use crate::planes::packets::connection_tables::ReplicationSource;
 use crate::planes::packets::view as packets;
+use crate::state::ControlHandle;
 use command::VrrpCommandSender;
 pub use control_liveness::{ControlPulse, monotonic_now};
 use view::VrrpView;

@@ -6,7 +6,6 @@
 mod https;
 mod order;
 pub mod paths;
-pub mod proof;
 mod renewal;
 pub mod status;
 
@@ -18,7 +17,7 @@ use std::sync::Arc;
 use model::config::{AcmeConfig, Config};
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
 use renewal::RenewalJob;
 use status::AcmeOrders;
 

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use l7::tls::identity::TlsIdentity;
 
 use super::cert_files::{self, CertificatePair};
-use super::cert_status::{CertificateInfo, format_date, from_unix_seconds};
+use crate::state::cert_status::{CertificateInfo, format_date, from_unix_seconds};
 
 /// A certificate in force.
 #[derive(Clone, Debug)]

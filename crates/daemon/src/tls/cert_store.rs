@@ -25,7 +25,7 @@ use self::refresh_result::TlsFailure;
 use self::service::ServiceTlsState;
 use super::active_cert::ActiveCertificate;
 use super::cert_files::{self, FileStamps};
-use super::cert_status::CertificateInfo;
+use crate::state::cert_status::CertificateInfo;
 use crate::tls::sticky_secrets::{self, CookieError, StickySecrets};
 
 /// What is in force.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
 
 /// Between two looks. A file counts as changed when two looks in a row agree, so that nobody reads half of it.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(1);

@@ -11,7 +11,7 @@ use l7::tls::revocation::RevocationLists;
 use model::config::{ClientAuth, RevocationConfig};
 
 use super::cert_files::{CertFileError, read_file};
-use super::cert_status::{format_date, from_unix_seconds};
+use crate::state::cert_status::{format_date, from_unix_seconds};
 
 #[derive(Clone, Debug)]
 pub(super) struct ClientTrustFiles {

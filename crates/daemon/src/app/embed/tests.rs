@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use super::*;
-use crate::control::ApplyError;
+use crate::state::ApplyError;
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -60,7 +60,7 @@ async fn it_carries_changes_and_leaves_nothing_behind() {
     assert_eq!(answers, BTreeSet::from(["a".to_owned(), "b".to_owned()]));
 
     let by = ChangeOrigin::new("tester", ChangeTrigger::Api);
-    let drain = crate::control::OperatorCommand::Drain;
+    let drain = crate::state::OperatorCommand::Drain;
     daemon.control().command_server("p", "a", drain, by.clone()).await.unwrap();
     let answers = tokio::task::spawn_blocking(ask_many).await.unwrap();
     assert_eq!(answers, BTreeSet::from(["b".to_owned()]));

@@ -20,7 +20,7 @@ use crate::app::upgrade::message::{self, UpgradeMessage};
 use crate::app::upgrade::old_process;
 use crate::app::upgrade::spawn::UpgradeProgram;
 use crate::control::config_overlay::apply_overlay;
-use crate::control::{ChangeOrigin, ChangeTrigger, ConfigChange, ShutdownRequest};
+use crate::state::{ChangeOrigin, ChangeTrigger, ConfigChange, ShutdownRequest};
 use crate::util::atomic_file;
 use crate::util::event::EventLog;
 use crate::util::memory_footprint::release_code_pages;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 
-use crate::control::origin::ChangeOrigin;
-use crate::control::reconcile::saved_state::SavedState;
+use crate::state::origin::ChangeOrigin;
+use crate::state::saved_state::SavedState;
 use crate::util::fd_passing;
 
 /// The form of these words; another one is not understood.

@@ -11,8 +11,8 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
 use super::message::{self, UpgradeMessage, UpgradeOffer, VERSION};
-use crate::api_server::admin_sockets::AdminSockets;
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
+use crate::util::admin_listeners::admin_sockets::AdminSockets;
 
 /// For the first word, and for an offer to be read.
 const PROMPT: Duration = Duration::from_secs(10);

@@ -13,12 +13,12 @@ use tokio::sync::mpsc;
 use super::message::{self, UpgradeMessage, VERSION};
 use super::new_process::{TakeError, take_over};
 use super::old_process::{self, handle_attempt};
-use crate::api_server::admin_sockets::AdminSockets;
 use crate::control::actor::{ActorParts, ControlActor};
 use crate::control::reconcile::fake::FakeEngine;
-use crate::control::{
+use crate::state::{
     ApplyError, ChangeOrigin, ChangeTrigger, ConfigChange, ControlHandle, OperatorCommand,
 };
+use crate::util::admin_listeners::admin_sockets::AdminSockets;
 use crate::util::event::EventLog;
 use crate::util::listeners::{KernelSockets, ListenerSet, NoSocketStore};
 use crate::util::scratch_dir::Scratch;

@@ -8,11 +8,11 @@ use model::config::Config;
 use model::snapshot::AcmeProofs;
 
 use super::ControlActor;
-use crate::control::change::ApplyError;
 use crate::control::reconcile::apply;
 use crate::control::reconcile::tls_materials::with_tls_materials;
 use crate::control::state_events;
-use crate::tls::acme::proof::AcmeProof;
+use crate::state::acme_proof::AcmeProof;
+use crate::state::change::ApplyError;
 use crate::tls::cert_store::{PreparedStore, TlsConfigError};
 use crate::tls::sticky_secrets;
 use crate::util::bpf_pins;

@@ -1,7 +1,7 @@
 //! What a failed change is called towards those who ordered it. It mends nothing.
 
-use crate::control::change::ApplyError;
 use crate::control::reconcile::apply::ReconcileError;
+use crate::state::change::ApplyError;
 
 impl From<ReconcileError> for ApplyError {
     fn from(error: ReconcileError) -> ApplyError {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::ControlActor;
-use crate::control::change::ApplyError;
-use crate::control::handle::HandoverState;
-use crate::control::reconcile::saved_state::SavedState;
+use crate::state::change::ApplyError;
+use crate::state::handle::HandoverState;
+use crate::state::saved_state::SavedState;
 
 impl ControlActor {
     /// Everything that the next process begins with; until it gives up nothing is changed any more.

@@ -4,8 +4,8 @@
 use std::time::SystemTime;
 
 use super::ControlActor;
-use crate::control::handle::ControlCommand;
-use crate::control::reconcile::server_state;
+use crate::state::handle::ControlCommand;
+use crate::state::server_state;
 
 impl ControlActor {
     /// Takes it in; gives any other order back.

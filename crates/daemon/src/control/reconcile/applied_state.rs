@@ -16,9 +16,9 @@ use model::stats::pool::PoolStats;
 use model::stats::{ServerStats, ServiceStats};
 
 use super::preserved;
-use super::saved_state::{self, SavedState};
-use super::server_state;
-use crate::control::state_snapshot::{ServerFacts, WeightShare};
+use crate::state::saved_state::{self, SavedState};
+use crate::state::server_state;
+use crate::state::state_snapshot::{ServerFacts, WeightShare};
 
 #[derive(Clone, Debug)]
 pub struct AppliedState {

@@ -15,12 +15,12 @@ use model::snapshot::ServerState;
 use super::applied_state::AppliedState;
 use super::apply::{self, AppliedChange, ReconcileError};
 use super::fake::{FakeEngine, RecordedCall};
-use super::saved_state::SavedState;
-use super::server_state;
-use crate::control::change::HealthReport;
-use crate::control::origin::{ChangeOrigin, ChangeTrigger};
-use crate::control::server_command::OperatorCommand;
-use crate::control::state_snapshot::HealthState;
+use crate::state::change::HealthReport;
+use crate::state::origin::{ChangeOrigin, ChangeTrigger};
+use crate::state::saved_state::SavedState;
+use crate::state::server_command::OperatorCommand;
+use crate::state::server_state;
+use crate::state::state_snapshot::HealthState;
 use crate::util::listeners::ListenerSet;
 
 const NOW: SystemTime = SystemTime::UNIX_EPOCH;
@@ -81,7 +81,7 @@ impl ReconcileWorld {
         self.facts(pool, name).state
     }
 
-    fn facts(&self, pool: &str, name: &str) -> &crate::control::state_snapshot::ServerFacts {
+    fn facts(&self, pool: &str, name: &str) -> &crate::state::state_snapshot::ServerFacts {
         let mut all = self.book.servers.values().map(|entry| &*entry.facts);
         all.find(|it| it.pool_name == pool && it.config.name == name).unwrap()
     }
@@ -91,8 +91,8 @@ impl ReconcileWorld {
         pool: &str,
         name: &str,
         change: impl FnOnce(
-            &crate::control::state_snapshot::ServerFacts,
-        ) -> crate::control::state_snapshot::ServerFacts,
+            &crate::state::state_snapshot::ServerFacts,
+        ) -> crate::state::state_snapshot::ServerFacts,
     ) {
         let id = self.facts(pool, name).id;
         self.book.change_server(id, change);

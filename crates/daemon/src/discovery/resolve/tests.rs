@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use crate::control::handle::ControlCommand;
-use crate::control::{ResolvedAddress, StateSnapshot};
 use crate::observability::report::fixture;
+use crate::state::handle::ControlCommand;
+use crate::state::{ResolvedAddress, StateSnapshot};
 
 use super::{LOOKUP_INTERVAL, MAX_INTERVAL, RETRY, interval, run_with};
 

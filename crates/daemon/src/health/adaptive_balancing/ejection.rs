@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::decisions::BalancingDecisions;
 use super::outlier_detector::PoolOutlierDetectors;
-use crate::control::{ControlHandle, ServerEjection, StateSnapshot};
+use crate::state::{ControlHandle, ServerEjection, StateSnapshot};
 
 const LOOK: Duration = Duration::from_millis(100);
 /// So much more for each server, so that looking at very many costs a few percent of a core at most.

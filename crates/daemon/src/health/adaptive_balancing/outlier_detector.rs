@@ -15,7 +15,7 @@ use model::outlier_detection::{
 };
 use model::snapshot::{PoolView, ServerState, ServerView};
 
-use crate::control::{HealthState, ServerFacts, StateSnapshot};
+use crate::state::{HealthState, ServerFacts, StateSnapshot};
 
 /// What a look came to.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use model::monotonic_time::MonotonicTime;
 use model::snapshot::{PoolView, ServerState, ServerView};
 use model::weight_controller::{self, WeightCalculation, WeightInput, WeightState, slow_start};
 
-use crate::control::{StateSnapshot, WeightShare};
+use crate::state::{StateSnapshot, WeightShare};
 
 /// How long a server that was put out for what it answered takes from a tenth of its share to the whole, where
 /// `slow-start` does not say.

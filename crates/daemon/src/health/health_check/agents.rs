@@ -20,7 +20,7 @@ use model::stats::ServerStats;
 use super::counts::{ProbeCounts, increment};
 use super::schedule::DeadlineSchedule;
 use super::target::{ProbeOutcome, ProbeTarget, SharedProbePlan};
-use crate::control::{ServerAgentReport, StateSnapshot};
+use crate::state::{ServerAgentReport, StateSnapshot};
 
 pub(super) struct AgentPoller {
     servers: HashMap<ServerId, PolledAgent>,

@@ -25,14 +25,14 @@ use super::agents::{AgentPoller, AgentQueryId, AgentUpdate};
 use super::health_checkers::{ConnectObservation, HealthCheckers, ProbeTicket};
 use super::mailbox::{FinishedProgram, ProbeMailbox};
 use super::program_probe;
-use super::random_seed::random_seed;
 use super::running_probe::{RunningProbe, new_tls_connection};
 use super::running_probes::{ProbeSlot, RunningProbes};
 use super::target::{ProbeOutcome, ProbeTarget};
 use super::tls_settings::ProbeTlsCache;
-use crate::control::{HealthReport, ServerAgentReport};
+use crate::state::{HealthReport, ServerAgentReport};
 use crate::util::event::EventLog;
 use crate::util::orphan_reaper::kill_marked;
+use crate::util::random_seed::random_seed;
 
 /// Moments are rounded up to a multiple of this: what is due within it is done in one turn.
 const TURN: Duration = Duration::from_millis(4);

@@ -19,7 +19,7 @@ use super::evidence_board::{EvidenceBoard, EvidenceEntry};
 use super::prepared_probe::{ProbePlanCache, ProbeTemplate, probe_target};
 use super::schedule::DeadlineSchedule;
 use super::target::{ProbeOutcome, ProbeTarget};
-use crate::control::{HealthReport, HealthState, ServerFacts, StateSnapshot};
+use crate::state::{HealthReport, HealthState, ServerFacts, StateSnapshot};
 
 /// A probe that begins later than this after its moment is counted as late.
 const LATE_THRESHOLD: Duration = Duration::from_millis(100);

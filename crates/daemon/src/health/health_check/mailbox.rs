@@ -15,7 +15,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use super::counts::{ProbeCounts, increment};
 use super::health_checkers::{ConnectObservation, ProbeTicket};
 use super::target::ProbeOutcome;
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 
 /// Reports that may wait; more are dropped and counted.
 pub(super) const MAX_OBSERVATIONS: usize = 4_096;

@@ -11,7 +11,7 @@ use model::config::{PoolConfig, ProbeKind, ProbeTls, ServerHost, SocketOptions};
 use model::health_check::ServerHealth;
 
 use super::target::{ProbeTarget, SharedProbePlan};
-use crate::control::ServerFacts;
+use crate::state::ServerFacts;
 
 /// What is prepared already.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::control::StateSnapshot;
 use crate::observability::report::report_sources::unix_ms;
-use crate::tls::cert_status::{CertificateInfo, expiry_warning};
+use crate::state::StateSnapshot;
+use crate::state::cert_status::{CertificateInfo, expiry_warning};
 use crate::util::event::{EventLevel, EventLog};
 
 /// Certificates, by service and file, that were told of.

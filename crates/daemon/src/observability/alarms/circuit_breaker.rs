@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use model::circuit_breaker::{BreakerResource, CircuitState};
 use model::snapshot::PoolView;
 
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 use crate::util::event::{EventLevel, EventLog};
 
 /// What refuses, by pool and by what it bounds; `None`: its queue. With when that began, on the workers' clock.

@@ -9,8 +9,8 @@ use model::monotonic_time::MonotonicTime;
 use model::snapshot::ServiceView;
 use model::stats::{Count, ServiceWorkerStats};
 
-use crate::api_server::api_counters::ApiCounts;
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
+use crate::util::admin_listeners::api_counters::ApiCounts;
 use crate::util::event::{EventLevel, EventLog};
 
 /// Between two events about the same place.

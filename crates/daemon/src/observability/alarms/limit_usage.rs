@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use model::capacity::port_shares::UDP;
 use model::config::{ForwardingMode, ServiceConfig};
 
-use crate::control::StateSnapshot;
 use crate::observability::headroom::ResourceUsage;
 use crate::observability::report::report_sources::ProcessFacts;
+use crate::state::StateSnapshot;
 
 /// Everything that has a limit, and how much of it is in use.
 pub(super) fn collect_usage(facts: &ProcessFacts, picture: &StateSnapshot) -> Vec<ResourceUsage> {

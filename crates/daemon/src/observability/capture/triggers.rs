@@ -12,7 +12,7 @@ use model::snapshot::{PoolView, ServerView, ServiceView};
 use model::time_attribution::{ExchangeMeasurement, attribute_time};
 
 use super::ring::CaptureFlow;
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 
 /// Between two looks at what was counted, nanoseconds.
 const COUNT: u64 = 1_000_000_000;

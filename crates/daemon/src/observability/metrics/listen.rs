@@ -19,10 +19,14 @@ use tokio::net::TcpListener;
 
 use super::gzip::{gzip, takes_gzip};
 use super::{CONTENT_TYPE, ScrapeInput, encode_metrics};
-use crate::api_server::api_counters::ListenerKind;
-use crate::api_server::connection_guard::{ConnectionLimits, GuardedListener, HEAD_TIMEOUT};
-use crate::api_server::connection_slots::{ConnectionSlot, ConnectionSlots, track_request};
 use crate::observability::report::report_sources::ReportSources;
+use crate::util::admin_listeners::api_counters::ListenerKind;
+use crate::util::admin_listeners::connection_guard::{
+    ConnectionLimits, GuardedListener, HEAD_TIMEOUT,
+};
+use crate::util::admin_listeners::connection_slots::{
+    ConnectionSlot, ConnectionSlots, track_request,
+};
 
 /// A scraper connects, asks and leaves; whoever does not is not waited for.
 const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {

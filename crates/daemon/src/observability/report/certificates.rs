@@ -5,9 +5,9 @@ use std::time::SystemTime;
 use api::types::CertificateStatus;
 
 use super::report_sources::unix_ms;
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
+use crate::state::cert_status::{CertificateInfo, expiry_warning};
 use crate::tls::acme::status::AcmeOrderStatus;
-use crate::tls::cert_status::{CertificateInfo, expiry_warning};
 
 /// Those of a service.
 pub fn service_certificates(picture: &StateSnapshot, service: &str) -> Vec<CertificateStatus> {

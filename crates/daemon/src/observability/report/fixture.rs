@@ -11,8 +11,8 @@ use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnap
 use model::stats::pool::PoolStats;
 use model::stats::{ServerStats, ServiceStats};
 
-use crate::control::handle::ControlCommand;
-use crate::control::{
+use crate::state::handle::ControlCommand;
+use crate::state::{
     ChangeOrigin, ChangeTrigger, ControlHandle, HealthState, HealthStatus, ListenerFacts,
     OperatorOverrides, ResolvedAddress, ServerFacts, StateSnapshot,
 };

@@ -18,9 +18,9 @@ use super::packets::service_outcomes;
 use super::slow_parts::{
     millis, owner_name, percent, seconds, server_label, slow_groups, time_by_owner,
 };
-use crate::control::StateSnapshot;
 use crate::planes::flow_samples::FlowSampleCollector;
 use crate::planes::packets::view::PacketPlaneView;
+use crate::state::StateSnapshot;
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug)]

@@ -12,8 +12,8 @@ use l4::counts::{PacketCounts, PacketOutcomes, PlaneCounters, add_outcomes};
 use model::snapshot::WorkerSnapshot;
 
 use super::counts::total_and_rate;
-use crate::control::StateSnapshot;
 use crate::planes::packets::view::{PacketPlaneView, ServerFlows, ServiceFlows};
+use crate::state::StateSnapshot;
 
 /// What `status` says; `None` where no service forwards packets.
 pub fn status(view: &PacketPlaneView, picture: &StateSnapshot) -> Option<PacketsStatus> {

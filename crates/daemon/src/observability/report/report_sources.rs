@@ -12,15 +12,13 @@ use model::id::ServerId;
 use rustix::process::{Resource, getrlimit};
 
 use super::sample::{CounterSample, SampleHistory, next_step};
-use crate::control::state_snapshot::CertificatesByService;
-use crate::control::{ControlHandle, StateSnapshot};
 use crate::observability::access_log::{AccessCounts, AccessLogger};
 use crate::observability::capture::{self, CaptureController};
+use crate::state::state_snapshot::CertificatesByService;
+use crate::state::{ControlHandle, StateSnapshot};
 use crate::tls::acme::status::{AcmeOrderStatus, AcmeOrders as Orders};
 use model::refused_requests::{LostRefusals, RefusedRequestLog};
 
-use crate::api_server::admin_sockets::AdminSockets;
-use crate::api_server::api_counters::{ApiCounters, ApiCounts};
 use crate::app::upgrade::draining_process::{DrainingConnections, Predecessor};
 use crate::health::adaptive_balancing::decisions::BalancingDecisions;
 use crate::health::health_check::counts::{ProbeCounts, ProbeSums};
@@ -38,6 +36,8 @@ use crate::planes::name_server::shared::NameServerState;
 use crate::planes::packets::view::PacketPlaneView;
 use crate::planes::uplinks::view as uplinks;
 use crate::planes::vrrp::view as vrrp;
+use crate::util::admin_listeners::admin_sockets::AdminSockets;
+use crate::util::admin_listeners::api_counters::{ApiCounters, ApiCounts};
 
 /// Reads source ports in use; called on a control thread.
 pub type PortUsageReader = Box<dyn Fn() -> Vec<PortUse> + Send + Sync>;

@@ -17,7 +17,7 @@ use model::rules::{
 };
 use model::snapshot::{PoolView, ServerState, ServiceView};
 
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 use request_query::{RequestText, UrlParts, apply_request_policy, build_request_text, parse_url};
 
 /// Rules that are listed with what does not hold.

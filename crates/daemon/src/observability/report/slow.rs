@@ -18,8 +18,8 @@ use super::flow_samples::{self, FlowSampleQuery};
 use super::slow_parts::{
     millis, owner_name, percent, seconds, server_label, slow_groups, time_by_owner,
 };
-use crate::control::{ServerFacts, StateSnapshot};
 use crate::observability::slow_exchanges::SlowExchangeStore;
+use crate::state::{ServerFacts, StateSnapshot};
 
 /// The share that is shown unless another is asked for, percent.
 const SHARE: f64 = 1.0;

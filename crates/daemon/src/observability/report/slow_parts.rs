@@ -5,7 +5,7 @@ use model::id::ServerId;
 use model::limit::{Limit, TimeOwner};
 use model::time_attribution::{BreakdownGroup, TimeBreakdown};
 
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 
 /// Rows of servers and of networks.
 const ROWS: usize = 10;

@@ -17,9 +17,9 @@ use super::breakers::ReportClocks;
 use super::forwarding_name;
 use super::report_sources::{ProcessFacts, unix_ms};
 use super::{breakers, certificates};
-use crate::control::{HealthState, ResolvedAddress, ServerFacts, StateSnapshot};
 use crate::health::health_check::evidence_board::EvidenceEntry;
 use crate::planes::draining_clients::counts::RemainingClients;
+use crate::state::{HealthState, ResolvedAddress, ServerFacts, StateSnapshot};
 use crate::util::bpf_pins;
 
 /// Source ports left below which an operator is told.

@@ -14,8 +14,8 @@ use super::fixture;
 use super::report_sources::ProcessFacts;
 use super::sample::{CounterSample, SampleHistory};
 use super::status::build_status;
-use crate::control::{OperatorOverride, ResolvedAddress, StateSnapshot};
 use crate::health::health_check::evidence_board::EvidenceEntry;
+use crate::state::{OperatorOverride, ResolvedAddress, StateSnapshot};
 
 const TEXT: &str = r#"
 [service.shop]
@@ -166,7 +166,7 @@ fn state(picture: &StateSnapshot) -> (ServiceState, String) {
 fn a_service_is_what_its_servers_make_of_it() {
     let mut picture = fixture::picture(TEXT, 1);
     assert_eq!(state(&picture), (ServiceState::Up, "all 2 servers take work".into()));
-    let down = |facts: &mut crate::control::ServerFacts| {
+    let down = |facts: &mut crate::state::ServerFacts| {
         facts.state = ServerState::Down;
         facts.reason = "connection refused".into();
     };

@@ -9,8 +9,8 @@ use model::slo::outcome_counts::outcome_indices;
 use model::slo::series::SloCounts;
 
 use super::*;
-use crate::control::StateSnapshot;
 use crate::observability::report::fixture;
+use crate::state::StateSnapshot;
 
 const START: u64 = 1_800_000_000;
 

@@ -8,7 +8,7 @@ use model::id::{ServerId, ServiceId};
 use model::time_attribution::{ExchangeMeasurement, ExchangePhases, attribute_time};
 use serde_json::{Value, json};
 
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 use crate::util::event::{DaemonEvent, EventLevel};
 
 /// Of spans: somebody is served (`SPAN_KIND_SERVER`).

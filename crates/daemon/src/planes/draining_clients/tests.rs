@@ -10,9 +10,9 @@ use model::monotonic_time::MonotonicTime;
 
 use super::counts::RemainingClients;
 use super::{ClientCount, PacketPlaneView};
-use crate::control::StateSnapshot;
 use crate::observability::report::fixture;
 use crate::planes::packets::view::ServerFlowLoad;
+use crate::state::StateSnapshot;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

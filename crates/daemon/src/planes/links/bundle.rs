@@ -25,10 +25,10 @@ use super::delay_equalizer::DelayEqualizer;
 use super::device::{BundleNetlink, peer_name};
 use super::link_tracker::LinkTracker;
 use super::prober::{FarEndMessage, LinkProber};
-use crate::health::health_check::random_seed::random_seed;
 use crate::planes::packets::netlink::{AssignedAddress, KernelNetlink};
 use crate::planes::packets::open_plane::error_chain;
 use crate::util::event::EventLog;
+use crate::util::random_seed::random_seed;
 
 /// What a bundle works with.
 pub(super) struct BundleContext<'a> {

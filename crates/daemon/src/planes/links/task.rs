@@ -18,10 +18,10 @@ use super::bundle::{ActiveBundle, BundleContext};
 use super::device::BundleNetlink;
 use super::prober::FarEndMessage;
 use super::view::LinksView;
-use crate::control::{ControlHandle, StateSnapshot};
 use crate::planes::packets::netlink::{KernelNetlink, NetlinkChange};
 use crate::planes::packets::open_plane::error_chain;
 use crate::planes::vrrp::monotonic_now;
+use crate::state::{ControlHandle, StateSnapshot};
 use crate::util::bpf_pins;
 use crate::util::event::EventLog;
 

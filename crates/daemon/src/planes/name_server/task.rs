@@ -21,7 +21,7 @@ use super::connection_limit::{ClientConnectionLimit, ConnectionLimitReached};
 use super::shared::NameServerState;
 use super::worker_mailbox::{WorkerMailbox, WorkerSockets};
 use super::{tcp_connection, udp_worker};
-use crate::control::{ControlHandle, StateSnapshot};
+use crate::state::{ControlHandle, StateSnapshot};
 use crate::util::event::EventLog;
 
 /// Between two tries for an address that is not had.

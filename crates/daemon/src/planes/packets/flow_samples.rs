@@ -7,7 +7,7 @@ use model::flow_samples::FlowDelta;
 use model::snapshot::{PoolView, ServiceView};
 
 use super::open_plane::OpenPlane;
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 
 /// Puts numbers for indexes; what belongs to no service any more is left out, and a server that is gone is nobody.
 pub(super) fn number_samples(

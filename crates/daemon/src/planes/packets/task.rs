@@ -23,8 +23,8 @@ use super::netlink::{AssignedAddress, KernelNetlink, NetlinkChange, PreferredSou
 use super::open_plane::{OpenPlane, error_chain};
 use super::order::PlaneCommand;
 use super::view::PacketPlaneView;
-use crate::control::{ControlHandle, StateSnapshot};
 use crate::planes::flow_samples::FlowSampleCollector;
+use crate::state::{ControlHandle, StateSnapshot};
 use crate::util::event::EventLog;
 use crate::util::local_time::offset_seconds;
 

@@ -7,7 +7,7 @@ use model::snapshot::{PoolView, ServiceView};
 
 use super::open_plane::OpenPlane;
 use super::view::{PacketPlaneView, PlaneCounterSample, ReturnPorts, ServerFlows, ServiceFlows};
-use crate::control::StateSnapshot;
+use crate::state::StateSnapshot;
 
 /// Rates are measured over at least so long.
 const STEP: Duration = Duration::from_secs(2);

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::prober::{ProbeRoute, UplinkProbeReply, UplinkProber};
 use super::rtnetlink::UplinkInterface;
-use crate::health::health_check::random_seed::random_seed;
+use crate::util::random_seed::random_seed;
 
 #[derive(Debug)]
 pub(super) struct MonitoredUplink {

@@ -15,8 +15,8 @@ use super::path::MonitoredUplink;
 use super::prober::UplinkProbeReply;
 use super::rtnetlink::{RouteChange, RouteNetlink};
 use super::view::{UplinkPathView, UplinksView};
-use crate::control::ControlHandle;
 use crate::planes::vrrp::monotonic_now;
+use crate::state::ControlHandle;
 use crate::util::bpf_pins;
 use crate::util::event::EventLog;
 

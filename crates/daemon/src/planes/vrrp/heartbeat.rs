@@ -28,9 +28,9 @@ use tokio::sync::mpsc;
 
 use super::control_liveness::monotonic_now;
 use super::replication::pair_state;
-use crate::control::StateSnapshot;
-use crate::health::health_check::random_seed::random_seed;
+use crate::state::StateSnapshot;
 use crate::util::event::EventLog;
+use crate::util::random_seed::random_seed;
 use events::PeerSummary;
 use key_file::HeartbeatKeyFile;
 use message::{ConfigDigests, HeartbeatMessage, PathPacket};

@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use model::config::{Config, VrrpConfig};
 
-use crate::control::StateSnapshot;
 use crate::planes::packets::view::PacketPlaneView;
+use crate::state::StateSnapshot;
 
 /// Why some service at the group's addresses does not work here, if one does not.
 pub fn service_obstacle(

@@ -30,10 +30,10 @@ use super::replication::ReplicationHandle;
 use super::rx_socket::{self, ReceivedFrame, RxSocket};
 use super::service_check;
 use super::view::VrrpView;
-use crate::control::{ControlHandle, StateSnapshot};
 use crate::planes::packets::connection_tables::ReplicationSource;
 use crate::planes::packets::netlink::{AssignedAddress, KernelNetlink, NetlinkChange};
 use crate::planes::packets::view as packets;
+use crate::state::{ControlHandle, StateSnapshot};
 use crate::util::event::EventLog;
 
 /// Between two looks at links, addresses and whether the control lives.

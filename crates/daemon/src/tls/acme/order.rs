@@ -18,8 +18,8 @@ use rustls::pki_types::PrivateKeyDer;
 
 use super::https::AcmeHttpsClient;
 use super::paths;
-use super::proof::AcmeProof;
-use crate::control::ControlHandle;
+use crate::state::ControlHandle;
+use crate::state::acme_proof::AcmeProof;
 
 /// For the authority to look at proofs, and again to issue.
 const RETRY_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));

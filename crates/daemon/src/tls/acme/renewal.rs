@@ -15,11 +15,11 @@ use rustls::pki_types::CertificateDer;
 use super::order::{self, CertificateOrderError};
 use super::paths;
 use super::status::AcmeOrders;
-use crate::control::ControlHandle;
-use crate::health::health_check::random_seed;
+use crate::state::ControlHandle;
+use crate::state::cert_status::format_date;
 use crate::tls::cert_files;
-use crate::tls::cert_status::format_date;
 use crate::util::event::EventLevel;
+use crate::util::random_seed;
 
 /// An order takes seconds; one that takes so long takes for ever.
 const LIMIT: Duration = Duration::from_secs(600);

@@ -6,16 +6,14 @@ use model::config::{AdminState, load};
 use model::id::{PoolId, ServerId};
 use model::snapshot::ServerState;
 
-use crate::control::change::HealthReport;
-use crate::control::origin::{ChangeOrigin, ChangeTrigger};
-use crate::control::reconcile::saved_state::{
-    SavedState, restore_overrides, restore_server, saved_overrides,
-};
-use crate::control::reconcile::server_state::{
+use crate::state::change::HealthReport;
+use crate::state::origin::{ChangeOrigin, ChangeTrigger};
+use crate::state::saved_state::{SavedState, restore_overrides, restore_server, saved_overrides};
+use crate::state::server_command::OperatorCommand;
+use crate::state::server_state::{
     apply_clients_gone, apply_command, apply_tick, apply_verdict, new_server_facts,
 };
-use crate::control::server_command::OperatorCommand;
-use crate::control::state_snapshot::{HealthState, ServerFacts};
+use crate::state::state_snapshot::{HealthState, ServerFacts};
 
 const MINUTE: u64 = 60;
 const LIMIT: Duration = Duration::from_secs(30 * MINUTE);

@@ -6,10 +6,10 @@ use model::config::load;
 use model::id::{PoolId, ServerId};
 use model::snapshot::ServerState;
 
-use crate::control::origin::{ChangeOrigin, ChangeTrigger};
-use crate::control::reconcile::server_state::{apply_clock_step, apply_command, new_server_facts};
-use crate::control::server_command::OperatorCommand;
-use crate::control::state_snapshot::ServerFacts;
+use crate::state::origin::{ChangeOrigin, ChangeTrigger};
+use crate::state::server_command::OperatorCommand;
+use crate::state::server_state::{apply_clock_step, apply_command, new_server_facts};
+use crate::state::state_snapshot::ServerFacts;
 use crate::util::wall_clock::ClockStep;
 
 const LIMIT: Duration = Duration::from_secs(3_600);

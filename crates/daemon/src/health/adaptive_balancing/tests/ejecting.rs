@@ -6,9 +6,9 @@ use model::monotonic_time::MonotonicTime;
 use model::outlier_detection::OutlierAction;
 use model::snapshot::{ServerState, ServerView};
 
-use crate::control::{HealthState, ServerEjection, StateSnapshot};
 use crate::health::adaptive_balancing::outlier_detector::PoolOutlierDetectors;
 use crate::observability::report::fixture::{change, picture};
+use crate::state::{HealthState, ServerEjection, StateSnapshot};
 
 fn text(forward: &str, keys: &str) -> String {
     format!(

@@ -6,11 +6,11 @@ use model::config::ServerWeight;
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::{ServerState, ServerView};
 
-use crate::control::{StateSnapshot, WeightShare};
 use crate::health::adaptive_balancing::weight_controller::{
     ServerLoadSample, WeightChanges, WeightController,
 };
 use crate::observability::report::fixture::{change, picture};
+use crate::state::{StateSnapshot, WeightShare};
 
 const BASE: &str = "[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"http\"\npool = \"p\"\n[pool.p]\n\
     servers = [{ name = \"a\", address = \"10.0.0.1:1\" }, { name = \"b\", address = \"10.0.0.2:1\" }]\n";

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 use model::id::ServerId;
 use model::monotonic_time::MonotonicTime;
 
-use crate::control::{HealthReport, HealthState, StateSnapshot};
 use crate::health::health_check::counts::ProbeCounts;
 use crate::health::health_check::evidence_board::EvidenceBoard;
 use crate::health::health_check::health_checkers::{
@@ -16,6 +15,7 @@ use crate::health::health_check::health_checkers::{
 use crate::health::health_check::new_prober;
 use crate::health::health_check::target::ProbeOutcome;
 use crate::observability::report::fixture;
+use crate::state::{HealthReport, HealthState, StateSnapshot};
 
 const TEXT: &str = r#"
 [service.shop]

@@ -9,13 +9,13 @@ use model::monotonic_time::MonotonicTime;
 use model::snapshot::WorkerSnapshot;
 
 use super::scrape::{scrape, value};
-use crate::control::StateSnapshot;
 use crate::observability::report::fixture;
 use crate::observability::report::flow_samples::FlowSampleQuery;
 use crate::observability::report::report_sources::ProcessFacts;
 use crate::observability::slow_exchanges::SlowExchangeStore;
 use crate::planes::flow_samples::FlowSampleCollector;
 use crate::planes::packets::view::{FlowSampleView, PacketPlaneView};
+use crate::state::StateSnapshot;
 
 const TEXT: &str = r#"
 [packets]

@@ -12,12 +12,12 @@ use l4::replica::FlowHashSecret;
 use model::config::Config;
 
 use super::PacketPlaneTask;
-use crate::control::StateSnapshot;
 use crate::planes::packets::alarms::{PlaneEvent, ScarceResource};
 use crate::planes::packets::connection_tables::ConnectionTables;
 use crate::planes::packets::open_plane::error_chain;
 use crate::planes::packets::view::PlaneCounterSample;
 use crate::planes::packets::{flow_samples, host_facts, view_builder};
+use crate::state::StateSnapshot;
 use crate::util::event::EventLevel;
 
 /// Next hops of clients that are asked for in one tick; the datapath asks again for the others.

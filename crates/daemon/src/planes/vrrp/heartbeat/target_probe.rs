@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::message::HeartbeatMessage;
-use crate::health::health_check::random_seed::random_seed;
 use crate::planes::vrrp::control_liveness::monotonic_now;
+use crate::util::random_seed::random_seed;
 
 /// Bytes of an answer that are read; more is not ours.
 const ANSWER: usize = 256;

@@ -11,8 +11,8 @@ use super::super::heartbeat::message::HeartbeatMessage;
 use super::super::heartbeat::view::HeartbeatView;
 use super::super::replication::ReplicationHandle;
 use super::VrrpTask;
-use crate::control::StateSnapshot;
 use crate::planes::packets::connection_tables::replicated_services;
+use crate::state::StateSnapshot;
 
 impl VrrpTask {
     /// There is something to look after.

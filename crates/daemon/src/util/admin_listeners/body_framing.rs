@@ -8,7 +8,7 @@ const LINE_BYTES: usize = 128;
 
 /// Where a connection is.
 #[derive(Debug)]
-pub(super) enum FramingTracker {
+pub(crate) enum FramingTracker {
     Head(PartialHead),
     /// Within a body, of which so many bytes are to come.
     Body(u64),
@@ -18,7 +18,7 @@ pub(super) enum FramingTracker {
 
 /// What has come of a head.
 #[derive(Debug, Default)]
-pub(super) struct PartialHead {
+pub(crate) struct PartialHead {
     /// The beginning of the line that is not whole yet.
     line: Vec<u8>,
     /// The line of the request has come.
@@ -36,7 +36,7 @@ impl Default for FramingTracker {
 
 impl FramingTracker {
     /// Takes what has come; whether a head was in it that has both.
-    pub(super) fn consume(&mut self, mut bytes: &[u8]) -> bool {
+    pub(crate) fn consume(&mut self, mut bytes: &[u8]) -> bool {
         let mut both = false;
         while !bytes.is_empty() {
             match self {

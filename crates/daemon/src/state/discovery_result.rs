@@ -1,6 +1,6 @@
 //! What a source of servers said, on its way to the control. What it changes is decided there.
 
-use crate::control::reconcile::overlay::DiscoveredServer;
+use crate::state::overlay::DiscoveredServer;
 
 /// What a source of servers said.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use model::config::server_edit::{parse_server_address, server_name};
 use model::config::{AdminState, CheckedConfig, Config, PoolConfig, ServerConfig, ServerWeight};
 use serde::{Deserialize, Serialize};
 
-use super::server_state::format_address;
-use crate::control::origin::ChangeOrigin;
+use crate::state::origin::ChangeOrigin;
+use crate::state::server_state::format_address;
 
 /// Servers of all pools together, whatever they come from: as many as one file may hold.
 pub const SERVERS: usize = 10_000;
@@ -240,7 +240,7 @@ mod tests {
     use model::config::load;
 
     use super::*;
-    use crate::control::origin::ChangeTrigger;
+    use crate::state::origin::ChangeTrigger;
 
     const TEXT: &str = "[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"tcp\"\npool = \"web\"\n[pool.web]\nprobe = \
          \"tcp\"\nweight = 5\nservers = [{ name = \"a\", address = \"10.0.0.1:80\", weight = 2 }, \"10.0.0.2:80\"]\n";

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use model::config::{AdminState, ServerConfig};
 use serde::{Deserialize, Serialize};
 
-use super::overlay::ServerOverlay;
-use super::server_state;
-use crate::control::origin::ChangeOrigin;
-use crate::control::state_snapshot::{
+use crate::state::origin::ChangeOrigin;
+use crate::state::overlay::ServerOverlay;
+use crate::state::server_state;
+use crate::state::state_snapshot::{
     HealthStatus, MaintenanceWindow, OperatorOverride, OperatorOverrides, QuiescePeriod,
     ResolvedAddress, ServerFacts, WeightShare,
 };

@@ -13,10 +13,10 @@ use model::id::{PoolId, ServerId};
 use model::schedule;
 use model::snapshot::ServerState;
 
-use crate::control::change::HealthReport;
-use crate::control::origin::ChangeOrigin;
-use crate::control::server_command::OperatorCommand;
-use crate::control::state_snapshot::{
+use crate::state::change::HealthReport;
+use crate::state::origin::ChangeOrigin;
+use crate::state::server_command::OperatorCommand;
+use crate::state::state_snapshot::{
     HealthState, HealthStatus, MaintenanceWindow, OperatorOverride, OperatorOverrides,
     QuiescePeriod, ResolvedAddress, ServerEjection, ServerFacts,
 };
@@ -272,7 +272,7 @@ pub fn format_address(address: &ServerAddress) -> String {
 }
 
 /// What all of it comes to.
-pub(super) fn compute_state(facts: &mut ServerFacts, now: SystemTime) {
+pub(crate) fn compute_state(facts: &mut ServerFacts, now: SystemTime) {
     let hand = facts.overrides.admin.as_ref();
     let by = hand.map_or_else(|| "by the file".to_owned(), |word| format!("by {}", word.by));
     let window = facts.overrides.maintenance.as_ref().filter(|window| window.is_open(now));
@@ -408,6 +408,6 @@ fn discard_redundant<T: PartialEq>(
 }
 
 /// A weight from a number kept elsewhere; beyond the largest it is the largest.
-pub(super) fn clamp_weight(number: u16) -> ServerWeight {
+pub(crate) fn clamp_weight(number: u16) -> ServerWeight {
     ServerWeight::new(number.min(ServerWeight::MAX)).unwrap_or(ServerWeight::ONE)
 }

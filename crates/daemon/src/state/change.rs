@@ -11,9 +11,9 @@ use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::origin::ChangeOrigin;
-use super::state_snapshot::HealthState;
 use crate::health::health_check::evidence_board::EvidenceEntry;
+use crate::state::origin::ChangeOrigin;
+use crate::state::state_snapshot::HealthState;
 
 /// A configuration to put in force.
 #[derive(Clone, Debug)]

@@ -12,9 +12,9 @@ use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::snapshot::{ServerState, WorkerSnapshot};
 use serde::{Deserialize, Serialize};
 
-use super::origin::ChangeOrigin;
 use crate::health::health_check::evidence_board::EvidenceEntry;
-use crate::tls::cert_status::CertificateInfo;
+use crate::state::cert_status::CertificateInfo;
+use crate::state::origin::ChangeOrigin;
 
 /// What is in force.
 #[derive(Clone, Debug)]

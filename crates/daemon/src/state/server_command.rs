@@ -9,9 +9,9 @@ use model::config::ServerWeight;
 use model::config::server_edit::EditError;
 use thiserror::Error;
 
-use super::change::{ApplyError, DaemonStopping, RollbackError};
-use super::origin::ChangeOrigin;
-use super::state_snapshot::ServerFacts;
+use crate::state::change::{ApplyError, DaemonStopping, RollbackError};
+use crate::state::origin::ChangeOrigin;
+use crate::state::state_snapshot::ServerFacts;
 
 /// An order about a server.
 #[derive(Clone, Debug)]

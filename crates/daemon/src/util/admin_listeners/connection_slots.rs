@@ -26,12 +26,12 @@ use model::id::ServiceId;
 use model::monotonic_time::MonotonicTime;
 use tokio::time::Instant;
 
-use super::api_counters::{ApiCounters, ListenerKind};
+use crate::util::admin_listeners::api_counters::{ApiCounters, ListenerKind};
 
 /// Places beyond the limit that are for requests alone.
 pub(crate) const RESERVED: usize = 8;
 /// How long a connection may have one of those.
-pub(super) const RESERVED_SLOT_LIFETIME: Duration = Duration::from_secs(30);
+pub(crate) const RESERVED_SLOT_LIFETIME: Duration = Duration::from_secs(30);
 /// How long a connection has for its request before it counts as one that does nothing: requests may be on their way, and
 /// answers too.
 const GRACE: Duration = Duration::from_millis(250);
@@ -96,7 +96,7 @@ impl ConnectionSlots {
     }
 
     /// A place for a connection; `None`: all are in use, or the client has its share.
-    pub(super) fn acquire(&self, address: Option<IpAddr>) -> Option<ConnectionSlot> {
+    pub(crate) fn acquire(&self, address: Option<IpAddr>) -> Option<ConnectionSlot> {
         let shared = &self.0;
         let client = address.map(ClientKey::from_address);
         let mut state = shared.lock();
@@ -141,7 +141,7 @@ impl ConnectionSlots {
     }
 
     /// Whether a newcomer does better to wait: all places are in use, reserved ones too, and none by one that does nothing.
-    pub(super) fn should_wait(&self) -> bool {
+    pub(crate) fn should_wait(&self) -> bool {
         let mut state = self.0.lock();
         let held = |client| self.0.holders.connections_of(client);
         state.slots.len() >= self.0.limit + RESERVED
@@ -175,17 +175,17 @@ impl ApiSlotTable {
 
 impl ConnectionSlot {
     /// What it does from now on.
-    pub(super) fn set_phase(&self, phase: AdmissionPhase) {
+    pub(crate) fn set_phase(&self, phase: AdmissionPhase) {
         let places = &self.0.slots;
         places.0.lock().table.set_phase(self.0.place, phase, places.elapsed());
     }
 
-    pub(super) fn phase(&self) -> Option<AdmissionPhase> {
+    pub(crate) fn phase(&self) -> Option<AdmissionPhase> {
         self.0.slots.0.lock().table.phase(self.0.place)
     }
 
     /// A request has come; with its body, if it has any, it is one that is carried out.
-    pub(super) fn begin_request(&self, whole: bool) {
+    pub(crate) fn begin_request(&self, whole: bool) {
         self.0.in_body.store(!whole, Ordering::Release);
         match self.phase() {
             _ if whole => self.set_phase(AdmissionPhase::Busy),
@@ -201,26 +201,26 @@ impl ConnectionSlot {
     }
 
     /// Whether a body is awaited.
-    pub(super) fn is_in_body(&self) -> bool {
+    pub(crate) fn is_in_body(&self) -> bool {
         self.0.in_body.load(Ordering::Acquire)
     }
 
     /// A head has come that says two things of its body.
-    pub(super) fn mark_conflicting_lengths(&self) {
+    pub(crate) fn mark_conflicting_lengths(&self) {
         self.0.has_conflicting_lengths.store(true, Ordering::Release);
     }
 
-    pub(super) fn has_conflicting_lengths(&self) -> bool {
+    pub(crate) fn has_conflicting_lengths(&self) -> bool {
         self.0.has_conflicting_lengths.load(Ordering::Acquire)
     }
 
     /// Whether it has one of the reserved places.
-    pub(super) fn is_reserved(&self) -> bool {
+    pub(crate) fn is_reserved(&self) -> bool {
         self.0.is_reserved
     }
 
     /// Whether it has lost its place; if not, this waker is woken when it does.
-    pub(super) fn poll_evicted(&self, waker: &Waker) -> bool {
+    pub(crate) fn poll_evicted(&self, waker: &Waker) -> bool {
         if !self.0.is_evicted.load(Ordering::Acquire) {
             let mut kept = self.0.waker.lock().unwrap_or_else(PoisonError::into_inner);
             if !kept.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
@@ -232,7 +232,7 @@ impl ConnectionSlot {
     }
 
     /// Its connection has ended.
-    pub(super) fn release(&self) {
+    pub(crate) fn release(&self) {
         let shared = &self.0.slots.0;
         let mut state = shared.lock();
         if state.slots.remove(&self.0.place).is_some() {

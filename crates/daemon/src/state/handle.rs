@@ -12,20 +12,20 @@ use model::config::toml_tree::is_blank;
 use model::id::ServerId;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::change::{
+use crate::control::audit::AuditExcerpt;
+use crate::state::acme_proof::AcmeProof;
+use crate::state::change::{
     ApplyError, ApplyOutcome, ConfigChange, ConfigPatch, DaemonStopping, GenerationRecord,
     HealthReport, PlanOutcome, RollbackError, ServerAgentReport, ServerResolution, ShutdownRequest,
 };
-use super::discovery_result::DiscoveryResult;
-use super::origin::ChangeOrigin;
-use super::server_command::{
+use crate::state::discovery_result::DiscoveryResult;
+use crate::state::origin::ChangeOrigin;
+use crate::state::saved_state::SavedState;
+use crate::state::server_command::{
     OperatorCommand, ServerCommandError, ServerCommandOutcome, ServerCommandRequest, UndoError,
     UndoOutcome,
 };
-use super::state_snapshot::{ServerEjection, ServerFacts, StateSnapshot, WeightShare};
-use crate::control::audit::AuditExcerpt;
-use crate::control::reconcile::saved_state::SavedState;
-use crate::tls::acme::proof::AcmeProof;
+use crate::state::state_snapshot::{ServerEjection, ServerFacts, StateSnapshot, WeightShare};
 use crate::util::event::EventLog;
 
 /// Orders that may wait; who sends more waits.

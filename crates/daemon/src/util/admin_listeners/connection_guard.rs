@@ -15,8 +15,10 @@ use model::admission::AdmissionPhase;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-use super::body_framing::FramingTracker;
-use super::connection_slots::{ConnectionSlot, ConnectionSlots, RESERVED_SLOT_LIFETIME};
+use crate::util::admin_listeners::body_framing::FramingTracker;
+use crate::util::admin_listeners::connection_slots::{
+    ConnectionSlot, ConnectionSlots, RESERVED_SLOT_LIFETIME,
+};
 
 /// For a whole head on any listener of control.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -255,7 +257,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::api_server::api_counters::{ApiCounters, ListenerKind};
+    use crate::util::admin_listeners::api_counters::{ApiCounters, ListenerKind};
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
     fn terms() -> ConnectionLimits {
