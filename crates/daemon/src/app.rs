@@ -25,6 +25,7 @@ use crate::observability::capture::CaptureController;
 use crate::tls::acme;
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 
+use crate::app::upgrade::draining_process::follow_predecessor;
 use crate::control::actor::{ActorParts, ControlActor};
 use crate::control::reconcile::traffic_engine::TrafficEngine;
 use crate::discovery;
@@ -260,7 +261,7 @@ impl App {
     pub fn follow_predecessor(&mut self, pid: u32, line: UnixStream) {
         let shown = Arc::clone(&self.vitals.predecessor);
         let events = self.control.events().clone();
-        self.tasks.spawn(async move { shown.follow(pid, line, events).await });
+        self.tasks.spawn(async move { follow_predecessor(&shown, pid, line, events).await });
     }
 
     /// What is open, for who looks while it leaves.
@@ -376,7 +377,13 @@ fn spawn_observers(
     tasks.spawn(access_log::follow_config(control.clone(), Arc::clone(&vitals.access)));
     tasks.spawn(slow_exchanges::collect::run(Arc::clone(vitals)));
     tasks.spawn(telemetry::exporter::run(Arc::clone(vitals)));
-    tasks.spawn(draining_clients::run(Arc::clone(vitals)));
+    let sources = Arc::clone(vitals);
+    tasks.spawn(draining_clients::run(
+        control.clone(),
+        vitals.packets.clone(),
+        move || (sources.read_open_counts)().now,
+        Arc::clone(&vitals.draining_clients),
+    ));
     tasks.spawn(slo::collect::run(Arc::clone(vitals), Arc::clone(annals)));
     tasks.spawn(Arc::clone(vitals).run_sampler());
 }

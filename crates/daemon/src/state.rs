@@ -5,13 +5,16 @@ pub mod acme_proof;
 pub mod cert_status;
 pub mod change;
 pub mod discovery_result;
+pub mod evidence;
 pub mod handle;
 pub mod origin;
 pub mod overlay;
+pub(crate) mod predecessor;
 pub mod saved_state;
 pub mod server_command;
 pub mod server_state;
 pub mod state_snapshot;
+pub mod tls_config_error;
 
 pub use change::{
     ApplyError, ApplyOutcome, ConfigChange, ConfigPatch, DaemonStopping, GenerationRecord,

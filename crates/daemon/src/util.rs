@@ -3,12 +3,14 @@
 pub(crate) mod admin_listeners;
 pub mod atomic_file;
 pub(crate) mod bpf_pins;
+pub(crate) mod duration_text;
 pub mod event;
 pub(crate) mod fd_passing;
 pub(crate) mod host_capacity;
 pub mod listeners;
 pub mod local_time;
 pub(crate) mod memory_footprint;
+pub(crate) mod monotonic_clock;
 pub(crate) mod orphan_reaper;
 pub(crate) mod packet_socket;
 pub mod random_seed;

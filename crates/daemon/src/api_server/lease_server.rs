@@ -9,8 +9,8 @@ use api::types::LeaseOrder;
 use ha::lease::{LeaseError, LeaseRequest, LeaseTable};
 
 use super::problem::ApiProblem;
-use crate::planes::vrrp::monotonic_now;
 use crate::util::atomic_file;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Bytes of a name, or of a holder's.
 const MAX_NAME_BYTES: usize = 128;

@@ -21,9 +21,9 @@ use super::peer::{ApiPeer, CredentialKind};
 use super::precondition::with_etag;
 use super::problem::ApiProblem;
 use crate::observability::report;
-use crate::observability::report::report_sources::unix_ms;
 use crate::util::host_capacity;
 use crate::util::local_time::offset_seconds;
+use crate::util::wall_clock::unix_ms;
 
 type SharedContext = State<Arc<ApiContext>>;
 

@@ -41,6 +41,7 @@ use crate::state::state_snapshot::{ServerFacts, StateSnapshot};
 use crate::tls::cert_store::{CertificateStore, PreparedStore};
 use crate::util::event::EventLog;
 use crate::util::listeners::ListenerSet;
+use crate::util::monotonic_clock::monotonic_now;
 use crate::util::wall_clock::WallClock;
 
 /// What the actor works with.
@@ -152,7 +153,7 @@ impl ControlActor {
             audit,
             sources: BTreeMap::new(),
             config_file: ConfigFileState::new(file, state, None),
-            clock: WallClock::new(now, crate::planes::vrrp::monotonic_now()),
+            clock: WallClock::new(now, monotonic_now()),
             permissions: reached,
             publish,
             inbox,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use api::types::AuditRecord;
 use serde::{Deserialize, Serialize};
 
+use crate::state::change::AuditExcerpt;
 use crate::state::overlay::MembershipOverride;
 use crate::state::saved_state::SavedServerState;
 use crate::util::atomic_file;
@@ -66,16 +67,6 @@ pub enum UndoAction {
         /// In force after.
         after: u64,
     },
-}
-
-/// What is kept, for those who look.
-#[derive(Clone, Debug, Default)]
-pub struct AuditExcerpt {
-    pub records: Vec<AuditRecord>,
-    /// Lines that could not be read.
-    pub unreadable: u64,
-    /// Records that could not be written.
-    pub failures: u64,
 }
 
 #[derive(Debug)]

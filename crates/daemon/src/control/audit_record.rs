@@ -6,11 +6,11 @@ use api::types::AuditRecord;
 
 use super::actor::ControlActor;
 use crate::control::audit::UndoAction;
-use crate::observability::report::report_sources::unix_ms;
 use crate::state::change::{ApplyError, ApplyOutcome, ConfigChange, RollbackError};
 use crate::state::origin::ChangeOrigin;
 use crate::state::saved_state::saved_overrides;
 use crate::state::state_snapshot::ServerFacts;
+use crate::util::wall_clock::unix_ms;
 
 impl ControlActor {
     /// Puts a configuration in force and records who wanted it.

@@ -9,17 +9,18 @@ use model::id::ServerId;
 
 use super::actor::ControlActor;
 use super::audit_record::command_undo;
-use crate::observability::report::report_sources::unix_ms;
 use crate::state::origin::{ChangeOrigin, ChangeTrigger};
 use crate::state::server_state::{self, describe_server};
 use crate::state::state_snapshot::ServerFacts;
 use crate::util::local_time::offset_seconds;
+use crate::util::monotonic_clock::monotonic_now;
 use crate::util::wall_clock::ClockStep;
+use crate::util::wall_clock::unix_ms;
 
 impl ControlActor {
     pub(super) fn tick(&mut self) {
         let now = SystemTime::now();
-        if let Some(step) = self.clock.detect_step(now, crate::planes::vrrp::monotonic_now()) {
+        if let Some(step) = self.clock.detect_step(now, monotonic_now()) {
             self.handle_clock_step(step, now);
         }
         let utc = i64::try_from(unix_ms(now) / 1000).unwrap_or(0);

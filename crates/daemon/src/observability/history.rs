@@ -19,11 +19,12 @@ use model::id::ServerId;
 use model::snapshot::{ServerState, WorkerSnapshot};
 use tokio::time::Instant;
 
-use crate::observability::report::report_sources::{ProcessFacts, ReportSources, unix_ms};
+use crate::observability::report::report_sources::{ProcessFacts, ReportSources};
 use crate::observability::report::sample::CounterSample;
 use crate::observability::report::totals::{ServerTotals, ServiceTotals};
 use crate::planes::packets::view::PacketPlaneView;
 use crate::state::ControlHandle;
+use crate::util::wall_clock::unix_ms;
 use store::HistoryStore;
 
 /// Between two looks at states.

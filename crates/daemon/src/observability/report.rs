@@ -44,11 +44,12 @@ use model::stats::pool::PoolCounters;
 use model::stats::{ExchangePhaseHistograms, HistogramSum};
 
 use crate::observability::headroom::HeadroomRow;
+use crate::util::wall_clock::unix_ms;
 use counts::{
     add_counts, octave_counts, phase_times, server_count, server_counts, service_counts,
     total_and_rate,
 };
-use report_sources::{ProcessFacts, unix_ms};
+use report_sources::ProcessFacts;
 use sample::CounterSample;
 use totals::{ServerTotals, ServiceTotals};
 

@@ -15,12 +15,12 @@ use model::affinity::{self, AffinityCursor, AffinityTable};
 use model::id::{PoolId, ServerId};
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::{PoolView, ServerView, ServiceView};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::observability::report::report_sources::ReportSources;
 use crate::planes::packets::view::PacketPlaneView;
-use crate::state::StateSnapshot;
-use counts::RemainingClients;
+use crate::state::{ControlHandle, StateSnapshot};
+use counts::{DrainingClients, RemainingClients};
 
 const LOOK: Duration = Duration::from_secs(1);
 /// Looking at very large tables takes one part in so many of a core at most.
@@ -28,25 +28,29 @@ const CPU_SHARE: u32 = 20;
 /// Slices of a table that are counted before others have their turn.
 const SLICES: usize = 64;
 
-/// Counts until the daemon is gone.
-pub async fn run(vitals: Arc<ReportSources>) {
-    let control = &vitals.control;
+/// Counts until the daemon is gone; `clock` is the workers' own, which affinity tables remember clients by.
+pub async fn run(
+    control: ControlHandle,
+    packets: watch::Receiver<Arc<PacketPlaneView>>,
+    clock: impl Fn() -> MonotonicTime,
+    counts: Arc<DrainingClients>,
+) {
     let mut pictures = control.watch();
     loop {
         let picture = pictures.borrow_and_update().clone();
         let keeping = picture.servers.values().filter(|facts| facts.affinity_until.is_some());
         let keeping: BTreeSet<ServerId> = keeping.map(|facts| facts.id).collect();
         if keeping.is_empty() {
-            vitals.draining_clients.replace(HashMap::new());
+            counts.replace(HashMap::new());
             if pictures.changed().await.is_err() {
                 return;
             }
             continue;
         }
         let begun = Instant::now();
-        let plane = Arc::clone(&vitals.packets.borrow());
+        let plane = Arc::clone(&packets.borrow());
         let mut asked = ClientCount::new(&picture, &keeping, &plane);
-        let now = (vitals.read_open_counts)().now;
+        let now = clock();
         while asked.step(now) {
             tokio::task::yield_now().await;
         }
@@ -56,7 +60,7 @@ pub async fn run(vitals: Arc<ReportSources>) {
         };
         let gone = left.iter().filter(|(id, left)| left.is_none() && quiesced(id));
         let gone: Vec<ServerId> = gone.map(|(id, _)| *id).collect();
-        vitals.draining_clients.replace(left);
+        counts.replace(left);
         if !gone.is_empty() {
             control.report_clients_gone(gone).await;
         }

@@ -30,7 +30,7 @@ use crate::planes::packets::connection_tables::ReplicationSource;
 use crate::planes::packets::view as packets;
 use crate::state::ControlHandle;
 use command::VrrpCommandSender;
-pub use control_liveness::{ControlPulse, monotonic_now};
+pub use control_liveness::ControlPulse;
 use view::VrrpView;
 
 /// Nobody else's work is more urgent than an advertisement; without the right to say so it goes on as it is.

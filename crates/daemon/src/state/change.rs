@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use api::types::AuditRecord;
 use model::config::patch::ConfigObject;
 use model::config::{ConfigDiff, ConfigFinding, ConfigFindings, PatchError};
 use model::id::ServerId;
@@ -11,7 +12,7 @@ use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::health::health_check::evidence_board::EvidenceEntry;
+use crate::state::evidence::EvidenceEntry;
 use crate::state::origin::ChangeOrigin;
 use crate::state::state_snapshot::HealthState;
 
@@ -144,7 +145,7 @@ pub enum ApplyError {
     Pins(#[from] bpf::ClaimError),
     /// Keys or certificates are no good.
     #[error(transparent)]
-    Tls(#[from] crate::tls::cert_store::TlsConfigError),
+    Tls(#[from] crate::state::tls_config_error::TlsConfigError),
     /// The patch cannot be written into the configuration.
     #[error(transparent)]
     Patch(#[from] PatchError),
@@ -216,6 +217,16 @@ pub struct GenerationRecord {
     /// For a rollback: the generation whose text it repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
+}
+
+/// Records of changes, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct AuditExcerpt {
+    pub records: Vec<AuditRecord>,
+    /// Lines that could not be read.
+    pub unreadable: u64,
+    /// Records that could not be written.
+    pub failures: u64,
 }
 
 /// What probes and connections found out about a server.

@@ -12,8 +12,8 @@ use model::config::toml_tree::is_blank;
 use model::id::ServerId;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::control::audit::AuditExcerpt;
 use crate::state::acme_proof::AcmeProof;
+use crate::state::change::AuditExcerpt;
 use crate::state::change::{
     ApplyError, ApplyOutcome, ConfigChange, ConfigPatch, DaemonStopping, GenerationRecord,
     HealthReport, PlanOutcome, RollbackError, ServerAgentReport, ServerResolution, ShutdownRequest,

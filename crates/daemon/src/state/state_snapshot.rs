@@ -12,8 +12,8 @@ use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::snapshot::{ServerState, WorkerSnapshot};
 use serde::{Deserialize, Serialize};
 
-use crate::health::health_check::evidence_board::EvidenceEntry;
 use crate::state::cert_status::CertificateInfo;
+use crate::state::evidence::EvidenceEntry;
 use crate::state::origin::ChangeOrigin;
 
 /// What is in force.

@@ -26,6 +26,7 @@ use self::service::ServiceTlsState;
 use super::active_cert::ActiveCertificate;
 use super::cert_files::{self, FileStamps};
 use crate::state::cert_status::CertificateInfo;
+use crate::state::tls_config_error::TlsConfigError;
 use crate::tls::sticky_secrets::{self, CookieError, StickySecrets};
 
 /// What is in force.
@@ -55,27 +56,6 @@ pub struct PreparedStore {
     pub warnings: Vec<String>,
     /// What was taken up from files that changed, a sentence each.
     pub reloaded: Vec<String>,
-}
-
-/// Why a configuration's TLS cannot be had.
-#[derive(Debug, thiserror::Error)]
-#[error("{at}: {source}")]
-pub struct TlsConfigError {
-    /// `service.shop.tls`.
-    at: String,
-    #[source]
-    source: TlsFailure,
-}
-
-impl TlsConfigError {
-    /// The key that it is about: `service.shop.tls`.
-    pub fn key(&self) -> &str {
-        &self.at
-    }
-
-    pub fn reason(&self) -> String {
-        self.source.to_string()
-    }
 }
 
 impl CertificateStore {
@@ -137,8 +117,9 @@ impl CertificateStore {
         {
             None => {}
             Some(Ok(cookies)) => next.cookies = cookies,
-            Some(Err(why)) => troubles
-                .push(TlsConfigError { at: sticky_secrets::KEY.to_owned(), source: why.into() }),
+            Some(Err(why)) => {
+                troubles.push(TlsConfigError::new(sticky_secrets::KEY, TlsFailure::from(why)))
+            }
         }
         for (name, service) in &config.services {
             let Some(tls) = &service.tls else { continue };
@@ -162,7 +143,7 @@ impl CertificateStore {
                     next.services.insert(name.clone(), of);
                 }
                 Err(source) => {
-                    troubles.push(TlsConfigError { at: format!("service.{name}.tls"), source });
+                    troubles.push(TlsConfigError::new(format!("service.{name}.tls"), source));
                 }
             }
         }
@@ -184,7 +165,7 @@ impl CertificateStore {
                     next.pools.insert(name.clone(), of);
                 }
                 Err(source) => {
-                    troubles.push(TlsConfigError { at: format!("pool.{name}.tls"), source });
+                    troubles.push(TlsConfigError::new(format!("pool.{name}.tls"), source));
                 }
             }
         }

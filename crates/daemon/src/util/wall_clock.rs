@@ -1,6 +1,6 @@
-//! Finds out when the wall clock was set. Pure: what that changes is decided elsewhere.
+//! Finds out when the wall clock was set, and says what it shows. Pure: what that changes is decided elsewhere.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use model::monotonic_time::MonotonicTime;
 
@@ -25,6 +25,12 @@ impl ClockStep {
         };
         shifted.unwrap_or(at)
     }
+}
+
+/// Milliseconds since 1970; 0 for moments before.
+pub fn unix_ms(at: SystemTime) -> u64 {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The wall clock beside one that nobody sets and that goes on while the machine sleeps.

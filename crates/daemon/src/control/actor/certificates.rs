@@ -13,7 +13,8 @@ use crate::control::reconcile::tls_materials::with_tls_materials;
 use crate::control::state_events;
 use crate::state::acme_proof::AcmeProof;
 use crate::state::change::ApplyError;
-use crate::tls::cert_store::{PreparedStore, TlsConfigError};
+use crate::state::tls_config_error::TlsConfigError;
+use crate::tls::cert_store::PreparedStore;
 use crate::tls::sticky_secrets;
 use crate::util::bpf_pins;
 

@@ -232,7 +232,7 @@ fn expire_report(
     let text = format!(
         "{}: no report for {}: its load is not known any more",
         asked.name,
-        super::target::format_duration(age)
+        crate::util::duration_text::format_duration(age)
     );
     AgentUpdate { report: word, event: Some(("agent-lost", text)) }
 }

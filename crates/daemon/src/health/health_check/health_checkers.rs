@@ -15,10 +15,11 @@ use model::load_balancing::Rng;
 use model::monotonic_time::MonotonicTime;
 
 use super::counts::{ProbeCounts, increment};
-use super::evidence_board::{EvidenceBoard, EvidenceEntry};
+use super::evidence_board::EvidenceBoard;
 use super::prepared_probe::{ProbePlanCache, ProbeTemplate, probe_target};
 use super::schedule::DeadlineSchedule;
 use super::target::{ProbeOutcome, ProbeTarget};
+use crate::state::evidence::EvidenceEntry;
 use crate::state::{HealthReport, HealthState, ServerFacts, StateSnapshot};
 
 /// A probe that begins later than this after its moment is counted as late.

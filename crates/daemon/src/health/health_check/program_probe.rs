@@ -15,7 +15,8 @@ use tokio::process::Command;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::program_limits::limit_program;
-use super::target::{ProbeOutcome, ProbeTarget, format_duration};
+use super::target::{ProbeOutcome, ProbeTarget};
+use crate::util::duration_text::format_duration;
 use crate::util::orphan_reaper::kill_marked;
 
 /// Programs that run at a time; more wait.

@@ -15,7 +15,8 @@ use rustls::ClientConnection;
 use wire::proxy_protocol::{self, ProxyVersion};
 
 use super::probe_socket::{self, SocketProgress};
-use super::target::{ProbeOutcome, ProbeTarget, format_duration};
+use super::target::{ProbeOutcome, ProbeTarget};
+use crate::util::duration_text::format_duration;
 
 /// Reads of one socket in one turn: a server that never stops sending does not stop the others.
 const READS: usize = 16;

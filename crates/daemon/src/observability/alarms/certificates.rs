@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::observability::report::report_sources::unix_ms;
 use crate::state::StateSnapshot;
 use crate::state::cert_status::{CertificateInfo, expiry_warning};
 use crate::util::event::{EventLevel, EventLog};
+use crate::util::wall_clock::unix_ms;
 
 /// Certificates, by service and file, that were told of.
 #[derive(Debug, Default)]

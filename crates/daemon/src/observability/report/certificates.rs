@@ -4,10 +4,10 @@ use std::time::SystemTime;
 
 use api::types::CertificateStatus;
 
-use super::report_sources::unix_ms;
 use crate::state::StateSnapshot;
 use crate::state::cert_status::{CertificateInfo, expiry_warning};
 use crate::tls::acme::status::AcmeOrderStatus;
+use crate::util::wall_clock::unix_ms;
 
 /// Those of a service.
 pub fn service_certificates(picture: &StateSnapshot, service: &str) -> Vec<CertificateStatus> {

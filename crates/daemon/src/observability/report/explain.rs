@@ -12,12 +12,12 @@ use model::id::ServerId;
 use model::load_balancing::eligible_servers::{EligibleServers, EligibleTier};
 use model::snapshot::{PoolView, ServerView};
 
-use super::report_sources::unix_ms;
 use super::status::server_status;
 use crate::health::adaptive_balancing::decisions::BalancingDecisions;
 use crate::health::health_check::evidence_board::EvidenceBoard;
 use crate::planes::draining_clients::counts::RemainingClients;
 use crate::state::{ServerFacts, StateSnapshot};
+use crate::util::wall_clock::unix_ms;
 
 /// One server of a pool, or all with `*`; `None`: there is no such pool, or no such server in it.
 pub fn explain_weights(

@@ -8,12 +8,12 @@ use api::types::{
 };
 use ha::heartbeat::GroupClaim;
 
-use super::report_sources::unix_ms;
 use crate::planes::vrrp::heartbeat::view::{
     HeartbeatPathView, HeartbeatView, ReachTargetView, WitnessView,
 };
 use crate::planes::vrrp::replication::view::ReplicationView as Replica;
 use crate::planes::vrrp::view::{VrrpView, state_name};
+use crate::util::wall_clock::unix_ms;
 
 pub fn status(view: &VrrpView) -> Vec<HeartbeatStatus> {
     view.heartbeats.iter().map(heartbeat).collect()

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use api::types::Descriptors;
 use l7::{OpenCounts, PortUse, TimeWaitPorts};
@@ -19,7 +19,6 @@ use crate::state::{ControlHandle, StateSnapshot};
 use crate::tls::acme::status::{AcmeOrderStatus, AcmeOrders as Orders};
 use model::refused_requests::{LostRefusals, RefusedRequestLog};
 
-use crate::app::upgrade::draining_process::{DrainingConnections, Predecessor};
 use crate::health::adaptive_balancing::decisions::BalancingDecisions;
 use crate::health::health_check::counts::{ProbeCounts, ProbeSums};
 use crate::health::health_check::evidence_board::EvidenceBoard;
@@ -36,8 +35,10 @@ use crate::planes::name_server::shared::NameServerState;
 use crate::planes::packets::view::PacketPlaneView;
 use crate::planes::uplinks::view as uplinks;
 use crate::planes::vrrp::view as vrrp;
+use crate::state::predecessor::{DrainingConnections, Predecessor};
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 use crate::util::admin_listeners::api_counters::{ApiCounters, ApiCounts};
+use crate::util::wall_clock::unix_ms;
 
 /// Reads source ports in use; called on a control thread.
 pub type PortUsageReader = Box<dyn Fn() -> Vec<PortUse> + Send + Sync>;
@@ -208,12 +209,6 @@ impl ReportSources {
             }
         }
     }
-}
-
-/// Milliseconds since 1970; 0 for moments before.
-pub fn unix_ms(at: SystemTime) -> u64 {
-    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Since Linux 6.2 the size of the directory is the number of descriptors; before, they are counted.

@@ -15,12 +15,13 @@ use model::stats::ServerCounters;
 
 use super::breakers::ReportClocks;
 use super::forwarding_name;
-use super::report_sources::{ProcessFacts, unix_ms};
+use super::report_sources::ProcessFacts;
 use super::{breakers, certificates};
-use crate::health::health_check::evidence_board::EvidenceEntry;
 use crate::planes::draining_clients::counts::RemainingClients;
+use crate::state::evidence::EvidenceEntry;
 use crate::state::{HealthState, ResolvedAddress, ServerFacts, StateSnapshot};
 use crate::util::bpf_pins;
+use crate::util::wall_clock::unix_ms;
 
 /// Source ports left below which an operator is told.
 const PORTS_LOW: u32 = 1_000;

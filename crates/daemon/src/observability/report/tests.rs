@@ -14,7 +14,7 @@ use super::fixture;
 use super::report_sources::ProcessFacts;
 use super::sample::{CounterSample, SampleHistory};
 use super::status::build_status;
-use crate::health::health_check::evidence_board::EvidenceEntry;
+use crate::state::evidence::EvidenceEntry;
 use crate::state::{OperatorOverride, ResolvedAddress, StateSnapshot};
 
 const TEXT: &str = r#"

@@ -7,8 +7,8 @@ use api::types::{MemberChange, MemberReport, MemberStatus};
 use ha::counts::VrrpCounters;
 use ha::state_machine::VrrpState;
 
-use super::report_sources::unix_ms;
 use crate::planes::vrrp::view::{VrrpGroupView, VrrpView, state_name};
+use crate::util::wall_clock::unix_ms;
 
 pub fn status(view: &VrrpView) -> Vec<MemberStatus> {
     view.groups.iter().map(|(name, group)| member(name, group)).collect()

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::frame_socket;
-use crate::planes::vrrp::monotonic_now;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Packets are given to the thread for so long after it was seen alive.
 const LEASE: Duration = Duration::from_millis(200);

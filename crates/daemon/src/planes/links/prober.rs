@@ -14,7 +14,7 @@ use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::planes::vrrp::monotonic_now;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Bytes of an answer that are read; more is not ours.
 const REPLY_BYTES: usize = 256;

@@ -20,10 +20,10 @@ use super::prober::FarEndMessage;
 use super::view::LinksView;
 use crate::planes::packets::netlink::{KernelNetlink, NetlinkChange};
 use crate::planes::packets::open_plane::error_chain;
-use crate::planes::vrrp::monotonic_now;
 use crate::state::{ControlHandle, StateSnapshot};
 use crate::util::bpf_pins;
 use crate::util::event::EventLog;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Between two looks at carriers: the kernel may tell of one that is lost only a second later (`linkwatch`).
 const LOOK: Duration = Duration::from_millis(10);

@@ -14,7 +14,7 @@ use tokio::net::{TcpSocket, UdpSocket};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::planes::vrrp::monotonic_now;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Bytes of an answer that are read; more is not ours.
 const ANSWER: usize = 256;

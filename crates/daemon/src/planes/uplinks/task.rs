@@ -15,10 +15,10 @@ use super::path::MonitoredUplink;
 use super::prober::UplinkProbeReply;
 use super::rtnetlink::{RouteChange, RouteNetlink};
 use super::view::{UplinkPathView, UplinksView};
-use crate::planes::vrrp::monotonic_now;
 use crate::state::ControlHandle;
 use crate::util::bpf_pins;
 use crate::util::event::EventLog;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Between two looks at what is due.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
-use rustix::time::{ClockId, clock_gettime};
 use tokio::time::MissedTickBehavior;
+
+use crate::util::monotonic_clock::monotonic_now;
 
 const PULSE_INTERVAL: Duration = Duration::from_millis(250);
 /// A runtime without a beat for so long hangs. Loading a large configuration takes less.
@@ -43,14 +44,6 @@ impl Default for ControlPulse {
     fn default() -> ControlPulse {
         ControlPulse::new()
     }
-}
-
-/// The kernel's monotonic clock, which the gate reads too.
-pub fn monotonic_now() -> MonotonicTime {
-    let time = clock_gettime(ClockId::Monotonic);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
-    MonotonicTime(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
 }
 
 #[cfg(test)]

@@ -27,11 +27,12 @@ use super::heartbeat::events::PeerSummary;
 use super::interface::{AddressPlacement, GroupInterface};
 use super::rx_socket::{ReceivedFrame, RxSocket};
 use super::settings::group_settings;
+use super::transition_text;
 use super::tx_socket::TxSocket;
 use super::view::VrrpGroupView;
-use super::{control_liveness, transition_text};
 use crate::planes::packets::netlink::{AssignedAddress, KernelNetlink};
 use crate::util::event::{EventLevel, EventLog};
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Changes that are kept for `status`.
 const MAX_CHANGES: usize = 8;
@@ -137,11 +138,10 @@ impl VrrpGroup {
         here: KernelAddresses<'_>,
         tools: &mut GroupContext<'_>,
     ) {
-        let ground =
-            match self.repair.refusal(control_liveness::monotonic_now()).map_or(ground, Err) {
-                Ok(ground) => ground,
-                Err(problem) => return self.fail(problem, tools).await,
-            };
+        let ground = match self.repair.refusal(monotonic_now()).map_or(ground, Err) {
+            Ok(ground) => ground,
+            Err(problem) => return self.fail(problem, tools).await,
+        };
         if self.needs_quorum && tools.gates.last_error.is_some() {
             let text = "no dead man's gate, and never two need one".to_owned();
             return self.fail(text, tools).await;
@@ -181,7 +181,7 @@ impl VrrpGroup {
         let places = self.placements().to_vec();
         let here = |place: &AddressPlacement| addresses.iter().any(|one| one.ip == place.ip);
         let present = places.iter().all(here);
-        let now = control_liveness::monotonic_now();
+        let now = monotonic_now();
         let owner = self.config.priority == ha::advert::OWNER;
         let moves: Vec<IpAddr> = places.iter().map(|place| place.ip).collect();
         let held = present && !owner && tools.gates.are_leased(&moves, now);
@@ -216,7 +216,7 @@ impl VrrpGroup {
     /// Takes no part any more; an active one says so and gives the addresses up.
     pub async fn shut_down(&mut self, why: TransitionReason, tools: &mut GroupContext<'_>) {
         let mut actions = Vec::new();
-        self.machine.stop(control_liveness::monotonic_now(), why, &mut actions);
+        self.machine.stop(monotonic_now(), why, &mut actions);
         self.run_actions(actions, tools).await;
         if why == TransitionReason::Stopped {
             self.forget_macvlan(tools).await;
@@ -234,7 +234,7 @@ impl VrrpGroup {
         how: TakeoverAction,
         tools: &mut GroupContext<'_>,
     ) -> Result<bool, OrderRejection> {
-        let now = control_liveness::monotonic_now();
+        let now = monotonic_now();
         let mut actions = Vec::new();
         let moved = match how {
             TakeoverAction::TakeOver => self.machine.order_active(now, &mut actions).map(|()| true),
@@ -248,7 +248,7 @@ impl VrrpGroup {
     }
 
     pub async fn tick(&mut self, tools: &mut GroupContext<'_>) {
-        let now = control_liveness::monotonic_now();
+        let now = monotonic_now();
         let mut actions = Vec::new();
         if self.machine.next_due() <= now {
             self.machine.tick(now, &mut actions);
@@ -282,7 +282,7 @@ impl VrrpGroup {
             return self.count(AdvertisementDefect::Hops.name());
         }
         let mut actions = Vec::new();
-        self.machine.receive(control_liveness::monotonic_now(), source, advert, &mut actions);
+        self.machine.receive(monotonic_now(), source, advert, &mut actions);
         self.run_actions(actions, tools).await;
     }
 

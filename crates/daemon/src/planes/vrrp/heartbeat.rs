@@ -26,10 +26,10 @@ use model::config::{Config, HeartbeatConfig as Written};
 use model::monotonic_time::MonotonicTime;
 use tokio::sync::mpsc;
 
-use super::control_liveness::monotonic_now;
 use super::replication::pair_state;
 use crate::state::StateSnapshot;
 use crate::util::event::EventLog;
+use crate::util::monotonic_clock::monotonic_now;
 use crate::util::random_seed::random_seed;
 use events::PeerSummary;
 use key_file::HeartbeatKeyFile;

@@ -21,7 +21,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::address_gate::AddressGates;
 use super::address_repair::KernelAddresses;
 use super::command::VrrpCommand;
-use super::control_liveness::{self, ControlPulse};
+use super::control_liveness::ControlPulse;
 use super::group::{GroupContext, VrrpGroup};
 use super::heartbeat::HeartbeatSession;
 use super::heartbeat::message::{self, HeartbeatMessage};
@@ -35,6 +35,7 @@ use crate::planes::packets::netlink::{AssignedAddress, KernelNetlink, NetlinkCha
 use crate::planes::packets::view as packets;
 use crate::state::{ControlHandle, StateSnapshot};
 use crate::util::event::EventLog;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Between two looks at links, addresses and whether the control lives.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -153,7 +154,7 @@ impl VrrpTask {
     }
 
     fn next_due(&self) -> Instant {
-        let now = control_liveness::monotonic_now();
+        let now = monotonic_now();
         let groups = self.groups.values().map(VrrpGroup::next_due);
         let beats = self.heartbeat.iter().map(HeartbeatSession::next_due);
         let due = groups.chain(beats).min().unwrap_or(MonotonicTime::NEVER);
@@ -204,7 +205,7 @@ impl VrrpTask {
             .flat_map(|group| group.floating_addresses().map(|(ip, _)| ip))
             .collect();
         let hangs = pulse
-            .hanging_since(control_liveness::monotonic_now())
+            .hanging_since(monotonic_now())
             .map(|time| format!("the daemon's control has been hanging for {} s", time.as_secs()));
         let mut seatless = self.update_macvlans(config).await;
         let names: Vec<String> = self.groups.keys().cloned().collect();
@@ -349,7 +350,7 @@ impl VrrpTask {
     async fn tick(&mut self) {
         self.update_permissions().await;
         self.update_peer_views().await;
-        let now = control_liveness::monotonic_now();
+        let now = monotonic_now();
         let due = self.groups.iter().filter(|(_, group)| group.next_due() <= now);
         let names: Vec<String> = due.map(|(name, _)| name.clone()).collect();
         for name in names {

@@ -12,9 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use crate::health::health_check::running_probe::{RunningProbe, new_tls_connection};
-use crate::health::health_check::target::{
-    ProbeOutcome, ProbeTarget, SharedProbePlan, format_duration,
-};
+use crate::health::health_check::target::{ProbeOutcome, ProbeTarget, SharedProbePlan};
 use crate::health::health_check::tls_settings::ProbeTlsCache;
 
 /// Long enough for a busy machine; no test waits for it to pass.
@@ -255,7 +253,7 @@ async fn an_enormous_head_is_read_no_further_than_its_limit() {
 #[test]
 fn times_are_short() {
     let shown: Vec<_> = [1_234u64, 12_345, 999_999, 1_000_000, 1_500_000]
-        .map(|us| format_duration(Duration::from_micros(us)))
+        .map(|us| crate::util::duration_text::format_duration(Duration::from_micros(us)))
         .into();
     assert_eq!(shown, ["1.2 ms", "12 ms", "999 ms", "1 s", "1.5 s"]);
 }

@@ -9,11 +9,11 @@ use ha::counts::VrrpCounters;
 use ha::duplicate_address::DuplicateEvent;
 use ha::frame::{self, MacAddress};
 
-use super::super::control_liveness::monotonic_now;
 use super::super::duplicate_filter;
 use super::super::rx_socket::RxSocket;
 use super::{GroupContext, VrrpGroup};
 use crate::util::event::EventLevel;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Somebody that is taking over is heard of by its advertisement, an interval and this after its announcement.
 const CLAIM_GRACE: Duration = Duration::from_millis(100);

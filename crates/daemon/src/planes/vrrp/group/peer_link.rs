@@ -8,9 +8,10 @@ use ha::state_machine::{ActivationBlocker, PeerView, VrrpState};
 use model::monotonic_time::MonotonicTime;
 
 use super::super::heartbeat::events::PeerSummary;
-use super::super::{control_liveness, transition_text};
+use super::super::transition_text;
 use super::{GroupContext, VrrpGroup};
 use crate::util::event::{EventLevel, EventLog};
+use crate::util::monotonic_clock::monotonic_now;
 
 impl VrrpGroup {
     /// What the heartbeat says of the other member. `pair`: both, in words.
@@ -22,7 +23,7 @@ impl VrrpGroup {
     ) {
         self.peers = pair;
         let mut actions = Vec::new();
-        self.machine.update_peer(control_liveness::monotonic_now(), peer, &mut actions);
+        self.machine.update_peer(monotonic_now(), peer, &mut actions);
         self.run_actions(actions, tools).await;
     }
 
@@ -54,7 +55,7 @@ impl VrrpGroup {
         tools: &mut GroupContext<'_>,
     ) {
         let mut actions = Vec::new();
-        self.machine.set_permission(control_liveness::monotonic_now(), leave, &mut actions);
+        self.machine.set_permission(monotonic_now(), leave, &mut actions);
         self.run_actions(actions, tools).await;
         self.renew_lease(tools);
     }
@@ -62,7 +63,7 @@ impl VrrpGroup {
     /// Whether it can do all of its work, or why not.
     pub fn set_service_obstacle(&mut self, obstacle: Option<String>, events: &EventLog) {
         let active = self.state() == VrrpState::Active;
-        let obstacle = self.repair.obstacle(control_liveness::monotonic_now(), active).or(obstacle);
+        let obstacle = self.repair.obstacle(monotonic_now(), active).or(obstacle);
         if obstacle == self.service_obstacle {
             return;
         }
@@ -110,8 +111,7 @@ impl VrrpGroup {
     /// What the other member is told of us. Active is who answers: whoever could send nothing does not.
     pub fn build_claim(&self) -> GroupClaim {
         let v6 = self.config.is_ipv6();
-        let holds = self.state() != VrrpState::Active
-            || control_liveness::monotonic_now() < self.leased_until;
+        let holds = self.state() != VrrpState::Active || monotonic_now() < self.leased_until;
         let none = if v6 { IpAddr::from([0; 16]) } else { IpAddr::from([0; 4]) };
         GroupClaim {
             id: self.config.id,

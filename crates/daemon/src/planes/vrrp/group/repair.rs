@@ -7,11 +7,11 @@ use std::time::Duration;
 use ha::state_machine::VrrpState;
 
 use super::super::address_repair::KernelAddresses;
-use super::super::control_liveness::monotonic_now;
 use super::super::interface::AddressPlacement;
 use super::{GroupContext, VrrpGroup};
 use crate::planes::packets::netlink::AssignedAddress;
 use crate::util::event::EventLevel;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Two programs that set and remove by turns must not keep this thread from its advertisements.
 const RESTORE_INTERVAL: Duration = Duration::from_millis(100);

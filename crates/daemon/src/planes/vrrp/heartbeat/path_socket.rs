@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::message::{HeartbeatMessage, PathPacket};
-use crate::planes::vrrp::control_liveness::monotonic_now;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Internetwork control (RFC 2474 §4.2.2.2), as routing protocols have it.
 const CONTROL: u32 = 0xc0;

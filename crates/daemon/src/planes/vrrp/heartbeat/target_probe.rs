@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::message::HeartbeatMessage;
-use crate::planes::vrrp::control_liveness::monotonic_now;
+use crate::util::monotonic_clock::monotonic_now;
 use crate::util::random_seed::random_seed;
 
 /// Bytes of an answer that are read; more is not ours.

@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use ha::heartbeat::{PeerHeartbeat, ReachScore};
 
-use super::super::control_liveness::monotonic_now;
 use super::super::replication;
 use super::witness::WitnessClient;
 use super::{HeartbeatSession, events};
+use crate::util::monotonic_clock::monotonic_now;
 
 /// The heartbeat with another member.
 #[derive(Clone, Debug)]

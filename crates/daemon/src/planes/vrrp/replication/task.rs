@@ -21,9 +21,9 @@ use super::send_round::SendRound;
 use super::view::{ReplicationState, ReplicationView};
 use crate::planes::packets::connection_tables::ReplicationSource;
 use crate::planes::packets::host_facts::clock_tick;
-use crate::planes::vrrp::control_liveness::monotonic_now;
 use crate::planes::vrrp::heartbeat::message::{HeartbeatMessage, PathPacket};
 use crate::planes::vrrp::heartbeat::path_socket::PathSocket;
+use crate::util::monotonic_clock::monotonic_now;
 
 /// Rounds between two hellos, and between two looks at sockets.
 const HELLO: u32 = 5;
