@@ -152,12 +152,13 @@ impl App {
             ActorParts { engine, listeners, workers, state, file, predecessor: before, events };
         let (control, actor) = ControlActor::start(parts, change).await?;
 
-        let packets = packets::PacketPlaneHandle::start(control.clone(), (orders, inbox));
+        let packets = packets::PacketPlaneHandle::start(control.clone(), orders, inbox);
         let pulse = vrrp::ControlPulse::new();
         let vrrp = vrrp::VrrpHandle::start(
             control.clone(),
             pulse.clone(),
-            (packets.view(), packets.replication_source()),
+            packets.view(),
+            packets.replication_source(),
         );
         let ways = EgressRoutes::start(&control);
         let mut names = name_server::NameServerHandle::start(control.clone());
@@ -191,8 +192,8 @@ impl App {
             admin: Arc::new(AdminSockets::new(admin)),
             predecessor: Arc::default(),
         });
-        let mut tasks = spawn_control_tasks(&control, (actor, pulse, prober), &vitals);
-        spawn_observers(&mut tasks, &control, (&vitals, annals.state()), &annals);
+        let mut tasks = spawn_control_tasks(&control, actor, pulse, prober, &vitals);
+        spawn_observers(&mut tasks, &control, &vitals, annals.state(), &annals);
         Ok(App {
             control,
             access_log: access,
@@ -340,7 +341,9 @@ impl App {
 /// Work that the rest stands on: what changes things, and what finds out how servers are and what that makes of them.
 fn spawn_control_tasks(
     control: &ControlHandle,
-    (actor, pulse, prober): (ControlActor, vrrp::ControlPulse, health_check::Prober),
+    actor: ControlActor,
+    pulse: vrrp::ControlPulse,
+    prober: health_check::Prober,
     vitals: &ReportSources,
 ) -> JoinSet<()> {
     let board = Arc::clone(&vitals.evidence);
@@ -357,7 +360,8 @@ fn spawn_control_tasks(
 fn spawn_observers(
     tasks: &mut JoinSet<()>,
     control: &ControlHandle,
-    (vitals, state): (&Arc<ReportSources>, Option<PathBuf>),
+    vitals: &Arc<ReportSources>,
+    state: Option<PathBuf>,
     annals: &Arc<HistoryRecorder>,
 ) {
     tasks.spawn(acme::run(control.clone(), Arc::clone(&vitals.certificate_orders), state));

@@ -46,7 +46,8 @@ impl ApiAuthenticator {
     fn authorize(
         &self,
         request: &Request,
-        (address, papers): (IpAddr, ClientCertificateNames),
+        address: IpAddr,
+        papers: ClientCertificateNames,
     ) -> Result<ApiPeer, (RefusalReason, ApiProblem)> {
         let now = self.started_at.elapsed();
         let stranger = ApiPeer::Remote { address, papers: papers.clone(), known: None };
@@ -189,7 +190,7 @@ pub(super) async fn authorize_request(
             answer
         }
         ApiPeer::Remote { address, papers, .. } => {
-            match gate.authorize(&request, (address, papers)) {
+            match gate.authorize(&request, address, papers) {
                 Ok(peer) => {
                     request.extensions_mut().insert(ConnectInfo(peer));
                     next.run(request).await

@@ -125,7 +125,8 @@ pub(super) fn other_changes(
     fn of<K: Display>(
         kind: &str,
         of: &model::config::ObjectChanges<Vec<K>>,
-        (old, new): (&Value, &Value),
+        old: &Value,
+        new: &Value,
     ) -> (String, Changes) {
         let all = changed_objects(
             of,
@@ -134,15 +135,14 @@ pub(super) fn other_changes(
         );
         (kind.to_owned(), all)
     }
-    let both = (old, new);
     let all = [
-        of("vrrp", &diff.vrrp, both),
-        of("heartbeat", &diff.heartbeats, both),
-        of("capture", &diff.captures, both),
-        of("link", &diff.links, both),
-        of("uplink", &diff.uplinks, both),
-        of("zone", &diff.zones, both),
-        of("name", &diff.names, both),
+        of("vrrp", &diff.vrrp, old, new),
+        of("heartbeat", &diff.heartbeats, old, new),
+        of("capture", &diff.captures, old, new),
+        of("link", &diff.links, old, new),
+        of("uplink", &diff.uplinks, old, new),
+        of("zone", &diff.zones, old, new),
+        of("name", &diff.names, old, new),
     ];
     all.into_iter().filter(|(_, changes)| *changes != Changes::default()).collect()
 }

@@ -48,8 +48,8 @@ pub(super) async fn explain_server(
     let board = &vitals.evidence;
     let weighed = &vitals.balancing_decisions;
     let kept = vitals.draining_clients.read();
-    let which = (pool.as_str(), name.as_str());
-    report::explain::explain_weights(&picture, board, weighed, &kept, which, SystemTime::now())
+    let now = SystemTime::now();
+    report::explain::explain_weights(&picture, board, weighed, &kept, &pool, &name, now)
         .map(Json)
         .ok_or_else(|| {
             let near: Vec<String> = picture

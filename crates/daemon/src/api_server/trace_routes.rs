@@ -55,7 +55,7 @@ pub(super) async fn explain_upload(
         return Err(refusal.with_hint("unpack it with gunzip"));
     }
     let name = query.name.unwrap_or_else(|| "capture".to_owned());
-    explain_capture(name, move || Ok(Cursor::new(bytes.clone())), (query.connection, place)).await
+    explain_capture(name, move || Ok(Cursor::new(bytes.clone())), query.connection, place).await
 }
 
 pub(super) async fn explain_stored(
@@ -76,7 +76,7 @@ pub(super) async fn explain_stored(
         )
         .with_hint("`steelyard capture list` has those that are stored")
     })?;
-    explain_capture(found.name, move || capture_path(&found.file), (query.connection, place)).await
+    explain_capture(found.name, move || capture_path(&found.file), query.connection, place).await
 }
 
 /// A capture of ours: its name may be another's by now.
@@ -88,7 +88,8 @@ fn capture_path(file: &Path) -> std::io::Result<File> {
 async fn explain_capture<R: Read + 'static>(
     name: String,
     open: impl Fn() -> std::io::Result<R> + Send + 'static,
-    (connection, place): (Option<u32>, SemaphorePermit<'static>),
+    connection: Option<u32>,
+    place: SemaphorePermit<'static>,
 ) -> Result<Response, ApiProblem> {
     let (tell, told) = oneshot::channel();
     let waited = Arc::new(CancelFlag::default());
@@ -224,7 +225,7 @@ mod tests {
         let head =
             [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
         let open = move || Ok(Cursor::new(head).chain(EndlessReader(sent.clone())));
-        let asked = tokio::spawn(explain_capture("endless".to_owned(), open, (None, place)));
+        let asked = tokio::spawn(explain_capture("endless".to_owned(), open, None, place));
         tokio::task::spawn_blocking(move || reads.recv_timeout(Duration::from_secs(30)))
             .await
             .unwrap()

@@ -184,7 +184,8 @@ impl ControlActor {
                 &*self.engine,
                 &self.events,
                 &lost,
-                (&before, &self.applied),
+                &before,
+                &self.applied,
             );
             if let Some(order) = next {
                 self.handle_command(order).await;

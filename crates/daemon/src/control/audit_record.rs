@@ -12,6 +12,14 @@ use crate::state::saved_state::saved_overrides;
 use crate::state::state_snapshot::ServerFacts;
 use crate::util::wall_clock::unix_ms;
 
+/// A change as the audit log describes it.
+pub(super) struct AuditedChange<'a> {
+    pub action: &'a str,
+    pub target: &'a str,
+    pub before: &'a str,
+    pub after: &'a str,
+}
+
 impl ControlActor {
     /// Puts a configuration in force and records who wanted it.
     pub(super) async fn apply_and_record(
@@ -30,7 +38,7 @@ impl ControlActor {
         }
         let saved = self.save_to(room);
         let into = saved.as_ref().ok().cloned().flatten();
-        self.record_generation(&origin, ("apply", &file), before, into);
+        self.record_generation(&origin, "apply", &file, before, into);
         self.publish();
         Ok(ApplyOutcome { saved: saved?, unsaved: self.unsaved_since(failures), ..applied })
     }
@@ -50,7 +58,7 @@ impl ControlActor {
         let applied = self.apply(change, Some(repeats)).await?;
         let saved = self.save_to(room);
         let into = saved.as_ref().ok().cloned().flatten();
-        self.record_generation(&origin, ("rollback", "an older generation"), before, into);
+        self.record_generation(&origin, "rollback", "an older generation", before, into);
         self.publish();
         Ok(ApplyOutcome { saved: saved?, unsaved: self.unsaved_since(failures), ..applied })
     }
@@ -59,32 +67,31 @@ impl ControlActor {
     pub(super) fn record_change(
         &mut self,
         origin: &ChangeOrigin,
-        (action, target): (&str, &str),
-        (before, after): (&str, &str),
+        change: AuditedChange<'_>,
         saved: Option<String>,
         reversal: Option<UndoAction>,
     ) -> u64 {
-        self.audit.add(record(origin, (action, target), (before, after), saved), reversal)
+        self.audit.add(record(origin, change, saved), reversal)
     }
 
     /// Records that an order was taken back; its number.
     pub(super) fn record_undo(
         &mut self,
         origin: &ChangeOrigin,
-        (action, target): (&str, &str),
-        (before, after): (&str, &str),
+        change: AuditedChange<'_>,
         saved: Option<String>,
         reversal: UndoAction,
         undoes: u64,
     ) -> u64 {
-        let record = record(origin, (action, target), (before, after), saved);
+        let record = record(origin, change, saved);
         self.audit.add(AuditRecord { undoes: Some(undoes), ..record }, Some(reversal))
     }
 
     fn record_generation(
         &mut self,
         origin: &ChangeOrigin,
-        (action, from): (&str, &str),
+        action: &str,
+        from: &str,
         before: u64,
         saved: Option<String>,
     ) {
@@ -92,32 +99,26 @@ impl ControlActor {
         if before == after {
             return;
         }
-        let texts = (format!("generation {before}"), format!("generation {after}, from {from}"));
         let reversal = Some(UndoAction::Generation { before, after });
-        self.record_change(
-            origin,
-            (action, "configuration"),
-            (&texts.0, &texts.1),
-            saved,
-            reversal,
-        );
+        let change = AuditedChange {
+            action,
+            target: "configuration",
+            before: &format!("generation {before}"),
+            after: &format!("generation {after}, from {from}"),
+        };
+        self.record_change(origin, change, saved, reversal);
     }
 }
 
-fn record(
-    origin: &ChangeOrigin,
-    (action, target): (&str, &str),
-    (before, after): (&str, &str),
-    saved: Option<String>,
-) -> AuditRecord {
+fn record(origin: &ChangeOrigin, change: AuditedChange<'_>, saved: Option<String>) -> AuditRecord {
     AuditRecord {
         at_unix_ms: unix_ms(SystemTime::now()),
         who: origin.who.clone(),
         way: origin.way.name().to_owned(),
-        action: action.to_owned(),
-        target: target.to_owned(),
-        before: before.to_owned(),
-        after: after.to_owned(),
+        action: change.action.to_owned(),
+        target: change.target.to_owned(),
+        before: change.before.to_owned(),
+        after: change.after.to_owned(),
         saved,
         ..AuditRecord::default()
     }

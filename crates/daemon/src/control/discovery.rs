@@ -4,6 +4,7 @@
 use model::config::CheckedConfig;
 
 use super::actor::ControlActor;
+use super::audit_record::AuditedChange;
 use crate::state::discovery_result::DiscoveryResult;
 use crate::state::origin::{ChangeOrigin, ChangeTrigger};
 use crate::state::overlay::ServerOverlay;
@@ -73,6 +74,7 @@ impl ControlActor {
         let text = format!("{pool}: {place} says {is}");
         self.events.emit(EventLevel::Info, "source-changed", text, &about("changed"));
         let origin = ChangeOrigin::new(place, ChangeTrigger::Source);
-        self.record_change(&origin, ("found", &pool), (&was, &is), None, None);
+        let change = AuditedChange { action: "found", target: &pool, before: &was, after: &is };
+        self.record_change(&origin, change, None, None);
     }
 }

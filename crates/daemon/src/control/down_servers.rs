@@ -27,7 +27,8 @@ pub(super) fn reset_connections(
     engine: &dyn TrafficEngine,
     events: &EventLog,
     fallen: &[ServerId],
-    (before, after): (&AppliedState, &AppliedState),
+    before: &AppliedState,
+    after: &AppliedState,
 ) {
     for id in fallen {
         let Some(entry) = after.servers.get(id) else { continue };

@@ -3,6 +3,7 @@
 use model::config::CheckedConfig;
 
 use super::actor::ControlActor;
+use super::audit_record::AuditedChange;
 use crate::state::change::{ApplyError, ConfigChange};
 use crate::state::origin::{ChangeOrigin, ChangeTrigger};
 
@@ -39,6 +40,12 @@ impl ControlActor {
         let before = format!("generation {}", self.active.generation);
         let text = error.to_string();
         self.events.warn("program-not-allowed", format!("{text} (asked by {origin})"));
-        self.record_change(origin, ("refused", "configuration"), (&before, &text), None, None);
+        let change = AuditedChange {
+            action: "refused",
+            target: "configuration",
+            before: &before,
+            after: &text,
+        };
+        self.record_change(origin, change, None, None);
     }
 }

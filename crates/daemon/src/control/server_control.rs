@@ -12,7 +12,7 @@ use model::config::{AdminState, ServerWeight, WriteBack};
 use model::id::ServerId;
 
 use super::actor::ControlActor;
-use super::audit_record::command_undo;
+use super::audit_record::{AuditedChange, command_undo};
 use crate::control::audit::UndoAction;
 use crate::state::change::ConfigChange;
 use crate::state::origin::ChangeOrigin;
@@ -109,11 +109,13 @@ impl ControlActor {
         }
         let new = self.facts(id, &pool, &name)?;
         let target = format!("{pool}/{name}");
-        let what = (describe_server(&old), describe_server(&new));
-        let what = (what.0.as_str(), what.1.as_str());
-        let action = word.to_string();
-        let reversal = Some(reversal);
-        let audit = self.record_change(&origin, (&action, &target), what, saved.clone(), reversal);
+        let change = AuditedChange {
+            action: &word.to_string(),
+            target: &target,
+            before: &describe_server(&old),
+            after: &describe_server(&new),
+        };
+        let audit = self.record_change(&origin, change, saved.clone(), Some(reversal));
         Ok(ServerCommandOutcome { facts: new, saved, audit_id: audit, unsaved: Vec::new() })
     }
 
@@ -173,10 +175,13 @@ impl ControlActor {
         let facts = self.facts(self.find(&pool, &name)?, &pool, &name)?;
         let reversal = self.membership_undo(&pool, &name, manual, generation);
         let target = format!("{pool}/{name}");
-        let what = ("not there", describe_server(&facts));
-        let action = (word.name(), target.as_str());
-        let audit =
-            self.record_change(&origin, action, (what.0, &what.1), saved.clone(), Some(reversal));
+        let change = AuditedChange {
+            action: word.name(),
+            target: &target,
+            before: "not there",
+            after: &describe_server(&facts),
+        };
+        let audit = self.record_change(&origin, change, saved.clone(), Some(reversal));
         Ok(ServerCommandOutcome { facts, saved, audit_id: audit, unsaved: Vec::new() })
     }
 
@@ -210,10 +215,13 @@ impl ControlActor {
         self.events.info("server-set", format!("{pool}/{name}: {word} by {origin}"));
         let reversal = self.membership_undo(&pool, &name, manual, generation);
         let target = format!("{pool}/{name}");
-        let what = (describe_server(&facts), "not there");
-        let action = (word.name(), target.as_str());
-        let audit =
-            self.record_change(&origin, action, (&what.0, what.1), saved.clone(), Some(reversal));
+        let change = AuditedChange {
+            action: word.name(),
+            target: &target,
+            before: &describe_server(&facts),
+            after: "not there",
+        };
+        let audit = self.record_change(&origin, change, saved.clone(), Some(reversal));
         Ok(ServerCommandOutcome { facts, saved, audit_id: audit, unsaved: Vec::new() })
     }
 

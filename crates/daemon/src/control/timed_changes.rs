@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use model::id::ServerId;
 
 use super::actor::ControlActor;
-use super::audit_record::command_undo;
+use super::audit_record::{AuditedChange, command_undo};
 use crate::state::origin::{ChangeOrigin, ChangeTrigger};
 use crate::state::server_state::{self, describe_server};
 use crate::state::state_snapshot::ServerFacts;
@@ -89,7 +89,8 @@ impl ControlActor {
             let target = format!("{}/{}", after.pool_name, after.config.name);
             self.update_server(id, |_| after);
             let origin = ChangeOrigin::new("clock", ChangeTrigger::Clock);
-            self.record_change(&origin, (action, &target), (&was, &is), None, Some(reversal));
+            let change = AuditedChange { action, target: &target, before: &was, after: &is };
+            self.record_change(&origin, change, None, Some(reversal));
         }
         self.publish_changes(&before);
         self.save_server_state();

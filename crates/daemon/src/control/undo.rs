@@ -5,6 +5,7 @@
 use std::time::SystemTime;
 
 use super::actor::ControlActor;
+use super::audit_record::AuditedChange;
 use crate::control::audit::{AuditEntry, UndoAction};
 use crate::state::origin::ChangeOrigin;
 use crate::state::saved_state::{restore_overrides, saved_overrides};
@@ -74,10 +75,13 @@ impl ControlActor {
         };
         let text = format!("{}: {} taken back by {origin}", record.target, record.action);
         self.events.info("undone", text);
-        let was = record.after.clone();
-        let is = record.before.clone();
-        let action = ("undo", record.target.as_str());
-        let id = self.record_undo(&origin, action, (&was, &is), saved, back, record.id);
+        let change = AuditedChange {
+            action: "undo",
+            target: &record.target,
+            before: &record.after,
+            after: &record.before,
+        };
+        let id = self.record_undo(&origin, change, saved, back, record.id);
         Ok(UndoOutcome { id, undoes: record })
     }
 

@@ -100,7 +100,8 @@ impl Prober {
             Arc::clone(&mailbox),
             letters,
             to,
-            (judges, agents),
+            judges,
+            agents,
             events.clone(),
             max_concurrent_probes(),
         );

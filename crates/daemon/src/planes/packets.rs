@@ -46,7 +46,8 @@ impl PacketPlaneHandle {
     /// Starts the thread, which follows `control` and takes its orders from `inbox`.
     pub fn start(
         control: ControlHandle,
-        (orders, inbox): (PlaneCommandSender, mpsc::Receiver<PlaneCommand>),
+        orders: PlaneCommandSender,
+        inbox: mpsc::Receiver<PlaneCommand>,
     ) -> PacketPlaneHandle {
         let insight = Arc::new(FlowSampleCollector::default());
         let sees = Arc::clone(&insight);
@@ -57,7 +58,7 @@ impl PacketPlaneHandle {
         let thread = thread.spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             match runtime {
-                Ok(runtime) => runtime.block_on(task::run(control, inbox, (show, give), sees)),
+                Ok(runtime) => runtime.block_on(task::run(control, inbox, show, give, sees)),
                 Err(error) => events.error("packets-failed", format!("no runtime: {error}")),
             }
         });

@@ -50,7 +50,8 @@ impl VrrpHandle {
     pub fn start(
         control: ControlHandle,
         pulse: ControlPulse,
-        (packets, source): (watch::Receiver<Arc<packets::PacketPlaneView>>, ReplicationSource),
+        packets: watch::Receiver<Arc<packets::PacketPlaneView>>,
+        source: ReplicationSource,
     ) -> VrrpHandle {
         let (orders, inbox) = command::command_channel();
         let (show, view) = watch::channel(Arc::new(VrrpView::default()));
@@ -62,7 +63,7 @@ impl VrrpHandle {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             match runtime {
                 Ok(runtime) => {
-                    runtime.block_on(task::run(control, (pulse, packets, source), inbox, show))
+                    runtime.block_on(task::run(control, pulse, packets, source, inbox, show))
                 }
                 Err(error) => events.error("vrrp-failed", format!("no runtime: {error}")),
             }

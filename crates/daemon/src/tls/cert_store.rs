@@ -129,12 +129,9 @@ impl CertificateStore {
                 Some(before) if before.is_for(service, tls) && before.is_unchanged() => {
                     Ok(before.clone())
                 }
-                _ => ServiceTlsState::read(
-                    (service, tls),
-                    before,
-                    (&self.state_dir, now),
-                    &mut warnings,
-                ),
+                _ => {
+                    ServiceTlsState::read(service, tls, before, &self.state_dir, now, &mut warnings)
+                }
             };
             prefix_warnings(&mut warnings, told, &format!("service.{name}.tls"));
             match fresh {

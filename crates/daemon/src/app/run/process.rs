@@ -80,9 +80,11 @@ impl RunningDaemon {
         house.serve_api(control);
         let (tell, handed) = mpsc::channel(1);
         let takes_over = Arc::new(AtomicBool::new(false));
-        let ours = (house.control.clone(), house.admin());
-        let give =
-            |listener| old_process::serve_takeover(listener, ours, Arc::clone(&takes_over), tell);
+        let changes = house.control.clone();
+        let admin = house.admin();
+        let give = |listener| {
+            old_process::serve_takeover(listener, changes, admin, Arc::clone(&takes_over), tell)
+        };
         let giver = listener.map(|listener| tokio::spawn(give(listener)));
         let ProcessContext { config, events, notify, watchdog, upgrade_program: program } = around;
         let child = None;

@@ -25,7 +25,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// one does, and stays so when it has.
 pub async fn serve_takeover(
     listener: UnixListener,
-    (control, admin): (ControlHandle, Arc<AdminSockets>),
+    control: ControlHandle,
+    admin: Arc<AdminSockets>,
     takes_over: Arc<AtomicBool>,
     handed: mpsc::Sender<(u32, UnixStream)>,
 ) {
@@ -35,7 +36,7 @@ pub async fn serve_takeover(
             continue;
         };
         takes_over.store(true, Ordering::Relaxed);
-        let taken = handle_attempt(stream, (&control, &admin), READY_WITHIN).await;
+        let taken = handle_attempt(stream, &control, &admin, READY_WITHIN).await;
         takes_over.store(taken.is_some(), Ordering::Relaxed);
         if let Some(taken) = taken {
             // Nobody listens any more only when we are leaving anyway.
@@ -48,7 +49,8 @@ pub async fn serve_takeover(
 /// One attempt; `Some`: the process that has taken over, and the line to it.
 pub(super) async fn handle_attempt(
     mut stream: UnixStream,
-    (control, admin): (&ControlHandle, &AdminSockets),
+    control: &ControlHandle,
+    admin: &AdminSockets,
     ready_within: Duration,
 ) -> Option<(u32, UnixStream)> {
     let events = control.events();

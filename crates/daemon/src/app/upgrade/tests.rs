@@ -82,10 +82,6 @@ async fn may_change(control: &ControlHandle) -> bool {
     false
 }
 
-fn ours(control: &ControlHandle) -> (ControlHandle, Arc<AdminSockets>) {
-    (control.clone(), Arc::new(AdminSockets::new([])))
-}
-
 #[tokio::test]
 async fn sockets_words_and_health_change_hands() {
     let scratch = Scratch::new("upgrade").unwrap();
@@ -97,7 +93,8 @@ async fn sockets_words_and_health_change_hands() {
     let (tell, mut handed) = mpsc::channel(1);
     let giver = old_process::serve_takeover(
         UnixListener::bind(&path).unwrap(),
-        ours(&control),
+        control.clone(),
+        Arc::new(AdminSockets::new([])),
         Arc::default(),
         tell,
     );
@@ -127,7 +124,8 @@ async fn a_process_that_dies_before_it_is_ready_leaves_the_old_one_as_it_was() {
     let (tell, mut handed) = mpsc::channel(1);
     tokio::spawn(old_process::serve_takeover(
         UnixListener::bind(&path).unwrap(),
-        ours(&control),
+        control.clone(),
+        Arc::new(AdminSockets::new([])),
         Arc::default(),
         tell,
     ));
@@ -158,7 +156,7 @@ async fn a_process_that_is_not_ready_in_time_is_told_so() {
     };
     let none = AdminSockets::new([]);
     let (taken, heard) =
-        tokio::join!(handle_attempt(ours, (&control, &none), Duration::from_millis(50)), new);
+        tokio::join!(handle_attempt(ours, &control, &none, Duration::from_millis(50)), new);
     assert_eq!((taken.is_none(), heard), (true, Some(UpgradeMessage::TooLate)));
     assert!(may_change(&control).await);
 }
@@ -174,7 +172,7 @@ async fn nonsense_is_refused_and_leaves_no_trace() {
         };
         let none = AdminSockets::new([]);
         let (taken, heard) =
-            tokio::join!(handle_attempt(ours, (&control, &none), Duration::from_secs(60)), speak);
+            tokio::join!(handle_attempt(ours, &control, &none, Duration::from_secs(60)), speak);
         assert!(taken.is_none());
         assert_eq!(
             matches!(heard, Some(UpgradeMessage::Refused(_))),
@@ -193,7 +191,7 @@ async fn nonsense_is_refused_and_leaves_no_trace() {
     };
     let none = AdminSockets::new([]);
     let (taken, heard) =
-        tokio::join!(handle_attempt(ours, (&control, &none), Duration::from_secs(60)), speak);
+        tokio::join!(handle_attempt(ours, &control, &none, Duration::from_secs(60)), speak);
     assert_eq!((taken.is_none(), heard), (true, None));
 }
 

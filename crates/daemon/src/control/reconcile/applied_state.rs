@@ -181,7 +181,7 @@ impl AppliedState {
                 .servers
                 .iter()
                 .filter_map(|view| Some(server_view(next.servers.get(&view.id)?)));
-            let view = pool_view(Some(old), (old.id, self.workers), &old.config, views.collect());
+            let view = pool_view(Some(old), old.id, self.workers, &old.config, views.collect());
             next.pools.insert(name, view);
         }
         next
@@ -272,7 +272,7 @@ impl AppliedState {
             views.push(server_view(&entry));
             self.servers.insert(entry.facts.id, entry);
         }
-        pool_view(old, (id, self.workers), config, views)
+        pool_view(old, id, self.workers, config, views)
     }
 
     fn service(
@@ -359,7 +359,8 @@ fn same_view(a: &ServerView, b: &ServerView) -> bool {
 /// The old view where it says the same.
 fn pool_view(
     old: Option<&Arc<PoolView>>,
-    (id, workers): (PoolId, usize),
+    id: PoolId,
+    workers: usize,
     config: &Arc<PoolConfig>,
     servers: Vec<ServerView>,
 ) -> Arc<PoolView> {

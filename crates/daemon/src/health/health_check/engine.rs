@@ -94,7 +94,8 @@ impl ProbeEngine {
         mailbox: Arc<ProbeMailbox>,
         letters: Receiver<ConnectObservation>,
         found: Sender<ProberReport>,
-        (judges, agents): (HealthCheckers, AgentPoller),
+        judges: HealthCheckers,
+        agents: AgentPoller,
         events: EventLog,
         at_once: usize,
     ) -> io::Result<ProbeEngine> {
@@ -297,7 +298,7 @@ impl ProbeEngine {
         match of {
             ProbePurpose::Probe(ticket) => {
                 let at = SystemTime::now();
-                let verdict = self.checkers.handle_outcome(ticket, outcome, (began, now), at);
+                let verdict = self.checkers.handle_outcome(ticket, outcome, began, now, at);
                 self.report(verdict);
             }
             ProbePurpose::Agent(question) => {

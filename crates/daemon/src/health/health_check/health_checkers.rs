@@ -188,7 +188,8 @@ impl HealthCheckers {
         &mut self,
         ticket: ProbeTicket,
         outcome: ProbeOutcome,
-        (began, now): (MonotonicTime, MonotonicTime),
+        began: MonotonicTime,
+        now: MonotonicTime,
         at: SystemTime,
     ) -> Option<HealthReport> {
         let watched = self.servers.get_mut(&ticket.server)?;

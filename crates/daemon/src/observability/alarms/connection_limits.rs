@@ -22,13 +22,19 @@ pub(super) struct ConnectionLimitAlarms(BTreeMap<String, ReportedCounts>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ReportedCounts {
-    /// Evicted and refused, all in all.
-    counts: (u64, u64),
+    counts: ConnectionLimitCounts,
     at: Option<MonotonicTime>,
 }
 
+/// Connections closed and rejected since the start, or since an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ConnectionLimitCounts {
+    evicted: u64,
+    refused: u64,
+}
+
 impl ConnectionLimitAlarms {
-    /// Compares with what was told, and tells what is new.
+    /// Compares with what was reported, and reports what is new.
     pub(super) fn look(
         &mut self,
         events: &EventLog,
@@ -37,9 +43,10 @@ impl ConnectionLimitAlarms {
         now: MonotonicTime,
     ) {
         for view in picture.snapshot.services.values() {
-            let counts = (evicted(view), refused(view));
+            let counts = ConnectionLimitCounts { evicted: evicted(view), refused: refused(view) };
             let name = format!("service {}", view.config.name);
-            let Some((evicted, refused)) = self.since(&name, counts, now) else { continue };
+            let Some(new) = self.new_counts(&name, counts, now) else { continue };
+            let ConnectionLimitCounts { evicted, refused } = new;
             let mut about = vec![("service", view.config.name.clone())];
             let mut text = format!(
                 "{name}: {evicted} connections that did nothing were closed for newcomers, {refused} refused because \
@@ -53,30 +60,39 @@ impl ConnectionLimitAlarms {
                 about.push(("client", client.to_string()));
                 about.push(("connections", held.to_string()));
             }
-            report_limit(events, text, about, (evicted, refused));
+            report_limit(events, text, about, new);
         }
         let by_listener = served.evicted.iter().zip(&served.rejected);
         for ((listener, evicted), (_, refused)) in by_listener {
             let name = format!("control {listener}");
-            let Some(since) = self.since(&name, (*evicted, *refused), now) else { continue };
+            let counts = ConnectionLimitCounts { evicted: *evicted, refused: *refused };
+            let Some(new) = self.new_counts(&name, counts, now) else { continue };
             let text = format!(
                 "control listener `{listener}`: {} connections were closed for newcomers, {} refused: all places were \
                  taken (ss -xp or ss -tnp names who holds them)",
-                since.0, since.1
+                new.evicted, new.refused
             );
-            report_limit(events, text, vec![("listener", (*listener).to_owned())], since);
+            report_limit(events, text, vec![("listener", (*listener).to_owned())], new);
         }
     }
 
     /// What came since the last event; `None`: nothing, or it is too soon.
-    fn since(&mut self, name: &str, counts: (u64, u64), now: MonotonicTime) -> Option<(u64, u64)> {
-        let told = self.0.entry(name.to_owned()).or_default();
-        let new = (counts.0.saturating_sub(told.counts.0), counts.1.saturating_sub(told.counts.1));
-        let soon = told.at.is_some_and(|at| now.since(at) < PAUSE);
-        if new == (0, 0) || soon {
+    fn new_counts(
+        &mut self,
+        name: &str,
+        counts: ConnectionLimitCounts,
+        now: MonotonicTime,
+    ) -> Option<ConnectionLimitCounts> {
+        let reported = self.0.entry(name.to_owned()).or_default();
+        let new = ConnectionLimitCounts {
+            evicted: counts.evicted.saturating_sub(reported.counts.evicted),
+            refused: counts.refused.saturating_sub(reported.counts.refused),
+        };
+        let soon = reported.at.is_some_and(|at| now.since(at) < PAUSE);
+        if new == ConnectionLimitCounts::default() || soon {
             return None;
         }
-        *told = ReportedCounts { counts, at: Some(now) };
+        *reported = ReportedCounts { counts, at: Some(now) };
         Some(new)
     }
 }
@@ -85,10 +101,10 @@ fn report_limit(
     events: &EventLog,
     text: String,
     mut about: Vec<(&'static str, String)>,
-    (evicted, refused): (u64, u64),
+    counts: ConnectionLimitCounts,
 ) {
-    about.push(("evicted", evicted.to_string()));
-    about.push(("refused", refused.to_string()));
+    about.push(("evicted", counts.evicted.to_string()));
+    about.push(("refused", counts.refused.to_string()));
     events.emit(EventLevel::Warning, "connections-evicted", text, &about);
 }
 

@@ -36,8 +36,10 @@ pub struct StoredCapture {
 /// The disk does not take it; nothing of it stays.
 pub fn store(
     place: &Path,
-    (rule, at_unix_ms): (&str, u64),
-    (about, drops): (&str, u64),
+    rule: &str,
+    at_unix_ms: u64,
+    about: &str,
+    drops: u64,
     packets: &[(Arc<CapturedPacket>, String)],
     keep: usize,
 ) -> io::Result<StoredCapture> {
@@ -157,14 +159,14 @@ mod tests {
         let place = scratch.path().join("captures");
         assert_eq!(list(&place), CaptureListing::default());
         for at in [1_000, 2_000, 3_000] {
-            let stored = store(&place, ("slow-shop", at), ("why", 5), &[packet(at)], 2).unwrap();
+            let stored = store(&place, "slow-shop", at, "why", 5, &[packet(at)], 2).unwrap();
             let mode = stored.file.metadata().unwrap().permissions().mode();
             assert_eq!(
                 (mode & 0o777, stored.bytes),
                 (0o600, stored.file.metadata().unwrap().len())
             );
         }
-        store(&place, ("other", 1), ("", 0), &[], 2).unwrap();
+        store(&place, "other", 1, "", 0, &[], 2).unwrap();
         fs::write(place.join("rubbish"), "x").unwrap();
         fs::write(place.join("half-7.pcapng"), "x").unwrap();
         let CaptureListing { captures: found, refused } = list(&place);
@@ -176,18 +178,15 @@ mod tests {
             trace::input::CaptureReader::open(File::open(&found[0].file).unwrap()).unwrap();
         let frame = read.frame().unwrap().unwrap();
         assert_eq!((frame.time_ns, frame.original_len, frame.bytes.len()), (3_000, 99, 41));
-        assert!(store(Path::new("/proc/nowhere"), ("a", 1), ("", 0), &[], 1).is_err());
-        assert!(
-            store(&place, ("slow-shop", 3_000), ("", 0), &[], 9).is_err(),
-            "it is there already"
-        );
+        assert!(store(Path::new("/proc/nowhere"), "a", 1, "", 0, &[], 1).is_err());
+        assert!(store(&place, "slow-shop", 3_000, "", 0, &[], 9).is_err(), "it is there already");
     }
 
     #[test]
     fn files_that_others_put_there_are_named_and_not_listed() {
         let scratch = Scratch::new("captures").unwrap();
         let place = scratch.path().to_owned();
-        store(&place, ("slow", 1), ("why", 0), &[packet(1)], 2).unwrap();
+        store(&place, "slow", 1, "why", 0, &[packet(1)], 2).unwrap();
         let link = place.join("planted-2.pcapng");
         std::os::unix::fs::symlink(place.join("slow-1.pcapng"), &link).unwrap();
         let listed = list(&place);

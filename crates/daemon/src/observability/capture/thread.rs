@@ -279,8 +279,8 @@ impl CaptureThread {
             _ => format!("{}; {left_out} packets or connections found no room", one.reason),
         };
         let drops = self.lost - one.lost;
-        let made = (rule, nanos(one.began) / 1_000_000);
-        match files::store(place, made, (&about, drops), &packets, one.max_files) {
+        let at_unix_ms = nanos(one.began) / 1_000_000;
+        match files::store(place, rule, at_unix_ms, &about, drops, &packets, one.max_files) {
             Ok(stored) => {
                 self.progress.written.fetch_add(1, Ordering::Relaxed);
                 let file = stored.file.display().to_string();

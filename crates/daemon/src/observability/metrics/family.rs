@@ -11,7 +11,9 @@ use prometheus_client::registry::Unit;
 /// Writes a family of counters.
 pub(super) fn counters<L: EncodeLabelSet>(
     to: &mut DescriptorEncoder,
-    (name, unit, help): (&str, Option<Unit>, &str),
+    name: &str,
+    unit: Option<Unit>,
+    help: &str,
     rows: impl IntoIterator<Item = (L, u64)>,
 ) -> Result<(), Error> {
     let mut family = to.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?;
@@ -24,7 +26,9 @@ pub(super) fn counters<L: EncodeLabelSet>(
 /// Writes a counter that stands alone.
 pub(super) fn counter(
     to: &mut DescriptorEncoder,
-    (name, unit, help): (&str, Option<Unit>, &str),
+    name: &str,
+    unit: Option<Unit>,
+    help: &str,
     value: u64,
 ) -> Result<(), Error> {
     let mut family = to.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?;
@@ -34,7 +38,9 @@ pub(super) fn counter(
 /// Writes a family of counters that have fractions.
 pub(super) fn seconds<L: EncodeLabelSet>(
     to: &mut DescriptorEncoder,
-    (name, unit, help): (&str, Option<Unit>, &str),
+    name: &str,
+    unit: Option<Unit>,
+    help: &str,
     rows: impl IntoIterator<Item = (L, f64)>,
 ) -> Result<(), Error> {
     let mut family = to.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?;
@@ -47,7 +53,9 @@ pub(super) fn seconds<L: EncodeLabelSet>(
 /// Writes a gauge that stands alone.
 pub(super) fn gauge(
     to: &mut DescriptorEncoder,
-    (name, unit, help): (&str, Option<Unit>, &str),
+    name: &str,
+    unit: Option<Unit>,
+    help: &str,
     value: f64,
 ) -> Result<(), Error> {
     number(&mut to.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?, value)
@@ -56,7 +64,9 @@ pub(super) fn gauge(
 /// Writes a family of gauges.
 pub(super) fn gauges<L: EncodeLabelSet>(
     to: &mut DescriptorEncoder,
-    (name, unit, help): (&str, Option<Unit>, &str),
+    name: &str,
+    unit: Option<Unit>,
+    help: &str,
     rows: impl IntoIterator<Item = (L, f64)>,
 ) -> Result<(), Error> {
     let mut family = to.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
@@ -79,7 +89,8 @@ fn number(row: &mut MetricEncoder, value: f64) -> Result<(), Error> {
 /// no bucket is split.
 pub(super) fn histograms<L: EncodeLabelSet>(
     to: &mut DescriptorEncoder,
-    (name, help): (&str, &str),
+    name: &str,
+    help: &str,
     edges: &[u64],
     rows: impl IntoIterator<Item = (L, HistogramSum)>,
 ) -> Result<(), Error> {

@@ -20,7 +20,7 @@ pub(super) fn encode_services(
     });
     let help = "Finished handshakes with clients but for HTTP/3, by the group of their key exchange; groups that never \
                 were are left out.";
-    counters(to, ("steelyard_service_tls_groups", None, help), rows)
+    counters(to, "steelyard_service_tls_groups", None, help, rows)
 }
 
 pub(super) fn encode_servers(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -35,7 +35,7 @@ pub(super) fn encode_servers(pools: &[&PoolView], to: &mut DescriptorEncoder) ->
         })
     });
     let help = "Finished handshakes, by the group of their key exchange; groups that never were are left out.";
-    counters(to, ("steelyard_server_tls_groups", None, help), rows)
+    counters(to, "steelyard_server_tls_groups", None, help, rows)
 }
 
 fn write_groups<'g>(

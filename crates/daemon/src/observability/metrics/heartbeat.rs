@@ -23,17 +23,17 @@ pub(super) fn encode(view: &Shared, to: &mut DescriptorEncoder) -> Result<(), Er
             .map(move |beat| ([("peer", beat.peer.as_str())], if value(beat) { 1.0 } else { 0.0 }))
     };
     let help = "1 while the other member is heard by some path.";
-    gauges(to, ("steelyard_heartbeat_heard", None, help), each(|beat| beat.is_peer_up))?;
+    gauges(to, "steelyard_heartbeat_heard", None, help, each(|beat| beat.is_peer_up))?;
     let help = "1 while both members' configurations differ.";
-    gauges(to, ("steelyard_heartbeat_drift", None, help), each(|beat| beat.drift.is_some()))?;
+    gauges(to, "steelyard_heartbeat_drift", None, help, each(|beat| beat.drift.is_some()))?;
     let help = "1 while the other member has reached more targets for long enough.";
-    gauges(to, ("steelyard_heartbeat_behind", None, help), each(|beat| beat.behind))?;
+    gauges(to, "steelyard_heartbeat_behind", None, help, each(|beat| beat.behind))?;
     let counted = beats.iter().flat_map(|beat| {
         let labels = move |what| [("peer", beat.peer.as_str()), ("what", what)];
         counts(beat).map(|(what, count)| (labels(what), count))
     });
     let help = "Beats that did not know this process, and processes of the other member.";
-    counters(to, ("steelyard_heartbeat", None, help), counted)?;
+    counters(to, "steelyard_heartbeat", None, help, counted)?;
     replication(beats, to)?;
     witness(beats, to)?;
     paths(beats, to)?;
@@ -47,23 +47,23 @@ fn replication(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<()
         ([("peer", peer)], if view.state == ReplicationState::Following { 1.0 } else { 0.0 })
     });
     let help = "1 while each member has the connections that the other one had when it joined.";
-    gauges(to, ("steelyard_replication_following", None, help), following)?;
+    gauges(to, "steelyard_replication_following", None, help, following)?;
     let counted = all().flat_map(|(peer, view)| {
         replication_counts(view).map(|(what, count)| ([("peer", peer), ("what", what)], count))
     });
     let help = "What was told of connections and sticky clients: records, packets, bytes.";
-    counters(to, ("steelyard_replication", None, help), counted)?;
+    counters(to, "steelyard_replication", None, help, counted)?;
     let whys = |of: fn(&ReplicationView) -> &BTreeMap<&'static str, u64>| {
         all().flat_map(move |(peer, view)| {
             of(view).iter().map(move |(why, count)| ([("peer", peer), ("why", *why)], *count))
         })
     };
     let help = "Packets of replication that were refused, by why.";
-    counters(to, ("steelyard_replication_refused", None, help), whys(|view| &view.counts.refused))?;
+    counters(to, "steelyard_replication_refused", None, help, whys(|view| &view.counts.refused))?;
     let help = "Records that were not applied, by why.";
-    counters(to, ("steelyard_replication_rejected", None, help), whys(|view| &view.rejected))?;
+    counters(to, "steelyard_replication_rejected", None, help, whys(|view| &view.rejected))?;
     let help = "Entries that could not be told, by why.";
-    counters(to, ("steelyard_replication_untold", None, help), whys(|view| &view.unsendable))
+    counters(to, "steelyard_replication_untold", None, help, whys(|view| &view.unsendable))
 }
 
 fn witness(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -74,12 +74,12 @@ fn witness(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Er
         })
     });
     let help = "1 for the state of the witness as this member knows it.";
-    gauges(to, ("steelyard_witness_state", None, help), states)?;
+    gauges(to, "steelyard_witness_state", None, help, states)?;
     let counted = all().flat_map(|(peer, one)| {
         witness_counts(one).map(|(what, count)| ([("peer", peer), ("what", what)], count))
     });
     let help = "Leases that the witness gave and refused, and questions that it did not answer.";
-    counters(to, ("steelyard_witness_asked", None, help), counted)
+    counters(to, "steelyard_witness_asked", None, help, counted)
 }
 
 fn paths(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -97,14 +97,14 @@ fn paths(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Erro
         })
     });
     let help = "1 for the state that this path has.";
-    gauges(to, ("steelyard_heartbeat_path_state", None, help), states)?;
+    gauges(to, "steelyard_heartbeat_path_state", None, help, states)?;
     let loss = all().map(|(beat, path)| (labels(beat, path), path.loss));
     let help = "Of the last beats, the share that did not come by this path, 0-1.";
-    gauges(to, ("steelyard_heartbeat_path_loss", Some(Unit::Ratios), help), loss)?;
+    gauges(to, "steelyard_heartbeat_path_loss", Some(Unit::Ratios), help, loss)?;
     let trips =
         all().filter_map(|(beat, path)| Some((labels(beat, path), path.round_trip?.as_secs_f64())));
     let help = "The least of the last round trips by this path.";
-    gauges(to, ("steelyard_heartbeat_path_round_trip", Some(Unit::Seconds), help), trips)?;
+    gauges(to, "steelyard_heartbeat_path_round_trip", Some(Unit::Seconds), help, trips)?;
     let beats = all().flat_map(|(beat, path)| {
         let counts =
             [("sent", path.sent), ("not-sent", path.not_sent), ("received", path.received)];
@@ -113,14 +113,14 @@ fn paths(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Erro
         })
     });
     let help = "Beats by this path.";
-    counters(to, ("steelyard_heartbeat_path_beats", None, help), beats)?;
+    counters(to, "steelyard_heartbeat_path_beats", None, help, beats)?;
     let refused = all().flat_map(|(beat, path)| {
         path.refused.iter().map(move |(why, count)| {
             ([("peer", beat.peer.as_str()), ("path", path.name.as_str()), ("why", *why)], *count)
         })
     });
     let help = "Packets by this path that were refused, by why.";
-    counters(to, ("steelyard_heartbeat_path_refused", None, help), refused)
+    counters(to, "steelyard_heartbeat_path_refused", None, help, refused)
 }
 
 fn targets(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -131,7 +131,7 @@ fn targets(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Er
         Some((labels, if target.reached? { 1.0 } else { 0.0 }))
     });
     let help = "1 while this target is reached; absent until it was asked.";
-    gauges(to, ("steelyard_heartbeat_target_reached", None, help), reached)?;
+    gauges(to, "steelyard_heartbeat_target_reached", None, help, reached)?;
     let asked = all().flat_map(|(beat, target)| {
         let counts = [("answered", target.answered), ("unanswered", target.unanswered)];
         counts.map(|(what, count)| {
@@ -139,5 +139,5 @@ fn targets(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Er
         })
     });
     let help = "Questions to this target.";
-    counters(to, ("steelyard_heartbeat_target_asked", None, help), asked)
+    counters(to, "steelyard_heartbeat_target_asked", None, help, asked)
 }

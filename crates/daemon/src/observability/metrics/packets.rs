@@ -36,20 +36,20 @@ fn plane(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error
         (labels, if one.mode.is_some() { 1.0 } else { 0.0 })
     });
     let help = "1 where packets are taken; mode is native, generic or none.";
-    gauges(to, ("steelyard_packet_interface_attached", None, help), attached)?;
+    gauges(to, "steelyard_packet_interface_attached", None, help, attached)?;
     let help = "Memory of the tables of the packet plane.";
-    gauge(to, ("steelyard_packet_tables", Some(Unit::Bytes), help), view.memory as f64)?;
+    gauge(to, "steelyard_packet_tables", Some(Unit::Bytes), help, view.memory as f64)?;
     let Some(sample) = &view.current else { return Ok(()) };
     let counts = &sample.counts;
     let one = |to: &mut DescriptorEncoder, name: &str, help: &str, value: u64| {
-        counter(to, (name, None, help), value)
+        counter(to, name, None, help, value)
     };
     one(to, "steelyard_packets_received", "Packets that arrived.", counts.received)?;
     let help = "Packets of servers that were gone before the process began.";
     one(to, "steelyard_packets_earlier", help, counts.removed_before)?;
     let help = "Packets that arrived and are in no outcome.";
     let unaccounted = counts.received as f64 - counts.accounted() as f64;
-    gauge(to, ("steelyard_packets_unaccounted", None, help), unaccounted)?;
+    gauge(to, "steelyard_packets_unaccounted", None, help, unaccounted)?;
     let help = "Living connections given up for new ones.";
     one(to, "steelyard_packet_flows_evicted", help, counts.evicted)?;
     let help = "Notices of the datapath that were lost.";
@@ -64,7 +64,7 @@ fn plane(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error
     let results = results.map(|(result, count)| ([("result", result)], count));
     let help = "Fragments for tunnels without room: those sent and those that could not be; packets that could not be cut, \
                 and those that nobody took in time.";
-    counters(to, ("steelyard_packet_fragments", None, help), results)
+    counters(to, "steelyard_packet_fragments", None, help, results)
 }
 
 fn services(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -73,13 +73,13 @@ fn services(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Er
     };
     let flows = each(|flows| f64::from(flows.flows));
     let help = "Connections whose packets are forwarded, under way.";
-    gauges(to, ("steelyard_service_packet_flows", None, help), flows)?;
+    gauges(to, "steelyard_service_packet_flows", None, help, flows)?;
     let half_open = each(|flows| f64::from(flows.half_open));
     let help = "Those without a complete handshake.";
-    gauges(to, ("steelyard_service_packet_flows_half_open", None, help), half_open)?;
+    gauges(to, "steelyard_service_packet_flows_half_open", None, help, half_open)?;
     let alarm = each(|flows| f64::from(u8::from(flows.alarm)));
     let help = "1 while the alarm for half-open connections stands.";
-    gauges(to, ("steelyard_service_half_open_alarm", None, help), alarm)
+    gauges(to, "steelyard_service_half_open_alarm", None, help, alarm)
 }
 
 /// Packets by where they ended: all, of services that reached no server, and of servers.
@@ -91,20 +91,20 @@ fn packets(
 ) -> Result<(), Error> {
     let total = counts.total();
     let help = "Packets by outcome and version of IP; their sum and `earlier` are those received.";
-    counters(to, ("steelyard_packets", None, help), outcome_rows(&[], &total))?;
+    counters(to, "steelyard_packets", None, help, outcome_rows(&[], &total))?;
     let none = PacketOutcomes::new();
     let services = view.services.iter().flat_map(|(name, index)| {
         let outcomes = counts.services.get(index).unwrap_or(&none);
         outcome_rows(&[("service", name)], outcomes)
     });
     let help = "Packets of a service that reached no server, by outcome and version of IP.";
-    counters(to, ("steelyard_service_packets", None, help), services)?;
+    counters(to, "steelyard_service_packets", None, help, services)?;
     let servers = rows.iter().flat_map(|row| {
         let outcomes = counts.servers.get(&row.1.index).map_or(&none, |one| &one.outcomes);
         outcome_rows(&server_labels(row), outcomes)
     });
     let help = "Packets of a server by outcome and version of IP, both directions.";
-    counters(to, ("steelyard_server_packets", None, help), servers)
+    counters(to, "steelyard_server_packets", None, help, servers)
 }
 
 /// Rows of the outcomes that happened, with these labels before their own.
@@ -131,12 +131,12 @@ fn servers(
 ) -> Result<(), Error> {
     let flows = rows.iter().map(|row| (server_labels(row), f64::from(row.1.flows)));
     let help = "Connections whose packets are forwarded to the server, under way.";
-    gauges(to, ("steelyard_server_packet_flows", None, help), flows)?;
+    gauges(to, "steelyard_server_packet_flows", None, help, flows)?;
     let none = ServerCounts::default();
     let of = |row: &PacketServerRow| counts.servers.get(&row.1.index).unwrap_or(&none).clone();
     let chosen = rows.iter().map(|row| (server_labels(row), of(row).flows));
     let help = "Connections that chose the server.";
-    counters(to, ("steelyard_server_packet_connections", None, help), chosen)?;
+    counters(to, "steelyard_server_packet_connections", None, help, chosen)?;
     let bytes = rows.iter().flat_map(|row| {
         let [service, pool, server] = server_labels(row);
         let counts = of(row);
@@ -144,7 +144,7 @@ fn servers(
             .map(|(direction, bytes)| ([service, pool, server, ("direction", direction)], bytes))
     });
     let help = "Bytes of packets towards the server (in) and towards clients (out; nat alone).";
-    counters(to, ("steelyard_server_packet_traffic", Some(Unit::Bytes), help), bytes)
+    counters(to, "steelyard_server_packet_traffic", Some(Unit::Bytes), help, bytes)
 }
 
 fn server_labels<'a>(row: &PacketServerRow<'a>) -> [(&'static str, &'a str); 3] {

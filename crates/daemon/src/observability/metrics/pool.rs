@@ -43,7 +43,7 @@ pub(super) fn encode(
             let sum: u64 = pool.stats.slots.iter().map(|slot| field(&slot.counters).get()).sum();
             ([("pool", pool.config.name.as_str())], sum)
         });
-        counters(to, (&format!("steelyard_pool_{name}"), None, help), rows)?;
+        counters(to, &format!("steelyard_pool_{name}"), None, help, rows)?;
     }
     breakers(pools, now, to)
 }
@@ -57,7 +57,7 @@ fn breakers(pools: &[&PoolView], now: u64, to: &mut DescriptorEncoder) -> Result
     };
     let rows = each().map(|(pool, bound)| (labels(pool, bound), refused_count(pool, bound)));
     let help = "Requests and further attempts that a circuit breaker refused.";
-    counters(to, ("steelyard_pool_breaker_refused", None, help), rows)?;
+    counters(to, "steelyard_pool_breaker_refused", None, help, rows)?;
 
     let limited = || {
         each().filter_map(|(pool, bound)| {
@@ -68,22 +68,24 @@ fn breakers(pools: &[&PoolView], now: u64, to: &mut DescriptorEncoder) -> Result
     let rows =
         limited().map(|(labels, it, _)| (labels, f64::from(u8::from(it.state(now).is_open()))));
     let help = "Whether a circuit breaker refuses: 1 until a second passed without a refusal.";
-    gauges(to, ("steelyard_pool_breaker_open", None, help), rows)?;
+    gauges(to, "steelyard_pool_breaker_open", None, help, rows)?;
     let rows = limited().map(|(labels, it, _)| (labels, f64::from(it.in_use())));
     gauges(
         to,
-        ("steelyard_pool_breaker_in_use", None, "What is under way of what it bounds."),
+        "steelyard_pool_breaker_in_use",
+        None,
+        "What is under way of what it bounds.",
         rows,
     )?;
     let rows = limited().map(|(labels, _, limit)| (labels, f64::from(limit)));
-    gauges(to, ("steelyard_pool_breaker_limit", None, "How much of it may be under way."), rows)?;
+    gauges(to, "steelyard_pool_breaker_limit", None, "How much of it may be under way.", rows)?;
 
     let name = |pool: &PoolView| [("pool", pool.config.name.clone())];
     let rows = pools.iter().map(|pool| (name(pool), f64::from(queued_count(pool))));
-    gauges(to, ("steelyard_pool_waiting", None, "Requests that wait for a server."), rows)?;
+    gauges(to, "steelyard_pool_waiting", None, "Requests that wait for a server.", rows)?;
     let rows = pools
         .iter()
         .map(|pool| (name(pool), f64::from(u8::from(shedding_since(pool, now).is_some()))));
     let help = "Whether the queue is held to what servers take in time: 1 until a second passed without shedding.";
-    gauges(to, ("steelyard_pool_shedding", None, help), rows)
+    gauges(to, "steelyard_pool_shedding", None, help, rows)
 }

@@ -25,7 +25,7 @@ pub(super) fn encode(
         .encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
     let one =
         |to: &mut DescriptorEncoder, name: &str, unit: Option<Unit>, help: &str, value: f64| {
-            gauge(to, (name, unit, help), value)
+            gauge(to, name, unit, help, value)
         };
     one(to, "steelyard_generation", None, "The configuration in force.", generation as f64)?;
     let started = facts.started_unix_ms as f64 / 1000.0;
@@ -66,9 +66,9 @@ pub(super) fn encode(
     let kernel = facts.kernel_tcp_bytes as f64;
     one(to, "steelyard_kernel_tcp", Some(Unit::Bytes), "Memory of all TCP sockets here.", kernel)?;
     let help = "Attempts to keep generations or operators' words on disk that failed.";
-    counter(to, ("steelyard_state_failures", None, help), facts.state_failures)?;
+    counter(to, "steelyard_state_failures", None, help, facts.state_failures)?;
     let rows = facts.events.iter().map(|(what, count)| ([("what", *what)], *count));
-    counters(to, ("steelyard_events", None, "Events by kind."), rows)?;
+    counters(to, "steelyard_events", None, "Events by kind.", rows)?;
     api(facts, to)?;
     log(facts, to)?;
     probes(facts, to)?;
@@ -83,17 +83,17 @@ fn headroom(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Erro
     };
     let used = rows().map(|row| (name(row), row.usage.used as f64 / row.usage.limit as f64));
     let help = "Part of a limit that is in use, 0 to 1.";
-    gauges(to, ("steelyard_headroom_used", Some(Unit::Ratios), help), used)?;
+    gauges(to, "steelyard_headroom_used", Some(Unit::Ratios), help, used)?;
     let ends = rows().filter_map(|row| Some((name(row), row.exhausted_in?.as_secs_f64())));
     let help = "When a limit is met if its use goes on growing; only of those that grow.";
-    gauges(to, ("steelyard_headroom_exhaustion", Some(Unit::Seconds), help), ends)
+    gauges(to, "steelyard_headroom_exhaustion", Some(Unit::Seconds), help, ends)
 }
 
 fn api(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let served = &facts.served;
     let rows = served.refused.iter().map(|(why, count)| ([("why", *why)], *count));
     let help = "Requests to the API that were refused before they reached a route: over TCP, malformed ones also over the unix socket; and streams.";
-    counters(to, ("steelyard_api_refused", None, help), rows)?;
+    counters(to, "steelyard_api_refused", None, help, rows)?;
     let closed = [("evicted", &served.evicted), ("refused", &served.rejected)];
     let rows = closed.iter().flat_map(|(reason, counts)| {
         counts
@@ -101,10 +101,10 @@ fn api(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
             .map(move |(listener, count)| ([("listener", *listener), ("reason", *reason)], *count))
     });
     let help = "Connections to the API and the metrics closed for newcomers, or refused because all places were in use.";
-    counters(to, ("steelyard_control_connections_closed", None, help), rows)?;
-    gauge(to, ("steelyard_api_streams", None, "Streams of state open."), served.streams as f64)?;
+    counters(to, "steelyard_control_connections_closed", None, help, rows)?;
+    gauge(to, "steelyard_api_streams", None, "Streams of state open.", served.streams as f64)?;
     let help = "Updates of state that readers of streams were too slow for.";
-    counter(to, ("steelyard_api_updates_lost", None, help), served.lost_updates)
+    counter(to, "steelyard_api_updates_lost", None, help, served.lost_updates)
 }
 
 fn log(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -116,17 +116,19 @@ fn log(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     ];
     counters(
         to,
-        ("steelyard_access_log_lines", None, "Access log lines by what became of them."),
+        "steelyard_access_log_lines",
+        None,
+        "Access log lines by what became of them.",
         rows,
     )?;
     let help = "Failed attempts to open or write the access log.";
-    counter(to, ("steelyard_access_log_errors", None, help), access.errors)?;
+    counter(to, "steelyard_access_log_errors", None, help, access.errors)?;
     let help = "Lines about the daemon itself that were not written because too many were waiting.";
-    counter(to, ("steelyard_event_lines_dropped", None, help), facts.events_dropped)?;
+    counter(to, "steelyard_event_lines_dropped", None, help, facts.events_dropped)?;
     let lost = facts.refused_lost;
     let rows = [([("why", "room")], lost.evicted), ([("why", "client-share")], lost.over_share)];
     let help = "Refused requests that `report refused` shows no more, by what took their places.";
-    counters(to, ("steelyard_refused_requests_lost", None, help), rows)
+    counters(to, "steelyard_refused_requests_lost", None, help, rows)
 }
 
 fn probes(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -137,12 +139,12 @@ fn probes(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error>
         ([("result", "not-made")], probes.not_made),
     ];
     let help = "Probes by result; those not made failed for want of something of ours.";
-    counters(to, ("steelyard_probes", None, help), rows)?;
+    counters(to, "steelyard_probes", None, help, rows)?;
     let help = "Probes that waited because too many were under way.";
-    counter(to, ("steelyard_probes_late", None, help), probes.late)?;
+    counter(to, "steelyard_probes_late", None, help, probes.late)?;
     let help =
         "Reports of connections about servers that were dropped because too many were waiting.";
-    counter(to, ("steelyard_observations_dropped", None, help), probes.observations_dropped)?;
+    counter(to, "steelyard_observations_dropped", None, help, probes.observations_dropped)?;
     let rows = [
         ([("problem", "silent")], probes.agents_silent),
         ([("problem", "lost")], probes.agents_lost),
@@ -150,7 +152,7 @@ fn probes(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error>
         ([("problem", "not-understood")], probes.agents_unknown),
     ];
     let help = "Trouble with agents: no answer, last report too old, out of range, not understood.";
-    counters(to, ("steelyard_agent_trouble", None, help), rows)
+    counters(to, "steelyard_agent_trouble", None, help, rows)
 }
 
 fn ports(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -164,17 +166,19 @@ fn ports(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> 
     let used = rows.iter().map(|row| (name(row), f64::from(row.in_use)));
     let help =
         "Source ports in use, by source address and destination: of open connections, and resting.";
-    gauges(to, ("steelyard_source_ports_in_use", None, help), used)?;
+    gauges(to, "steelyard_source_ports_in_use", None, help, used)?;
     let resting = rows.iter().map(|row| (name(row), f64::from(row.resting)));
     let help = "Of the source ports in use those that rest in TIME_WAIT, by source address and destination.";
-    gauges(to, ("steelyard_source_ports_resting", None, help), resting)?;
+    gauges(to, "steelyard_source_ports_resting", None, help, resting)?;
     let left = rows.iter().map(|row| (name(row), f64::from(row.left)));
     let help = "Source ports left, by source address and destination.";
-    gauges(to, ("steelyard_source_ports_left", None, help), left)?;
+    gauges(to, "steelyard_source_ports_left", None, help, left)?;
     let help = "Connections that found no source port, by source address and destination.";
     counters(
         to,
-        ("steelyard_source_ports_exhausted", None, help),
+        "steelyard_source_ports_exhausted",
+        None,
+        help,
         rows.iter().map(|row| (name(row), row.exhausted)),
     )
 }

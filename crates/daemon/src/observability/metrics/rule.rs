@@ -37,7 +37,7 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
                 ([("service", view.config.name.as_str()), ("rule", rule)], value)
             })
         });
-        counters(to, (&format!("steelyard_rule_{name}"), None, help), rows)?;
+        counters(to, &format!("steelyard_rule_{name}"), None, help, rows)?;
     }
     let last = |live: &RuleStats| live.last_unix_ms().map(|at| at as f64 / 1000.0);
     let rows = services.iter().flat_map(|view| {
@@ -47,7 +47,7 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
         })
     });
     let help = "When a rule last took something, seconds since 1970.";
-    gauges(to, ("steelyard_rule_last_match_time", None, help), rows)?;
+    gauges(to, "steelyard_rule_last_match_time", None, help, rows)?;
     affinity(services, to)
 }
 
@@ -69,7 +69,7 @@ fn affinity(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(),
         .collect();
     let rows = counts.iter().map(|(name, counts)| ([("service", *name)], counts.entries as f64));
     let help = "Clients whose server is remembered.";
-    gauges(to, ("steelyard_affinity_held", None, help), rows)?;
+    gauges(to, "steelyard_affinity_held", None, help, rows)?;
     let each: [(&str, &str, AffinityCounterFn); 3] = [
         ("found", "How often a client was known.", |counts| counts.hits),
         ("put", "How often a client was put to a server.", |counts| counts.assigned),
@@ -77,7 +77,7 @@ fn affinity(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(),
     ];
     for (name, help, field) in each {
         let rows = counts.iter().map(|(service, counts)| ([("service", *service)], field(counts)));
-        counters(to, (&format!("steelyard_affinity_{name}"), None, help), rows)?;
+        counters(to, &format!("steelyard_affinity_{name}"), None, help, rows)?;
     }
     Ok(())
 }

@@ -78,18 +78,22 @@ pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<
         let name = format!("steelyard_server_{name}");
         counters(
             to,
-            (&name, None, help),
+            &name,
+            None,
+            help,
             rows.iter().map(|row| (server_labels(row), sum(row.1, *field))),
         )?;
     }
     let help = "Final answers by class of status.";
-    counters(to, ("steelyard_server_answers", None, help), by_label(&rows, "class", CLASSES))?;
+    counters(to, "steelyard_server_answers", None, help, by_label(&rows, "class", CLASSES))?;
     let help = "Heads of answers that were mended as its pool's `lenient-answers` allows, by what was wrong.";
-    counters(to, ("steelyard_server_mended_answers", None, help), by_label(&rows, "what", MENDED))?;
+    counters(to, "steelyard_server_mended_answers", None, help, by_label(&rows, "what", MENDED))?;
     let help = "Bytes on the server's side.";
     counters(
         to,
-        ("steelyard_server_traffic", Some(Unit::Bytes), help),
+        "steelyard_server_traffic",
+        Some(Unit::Bytes),
+        help,
         by_label(&rows, "direction", BYTES),
     )?;
     handshake_groups::encode_servers(pools, to)?;
@@ -103,22 +107,26 @@ fn states(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
         let [pool, server] = server_labels(row);
         ([pool, server, ("state", state.name())], if row.1.state == *state { 1.0 } else { 0.0 })
     });
-    gauges(to, ("steelyard_server_state", None, "1 for the state that the server has."), all)?;
+    gauges(to, "steelyard_server_state", None, "1 for the state that the server has.", all)?;
     let gauge = |value: fn(&ServerView) -> f64| {
         rows.iter().map(move |row| (server_labels(row), value(row.1)))
     };
     let weight = gauge(|view| f64::from(view.weight.get()));
-    gauges(to, ("steelyard_server_weight", None, "Its share now."), weight)?;
+    gauges(to, "steelyard_server_weight", None, "Its share now.", weight)?;
     let in_flight = gauge(|view| f64::from(view.stats.in_flight.get()));
     gauges(
         to,
-        ("steelyard_server_in_flight", None, "Exchanges or tcp connections under way."),
+        "steelyard_server_in_flight",
+        None,
+        "Exchanges or tcp connections under way.",
         in_flight,
     )?;
     let open = gauge(|view| f64::from(view.stats.connections.get()));
     gauges(
         to,
-        ("steelyard_server_connections_open", None, "Connections open, idle ones included."),
+        "steelyard_server_connections_open",
+        None,
+        "Connections open, idle ones included.",
         open,
     )
 }
@@ -145,7 +153,7 @@ fn causes(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
         })
     });
     let help = "Ends other than well, by cause; causes that never happened are left out.";
-    counters(to, ("steelyard_server_causes", None, help), all)
+    counters(to, "steelyard_server_causes", None, help, all)
 }
 
 fn phases(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -162,7 +170,7 @@ fn phases(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
             })
     });
     let help = "Time of exchanges with this server by phase; phases never recorded are left out.";
-    histograms(to, ("steelyard_server_phase", help), &EDGES, all)
+    histograms(to, "steelyard_server_phase", help, &EDGES, all)
 }
 
 fn server_labels<'a>(row: &ServerViewRow<'a>) -> [(&'a str, &'a str); 2] {

@@ -244,7 +244,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
 pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
     for family in FAMILIES {
         let name = format!("steelyard_service_{}", family.name);
-        let about = (name.as_str(), family.bytes.then_some(Unit::Bytes), family.help);
+        let unit = family.bytes.then_some(Unit::Bytes);
         let rows = services.iter().flat_map(|view| family.rows.iter().map(move |row| (view, row)));
         let value = |view: &ServiceView, field: ServiceCounterFn| {
             view.stats.slots.iter().map(|slot| field(&slot.counters).get()).sum()
@@ -255,7 +255,7 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
                 [("service", view.config.name.as_str())].into_iter().chain(own).collect();
             (labels, value(view, *field))
         });
-        counters(to, about, rows)?;
+        counters(to, &name, unit, family.help, rows)?;
     }
     gauge(services, to, "connections_open", "Client connections open.", |view| {
         f64::from(view.stats.open_connections.get())
@@ -277,7 +277,7 @@ fn gauge(
     value: fn(&ServiceView) -> f64,
 ) -> Result<(), Error> {
     let rows = services.iter().map(|view| ([("service", view.config.name.as_str())], value(view)));
-    gauges(to, (&format!("steelyard_service_{name}"), None, help), rows)
+    gauges(to, &format!("steelyard_service_{name}"), None, help, rows)
 }
 
 fn skew(view: &ServiceView) -> f64 {
@@ -300,7 +300,7 @@ fn causes(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), E
         })
     });
     let help = "Ends other than well, by cause and who moved first.";
-    counters(to, ("steelyard_service_causes", None, help), rows)?;
+    counters(to, "steelyard_service_causes", None, help, rows)?;
 
     let rows = services.iter().flat_map(|view| {
         wire::http1::Defect::ALL.iter().enumerate().filter_map(move |(at, defect)| {
@@ -310,7 +310,7 @@ fn causes(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), E
         })
     });
     let help = "Refused requests by the rule of grammar or framing that they broke; rules never broken are left out.";
-    counters(to, ("steelyard_service_defects", None, help), rows)
+    counters(to, "steelyard_service_defects", None, help, rows)
 }
 
 fn phases(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -329,7 +329,7 @@ fn phases(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), E
         })
     });
     let rows = before.chain(rows);
-    histograms(to, ("steelyard_exchange_phase", "Time of exchanges by phase."), &EDGES, rows)
+    histograms(to, "steelyard_exchange_phase", "Time of exchanges by phase.", &EDGES, rows)
 }
 
 pub(super) fn encode_side(cause: Cause) -> &'static str {

@@ -38,19 +38,19 @@ pub(super) fn encode(
         ENDS.iter().map(move |(end, of)| ([("service", *service), ("end", *end)], of(tally)))
     });
     let help = "Operations of users by how they ended; fast, slow and failed count for or against promises.";
-    counters(to, ("steelyard_users_operations", None, help), rows)?;
+    counters(to, "steelyard_users_operations", None, help, rows)?;
     let rows = totals
         .iter()
         .map(|(service, tally)| ([("service", *service)], tally.client_aborted_late()));
     let help = "Operations that their clients left after longer than what is fast.";
-    counters(to, ("steelyard_users_left_late", None, help), rows)?;
+    counters(to, "steelyard_users_left_late", None, help, rows)?;
     let rows = totals.iter().flat_map(|(service, tally)| {
         TcpError::ALL
             .iter()
             .map(move |kind| ([("service", *service), ("kind", kind.name())], tally.error(*kind)))
     });
     let help = "Errors of TCP that ended operations of users, by kind.";
-    counters(to, ("steelyard_users_tcp_errors", None, help), rows)?;
+    counters(to, "steelyard_users_tcp_errors", None, help, rows)?;
     let mine: Vec<(&str, &ServiceSlo)> = services
         .iter()
         .filter_map(|view| Some((view.config.name.as_str(), shown.find_service(view.id)?)))
@@ -76,7 +76,9 @@ fn networks(services: &[(&str, &ServiceSlo)], to: &mut DescriptorEncoder) -> Res
         "Operations of users by network of clients; those that are not told apart are `other`.";
     counters(
         to,
-        ("steelyard_users_network_operations", None, help),
+        "steelyard_users_network_operations",
+        None,
+        help,
         rows.filter(|(_, count)| *count > 0),
     )?;
     let rows = each().flat_map(|(service, network, tally)| {
@@ -88,7 +90,9 @@ fn networks(services: &[(&str, &ServiceSlo)], to: &mut DescriptorEncoder) -> Res
     let help = "Errors of TCP that ended operations, by network of clients; kinds that never came are left out.";
     counters(
         to,
-        ("steelyard_users_network_tcp_errors", None, help),
+        "steelyard_users_network_tcp_errors",
+        None,
+        help,
         rows.filter(|(_, count)| *count > 0),
     )
 }
@@ -105,7 +109,7 @@ fn encode_objectives(
     };
     let mut ratio = |name: &str, help: &str, of: fn(&UsersPromise) -> Option<f64>| {
         let rows = each().filter_map(|(labels, promise)| Some((labels, of(promise)? / 100.0)));
-        gauges(to, (name, None, help), rows)
+        gauges(to, name, None, help, rows)
     };
     let help = "Share of operations that is promised to be good.";
     ratio("steelyard_users_promised_ratio", help, |it| Some(it.target_percent))?;
@@ -121,7 +125,7 @@ fn encode_objectives(
         })
     });
     let help = "How many times as many operations are bad as may be, over the span that ends now.";
-    gauges(to, ("steelyard_users_burn_ratio", None, help), rows)?;
+    gauges(to, "steelyard_users_burn_ratio", None, help, rows)?;
     let rows = each().flat_map(|([service, what], promise)| {
         promise.alarms.iter().map(move |alarm| {
             let stands = f64::from(u8::from(alarm.since_unix_ms.is_some()));
@@ -129,7 +133,7 @@ fn encode_objectives(
         })
     });
     let help = "Whether a promise's budget burns too quickly over both spans of the alarm: 1 or 0.";
-    gauges(to, ("steelyard_users_alarm", None, help), rows)
+    gauges(to, "steelyard_users_alarm", None, help, rows)
 }
 
 /// The spans of alarms, which are few.

@@ -29,9 +29,9 @@ pub(super) fn encode(
     });
     let help =
         "Time of exchanges by whose it was and why, estimated from those that were measured.";
-    seconds(to, ("steelyard_service_time", Some(Unit::Seconds), help), rows)?;
+    seconds(to, "steelyard_service_time", Some(Unit::Seconds), help, rows)?;
     let help = "Measured exchanges that were dropped because too many were waiting.";
-    counter(to, ("steelyard_measured_dropped", None, help), totals.dropped)
+    counter(to, "steelyard_measured_dropped", None, help, totals.dropped)
 }
 
 fn time(bar: &TimeShare) -> f64 {

@@ -11,5 +11,5 @@ pub(super) fn encode(counts: ExportCounts, to: &mut DescriptorEncoder) -> Result
     let ExportCounts { sent, dropped } = counts;
     let rows = [("sent", sent), ("dropped", dropped)].map(|(what, n)| ([("result", what)], n));
     let help = "Spans and log records for a collector: taken by it, or dropped.";
-    counters(to, ("steelyard_telemetry", None, help), rows)
+    counters(to, "steelyard_telemetry", None, help, rows)
 }

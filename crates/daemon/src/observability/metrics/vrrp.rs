@@ -20,18 +20,18 @@ pub(super) fn encode(view: &VrrpView, to: &mut DescriptorEncoder) -> Result<(), 
         })
     });
     let help = "1 for the state that this member of the group has.";
-    gauges(to, ("steelyard_vrrp_state", None, help), states)?;
+    gauges(to, "steelyard_vrrp_state", None, help, states)?;
     let each = |value: fn(&VrrpGroupView) -> f64| {
         view.groups.iter().map(move |(group, one)| ([("group", group.as_str())], value(one)))
     };
     let help = "The priority that this member has now.";
-    gauges(to, ("steelyard_vrrp_priority", None, help), each(|one| f64::from(one.priority)))?;
+    gauges(to, "steelyard_vrrp_priority", None, help, each(|one| f64::from(one.priority)))?;
     let counted = view.groups.iter().flat_map(|(group, one)| {
         let labels = move |what| [("group", group.as_str()), ("what", what)];
         counts(&one.counts).map(|(what, count)| (labels(what), count))
     });
     let help = "Advertisements, announcements and changes of this member.";
-    counters(to, ("steelyard_vrrp", None, help), counted)?;
+    counters(to, "steelyard_vrrp", None, help, counted)?;
     let of_groups = view.groups.iter().flat_map(|(group, one)| {
         one.dropped
             .iter()
@@ -39,10 +39,10 @@ pub(super) fn encode(view: &VrrpView, to: &mut DescriptorEncoder) -> Result<(), 
     });
     let of_none = view.dropped.iter().map(|(why, count)| ([("group", ""), ("why", *why)], *count));
     let help = "Packets of protocol 112 that were dropped, or not sent, by why.";
-    counters(to, ("steelyard_vrrp_dropped", None, help), of_groups.chain(of_none))?;
+    counters(to, "steelyard_vrrp_dropped", None, help, of_groups.chain(of_none))?;
     let Some(shut) = view.blocked_packets else { return Ok(()) };
     let kinds = [("resolution", shut.resolution), ("in", shut.inbound), ("out", shut.outbound)];
     let help = "Packets kept from passing because the shared address was not held any more.";
     let rows = kinds.map(|(kind, count)| ([("kind", kind)], count));
-    counters(to, ("steelyard_vrrp_gate_shut", None, help), rows)
+    counters(to, "steelyard_vrrp_gate_shut", None, help, rows)
 }

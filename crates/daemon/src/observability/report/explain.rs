@@ -25,7 +25,8 @@ pub fn explain_weights(
     board: &EvidenceBoard,
     weighed: &BalancingDecisions,
     kept: &HashMap<ServerId, RemainingClients>,
-    (pool, name): (&str, &str),
+    pool: &str,
+    name: &str,
     now: SystemTime,
 ) -> Option<ServersExplained> {
     let view = picture.snapshot.pools.values().find(|view| view.config.name == pool)?;
@@ -41,7 +42,7 @@ pub fn explain_weights(
             let status = server_status(server, facts, board.latest(server.id), left);
             Some(ServerExplained {
                 ejection,
-                ..explain_one(&eligible, (at, server), status, board, weight)
+                ..explain_one(&eligible, at, server, status, board, weight)
             })
         })
         .collect();
@@ -56,7 +57,8 @@ pub fn explain_weights(
 
 fn explain_one(
     eligible: &EligibleServers,
-    (at, server): (usize, &ServerView),
+    at: usize,
+    server: &ServerView,
     status: ServerStatus,
     board: &EvidenceBoard,
     weight: WeightExplained,

@@ -109,7 +109,7 @@ fn snapshot(
         let mut views = Vec::new();
         for server in &pool.servers {
             let number = ServerId(servers.len() as u32);
-            let facts = unjudged(number, (id, name), pool.initial, server, now);
+            let facts = unjudged(number, id, name, pool.initial, server, now);
             views.push(ServerView {
                 id: facts.id,
                 config: Arc::clone(server),
@@ -146,15 +146,16 @@ fn snapshot(
 /// What is known of a server that nobody has judged.
 fn unjudged(
     id: ServerId,
-    pool: (PoolId, &str),
+    pool: PoolId,
+    pool_name: &str,
     initial: InitialState,
     server: &Arc<ServerConfig>,
     now: SystemTime,
 ) -> ServerFacts {
     ServerFacts {
         id,
-        pool: pool.0,
-        pool_name: pool.1.to_owned(),
+        pool,
+        pool_name: pool_name.to_owned(),
         config: Arc::clone(server),
         resolved: match server.address.host {
             ServerHost::Ip(ip) => ResolvedAddress::Known(SocketAddr::new(ip, server.address.port)),

@@ -91,7 +91,7 @@ pub fn packets_report(view: &PacketPlaneView, snapshot: &WorkerSnapshot) -> Opti
         let name = &service.config.name;
         let flows = view.flows.get(name)?;
         let index = *view.services.get(name)?;
-        Some(self::service(name, service.config.forward.name(), index, flows, (new, old), seconds))
+        Some(self::service(name, service.config.forward.name(), index, flows, new, old, seconds))
     });
     let mut services: Vec<PacketService> = services.collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
@@ -112,7 +112,8 @@ fn service(
     forward: &str,
     index: u32,
     flows: &ServiceFlows,
-    (new, old): (&PlaneCounters, &PlaneCounters),
+    new: &PlaneCounters,
+    old: &PlaneCounters,
     seconds: f64,
 ) -> PacketService {
     let none = l4::counts::ServerCounts::default();

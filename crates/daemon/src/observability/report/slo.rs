@@ -73,8 +73,10 @@ pub fn objective_report(
 
 /// An alarm as it stands.
 pub fn alarm_report(
-    (rule, goal): (&BurnRule, SloTarget),
-    (long, short): (BurnMeasurement, BurnMeasurement),
+    rule: &BurnRule,
+    goal: SloTarget,
+    long: BurnMeasurement,
+    short: BurnMeasurement,
     alarm: BurnRateAlarm,
     reason: Option<&str>,
 ) -> BurnAlarm {

@@ -39,7 +39,7 @@ pub fn build_status(
     services.sort_by(|a, b| a.name.cmp(&b.name));
     let clocks =
         ReportClocks { workers: breaker_clock_ms(facts.open_counts.now), unix_ms: now_unix_ms };
-    let one = |view| pool((picture, clocks), facts, view, &note);
+    let one = |view| pool(picture, clocks, facts, view, &note);
     let mut pools: Vec<_> = picture.snapshot.pools.values().map(|view| one(view)).collect();
     pools.sort_by(|a, b| a.name.cmp(&b.name));
     Status {
@@ -182,7 +182,8 @@ fn pool_state(picture: &StateSnapshot, pool: &PoolView) -> (ServiceState, String
 }
 
 fn pool(
-    (picture, clocks): (&StateSnapshot, ReportClocks),
+    picture: &StateSnapshot,
+    clocks: ReportClocks,
     vitals: &ProcessFacts,
     view: &PoolView,
     note: &impl Fn(&ServerFacts) -> Option<EvidenceEntry>,

@@ -1,13 +1,11 @@
 //! Shared addresses as the API says them. Pure.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
 
 use api::types::{MemberChange, MemberReport, MemberStatus};
 use ha::counts::VrrpCounters;
-use ha::state_machine::VrrpState;
 
-use crate::planes::vrrp::view::{VrrpGroupView, VrrpView, state_name};
+use crate::planes::vrrp::view::{VrrpGroupView, VrrpTransition, VrrpView, state_name};
 use crate::util::wall_clock::unix_ms;
 
 pub fn status(view: &VrrpView) -> Vec<MemberStatus> {
@@ -43,11 +41,11 @@ fn member(group: &str, view: &VrrpGroupView) -> MemberStatus {
     }
 }
 
-fn change((at, state, reason): &(SystemTime, VrrpState, String)) -> MemberChange {
+fn change(transition: &VrrpTransition) -> MemberChange {
     MemberChange {
-        at_unix_ms: unix_ms(*at),
-        state: state_name(*state).to_owned(),
-        reason: reason.clone(),
+        at_unix_ms: unix_ms(transition.at),
+        state: state_name(transition.to).to_owned(),
+        reason: transition.reason.clone(),
     }
 }
 

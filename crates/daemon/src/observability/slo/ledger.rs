@@ -181,10 +181,11 @@ impl SloLedger {
             let since = self.series.first_seen().map(|first| first.max(begun));
             let alarms =
                 BURN_RULES.iter().zip(&self.alarms[what as usize]).map(|(rule, standing)| {
-                    let spans = (over(rule.long), over(rule.short));
                     slo::alarm_report(
-                        (rule, goal),
-                        spans,
+                        rule,
+                        goal,
+                        over(rule.long),
+                        over(rule.short),
                         standing.alarm,
                         standing.reason.as_deref(),
                     )

@@ -196,12 +196,8 @@ impl ActiveBundle {
         if stale {
             track.prober = None;
             if let (Some(ifindex), Some(via), true) = (ifindex, track.wanted.via.first(), asked) {
-                match LinkProber::open(
-                    (&name, ifindex),
-                    *via,
-                    random_seed(),
-                    tools.messages.clone(),
-                ) {
+                match LinkProber::open(&name, ifindex, *via, random_seed(), tools.messages.clone())
+                {
                     Ok(asker) => (track.token, track.prober) = (asker.token, Some(asker)),
                     Err(error) => failed = Some(format!("{name} cannot be asked: {error}")),
                 }

@@ -94,7 +94,8 @@ impl LinkProber {
     /// # Errors
     /// The right to open raw sockets is missing, or the interface is.
     pub fn open(
-        (interface, ifindex): (&str, u32),
+        interface: &str,
+        ifindex: u32,
         via: IpAddr,
         token: u64,
         heard: mpsc::Sender<FarEndMessage>,

@@ -50,10 +50,8 @@ struct PendingPlaneState {
 pub(super) async fn run(
     control: ControlHandle,
     mut orders: mpsc::Receiver<PlaneCommand>,
-    (show, give): (
-        watch::Sender<Arc<PacketPlaneView>>,
-        watch::Sender<Option<Arc<ConnectionTables>>>,
-    ),
+    show: watch::Sender<Arc<PacketPlaneView>>,
+    give: watch::Sender<Option<Arc<ConnectionTables>>>,
     insight: Arc<FlowSampleCollector>,
 ) {
     let mut pictures = control.watch();

@@ -114,7 +114,8 @@ fn flows(
                 site,
                 service,
                 index,
-                (&pool.config.name, &server.config.name),
+                &pool.config.name,
+                &server.config.name,
             ));
             let pool = pool.config.name.clone();
             let name = server.config.name.clone();
@@ -130,7 +131,8 @@ fn return_ports(
     site: &OpenPlane,
     service: &ServiceView,
     index: u32,
-    (pool, name): (&str, &str),
+    pool: &str,
+    name: &str,
 ) -> Vec<ReturnPorts> {
     let mut by_protocol: BTreeMap<u8, ReturnPorts> = BTreeMap::new();
     for (key, share, all) in site.planner.shares_of(&service.config.name, index) {

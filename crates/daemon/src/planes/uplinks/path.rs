@@ -165,7 +165,7 @@ impl MonitoredUplink {
             mark: marks.strict_mark_for(self.number),
         };
         let target: UplinkTarget = target;
-        *slot = Some(UplinkProber::open(target, way, (random_seed(), limit), heard.clone())?);
+        *slot = Some(UplinkProber::open(target, way, random_seed(), limit, heard.clone())?);
         Ok(())
     }
 

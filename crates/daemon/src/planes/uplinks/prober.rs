@@ -70,7 +70,8 @@ impl UplinkProber {
     pub fn open(
         target: UplinkTarget,
         way: ProbeRoute<'_>,
-        (token, limit): (u64, Duration),
+        token: u64,
+        limit: Duration,
         heard: mpsc::Sender<UplinkProbeReply>,
     ) -> io::Result<UplinkProber> {
         let port = if let UplinkTarget::Connect(at) = target { at.port() } else { 0 };

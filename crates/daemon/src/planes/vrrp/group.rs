@@ -29,7 +29,7 @@ use super::rx_socket::{ReceivedFrame, RxSocket};
 use super::settings::group_settings;
 use super::transition_text;
 use super::tx_socket::TxSocket;
-use super::view::VrrpGroupView;
+use super::view::{VrrpGroupView, VrrpTransition};
 use crate::planes::packets::netlink::{AssignedAddress, KernelNetlink};
 use crate::util::event::{EventLevel, EventLog};
 use crate::util::monotonic_clock::monotonic_now;
@@ -75,7 +75,7 @@ pub struct VrrpGroup {
     since: SystemTime,
     reason: String,
     dropped: BTreeMap<&'static str, u64>,
-    changes: VecDeque<(SystemTime, VrrpState, String)>,
+    changes: VecDeque<VrrpTransition>,
 }
 
 impl VrrpGroup {
@@ -384,7 +384,8 @@ impl VrrpGroup {
         if self.changes.len() == MAX_CHANGES {
             self.changes.pop_front();
         }
-        self.changes.push_back((self.since, to, self.reason.clone()));
+        let reason = self.reason.clone();
+        self.changes.push_back(VrrpTransition { at: self.since, to, reason });
         let from = super::view::state_name(from);
         let to = super::view::state_name(to);
         let text = format!("group {} is {to}, was {from}: {}", self.config.name, self.reason);

@@ -77,7 +77,7 @@ impl HeartbeatSession {
         };
         let hearing = PeerLink::new(settings, session(), monotonic_now());
         HeartbeatSession {
-            witness: WitnessClient::new(&config, (era, words.clone()), hearing.session()),
+            witness: WitnessClient::new(&config, era, words.clone(), hearing.session()),
             peer_link: hearing,
             paths: HeartbeatSockets::new(&config, era, words.clone()),
             targets: ReachTargets::new(config.reach.as_ref(), era, &words),
@@ -213,12 +213,13 @@ impl HeartbeatSession {
     pub fn permitted_until(
         &mut self,
         group: witness::GroupKey,
-        part: (VrrpState, bool),
+        state: VrrpState,
+        wants_permission: bool,
         held: Option<MonotonicTime>,
     ) -> Option<MonotonicTime> {
-        self.witness
-            .as_mut()
-            .map(|witness| witness.permitted_until(monotonic_now(), group, part, held))
+        self.witness.as_mut().map(|witness| {
+            witness.permitted_until(monotonic_now(), group, state, wants_permission, held)
+        })
     }
 
     /// Somebody has to agree before a group is active.

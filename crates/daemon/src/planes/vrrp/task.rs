@@ -45,11 +45,9 @@ const FRAME_QUEUE: usize = 256;
 /// Follows the pictures until told to end.
 pub(super) async fn run(
     control: ControlHandle,
-    (pulse, packets, source): (
-        ControlPulse,
-        watch::Receiver<Arc<packets::PacketPlaneView>>,
-        ReplicationSource,
-    ),
+    pulse: ControlPulse,
+    packets: watch::Receiver<Arc<packets::PacketPlaneView>>,
+    source: ReplicationSource,
     mut orders: mpsc::Receiver<VrrpCommand>,
     show: watch::Sender<Arc<VrrpView>>,
 ) {
@@ -339,7 +337,7 @@ impl VrrpTask {
         let mut tools =
             GroupContext { kernel, gates: &mut self.gates, rx_sockets: ears, events, frames };
         for group in self.groups.values_mut() {
-            group.handle_claim(ifindex, (ip, link), &mut tools);
+            group.handle_claim(ifindex, ip, link, &mut tools);
         }
     }
 
@@ -377,7 +375,8 @@ impl VrrpTask {
             if let Some(heartbeat) = &mut self.heartbeat {
                 heartbeat.permitted_until(
                     (group.config.id, group.config.is_ipv6()),
-                    (VrrpState::Idle, false),
+                    VrrpState::Idle,
+                    false,
                     None,
                 );
             }

@@ -42,8 +42,17 @@ pub struct VrrpGroupView {
     pub counts: VrrpCounters,
     /// Packets that were dropped, by what was wrong with them.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// Changes, oldest first: when, to what, and why.
-    pub changes: Vec<(SystemTime, VrrpState, String)>,
+    /// Changes of state, oldest first.
+    pub changes: Vec<VrrpTransition>,
+}
+
+/// A change of a group's state.
+#[derive(Clone, Debug)]
+pub struct VrrpTransition {
+    pub at: SystemTime,
+    pub to: VrrpState,
+    /// Why, in a sentence.
+    pub reason: String,
 }
 
 /// As written for people.

@@ -56,9 +56,11 @@ impl ServiceTlsState {
     }
 
     pub(super) fn read(
-        (service, tls): (&ServiceConfig, &ServiceTls),
+        service: &ServiceConfig,
+        tls: &ServiceTls,
         before: Option<&ServiceTlsState>,
-        (state, now): (&Option<PathBuf>, SystemTime),
+        state: &Option<PathBuf>,
+        now: SystemTime,
         warnings: &mut Vec<String>,
     ) -> Result<ServiceTlsState, TlsFailure> {
         let carries = AlpnProtocols::from_service(service);

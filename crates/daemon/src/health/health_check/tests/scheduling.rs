@@ -111,8 +111,9 @@ impl SchedulingRun {
             let (ticket, port) = self.tickets.remove(&number).unwrap();
             let good = ProbeOutcome::Passed("connected".into());
             let outcome = self.down.get(&port).cloned().unwrap_or(good);
-            let moments = (at - self.takes, self.now);
-            let verdict = self.judges.handle_outcome(ticket, outcome, moments, SystemTime::now());
+            let began = at - self.takes;
+            let now = SystemTime::now();
+            let verdict = self.judges.handle_outcome(ticket, outcome, began, self.now, now);
             self.told.extend(verdict);
         }
         true

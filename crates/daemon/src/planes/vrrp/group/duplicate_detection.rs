@@ -73,7 +73,8 @@ impl VrrpGroup {
     pub fn handle_claim(
         &mut self,
         ifindex: u32,
-        (ip, link): (IpAddr, MacAddress),
+        ip: IpAddr,
+        link: MacAddress,
         tools: &mut GroupContext<'_>,
     ) {
         let place =

@@ -13,6 +13,15 @@ use super::{GroupContext, VrrpGroup};
 use crate::util::event::{EventLevel, EventLog};
 use crate::util::monotonic_clock::monotonic_now;
 
+/// A group as the witness votes on it.
+pub struct GroupVoteState {
+    pub state: VrrpState,
+    /// It may not become active before others agree.
+    pub wants_permission: bool,
+    /// Until when it may be active; `None`: nobody has to agree.
+    pub permitted_until: Option<MonotonicTime>,
+}
+
 impl VrrpGroup {
     /// What the heartbeat says of the other member. `pair`: both, in words.
     pub async fn update_peer(
@@ -43,9 +52,13 @@ impl VrrpGroup {
         self.machine.set_permission(now, leave, &mut Vec::new());
     }
 
-    /// What it is, whether it lacks a vote, and until when it may be active.
-    pub fn vote_state(&self) -> ((VrrpState, bool), Option<MonotonicTime>) {
-        ((self.state(), self.machine.wants_permission()), self.machine.permitted_until())
+    /// What the witness has to know to vote on it.
+    pub fn vote_state(&self) -> GroupVoteState {
+        GroupVoteState {
+            state: self.state(),
+            wants_permission: self.machine.wants_permission(),
+            permitted_until: self.machine.permitted_until(),
+        }
     }
 
     /// Until when others agree that it is active.

@@ -39,7 +39,8 @@ impl PathSocket {
         path: &HeartbeatPathConfig,
         port: u16,
         scope: u32,
-        (era, at): (u64, usize),
+        era: u64,
+        at: usize,
         to: mpsc::Sender<HeartbeatMessage>,
     ) -> io::Result<PathSocket> {
         let v6 = path.local.is_ipv6();

@@ -83,12 +83,12 @@ impl HeartbeatSockets {
                 },
             };
             path.scope = scope;
-            let ids = (self.epoch, at);
-            match PathSocket::open(written, self.config.port, scope, ids, self.messages.clone()) {
+            let port = self.config.port;
+            let to = self.messages.clone();
+            match PathSocket::open(written, port, scope, self.epoch, at, to) {
                 Ok(wire) => (path.socket, path.last_error) = (Some(wire), None),
                 Err(error) => {
                     let local = written.local;
-                    let port = self.config.port;
                     path.last_error = Some(format!("no socket at {local}, port {port}: {error}"));
                 }
             }

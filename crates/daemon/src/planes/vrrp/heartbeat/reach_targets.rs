@@ -52,7 +52,7 @@ impl ReachTargets {
         let asked = |(index, at)| ProbedTarget {
             endpoint: at,
             target: ReachTarget::default(),
-            task: probe_target(at, reach.every, reach.timeout, (era, index), words.clone()),
+            task: probe_target(at, reach.every, reach.timeout, era, index, words.clone()),
         };
         let each = all.enumerate().map(asked).collect();
         ReachTargets { targets: each, rise: reach.rise, fall: reach.fall }

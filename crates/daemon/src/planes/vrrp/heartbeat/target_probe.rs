@@ -41,7 +41,8 @@ pub fn probe_target(
     at: TargetEndpoint,
     every: Duration,
     limit: Duration,
-    (era, index): (u64, usize),
+    era: u64,
+    index: usize,
     to: mpsc::Sender<HeartbeatMessage>,
 ) -> JoinHandle<()> {
     tokio::spawn(async move {

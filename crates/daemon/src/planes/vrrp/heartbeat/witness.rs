@@ -55,7 +55,8 @@ impl WitnessClient {
     /// One that has not been asked.
     pub fn new(
         config: &Written,
-        (era, words): (u64, mpsc::Sender<HeartbeatMessage>),
+        era: u64,
+        words: mpsc::Sender<HeartbeatMessage>,
         session: u64,
     ) -> Option<WitnessClient> {
         let settings = config.witness.clone()?;
@@ -86,7 +87,8 @@ impl WitnessClient {
         &mut self,
         now: MonotonicTime,
         group: GroupKey,
-        (state, wants): (VrrpState, bool),
+        state: VrrpState,
+        wants_permission: bool,
         held: Option<MonotonicTime>,
     ) -> MonotonicTime {
         let active = state == VrrpState::Active;
@@ -100,12 +102,18 @@ impl WitnessClient {
                 let votes = QuorumVotes::new(now, self.settings.lease, self.session, held);
                 let family = if group.1 { "v6" } else { "v4" };
                 let name = format!("{}.{}.{family}", self.pair_name, group.0);
-                let to = (self.epoch, group, self.messages.clone());
-                let asker = WitnessRequester::start(&self.settings, (name, self.name.clone()), to);
-                new.insert(GroupVotes { votes, requester: asker })
+                let requester = WitnessRequester::start(
+                    &self.settings,
+                    name,
+                    self.name.clone(),
+                    self.epoch,
+                    group,
+                    self.messages.clone(),
+                );
+                new.insert(GroupVotes { votes, requester })
             }
         };
-        ballot.votes.set_group_state(now, active, wants);
+        ballot.votes.set_group_state(now, active, wants_permission);
         ballot.votes.permitted_until(now)
     }
 

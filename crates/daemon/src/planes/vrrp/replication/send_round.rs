@@ -31,7 +31,8 @@ impl<'a> SendRound<'a> {
         partner: &'a mut ReplicaPeer,
         carrier: &'a mut RecordCodec,
         keys: &'a ClusterKeys,
-        (now, tick): (MonotonicTime, u32),
+        now: MonotonicTime,
+        tick: u32,
     ) -> SendRound<'a> {
         let batch = RecordBatch::default();
         let packets = Vec::new();

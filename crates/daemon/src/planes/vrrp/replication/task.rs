@@ -143,12 +143,12 @@ impl ReplicationTask {
             if wire.as_ref().is_none_or(|wire| !wire.is_alive()) {
                 *wire = None;
                 self.epoch += 1;
-                let ids = (self.epoch, at);
                 *wire = PathSocket::open(
                     path,
                     replication_port(pair.port),
                     *scope,
-                    ids,
+                    self.epoch,
+                    at,
                     self.packets.clone(),
                 )
                 .ok();
@@ -243,8 +243,7 @@ impl ReplicationTask {
         let Some(carrier) = &mut self.codec else { return };
         let rounds = refresh_interval(carrier.tables().shortest).as_secs_f64()
             / ROUND_INTERVAL.as_secs_f64();
-        let telling =
-            SendRound::new(&mut self.peer, carrier, keys, (monotonic_now(), clock_tick()));
+        let telling = SendRound::new(&mut self.peer, carrier, keys, monotonic_now(), clock_tick());
         let packets = telling.build_packets(&mut self.full_scan, rounds);
         packets.into_iter().for_each(|packet| self.send(Some(packet)));
     }

@@ -70,11 +70,13 @@ impl VrrpTask {
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
             let key = (group.config.id, group.config.is_ipv6());
-            let (part, held) = group.vote_state();
-            let leave =
-                self.heartbeat.as_mut().and_then(|beat| beat.permitted_until(key, part, held));
+            let vote = group.vote_state();
+            let until = self.heartbeat.as_mut().and_then(|session| {
+                let held = vote.permitted_until;
+                session.permitted_until(key, vote.state, vote.wants_permission, held)
+            });
             if let Some(mut tools) = self.group_context() {
-                group.set_permission(leave, &mut tools).await;
+                group.set_permission(until, &mut tools).await;
             }
             self.groups.insert(name, group);
         }

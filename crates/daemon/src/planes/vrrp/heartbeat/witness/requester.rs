@@ -31,8 +31,11 @@ impl WitnessRequester {
     /// For the lease of this name and holder; `to` hears the answers.
     pub fn start(
         settings: &WitnessConfig,
-        (name, holder): (String, String),
-        (era, group, words): (u64, (u8, bool), mpsc::Sender<HeartbeatMessage>),
+        name: String,
+        holder: String,
+        era: u64,
+        group: super::GroupKey,
+        words: mpsc::Sender<HeartbeatMessage>,
     ) -> WitnessRequester {
         let (to, mut inbox) = mpsc::channel::<WitnessRequest>(QUEUE_CAPACITY);
         let callers = || settings.at.iter().map(|at| WitnessHttpClient::new(at.clone(), settings));
