@@ -32,14 +32,15 @@ use crate::discovery;
 use crate::discovery::resolve;
 use crate::health::health_check;
 use crate::health::health_check::counts::ProbeSums;
+use crate::observability::exchange_collector;
 use crate::observability::history::HistoryRecorder;
 use crate::observability::hook;
 use crate::observability::metrics;
 use crate::observability::observer::WorkerObserver;
 use crate::observability::report::report_sources::ReportSources;
 use crate::observability::report::sample::SampleHistory;
-use crate::observability::slo;
-use crate::observability::slow_exchanges::{self, SlowExchangeStore};
+use crate::observability::slo_collector;
+use crate::observability::slow_exchanges::SlowExchangeStore;
 use crate::observability::telemetry;
 use crate::planes::draining_clients;
 use crate::planes::egress_routes::EgressRoutes;
@@ -379,8 +380,8 @@ fn spawn_observers(
     tasks.spawn(Arc::clone(annals).run(Arc::clone(vitals)));
     tasks.spawn(tls::cert_watch::run(control.clone()));
     tasks.spawn(access_log::follow_config(control.clone(), Arc::clone(&vitals.access)));
-    tasks.spawn(slow_exchanges::collect::run(Arc::clone(vitals)));
-    tasks.spawn(telemetry::exporter::run(Arc::clone(vitals)));
+    tasks.spawn(exchange_collector::run(Arc::clone(vitals)));
+    tasks.spawn(telemetry::exporter::run(control.clone(), Arc::clone(&vitals.telemetry)));
     let sources = Arc::clone(vitals);
     tasks.spawn(draining_clients::run(
         control.clone(),
@@ -388,7 +389,7 @@ fn spawn_observers(
         move || (sources.read_open_counts)().now,
         Arc::clone(&vitals.draining_clients),
     ));
-    tasks.spawn(slo::collect::run(Arc::clone(vitals), Arc::clone(annals)));
+    tasks.spawn(slo_collector::run(control.clone(), Arc::clone(&vitals.slo), Arc::clone(annals)));
     tasks.spawn(Arc::clone(vitals).run_sampler());
 }
 

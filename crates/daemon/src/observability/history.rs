@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use crate::observability::report::report_sources::{ProcessFacts, ReportSources};
 use crate::observability::report::sample::CounterSample;
 use crate::observability::report::totals::{ServerTotals, ServiceTotals};
+use crate::observability::slo::UserHistory;
 use crate::planes::packets::view::PacketPlaneView;
 use crate::state::ControlHandle;
 use crate::util::wall_clock::unix_ms;
@@ -149,8 +150,8 @@ impl HistoryRecorder {
         services: Vec<String>,
         since: u64,
         until: u64,
-    ) -> std::io::Result<users::UserHistory> {
-        let Some(store) = self.store.clone() else { return Ok(users::UserHistory::new()) };
+    ) -> std::io::Result<UserHistory> {
+        let Some(store) = self.store.clone() else { return Ok(UserHistory::new()) };
         let read = move || {
             let store = store.lock().unwrap_or_else(PoisonError::into_inner).reader();
             users::read(&store, &services, since, until)

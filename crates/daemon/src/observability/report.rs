@@ -21,7 +21,6 @@ pub mod report_sources;
 pub mod request;
 mod rules;
 pub mod sample;
-pub mod slo;
 pub mod slow;
 mod slow_parts;
 pub mod status;
@@ -87,7 +86,7 @@ pub fn build_report(
             counts,
             rules: rules::rule_reports(view),
             affinity: rules::affinity_report(view),
-            users: slo::users_report(old.users.as_ref(), sums.users.as_ref(), seconds),
+            users: counts::users_report(old.users.as_ref(), sums.users.as_ref(), seconds),
         });
     }
     total.phases = ExchangePhaseHistograms::NAMES

@@ -4,10 +4,10 @@
 //! something. What was before the start comes from the history. When it is an alarm is `model::users::burn`'s to say.
 
 mod alarm_event;
-pub mod collect;
 mod hour_window;
 mod ledger;
 mod objective;
+mod objective_report;
 pub mod summary;
 
 use std::collections::{HashMap, HashSet};
@@ -15,12 +15,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api::types::UsersExplained;
 use model::id::ServiceId;
+use model::slo::series::SloCounts;
 use model::snapshot::{ServiceView, WorkerSnapshot};
 
-use crate::observability::history::users::UserHistory;
 use crate::util::event::EventLog;
 use ledger::SloLedger;
 use summary::SloSummary;
+
+/// What users met before the start. By service: moments in seconds since 1970, and what came around them.
+pub type UserHistory = HashMap<String, Vec<(u64, SloCounts)>>;
 
 #[derive(Debug, Default)]
 pub struct SloLedgers {

@@ -3,8 +3,6 @@
 //! Workers put them into rings and wait for nobody; here they are taken out, weighed and kept in bounded memory. What
 //! they mean is judged by `model::attribute`.
 
-pub mod collect;
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,6 +1,5 @@
 //! What users met, as rows of history and back. What it means is `users`'s to say.
 
-use std::collections::HashMap;
 use std::io;
 
 use model::history::{HistoryRecord, MetricRow};
@@ -10,9 +9,7 @@ use model::slo::series::SloCounts;
 
 use super::store::HistoryReader;
 use crate::observability::report::totals::ServiceTotals;
-
-/// By service: moments in seconds since 1970, and what came around them.
-pub type UserHistory = HashMap<String, Vec<(u64, SloCounts)>>;
+use crate::observability::slo::UserHistory;
 
 /// How their rows begin.
 const KIND: &str = "users/";

@@ -7,9 +7,11 @@ use std::time::Duration;
 use api::types::report::{OCTAVE_US, OCTAVES};
 use api::types::{
     Bytes, CauseCount, Connections, Counter, NamedCount, PhaseTimes, Requests, ServiceCounts,
-    Statuses,
+    Statuses, UsersReport,
 };
 use model::cause::Cause;
+use model::slo::outcome::TcpError;
+use model::slo::outcome_counts::SloOutcomeCounts;
 use model::stats::{Count, ExchangePhaseHistograms, HistogramSum, ServerCounters, ServiceCounters};
 
 use super::totals::{HistogramTimes, ServerTotals, ServiceTotals};
@@ -274,6 +276,31 @@ fn add_named_count(total: &mut Vec<NamedCount>, more: &[NamedCount]) {
     }
 }
 
+/// What a service's users met since the start; `None`: nothing is promised to them.
+pub fn users_report(
+    before: Option<&SloOutcomeCounts>,
+    now: Option<&SloOutcomeCounts>,
+    seconds: f64,
+) -> Option<UsersReport> {
+    let now = now?;
+    let before = before.copied().unwrap_or_default();
+    let count = |of: fn(&SloOutcomeCounts) -> u64| total_and_rate(of(&before), of(now), seconds);
+    let errors = TcpError::ALL.into_iter().filter(|kind| now.error(*kind) > 0);
+    Some(UsersReport {
+        fast: count(SloOutcomeCounts::fast),
+        slow: count(SloOutcomeCounts::slow),
+        failed: count(SloOutcomeCounts::failed),
+        left: count(SloOutcomeCounts::client_aborted),
+        declined: count(SloOutcomeCounts::declined),
+        tcp_errors: errors
+            .map(|kind| {
+                let count = total_and_rate(before.error(kind), now.error(kind), seconds);
+                (kind.name().to_owned(), count)
+            })
+            .collect(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use model::stats::Histogram;
@@ -291,5 +318,14 @@ mod tests {
         let rows = octave_counts(&sum);
         assert_eq!((rows.len(), rows.iter().sum::<u64>()), (OCTAVES, 6));
         assert_eq!((rows[0], rows[1], rows[3], rows[OCTAVES - 1]), (2, 1, 1, 1), "{rows:?}");
+    }
+
+    #[test]
+    fn failures_of_users_are_counted_with_their_rates() {
+        let mut tally = SloOutcomeCounts::default();
+        tally.0[..6].copy_from_slice(&[90, 6, 4, 50, 7, 9]);
+        tally.0[6 + TcpError::SilentServer as usize] = 3;
+        let report = users_report(None, Some(&tally), 2.0).unwrap();
+        assert_eq!((report.failed.total, report.failed.rate, report.tcp_errors.len()), (4, 2.0, 1));
     }
 }

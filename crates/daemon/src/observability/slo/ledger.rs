@@ -18,8 +18,8 @@ use model::snapshot::ServiceView;
 use super::alarm_event::{AlarmContext, SloEvent};
 use super::hour_window::{HourWindow, NetworkTallies, TallySlice};
 use super::objective::SloKind;
+use super::objective_report::{alarm_report, objective_report, outcome_counts};
 use super::summary::ServiceSlo;
-use crate::observability::report::slo;
 
 /// What servers answer themselves stands behind the causes.
 const OWN_ANSWER: &str = "status-5xx";
@@ -181,7 +181,7 @@ impl SloLedger {
             let since = self.series.first_seen().map(|first| first.max(begun));
             let alarms =
                 BURN_RULES.iter().zip(&self.alarms[what as usize]).map(|(rule, standing)| {
-                    slo::alarm_report(
+                    alarm_report(
                         rule,
                         goal,
                         over(rule.long),
@@ -193,7 +193,7 @@ impl SloLedger {
             let alarms = alarms.collect();
             UsersPromise {
                 alarms,
-                ..slo::objective_report(what.name(), goal, window, since, over(window))
+                ..objective_report(what.name(), goal, window, since, over(window))
             }
         })
         .collect()
@@ -225,7 +225,7 @@ impl SloLedger {
         rows.iter().skip(room).for_each(|(_, tally)| others += tally);
         let networks = rows.iter().take(room).map(|(network, tally)| UsersNetwork {
             network: network.to_string(),
-            counts: slo::outcome_counts(tally, speed),
+            counts: outcome_counts(tally, speed),
         });
         let mut causes = named_causes(&hour);
         causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -234,10 +234,10 @@ impl SloLedger {
             name: self.name.clone(),
             fast_ms: objective.fast.map(|fast| fast.as_secs_f64() * 1e3),
             promises: self.objective_reports(objective, now),
-            hour: slo::outcome_counts(&hour.tally, speed),
+            hour: outcome_counts(&hour.tally, speed),
             causes: causes.map(|(cause, count)| UsersCause { cause, count }).collect(),
             networks: networks.collect(),
-            others: slo::outcome_counts(&others, speed),
+            others: outcome_counts(&others, speed),
             networks_most: objective.networks,
         })
     }

@@ -10,30 +10,30 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
 
 use super::{BATCH_MAX, QUEUE_CAPACITY, SpanQueue, otlp_client, otlp_json};
-use crate::observability::report::report_sources::ReportSources;
+use crate::state::ControlHandle;
 use crate::util::event::{DaemonEvent, EventLog};
 
 const STEP: Duration = Duration::from_secs(1);
 
 /// Sends until the daemon is gone.
-pub async fn run(vitals: Arc<ReportSources>) {
-    let events = vitals.control.events().clone();
+pub async fn run(control: ControlHandle, queue: Arc<SpanQueue>) {
+    let events = control.events().clone();
     let mut told = events.follow();
     let mut broken = false;
     loop {
         tokio::time::sleep(STEP).await;
-        let picture = vitals.control.state();
+        let picture = control.state();
         let Some(collector) = &picture.config.global.telemetry else {
             // What was meant for one that is not there any more.
-            drop(vitals.telemetry.take_batch());
+            drop(queue.take_batch());
             told = events.follow();
             broken = false;
             continue;
         };
-        let records = collect_batch(&mut told, &vitals.telemetry);
+        let records = collect_batch(&mut told, &queue);
         let mut letters = Vec::new();
         for _ in 0..QUEUE_CAPACITY / BATCH_MAX {
-            let spans = vitals.telemetry.take_batch();
+            let spans = queue.take_batch();
             if spans.is_empty() {
                 break;
             }
@@ -53,8 +53,7 @@ pub async fn run(vitals: Arc<ReportSources>) {
         for (path, count, letter) in letters {
             let count = count as u64;
             let done = otlp_client::post_batch(collector.collector, path, &letter).await;
-            let counter =
-                if done.is_ok() { &vitals.telemetry.sent } else { &vitals.telemetry.dropped };
+            let counter = if done.is_ok() { &queue.sent } else { &queue.dropped };
             counter.fetch_add(count, Ordering::Relaxed);
             report_export_state(&events, collector, &mut broken, done);
         }

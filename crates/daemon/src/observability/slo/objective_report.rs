@@ -1,36 +1,10 @@
-//! What users met, as it is shown: counts, promises with what is left of them, alarms. Pure: numbers get names.
+//! What users met, as the API shows it: counts, objectives with what is left of their budgets, alarms. Pure: numbers get
+//! names.
 
-use api::types::{BurnAlarm, BurnSpan, UsersCounts, UsersPromise, UsersReport};
+use api::types::{BurnAlarm, BurnSpan, UsersCounts, UsersPromise};
 use model::slo::burn_rate::{BurnMeasurement, BurnRateAlarm, BurnRule, SloTarget};
 use model::slo::outcome::TcpError;
 use model::slo::outcome_counts::SloOutcomeCounts;
-
-use super::counts::total_and_rate;
-
-/// What a service's users met since the start; `None`: nothing is promised to them.
-pub fn users_report(
-    before: Option<&SloOutcomeCounts>,
-    now: Option<&SloOutcomeCounts>,
-    seconds: f64,
-) -> Option<UsersReport> {
-    let now = now?;
-    let before = before.copied().unwrap_or_default();
-    let count = |of: fn(&SloOutcomeCounts) -> u64| total_and_rate(of(&before), of(now), seconds);
-    let errors = TcpError::ALL.into_iter().filter(|kind| now.error(*kind) > 0);
-    Some(UsersReport {
-        fast: count(SloOutcomeCounts::fast),
-        slow: count(SloOutcomeCounts::slow),
-        failed: count(SloOutcomeCounts::failed),
-        left: count(SloOutcomeCounts::client_aborted),
-        declined: count(SloOutcomeCounts::declined),
-        tcp_errors: errors
-            .map(|kind| {
-                let count = total_and_rate(before.error(kind), now.error(kind), seconds);
-                (kind.name().to_owned(), count)
-            })
-            .collect(),
-    })
-}
 
 /// A tally by names. `speed`: it is said what is fast.
 pub fn outcome_counts(tally: &SloOutcomeCounts, speed: bool) -> UsersCounts {
@@ -114,7 +88,5 @@ mod tests {
         assert_eq!(found.tcp_errors, [("silent-server".to_owned(), 3)].into());
         assert_eq!(outcome_counts(&tally, false).fast_percent, None);
         assert_eq!(outcome_counts(&SloOutcomeCounts::default(), true).available_percent, None);
-        let report = users_report(None, Some(&tally), 2.0).unwrap();
-        assert_eq!((report.failed.total, report.failed.rate, report.tcp_errors.len()), (4, 2.0, 1));
     }
 }

@@ -6,24 +6,23 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::observability::history::HistoryRecorder;
-use crate::observability::history::users::UserHistory;
-use crate::observability::report::report_sources::ReportSources;
+use crate::observability::slo::{SloLedgers, UserHistory};
+use crate::state::ControlHandle;
 
 const UPDATE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Looks until the daemon is gone.
-pub async fn run(vitals: Arc<ReportSources>, annals: Arc<HistoryRecorder>) {
-    let users = &vitals.slo;
-    let events = vitals.control.events();
+pub async fn run(control: ControlHandle, users: Arc<SloLedgers>, history: Arc<HistoryRecorder>) {
+    let events = control.events();
     loop {
-        let picture = vitals.control.state();
+        let picture = control.state();
         let now = seconds();
         let new = users.services_without_ledger(&picture.snapshot);
         if !new.is_empty() {
             let names = new.iter().map(|view| view.config.name.clone()).collect();
             let windows = new.iter().filter_map(|view| view.config.objective.as_ref());
             let longest = windows.map(|objective| objective.window.as_secs()).max().unwrap_or(0);
-            let found = annals.users(names, now.saturating_sub(longest), now).await;
+            let found = history.users(names, now.saturating_sub(longest), now).await;
             let past = found.unwrap_or_else(|error| {
                 let text = format!(
                     "what users met before is not known: the history cannot be read: {error}; look at its directory"
