@@ -8,8 +8,8 @@ use prometheus_client::registry::Unit;
 
 use super::family::{counters, gauges};
 use crate::observability::report::heartbeat::{counts, replication_counts, witness_counts};
+use crate::planes::vrrp::heartbeat::replication_view::{ReplicationState, ReplicationView};
 use crate::planes::vrrp::heartbeat::view::{HeartbeatPathView, HeartbeatView};
-use crate::planes::vrrp::replication::view::{ReplicationState, ReplicationView};
 use crate::planes::vrrp::view::VrrpView as Shared;
 
 pub(super) fn encode(view: &Shared, to: &mut DescriptorEncoder) -> Result<(), Error> {

@@ -8,10 +8,10 @@ use api::types::{
 };
 use ha::heartbeat::GroupClaim;
 
+use crate::planes::vrrp::heartbeat::replication_view::ReplicationView as Replica;
 use crate::planes::vrrp::heartbeat::view::{
     HeartbeatPathView, HeartbeatView, ReachTargetView, WitnessView,
 };
-use crate::planes::vrrp::replication::view::ReplicationView as Replica;
 use crate::planes::vrrp::view::{VrrpView, state_name};
 use crate::util::wall_clock::unix_ms;
 

@@ -4,12 +4,10 @@
 //! It waits for nobody and nobody waits for it: neither an advertisement nor a packet is later for it.
 
 mod full_scan;
-pub mod pair_state;
 mod record_codec;
 mod send_round;
 mod server_index;
 mod task;
-pub mod view;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -17,8 +15,8 @@ use std::thread::JoinHandle;
 use tokio::sync::watch;
 
 use crate::planes::packets::connection_tables::ReplicationSource;
-use pair_state::PairState;
-use view::ReplicationView;
+use crate::planes::vrrp::heartbeat::pair_state::PairState;
+use crate::planes::vrrp::heartbeat::replication_view::ReplicationView;
 
 /// The thread, as the heartbeat sees it. It ends with this.
 #[derive(Debug)]

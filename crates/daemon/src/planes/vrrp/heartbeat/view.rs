@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use ha::heartbeat::{PeerHeartbeat, ReachScore};
 
-use super::super::replication;
+use super::replication_view::ReplicationView;
 use super::witness::WitnessClient;
 use super::{HeartbeatSession, events};
 use crate::util::monotonic_clock::monotonic_now;
@@ -45,7 +45,7 @@ pub struct HeartbeatView {
     /// Who else has to agree; `None`: nobody.
     pub witness: Option<WitnessView>,
     /// Connections and sticky clients that both tell each other; `None`: there are none to tell.
-    pub replica: Option<Arc<replication::view::ReplicationView>>,
+    pub replica: Option<Arc<ReplicationView>>,
 }
 
 #[derive(Clone, Debug)]

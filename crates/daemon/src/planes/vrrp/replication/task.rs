@@ -15,14 +15,14 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 
 use super::full_scan::FullScan;
-use super::pair_state::{PairState, replication_port};
 use super::record_codec::RecordCodec;
 use super::send_round::SendRound;
-use super::view::{ReplicationState, ReplicationView};
 use crate::planes::packets::connection_tables::ReplicationSource;
 use crate::planes::packets::host_facts::clock_tick;
 use crate::planes::vrrp::heartbeat::message::{HeartbeatMessage, PathPacket};
+use crate::planes::vrrp::heartbeat::pair_state::{PairState, replication_port};
 use crate::planes::vrrp::heartbeat::path_socket::PathSocket;
+use crate::planes::vrrp::heartbeat::replication_view::{ReplicationState, ReplicationView};
 use crate::util::monotonic_clock::monotonic_now;
 
 /// Rounds between two hellos, and between two looks at sockets.
