@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use l7::{OpenCounts, PortUse, RequestPlane, TimeWaitPorts};
+use l7::{OpenCounts, RequestPlane};
 use model::config::GlobalConfig;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
@@ -18,49 +18,39 @@ use tokio::time::Instant;
 use crate::api_server::control_socket::BoundControlSocket;
 use crate::api_server::live_feed::LiveFeed;
 use crate::api_server::{self, ApiContext, StopRequest};
-use crate::health::adaptive_balancing;
 use crate::observability::access_log::{self, AccessLogger};
-use crate::observability::alarms;
-use crate::observability::capture::CaptureController;
-use crate::tls::acme;
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 
 use crate::app::upgrade::draining_process::follow_predecessor;
 use crate::control::actor::{ActorParts, ControlActor};
 use crate::control::reconcile::traffic_engine::TrafficEngine;
-use crate::discovery;
-use crate::discovery::resolve;
 use crate::health::health_check;
 use crate::health::health_check::counts::ProbeSums;
-use crate::observability::exchange_collector;
 use crate::observability::history::HistoryRecorder;
-use crate::observability::hook;
 use crate::observability::metrics;
 use crate::observability::observer::WorkerObserver;
 use crate::observability::report::report_sources::ReportSources;
-use crate::observability::report::sample::SampleHistory;
-use crate::observability::slo_collector;
-use crate::observability::slow_exchanges::SlowExchangeStore;
-use crate::observability::telemetry;
-use crate::planes::draining_clients;
 use crate::planes::egress_routes::EgressRoutes;
 use crate::planes::name_server;
 use crate::planes::packets;
 use crate::planes::vrrp;
 use crate::state::saved_state::SavedState;
 use crate::state::{ApplyError, ConfigChange, ControlHandle, ShutdownRequest};
-use crate::tls;
 use crate::util::event::EventLog;
 use crate::util::listeners::{KernelSockets, ListenerSet, SocketStore};
 
+mod background_tasks;
 pub(crate) mod clock;
 mod data_planes;
 pub mod embed;
 pub(crate) mod run;
+mod running_planes;
 mod size;
 pub mod upgrade;
 
+use background_tasks::{spawn_control_tasks, spawn_observers};
 use data_planes::DataPlanes;
+use running_planes::RunningPlanes;
 
 /// Between two looks at what is still open.
 const LOOK: Duration = Duration::from_millis(20);
@@ -153,55 +143,22 @@ impl App {
             ActorParts { engine, listeners, workers, state, file, predecessor: before, events };
         let (control, actor) = ControlActor::start(parts, change).await?;
 
-        let packets = packets::PacketPlaneHandle::start(control.clone(), orders, inbox);
         let pulse = vrrp::ControlPulse::new();
-        let vrrp = vrrp::VrrpHandle::start(
-            control.clone(),
-            pulse.clone(),
-            packets.view(),
-            packets.replication_source(),
-        );
-        let ways = EgressRoutes::start(&control);
-        let mut names = name_server::NameServerHandle::start(control.clone());
-        names.wait_listening().await;
-        let vitals = Arc::new(ReportSources {
-            control: control.clone(),
-            read_port_usage: port_use_reader(&plane),
-            report_time_wait: idle_limit_setter(&plane),
-            read_open_counts: open_count_reader(&plane),
-            access: Arc::clone(&access),
-            probes: Arc::clone(&prober.counts),
-            evidence: Arc::clone(&prober.evidence),
-            packets: packets.view(),
-            vrrp: vrrp.view(),
-            links: ways.links.view(),
-            uplinks: ways.uplinks.view(),
-            mptcp: ways.mptcp.view(),
-            names: names.state(),
-            balancing_decisions: Arc::default(),
-            slow_exchanges: Arc::new(SlowExchangeStore::new(plane.take_samples(), global.sample)),
-            refused: plane.refused_requests(),
-            flow_samples: packets.flow_samples(),
-            slo: Arc::default(),
-            certificate_orders: Arc::default(),
-            draining_clients: Arc::default(),
-            captures: CaptureController::new(annals.state(), control.events().clone()),
-            telemetry: Arc::default(),
-            headroom: Arc::default(),
-            samples: SampleHistory::default(),
-            api_counters: Arc::default(),
-            admin: Arc::new(AdminSockets::new(admin)),
-            predecessor: Arc::default(),
-        });
+        let planes = RunningPlanes::start(&control, plane, orders, inbox, pulse.clone()).await;
+        let admin = AdminSockets::new(admin);
+        let sources =
+            planes.report_sources(&control, &access, &prober, &annals, admin, global.sample);
+        let vitals = Arc::new(sources);
         let mut tasks = spawn_control_tasks(&control, actor, pulse, prober, &vitals);
         spawn_observers(&mut tasks, &control, &vitals, annals.state(), &annals);
+        let RunningPlanes { proxy, packets, vrrp, egress, names } = planes;
         Ok(App {
             control,
             access_log: access,
-            proxy: plane,
+            proxy,
             packets,
             vrrp,
-            egress: ways,
+            egress,
             names,
             vitals,
             history: annals,
@@ -339,60 +296,6 @@ impl App {
     }
 }
 
-/// Work that the rest stands on: what changes things, and what finds out how servers are and what that makes of them.
-fn spawn_control_tasks(
-    control: &ControlHandle,
-    actor: ControlActor,
-    pulse: vrrp::ControlPulse,
-    prober: health_check::Prober,
-    vitals: &ReportSources,
-) -> JoinSet<()> {
-    let board = Arc::clone(&vitals.evidence);
-    let weighed = Arc::clone(&vitals.balancing_decisions);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(actor.run());
-    tasks.spawn(pulse.run());
-    tasks.spawn(prober.run(control.clone()));
-    tasks.spawn(adaptive_balancing::run(control.clone(), board, weighed, vitals.packets.clone()));
-    tasks
-}
-
-/// Work that follows the pictures, or looks again each while, and is asked nothing.
-fn spawn_observers(
-    tasks: &mut JoinSet<()>,
-    control: &ControlHandle,
-    vitals: &Arc<ReportSources>,
-    state: Option<PathBuf>,
-    annals: &Arc<HistoryRecorder>,
-) {
-    tasks.spawn(acme::run(control.clone(), Arc::clone(&vitals.certificate_orders), state));
-    let weighed = Arc::clone(&vitals.balancing_decisions);
-    tasks.spawn(adaptive_balancing::ejection::run(
-        control.clone(),
-        weighed,
-        crate::util::random_seed::random_seed(),
-    ));
-    tasks.spawn(resolve::run(control.clone()));
-    tasks.spawn(clock::run(control.clone()));
-    tasks.spawn(discovery::run(control.clone()));
-    tasks.spawn(hook::run(control.clone()));
-    tasks.spawn(alarms::run(Arc::clone(vitals)));
-    tasks.spawn(Arc::clone(annals).run(Arc::clone(vitals)));
-    tasks.spawn(tls::cert_watch::run(control.clone()));
-    tasks.spawn(access_log::follow_config(control.clone(), Arc::clone(&vitals.access)));
-    tasks.spawn(exchange_collector::run(Arc::clone(vitals)));
-    tasks.spawn(telemetry::exporter::run(control.clone(), Arc::clone(&vitals.telemetry)));
-    let sources = Arc::clone(vitals);
-    tasks.spawn(draining_clients::run(
-        control.clone(),
-        vitals.packets.clone(),
-        move || (sources.read_open_counts)().now,
-        Arc::clone(&vitals.draining_clients),
-    ));
-    tasks.spawn(slo_collector::run(control.clone(), Arc::clone(&vitals.slo), Arc::clone(annals)));
-    tasks.spawn(Arc::clone(vitals).run_sampler());
-}
-
 fn start_access_log(
     global: &GlobalConfig,
     events: &EventLog,
@@ -413,20 +316,4 @@ fn split_inherited(
     let metrics = global.metrics.as_ref().map(|metrics| metrics.listen);
     let api = global.control.remote.as_ref().map(|remote| remote.listen);
     inherited.into_iter().partition(|(at, _)| Some(*at) == metrics || Some(*at) == api)
-}
-
-/// Readers that keep no plane alive.
-fn port_use_reader(plane: &Arc<RequestPlane>) -> Box<dyn Fn() -> Vec<PortUse> + Send + Sync> {
-    let plane = Arc::downgrade(plane);
-    Box::new(move || plane.upgrade().map(|plane| plane.port_usage()).unwrap_or_default())
-}
-
-fn open_count_reader(plane: &Arc<RequestPlane>) -> Box<dyn Fn() -> OpenCounts + Send + Sync> {
-    let plane = Arc::downgrade(plane);
-    Box::new(move || plane.upgrade().map(|plane| plane.open_counts()).unwrap_or_default())
-}
-
-fn idle_limit_setter(plane: &Arc<RequestPlane>) -> Box<dyn Fn(&TimeWaitPorts) + Send + Sync> {
-    let plane = Arc::downgrade(plane);
-    Box::new(move |resting| plane.upgrade().iter().for_each(|plane| plane.set_time_wait(resting)))
 }

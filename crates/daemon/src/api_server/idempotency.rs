@@ -79,32 +79,9 @@ pub(super) async fn run_once(
     match once.with_cache(|memory| memory.begin_request(&key, print, now)) {
         KeyLookup::New => {}
         KeyLookup::Cached(answer) => return replay_response(&answer),
-        KeyLookup::InProgress => {
-            return ApiProblem::new(
-                409,
-                "idempotency-under-way",
-                "a request with this key is being carried out",
-            )
-            .with_hint("ask again with the same key for its answer")
-            .into_response();
-        }
-        KeyLookup::KeyReused => {
-            return ApiProblem::new(
-                422,
-                "idempotency-key",
-                "this key was used for another request",
-            )
-            .with_hint("take a new key for each thing that you want done")
-            .into_response();
-        }
-        KeyLookup::Full => {
-            return ApiProblem::new(
-                503,
-                "idempotency-full",
-                "too many requests with keys are under way",
-            )
-            .into_response();
-        }
+        KeyLookup::InProgress => return request_in_progress().into_response(),
+        KeyLookup::KeyReused => return key_reused().into_response(),
+        KeyLookup::Full => return too_many_keys().into_response(),
     }
     // It is finished, and its answer kept, also when whoever asked goes away meanwhile.
     let task = tokio::spawn(async move {
@@ -117,6 +94,21 @@ pub(super) async fn run_once(
         ApiProblem::new(500, "idempotency", "carrying it out failed; look at the status")
             .into_response()
     })
+}
+
+fn request_in_progress() -> ApiProblem {
+    let detail = "a request with this key is being carried out";
+    ApiProblem::new(409, "idempotency-under-way", detail)
+        .with_hint("ask again with the same key for its answer")
+}
+
+fn key_reused() -> ApiProblem {
+    ApiProblem::new(422, "idempotency-key", "this key was used for another request")
+        .with_hint("take a new key for each thing that you want done")
+}
+
+fn too_many_keys() -> ApiProblem {
+    ApiProblem::new(503, "idempotency-full", "too many requests with keys are under way")
 }
 
 /// Tells the memory how a request ended, whatever happens.

@@ -6,6 +6,7 @@ mod certificates;
 mod error;
 mod handover;
 mod reports;
+mod start;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -33,15 +34,14 @@ use crate::state::acme_proof::AcmeProof;
 use crate::state::change::{
     ApplyError, ApplyOutcome, ConfigChange, PlanOutcome, RollbackError, ShutdownRequest,
 };
-use crate::state::handle::{ControlCommand, ControlHandle};
+use crate::state::handle::ControlCommand;
 use crate::state::origin::{ChangeOrigin, ChangeTrigger};
 use crate::state::overlay::ServerOverlay;
 use crate::state::saved_state::SavedState;
 use crate::state::state_snapshot::{ServerFacts, StateSnapshot};
-use crate::tls::cert_store::{CertificateStore, PreparedStore};
+use crate::tls::cert_store::CertificateStore;
 use crate::util::event::EventLog;
 use crate::util::listeners::ListenerSet;
-use crate::util::monotonic_clock::monotonic_now;
 use crate::util::wall_clock::WallClock;
 
 /// What the actor works with.
@@ -84,88 +84,6 @@ pub struct ControlActor {
 }
 
 impl ControlActor {
-    /// Puts the first configuration in force.
-    ///
-    /// # Errors
-    /// As `Control::apply`; everything that was opened is closed again.
-    pub async fn start(
-        parts: ActorParts,
-        change: ConfigChange,
-    ) -> Result<(ControlHandle, ControlActor), ApplyError> {
-        let ActorParts { engine, mut listeners, workers, state, file, predecessor: before, events } =
-            parts;
-        let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
-        let control = &checked.config.global.control;
-        let mut generations =
-            GenerationStore::open(state.as_deref(), control.generations, events.clone());
-        let words = ServerStateFile::open(state.as_deref(), events.clone());
-        before
-            .as_ref()
-            .map_or_else(|| crate::util::bpf_pins::refuse_foreign(&checked.config), |_| Ok(()))?;
-        let (at_least, memory) = before.unwrap_or_else(|| (0, words.saved_state().clone()));
-        generations.reserve_below(at_least);
-        let audit = AuditLog::open(state.as_deref(), control.audit, events.clone());
-        let overlay = memory.overlay.for_config(&checked);
-        let now = SystemTime::now();
-        let number = generations.number_for(&change.text).max(at_least).max(1);
-        let empty = AppliedState::empty(workers);
-        let prepared = CertificateStore::new(state.clone()).prepare(&checked.config, now)?;
-        let PreparedStore { store: mut vault, warnings, .. } = prepared;
-        let book = with_tls_materials(
-            empty.with_config(overlay.apply_to(&checked), &memory, now),
-            &vault.materials(),
-        );
-        let done = apply::apply_change(&*engine, &mut listeners, &empty, book, number).await?;
-        let reached = ApiPermissions::new(&checked);
-        generations.add(number, &new_generation(&change, None), now);
-        state_events::report_file_warnings(&events, &warnings, &mut vault.cookies.warnings);
-        let config = done.state.config.clone().unwrap_or_else(|| Arc::new(checked.config.clone()));
-        let force = ActiveConfig {
-            generation: number,
-            since: now,
-            started: now,
-            digest: digest(&change.text),
-            origin: change.origin,
-            text: change.text.into(),
-            file: change.file.into(),
-            checked: Arc::new(checked),
-            at_start: Arc::clone(&config),
-            config,
-            snapshot: done.snapshot,
-            certificates: Arc::new(vault.certificates()),
-        };
-        let book = done.state;
-        let failures = generations.failures() + words.failures() + audit.failures();
-        let first = force.state_snapshot(&book, &listeners, failures, false);
-        let (control, inbox, publish) = ControlHandle::new(Arc::new(first), events.clone());
-        let base = change.base;
-        let mut actor = ControlActor {
-            engine,
-            listeners,
-            applied: book,
-            generations,
-            state_file: words,
-            events,
-            active: force,
-            vault,
-            proofs: BTreeMap::new(),
-            overlay,
-            audit,
-            sources: BTreeMap::new(),
-            config_file: ConfigFileState::new(file, state, None),
-            clock: WallClock::new(now, monotonic_now()),
-            permissions: reached,
-            publish,
-            inbox,
-            handing_over: false,
-            shutting_down: false,
-        };
-        actor.adopt_file_text(base);
-        actor.finish_change(done.confirmed);
-        actor.tick();
-        Ok((control, actor))
-    }
-
     /// Carries orders out until nobody can give any, or the daemon has left.
     pub async fn run(mut self) {
         while let Some(order) = self.inbox.recv().await {

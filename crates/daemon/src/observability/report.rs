@@ -21,6 +21,7 @@ pub mod report_sources;
 pub mod request;
 mod rules;
 pub mod sample;
+mod server_status;
 pub mod slow;
 mod slow_parts;
 pub mod status;
@@ -66,7 +67,6 @@ pub fn build_report(
     let interval = now.at.saturating_duration_since(before.at);
     let seconds = interval.as_secs_f64();
     let none = ServiceTotals::default();
-    let no_server = ServerTotals::default();
     let mut views: Vec<_> = snapshot.services.values().collect();
     views.sort_by(|a, b| a.config.name.cmp(&b.config.name));
     let mut total = ServiceCounts::default();
@@ -97,7 +97,32 @@ pub fn build_report(
     if let (Some(whole), [.., sum]) = (total.phases.last_mut(), &times) {
         whole.octaves = octave_counts(sum);
     }
+    let now_unix_ms = unix_ms(at);
+    Report {
+        generation: snapshot.generation,
+        now_unix_ms,
+        uptime_ms: now_unix_ms.saturating_sub(facts.started_unix_ms),
+        interval_ms: millis(interval),
+        process: process(&total, before, now, facts, seconds),
+        total,
+        services,
+        pools: pool_reports(snapshot, before, now, seconds),
+        ports: facts.port_usage.iter().map(port).collect(),
+        headroom: facts.headroom.iter().take(HEADROOM).map(headroom).collect(),
+        packets: packets::packets_report(&facts.packets, snapshot),
+        names: names::report(&facts.names),
+        members: vrrp::report(&facts.vrrp),
+        peers: heartbeat::heartbeat_reports(&facts.vrrp),
+    }
+}
 
+fn pool_reports(
+    snapshot: &WorkerSnapshot,
+    before: &CounterSample,
+    now: &CounterSample,
+    seconds: f64,
+) -> Vec<PoolReport> {
+    let no_server = ServerTotals::default();
     let mut views: Vec<_> = snapshot.pools.values().collect();
     views.sort_by(|a, b| a.config.name.cmp(&b.config.name));
     let one = |view: &ServerView| {
@@ -110,23 +135,7 @@ pub fn build_report(
         counts: pool_counts(before.pools.get(&view.id), now.pools.get(&view.id), seconds),
         servers: view.servers.iter().map(one).collect(),
     };
-    let now_unix_ms = unix_ms(at);
-    Report {
-        generation: snapshot.generation,
-        now_unix_ms,
-        uptime_ms: now_unix_ms.saturating_sub(facts.started_unix_ms),
-        interval_ms: millis(interval),
-        process: process(&total, before, now, facts, seconds),
-        total,
-        services,
-        pools: views.into_iter().map(|view| pool(view)).collect(),
-        ports: facts.port_usage.iter().map(port).collect(),
-        headroom: facts.headroom.iter().take(HEADROOM).map(headroom).collect(),
-        packets: packets::packets_report(&facts.packets, snapshot),
-        names: names::report(&facts.names),
-        members: vrrp::report(&facts.vrrp),
-        peers: heartbeat::heartbeat_reports(&facts.vrrp),
-    }
+    views.into_iter().map(|view| pool(view)).collect()
 }
 
 /// What was counted of a pool at all.

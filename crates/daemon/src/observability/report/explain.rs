@@ -12,7 +12,7 @@ use model::id::ServerId;
 use model::load_balancing::eligible_servers::{EligibleServers, EligibleTier};
 use model::snapshot::{PoolView, ServerView};
 
-use super::status::server_status;
+use super::server_status::server_status;
 use crate::health::adaptive_balancing::decisions::BalancingDecisions;
 use crate::health::health_check::evidence_board::EvidenceBoard;
 use crate::planes::draining_clients::counts::RemainingClients;

@@ -1,6 +1,7 @@
 //! One group at work: its machine, its socket, its addresses. It carries out what the machine says, in order.
 
 mod addresses;
+mod advertising;
 mod duplicate_detection;
 mod peer_link;
 mod repair;
@@ -10,9 +11,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ha::advert::{AdvertisementDefect, GROUP_V4, GROUP_V6, IpHeader, VrrpAdvertisement, emit};
+use ha::advert::{AdvertisementDefect, IpHeader, VrrpAdvertisement};
 use ha::duplicate_address::DuplicateDetector;
-use ha::frame::vrrp_frame;
 use ha::state_machine::{
     OrderRejection, TransitionReason, VrrpAction, VrrpState, VrrpStateMachine,
 };
@@ -330,41 +330,6 @@ impl VrrpGroup {
                 VrrpAction::Changed { from, to, why } => self.record_change(from, to, why, tools),
             }
         }
-    }
-
-    /// Sends, and holds the address so much longer: only what was sent is known to the others.
-    fn send(&mut self, advert: &VrrpAdvertisement, tools: &mut GroupContext<'_>) {
-        let (Some(mouth), Some(ground)) = (&self.tx_socket, &self.interface) else { return };
-        let group = if ground.source.is_ipv4() { GROUP_V4.into() } else { GROUP_V6.into() };
-        let everybody = [group];
-        let peers = &self.config.peers;
-        let to: &[IpAddr] = if peers.is_empty() { &everybody } else { peers };
-        let mut sent = false;
-        let mut failed = 0;
-        for to in to {
-            let bytes = emit(advert, ground.source, *to);
-            let done = match self.config.virtual_mac() {
-                Some(link) => {
-                    let frame = vrrp_frame(&bytes, ground.source, link);
-                    let missing = || Err(std::io::ErrorKind::NotFound.into());
-                    tools
-                        .rx_sockets
-                        .get(&ground.ifindex)
-                        .map_or_else(missing, |ear| ear.send(&frame))
-                }
-                None => mouth.send(&bytes, *to),
-            };
-            match done {
-                Ok(()) => sent = true,
-                Err(_) => failed += 1,
-            }
-        }
-        *self.dropped.entry("not-sent").or_default() += failed;
-        if !sent || self.state() != VrrpState::Active {
-            return;
-        }
-        self.leased_until = self.machine.lease_until();
-        tools.gates.lease_addresses(&self.gated_addresses(), self.leased_until);
     }
 
     fn record_change(

@@ -2,6 +2,7 @@
 
 mod macvlan;
 mod peer_link;
+mod received_frames;
 mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,8 +10,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ha::advert::{AdvertisementDefect, IpHeader, VrrpAdvertisement, parse};
-use ha::frame;
 use ha::state_machine::{TransitionReason, VrrpState};
 use l4::next_hops::NextHopLink;
 use model::config::Config;
@@ -27,7 +26,7 @@ use super::heartbeat::HeartbeatSession;
 use super::heartbeat::message::{self, HeartbeatMessage};
 use super::interface::group_interface;
 use super::replication::ReplicationHandle;
-use super::rx_socket::{self, ReceivedFrame, RxSocket};
+use super::rx_socket::{ReceivedFrame, RxSocket};
 use super::service_check;
 use super::view::VrrpView;
 use crate::planes::packets::connection_tables::ReplicationSource;
@@ -282,67 +281,6 @@ impl VrrpTask {
             let new = || VrrpGroup::new(Arc::clone(wanted));
             self.groups.entry(name.clone()).or_insert_with(new);
         }
-    }
-
-    fn open_rx_sockets(&mut self, ifindex: u32) {
-        if self.rx_sockets.contains_key(&ifindex) {
-            return;
-        }
-        match RxSocket::open(ifindex, &rx_socket::VRRP, self.frames.clone()) {
-            Ok(ear) => drop(self.rx_sockets.insert(ifindex, ear)),
-            Err(error) => {
-                self.gate_error(format!("no socket for frames: {error}; it takes CAP_NET_RAW"))
-            }
-        }
-    }
-
-    /// A frame of protocol 112, or one that says where an address is.
-    async fn handle_frame(&mut self, heard: &ReceivedFrame) {
-        let Some((envelope, bytes)) = frame::parse_vrrp_frame(&heard.frame) else {
-            let Some((ip, link)) = frame::claimed_address(&heard.frame) else {
-                return self.count("no-packet");
-            };
-            return self.handle_claim(heard.ifindex, ip, link);
-        };
-        match parse(bytes, &envelope) {
-            Ok(advert) => self.deliver_advertisement(heard.ifindex, &envelope, &advert).await,
-            Err(defect) => self.count(AdvertisementDefect::name(defect)),
-        }
-    }
-
-    async fn deliver_advertisement(
-        &mut self,
-        ifindex: u32,
-        envelope: &IpHeader,
-        advert: &VrrpAdvertisement,
-    ) {
-        let v6 = envelope.source.is_ipv6();
-        let found = self.groups.iter().find(|(_, group)| group.matches(ifindex, advert.group, v6));
-        let Some(name) = found.map(|(name, _)| name.clone()) else {
-            return self.count("other-group");
-        };
-        let Some(mut group) = self.groups.remove(&name) else { return };
-        if let Some(mut tools) = self.group_context() {
-            group.receive_advertisement(envelope, advert, &mut tools).await;
-        }
-        self.groups.insert(name, group);
-    }
-
-    /// Somebody says that an address is at its link.
-    fn handle_claim(&mut self, ifindex: u32, ip: IpAddr, link: [u8; 6]) {
-        let Some(kernel) = self.kernel.as_ref() else { return };
-        let ears = &self.rx_sockets;
-        let events = &self.events;
-        let frames = &self.frames;
-        let mut tools =
-            GroupContext { kernel, gates: &mut self.gates, rx_sockets: ears, events, frames };
-        for group in self.groups.values_mut() {
-            group.handle_claim(ifindex, ip, link, &mut tools);
-        }
-    }
-
-    fn count(&mut self, what: &'static str) {
-        *self.dropped.entry(what).or_default() += 1;
     }
 
     async fn tick(&mut self) {

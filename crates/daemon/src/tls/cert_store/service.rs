@@ -73,27 +73,7 @@ impl ServiceTlsState {
         };
         let file = ordered.iter().map(|(_, file)| file);
         let marks = cert_files::file_stamps(&certificate_paths(tls, file));
-        let mut kept = Vec::new();
-        for file in cert_files::expand_paths(&tls.certificates)? {
-            let old = before.and_then(|it| it.certificates.iter().find(|kept| kept.file == file));
-            kept.push(match old {
-                Some(old) => accept_renewed(&file, Some(old), now).map_err(TlsFailure::Stored)?,
-                None => {
-                    let CertificatePair { identity } = cert_files::read_pair(&file)?;
-                    warnings.extend(cert_files::chain_warning(
-                        &file,
-                        &identity,
-                        CertificateUse::Server,
-                    ));
-                    ActiveCertificate {
-                        file,
-                        identity: Arc::new(identity),
-                        active_since: now,
-                        last_error: None,
-                    }
-                }
-            });
-        }
+        let mut kept = read_certificates(tls, before, now, warnings)?;
         if let Some((_, file)) =
             ordered.as_ref().filter(|(_, file)| is_trusted_order(file, warnings))
         {
@@ -273,6 +253,37 @@ impl ServiceTlsState {
         self.has_rejected = true;
         news.changed = true;
     }
+}
+
+/// The certificates that the configuration names.
+fn read_certificates(
+    tls: &ServiceTls,
+    before: Option<&ServiceTlsState>,
+    now: SystemTime,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<ActiveCertificate>, TlsFailure> {
+    let mut certificates = Vec::new();
+    for file in cert_files::expand_paths(&tls.certificates)? {
+        let old = before.and_then(|it| it.certificates.iter().find(|old| old.file == file));
+        certificates.push(match old {
+            Some(old) => accept_renewed(&file, Some(old), now).map_err(TlsFailure::Stored)?,
+            None => {
+                let CertificatePair { identity } = cert_files::read_pair(&file)?;
+                warnings.extend(cert_files::chain_warning(
+                    &file,
+                    &identity,
+                    CertificateUse::Server,
+                ));
+                ActiveCertificate {
+                    file,
+                    identity: Arc::new(identity),
+                    active_since: now,
+                    last_error: None,
+                }
+            }
+        });
+    }
+    Ok(certificates)
 }
 
 fn certificate_paths<'a>(

@@ -1,0 +1,132 @@
+//! The state of one server and the evidence that decided it. Pure.
+
+use api::types::{Evidence, Keeps, Seen, ServerStatus, Source};
+use model::config::{AdminState, ServerHost};
+use model::snapshot::{ServerState, ServerView};
+use model::stats::ServerCounters;
+
+use crate::planes::draining_clients::counts::RemainingClients;
+use crate::state::evidence::EvidenceEntry;
+use crate::state::{HealthState, ResolvedAddress, ServerFacts};
+use crate::util::wall_clock::unix_ms;
+
+pub(super) fn server_status(
+    view: &ServerView,
+    facts: &ServerFacts,
+    note: Option<EvidenceEntry>,
+    left: Option<RemainingClients>,
+) -> ServerStatus {
+    let keeps = facts.affinity_until.map(|until| Keeps {
+        until_unix_ms: unix_ms(until),
+        clients: left.map(|left| left.clients),
+        uncounted: left.is_some_and(|left| left.uncounted),
+    });
+    let mut reason = deciding_evidence(view, facts, note);
+    reason.text.push_str(&keeps.map(|keeps| remaining_clients_text(&keeps)).unwrap_or_default());
+    let assumed = view.state == ServerState::Up && reason.source == Source::Configuration;
+    ServerStatus {
+        name: view.config.name.clone(),
+        address: address(facts),
+        resolved: view.address,
+        state: view.state,
+        admin: facts.overrides.admin.as_ref().map_or(facts.config.admin, |word| word.value),
+        weight: view.weight.get(),
+        configured_weight: facts.config.weight.get(),
+        since_unix_ms: unix_ms(facts.since),
+        reason,
+        in_flight: view.stats.in_flight.get(),
+        connections: view.stats.connections.get(),
+        cap: facts.config.connections,
+        assumed,
+        keeps,
+    }
+}
+
+/// How many clients are left, as it is added to why a server drains.
+fn remaining_clients_text(keeps: &Keeps) -> String {
+    match (keeps.clients, keeps.uncounted) {
+        (None, _) => String::new(),
+        (Some(1), false) => "; 1 is left".to_owned(),
+        (Some(clients), false) => format!("; {clients} are left"),
+        (Some(0), true) => "; how many are left is not counted".to_owned(),
+        (Some(clients), true) => format!("; at least {clients} are left"),
+    }
+}
+
+/// The evidence that decided the state: the operator's word before the resolver's, theirs before the judge's.
+fn deciding_evidence(
+    view: &ServerView,
+    facts: &ServerFacts,
+    note: Option<EvidenceEntry>,
+) -> Evidence {
+    let of = |source, text: &str, at| Evidence {
+        source,
+        text: text.to_owned(),
+        at_unix_ms: unix_ms(at),
+        seen: None,
+    };
+    if let Some(word) =
+        facts.overrides.admin.as_ref().filter(|word| word.value != AdminState::Enabled)
+    {
+        return of(Source::Operator, &facts.reason, word.at);
+    }
+    let by_hand = facts.overrides.maintenance.is_some() || facts.overrides.quiesce.is_some();
+    if !by_hand
+        && facts.config.admin == AdminState::Enabled
+        && let Some((_, why)) = facts.agent.as_ref().filter(|(state, _)| *state == facts.state)
+    {
+        return of(Source::Agent, why, facts.since);
+    }
+    if matches!(facts.state, ServerState::Drain | ServerState::Disabled) {
+        let source = if by_hand { Source::Operator } else { Source::Configuration };
+        return of(source, &facts.reason, facts.since);
+    }
+    if !matches!(facts.resolved, ResolvedAddress::Known(_)) {
+        return of(Source::Resolver, &facts.reason, facts.since);
+    }
+    if facts.ejection.is_some() && facts.health_status.health != HealthState::Down {
+        return of(Source::Traffic, &facts.reason, facts.since);
+    }
+    match note.or_else(|| facts.health_status.note.clone()) {
+        Some(note) => Evidence {
+            seen: Some(evidence_text(&note)),
+            ..of(source(&note), &note.describe(), note.at)
+        },
+        None if facts.health_status.evidence => {
+            of(Source::Probe, &facts.health_status.reason, facts.health_status.since)
+        }
+        None => match traffic_evidence(view) {
+            Some(text) => of(Source::Traffic, &text, facts.since),
+            None => of(Source::Configuration, &facts.reason, facts.since),
+        },
+    }
+}
+
+fn source(note: &EvidenceEntry) -> Source {
+    if note.probe.is_some() { Source::Probe } else { Source::Traffic }
+}
+
+fn evidence_text(note: &EvidenceEntry) -> Seen {
+    let EvidenceEntry { probe, saw, took, good, in_a_row, at: _ } = note.clone();
+    let took_us = took.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+    Seen { probe, saw, took_us, good, in_a_row }
+}
+
+/// What connections for clients came to where nobody reported trouble with them; `None`: there were none.
+fn traffic_evidence(view: &ServerView) -> Option<String> {
+    let sum = |of: fn(&ServerCounters) -> u64| -> u64 {
+        view.stats.slots.iter().map(|slot| of(&slot.counters)).sum()
+    };
+    let tried = sum(|it| it.connects.get());
+    let failed = sum(|it| it.connect_failed.get());
+    let made = tried.saturating_sub(failed);
+    (made > 0).then(|| format!("{made} of {tried} connections for clients were made"))
+}
+
+fn address(facts: &ServerFacts) -> String {
+    let port = facts.config.address.port;
+    match &facts.config.address.host {
+        ServerHost::Ip(ip) => std::net::SocketAddr::new(*ip, port).to_string(),
+        ServerHost::Name(name) => format!("{name}:{port}"),
+    }
+}
