@@ -1,8 +1,8 @@
-//! One request and its answer, from the open account to the closed one.
+//! One HTTP request and its answer, from the first byte of the request to the closed record.
 //!
-//! The only place that calls the stages, in their order: choose and connect (`upstream`), relay (`relay`), judge a
-//! fault (`model::retry`), answer for ourselves (`refuse`), close the account, shelve the connection. It parses and
-//! moves no bytes.
+//! Calls the stages in their order: routing, lease of a connection (`upstream`), relay (`relay`), retry of a failure
+//! (`failure_handling`), a local reply (`local_reply`), the closed record (`finish`), return of the connection
+//! (`release`). It parses and moves no bytes.
 
 pub(crate) mod abort_watch;
 mod attempt_failure;
@@ -20,6 +20,7 @@ mod learn;
 pub(crate) mod load_report;
 pub(crate) mod local_reply;
 pub(crate) mod outlier_stats;
+mod protocol_upgrade;
 pub(crate) mod relay;
 mod release;
 pub(crate) mod resend;
@@ -51,7 +52,6 @@ use crate::upstream::affinity::ClientAffinity;
 use crate::upstream::hash_key;
 use crate::upstream::hedge::{HedgeResult, HedgeWinner, SentRequest};
 
-use crate::conn::sampling;
 use crate::conn::stream::ProxyStream;
 use crate::exchange::relay::{AttemptEnding, AttemptRelay, RelayContext};
 use crate::rt::NetDriver;
@@ -215,10 +215,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
                     lent,
                     AttemptEnding::ReadAhead { keep_client, keep_server },
                 ) => {
-                    return Box::pin(
-                        self.deliver_buffered_answer(lent, (keep_client, keep_server)),
-                    )
-                    .await;
+                    return Box::pin(self.deliver_buffered_answer(lent, keep_client, keep_server))
+                        .await;
                 }
                 AttemptOutcome::Failed(failure) => failure,
             };
@@ -234,41 +232,41 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
 
     async fn run_attempt(&mut self, held: &mut Vec<u8>, attempts: u32) -> AttemptOutcome<N> {
         let ExchangeContext { worker, client, service, .. } = self.context;
-        let (mut lent, sent) = match self.lease_upstream().await {
-            Ok(begun) => begun,
+        let (mut lease, sent) = match self.lease_upstream().await {
+            Ok(leased) => leased,
             Err(UpstreamLeaseError { cause, server }) => {
                 return AttemptOutcome::Failed(AttemptFailure::before_sending(cause, server));
             }
         };
-        let server = lent.slot_guard.server.clone();
-        self.record_server(&lent);
+        let server = lease.slot_guard.server.clone();
+        self.record_server(&lease);
         self.record_chosen_server(server.id);
-        self.announce_close(&lent, sent.is_some());
-        let cuts = AbortWatch::new(&server.view.borrow().stats);
+        self.announce_close(&lease, sent.is_some());
+        let abort_watch = AbortWatch::new(&server.view.borrow().stats);
         let pool = self.pool.clone();
-        let race = self.start_hedge(attempts, server.id);
+        let hedge = self.start_hedge(attempts, server.id);
+        let sent_before = sent.as_ref().map(|it| it.bytes_before);
+        let sent_before = sent_before.unwrap_or_else(|| lease.connection.bytes_on_wire());
         let ends = RelayContext {
             worker,
             client,
             retry_trigger: self
                 .may_retry(attempts)
                 .then(|| RetryTrigger::new(worker, &pool, &server, &self.retry_in_flight)),
-            server: &lent.connection.stream,
+            server: &lease.connection.stream,
             service: self.view.clone(),
             pool: self.pool.view.borrow().clone(),
             total_deadline: self.total_deadline,
             until: if attempts > 0 { self.attempts_end } else { MonotonicTime::NEVER },
             cut_at: &service.cut_at,
-            abort_watch: &cuts,
-            sent_before: sent
-                .as_ref()
-                .map_or_else(|| lent.connection.bytes_on_wire(), |it| it.bytes_before),
+            abort_watch: &abort_watch,
+            sent_before,
             changes: &self.changes,
             accepted_encodings: self.accepted_encodings,
         };
         let mut relay =
             AttemptRelay::new(ends, self.meter(&server), &mut self.incoming, &mut self.record);
-        relay.set_hedge(race);
+        relay.set_hedge(hedge);
         if let Some(sent) = sent {
             relay.resume(sent);
         }
@@ -280,27 +278,24 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         held.extend_from_slice(&relay.take_excess());
         let moved = relay.transfer_totals();
         let replayable = relay.replayable();
-        let learned = (relay.keep_alive_timeout(), relay.load_report());
-        let second = relay.take_hedge();
+        learn::learn_from_answer(worker, &server, relay.keep_alive_timeout(), relay.load_report());
+        let hedge = relay.take_hedge();
         drop(relay);
         self.count_dropped_trailers(dropped);
-        learn::learn_from_answer(worker, &server, learned);
         self.record.add_transfer(&moved);
-        lent.connection.sent += moved.to_server;
+        lease.connection.sent += moved.to_server;
         match ended {
-            Ok(ending) => AttemptOutcome::Done(lent, ending),
+            Ok(ending) => AttemptOutcome::Done(lease, ending),
             Err(fault) => {
-                self.hedge = second;
+                self.hedge = hedge;
                 if fault.cause == Cause::OrderCut {
-                    lent.connection.stream.reset_on_drop();
+                    lease.connection.stream.reset_on_drop();
                 }
-                AttemptOutcome::Failed(AttemptFailure {
-                    fault,
-                    server: Some(server),
-                    reused: lent.reused,
-                    replayable,
-                    request_sent: moved.to_server > 0,
-                })
+                let sent = moved.to_server > 0;
+                let reused = lease.reused;
+                AttemptOutcome::Failed(AttemptFailure::at_server(
+                    fault, server, reused, replayable, sent,
+                ))
             }
         }
     }
@@ -376,87 +371,13 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         hash_key::request_hash(
             &pool.config.hash_on,
             &self.incoming.head,
-            self.incoming.target,
+            self.incoming.target.0,
+            self.incoming.target.1,
             self.context.client_peer.peer,
         )
     }
 
     fn counters(&self) -> &model::stats::ServiceCounters {
         &self.view.stats.slots[self.context.worker.index].counters
-    }
-
-    /// After a whole answer.
-    fn finish_answered(
-        &mut self,
-        lent: UpstreamLease<N>,
-        keep_client: bool,
-        keep_server: bool,
-    ) -> ConnectionDisposition {
-        let worker = self.context.worker;
-        self.record.ended_at = Some(worker.rt.update_now());
-        let pool = self.pool.view.borrow();
-        let server = lent.slot_guard.server.view.borrow();
-        outlier_stats::record_answer(&pool, &server.stats, worker.index, self.record.status);
-        drop((pool, server));
-        let after = self.disposition(keep_client);
-        self.close(Some(&lent.slot_guard.server));
-        match keep_server {
-            true => self.keep_connection(lent),
-            false => self.close_connection(lent),
-        }
-        after
-    }
-
-    /// What becomes of the client's connection after a whole answer.
-    fn disposition(&self, keep_client: bool) -> ConnectionDisposition {
-        match keep_client {
-            true => ConnectionDisposition::KeepAlive,
-            // Closing with unread bytes would send a reset that may overtake the answer.
-            false if self.context.client.may_read() || !self.incoming.body.framing.is_done() => {
-                ConnectionDisposition::Linger
-            }
-            false => ConnectionDisposition::Close,
-        }
-    }
-
-    /// After both agreed on another protocol; `first` came behind the request.
-    async fn run_tunnel(
-        &mut self,
-        lent: UpstreamLease<N>,
-        first: Vec<u8>,
-    ) -> ConnectionDisposition {
-        let ExchangeContext { worker, client, service, .. } = self.context;
-        self.counters().upgraded.add(1);
-        self.retry_in_flight.finish();
-        let server = lent.slot_guard.server.clone();
-        let meter = self.meter(&server);
-        let cuts = AbortWatch::new(&server.view.borrow().stats);
-        let server_stream = &lent.connection.stream;
-        let ends = tunnel::TunnelContext {
-            client,
-            server: server_stream,
-            service,
-            abort_watch: cuts,
-            early_bytes: first,
-        };
-        let ended = tunnel::run(worker, ends, meter, &mut self.record.sample).await;
-        self.record.ended_at = Some(worker.rt.now());
-        let sockets = (client, &lent.connection.stream);
-        sampling::end_attempt(
-            &worker.sampler,
-            &self.view,
-            &mut self.record,
-            sockets,
-            worker.rt.now(),
-        );
-        self.record.add_transfer(&ended.moved);
-        self.record.cause = ended.cause;
-        self.close(Some(&server));
-        if ended.cause.is_none() {
-            return ConnectionDisposition::Close;
-        }
-        // Both sides learn that it did not end well: an orderly end would pass half of it for the whole.
-        lent.connection.reset();
-        ConnectionDisposition::Reset
     }
 }

@@ -132,7 +132,7 @@ pub async fn lease<N: NetDriver>(
             let view = pool.view.borrow().clone();
             let picky = !want.tried_servers.is_empty() || want.affinity.is_some();
             let entered =
-                pool.queue.enter(&worker.rt, &queue_context(worker, &view), (want.class, picky));
+                pool.queue.enter(&worker.rt, &queue_context(worker, &view), want.class, picky);
             place = Some(entered.map_err(refused)?);
             record.queue_begin = Some(worker.rt.update_now());
             give_up = want.until.min(worker.rt.now() + view.config.timeout.queue);

@@ -1,4 +1,4 @@
-//! One worker: everything that its tasks share, and the care of shelves and log lines between them.
+//! One worker: the state that its tasks share, and the maintenance of idle connections and log lines.
 //!
 //! It has no loop of its own: `plane` turns the runtime. It accepts nothing (`accept`) and serves nothing.
 
@@ -141,10 +141,14 @@ impl<N: NetDriver> Worker<N> {
         outside: Arc<dyn PlaneObserver>,
         shared: SharedWorkerState,
     ) -> Rc<Worker<N>> {
-        let all = (shared.all_open.clone(), options.connections);
-        let census = shared.gauges.clone();
-        let admission =
-            Admission::new(shared.holders, all, census, shared.eviction_requests.clone(), index);
+        let admission = Admission::new(
+            shared.holders,
+            shared.all_open.clone(),
+            options.connections,
+            shared.gauges.clone(),
+            shared.eviction_requests.clone(),
+            index,
+        );
         let spare = SpareDescriptors::new(&net, shared.spare_missing);
         let worker = Rc::new(Worker {
             rt: Rc::new(WorkerRuntime::new(net)),
@@ -279,26 +283,30 @@ impl<N: NetDriver> Worker<N> {
     }
 }
 
-/// The busy share of the time between two looks, percent, evened out with the one before.
-fn busy_share(
-    (from, waited_then): (MonotonicTime, Duration),
-    (to, waited): (MonotonicTime, Duration),
-    before: u8,
-) -> u8 {
-    let span = to.since(from).as_micros().max(1);
-    let idle = waited.saturating_sub(waited_then).as_micros().min(span);
+/// How long a worker has waited for readiness in all, at one moment.
+#[derive(Clone, Copy)]
+struct WaitedTimeReading {
+    at: MonotonicTime,
+    waited: Duration,
+}
+
+/// The busy share of the time between two readings, percent, smoothed with the share before.
+fn busy_share(from: WaitedTimeReading, to: WaitedTimeReading, before: u8) -> u8 {
+    let span = to.at.since(from.at).as_micros().max(1);
+    let idle = to.waited.saturating_sub(from.waited).as_micros().min(span);
     let now = 100 - u8::try_from(100 * idle / span).unwrap_or(100);
     // At the end of a full rise it is full: rounded up.
     (before + now).div_ceil(2)
 }
 
 async fn run_maintenance<N: NetDriver>(worker: Rc<Worker<N>>) {
-    let mut looked = (worker.rt.now(), worker.rt.waited_time());
+    let mut last = WaitedTimeReading { at: worker.rt.now(), waited: worker.rt.waited_time() };
     loop {
         worker.rt.sleep_until(worker.rt.now() + MAINTENANCE_INTERVAL).await;
         let now = worker.rt.now();
-        worker.busy.set(busy_share(looked, (now, worker.rt.waited_time()), worker.busy.get()));
-        looked = (now, worker.rt.waited_time());
+        let reading = WaitedTimeReading { at: now, waited: worker.rt.waited_time() };
+        worker.busy.set(busy_share(last, reading, worker.busy.get()));
+        last = reading;
         worker.local.borrow().each_server(|pool, server| {
             // Of thousands of servers most have nothing here most of the time.
             if server.idle_pool.borrow().is_empty() && server.http2_pool.is_empty() {

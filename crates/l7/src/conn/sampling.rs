@@ -44,13 +44,14 @@ impl ExchangeSampler {
 /// An attempt has its connections.
 #[inline]
 pub fn begin_attempt<N: NetDriver>(
-    lot: &ExchangeSampler,
+    sampler: &ExchangeSampler,
     measured: &mut ExchangeSample,
-    (client, server): (&ProxyStream<N>, &ProxyStream<N>),
+    client: &ProxyStream<N>,
+    server: &ProxyStream<N>,
     now: MonotonicTime,
 ) {
     measured.attempt = Some(now);
-    if measured.sampled || lot.draw() {
+    if measured.sampled || sampler.draw() {
         measured.sampled = true;
         // The client's is read when it is first waited for: what is in its buffer then tells what it waits for.
         mark_sockets(measured, client, server, false, true);
@@ -61,14 +62,15 @@ pub fn begin_attempt<N: NetDriver>(
 /// happens while it is waited for can be told from what was before.
 #[inline]
 pub fn record_wait<N: NetDriver>(
-    lot: &ExchangeSampler,
+    sampler: &ExchangeSampler,
     measured: &mut ExchangeSample,
-    (client, server): (&ProxyStream<N>, &ProxyStream<N>),
-    whom: WaitReason,
+    client: &ProxyStream<N>,
+    server: &ProxyStream<N>,
+    reason: WaitReason,
     now: MonotonicTime,
 ) {
-    measured.awaited.wait_for(whom, now);
-    let (of_client, of_server) = match whom {
+    measured.awaited.wait_for(reason, now);
+    let (of_client, of_server) = match reason {
         WaitReason::ClientReceive | WaitReason::ClientSend => {
             (!measured.client_baseline_taken, false)
         }
@@ -77,7 +79,7 @@ pub fn record_wait<N: NetDriver>(
         }
         _ => return,
     };
-    if (of_client || of_server) && lot.is_on() {
+    if (of_client || of_server) && sampler.is_on() {
         mark_sockets(measured, client, server, of_client, of_server);
     }
 }
@@ -110,14 +112,15 @@ fn mark_sockets<N: NetDriver>(
 
 /// An attempt is over: reads its sockets if it was slow or drawn.
 pub fn end_attempt<N: NetDriver>(
-    lot: &ExchangeSampler,
+    sampler: &ExchangeSampler,
     view: &ServiceView,
     record: &mut ExchangeRecord,
-    (client, server): (&ProxyStream<N>, &ProxyStream<N>),
+    client: &ProxyStream<N>,
+    server: &ProxyStream<N>,
     now: MonotonicTime,
 ) {
     record.sample.awaited.stop(now);
-    if !lot.is_on() || !(record.sample.sampled || is_slow(view, record, now)) {
+    if !sampler.is_on() || !(record.sample.sampled || is_slow(view, record, now)) {
         return;
     }
     let measured = &mut record.sample;
@@ -149,8 +152,8 @@ mod tests {
 
     #[test]
     fn one_in_so_many_is_drawn() {
-        let lot = ExchangeSampler::new(Some(3));
-        let drawn: Vec<bool> = (0..7).map(|_| lot.draw()).collect();
+        let sampler = ExchangeSampler::new(Some(3));
+        let drawn: Vec<bool> = (0..7).map(|_| sampler.draw()).collect();
         assert_eq!(drawn, [true, false, false, true, false, false, true]);
         let none = ExchangeSampler::new(None);
         assert!(!none.draw() && !none.is_on());

@@ -1,6 +1,6 @@
 //! An open connection to a server, counted while it lives.
 //!
-//! It is made and lent by `upstream` and kept by `shelf`.
+//! It is made and lent by `upstream` and kept idle by `servers::idle_pool`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct UpstreamConnection<N: NetDriver> {
     /// Bytes of a header before them, and before TLS.
     pub preamble_bytes: u64,
     pub owner: ConnectionOwner,
-    /// What counts it; a strand is counted with its connection.
+    /// What counts it; a stream is counted with its connection.
     pub guard: Option<UpstreamGuard>,
 }
 
@@ -39,17 +39,18 @@ impl<N: NetDriver> UpstreamConnection<N> {
         stream: ProxyStream<N>,
         to: SocketAddr,
         live: Arc<ServerStats>,
-        (port, permit): (PortLease, BreakerPermit),
+        port: PortLease,
+        permit: BreakerPermit,
     ) -> UpstreamConnection<N> {
         live.connections.increment();
-        let counted = Some(UpstreamGuard { live, _port: port, _permit: permit });
+        let guard = Some(UpstreamGuard { live, _port: port, _permit: permit });
         UpstreamConnection {
             stream,
             address: to,
             sent: 0,
             preamble_bytes: 0,
             owner: ConnectionOwner::Shared,
-            guard: counted,
+            guard,
         }
     }
 

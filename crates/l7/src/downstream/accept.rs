@@ -2,6 +2,8 @@
 //!
 //! A listener that is being closed first takes everything that has already been established. It serves nothing.
 
+mod pending_client;
+
 use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
@@ -18,18 +20,20 @@ use crate::accounting::ExchangeRecord;
 use crate::accounting::logged_request::LoggedRequest;
 use crate::accounting::observer::PlaneObservation;
 use crate::conn::stream::ProxyStream;
+use crate::downstream::proxy_protocol::ConnectionAddresses;
 use crate::downstream::{connection, tcp};
 use crate::exchange::local_reply::{self, LocalReply};
 use crate::rt::{NetDriver, Readiness, TaskId};
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::{EvictionScope, OpenConnection};
+use pending_client::PendingClient;
 
 /// Connections taken in one turn before others get theirs.
 const ACCEPTS_PER_TURN: usize = 64;
 
-/// Clients of a worker that are being refused with time to read why. Beyond that they are ended at once: a crowd
-/// outside must not take the descriptors of those inside.
+/// Clients of a worker that are being refused with time to read why. Beyond that they are closed at once: clients
+/// that are not admitted must not take the descriptors of those that are.
 const MAX_REFUSING: u32 = 16;
 
 /// Clients that wait for a place of other workers. Further ones stay with the kernel meanwhile, where they take no
@@ -212,19 +216,21 @@ fn admit<N: NetDriver>(
     let may_wait = worker.options.workers > 1;
     let eviction = if may_wait { EvictionScope::IdleOnly } else { EvictionScope::Any };
     match worker.admission.admit(&worker.rt, &view, Some(peer.ip()), eviction) {
-        Ok(open) => begin_connection(worker, sock, (peer, local), service, open),
+        Ok(open) => {
+            begin_connection(worker, sock, ConnectionAddresses { peer, local }, service, open);
+        }
         Err(Cause::ConnectionLimit) if may_wait => {
-            wait_for_admission(worker, sock, (peer, local), service);
+            wait_for_admission(worker, sock, ConnectionAddresses { peer, local }, service);
         }
         Err(cause) => reject_client(worker, sock, peer, service, cause),
     }
 }
 
-/// Other workers may have connections that do nothing: they are asked for a place, for a while.
+/// Other workers may have idle connections: they are asked to close one, for a while.
 fn wait_for_admission<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
-    ends: (SocketAddr, SocketAddr),
+    addresses: ConnectionAddresses,
     service: &Rc<LocalService<N>>,
 ) {
     let worker = worker.clone();
@@ -237,67 +243,30 @@ fn wait_for_admission<N: NetDriver>(
             let view = service.view.borrow().clone();
             let now = worker.rt.now();
             let eviction = if now < until { EvictionScope::IdleOnly } else { EvictionScope::Any };
-            match worker.admission.admit(&worker.rt, &view, Some(ends.0.ip()), eviction) {
+            match worker.admission.admit(&worker.rt, &view, Some(addresses.peer.ip()), eviction) {
                 Err(Cause::ConnectionLimit) if now < until => waiting.request_eviction(),
                 over => break over,
             }
         };
         drop(waiting);
         match admitted {
-            Ok(open) => begin_connection(&worker, sock, ends, &service, open),
-            Err(cause) => reject_client(&worker, sock, ends.0, &service, cause),
+            Ok(open) => begin_connection(&worker, sock, addresses, &service, open),
+            Err(cause) => reject_client(&worker, sock, addresses.peer, &service, cause),
         }
     });
-}
-
-/// A client that waits for a place.
-struct PendingClient<N: NetDriver> {
-    worker: Rc<Worker<N>>,
-    /// It is among those that want a place of any worker.
-    asks_eviction: bool,
-}
-
-impl<N: NetDriver> PendingClient<N> {
-    fn new(worker: &Rc<Worker<N>>) -> PendingClient<N> {
-        worker.pending_clients.set(worker.pending_clients.get() + 1);
-        worker.eviction_requests.waiting.increment();
-        let mut waiting = PendingClient { worker: worker.clone(), asks_eviction: false };
-        waiting.request_eviction();
-        waiting
-    }
-
-    /// It was kept out once more: others are asked for a place where this worker has none to give.
-    fn request_eviction(&mut self) {
-        let wants = self.worker.admission.found_no_victim();
-        match (self.asks_eviction, wants) {
-            (false, true) => _ = self.worker.eviction_requests.without_victim.increment(),
-            (true, false) => self.worker.eviction_requests.without_victim.decrement(),
-            _ => {}
-        }
-        self.asks_eviction = wants;
-    }
-}
-
-impl<N: NetDriver> Drop for PendingClient<N> {
-    fn drop(&mut self) {
-        if self.asks_eviction {
-            self.worker.eviction_requests.without_victim.decrement();
-        }
-        self.worker.eviction_requests.waiting.decrement();
-        self.worker.pending_clients.set(self.worker.pending_clients.get() - 1);
-    }
 }
 
 /// A connection that has its place is served.
 fn begin_connection<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
-    (peer, local): (SocketAddr, SocketAddr),
+    addresses: ConnectionAddresses,
     service: &Rc<LocalService<N>>,
     open: OpenConnection,
 ) {
     let view = service.view.borrow().clone();
-    // Of every address only the connection knows the one that was meant.
+    // A wildcard listener knows its address only from the connection.
+    let ConnectionAddresses { peer, local } = addresses;
     let local = match local.ip().is_unspecified() {
         true => worker.rt.net.local_address(&sock).unwrap_or(local),
         false => local,
@@ -308,17 +277,18 @@ fn begin_connection<N: NetDriver>(
     };
     let worker_ = worker.clone();
     let service_ = service.clone();
+    let addresses = ConnectionAddresses { peer, local };
     let now = worker.rt.now();
     match view.config.forward {
         ForwardingMode::Http => {
-            worker.rt.spawn(connection::serve(worker_, client, (peer, local, now), service_, open))
+            worker.rt.spawn(connection::serve(worker_, client, addresses, now, service_, open))
         }
         // Forwarded packets never reach a socket of ours.
         ForwardingMode::Tcp
         | ForwardingMode::Mac
         | ForwardingMode::Tunnel
         | ForwardingMode::Nat => {
-            worker.rt.spawn(tcp::serve(worker_, client, (peer, local, now), service_, open))
+            worker.rt.spawn(tcp::serve(worker_, client, addresses, now, service_, open))
         }
     };
 }

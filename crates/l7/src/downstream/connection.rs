@@ -1,9 +1,8 @@
-//! A client's HTTP connection: one request after another until someone wants it closed, or HTTP/2 from its first byte.
+//! A client's HTTP connection: one request after another until either side closes it, or HTTP/2 from its first byte.
 //!
 //! It reads heads, with their limits and times, and hands each request to `exchange`. Refusals of malformed
 //! requests are answered here; everything about servers is elsewhere.
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
@@ -20,7 +19,7 @@ use crate::conn::stream::{ProxyStream, StreamReadResult};
 use crate::downstream::downstream_tls;
 use crate::downstream::http2::serve;
 use crate::downstream::malformed_request::{self, RequestReadError};
-use crate::downstream::proxy_protocol;
+use crate::downstream::proxy_protocol::{self, ConnectionAddresses};
 use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::incoming_request::{self, IncomingRequest};
 use crate::exchange::local_reply;
@@ -40,22 +39,22 @@ const HEAD_READ: usize = 16 * 1024;
 pub fn serve<N: NetDriver>(
     worker: Rc<Worker<N>>,
     client: ProxyStream<N>,
-    ends: (SocketAddr, SocketAddr, MonotonicTime),
+    addresses: ConnectionAddresses,
+    accepted: MonotonicTime,
     service: Rc<LocalService<N>>,
     open: OpenConnection,
 ) -> impl Future<Output = ()> {
     // What is only needed to begin is kept there alone: an idle connection would keep room for it.
-    let opened = Box::pin(accept_client(worker.clone(), client, ends, service.clone(), open));
+    let opened =
+        Box::pin(accept_client(worker.clone(), client, addresses, accepted, service.clone(), open));
     async move {
-        let Some(AcceptedClient { open, client_peer: caller, setup: opening, client }) =
-            opened.await
-        else {
+        let Some(AcceptedClient { open, client_peer, setup, client }) = opened.await else {
             return;
         };
-        let mut opening = Some(opening);
+        let mut setup = Some(setup);
         let mut held = Vec::new();
         if detect_http2(&worker, &client, &service, &open, &mut held).await {
-            return Box::pin(serve::serve(worker, client, caller, service, held, open)).await;
+            return Box::pin(serve::serve(worker, client, client_peer, service, held, open)).await;
         }
         let mut first = true;
         loop {
@@ -67,10 +66,10 @@ pub fn serve<N: NetDriver>(
             let parties = ExchangeContext {
                 worker: &worker,
                 client: &client,
-                client_peer: &caller,
+                client_peer: &client_peer,
                 service: &service,
             };
-            match Box::pin(serve_request(parties, &open, &mut held, &mut opening)).await {
+            match Box::pin(serve_request(parties, &open, &mut held, &mut setup)).await {
                 ConnectionDisposition::KeepAlive if !service.removed.get() => {}
                 ConnectionDisposition::KeepAlive | ConnectionDisposition::Close => {
                     return Box::pin(client.finish(worker.rt.now() + CLOSE_TIMEOUT)).await;
@@ -92,27 +91,28 @@ struct AcceptedClient<N: NetDriver> {
     client: ProxyStream<N>,
 }
 
-/// Who stands behind a connection and what it is sealed with; `None`: it has ended.
+/// Reads the PROXY protocol header and makes the TLS handshake; `None`: the connection has ended.
 async fn accept_client<N: NetDriver>(
     worker: Rc<Worker<N>>,
     client: ProxyStream<N>,
-    (peer, local, accepted): (SocketAddr, SocketAddr, MonotonicTime),
+    addresses: ConnectionAddresses,
+    accepted: MonotonicTime,
     service: Rc<LocalService<N>>,
     open: OpenConnection,
 ) -> Option<AcceptedClient<N>> {
     client.attach_current_task();
     open.set_task(worker.rt.current());
     let looked = worker.rt.now();
-    let (client, (peer, local)) =
-        proxy_protocol::read_proxy_header(&worker, client, (peer, local), &service, &open).await?;
+    let (client, ConnectionAddresses { peer, local }) =
+        proxy_protocol::read_proxy_header(&worker, client, addresses, &service, &open).await?;
     let client = downstream_tls::accept_tls(&worker, client, peer, &service, &open).await?;
-    let caller = Rc::new(ClientPeer::new(peer, local));
+    let client_peer = Rc::new(ClientPeer::new(peer, local));
     let tls = client.is_tls().then(|| worker.rt.now().since(looked));
     let accept = looked.since(accepted);
     let group = client.tls_group();
     Some(AcceptedClient {
         open,
-        client_peer: caller,
+        client_peer,
         setup: ConnectionSetup { accept, tls, group },
         client,
     })

@@ -55,7 +55,7 @@ pub async fn accept_tls<N: NetDriver>(
         return Some(client);
     }
     // Boxed so that what follows keeps no room for it.
-    match Box::pin(handshake(worker, (&client, peer), &view, service, open)).await {
+    match Box::pin(handshake(worker, &client, peer, &view, service, open)).await {
         Ok(HandshakeOutcome::Ready) => Some(client),
         // An authority has seen what it came for.
         Ok(HandshakeOutcome::ChallengeAnswered) => {
@@ -86,7 +86,8 @@ enum HandshakeOutcome {
 
 async fn handshake<N: NetDriver>(
     worker: &Worker<N>,
-    (client, peer): (&ProxyStream<N>, SocketAddr),
+    client: &ProxyStream<N>,
+    peer: SocketAddr,
     view: &ServiceView,
     service: &LocalService<N>,
     open: &OpenConnection,
@@ -141,23 +142,24 @@ async fn handshake<N: NetDriver>(
             })?;
             Ok(HandshakeOutcome::Ready)
         }
-        HandshakeReport { first_byte: Some(first), .. } if first != HANDSHAKE => {
-            Err(FailedHandshake {
-                plain: first.is_ascii_uppercase() && view.config.forward == ForwardingMode::Http,
-                ..failed(
-                    if first.is_ascii_uppercase() {
-                        Cause::PlainOnTls
-                    } else {
-                        Cause::TlsHandshake
-                    },
-                    Some("not-tls"),
-                )
-            })
+        report => Err(handshake_failure(&report, view)),
+    }
+}
+
+/// Why a handshake that brought bytes was not established.
+fn handshake_failure(report: &HandshakeReport, view: &ServiceView) -> FailedHandshake {
+    let failed = |cause, detail| FailedHandshake { cause, detail: Some(detail), plain: false };
+    match (report.first_byte, report.failure) {
+        (Some(first), _) if first != HANDSHAKE => {
+            let is_text = first.is_ascii_uppercase();
+            let cause = if is_text { Cause::PlainOnTls } else { Cause::TlsHandshake };
+            FailedHandshake {
+                plain: is_text && view.config.forward == ForwardingMode::Http,
+                ..failed(cause, "not-tls")
+            }
         }
-        HandshakeReport { failure: Some((cause, detail)), .. } => Err(failed(cause, Some(detail))),
-        HandshakeReport { failure: None, .. } => {
-            Err(failed(Cause::TlsHandshake, Some("client-left")))
-        }
+        (_, Some((cause, detail))) => failed(cause, detail),
+        (_, None) => failed(Cause::TlsHandshake, "client-left"),
     }
 }
 

@@ -21,13 +21,17 @@ use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
 /// Both ends of a client's connection: the client's and ours.
-type ConnectionAddresses = (SocketAddr, SocketAddr);
+#[derive(Clone, Copy)]
+pub struct ConnectionAddresses {
+    pub peer: SocketAddr,
+    pub local: SocketAddr,
+}
 
 /// Why a connection is not served; `None`: its client left without a word.
 type ProxyHeaderRefusal = Option<(Cause, Option<&'static str>)>;
 
-/// Reads the header where one is due, and says between whom the connection is; `None`: it is over, and its account
-/// closed.
+/// Reads the header where the service expects one, and returns the addresses of the connection; `None`: the connection
+/// has ended, and its record is closed.
 pub async fn read_proxy_header<N: NetDriver>(
     worker: &Worker<N>,
     client: ProxyStream<N>,
@@ -37,19 +41,19 @@ pub async fn read_proxy_header<N: NetDriver>(
 ) -> Option<(ProxyStream<N>, ConnectionAddresses)> {
     let view = service.view.borrow().clone();
     let Some(accept) = &view.config.accept_proxy else { return Some((client, ends)) };
-    let told = match (accept.trusts(ends.0.ip()), accept.others) {
+    let header = match (accept.trusts(ends.peer.ip()), accept.others) {
         // Boxed so that what follows keeps no room for it.
         (true, _) => Box::pin(read_header(worker, &client, accept, service, open)).await,
         (false, UntrustedPeerPolicy::Plain) => return Some((client, ends)),
         (false, UntrustedPeerPolicy::Refuse) => Err(Some((Cause::ProxyUntrusted, None))),
     };
-    match told {
+    match header {
         Ok(header) => {
             view.stats.slots[worker.index].counters.proxy_headers.add(1);
             open.set_phase(AdmissionPhase::Fresh, worker.rt.now());
             let Some(behind) = header_addresses(&header) else { return Some((client, ends)) };
-            if let Err(cause) = open.change_client(&worker.rt, &view, behind.0.ip()) {
-                refuse_connection(worker, &view, behind.0, cause, None);
+            if let Err(cause) = open.change_client(&worker.rt, &view, behind.peer.ip()) {
+                refuse_connection(worker, &view, behind.peer, cause, None);
                 client.reset();
                 return None;
             }
@@ -57,7 +61,7 @@ pub async fn read_proxy_header<N: NetDriver>(
         }
         Err(refused) => {
             if let Some((cause, defect)) = refused {
-                refuse_connection(worker, &view, ends.0, cause, defect);
+                refuse_connection(worker, &view, ends.peer, cause, defect);
                 client.reset();
             }
             None
@@ -65,10 +69,13 @@ pub async fn read_proxy_header<N: NetDriver>(
     }
 }
 
-/// Whom the header names.
+/// The addresses that the header names.
 fn header_addresses(header: &ProxyProtocolHeader) -> Option<ConnectionAddresses> {
     let plain = |end: SocketAddr| SocketAddr::new(end.ip().to_canonical(), end.port());
-    header.addresses.map(|ends| (plain(ends.source), plain(ends.destination)))
+    header.addresses.map(|ends| ConnectionAddresses {
+        peer: plain(ends.source),
+        local: plain(ends.destination),
+    })
 }
 
 async fn read_header<N: NetDriver>(

@@ -24,7 +24,7 @@ use crate::conn::sampling;
 use crate::conn::stream::ProxyStream;
 use crate::downstream::client_hello;
 use crate::downstream::downstream_tls;
-use crate::downstream::proxy_protocol;
+use crate::downstream::proxy_protocol::{self, ConnectionAddresses};
 use crate::exchange::abort_watch::AbortWatch;
 use crate::exchange::tunnel;
 use crate::rt::NetDriver;
@@ -45,7 +45,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 pub async fn serve<N: NetDriver>(
     worker: Rc<Worker<N>>,
     client: ProxyStream<N>,
-    (peer, local, accepted): (SocketAddr, SocketAddr, MonotonicTime),
+    addresses: ConnectionAddresses,
+    accepted: MonotonicTime,
     service: Rc<LocalService<N>>,
     open: OpenConnection,
 ) {
@@ -53,71 +54,57 @@ pub async fn serve<N: NetDriver>(
     open.set_task(worker.rt.current());
     let looked = worker.rt.now();
     let opened =
-        proxy_protocol::read_proxy_header(&worker, client, (peer, local), &service, &open).await;
-    let Some((client, (peer, local))) = opened else { return };
-    let Some(client) = downstream_tls::accept_tls(&worker, client, peer, &service, &open).await
-    else {
-        return;
-    };
-    let caller = Rc::new(ClientPeer::new(peer, local));
+        proxy_protocol::read_proxy_header(&worker, client, addresses, &service, &open).await;
+    let Some((client, ConnectionAddresses { peer, local })) = opened else { return };
+    let accepted_tls = downstream_tls::accept_tls(&worker, client, peer, &service, &open).await;
+    let Some(client) = accepted_tls else { return };
+    let client_peer = Rc::new(ClientPeer::new(peer, local));
     let view = service.view.borrow().clone();
     let _exchange = worker.gauges.count_exchange(&view);
-    let counters = &view.stats.slots[worker.index].counters;
-    counters.requests.add(1);
+    view.stats.slots[worker.index].counters.requests.add(1);
     let mut record = begin_record(worker.rt.now(), &client, accepted, looked);
     // Boxed so that a long-lived tunnel does not keep room for them.
-    let routed = Box::pin(route(&worker, (&client, peer), &service, &view, &open)).await;
+    let routed = Box::pin(route(&worker, &client, peer, &service, &view, &open)).await;
     // From here on a server has it too.
     open.set_phase(AdmissionPhase::Busy, worker.rt.now());
-    let (pool, taken, first) = match routed {
+    let (pool, matched, first) = match routed {
         Ok(routed) => routed,
         Err(cause) => {
-            record.cause = Some(cause);
-            worker.close(&view, None, &mut record, &LoggedRequest::tcp(peer));
-            client.reset();
-            return;
+            return close_refused(&worker, &view, None, record, client, peer, cause);
         }
     };
-    let class = connection_class(&view, taken.as_ref());
-    let ways = TcpRoute { view: &view, pool: &pool, service: &service, class };
-    let lent = match Box::pin(lease_upstream(&worker, (&client, &caller), &ways, &mut record)).await
-    {
-        Ok(lent) => lent,
+    let class = connection_class(&view, matched.as_ref());
+    let tcp_route = TcpRoute { view: &view, pool: &pool, service: &service, class };
+    let leased =
+        Box::pin(lease_upstream(&worker, &client, &client_peer, &tcp_route, &mut record)).await;
+    let lease = match leased {
+        Ok(lease) => lease,
         Err(UpstreamLeaseError { cause, server }) => {
-            record.cause = Some(cause);
-            worker.close(&view, server.as_deref(), &mut record, &LoggedRequest::tcp(peer));
-            client.reset();
-            return;
+            let server = server.as_deref();
+            return close_refused(&worker, &view, server, record, client, peer, cause);
         }
     };
-    let server = lent.slot_guard.server.clone();
+    let server = lease.slot_guard.server.clone();
     record.server = Some(server.id);
     record.request_sent = Some(worker.rt.now());
-    let meter = Meter::new(view.stats.clone(), server.view.borrow().stats.clone(), worker.index)
-        .with_rule(taken.as_ref().and_then(MatchedRule::live));
-    let cuts = AbortWatch::new(&server.view.borrow().stats);
-    let upstream = &lent.connection.stream;
-    let ends = tunnel::TunnelContext {
+    let meter = tunnel_meter(&worker, &view, &server, matched.as_ref());
+    let abort_watch = AbortWatch::new(&server.view.borrow().stats);
+    let upstream = &lease.connection.stream;
+    let context = tunnel::TunnelContext {
         client: &client,
         server: upstream,
         service: &service,
-        abort_watch: cuts,
+        abort_watch,
         early_bytes: first,
     };
-    let sockets = (&client, upstream);
-    sampling::begin_attempt(&worker.sampler, &mut record.sample, sockets, worker.rt.now());
-    let ended = tunnel::run(&worker, ends, meter, &mut record.sample).await;
-    sampling::end_attempt(&worker.sampler, &view, &mut record, sockets, worker.rt.now());
-    record.first_byte = ended.first_byte;
-    record.ended_at = Some(worker.rt.now());
-    record.add_transfer(&ended.moved);
-    record.cause = ended.cause;
-    worker.close(&view, Some(&server), &mut record, &LoggedRequest::tcp(peer));
-    let balance = pool.view.borrow().config.balance;
-    accounting::record_pace(balance, &record, &server.view.borrow().stats.latency, worker.rt.now());
+    let begun = worker.rt.now();
+    sampling::begin_attempt(&worker.sampler, &mut record.sample, &client, upstream, begun);
+    let ended = tunnel::run(&worker, context, meter, &mut record.sample).await;
+    sampling::end_attempt(&worker.sampler, &view, &mut record, &client, upstream, worker.rt.now());
+    close_record(&worker, &view, &pool, &server, &mut record, &ended, peer);
     if ended.cause.is_some() {
         // The other side learns in the same way that it did not end well.
-        let UpstreamLease { connection, .. } = lent;
+        let UpstreamLease { connection, .. } = lease;
         connection.reset();
         client.reset();
     } else {
@@ -125,7 +112,51 @@ pub async fn serve<N: NetDriver>(
     }
 }
 
-/// The account of a connection that was accepted and first looked at then.
+fn tunnel_meter<N: NetDriver>(
+    worker: &Worker<N>,
+    view: &ServiceView,
+    server: &LocalServer<N>,
+    matched: Option<&MatchedRule>,
+) -> Meter {
+    Meter::new(view.stats.clone(), server.view.borrow().stats.clone(), worker.index)
+        .with_rule(matched.and_then(MatchedRule::live))
+}
+
+/// Closes the record of a connection that got no server, and resets the client.
+fn close_refused<N: NetDriver>(
+    worker: &Worker<N>,
+    view: &ServiceView,
+    server: Option<&LocalServer<N>>,
+    mut record: ExchangeRecord,
+    client: ProxyStream<N>,
+    peer: SocketAddr,
+    cause: Cause,
+) {
+    record.cause = Some(cause);
+    worker.close(view, server, &mut record, &LoggedRequest::tcp(peer));
+    client.reset();
+}
+
+/// Closes the record of a connection whose tunnel has ended.
+fn close_record<N: NetDriver>(
+    worker: &Worker<N>,
+    view: &ServiceView,
+    pool: &LocalPool<N>,
+    server: &LocalServer<N>,
+    record: &mut ExchangeRecord,
+    ended: &tunnel::TunnelOutcome,
+    peer: SocketAddr,
+) {
+    record.first_byte = ended.first_byte;
+    record.ended_at = Some(worker.rt.now());
+    record.add_transfer(&ended.moved);
+    record.cause = ended.cause;
+    worker.close(view, Some(server), record, &LoggedRequest::tcp(peer));
+    let balance = pool.view.borrow().config.balance;
+    accounting::record_pace(balance, record, &server.view.borrow().stats.latency, worker.rt.now());
+}
+
+/// The record of a connection that was accepted at `accepted`, and whose task began at `looked`.
 fn begin_record<N: NetDriver>(
     now: MonotonicTime,
     client: &ProxyStream<N>,
@@ -142,7 +173,8 @@ fn begin_record<N: NetDriver>(
 /// What the rules say of the connection, and what was read of it for that.
 async fn route<N: NetDriver>(
     worker: &Worker<N>,
-    (client, peer): (&ProxyStream<N>, SocketAddr),
+    client: &ProxyStream<N>,
+    peer: SocketAddr,
     service: &LocalService<N>,
     view: &ServiceView,
     open: &OpenConnection,
@@ -182,73 +214,66 @@ struct TcpRoute<'a, N: NetDriver> {
 
 async fn lease_upstream<N: NetDriver>(
     worker: &Rc<Worker<N>>,
-    (client, caller): (&ProxyStream<N>, &Rc<ClientPeer>),
-    ways: &TcpRoute<'_, N>,
+    client: &ProxyStream<N>,
+    client_peer: &Rc<ClientPeer>,
+    route: &TcpRoute<'_, N>,
     record: &mut ExchangeRecord,
 ) -> Result<UpstreamLease<N>, UpstreamLeaseError<N>> {
-    let TcpRoute { view, pool, service, class } = *ways;
-    let told =
-        AffinityInput { peer: caller.peer, request_head: None, session: client.tls_session() };
-    let sticking = ClientAffinity::begin(worker, view, pool, &told);
+    let TcpRoute { view, pool, service, class } = *route;
+    let input =
+        AffinityInput { peer: client_peer.peer, request_head: None, session: client.tls_session() };
+    let affinity = ClientAffinity::begin(worker, view, pool, &input);
     let mut failed = Vec::<ServerId>::new();
     let mut attempts = 0;
-    let under_way = RetryInFlight::default();
+    let retry_in_flight = RetryInFlight::default();
     retry_attempts::count_request(worker, pool);
-    let whole = MonotonicTime::NEVER;
-    let cut_at = &service.cut_at;
-    let patience = || ExchangeDeadline { client: Some(client), total: whole, cut_at };
+    let deadline = || ExchangeDeadline {
+        client: Some(client),
+        total: MonotonicTime::NEVER,
+        cut_at: &service.cut_at,
+    };
     loop {
+        let now = worker.rt.now();
+        let choice = affinity.as_ref().and_then(|it| it.choose_server(pool, &failed, now));
         let want = UpstreamLeaseRequest {
-            client_peer: caller,
-            key: hash_key::connection_hash(&pool.view.borrow().config.hash_on, caller.peer),
+            client_peer,
+            key: hash_key::connection_hash(&pool.view.borrow().config.hash_on, client_peer.peer),
             tried_servers: &failed,
             retry_server: None,
             only_fresh_idle: false,
             fresh: true,
-            affinity: sticking
-                .as_ref()
-                .and_then(|it| it.choose_server(pool, &failed, worker.rt.now())),
+            affinity: choice,
             upgrade: false,
             authenticates: false,
             class,
             written_servers: &[],
             until: MonotonicTime::NEVER,
-            deadline: patience(),
+            deadline: deadline(),
         };
         let now = upstream::lease_now(worker, pool, &want);
         let UpstreamLeaseError { cause, server } =
             match upstream::lease(worker, pool, want, now, record).await {
-                Ok(lent) => {
-                    if let Some(sticking) = &sticking {
-                        let id = lent.slot_guard.server.id;
-                        let now = worker.rt.now();
-                        sticking.record_chosen_server(
-                            pool,
-                            id,
-                            &failed,
-                            now,
-                            &mut ResponseChanges::default(),
-                        );
-                    }
-                    return Ok(lent);
+                Ok(lease) => {
+                    remember_server(worker, pool, affinity.as_ref(), &lease, &failed);
+                    return Ok(lease);
                 }
                 Err(refused) => refused,
             };
         attempts += 1;
-        let own = server.as_ref().map(|server| server.id);
-        let limit = retry_attempts::retry_limit(&pool.view.borrow(), cause, &failed, own);
+        let failed_now = server.as_ref().map(|server| server.id);
+        let limit = retry_attempts::retry_limit(&pool.view.borrow(), cause, &failed, failed_now);
         match retry::decide_retry(&retry_facts(limit, attempts, cause)) {
             RetryDecision::GiveUp(cause) => return Err(UpstreamLeaseError { cause, server }),
             RetryDecision::OtherServer | RetryDecision::ReplaySameServer => {
-                let taken = retry_attempts::take_retry(worker, pool, &under_way);
+                let permitted = retry_attempts::take_retry(worker, pool, &retry_in_flight);
                 if let Some(server) = server {
                     count_failure(worker, pool, &server, cause);
                     failed.push(server.id);
                 }
-                taken.map_err(|cause| UpstreamLeaseError { cause, server: None })?;
+                permitted.map_err(|cause| UpstreamLeaseError { cause, server: None })?;
                 view.stats.slots[worker.index].counters.retried.add(1);
-                let patience = patience();
-                let waits = retry_attempts::back_off(worker, pool, &failed, attempts, &patience);
+                let deadline = deadline();
+                let waits = retry_attempts::back_off(worker, pool, &failed, attempts, &deadline);
                 if let Some(cause) = waits.await {
                     return Err(UpstreamLeaseError { cause, server: None });
                 }
@@ -256,6 +281,21 @@ async fn lease_upstream<N: NetDriver>(
             }
         }
     }
+}
+
+/// Remembers the server for the client's next connection, where the pool has affinity.
+fn remember_server<N: NetDriver>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    affinity: Option<&ClientAffinity>,
+    lease: &UpstreamLease<N>,
+    failed: &[ServerId],
+) {
+    let Some(affinity) = affinity else { return };
+    // A TCP connection has no response head to change.
+    let unused = &mut ResponseChanges::default();
+    let server = lease.slot_guard.server.id;
+    affinity.record_chosen_server(pool, server, failed, worker.rt.now(), unused);
 }
 
 /// What is known of an attempt that came to no connection.

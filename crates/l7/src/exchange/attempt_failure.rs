@@ -1,4 +1,4 @@
-//! A failed attempt: what is known of it. What follows from it is decided by `failed`.
+//! A failed attempt: what is known of it. `failure_handling` decides what follows.
 
 use std::rc::Rc;
 
@@ -17,12 +17,23 @@ pub(super) struct AttemptFailure<N: NetDriver> {
 }
 
 impl<N: NetDriver> AttemptFailure<N> {
-    /// Whether its server may have done what was asked for; an answer of its own says that it may be asked again.
+    /// Whether the server may have executed the request. A status that the pool retries counts as not executed.
     pub fn may_have_executed(&self) -> bool {
         self.request_sent && !self.fault.unreceived && self.fault.cause != Cause::ServerStatus
     }
 
-    /// No connection could be had.
+    /// An attempt that had a connection to this server.
+    pub fn at_server(
+        fault: AttemptFault,
+        server: Rc<LocalServer<N>>,
+        reused: bool,
+        replayable: bool,
+        request_sent: bool,
+    ) -> AttemptFailure<N> {
+        AttemptFailure { fault, server: Some(server), reused, replayable, request_sent }
+    }
+
+    /// An attempt that got no connection.
     pub fn before_sending(cause: Cause, server: Option<Rc<LocalServer<N>>>) -> AttemptFailure<N> {
         let fault = AttemptFault::before_sending(cause);
         AttemptFailure { fault, server, reused: false, replayable: true, request_sent: false }

@@ -1,4 +1,4 @@
-//! The rest of an answer for a client that is slower than its server: the server is free, the client gets what was kept.
+//! The rest of an answer for a client that is slower than its server: the server is free, the client gets what was buffered.
 
 use std::task::Poll;
 
@@ -18,7 +18,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     pub(super) async fn deliver_buffered_answer(
         &mut self,
         lent: UpstreamLease<N>,
-        (keep_client, keep_server): (bool, bool),
+        keep_client: bool,
+        keep_server: bool,
     ) -> ConnectionDisposition {
         let worker = self.context.worker;
         self.counters().buffered_answers.add(1);

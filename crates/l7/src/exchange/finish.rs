@@ -1,6 +1,4 @@
-//! The end of an exchange: an answer of ours where nothing better can be given, and the account closed.
-//!
-//! Why it ends is decided elsewhere.
+//! The end of an exchange: what follows a whole answer, a local reply after the last failed attempt, and the closed record.
 
 use std::rc::Rc;
 
@@ -11,11 +9,47 @@ use super::{ExchangeContext, HttpExchange};
 use crate::accounting;
 use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::local_reply::{self, LocalReply};
+use crate::exchange::outlier_stats;
 use crate::exchange::relay::AttemptFault;
 use crate::rt::NetDriver;
 use crate::servers::worker_state::LocalServer;
+use crate::upstream::UpstreamLease;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
+    /// After a whole answer.
+    pub(super) fn finish_answered(
+        &mut self,
+        lent: UpstreamLease<N>,
+        keep_client: bool,
+        keep_server: bool,
+    ) -> ConnectionDisposition {
+        let worker = self.context.worker;
+        self.record.ended_at = Some(worker.rt.update_now());
+        let pool = self.pool.view.borrow();
+        let server = lent.slot_guard.server.view.borrow();
+        outlier_stats::record_answer(&pool, &server.stats, worker.index, self.record.status);
+        drop((pool, server));
+        let after = self.disposition(keep_client);
+        self.close(Some(&lent.slot_guard.server));
+        match keep_server {
+            true => self.keep_connection(lent),
+            false => self.close_connection(lent),
+        }
+        after
+    }
+
+    /// What becomes of the client's connection after a whole answer.
+    pub(super) fn disposition(&self, keep_client: bool) -> ConnectionDisposition {
+        match keep_client {
+            true => ConnectionDisposition::KeepAlive,
+            // Closing with unread bytes would send a reset that may overtake the answer.
+            false if self.context.client.may_read() || !self.incoming.body.framing.is_done() => {
+                ConnectionDisposition::Linger
+            }
+            false => ConnectionDisposition::Close,
+        }
+    }
+
     /// After the last failed attempt.
     pub(super) async fn finish_failed(
         &mut self,
@@ -55,16 +89,16 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Closes the account and gives buffers back.
+    /// Closes the record and gives buffers back.
     pub(super) fn close(&mut self, server: Option<&LocalServer<N>>) {
         let worker = self.context.worker;
         self.record_answer_latency();
         self.count_dropped_trailers(self.incoming.body.trailers_dropped);
-        let mut said = self.incoming.logged_request(self.context.client_peer.peer);
+        let mut request = self.incoming.logged_request(self.context.client_peer.peer);
         if self.record.cause.is_some_and(is_refusal) {
-            said.offence.host = self.incoming.host();
+            request.offence.host = self.incoming.host();
         }
-        worker.close(&self.view, server, &mut self.record, &said);
+        worker.close(&self.view, server, &mut self.record, &request);
         if let Some(server) = server {
             let balance = self.pool.view.borrow().config.balance;
             accounting::record_pace(

@@ -8,8 +8,7 @@ mod compressed;
 mod framing;
 mod read_ahead;
 mod shared_connection;
-
-use std::io;
+mod splice;
 
 use wire::http1::Defect;
 
@@ -27,9 +26,6 @@ pub const SPLICE_FROM: u64 = 64 * 1024;
 /// Bytes read at a time where one side is under TLS, as two records. What a receiver does not take is then kept twice, as
 /// it came and as it goes.
 const TLS_READ_BYTES: usize = 30 * 1024;
-
-/// Bytes moved through a pipe at a time.
-const SPLICE: usize = 256 * 1024;
 
 /// Moves in one turn before others get theirs.
 const MOVES_PER_TURN: usize = 16;
@@ -164,11 +160,6 @@ impl<N: NetDriver> ByteFlow<N> {
         Ok(consumed)
     }
 
-    /// Whether its bytes go through a pipe between these two.
-    pub fn is_spliced(&self, from: &ProxyStream<N>, to: &ProxyStream<N>) -> bool {
-        self.wants_splice() && from.is_plain() && to.is_plain()
-    }
-
     /// Moves what can be moved now.
     pub fn step(
         &mut self,
@@ -263,50 +254,6 @@ impl<N: NetDriver> ByteFlow<N> {
             }
         }
         None
-    }
-
-    fn wants_splice(&self) -> bool {
-        self.may_splice
-            && match self.framing {
-                BodyFraming::Length(left) => self.pipe.is_some() || left >= SPLICE_FROM,
-                BodyFraming::UntilEnd => self.bulk,
-                _ => false,
-            }
-    }
-
-    fn splice(
-        &mut self,
-        worker: &Worker<N>,
-        from: &ProxyStream<N>,
-        _to: &ProxyStream<N>,
-    ) -> Option<FlowStep> {
-        if self.pipe.is_none() {
-            self.pipe = worker.pipes.take(&worker.rt.net);
-        }
-        let Some(pipe) = &self.pipe else {
-            self.may_splice = false;
-            return None;
-        };
-        match from.try_fill(pipe, self.framing.read_size(SPLICE)) {
-            StreamReadResult::Data(n) => {
-                self.in_pipe += n;
-                self.bytes_in += n as u64;
-                if let BodyFraming::Length(left) = &mut self.framing {
-                    *left -= n as u64;
-                    if *left == 0 {
-                        self.framing = BodyFraming::Done;
-                    }
-                }
-                None
-            }
-            StreamReadResult::WouldBlock => Some(FlowStep::AwaitSender),
-            StreamReadResult::End => self.finish_body(),
-            StreamReadResult::Failed(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                self.may_splice = false;
-                None
-            }
-            StreamReadResult::Failed(_) => Some(FlowStep::SenderFailed),
-        }
     }
 
     fn copy(

@@ -59,7 +59,7 @@ pub struct IncomingRequest<N: NetDriver> {
     /// Where the target lies in `head`.
     pub target: (usize, usize),
     /// The target as the client sent it, where a rule has changed it.
-    pub accept_encoding: Option<Vec<u8>>,
+    pub original_target: Option<Vec<u8>>,
     /// Its place in a trace, where traces are kept.
     pub trace_span: Option<TraceSpan>,
 }
@@ -80,7 +80,7 @@ impl<N: NetDriver> IncomingRequest<N> {
             client,
             protocol: self.protocol,
             method: self.head.get(..self.method_len).unwrap_or_default(),
-            target: self.accept_encoding.as_deref().unwrap_or_else(|| self.target()),
+            target: self.original_target.as_deref().unwrap_or_else(|| self.target()),
             offence: DefectDetail::default(),
         }
     }
@@ -136,11 +136,11 @@ impl<N: NetDriver> IncomingRequest<N> {
     }
 
     /// Puts another head, with what came behind it, in the place of this one; gives the old one back.
-    pub fn replace(&mut self, head: Vec<u8>, target: (usize, usize)) -> Vec<u8> {
-        self.accept_encoding.get_or_insert_with(|| {
+    pub fn replace(&mut self, head: Vec<u8>, target_start: usize, target_end: usize) -> Vec<u8> {
+        self.original_target.get_or_insert_with(|| {
             self.head.get(self.target.0..self.target.1).unwrap_or_default().to_vec()
         });
-        self.target = target;
+        self.target = (target_start, target_end);
         std::mem::replace(&mut self.head, head)
     }
 }
@@ -154,7 +154,7 @@ pub fn read<N: NetDriver>(
     worker: &Worker<N>,
     service: &ServiceConfig,
     client: &ProxyStream<N>,
-    caller: &ClientPeer,
+    client_peer: &ClientPeer,
     bytes: &[u8],
     rest: &mut Vec<u8>,
 ) -> Result<Option<IncomingRequest<N>>, Defect> {
@@ -175,10 +175,10 @@ pub fn read<N: NetDriver>(
     let place = TraceSpan::from_headers(worker, request.headers);
     let mut head = worker.buffers.take();
     let edits = RequestEdits {
-        client: caller.peer,
-        local: caller.local,
+        client: client_peer.peer,
+        local: client_peer.local,
         scheme: if client.is_tls() { "https" } else { "http" },
-        trusted: service.trust.contains(caller.peer.ip()),
+        trusted: service.trust.contains(client_peer.peer.ip()),
         x_forwarded: treatment(service.forwarded.x_forwarded),
         forwarded: treatment(service.forwarded.forwarded),
         via: service.forwarded.via.then_some(worker.options.node.as_str()),
@@ -212,7 +212,7 @@ pub fn read<N: NetDriver>(
         ends_here: request.is_final_recipient(),
         method_len: request.method.as_str().len(),
         target: target(&head),
-        accept_encoding: None,
+        original_target: None,
         trace_span: place,
         head,
     };

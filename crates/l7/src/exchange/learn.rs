@@ -1,4 +1,4 @@
-//! What a server said of itself in an answer: how long it keeps idle connections, and its load. It reads no bytes.
+//! What a server reports of itself in an answer: its keep-alive timeout and its load. It reads no bytes.
 
 use std::time::Duration;
 
@@ -7,20 +7,21 @@ use crate::rt::NetDriver;
 use crate::servers::worker_state::LocalServer;
 use crate::worker::Worker;
 
-/// Keeps it for later requests.
+/// Stores both for later requests.
 pub(super) fn learn_from_answer<N: NetDriver>(
     worker: &Worker<N>,
     server: &LocalServer<N>,
-    (keeps, reported): (Option<u32>, Option<ServerLoadReport>),
+    keep_alive_seconds: Option<u32>,
+    load: Option<ServerLoadReport>,
 ) {
     let now = worker.rt.now();
-    if let Some(seconds) = keeps {
+    if let Some(seconds) = keep_alive_seconds {
         server
             .idle_pool
             .borrow_mut()
             .set_keep_alive_limit(now, Duration::from_secs(u64::from(seconds)));
     }
-    if let Some(report) = reported {
+    if let Some(report) = load {
         load_report::store_report(report, &server.view.borrow().stats, worker.index, now);
     }
 }

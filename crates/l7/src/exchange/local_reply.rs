@@ -1,6 +1,6 @@
 //! Answers of ours, and the careful end of a connection that still sends.
 //!
-//! An answer carries the cause and the id that the log has. It decides nothing: the caller knows the cause.
+//! An answer carries the cause and the id that the log has. The cause is given by the caller.
 
 use std::time::Duration;
 
@@ -68,7 +68,8 @@ pub async fn send_rule_answer<N: NetDriver>(
     client: &ProxyStream<N>,
     view: &ServiceView,
     made: &DirectResponse<'_>,
-    (keep, head_only): (bool, bool),
+    keep: bool,
+    head_only: bool,
     record: &mut ExchangeRecord,
 ) -> ConnectionDisposition {
     let mut out = worker.buffers.take();

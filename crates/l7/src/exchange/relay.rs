@@ -119,8 +119,9 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
     ) -> Self {
         let now = ends.worker.rt.now();
         let limit = ends.service.config.limit.connection_bytes;
-        let sockets = (ends.client, ends.server);
-        sampling::begin_attempt(&ends.worker.sampler, &mut record.sample, sockets, now);
+        let client = ends.client;
+        let sampler = &ends.worker.sampler;
+        sampling::begin_attempt(sampler, &mut record.sample, client, ends.server, now);
         let streams = streams::request_streams(incoming);
         AttemptRelay {
             context: ends,
@@ -134,7 +135,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             uploaded: false,
             server_stopped_reading: false,
             partial: Vec::new(),
-            down: ByteFlow::new_to_client(sockets.0, BodyFraming::Done, limit),
+            down: ByteFlow::new_to_client(client, BodyFraming::Done, limit),
             answer: None,
             answer_begun: false,
             head_pending: false,
@@ -202,7 +203,8 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             &worker.sampler,
             service,
             self.record,
-            (client, server),
+            client,
+            server,
             worker.rt.now(),
         );
     }

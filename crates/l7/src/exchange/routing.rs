@@ -139,8 +139,9 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             }
         }
         let head = self.incoming.view();
-        let told = AffinityInput { peer, request_head: Some(&head), session: client.tls_session() };
-        self.affinity = ClientAffinity::begin(worker, &self.view, &self.pool, &told);
+        let input =
+            AffinityInput { peer, request_head: Some(&head), session: client.tls_session() };
+        self.affinity = ClientAffinity::begin(worker, &self.view, &self.pool, &input);
         None
     }
 
@@ -158,7 +159,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 let worker = self.context.worker;
                 let mut out = worker.buffers.take();
                 let target = write_with_target(&self.incoming.head, &head, &target, &mut out);
-                let old = self.incoming.replace(out, target);
+                let old = self.incoming.replace(out, target.0, target.1);
                 worker.buffers.put(old);
                 None
             }
@@ -175,9 +176,9 @@ impl<N: NetDriver> HttpExchange<'_, N> {
 
     /// A server was taken.
     pub(super) fn record_chosen_server(&mut self, server: ServerId) {
-        if let Some(sticking) = &self.affinity {
+        if let Some(affinity) = &self.affinity {
             let now = self.context.worker.rt.now();
-            sticking.record_chosen_server(
+            affinity.record_chosen_server(
                 &self.pool,
                 server,
                 &self.failed_servers,
@@ -199,7 +200,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             let parts = rule.path_captures(&base);
             let target = edits.apply(&self.incoming.head, &head, &base, parts, &mut out)?;
             drop(base);
-            let old = self.incoming.replace(out, target);
+            let old = self.incoming.replace(out, target.0, target.1);
             worker.buffers.put(old);
         }
         if !rule.response_rewrite.is_empty() {
@@ -240,10 +241,13 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             EarlyReply::Composed(status, lines, body) => (status, lines, body),
         };
         let made = DirectResponse { status, lines: &lines, body: &body };
-        let how = (self.may_keep_alive(), self.incoming.head_only);
-        let after =
-            local_reply::send_rule_answer(worker, client, &self.view, &made, how, &mut self.record)
-                .await;
+        let keep = self.may_keep_alive();
+        let head_only = self.incoming.head_only;
+        let record = &mut self.record;
+        let after = local_reply::send_rule_answer(
+            worker, client, &self.view, &made, keep, head_only, record,
+        )
+        .await;
         self.close(None);
         after
     }

@@ -108,12 +108,12 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
             spliced: self.up.spliced + self.down.spliced,
         });
         if polled.is_pending() {
-            let ends = (self.client, self.server);
             let now = self.worker.rt.now();
             sampling::record_wait(
                 &self.worker.sampler,
                 self.sample,
-                ends,
+                self.client,
+                self.server,
                 self.awaited_side(),
                 now,
             );

@@ -1,4 +1,4 @@
-//! A shelf of idle connections to one server, and what has been learned of how long the server keeps them.
+//! Idle connections to one server, and the keep-alive limit that was learned from the server.
 //!
 //! The last one in is the first one out, so that the rest can age and be closed. It opens none.
 
@@ -71,17 +71,18 @@ impl<N: NetDriver> IdleConnectionPool<N> {
         full
     }
 
-    /// Takes the youngest that is still good and fits `whose`. `careful`: where the server is known to end idle
+    /// Takes the youngest that is still good and fits `owner`. `careful`: where the server is known to end idle
     /// connections, only one that is far from its end.
     pub fn take(
         &mut self,
         now: MonotonicTime,
         configured: Duration,
-        (careful, whose): (bool, &ConnectionOwner),
+        careful: bool,
+        owner: &ConnectionOwner,
         swept: &mut SweepCounts,
     ) -> Option<UpstreamConnection<N>> {
         let limit = self.idle_limit(now, configured);
-        while let Some(at) = self.idle.iter().rposition(|(_, kept)| kept.owner.fits(whose)) {
+        while let Some(at) = self.idle.iter().rposition(|(_, entry)| entry.owner.fits(owner)) {
             let (since, connection) = self.idle.remove(at);
             let age = now.since(since);
             if connection.stream.may_read() || connection.stream.is_broken() {
@@ -104,16 +105,16 @@ impl<N: NetDriver> IdleConnectionPool<N> {
     }
 
     /// Whether one is there that fits.
-    pub fn has(&self, whose: &ConnectionOwner) -> bool {
-        self.idle.iter().any(|(_, kept)| kept.owner.fits(whose))
+    pub fn has(&self, owner: &ConnectionOwner) -> bool {
+        self.idle.iter().any(|(_, entry)| entry.owner.fits(owner))
     }
 
-    /// How many are on it.
+    /// How many connections are in the pool.
     pub fn len(&self) -> usize {
         self.idle.len()
     }
 
-    /// Whether nothing is on it.
+    /// Whether the pool holds no connection.
     pub fn is_empty(&self) -> bool {
         self.idle.is_empty()
     }

@@ -1,7 +1,7 @@
 //! Tasks that wait for a server below its cap: the higher class first, within a class in the order in which they came.
 //!
 //! Whoever stands behind waits also when a slot happens to be free at that moment: it is for the first. Where the queue is
-//! at its limit, or held to what servers take in time (`model::shed`), its last one is told to go. It chooses no server.
+//! at its limit, or held to what servers take in time (`model::shed`), its last waiter is rejected. It chooses no server.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -31,7 +31,7 @@ struct Waiter {
     _permit: BreakerPermit,
 }
 
-/// Who asks, and of which pool.
+/// Who context, and of which pool.
 pub struct QueueContext<'a> {
     /// What the snapshot says of the pool.
     pub view: &'a PoolView,
@@ -55,12 +55,12 @@ impl WaitQueue {
     /// Whether nobody stands before the current task, which is of this class, that would take any server.
     #[inline]
     pub fn may_pass<N: NetDriver>(&self, rt: &WorkerRuntime<N>, class: PriorityClass) -> bool {
-        let line = self.waiters.borrow();
-        if line.is_empty() {
+        let waiters = self.waiters.borrow();
+        if waiters.is_empty() {
             return true;
         }
         let me = rt.current();
-        let first = line.entries_ahead(class).find(|one| !one.picky || Some(one.task) == me);
+        let first = waiters.entries_ahead(class).find(|one| !one.picky || Some(one.task) == me);
         first.is_none_or(|one| Some(one.task) == me)
     }
 
@@ -81,18 +81,19 @@ impl WaitQueue {
     pub fn enter<'a, N: NetDriver>(
         &'a self,
         rt: &'a WorkerRuntime<N>,
-        asks: &QueueContext<'_>,
-        (class, picky): (PriorityClass, bool),
+        context: &QueueContext<'_>,
+        class: PriorityClass,
+        picky: bool,
     ) -> Result<QueueTicket<'a, N>, Cause> {
         let task = rt.current().ok_or(Cause::Internal)?;
-        let waits = self.add_waiter(rt, asks, class).ok_or(Cause::CircuitOpen)?;
-        let told = Rc::new(Cell::new(None));
-        let waiter = Waiter { task, picky, dismissal: told.clone(), _permit: waits };
+        let waits = self.add_waiter(rt, context, class).ok_or(Cause::CircuitOpen)?;
+        let dismissal = Rc::new(Cell::new(None));
+        let waiter = Waiter { task, picky, dismissal: dismissal.clone(), _permit: waits };
         self.waiters.borrow_mut().push(class, rt.now(), waiter);
-        let place = QueueTicket { queue: self, rt, task, dismissal: told };
-        let most = asks.view.config.limit.queue as usize;
+        let place = QueueTicket { queue: self, rt, task, dismissal };
+        let most = context.view.config.limit.queue as usize;
         while self.len() > most && self.dismiss_last(rt, Cause::QueueFull) {}
-        self.shed_excess(rt, asks);
+        self.shed_excess(rt, context);
         place.dismissal().map_or(Ok(place), Err)
     }
 
@@ -100,14 +101,14 @@ impl WaitQueue {
     fn add_waiter<N: NetDriver>(
         &self,
         rt: &WorkerRuntime<N>,
-        asks: &QueueContext<'_>,
+        context: &QueueContext<'_>,
         class: PriorityClass,
     ) -> Option<BreakerPermit> {
-        let live = &asks.view.stats;
+        let live = &context.view.stats;
         let breakers = &live.breakers;
-        let most = asks.view.config.breaker.pending;
+        let most = context.view.config.breaker.pending;
         breakers.try_acquire(BreakerResource::Pending, most).or_else(|| {
-            live.record_refusal(BreakerResource::Pending, asks.worker, asks.clock);
+            live.record_refusal(BreakerResource::Pending, context.worker, context.clock);
             let lower = self.waiters.borrow().last_class().is_some_and(|last| last < class);
             // Another worker's may take that room: then this one is refused like any other.
             (lower && self.dismiss_last(rt, Cause::CircuitOpen))
@@ -117,14 +118,14 @@ impl WaitQueue {
     }
 
     /// Sheds what is beyond what servers take in time.
-    pub fn shed_excess<N: NetDriver>(&self, rt: &WorkerRuntime<N>, asks: &QueueContext<'_>) {
-        let Some(terms) = &asks.view.config.shed else { return };
+    pub fn shed_excess<N: NetDriver>(&self, rt: &WorkerRuntime<N>, context: &QueueContext<'_>) {
+        let Some(terms) = &context.view.config.shed else { return };
         let mut shed = self.shed.borrow_mut();
         let room = shed.queue_limit(terms, rt.now(), self.waiters.borrow().oldest_since());
         let Some(room) = room else { return };
         while self.len() > room && self.dismiss_last(rt, Cause::OverloadShed) {
             shed.record_shed();
-            asks.view.stats.record_shed(asks.worker, asks.clock);
+            context.view.stats.record_shed(context.worker, context.clock);
         }
     }
 

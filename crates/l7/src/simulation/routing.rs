@@ -115,6 +115,25 @@ fn mirrors_change_no_answer_whatever_becomes_of_their_copies() {
     }
 }
 
+/// Affinity by a cookie `SRV` that is inserted.
+fn inserted_cookie() -> AffinityConfig {
+    AffinityConfig {
+        by: AffinityKey::Cookie(AffinityCookie {
+            name: "SRV".into(),
+            mode: CookieMode::Insert,
+            secure: false,
+            http_only: true,
+            same_site: "Lax",
+        }),
+        time: None,
+        entries: 0,
+        gone: UnavailableServerAction::Choose,
+        spill: false,
+        drain: Duration::ZERO,
+        share: None,
+    }
+}
+
 #[test]
 fn clients_with_a_cookie_stay_and_paths_choose_pools() {
     for seed in seeds(12) {
@@ -130,22 +149,12 @@ fn clients_with_a_cookie_stay_and_paths_choose_pools() {
                 RuleActionConfig::Pool(Some("second".into())),
             ),
         ];
-        let sticky = AffinityConfig {
-            by: AffinityKey::Cookie(AffinityCookie {
-                name: "SRV".into(),
-                mode: CookieMode::Insert,
-                secure: false,
-                http_only: true,
-                same_site: "Lax",
-            }),
-            time: None,
-            entries: 0,
-            gone: UnavailableServerAction::Choose,
-            spill: false,
-            drain: Duration::ZERO,
-            share: None,
-        };
-        let base = setting(&addresses(4), |service| service.sticky = Some(sticky), |_| {}, |_| {});
+        let base = setting(
+            &addresses(4),
+            |service| service.sticky = Some(inserted_cookie()),
+            |_| {},
+            |_| {},
+        );
         let snapshot = ruled(base, 2, rules);
         let ruling = snapshot.services[&ServiceId(0)].rules.clone().unwrap();
         let stage = WorkerHarness::new(seed, 16 * 1024, snapshot);

@@ -3,6 +3,7 @@
 //! It keeps only what nobody has taken yet: the beginning of a record, plaintext that did not fit, ciphertext that
 //! the socket did not take. An idle connection holds none of these. It has no socket and reads no clock of its own.
 
+mod step;
 mod write;
 
 use std::sync::Arc;
@@ -10,9 +11,10 @@ use std::sync::Arc;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
 use rustls::server::UnbufferedServerConnection;
-use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
+use rustls::unbuffered::ConnectionState;
 use rustls::{ClientConfig, CommonState, Error, HandshakeKind, ServerConfig};
 
+use self::step::{SessionStep, StepOutput, run_one_step, step};
 use self::write::{TrafficWriter, to_used};
 use super::handshake_observation::{self, HandshakeObservation};
 
@@ -59,13 +61,6 @@ impl TlsMachine {
             TlsMachine::Client(it) => it,
         }
     }
-}
-
-/// What a step of the machine asks for.
-enum SessionStep {
-    Continue,
-    Stop,
-    Failed(Error),
 }
 
 impl TlsSession {
@@ -338,73 +333,3 @@ const NO_ROOM: &str = "no room for what is to be sent first";
 
 /// Room for an alert as a record.
 const ALERT: usize = 64;
-
-/// Where steps of the machine put what they give.
-struct StepOutput<'a> {
-    plain: &'a mut Vec<u8>,
-    out: &'a mut Vec<u8>,
-    peer_closed: &'a mut bool,
-    into: &'a mut [u8],
-    bytes_given: usize,
-}
-
-impl StepOutput<'_> {
-    fn plaintext(&mut self, bytes: &[u8]) {
-        let room = &mut self.into[self.bytes_given..];
-        // In order: nothing goes past what waits already.
-        let fits = if self.plain.is_empty() { bytes.len().min(room.len()) } else { 0 };
-        room[..fits].copy_from_slice(&bytes[..fits]);
-        self.bytes_given += fits;
-        self.plain.extend_from_slice(&bytes[fits..]);
-    }
-}
-
-fn step<Data>(
-    status: UnbufferedStatus<'_, '_, Data>,
-    outcome: &mut StepOutput<'_>,
-) -> (usize, SessionStep) {
-    let discard = status.discard;
-    (discard, run_one_step(status.state, outcome))
-}
-
-fn run_one_step<Data>(
-    state: Result<ConnectionState<'_, '_, Data>, Error>,
-    outcome: &mut StepOutput<'_>,
-) -> SessionStep {
-    match state {
-        Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-            while let Some(record) = traffic.next_record() {
-                match record {
-                    Ok(record) => outcome.plaintext(record.payload),
-                    Err(error) => return SessionStep::Failed(error),
-                }
-            }
-            SessionStep::Continue
-        }
-        Ok(ConnectionState::EncodeTlsData(mut data)) => {
-            let at = outcome.out.len();
-            let mut room = 0;
-            loop {
-                outcome.out.resize(at + room, 0);
-                match data.encode(&mut outcome.out[at..]) {
-                    Ok(_) => return SessionStep::Continue,
-                    Err(EncodeError::InsufficientSize(wanted)) if room == 0 => {
-                        room = wanted.required_size;
-                    }
-                    Err(error) => return SessionStep::Failed(Error::General(error.to_string())),
-                }
-            }
-        }
-        Ok(ConnectionState::TransmitTlsData(transmit)) => {
-            // It goes out in order with everything else.
-            transmit.done();
-            SessionStep::Continue
-        }
-        Ok(ConnectionState::PeerClosed) => {
-            *outcome.peer_closed = true;
-            SessionStep::Continue
-        }
-        Ok(_) => SessionStep::Stop,
-        Err(error) => SessionStep::Failed(error),
-    }
-}

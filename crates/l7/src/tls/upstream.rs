@@ -43,10 +43,11 @@ impl UpstreamTls {
     /// Makes it. `identity`: ours, if we have one.
     ///
     /// # Errors
-    /// See `ClientTlsError`.
+    /// See `UpstreamTlsError`.
     pub fn new(
         config: &PoolTls,
-        (trust, revoked): (TrustAnchors<'_>, &RevocationLists),
+        trust: TrustAnchors<'_>,
+        revoked: &RevocationLists,
         identity: Option<&TlsIdentity>,
     ) -> Result<UpstreamTls, UpstreamTlsError> {
         let provider = policy::provider(TlsPolicy::Intermediate);

@@ -47,8 +47,7 @@ pub async fn connect<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     way: ConnectPlan<'_, N>,
 ) -> Result<UpstreamConnection<N>, (Cause, String)> {
-    let ConnectPlan { pool, view, server, client_peer: caller, deadline: patience, until, speak } =
-        way;
+    let ConnectPlan { pool, view, server, client_peer, deadline, until, speak } = way;
     let (address, live) = {
         let server = server.view.borrow();
         (server.address, server.stats.clone())
@@ -59,33 +58,34 @@ pub async fn connect<N: NetDriver>(
     let permit = circuit_breaker::admit_connection(worker, pool, view).ok_or_else(|| {
         (Cause::CircuitOpen, format!("connect to {to}: {}", is_port_range_full(view)))
     })?;
-    let (sock, from) = begin(worker, pool, view, to, caller.peer.ip())
+    let (sock, from) = begin(worker, pool, view, to, client_peer.peer.ip())
         .map_err(|error| (connect_cause(&error), format!("connect to {to}: {error}")))?;
     let port = worker.ports.lease(from, to);
     let stream = ProxyStream::new(&worker.rt, sock, true).map_err(|error| {
         (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
     })?;
-    let mut connection = UpstreamConnection::new(stream, to, live, (port, permit));
+    let mut connection = UpstreamConnection::new(stream, to, live, port, permit);
     let failed = |error: io::Error| (connect_cause(&error), format!("connect to {to}: {error}"));
     // On a short path the handshake is over by now, well or not. Asking takes the socket's error away, so that each
     // answer counts.
     loop {
         match connection.stream.established() {
             Ok(()) => {
-                let said = send_proxy_header(
+                let header_sent = send_proxy_header(
                     view,
                     &mut connection,
-                    caller,
-                    patience.earliest_until(until),
+                    client_peer,
+                    deadline.earliest_until(until),
                 )
                 .await;
-                said.map_err(|error| match error {
+                header_sent.map_err(|error| match error {
                     None => (Cause::ConnectTimeout, format!("connect to {to}: no room in time")),
                     Some(error) => failed(error),
                 })?;
-                let times = (patience, until);
-                return upstream_tls::connect_tls(worker, view, server, connection, times, speak)
-                    .await;
+                return upstream_tls::connect_tls(
+                    worker, view, server, connection, deadline, until, speak,
+                )
+                .await;
             }
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(error)),
             Err(_) if connection.stream.is_broken() => {
@@ -93,26 +93,26 @@ pub async fn connect<N: NetDriver>(
             }
             Err(_) => connection.stream.source().clear(Readiness::WRITE),
         }
-        let writable = |rt: &WorkerRuntime<N>| match patience.is_client_gone() {
+        let writable = |rt: &WorkerRuntime<N>| match deadline.is_client_gone() {
             true => Poll::Ready(Err(DeadlineExpired)),
             false => rt.poll_ready(
                 connection.stream.source(),
                 Readiness::WRITE,
-                patience.earliest_until(until),
+                deadline.earliest_until(until),
             ),
         };
         if let Err(DeadlineExpired) = connection.stream.poll_until(writable).await {
-            let cause = patience.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
+            let cause = deadline.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
             return Err((cause, format!("connect to {to}: no answer in time")));
         }
     }
 }
 
-/// Says in whose name the connection is, where the pool's servers are to be told.
+/// Sends the PROXY protocol header, where the pool sends one.
 async fn send_proxy_header<N: NetDriver>(
     view: &PoolView,
     connection: &mut UpstreamConnection<N>,
-    caller: &ClientPeer,
+    client_peer: &ClientPeer,
     until: MonotonicTime,
 ) -> Result<(), Option<io::Error>> {
     let version = match view.config.send_proxy {
@@ -121,7 +121,7 @@ async fn send_proxy_header<N: NetDriver>(
         Some(SendProxyVersion::V2) => ProxyVersion::V2,
     };
     let mut header = Vec::new();
-    let ends = ProxiedAddresses { source: caller.peer, destination: caller.local };
+    let ends = ProxiedAddresses { source: client_peer.peer, destination: client_peer.local };
     proxy_protocol::write_header(version, Some(ends), &mut header);
     connection.preamble_bytes = header.len() as u64;
     connection.stream.write_all(&header, until).await

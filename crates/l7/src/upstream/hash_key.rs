@@ -8,15 +8,16 @@ use std::net::SocketAddr;
 use model::config::HashKey;
 use model::{hash, request_head};
 
-/// The hash of a request's part; `target`: where the request target lies in `bytes`. `None`: the address is meant, or
+/// The hash of a request's part; the request target lies in `bytes` from `target_start` to `target_end`. `None`: the address is meant, or
 /// the request lacks the part.
 pub fn request_hash(
     on: &HashKey,
     bytes: &[u8],
-    target: (usize, usize),
+    target_start: usize,
+    target_end: usize,
     peer: SocketAddr,
 ) -> Option<u64> {
-    let target = || bytes.get(target.0..target.1).unwrap_or_default();
+    let target = || bytes.get(target_start..target_end).unwrap_or_default();
     let part = match on {
         HashKey::Address | HashKey::AddressPort => return connection_hash(on, peer),
         HashKey::Uri => Some(target()),
@@ -43,7 +44,7 @@ mod tests {
 
     fn of(on: &HashKey) -> Option<u64> {
         let end = HEAD.iter().skip(4).position(|b| *b == b' ').unwrap() + 4;
-        request_hash(on, HEAD, (4, end), "192.0.2.1:99".parse().unwrap())
+        request_hash(on, HEAD, 4, end, "192.0.2.1:99".parse().unwrap())
     }
 
     #[test]
@@ -83,7 +84,7 @@ mod tests {
                 HashKey::Cookie("c".into()),
             ] {
                 let peer = "192.0.2.1:99".parse().unwrap();
-                request_hash(&on, head, (4, 9000), peer);
+                request_hash(&on, head, 4, 9000, peer);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A request that is sent to a second server while the first one is silent, until either begins to answer.
 //!
-//! The first answer wins and the other attempt is cancelled and counted. When a second server is asked is
-//! `model::hedge`'s to say, which answer goes to the client `relay`'s and `exchange`'s.
+//! The first answer wins; the other attempt is cancelled and counted. `model::hedge` decides after which delay the second
+//! request is sent, `exchange::hedge` what becomes of both attempts.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -78,31 +78,31 @@ pub struct SentRequest {
     pub sent_at: MonotonicTime,
     /// Bytes that were sent to the connection before it.
     pub bytes_before: u64,
-    /// The answer's first bytes, at most `FIRST`.
+    /// The answer's first bytes, at most `FIRST_READ_BYTES`.
     pub first_bytes: Vec<u8>,
 }
 
 impl<N: NetDriver> HedgeState<N> {
     /// Goes on; `message` is the whole request. Ready once: with the second attempt whose server answers.
     pub fn poll(&mut self, message: &[u8]) -> Poll<HedgeWinner<N>> {
-        if let HedgeState::Delayed(begins, terms) = self {
-            if terms.worker.rt.now() < *begins {
-                terms.worker.rt.wake_at(*begins);
+        if let HedgeState::Delayed(begins, context) = self {
+            if context.worker.rt.now() < *begins {
+                context.worker.rt.wake_at(*begins);
                 return Poll::Pending;
             }
-            let HedgeState::Delayed(_, terms) = std::mem::replace(self, HedgeState::Finished)
+            let HedgeState::Delayed(_, context) = std::mem::replace(self, HedgeState::Finished)
             else {
                 return Poll::Pending;
             };
-            *self = HedgeState::Running(Box::pin(run_hedge(terms, message.to_vec())));
+            *self = HedgeState::Running(Box::pin(run_hedge(context, message.to_vec())));
         }
-        let HedgeState::Running(story) = self else { return Poll::Pending };
+        let HedgeState::Running(attempt) = self else { return Poll::Pending };
         // What wakes a task of a worker wakes it by its id.
-        match story.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        match attempt.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(come) => {
+            Poll::Ready(winner) => {
                 *self = HedgeState::Finished;
-                come.map_or(Poll::Pending, Poll::Ready)
+                winner.map_or(Poll::Pending, Poll::Ready)
             }
         }
     }
@@ -113,16 +113,16 @@ impl<N: NetDriver> HedgeState<N> {
     }
 }
 
-/// Asks a second server; `None`: there is none, it may not be asked, or it does not answer.
+/// Sends the request to a second server; `None`: no other server may get it, or the server does not answer.
 async fn run_hedge<N: NetDriver>(
-    terms: HedgeContext<N>,
+    context: HedgeContext<N>,
     message: Vec<u8>,
 ) -> Option<HedgeWinner<N>> {
-    let HedgeContext { worker, pool, client_peer: caller, key, class, first_server: first } = terms;
+    let HedgeContext { worker, pool, client_peer, key, class, first_server } = context;
     let never = Cell::new(MonotonicTime::NEVER);
-    let tried = [first];
+    let tried = [first_server];
     let want = UpstreamLeaseRequest {
-        client_peer: &caller,
+        client_peer: &client_peer,
         key,
         tried_servers: &tried,
         retry_server: None,
@@ -138,57 +138,56 @@ async fn run_hedge<N: NetDriver>(
         deadline: ExchangeDeadline { client: None, total: MonotonicTime::NEVER, cut_at: &never },
     };
     let now = upstream::lease_now(&worker, &pool, &want);
-    let second = match &now {
-        LeaseDecision::Leased(lent) => lent.slot_guard.server.id,
-        LeaseDecision::Chosen(hold) => hold.server.id,
-        LeaseDecision::AllAtCap | LeaseDecision::Refused(_) => return None,
-    };
-    let under_way = RetryInFlight::default();
-    if second == first || retry_attempts::take_retry(&worker, &pool, &under_way).is_err() {
+    let second = decided_server(&now)?;
+    let retry_in_flight = RetryInFlight::default();
+    if second == first_server
+        || retry_attempts::take_retry(&worker, &pool, &retry_in_flight).is_err()
+    {
         return None;
     }
-    let live = pool.view.borrow().stats.clone();
-    live.slots[worker.index].counters.hedges.add(1);
-    let mut running = RunningHedge {
-        live,
-        worker: worker.index,
-        server: None,
-        sent: 0,
-        outcome: HedgeOutcome::Lost,
-    };
+    let mut running = RunningHedge::begin(&worker, &pool);
     let begun = worker.rt.now();
     let mut record = ExchangeRecord::begin(begun, begun);
-    let lent = match upstream::lease(&worker, &pool, want, now, &mut record).await {
-        Ok(lent) => lent,
+    let lease = match upstream::lease(&worker, &pool, want, now, &mut record).await {
+        Ok(lease) => lease,
         Err(UpstreamLeaseError { cause, server }) => {
             running.server = server.map(|server| server.view.borrow().stats.clone());
             running.outcome = HedgeOutcome::Failed(cause);
             return None;
         }
     };
-    running.server = Some(lent.slot_guard.server.view.borrow().stats.clone());
-    let before = lent.connection.bytes_on_wire();
-    let patience = pool.view.borrow().config.timeout.clone();
-    let stream = &lent.connection.stream;
+    running.server = Some(lease.slot_guard.server.view.borrow().stats.clone());
+    let before = lease.connection.bytes_on_wire();
+    let timeouts = pool.view.borrow().config.timeout.clone();
+    let stream = &lease.connection.stream;
     running.sent = message.len() as u64;
-    if stream.write_all(&message, worker.rt.now() + patience.between_bytes).await.is_err() {
+    if stream.write_all(&message, worker.rt.now() + timeouts.between_bytes).await.is_err() {
         running.outcome = HedgeOutcome::Failed(Cause::ServerReset);
         return None;
     }
     let at = worker.rt.update_now();
-    match read_first_bytes(&worker, stream, at + patience.first_byte).await {
+    match read_first_bytes(&worker, stream, at + timeouts.first_byte).await {
         Ok(first) => {
             running.outcome = HedgeOutcome::Won;
             Some(HedgeWinner {
-                lease: lent,
+                lease,
                 sent_request: SentRequest { sent_at: at, bytes_before: before, first_bytes: first },
-                retry_in_flight: under_way,
+                retry_in_flight,
             })
         }
         Err(cause) => {
             running.outcome = HedgeOutcome::Failed(cause);
             None
         }
+    }
+}
+
+/// The server of a decision that names one.
+fn decided_server<N: NetDriver>(decision: &LeaseDecision<N>) -> Option<ServerId> {
+    match decision {
+        LeaseDecision::Leased(lease) => Some(lease.slot_guard.server.id),
+        LeaseDecision::Chosen(slot_guard) => Some(slot_guard.server.id),
+        LeaseDecision::AllAtCap | LeaseDecision::Refused(_) => None,
     }
 }
 
@@ -232,8 +231,22 @@ enum HedgeOutcome {
     /// It is dropped: the first one answered, or nobody waits any more.
     Lost,
     Failed(Cause),
-    /// Its server answers: its account is its exchange's from here on.
+    /// Its server answers: the exchange counts it from here on.
     Won,
+}
+
+impl RunningHedge {
+    fn begin<N: NetDriver>(worker: &Worker<N>, pool: &LocalPool<N>) -> RunningHedge {
+        let live = pool.view.borrow().stats.clone();
+        live.slots[worker.index].counters.hedges.add(1);
+        RunningHedge {
+            live,
+            worker: worker.index,
+            server: None,
+            sent: 0,
+            outcome: HedgeOutcome::Lost,
+        }
+    }
 }
 
 impl Drop for RunningHedge {

@@ -1,6 +1,6 @@
-//! Connections to servers that are open already: taken from a shelf or joined, and put back.
+//! Open connections to servers: taken from the idle connection pool or joined as a stream, and returned.
 //!
-//! It makes none, and chooses no server.
+//! It opens no connection and chooses no server.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::servers::idle_pool::SweepCounts;
 use crate::servers::worker_state::LocalServer;
 use crate::worker::Worker;
 
-/// Puts a connection back on its server's shelf, or closes it.
+/// Returns a connection to its server's idle connection pool, or closes it.
 pub fn return_connection<N: NetDriver>(worker: &Worker<N>, lent: UpstreamLease<N>) {
     let UpstreamLease { connection, slot_guard: hold, .. } = lent;
     let server = &hold.server;
@@ -49,19 +49,19 @@ pub(super) fn take_reusable<N: NetDriver>(
     if view.config.http2.speak != ServerHttp2Mode::Off
         && !own
         && !has_dedicated(server, want)
-        && let Some(strand) = server.http2_pool.open(&worker.rt, want.upgrade)
+        && let Some(stream) = server.http2_pool.open(&worker.rt, want.upgrade)
     {
         server.view.borrow().stats.slots[worker.index].counters.reused.add(1);
-        return Some(strand);
+        return Some(stream);
     }
     take_idle(worker, view, server, want)
 }
 
 /// Whose a connection to this pool is that was made for this client: servers that see a client's address in it must
 /// get nobody else's requests on it.
-pub(super) fn connection_owner(view: &PoolView, caller: &Rc<ClientPeer>) -> ConnectionOwner {
+pub(super) fn connection_owner(view: &PoolView, client_peer: &Rc<ClientPeer>) -> ConnectionOwner {
     let named = view.config.send_proxy.is_some() || view.config.socket.transparent;
-    if named { ConnectionOwner::for_client(caller) } else { ConnectionOwner::Shared }
+    if named { ConnectionOwner::for_client(client_peer) } else { ConnectionOwner::Shared }
 }
 
 /// Whether a connection of its client's own is kept to this server.
@@ -80,7 +80,7 @@ fn take_idle<N: NetDriver>(
     want: &UpstreamLeaseRequest<'_, N>,
 ) -> Option<UpstreamConnection<N>> {
     let careful = want.only_fresh_idle;
-    let whose = if has_dedicated(server, want) {
+    let owner = if has_dedicated(server, want) {
         ConnectionOwner::for_client(want.client_peer)
     } else {
         connection_owner(view, want.client_peer)
@@ -90,7 +90,8 @@ fn take_idle<N: NetDriver>(
     while let Some(connection) = server.idle_pool.borrow_mut().take(
         worker.rt.now(),
         view.config.timeout.idle,
-        (careful, &whose),
+        careful,
+        &owner,
         &mut swept,
     ) {
         if careful && !connection.stream.is_quiet() {

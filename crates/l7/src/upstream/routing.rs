@@ -1,6 +1,6 @@
-//! What rules say of one request or connection: asked once, at its beginning.
+//! Routing of one request or connection by the service's rules, once, at its beginning.
 //!
-//! The table and the state it looks at are `model::rules`; this gives it a worker's view. It sends nothing.
+//! The rule table is `model::rules`; here it gets a worker's view of pools and time. It sends nothing.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -61,7 +61,7 @@ impl Drop for MatchedRule {
     }
 }
 
-/// Asks the rules. `sni` and `head` as far as there are any.
+/// Finds the rule for a request or connection. `sni` and `head` as far as there are any.
 pub fn route<N: NetDriver>(
     worker: &Worker<N>,
     service: &LocalService<N>,
@@ -76,17 +76,17 @@ pub fn route<N: NetDriver>(
     if ruling.table.wants_time() {
         unix_seconds += (worker.options.utc_offset)(unix_seconds);
     }
-    let asked = RuleContext { client: peer, sni, tos: None, head, unix_seconds };
+    let request = RuleContext { client: peer, sni, tos: None, head, unix_seconds };
     let pools = service.rule_pools.borrow();
     let pool = |at: usize| pools.get(at).map(|pool| pool.view.borrow().clone());
-    let standing = LiveRuleState {
+    let live_state = LiveRuleState {
         rules: ruling,
         service: view,
         pool: &pool,
         now: worker.rt.now(),
         worker: Some(worker.index),
     };
-    let at = match ruling.table.find_rule(&asked, &standing) {
+    let at = match ruling.table.find_rule(&request, &live_state) {
         RuleMatch::DefaultPool => return RoutingDecision::Pool(None, None),
         RuleMatch::NoServer(at) => {
             return RoutingDecision::Refused(
@@ -100,38 +100,50 @@ pub fn route<N: NetDriver>(
         }
         RuleMatch::Rule(at) => at,
     };
-    let taken = count_hit(worker, ruling, at, unix_ms);
-    if let Some(limiter) = taken.live().and_then(|live| live.limiter.as_ref()) {
-        let key =
-            view.config.rules.get(at).and_then(|rule| rule.limit.as_ref()).and_then(|limit| {
-                match &limit.by {
-                    RateLimitKey::Rule => None,
-                    RateLimitKey::Address(mask4, mask6) => {
-                        Some(table_key::hash_network(peer.ip(), *mask4, *mask6))
-                    }
-                    RateLimitKey::Header(name) => {
-                        let value = head.and_then(|head| head.field(name.as_bytes()).next());
-                        Some(table_key::hash_part(value.unwrap_or_default()))
-                    }
-                }
-            });
-        if !limiter.try_take(key, worker.rt.now()) {
-            if let Some(slot) = taken.live().and_then(|live| live.workers.get(worker.index)) {
-                slot.counters.limited.add(1);
-            }
-            return RoutingDecision::Refused(Cause::RateLimited, Some(taken));
-        }
+    let matched = count_hit(worker, ruling, at, unix_ms);
+    if !is_within_rate_limit(worker, view, &matched, peer, head) {
+        return RoutingDecision::Refused(Cause::RateLimited, Some(matched));
     }
-    let Some(rule) = taken.rule() else { return RoutingDecision::Pool(None, None) };
+    let Some(rule) = matched.rule() else { return RoutingDecision::Pool(None, None) };
     match &rule.action {
-        RuleAction::Deny => RoutingDecision::Refused(Cause::RuleDenied, Some(taken)),
-        RuleAction::Redirect(..) | RuleAction::Answer => RoutingDecision::Answer(taken),
+        RuleAction::Deny => RoutingDecision::Refused(Cause::RuleDenied, Some(matched)),
+        RuleAction::Redirect(..) | RuleAction::Answer => RoutingDecision::Answer(matched),
         RuleAction::Pool(_) | RuleAction::Split(..) => {
             let draw = |sum: u64| worker.rng.borrow_mut().below(sum);
-            let chosen = rule.choose_pool(draw, &standing).and_then(|at| pools.get(at).cloned());
-            RoutingDecision::Pool(chosen, Some(taken))
+            let chosen = rule.choose_pool(draw, &live_state).and_then(|at| pools.get(at).cloned());
+            RoutingDecision::Pool(chosen, Some(matched))
         }
     }
+}
+
+/// Takes one from the rule's rate limit, if it has one. False, and counted: the limit is used up.
+fn is_within_rate_limit<N: NetDriver>(
+    worker: &Worker<N>,
+    view: &ServiceView,
+    matched: &MatchedRule,
+    peer: SocketAddr,
+    head: Option<&ParsedHead<'_>>,
+) -> bool {
+    let Some(limiter) = matched.live().and_then(|live| live.limiter.as_ref()) else { return true };
+    let key =
+        view.config.rules.get(matched.at).and_then(|rule| rule.limit.as_ref()).and_then(|limit| {
+            match &limit.by {
+                RateLimitKey::Rule => None,
+                RateLimitKey::Address(mask4, mask6) => {
+                    Some(table_key::hash_network(peer.ip(), *mask4, *mask6))
+                }
+                RateLimitKey::Header(name) => {
+                    let value = head.and_then(|head| head.field(name.as_bytes()).next());
+                    Some(table_key::hash_part(value.unwrap_or_default()))
+                }
+            }
+        });
+    let is_within = limiter.try_take(key, worker.rt.now());
+    if !is_within && let Some(slot) = matched.live().and_then(|live| live.workers.get(worker.index))
+    {
+        slot.counters.limited.add(1);
+    }
+    is_within
 }
 
 fn count_hit<N: NetDriver>(
@@ -140,21 +152,21 @@ fn count_hit<N: NetDriver>(
     at: usize,
     unix_ms: u64,
 ) -> MatchedRule {
-    let taken = MatchedRule::new(ruling, at);
-    if let Some(slot) = taken.live().and_then(|live| live.workers.get(worker.index)) {
+    let matched = MatchedRule::new(ruling, at);
+    if let Some(slot) = matched.live().and_then(|live| live.workers.get(worker.index)) {
         slot.record_hit(unix_ms);
     }
-    taken
+    matched
 }
 
 /// The answer that a rule makes itself: its status, its fields as lines, and its body.
 pub fn rule_answer(
-    taken: &MatchedRule,
+    matched: &MatchedRule,
     view: &ServiceView,
     head: &ParsedHead<'_>,
 ) -> (u16, Vec<u8>, Vec<u8>) {
     let mut lines = Vec::new();
-    let Some(rule) = taken.rule() else { return (500, lines, Vec::new()) };
+    let Some(rule) = matched.rule() else { return (500, lines, Vec::new()) };
     if let RuleAction::Redirect(to, status) = &rule.action {
         let path = rule.rewrite_base(head);
         let (rest, groups) = rule.path_captures(&path);
@@ -171,7 +183,7 @@ pub fn rule_answer(
         return (*status, lines, Vec::new());
     }
     let Some(RuleActionConfig::Answer(answer)) =
-        view.config.rules.get(taken.at).map(|rule| &rule.action)
+        view.config.rules.get(matched.at).map(|rule| &rule.action)
     else {
         return (500, lines, Vec::new());
     };

@@ -1,6 +1,6 @@
-//! TLS towards a server: a new connection shakes hands before anything is sent on it.
+//! TLS towards a server: a new connection completes its handshake before anything is sent on it.
 //!
-//! Whom to trust is the pool's; what a failure leads to is decided by whoever asked for the connection.
+//! The pool's configuration names the trusted authorities. What follows a failure is decided by the caller of `connect`.
 
 use std::net::SocketAddr;
 
@@ -18,13 +18,14 @@ use crate::tls::session::TlsSession;
 use crate::tls::upstream::UpstreamTls;
 use crate::worker::Worker;
 
-/// Shakes hands where the pool speaks TLS.
+/// Makes the TLS handshake where the pool speaks TLS.
 pub async fn connect_tls<N: NetDriver>(
     worker: &Worker<N>,
     pool: &PoolView,
     server: &LocalServer<N>,
     connection: UpstreamConnection<N>,
-    (patience, until): (&ExchangeDeadline<'_, N>, MonotonicTime),
+    deadline: &ExchangeDeadline<'_, N>,
+    until: MonotonicTime,
     speak: ServerHttp2Mode,
 ) -> Result<UpstreamConnection<N>, (Cause, String)> {
     if pool.config.tls.is_none() {
@@ -43,8 +44,8 @@ pub async fn connect_tls<N: NetDriver>(
     };
     let session = TlsSession::client(&config, name).map_err(|error| ours(&error.to_string()))?;
     connection.stream.start_tls(session, worker.tls_scratch.clone(), worker.gauges.clone());
-    if connection.stream.handshake(patience.earliest_until(until), || false).await.is_err() {
-        let cause = patience.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
+    if connection.stream.handshake(deadline.earliest_until(until), || false).await.is_err() {
+        let cause = deadline.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
         return Err((cause, format!("TLS with {to}: no answer in time")));
     }
     let resumed = connection.stream.with_session(|session| check_session(session, to));

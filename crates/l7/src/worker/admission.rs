@@ -42,7 +42,7 @@ pub enum EvictionScope {
 
 pub struct Admission {
     table: RefCell<AdmissionTable<AdmittedConnection>>,
-    /// Whose connections there are, over all workers.
+    /// Connections per client, over all workers.
     holders: Arc<ClientConnectionCounts>,
     /// How many there are, over all workers, and how many there may be.
     all: Arc<SharedGauge>,
@@ -89,11 +89,12 @@ fn count_evicted(phase: AdmissionPhase, counters: &ServiceCounters) {
 }
 
 impl Admission {
-    /// None yet; `holders` and `all` are those of all workers, which may have `limit` connections.
+    /// None yet; `holders` and `all` are shared by all workers, which may have `limit` connections together.
     pub fn new(
         holders: Arc<ClientConnectionCounts>,
-        (all, limit): (Arc<SharedGauge>, u32),
-        census: Arc<OpenGauges>,
+        all: Arc<SharedGauge>,
+        limit: u32,
+        gauges: Arc<OpenGauges>,
         eviction_requests: Arc<EvictionRequests>,
         index: usize,
     ) -> Admission {
@@ -102,7 +103,7 @@ impl Admission {
             holders,
             all,
             limit,
-            gauges: census,
+            gauges,
             eviction_requests,
             found_no_victim: Cell::default(),
             index,

@@ -41,7 +41,7 @@ impl PoolTlsState {
         let authorities = TrustStore::read(tls.verify, tls.ca.as_deref())?;
         let revoked = read_revocation_lists(&tls.revoked, now, warnings, |_, _| ())?;
         let made =
-            UpstreamTls::new(tls, (authorities.as_server_trust(), &revoked), identity.as_ref())?;
+            UpstreamTls::new(tls, authorities.as_server_trust(), &revoked, identity.as_ref())?;
         let material = OpaqueMaterial::new(Arc::new(made));
         Ok(PoolTlsState {
             config: tls.clone(),

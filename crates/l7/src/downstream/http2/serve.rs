@@ -101,7 +101,7 @@ pub async fn serve<N: NetDriver>(
     let wire = Http2Wire::new(client, link.clone(), early);
     let waker = worker.rt.waker();
     open.set_phase(AdmissionPhase::Fresh, now);
-    let conn = match read_preface(&worker, &view, (&wire, &link), &open, &waker).await {
+    let conn = match read_preface(&worker, &view, &wire, &link, &open, &waker).await {
         Ok(conn) => conn,
         Err(None) if open.is_evicted() => return,
         Err(None) => {
@@ -163,7 +163,8 @@ type PrefaceFailure = Option<(Cause, Option<&'static str>)>;
 async fn read_preface<N: NetDriver>(
     worker: &Worker<N>,
     view: &ServiceView,
-    (wire, link): (&Rc<Http2Wire<N>>, &Rc<Http2Connection>),
+    wire: &Rc<Http2Wire<N>>,
+    link: &Rc<Http2Connection>,
     open: &OpenConnection,
     waker: &Waker,
 ) -> Result<Connection<Http2Transport<N>, Bytes>, PrefaceFailure> {

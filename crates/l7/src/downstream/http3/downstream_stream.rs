@@ -21,7 +21,8 @@ use super::body_frames::Http3BodyFrames;
 use crate::accounting::DownstreamProtocol;
 use crate::conn::http2::body_reader::BodyReader;
 use crate::conn::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
-use crate::downstream::quic::connection::{OpenQuicStream, QuicConnection};
+use crate::downstream::quic::connection::QuicConnection;
+use crate::downstream::quic::open_stream::OpenQuicStream;
 
 /// What bounds a head that we have written ourselves: nothing that is in force.
 const LIMITS: HeadLimits =

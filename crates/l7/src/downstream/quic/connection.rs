@@ -390,22 +390,3 @@ impl QuicConnection {
 fn number(code: u64) -> VarInt {
     VarInt::from_u64(code).unwrap_or(VarInt::MAX)
 }
-
-/// A request being under way.
-pub struct OpenQuicStream(std::rc::Rc<QuicConnection>);
-
-impl OpenQuicStream {
-    /// Counts it until it is dropped.
-    pub fn enter(link: &std::rc::Rc<QuicConnection>) -> OpenQuicStream {
-        link.open.set(link.open.get() + 1);
-        OpenQuicStream(link.clone())
-    }
-}
-
-impl Drop for OpenQuicStream {
-    fn drop(&mut self) {
-        self.0.open.set(self.0.open.get() - 1);
-        // The driver may wait for the last one.
-        self.0.wake_driver();
-    }
-}

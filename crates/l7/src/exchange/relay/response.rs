@@ -124,13 +124,13 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         let limits = self.limits();
         let asked = self.response_context();
         let mut used = 0;
-        let mut mended = Vec::new();
+        let mut repaired = Vec::new();
         loop {
             let mut slots = HeaderSlots::new();
             let rest = &bytes[used..];
-            let (source, head_len) = match self.repair_head(rest, &mut mended) {
+            let (source, head_len) = match self.repair_head(rest, &mut repaired) {
                 HeadRepair::NeedMore => return Ok(used),
-                HeadRepair::Repaired(len, _) => (mended.as_slice(), Some(len)),
+                HeadRepair::Repaired(len, _) => (repaired.as_slice(), Some(len)),
                 HeadRepair::Unchanged => (rest, None),
             };
             let mut response = match http1::parse_response(source, &limits, &mut slots, asked) {
@@ -165,11 +165,11 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             }
             self.handle_final_head(&mut response, out);
             let rest = &bytes[used..];
-            let taken = self.down.decode(rest, out).map_err(|defect| AttemptFault {
+            let consumed = self.down.decode(rest, out).map_err(|defect| AttemptFault {
                 defect: Some(defect),
                 ..self.fault(Cause::BadResponse)
             })?;
-            if taken < rest.len()
+            if consumed < rest.len()
                 && let Some(AttemptEnding::Answered { keep_server, .. }) = &mut self.answer
             {
                 // Bytes after the end of an answer belong to nothing that was asked.
@@ -214,7 +214,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         }
     }
 
-    /// Mends the next head as the pool allows; counted.
+    /// Repairs the next head as far as the pool allows, and counts each repair.
     fn repair_head(&self, bytes: &[u8], out: &mut Vec<u8>) -> HeadRepair {
         let allowed = self.context.pool.config.lenient_answers;
         let lenient = LenientParsing {
@@ -225,11 +225,11 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         if !lenient.is_any() {
             return HeadRepair::Unchanged;
         }
-        let mending = http1::repair_response_head(bytes, &self.limits(), lenient, out);
-        if let HeadRepair::Repaired(_, mended) = mending {
-            self.meter.count_repair(mended);
+        let repair = http1::repair_response_head(bytes, &self.limits(), lenient, out);
+        if let HeadRepair::Repaired(_, repaired) = repair {
+            self.meter.count_repair(repaired);
         }
-        mending
+        repair
     }
 
     /// Whether the server switches to protocols alone that the client asked for (RFC 9110 §7.8).
@@ -268,17 +268,63 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         self.streams |= streams::answer_streams(response);
         let old = self.incoming.version == HttpVersion::Http10;
         let worked = self.context.changes.edits_for(response.headers, self.context.worker.rt.now());
-        let ResponseCompression {
-            compressor: coder,
-            removed: gone,
-            added_lines: lines,
-            unmeasured,
-        } = self.choose_compression(response, old, worked.removed);
-        let framing = match response.body {
+        let ResponseCompression { compressor, removed: gone, added_lines: lines, unmeasured } =
+            self.choose_compression(response, old, worked.removed);
+        let framing = self.body_framing(response, compressor.is_some());
+        let closing = matches!(framing, BodyFraming::UntilEnd);
+        let open_ended = compressor.is_none()
+            && (closing || (old && matches!(framing, BodyFraming::Chunked(_))));
+        let ending =
+            self.context.worker.draining.get() || self.context.cut_at.get() != MonotonicTime::NEVER;
+        let keep_client = self.incoming.keep_alive && !open_ended && !ending;
+        self.answer = Some(AttemptEnding::Answered {
+            keep_client,
+            keep_server: response.keep_alive && !closing,
+        });
+        let persist = if keep_client {
+            ConnectionPersistence::KeepAlive
+        } else {
+            ConnectionPersistence::Close
+        };
+        // 426 carries the Upgrade field that names the required protocols (RFC 9110 §15.5.22).
+        let keep_upgrade =
+            response.status == 426 && self.incoming.protocol == DownstreamProtocol::Http11;
+        let edits = self.edits(persist, keep_upgrade);
+        if compressor.is_some() {
+            response.set_unknown_length();
+        } else if unmeasured {
+            response.content_length = None;
+        }
+        let mut gone = [worked.removed, &gone].concat();
+        let mut lines = [worked.added_lines, lines].concat();
+        if let Some(alt_svc) = self.alt_svc_line() {
+            // A server's alternative services (RFC 7838) would lead clients past this balancer.
+            gone.push("alt-svc".to_owned());
+            lines.extend_from_slice(alt_svc.as_bytes());
+        }
+        let gone_cookie = worked.removed_cookie;
+        let edits = ResponseEdits {
+            removed_headers: &gone,
+            removed_cookie: gone_cookie,
+            lines: &lines,
+            ..edits
+        };
+        http1::emit_response(response, &edits, out);
+        self.down.framing = framing;
+        if let Some(compressor) = compressor {
+            self.down.compress_with(compressor);
+        }
+        self.enable_read_ahead();
+    }
+
+    /// How the answer's body is read, and written to the client.
+    fn body_framing(&self, response: &ParsedResponseHead, compresses: bool) -> BodyFraming {
+        let old = self.incoming.version == HttpVersion::Http10;
+        match response.body {
             ResponseBody::None | ResponseBody::Length(0) => BodyFraming::Done,
             ResponseBody::Length(n) => BodyFraming::Length(n),
             ResponseBody::Chunked => {
-                let emit = match (coder.is_some(), old) {
+                let emit = match (compresses, old) {
                     (true, _) => ChunkedOutput::SeparateTrailers,
                     (false, true) => ChunkedOutput::Unframed,
                     (false, false) => ChunkedOutput::Chunked,
@@ -294,51 +340,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
                 }))
             }
             ResponseBody::UntilClose => BodyFraming::UntilEnd,
-        };
-        let closing = matches!(framing, BodyFraming::UntilEnd);
-        let open_ended =
-            coder.is_none() && (closing || (old && matches!(framing, BodyFraming::Chunked(_))));
-        let ending =
-            self.context.worker.draining.get() || self.context.cut_at.get() != MonotonicTime::NEVER;
-        let keep_client = self.incoming.keep_alive && !open_ended && !ending;
-        self.answer = Some(AttemptEnding::Answered {
-            keep_client,
-            keep_server: response.keep_alive && !closing,
-        });
-        let persist = if keep_client {
-            ConnectionPersistence::KeepAlive
-        } else {
-            ConnectionPersistence::Close
-        };
-        // A client that is told to upgrade is told to what (RFC 9110 §15.5.22).
-        let told_to =
-            response.status == 426 && self.incoming.protocol == DownstreamProtocol::Http11;
-        let edits = self.edits(persist, told_to);
-        if coder.is_some() {
-            response.set_unknown_length();
-        } else if unmeasured {
-            response.content_length = None;
         }
-        let mut gone = [worked.removed, &gone].concat();
-        let mut lines = [worked.added_lines, lines].concat();
-        if let Some(told) = self.alt_svc_line() {
-            // What a server tells of other ways to itself is no way to us.
-            gone.push("alt-svc".to_owned());
-            lines.extend_from_slice(told.as_bytes());
-        }
-        let gone_cookie = worked.removed_cookie;
-        let edits = ResponseEdits {
-            removed_headers: &gone,
-            removed_cookie: gone_cookie,
-            lines: &lines,
-            ..edits
-        };
-        http1::emit_response(response, &edits, out);
-        self.down.framing = framing;
-        if let Some(coder) = coder {
-            self.down.compress_with(coder);
-        }
-        self.enable_read_ahead();
     }
 
     /// Trailers of the answer that were dropped.
@@ -346,7 +348,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         self.down.trailers_dropped
     }
 
-    /// The line that tells a client that HTTP/3 is spoken where it is (RFC 7838 §3), if it does not speak it.
+    /// The Alt-Svc line that offers HTTP/3 on the same port (RFC 7838 §3), unless the client speaks HTTP/3 already.
     fn alt_svc_line(&self) -> Option<String> {
         let http3 = &self.context.service.config.http3;
         let age = http3.announce.filter(|_| http3.offer)?;

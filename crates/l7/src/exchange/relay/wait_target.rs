@@ -19,14 +19,14 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
 
     /// Counts for whom it waits from now on.
     pub(super) fn record_wait(&mut self) {
-        let ends = (self.context.client, self.context.server);
         let worker = self.context.worker;
-        let whom = self.waits_for();
+        let reason = self.waits_for();
         sampling::record_wait(
             &worker.sampler,
             &mut self.record.sample,
-            ends,
-            whom,
+            self.context.client,
+            self.context.server,
+            reason,
             worker.rt.now(),
         );
     }
