@@ -13,6 +13,7 @@ pub(crate) mod predecessor;
 pub mod saved_state;
 pub mod server_command;
 pub mod server_state;
+pub mod server_text;
 pub mod state_snapshot;
 pub mod tls_config_error;
 

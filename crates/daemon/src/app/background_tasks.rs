@@ -43,7 +43,7 @@ pub(super) fn spawn_control_tasks(
     tasks
 }
 
-/// Work that follows the pictures, or looks again each while, and is asked nothing.
+/// Work that follows the snapshots, or looks again each while, and is asked nothing.
 pub(super) fn spawn_observers(
     tasks: &mut JoinSet<()>,
     control: &ControlHandle,

@@ -1,4 +1,4 @@
-//! What is in force beside servers and listeners, and the picture made of all of it. It changes nothing.
+//! What is in force beside servers and listeners, and the snapshot made of all of it. It changes nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

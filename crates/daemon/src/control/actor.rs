@@ -1,4 +1,4 @@
-//! The one task that changes anything: takes orders one after the other, keeps the state, publishes pictures.
+//! The one task that changes anything: takes orders one after the other, keeps the state, publishes snapshots.
 //!
 //! What follows from a change is `reconcile`'s; this file says in which order it is asked and what is told to whom.
 
@@ -211,7 +211,7 @@ impl ControlActor {
         })
     }
 
-    /// Words that ended are forgotten on disk too, everybody sees the new picture, and the events say so.
+    /// Words that ended are forgotten on disk too, everybody sees the new snapshot, and the events say so.
     fn finish_change(&mut self, confirmed: bool) {
         self.save_server_state();
         self.publish();

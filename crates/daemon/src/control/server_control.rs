@@ -1,6 +1,6 @@
 //! Orders about servers, carried out: what operators say, what they add and remove. Each is recorded.
 //!
-//! What a word comes to is `reconcile::server`'s; how a file is edited is `model::config::edit`'s.
+//! What a word comes to is `state::server_state`'s; how a file is edited is `model::config::edit`'s.
 
 use std::io;
 use std::path::PathBuf;
@@ -20,7 +20,8 @@ use crate::state::overlay::{AddedServer, MembershipOverride, RemovedServer, SERV
 use crate::state::server_command::{
     OperatorCommand, SaveError, ServerCommandError, ServerCommandOutcome, ServerCommandRequest,
 };
-use crate::state::server_state::{self, describe_server, format_address};
+use crate::state::server_state;
+use crate::state::server_text::{describe_server, format_address};
 use crate::state::state_snapshot::ServerFacts;
 use crate::util::atomic_file;
 

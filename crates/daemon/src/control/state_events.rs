@@ -5,7 +5,7 @@ use model::snapshot::ServerState;
 use super::active_config::{ActiveConfig, needs_restart};
 use crate::control::reconcile::applied_state::{AppliedState, ServerTransition};
 use crate::control::reconcile::apply;
-use crate::state::server_state::{format_address, format_utc};
+use crate::state::server_text::{format_address, format_utc};
 use crate::state::state_snapshot::ServerFacts;
 use crate::util::event::{EventLevel, EventLog};
 use crate::util::listeners::ListenerSet;

@@ -1,6 +1,6 @@
 //! What becomes of servers without an order: windows open and close, limits end, the last client goes. Each is recorded.
 //!
-//! What it comes to is `reconcile::server`'s.
+//! What it comes to is `state::server_state`'s.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -10,7 +10,8 @@ use model::id::ServerId;
 use super::actor::ControlActor;
 use super::audit_record::{AuditedChange, command_undo};
 use crate::state::origin::{ChangeOrigin, ChangeTrigger};
-use crate::state::server_state::{self, describe_server};
+use crate::state::server_state;
+use crate::state::server_text::describe_server;
 use crate::state::state_snapshot::ServerFacts;
 use crate::util::local_time::offset_seconds;
 use crate::util::monotonic_clock::monotonic_now;

@@ -10,7 +10,7 @@ use crate::control::audit::{AuditEntry, UndoAction};
 use crate::state::origin::ChangeOrigin;
 use crate::state::saved_state::{restore_overrides, saved_overrides};
 use crate::state::server_command::{UndoError, UndoOutcome};
-use crate::state::server_state::format_address;
+use crate::state::server_text::format_address;
 use crate::util::atomic_file;
 
 impl ControlActor {

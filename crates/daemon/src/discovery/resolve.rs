@@ -71,7 +71,7 @@ where
                 names.update_names(&picture, clock());
             }
             Some(done) = under_way.join_next() => {
-                // A lookup that panicked is a lookup that failed without a name: it comes again with its picture.
+                // A lookup that panicked is a lookup that failed without a name: it comes again with its snapshot.
                 let Ok((name, answer)) = done else { continue };
                 for resolution in names.handle_answer(&name, answer, &control.state(), clock()) {
                     control.report_resolution(resolution).await;

@@ -1,6 +1,6 @@
 //! Probing servers and judging what clients' connections report: one thread of its own, bounded work.
 //!
-//! It follows the picture: servers that stay keep their judgement, servers that come are judged from what was known
+//! It follows the snapshot: servers that stay keep their judgement, servers that come are judged from what was known
 //! of them. Results go through `model::health`; what it concludes is reported to `Control`. It changes no server's
 //! state itself and knows no operator's orders.
 

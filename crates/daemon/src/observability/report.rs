@@ -1,4 +1,4 @@
-//! Picture and live counters → what `report` and `status` show.
+//! Snapshot and live counters → what `report` and `status` show.
 //!
 //! Rates and times cover the time between two samples; totals count since the start. Every balance carries its own
 //! remainder. It keeps no state but the samples, and changes nothing.

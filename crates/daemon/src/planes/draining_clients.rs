@@ -1,7 +1,7 @@
 //! Clients that draining servers still keep: one task that counts them in every plane, for those who look, and that says
 //! which quiesced servers the last one has left.
 //!
-//! It looks only while some server keeps clients. How long that may be is decided in `reconcile::server`.
+//! It looks only while some server keeps clients. How long that may be is decided in `state::server_state`.
 
 pub mod counts;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The packet plane under the daemon: one thread owns it, follows the pictures, keeps next hops fresh, counts, and
+//! The packet plane under the daemon: one thread owns it, follows the snapshots, keeps next hops fresh, counts, and
 //! shows how things stand.
 //!
 //! The plane lives in the kernel: it goes on when this thread ends, unless it is told to take everything down. Without

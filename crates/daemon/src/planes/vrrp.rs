@@ -1,6 +1,6 @@
 //! Shared addresses under the daemon: one thread of its own speaks VRRP, sets addresses and renews the dead man's hold.
 //!
-//! The thread waits for nobody: it takes pictures, frames and orders as they are there, and asks nothing of workers or
+//! The thread waits for nobody: it takes snapshots, frames and orders as they are there, and asks nothing of workers or
 //! the control task, so that neither's load delays an advertisement. It decides nothing about who is active: `ha` does.
 
 mod address_gate;

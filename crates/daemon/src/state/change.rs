@@ -1,4 +1,4 @@
-//! What can be asked of the daemon, and what it answers: the words of `Control`. It carries nothing out.
+//! What can be asked of the daemon, and what it answers: the messages of `ControlHandle`. It carries nothing out.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ pub struct PlanOutcome {
     pub listeners: Vec<String>,
 }
 
-/// Why a configuration was not put in force, or not kept. But for `Unwritten` nothing has changed.
+/// Why a configuration was not put in force, or not kept. But for `FileNotWritten` nothing has changed.
 #[derive(Debug, Error)]
 pub enum ApplyError {
     /// The text has mistakes.

@@ -1,7 +1,7 @@
 //! The handle by which everyone in the daemon asks for changes and looks at what is in force.
 //!
-//! Cheap to clone. Orders go to one task (`actor`) that carries them out one after the other; looking costs an
-//! atomic load and disturbs nobody. It decides nothing itself.
+//! Cheap to clone. Commands go to one task (`control::actor`) that carries them out one after the other; looking costs
+//! an atomic load and disturbs nobody. It decides nothing itself.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -81,7 +81,7 @@ pub enum ControlCommand {
     /// Have something ready for the authority of the order of this name, or nothing any more; answered when workers show
     /// it.
     PublishProof(String, Option<AcmeProof>, oneshot::Sender<()>),
-    /// What the judge and slow start make of weights.
+    /// What the weight controller and slow start make of weights.
     WeightShares(Vec<(ServerId, Option<WeightShare>)>),
     /// Servers that are put out for what they answer, or come back.
     Ejections(Vec<(ServerId, Option<ServerEjection>)>),
@@ -110,7 +110,7 @@ pub struct HandoverState {
 }
 
 impl ControlHandle {
-    /// A handle, and the orders and the place for pictures that the actor serves.
+    /// A handle, the commands that the actor takes, and where it publishes snapshots.
     pub fn new(
         first: Arc<StateSnapshot>,
         events: EventLog,
@@ -219,7 +219,7 @@ impl ControlHandle {
     /// Carries out an order about a server; it stands until the file's own word changes.
     ///
     /// # Errors
-    /// See `SetServerError`.
+    /// See `ServerCommandError`.
     pub async fn run_server_command(
         &self,
         order: ServerCommandRequest,
@@ -290,7 +290,8 @@ impl ControlHandle {
         let _ = self.request(|back| ControlCommand::PublishProof(key, proof, back)).await;
     }
 
-    /// Hands everything to the process that takes over; until `take_back` or `leave` nothing is changed any more.
+    /// Hands everything to the process that takes over; until `cancel_hand_over` or `begin_shutdown` nothing is changed
+    /// any more.
     ///
     /// # Errors
     /// Another one is taking over, or the daemon is stopping.

@@ -10,7 +10,7 @@ use model::config::{AdminState, CheckedConfig, Config, PoolConfig, ServerConfig,
 use serde::{Deserialize, Serialize};
 
 use crate::state::origin::ChangeOrigin;
-use crate::state::server_state::format_address;
+use crate::state::server_text::format_address;
 
 /// Servers of all pools together, whatever they come from: as many as one file may hold.
 pub const SERVERS: usize = 10_000;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::state::origin::ChangeOrigin;
 use crate::state::overlay::ServerOverlay;
 use crate::state::server_state;
+use crate::state::server_text;
 use crate::state::state_snapshot::{
     HealthStatus, MaintenanceWindow, OperatorOverride, OperatorOverrides, QuiescePeriod,
     ResolvedAddress, ServerFacts, WeightShare,
@@ -56,7 +57,7 @@ pub struct SavedServerState {
     /// It was enabled against what the schedule wanted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub despite: bool,
-    /// The weight that the judge gave it.
+    /// The weight that the weight controller gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<u16>,
     /// Its health, for a process that takes over.
@@ -88,7 +89,7 @@ impl Default for SavedState {
 }
 
 impl SavedState {
-    /// Operators' words and the judge's weights: what a restart keeps.
+    /// Operators' words and the controller's weights: what a restart keeps.
     pub fn persistent<'a>(servers: impl Iterator<Item = &'a ServerFacts>) -> SavedState {
         let judge = |facts: &ServerFacts| facts.share.and_then(|share| share.controller);
         let all = servers.filter(|facts| {
@@ -110,7 +111,7 @@ impl SavedState {
 
     /// What is remembered of this server.
     pub fn find_server(&self, pool: &str, config: &ServerConfig) -> Option<&SavedServerState> {
-        let address = server_state::format_address(&config.address);
+        let address = server_text::format_address(&config.address);
         let same = |it: &&SavedServerState| {
             it.pool == pool && it.name == config.name && it.address == address
         };
@@ -181,7 +182,7 @@ fn remember(facts: &ServerFacts) -> SavedServerState {
     SavedServerState {
         pool: facts.pool_name.clone(),
         name: facts.config.name.clone(),
-        address: server_state::format_address(&facts.config.address),
+        address: server_text::format_address(&facts.config.address),
         admin: admin.map(|OperatorOverride { value, file_value: over, by, at }| SavedOverride {
             value,
             over,

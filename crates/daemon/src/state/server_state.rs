@@ -6,10 +6,8 @@ mod computed_state;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use model::calendar::CivilDateTime;
 use model::config::{
-    AdminState, InitialState, PoolConfig, ScheduleRule, ServerAddress, ServerConfig, ServerHost,
-    ServerWeight,
+    AdminState, InitialState, PoolConfig, ScheduleRule, ServerConfig, ServerHost, ServerWeight,
 };
 use model::id::{PoolId, ServerId};
 use model::schedule;
@@ -25,6 +23,7 @@ use crate::state::state_snapshot::{
 use crate::util::wall_clock::ClockStep;
 
 pub(crate) use computed_state::compute_state;
+pub use computed_state::wanted_state;
 
 /// A server that was not there before.
 pub fn new_server_facts(
@@ -195,25 +194,6 @@ fn scheduled_affinity_until(
     Some(UNIX_EPOCH + Duration::from_secs(seconds) + left)
 }
 
-/// What the file and operators want of a server, windows apart.
-pub fn wanted_state(facts: &ServerFacts) -> AdminState {
-    facts.overrides.admin.as_ref().map_or(facts.config.admin, |word| word.value)
-}
-
-/// A server in a few words, as the record of orders has it.
-pub fn describe_server(facts: &ServerFacts) -> String {
-    let address = format_address(&facts.config.address);
-    let state = facts.state.name();
-    let weight = facts.weight.get();
-    format!("{state}, weight {weight}, at {address}: {}", facts.reason)
-}
-
-/// A moment as people read it, in UTC.
-pub fn format_utc(at: SystemTime) -> String {
-    let seconds = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    format!("{}Z", CivilDateTime::from_unix_seconds(i64::try_from(seconds).unwrap_or(i64::MAX / 2)))
-}
-
 pub fn apply_verdict(old: &ServerFacts, verdict: HealthReport, now: SystemTime) -> ServerFacts {
     let HealthReport { health, reason, note, .. } = verdict;
     let mut facts = old.clone();
@@ -265,14 +245,6 @@ pub fn apply_resolution(
     }
     compute_state(&mut facts, now);
     facts
-}
-
-/// A configured address, as it is written.
-pub fn format_address(address: &ServerAddress) -> String {
-    match &address.host {
-        ServerHost::Ip(ip) => std::net::SocketAddr::new(*ip, address.port).to_string(),
-        ServerHost::Name(name) => format!("{name}:{}", address.port),
-    }
 }
 
 fn initial_state(pool: &PoolConfig, now: SystemTime) -> HealthStatus {

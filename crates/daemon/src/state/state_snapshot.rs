@@ -1,6 +1,6 @@
 //! What is in force, for everyone who looks: the API, the metrics, the probes.
 //!
-//! A picture is immutable and replaced whole. It holds facts only; live counters hang on its snapshot.
+//! A snapshot is immutable and replaced whole. It holds facts only; live counters hang on its `WorkerSnapshot`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -98,14 +98,14 @@ pub struct ServerFacts {
     pub since: SystemTime,
     /// Its weight, as the file or an operator says.
     pub weight: ServerWeight,
-    /// What the judge and slow start make of it; `None`: it stands.
+    /// What the weight controller and slow start make of it; `None`: it stands.
     pub share: Option<WeightShare>,
 }
 
-/// What the judge and slow start make of a server's weight.
+/// What the weight controller and slow start make of a server's weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WeightShare {
-    /// The judge's weight; `None`: the pool has no judge.
+    /// The controller's weight; `None`: the pool has none.
     pub controller: Option<u16>,
     /// Percent of its share that slow start lets it have.
     pub slow_start_percent: u16,

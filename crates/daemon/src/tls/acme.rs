@@ -21,7 +21,7 @@ use crate::state::ControlHandle;
 use renewal::RenewalJob;
 use status::AcmeOrders;
 
-/// Follows the pictures until the daemon is gone.
+/// Follows the snapshots until the daemon is gone.
 pub async fn run(control: ControlHandle, board: Arc<AcmeOrders>, state: Option<PathBuf>) {
     // Without a place to keep it nothing is ordered; the vault has refused such a configuration.
     let Some(state) = state else { return };

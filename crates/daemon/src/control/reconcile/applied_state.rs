@@ -166,7 +166,7 @@ impl AppliedState {
         Some(changed)
     }
 
-    /// The state after the judge or slow start gave servers other shares; unknown servers are passed over.
+    /// The state after the weight controller or slow start gave servers other shares; unknown servers are passed over.
     pub fn with_shares(&self, shares: &[(ServerId, Option<WeightShare>)]) -> AppliedState {
         let mut next = self.clone();
         let mut pools = BTreeSet::new();
@@ -207,7 +207,7 @@ impl AppliedState {
         self.servers.len() == other.servers.len() && self.servers.iter().all(same)
     }
 
-    /// The picture for workers, with a version of its own.
+    /// The snapshot for workers, with a version of its own.
     pub fn snapshot(&mut self, generation: u64) -> Arc<WorkerSnapshot> {
         self.version += 1;
         let services = self.services.values().map(|view| (view.id, Arc::clone(view))).collect();

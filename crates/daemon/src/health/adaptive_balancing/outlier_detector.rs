@@ -1,4 +1,4 @@
-//! Which servers are put out for what they answer, over all pools. Pure: pictures, counters and the time go in, orders
+//! Which servers are put out for what they answer, over all pools. Pure: snapshots, counters and the time go in, orders
 //! come out.
 //!
 //! The arithmetic is `model::eject`'s. Only pools that requests are proxied to are looked at.
@@ -90,7 +90,7 @@ fn proxied_pools(picture: &StateSnapshot) -> HashSet<PoolId> {
         .collect()
 }
 
-/// Servers that are put out in the picture, and by nobody here.
+/// Servers that are put out in the snapshot, and by nobody here.
 fn readmit_orphans(
     picture: &StateSnapshot,
     view: &PoolView,

@@ -1,4 +1,4 @@
-//! What is kept of each judged pool from one look to the next, and which shares follow. Pure: pictures, counts and
+//! What is kept of each judged pool from one look to the next, and which shares follow. Pure: snapshots, counts and
 //! the time go in, changed shares come out.
 //!
 //! The arithmetic is `model::weigh`'s; whose turn it is in a pool is `model::pick::eligible`'s.
@@ -109,7 +109,7 @@ impl WeightController {
         judged.into_iter().any(|bench| bench.servers.contains_key(&server))
     }
 
-    /// How long until the next look, at most `usual` while a pool has a judge; `None`: until the picture changes.
+    /// How long until the next look, at most `usual` while a pool has a judge; `None`: until the snapshot changes.
     pub fn wait(&self, now: MonotonicTime, usual: Duration) -> Option<Duration> {
         self.pools.values().filter_map(|bench| bench.wait(now, usual)).min()
     }

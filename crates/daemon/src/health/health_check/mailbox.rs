@@ -1,4 +1,4 @@
-//! What reaches the thread that probes: reports, results of programs, the newest picture, and the word to stop.
+//! What reaches the thread that probes: reports, results of programs, the newest snapshot, and the word to stop.
 //!
 //! Posting never waits: a full box drops reports and counts them. Results of programs are never dropped: there are no
 //! more than programs that may run.
@@ -84,7 +84,7 @@ impl ProbeMailbox {
         std::mem::take(&mut *self.finished_programs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the picture that is to be adopted.
+    /// Replaces the snapshot that is to be adopted.
     pub(super) fn set_state(&self, picture: Arc<StateSnapshot>) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(picture);
         self.signal();
@@ -100,7 +100,7 @@ impl ProbeMailbox {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// The newest picture, if it was not taken yet.
+    /// The newest snapshot, if it was not taken yet.
     pub(super) fn take_state(&self) -> Option<Arc<StateSnapshot>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -52,7 +52,7 @@ pub struct CaptureTriggers {
 }
 
 impl CaptureTriggers {
-    /// Follows a picture; what is to be watched from now on, if that is something else.
+    /// Follows a snapshot; what is to be watched from now on, if that is something else.
     pub fn follow(&mut self, picture: &Arc<StateSnapshot>) -> Option<WatchedTraffic> {
         if self.state.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, picture)) {
             return None;

@@ -1,4 +1,4 @@
-//! Picture → why servers have their weights. Pure: it shows sums that the judge made, and makes none.
+//! Snapshot → why servers have their weights. Pure: it shows sums that the judge made, and makes none.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};

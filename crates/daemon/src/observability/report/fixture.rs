@@ -1,4 +1,4 @@
-//! Pictures for tests, from a configuration's text. Nothing listens and nothing is probed.
+//! Snapshots for tests, from a configuration's text. Nothing listens and nothing is probed.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use crate::state::{
 };
 use crate::util::event::EventLog;
 
-/// A picture of generation 1; ids are given in the order of names.
+/// A snapshot of generation 1; ids are given in the order of names.
 pub fn picture(text: &str, workers: usize) -> StateSnapshot {
     let checked = model::config::load(text, "test.toml").unwrap();
     let config = Arc::new(checked.config.clone());

@@ -1,4 +1,4 @@
-//! What belongs to the process beside the picture: descriptors, memory, the log, probes, source ports, samples.
+//! What belongs to the process beside the snapshot: descriptors, memory, the log, probes, source ports, samples.
 //!
 //! `Vitals` knows where to look; `Facts` is what was seen at one moment. It keeps no counter of its own.
 

@@ -1,4 +1,4 @@
-//! Picture → which service, rule, pool and servers would take a request. Pure: nothing is counted or taken by asking.
+//! Snapshot → which service, rule, pool and servers would take a request. Pure: nothing is counted or taken by asking.
 
 mod request_query;
 

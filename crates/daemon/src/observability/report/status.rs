@@ -1,6 +1,6 @@
-//! Picture → states, each with its reason and since when. Pure.
+//! Snapshot → states, each with its reason and since when. Pure.
 //!
-//! It judges no server: the picture's judgement is shown. What a service can do follows from its servers.
+//! It judges no server: the snapshot's judgement is shown. What a service can do follows from its servers.
 
 use std::time::SystemTime;
 

@@ -1,4 +1,4 @@
-//! Sums, rates and states of synthetic counters and pictures. No worker runs.
+//! Sums, rates and states of synthetic counters and snapshots. No worker runs.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};

@@ -40,7 +40,7 @@ pub(super) struct LinksShutdown {
     pub done: oneshot::Sender<()>,
 }
 
-/// Follows the pictures until told to end.
+/// Follows the snapshots until told to end.
 pub(super) async fn run(
     control: ControlHandle,
     mut ended: mpsc::Receiver<LinksShutdown>,
@@ -152,7 +152,7 @@ impl LinksTask {
         !matches!(news, Some(NetlinkChange::Neighbour(..)))
     }
 
-    /// Opens what is needed for this picture and asks which interfaces there are, if it has bundles or had some.
+    /// Opens what is needed for this snapshot and asks which interfaces there are, if it has bundles or had some.
     fn query_interfaces(&mut self, picture: &StateSnapshot) -> Option<InterfaceQuery> {
         let config = &picture.config;
         if config.links.is_empty() && self.bundles.is_empty() {
@@ -178,7 +178,7 @@ impl LinksTask {
         }
     }
 
-    /// Has the bundles of this picture, each on its links as they are now.
+    /// Has the bundles of this snapshot, each on its links as they are now.
     async fn follow(
         &mut self,
         picture: &StateSnapshot,

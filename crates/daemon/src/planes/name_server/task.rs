@@ -1,4 +1,4 @@
-//! The thread that keeps the book: follows the pictures, has the sockets that the configuration wants, accepts connections.
+//! The thread that keeps the book: follows the snapshots, has the sockets that the configuration wants, accepts connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -29,7 +29,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// After a connection that could not be accepted, such as without descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Follows the pictures until told to end.
+/// Follows the snapshots until told to end.
 pub(super) async fn run(
     control: ControlHandle,
     shared: Arc<NameServerState>,
@@ -109,7 +109,7 @@ impl NameServerTask {
         }
     }
 
-    /// Answers by this picture from now on: the book first, so that a new socket never answers by an old one.
+    /// Answers by this snapshot from now on: the book first, so that a new socket never answers by an old one.
     fn apply_state(&mut self, picture: &StateSnapshot) {
         let config = &picture.config;
         let same = self.config.as_ref().is_some_and(|old| Arc::ptr_eq(old, config));

@@ -46,7 +46,7 @@ struct PendingPlaneState {
     started_at: Instant,
 }
 
-/// Follows the pictures until told to end.
+/// Follows the snapshots until told to end.
 pub(super) async fn run(
     control: ControlHandle,
     mut orders: mpsc::Receiver<PlaneCommand>,
@@ -293,7 +293,7 @@ impl PacketPlaneTask {
         self.carry_out(requests).await;
     }
 
-    /// Brings the maps to the picture, and learns the ways that it needs.
+    /// Brings the maps to the snapshot, and learns the ways that it needs.
     async fn change(&mut self, picture: &StateSnapshot) {
         self.facts.minute = host_facts::minute_of_day(SystemTime::now(), offset_seconds);
         self.facts.unavailable = None;

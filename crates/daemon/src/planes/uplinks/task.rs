@@ -38,7 +38,7 @@ pub(super) struct UplinksShutdown {
     pub done: oneshot::Sender<()>,
 }
 
-/// Follows the pictures until told to end.
+/// Follows the snapshots until told to end.
 pub(super) async fn run(
     control: ControlHandle,
     mut ended: mpsc::Receiver<UplinksShutdown>,

@@ -34,7 +34,7 @@ use crate::util::monotonic_clock::monotonic_now;
 use crate::util::random_seed::random_seed;
 use events::PeerSummary;
 use key_file::HeartbeatKeyFile;
-use message::{ConfigDigests, HeartbeatMessage, PathPacket};
+use message::{ConfigDigests, GroupKey, HeartbeatMessage, PathPacket};
 use paths::HeartbeatSockets;
 use reach_targets::ReachTargets;
 use witness::WitnessClient;
@@ -203,7 +203,7 @@ impl HeartbeatSession {
     /// What the other member's newest beat says of votes.
     fn receive_votes(&mut self) {
         let Some(witness) = &mut self.witness else { return };
-        let ours = |group: witness::GroupKey| {
+        let ours = |group: GroupKey| {
             let claim = self.claims.iter().find(|claim| (claim.id, claim.v6) == group)?;
             Some((claim.priority, claim.source))
         };
@@ -213,7 +213,7 @@ impl HeartbeatSession {
     /// Until when a group may be active; `None`: nobody has to agree. `held`: until when it is.
     pub fn permitted_until(
         &mut self,
-        group: witness::GroupKey,
+        group: GroupKey,
         state: VrrpState,
         wants_permission: bool,
         held: Option<MonotonicTime>,

@@ -41,7 +41,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Frames that may wait; more stay in the kernel's queue, and are lost there.
 const FRAME_QUEUE: usize = 256;
 
-/// Follows the pictures until told to end.
+/// Follows the snapshots until told to end.
 pub(super) async fn run(
     control: ControlHandle,
     pulse: ControlPulse,
@@ -174,7 +174,7 @@ impl VrrpTask {
         }
     }
 
-    /// Has the groups of this picture, each on its ground.
+    /// Has the groups of this snapshot, each on its ground.
     async fn apply_state(
         &mut self,
         picture: &StateSnapshot,

@@ -5,11 +5,16 @@ use std::time::SystemTime;
 use model::config::{AdminState, ScheduleRule};
 use model::snapshot::ServerState;
 
-use super::{format_utc, wanted_state};
+use crate::state::server_text::format_utc;
 use crate::state::state_snapshot::{
     HealthState, HealthStatus, MaintenanceWindow, QuiescePeriod, ResolvedAddress, ServerEjection,
     ServerFacts,
 };
+
+/// What the file and operators want of a server, windows apart.
+pub fn wanted_state(facts: &ServerFacts) -> AdminState {
+    facts.overrides.admin.as_ref().map_or(facts.config.admin, |word| word.value)
+}
 
 /// The state that follows from all of it.
 pub(crate) fn compute_state(facts: &mut ServerFacts, now: SystemTime) {

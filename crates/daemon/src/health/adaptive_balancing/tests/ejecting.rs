@@ -1,4 +1,4 @@
-//! Pictures and counters in, orders out: which pools are looked at, and what an operator's or a probe's word does.
+//! Snapshots and counters in, orders out: which pools are looked at, and what an operator's or a probe's word does.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! Pictures and counts in, shares out: the judge, slow start, and both together.
+//! Snapshots and counts in, shares out: the judge, slow start, and both together.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn set(picture: &mut StateSnapshot, name: &str, state: ServerState) {
     change(picture, name, |facts| facts.state = state);
 }
 
-/// Puts shares into the picture, as the control does.
+/// Puts shares into the snapshot, as the control does.
 fn take(picture: &mut StateSnapshot, looked: &WeightChanges) {
     for (id, share) in &looked.shares {
         let name = picture.servers[id].config.name.clone();
@@ -39,7 +39,7 @@ fn take(picture: &mut StateSnapshot, looked: &WeightChanges) {
     }
 }
 
-/// Looks, and puts what follows into the picture.
+/// Looks, and puts what follows into the snapshot.
 fn step(
     desk: &mut WeightController,
     picture: &mut StateSnapshot,

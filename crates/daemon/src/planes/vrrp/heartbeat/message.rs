@@ -8,6 +8,9 @@ use model::monotonic_time::MonotonicTime;
 /// Words that may wait; packets beyond stay in the sockets, and are lost there.
 pub const QUEUE_CAPACITY: usize = 256;
 
+/// A group: its number, and whether it is of IPv6.
+pub type GroupKey = (u8, bool);
+
 #[derive(Debug)]
 pub enum HeartbeatMessage {
     /// A packet came by a path.
@@ -23,8 +26,7 @@ pub enum HeartbeatMessage {
 /// What came of a question to the witness.
 #[derive(Debug)]
 pub struct WitnessAnswer {
-    /// For which group: its number, and whether it is of IPv6.
-    pub group: (u8, bool),
+    pub group: GroupKey,
     pub number: u64,
     pub answer: witness::WitnessReply,
     pub text: String,

@@ -18,15 +18,12 @@ use model::config::{HeartbeatConfig as Written, WitnessConfig as Settings};
 use model::monotonic_time::MonotonicTime;
 use tokio::sync::mpsc;
 
-use super::message::{HeartbeatMessage, WitnessAnswer};
+use super::message::{GroupKey, HeartbeatMessage, WitnessAnswer};
 use crate::util::event::{EventLevel, EventLog};
 use requester::WitnessRequester;
 
 /// How long what is held is given back at the end.
 const RELEASE_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// A group: its number, and whether it is of IPv6.
-pub type GroupKey = (u8, bool);
 
 /// The witness, as this member knows it.
 pub struct WitnessClient {

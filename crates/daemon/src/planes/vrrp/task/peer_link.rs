@@ -20,7 +20,7 @@ impl VrrpTask {
         !self.groups.is_empty() || self.heartbeat.is_some()
     }
 
-    /// Has the heartbeat of this picture.
+    /// Has the heartbeat of this snapshot.
     pub(super) fn update_heartbeat(&mut self, picture: &StateSnapshot) {
         let wanted = picture.config.heartbeats.values().next();
         let stands = match (&self.heartbeat, wanted) {

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::super::message::{HeartbeatMessage, WitnessAnswer};
+use super::super::message::{GroupKey, HeartbeatMessage, WitnessAnswer};
 use super::etcd::EtcdLock;
 use super::http_client::WitnessHttpClient;
 use super::lease::WitnessLease;
@@ -34,7 +34,7 @@ impl WitnessRequester {
         name: String,
         holder: String,
         era: u64,
-        group: super::GroupKey,
+        group: GroupKey,
         words: mpsc::Sender<HeartbeatMessage>,
     ) -> WitnessRequester {
         let (to, mut inbox) = mpsc::channel::<WitnessRequest>(QUEUE_CAPACITY);
