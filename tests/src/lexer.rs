@@ -28,6 +28,13 @@ pub fn tokens(text: &str) -> Vec<RustToken<'_>> {
     out
 }
 
+/// Every word of a text outside its comments; those inside literals count.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut lexer = Lexer { text, at: 0, line: 1 };
+    let spans = std::iter::from_fn(move || lexer.next_span().map(|(span, _)| span));
+    spans.flat_map(|span| span.split(|c: char| c != '_' && !c.is_alphanumeric()))
+}
+
 /// Leaves out every item under `#[cfg(test)]` or `#[test]`.
 pub fn without_tests(tokens: Vec<RustToken<'_>>) -> Vec<RustToken<'_>> {
     let mut out = Vec::with_capacity(tokens.len());
@@ -94,13 +101,18 @@ struct Lexer<'t> {
 impl<'t> Lexer<'t> {
     fn next(&mut self) -> Option<RustToken<'t>> {
         self.skip_blank_and_comments();
-        let rest = self.rest();
-        let first = rest.chars().next()?;
         let line = self.line;
-        let (length, literal) = measure(rest, first);
-        let taken = &rest[..length];
+        let (span, literal) = self.next_span()?;
+        Some(RustToken { text: if literal { "\"" } else { span }, line })
+    }
+
+    /// The text of the next token, and whether it is a literal.
+    fn next_span(&mut self) -> Option<(&'t str, bool)> {
+        self.skip_blank_and_comments();
+        let rest = self.rest();
+        let (length, literal) = measure(rest, rest.chars().next()?);
         self.advance(length);
-        Some(RustToken { text: if literal { "\"" } else { taken }, line })
+        Some((&rest[..length], literal))
     }
 
     fn rest(&self) -> &'t str {

@@ -1,15 +1,17 @@
 //! The house rules as functions over a source tree, and what tests of the whole share.
 //!
-//! Each rule takes a [`tree::Tree`] and returns what offends; `tests/tidy.rs` applies them to this repository and
+//! Each rule takes a [`tree::SourceTree`] and returns what offends; `tests/tidy.rs` applies them to this repository and
 //! to a small bad example each. They read text, never compiled code, and mend nothing.
 
 pub mod banned_words;
 pub mod contract;
 pub mod counters;
+pub mod doc_names;
 pub mod documented_commands;
 pub mod e2e;
 pub mod file_access;
 pub mod floors;
+pub mod functions;
 pub mod heads;
 pub mod imports;
 pub mod lexer;

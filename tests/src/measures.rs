@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::doc_names;
 use crate::sizes::RATCHET;
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
@@ -30,7 +31,7 @@ pub fn measure_tree(tree: &SourceTree) -> BTreeMap<String, usize> {
     all.extend(types::measure(&files));
     all.extend(tuples::measure(&files));
     all.extend(comments::measure(&files));
-    all.extend(folders::measure(tree));
+    all.extend(doc_names::measure(tree));
     all.extend(cycles::measure(tree));
     all
 }

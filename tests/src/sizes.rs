@@ -1,21 +1,24 @@
 //! Files of at most 400 lines and functions of at most 70, with a ratchet for what was longer before.
 //!
-//! The ratchet (`tests/ratchet.toml`) names each exception with its length. An exception that grew offends, and so
+//! Functions are those of Rust, of C and of the page's TypeScript. A shell that only calls one step after the other may
+//! have 100 lines where the ratchet lists it in `shells`, with the reason beside it. The ratchet (`tests/ratchet.toml`) names each exception with its length. An exception that grew offends, and so
 //! does one that shrank until its entry is lowered: lengths only go down.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::lexer::{RustToken, closing};
+use crate::functions;
 use crate::tree::{RuleBreach, SourceTree};
 
 /// Where the ratchet lies.
 pub const RATCHET: &str = "tests/ratchet.toml";
 /// Lines of a source file.
 pub const FILE_LINES: usize = 400;
-/// Lines of a function, from `fn` to its closing brace.
+/// Lines of a function, from its name to its closing brace.
 pub const FUNCTION_LINES: usize = 70;
+/// Lines of a function that the ratchet lists as a sequential shell.
+pub const SHELL_LINES: usize = 100;
 
 /// File name endings that the limit on files holds for.
 const SOURCES: [&str; 10] =
@@ -28,6 +31,8 @@ struct SizeRatchet {
     files: BTreeMap<String, usize>,
     /// Lines by `path::function`.
     functions: BTreeMap<String, usize>,
+    /// Sequential shells, as `path::function`.
+    shells: Vec<String>,
 }
 
 /// Files and functions that are too long, and entries of the ratchet that are out of date.
@@ -46,16 +51,30 @@ pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
             line: 0,
             lines: file.text.lines().count(),
         });
-    let functions = tree.rust().flat_map(|file| {
-        functions(&file.tokens()).into_iter().map(move |(name, line, lines)| ItemLength {
-            key: format!("{}::{name}", file.path),
-            line,
-            lines,
+    let functions = tree.files.iter().flat_map(|file| {
+        functions::of_file(file).into_iter().map(move |function| ItemLength {
+            key: format!("{}::{}", file.path, function.name),
+            line: function.line,
+            lines: function.lines,
         })
     });
-    let mut out = compare_with_limit("file", FILE_LINES, files, &ratchet.files);
+    let (shells, functions): (Vec<ItemLength>, Vec<ItemLength>) =
+        functions.partition(|function| ratchet.shells.contains(&function.key));
+    let mut out = needless_shells(&ratchet.shells, &shells);
+    out.extend(compare_with_limit("file", FILE_LINES, files, &ratchet.files));
+    let functions = functions.into_iter();
     out.extend(compare_with_limit("function", FUNCTION_LINES, functions, &ratchet.functions));
+    out.extend(compare_with_limit("shell", SHELL_LINES, shells.into_iter(), &BTreeMap::new()));
     out
+}
+
+/// Entries of the list that no function needs.
+fn needless_shells(listed: &[String], shells: &[ItemLength]) -> Vec<RuleBreach> {
+    let needed = |key: &&String| shells.iter().any(|s| s.key == **key && s.lines > FUNCTION_LINES);
+    let needless = listed.iter().filter(|key| !needed(key));
+    needless
+        .map(|key| RuleBreach::new(RATCHET, 0, format!("`{key}` is no long shell: remove it")))
+        .collect()
 }
 
 struct ItemLength {
@@ -104,30 +123,4 @@ fn compare_with_limit(
         }
     }
     out
-}
-
-/// Name, line and length of each function with a body.
-fn functions(tokens: &[RustToken<'_>]) -> Vec<(String, usize, usize)> {
-    let mut out = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        let named = tokens.get(at + 1).filter(|name| token.text == "fn" && name.is_word());
-        if let (Some(name), Some(open)) = (named, body(tokens, at)) {
-            let last = tokens[closing(tokens, open)].line;
-            out.push((name.text.to_owned(), token.line, last + 1 - token.line));
-        }
-    }
-    out
-}
-
-/// The brace that opens the body of the function at `at`; `None` for a declaration.
-fn body(tokens: &[RustToken<'_>], mut at: usize) -> Option<usize> {
-    while let Some(token) = tokens.get(at) {
-        match token.text {
-            "{" => return Some(at),
-            ";" => return None,
-            "(" | "[" => at = closing(tokens, at) + 1,
-            _ => at += 1,
-        }
-    }
-    None
 }

@@ -96,7 +96,7 @@ impl SourceTree {
     ///
     /// # Errors
     ///
-    /// As [`Tree::read`].
+    /// As [`SourceTree::read`].
     pub fn read_repository() -> std::io::Result<SourceTree> {
         SourceTree::read(&top())
     }

@@ -9,9 +9,12 @@ use std::process::Command;
 
 use tests::tree::{RuleBreach, SourceTree, top};
 use tests::{
-    banned_words, counters, file_access, floors, heads, imports, licences, links, measures,
-    promise_tests, purity, sizes, skip, unsafety,
+    banned_words, counters, file_access, floors, heads, imports, licences, links, promise_tests,
+    purity, skip, unsafety,
 };
+
+#[path = "tidy/shape.rs"]
+mod shape;
 
 type TidyRule = fn(&SourceTree) -> Vec<RuleBreach>;
 
@@ -81,33 +84,6 @@ fn a_child_that_imports_from_its_parent_is_found() {
         ("crates/x/src/p/other.rs", "pub struct Q;"),
     ];
     finds(imports::offences, &bad, "in a circle", &good);
-}
-
-#[test]
-fn files_and_functions_are_short() {
-    holds(sizes::offences);
-}
-
-#[test]
-fn what_is_too_long_or_grew_is_found() {
-    let long = "//! x\n".repeat(sizes::FILE_LINES + 1);
-    let fits = "//! x\n".repeat(sizes::FILE_LINES);
-    let path = "crates/x/src/a.rs";
-    finds(sizes::offences, &[(path, &long)], "has 401 lines", &[(path, &fits)]);
-
-    let body = |lines: usize| format!("fn f(a: [u8; 2]) {{\n{}}}\n", "x();\n".repeat(lines));
-    let long = body(sizes::FUNCTION_LINES - 1);
-    let fits = body(sizes::FUNCTION_LINES - 2);
-    finds(sizes::offences, &[(path, &long)], "has 71 lines", &[(path, &fits)]);
-
-    let entry = |lines: usize| format!("[functions]\n\"{path}::f\" = {lines}\n");
-    let grew = entry(70);
-    let same = entry(71);
-    let shrank = entry(72);
-    let exact = [(path, long.as_str()), (sizes::RATCHET, same.as_str())];
-    finds(sizes::offences, &[(path, &long), (sizes::RATCHET, &grew)], "grew from 70 to 71", &exact);
-    finds(sizes::offences, &[(path, &long), (sizes::RATCHET, &shrank)], "lower its entry", &exact);
-    finds(sizes::offences, &[(path, &fits), (sizes::RATCHET, &same)], "remove it", &exact);
 }
 
 #[test]
@@ -276,6 +252,23 @@ fn a_broken_link_is_found() {
 }
 
 #[test]
+fn paths_on_the_maps_exist() {
+    holds(links::path_offences);
+}
+
+#[test]
+fn a_path_on_a_map_that_does_not_exist_is_found() {
+    let files = [("crates/x/src/a.rs", ""), ("crates/x/src/b/c.rs", "")];
+    let page =
+        "See `crates/x/src/{a.rs,b}`, `crates/x/src/`, `crates/x/src/a.rs::f` and `crates/*/y`.";
+    for map in ["ARCHITECTURE.md", "docs/glossary.md"] {
+        let good = [files[0], files[1], (map, page)];
+        let bad = [files[0], files[1], (map, "See `crates/x/src/{a,b}.rs`.")];
+        finds(links::path_offences, &bad, "`crates/x/src/b.rs` leads nowhere", &good);
+    }
+}
+
+#[test]
 fn dependencies_are_free_to_use() {
     let version = run("rustc", &["-vV"]);
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned();
@@ -316,27 +309,6 @@ fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).current_dir(path).output().unwrap();
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
-}
-
-#[test]
-fn the_language_and_shape_of_the_code_get_no_worse() {
-    holds(measures::offences);
-}
-
-#[test]
-fn a_measure_that_rose_or_whose_entry_is_out_of_date_is_found() {
-    let source = ("crates/x/src/a.rs", "struct Told;");
-    let ratchet = |of_one_word: u32, more: &str| {
-        format!("[measures]\ntypes-of-one-word = {of_one_word}\ntypes-not-nouns = 1000\n{more}")
-    };
-    let good = ratchet(1000, "");
-    let worse = ratchet(900, "");
-    let good = [source, ("tests/ratchet.toml", good.as_str())];
-    finds(measures::offences, &[source, ("tests/ratchet.toml", &worse)], "rose from 900", &good);
-    let better = ratchet(1100, "");
-    let gone = ratchet(1000, "beauty = 1\n");
-    finds(measures::offences, &[source, ("tests/ratchet.toml", &better)], "lower its", &good);
-    finds(measures::offences, &[source, ("tests/ratchet.toml", &gone)], "nothing measures", &good);
 }
 
 #[test]

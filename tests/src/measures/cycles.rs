@@ -1,4 +1,6 @@
-//! Top-level modules of each crate that import each other in circles; a folder and its file are one module.
+//! Modules that import each other in circles: those at the top of each crate, and the children of each folder below.
+//!
+//! A folder and the file beside it are one module. An import counts at the level where the two modules part.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,35 +8,45 @@ use crate::measures::is_product;
 use crate::path_uses;
 use crate::tree::{SourceFile, SourceTree};
 
-/// Modules that stand in some circle, by crate; crates without one are left out.
+/// Modules that stand in some circle, by crate, at the top and below; crates without one are left out.
 pub fn measure(tree: &SourceTree) -> BTreeMap<String, usize> {
     let crates: BTreeSet<&str> = tree.files.iter().filter_map(SourceFile::source_of).collect();
-    let counts = crates.into_iter().map(|name| (name, in_circles(tree, name).len()));
-    let some = counts.filter(|(_, count)| *count > 0);
-    some.map(|(name, count)| (format!("modules-in-circles.{name}"), count)).collect()
+    let mut out = BTreeMap::new();
+    for name in crates {
+        let circles = in_circles(tree, name);
+        let top = circles.iter().filter(|module| module.len() == 1).count();
+        out.insert(format!("modules-in-circles.{name}"), top);
+        out.insert(format!("modules-in-circles-below.{name}"), circles.len() - top);
+    }
+    out.retain(|_, count| *count > 0);
+    out
 }
 
-/// The modules of a crate from which a path of imports leads back.
-pub fn in_circles(tree: &SourceTree, name: &str) -> BTreeSet<String> {
+/// The modules of a crate, at every level, from which a path of imports among siblings leads back.
+pub fn in_circles(tree: &SourceTree, name: &str) -> BTreeSet<Vec<String>> {
     let files: Vec<&SourceFile> =
         tree.files.iter().filter(|f| f.source_of() == Some(name) && is_product(f)).collect();
-    let tops: BTreeSet<String> = files.iter().filter_map(|file| top_of(&file.path)).collect();
-    let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut modules: BTreeSet<Vec<String>> = BTreeSet::new();
+    for module in files.iter().filter_map(|file| product_module(&file.path)) {
+        modules.extend((1..=module.len()).map(|level| module[..level].to_vec()));
+    }
+    let mut graph: ModuleGraph = BTreeMap::new();
     for file in &files {
-        let Some(from) = top_of(&file.path) else { continue };
-        let to = graph.entry(from.clone()).or_default();
+        let Some(from) = product_module(&file.path) else { continue };
         let children = children(file, &files);
-        for named in
-            path_uses::named_paths(&file.product_tokens(), &module_of(&file.path), &children)
-        {
-            to.extend(
-                named.path.into_iter().next().filter(|top| *top != from && tops.contains(top)),
-            );
+        for named in path_uses::named_paths(&file.product_tokens(), &from, &children) {
+            let shared = from.iter().zip(&named.path).take_while(|(a, b)| a == b).count();
+            let to = named.path.get(..=shared).filter(|to| modules.contains(*to));
+            if let (Some(from), Some(to)) = (from.get(..=shared), to) {
+                graph.entry(from.to_vec()).or_default().insert(to.to_vec());
+            }
         }
     }
-    let back = |from: &String| reachable(&graph, from).contains(from);
-    graph.keys().filter(|from| back(from)).cloned().collect()
+    graph.keys().filter(|from| reachable(&graph, from).contains(*from)).cloned().collect()
 }
+
+/// Imports among siblings.
+type ModuleGraph = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
 
 fn module_of(path: &str) -> Vec<String> {
     let inside = path.split_once("/src/").map_or(path, |(_, inside)| inside);
@@ -42,9 +54,9 @@ fn module_of(path: &str) -> Vec<String> {
     stem.split('/').map(str::to_owned).collect()
 }
 
-/// The top-level module of a file; the root of a library or program has none.
-fn top_of(path: &str) -> Option<String> {
-    module_of(path).into_iter().next().filter(|top| top != "lib" && top != "main")
+/// The module that a file is; the root of a library or program is none.
+fn product_module(path: &str) -> Option<Vec<String>> {
+    Some(module_of(path)).filter(|module| module[0] != "lib" && module[0] != "main")
 }
 
 /// Modules right below a file's own.
@@ -57,9 +69,9 @@ fn children(file: &SourceFile, files: &[&SourceFile]) -> Vec<String> {
         .collect()
 }
 
-fn reachable(graph: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<String> {
+fn reachable(graph: &ModuleGraph, from: &[String]) -> BTreeSet<Vec<String>> {
     let mut out = BTreeSet::new();
-    let mut next = vec![from.to_owned()];
+    let mut next = vec![from.to_vec()];
     while let Some(module) = next.pop() {
         for to in graph.get(&module).into_iter().flatten() {
             if out.insert(to.clone()) {
@@ -83,8 +95,22 @@ mod tests {
             ("crates/x/src/c/inner.rs", "fn h() { crate::a::deep::i() }"),
             ("crates/x/src/d.rs", "#[cfg(test)] mod tests { use crate::a; }"),
         ]);
-        let found = in_circles(&tree, "x");
-        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["a", "b", "c"]);
+        let found: Vec<String> = in_circles(&tree, "x").iter().map(|m| m.join("::")).collect();
+        assert_eq!(found, ["a", "b", "c"]);
         assert_eq!(measure(&tree)["modules-in-circles.x"], 3);
+    }
+
+    #[test]
+    fn circles_among_the_children_of_a_folder_count_at_their_level() {
+        let tree = SourceTree::from_files(&[
+            ("crates/x/src/a/p.rs", "use super::{q::{R, S}, t};"),
+            ("crates/x/src/a/q/deep.rs", "use super::super::p::P;"),
+            ("crates/x/src/a/q/flat.rs", "use super::deep::D;"),
+            ("crates/x/src/a/t.rs", "use crate::b::B;"),
+            ("crates/x/src/b.rs", "pub struct B;"),
+        ]);
+        let found: Vec<String> = in_circles(&tree, "x").iter().map(|m| m.join("::")).collect();
+        assert_eq!(found, ["a::p", "a::q"]);
+        assert_eq!(measure(&tree), BTreeMap::from([("modules-in-circles-below.x".to_owned(), 2)]));
     }
 }

@@ -1,33 +1,26 @@
 //! How many files and folders lie at the root of the largest crates, where a reader begins.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::tree::SourceTree;
+use crate::tree::{RuleBreach, SourceTree};
 
-/// Crates whose root was crowded.
-const CROWDED: [&str; 2] = ["daemon", "l7"];
+/// Crates so large that their root must be an overview.
+const LARGE: [&str; 2] = ["daemon", "l7"];
+/// Files and folders at the root of each: as many as a reader takes in at one look.
+pub const ROOT_ENTRIES: usize = 12;
 
-/// Names at the root of each; a folder and the file beside it are one.
-pub fn measure(tree: &SourceTree) -> BTreeMap<String, usize> {
-    let counts = CROWDED.map(|name| {
+/// Large crates with a crowded root; a folder and the file beside it are one entry.
+pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
+    let breaches = LARGE.iter().filter_map(|name| {
         let root = format!("crates/{name}/src/");
         let inside = tree.files.iter().filter_map(|file| file.path.strip_prefix(&root));
         let names: BTreeSet<&str> =
             inside.filter_map(|path| path.split(['/', '.']).next()).collect();
-        (format!("entries-at-the-root.{name}"), names.len())
+        let count = names.len();
+        let text = format!(
+            "{count} entries at the root of the crate, more than {ROOT_ENTRIES}: put them in folders by subject"
+        );
+        (count > ROOT_ENTRIES).then(|| RuleBreach::new(&root, 0, text))
     });
-    BTreeMap::from(counts)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_and_its_file_are_one_entry() {
-        let paths = ["l7/src/lib.rs", "l7/src/tls.rs", "l7/src/tls/a.rs", "l7/tests/b.rs"];
-        let paths = paths.map(|path| format!("crates/{path}"));
-        let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
-        assert_eq!(measure(&SourceTree::from_files(&files))["entries-at-the-root.l7"], 2);
-    }
+    breaches.collect()
 }
