@@ -1,8 +1,8 @@
-//! The API: `api`'s routes over a unix socket and, where configured, over TCP with a page for browsers, each mapped
-//! onto `Control`.
+//! The API: `api`'s routes over a unix socket and, where configured, over TCP with a page for browsers. Each route
+//! calls the control actor.
 //!
-//! Who may connect to the socket is its mode; who did is read from it and kept with what they changed. Over TCP the
-//! gate asks for tokens. Decisions are the control's: nothing is decided here.
+//! The mode of the socket decides who may connect; the peer's credentials are recorded with each change. Over TCP a
+//! token or a client certificate is required.
 
 mod apply_response;
 mod authentication;

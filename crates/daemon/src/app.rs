@@ -115,7 +115,7 @@ impl App {
     /// Starts everything but the API. Traffic flows when this returns.
     ///
     /// # Errors
-    /// See `BuildError`.
+    /// See `AppBuildError`.
     pub async fn build(plan: AppOptions) -> Result<App, AppBuildError> {
         let AppOptions {
             change,

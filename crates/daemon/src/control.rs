@@ -1,6 +1,6 @@
-//! Carries out changes to what is in force: one task (`actor`), one change after the other.
+//! Carries out changes to the active configuration: one task (`actor`), one change after the other.
 //!
-//! How the next state is computed and reached is `reconcile`'s; what changes and states are made of is `state`'s.
+//! How the next state is computed and reached is in `reconcile`; the types of changes and states are in `state`.
 
 mod active_config;
 pub mod actor;

@@ -1,7 +1,7 @@
-//! Servers that are looked up: one task a pool that has a source asks again and again and tells the control.
+//! Service discovery: one task for each pool that has a source queries the source periodically and reports to the
+//! control actor.
 //!
-//! What an answer is worth is decided by `belief`, what it changes by the control. The last good answer stands while
-//! the source is silent, empty or wrong.
+//! The last good answer stands while the source is silent, empty or wrong.
 
 mod dns;
 mod dns_client;

@@ -1,6 +1,6 @@
-//! The only room where the planes meet: start, configuration in force, changes to it, the way out.
+//! The daemon: puts the planes together, starts them, applies the configuration and its changes, shuts down.
 //!
-//! It forwards nothing itself: `l7` does.
+//! It forwards no traffic itself: the planes do.
 
 pub mod api_server;
 pub mod app;

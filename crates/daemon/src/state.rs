@@ -1,4 +1,4 @@
-//! What is in force, as one immutable snapshot, and the handle through which the rest of the daemon reads and changes
+//! The active state, as one immutable snapshot, and the handle through which the rest of the daemon reads and changes
 //! it. It carries out nothing: `control` does.
 
 pub mod acme_proof;

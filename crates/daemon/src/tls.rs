@@ -1,6 +1,7 @@
-//! Keys and certificates: read (`files`, `authorities`), kept and compared with what is on disk (`vault`), looked after (`watch`).
+//! Keys and certificates: read (`cert_files`, `trust_store`), stored and compared with the files on disk
+//! (`cert_store`), watched (`cert_watch`).
 //!
-//! What they are made into is the request plane's; nothing of a key is ever said.
+//! The request plane builds its TLS configuration from them. Nothing of a key is ever logged.
 
 pub mod acme;
 mod active_cert;

@@ -1,6 +1,6 @@
-//! Routes that change something: each gives an order to `Control` and tells what came of it.
+//! Routes that change something: each sends a command to the control actor and returns its result.
 //!
-//! They check no configuration and know no rule: the control does.
+//! They check no configuration and know no rule: the control actor does.
 
 use std::sync::Arc;
 use std::time::Duration;

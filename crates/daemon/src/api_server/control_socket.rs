@@ -93,7 +93,7 @@ fn unwritable_hint(error: &io::Error) -> &'static str {
 /// Opens the socket at `path` with `mode`.
 ///
 /// # Errors
-/// See `BindError`; nothing is left behind.
+/// See `ControlSocketError`; nothing is left behind.
 pub fn bind(
     path: &Path,
     mode: u32,

@@ -1,6 +1,6 @@
-//! What of a scene differs from the one before: services, pools and servers that are as they were are left out.
+//! The difference between two states of the live feed: services, pools and servers that did not change are left out.
 //!
-//! It compares what is there and knows no meaning; `api::types::live` says what readers do with it.
+//! It compares values and knows no meaning; `api::types::live` says what readers do with it.
 
 use std::mem::take;
 

@@ -1,7 +1,7 @@
 //! Routes for events: the latest ones, and a stream of those to come (server-sent events, WHATWG HTML §9.2), alone or
 //! with state and rates.
 //!
-//! A reader that is slow loses the oldest and is told how many; it never holds up who has something to say.
+//! A reader that is slow loses the oldest and is sent their number; it never blocks the sender.
 
 use std::convert::Infallible;
 use std::pin::Pin;

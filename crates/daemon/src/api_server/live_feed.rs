@@ -1,7 +1,7 @@
-//! State and rates for those who watch: looked at once a step however many watch, and not at all while nobody does.
+//! State and rates for watchers: sampled once a step however many watch, and not at all without any.
 //!
-//! Each update is written once, as a difference and when somebody needs it as a whole, and shared. A reader that is
-//! slow loses updates and is told; it never holds up the others.
+//! Each update is serialized once, as a difference and on demand as a whole, and shared. A reader that is slow loses
+//! updates and is notified; it never blocks the others.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};

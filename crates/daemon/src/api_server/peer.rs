@@ -1,7 +1,7 @@
-//! Who is at the other end: of the control socket by what the kernel noted (SO_PEERCRED, unix(7)), over TCP by the
-//! token or the certificate that was shown.
+//! The peer of a connection: on the control socket by its credentials (SO_PEERCRED, unix(7)), over TCP by its token or
+//! certificate.
 //!
-//! It says what they may do; whether that is enough for a route is asked elsewhere.
+//! It gives their role; whether that is enough for a route is checked elsewhere.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -1,4 +1,5 @@
-//! Which generation a change asks to be in force: `If-Match` (RFC 9110 §13.1.1). It compares nothing: the control does.
+//! The generation that a change expects to be active: `If-Match` (RFC 9110 §13.1.1). It compares nothing: the control
+//! actor does.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};

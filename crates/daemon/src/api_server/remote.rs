@@ -1,7 +1,7 @@
-//! The API and its page over TCP: follows `global.control.listen` of the configuration in force.
+//! The API and its page over TCP: follows `global.control.listen` of the active configuration.
 //!
-//! A port that is taken is told once and tried again each second, and so is a certificate that cannot be read: the
-//! unix socket serves meanwhile. What may be asked there is the gate's to say.
+//! A port that is taken is logged once and retried each second, and so is a certificate that cannot be read: the unix
+//! socket serves meanwhile.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

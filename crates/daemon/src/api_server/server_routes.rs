@@ -1,6 +1,6 @@
-//! Routes for orders about servers, their record, and taking them back.
+//! Routes for server commands, the audit log, and undo.
 //!
-//! Whether an order can be carried out is the control's to say.
+//! The control actor decides whether a command can be carried out.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

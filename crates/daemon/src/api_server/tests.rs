@@ -1,4 +1,4 @@
-//! The routes over a real socket, with `api`'s client, and a control whose orders the test answers.
+//! The routes over a real socket, with `api`'s client, and control commands that the test answers.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

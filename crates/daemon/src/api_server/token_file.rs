@@ -1,6 +1,6 @@
-//! The file of tokens: read when it changes, and believed only when nobody else could have written it.
+//! The file of tokens: read when it changes, and trusted only when nobody else could have written it.
 //!
-//! What is in it is read by `tokens`. When it cannot be read there is no token: nobody gets in by a broken file.
+//! Its content is parsed by `tokens`. When it cannot be read there is no token: a broken file admits nobody.
 
 use std::path::Path;
 

@@ -118,7 +118,7 @@ pub fn certificate_line(role: Role, name: &str, claim: &str) -> io::Result<Strin
 /// Reads a file's text: a token or a certificate's name a line; blank lines and those that begin with `#` say nothing.
 ///
 /// # Errors
-/// See `TokensError`: one wrong line and none is taken.
+/// See `TokenFileError`: one wrong line rejects the whole file.
 pub fn parse_tokens(text: &str) -> Result<Vec<ApiToken>, TokenFileError> {
     let mut tokens: Vec<ApiToken> = Vec::new();
     for (at, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! Tells the control, once a second, that time has passed. What that changes is decided there.
+//! A tick for the control actor, once a second. What time changes is decided there.
 
 use std::time::Duration;
 

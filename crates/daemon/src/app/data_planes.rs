@@ -1,4 +1,4 @@
-//! The planes behind the reconciler's seam: what it orders, handed on to whoever carries it out.
+//! The planes as the reconciler sees them: passes its calls to the request plane and the packet plane.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

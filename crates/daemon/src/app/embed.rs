@@ -1,7 +1,7 @@
 //! A whole daemon inside another program: for `steelyard try` and for tests. No root, no file left behind.
 //!
-//! Its API listens in a directory of its own, where its state is kept too; both go with it. It takes no signals and
-//! tells systemd nothing.
+//! Its API listens in a temporary directory that also holds its state; both are removed with it. It handles no signals
+//! and does not notify systemd.
 
 #[cfg(test)]
 mod tests;

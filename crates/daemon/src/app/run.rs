@@ -1,6 +1,6 @@
-//! `steelyard run`: the order of starting, serving and leaving, told in one place.
+//! `steelyard run`: the order of starting, serving and shutting down, in one place.
 //!
-//! What runs is put together by `house`; this file adds the process around it: file, signals, systemd, upgrades.
+//! `App` puts together what runs; this file adds the process around it: file, signals, systemd, upgrades.
 
 mod descriptor_limit;
 pub mod host_check;

@@ -1,4 +1,4 @@
-//! How large the request plane is made: workers, connections, and what else it is told once.
+//! The size of the request plane: workers, connections, and its other options at start.
 
 use l7::{AccessLogOptions, PlaneOptions};
 use model::config::{AccessLogTarget, GlobalConfig};

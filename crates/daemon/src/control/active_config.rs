@@ -1,4 +1,4 @@
-//! What is in force beside servers and listeners, and the snapshot made of all of it. It changes nothing.
+//! The active configuration beside servers and listeners, and the state snapshot made of all of it. It changes nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

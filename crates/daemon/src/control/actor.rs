@@ -1,6 +1,6 @@
-//! The one task that changes anything: takes orders one after the other, keeps the state, publishes snapshots.
+//! The one task that changes anything: takes commands one after the other, owns the state, publishes snapshots.
 //!
-//! What follows from a change is `reconcile`'s; this file says in which order it is asked and what is told to whom.
+//! What follows from a change is in `reconcile`; this file has the order of the steps and of the notifications.
 
 mod certificates;
 mod error;

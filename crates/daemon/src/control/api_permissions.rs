@@ -1,8 +1,6 @@
-//! What changes over the API may not set: programs, files of secrets that are sent, the access log's file, who may order and
-//! what is recorded of it, unless the daemon's file allows it. Whoever can set one has the daemon's user run, send or write
-//! anything, or takes away what says so.
-//!
-//! Which values these are is `model::config::reach`'s.
+//! What changes over the API may not set, unless the daemon's file allows it: programs, files of secrets that are sent,
+//! the access log's file, who may send commands and what the audit log records. Whoever can set one can run, send or
+//! write anything as the daemon's user, or hide it.
 
 use std::collections::BTreeSet;
 

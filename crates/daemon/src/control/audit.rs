@@ -1,8 +1,8 @@
-//! The record of orders: one JSON object a line in the state directory, the last ones in memory. Trouble with the disk is told
-//! and counted, never a failure of what was ordered.
+//! The audit log: one JSON object a line in the state directory, the last ones in memory. Trouble with the disk is
+//! logged and counted, and never fails the change.
 //!
-//! A line is written whole and synced; what a crash left of the last line is counted and skipped. It takes nothing
-//! back: `control::undo` does.
+//! A line is written whole and synced; what a crash left of the last line is counted and skipped. It undoes nothing:
+//! `control::undo` does.
 
 use std::collections::VecDeque;
 use std::fs::File;

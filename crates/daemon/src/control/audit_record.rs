@@ -1,4 +1,5 @@
-//! Writes down what was ordered and how it can be taken back. It carries nothing out but what it is asked to record.
+//! Writes changes to the audit log, with how they can be undone. It carries out nothing but the recorded changes of the
+//! configuration.
 
 use std::time::SystemTime;
 

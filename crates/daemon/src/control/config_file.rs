@@ -1,6 +1,7 @@
-//! What is known of the daemon's file and of what is kept beside it; in what the file differs from what is in force.
+//! The daemon's file and the overlay beside it: what is known of both, and in what the file differs from the active
+//! configuration.
 //!
-//! When something is kept, and where, is `write_back`'s.
+//! When something is saved, and where, is decided in `write_back`.
 
 use std::io;
 use std::path::{Path, PathBuf};

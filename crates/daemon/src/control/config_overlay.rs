@@ -1,5 +1,5 @@
-//! What was changed over the API where a tool owns the file: kept beside it, and carried over into what the tool
-//! writes. A change stands until the file's own word for the same thing changes. It puts nothing in force.
+//! Changes over the API where a tool owns the file: saved in an overlay file beside it, and merged into what the tool
+//! writes. A change stands until the file's own value for the same key changes. It activates nothing.
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What sources of servers say, put in force: an answer that says the same changes nothing, one that is not believed
-//! leaves the last good one.
+//! Applies the results of service discovery: an unchanged result changes nothing, one that is not trusted leaves the
+//! last good one.
 
 use model::config::CheckedConfig;
 

@@ -1,6 +1,5 @@
-//! What becomes of the connections of a server that has gone down: they stay, or are cut where its probe says so.
-//!
-//! Which servers are down, verdicts say; whoever cuts the connections is `l7`.
+//! The connections of a server that has gone down: they stay, or are reset where its health check says so. `l7` resets
+//! them.
 
 use model::config::DownAction;
 use model::id::ServerId;

@@ -1,8 +1,8 @@
-//! Every configuration that was in force: its text, its number, who asked for it, when.
+//! Every configuration that was active: its text, its number, who applied it, when.
 //!
-//! Kept in the state directory, a text and a description a generation, and in memory. A directory that is missing,
-//! read-only or full costs the memory over a restart, nothing else: the trouble is told and counted. It puts nothing
-//! in force.
+//! Stored in the state directory, a text and a description a generation, and in memory. A directory that is missing,
+//! read-only or full costs the history over a restart, nothing else: the trouble is logged and counted. It activates
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;

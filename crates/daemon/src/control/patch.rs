@@ -1,5 +1,5 @@
-//! A patch of one object, made of what is in force when it is its turn: two who change different objects at once both
-//! have what they wanted. How a patch is written into a text is `model::config::patch`'s.
+//! A patch of one object, applied to the configuration that is active at its turn: two who change different objects at
+//! once both get what they wanted. How a patch is written into a text is decided in `model::config`.
 
 use model::config::patch::apply_patch;
 

@@ -1,4 +1,4 @@
-//! Judges a change by who asks and how far it reaches, before anything of it is done, and records what is refused.
+//! Checks who sends a change and how far it reaches, before anything of it is done, and records what is rejected.
 
 use model::config::CheckedConfig;
 

@@ -1,4 +1,4 @@
-//! What an order changed and the disk did not take: whoever ordered hears of it with the answer.
+//! What a change could not write to disk: reported to its sender with the result.
 
 use super::actor::ControlActor;
 

@@ -1,7 +1,7 @@
-//! From the configuration in force to the next one, touching only what differs.
+//! From the active configuration to the next one, touching only what differs.
 //!
-//! `applied_state` makes the next state from the old one and a configuration (pure), `listener_step` says what has to
-//! be done to listeners (pure), `apply` does it. Nothing here reads a file or talks to a user.
+//! `applied_state` makes the next state from the old one and a configuration (pure), `listener_step` computes what has
+//! to be done to listeners (pure), `apply` does it. Nothing here reads a file or talks to a user.
 
 pub mod applied_state;
 pub mod apply;

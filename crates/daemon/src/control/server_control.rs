@@ -1,6 +1,6 @@
-//! Orders about servers, carried out: what operators say, what they add and remove. Each is recorded.
+//! Server commands, carried out: state, weight, added and removed servers. Each is recorded.
 //!
-//! What a word comes to is `state::server_state`'s; how a file is edited is `model::config::edit`'s.
+//! The resulting state is computed in `state::server_state`; a file is edited by `model::config`.
 
 use std::io;
 use std::path::PathBuf;

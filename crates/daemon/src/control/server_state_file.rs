@@ -1,5 +1,5 @@
-//! The file in which operators' words and judgements of health outlive the process. Trouble with it is told and
-//! counted, never a failure of what was asked for.
+//! The file in which operators' server commands and results of health checks outlive the process. Trouble with it is
+//! logged and counted, and never fails a command.
 
 use std::io;
 use std::path::{Path, PathBuf};

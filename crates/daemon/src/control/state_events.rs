@@ -1,4 +1,4 @@
-//! What the daemon says about changes. It changes nothing.
+//! The events of changes. It changes nothing.
 
 use model::snapshot::ServerState;
 

@@ -1,4 +1,4 @@
-//! Orders to the actor, over a recording engine.
+//! Commands to the actor, over a recording engine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! What becomes of servers without an order: windows open and close, limits end, the last client goes. Each is recorded.
+//! Changes of servers without a command: windows open and close, limits end, the last client goes. Each is recorded.
 //!
-//! What it comes to is `state::server_state`'s.
+//! The resulting state is computed in `state::server_state`.
 
 use std::sync::Arc;
 use std::time::SystemTime;

@@ -1,6 +1,6 @@
-//! Orders taken back: by the record of what was before, and only while what the order made still stands.
+//! Undoes commands: by the audit record of the state before, and only while the result of the command still stands.
 //!
-//! What was cut cannot be mended: the words that came with a cut can.
+//! Connections that were reset stay so; the command that reset them can be undone.
 
 use std::time::SystemTime;
 

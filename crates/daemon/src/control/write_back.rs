@@ -1,7 +1,7 @@
-//! Where a change that was made while running is kept, so that the next start has it: in the file, in an overlay beside
-//! it, or nowhere.
+//! Where a change at run time is saved, so that the next start has it: in the file, in an overlay beside it, or
+//! nowhere.
 //!
-//! It puts nothing in force; who ordered what is `record`'s.
+//! It activates nothing; the audit log is written by `audit_record`.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
-//! Judging weights while the daemon runs: one task that reads counters, asks `model::weigh`, and tells `Control` which
-//! shares changed.
+//! Adaptive load balancing: one task that reads counters, runs the weight controller, and reports changed weights to
+//! the control actor.
 //!
-//! It looks only while some pool has a judge or a server that ramps. Health is the probes' to judge; `eject` puts servers
-//! out for what they answer.
+//! It looks only while some pool has a weight controller or a server in slow start. Health checks decide about health;
+//! `ejection` ejects outliers.
 
 pub mod decisions;
 pub mod ejection;

@@ -1,8 +1,8 @@
-//! Probing servers and judging what clients' connections report: one thread of its own, bounded work.
+//! Health checks, active and by what clients' connections report: one thread of its own, bounded work.
 //!
-//! It follows the snapshot: servers that stay keep their judgement, servers that come are judged from what was known
-//! of them. Results go through `model::health`; what it concludes is reported to `Control`. It changes no server's
-//! state itself and knows no operator's orders.
+//! It follows the state snapshot: servers that stay keep their health, servers that come begin with what was known of
+//! them. Verdicts are reported to the control actor. It changes no server's state itself and knows no operator's
+//! commands.
 
 mod agents;
 pub mod counts;
@@ -46,7 +46,7 @@ pub const MAX_CONCURRENT: usize = 8_192;
 const SHARE: u64 = 16;
 /// Probes under way at a time even when descriptors are few.
 const AT_LEAST: usize = 16;
-/// Verdicts on their way to `Control`.
+/// Verdicts on their way to the control actor.
 const REPORT_QUEUE: usize = 1_024;
 
 /// Takes what workers see of servers. Cheap to clone, never blocks.

@@ -1,7 +1,9 @@
-//! Warns before something runs out: connections of a service, descriptors, ports, processors, the time of a certificate.
-//! Once when it comes near, once when it is far again. Tells of breakers and queues in the same way.
+//! Warns before a limit is reached: connections of a service, descriptors, ports, processors, the expiry of a
+//! certificate. An event is sent when the limit comes near and another when it is far again. Circuit breakers and
+//! queues are reported alike.
 //!
-//! The edges lie apart, so that what moves around one of them does not warn again and again. It limits nothing.
+//! Raise and clear thresholds lie apart (hysteresis), so that a value near one of them does not repeat the event. It
+//! limits nothing.
 
 mod certificates;
 mod circuit_breaker;

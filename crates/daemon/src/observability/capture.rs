@@ -1,8 +1,7 @@
-//! Captures that rules call for: a thread keeps the headers of what passes lately, and writes down those of the
-//! connections concerned, on both sides, when a rule holds or somebody orders it.
+//! Packet captures by rule: a thread buffers the headers of recent packets, and writes those of the connections
+//! concerned to disk, on both sides, when a rule matches or an operator asks.
 //!
-//! Nothing runs and no right is needed while no rule is configured. What calls for a capture is `desk`'s to say, what is
-//! kept `frame`'s and `ring`'s.
+//! Nothing runs and no privilege is needed while no rule is configured.
 
 pub mod files;
 mod filter;

@@ -1,6 +1,6 @@
 //! The task that takes measured exchanges from the workers' rings, several times a second.
 //!
-//! It judges nothing and keeps nothing itself; captures, and whoever sends spans, are told of each one.
+//! It passes each of them to the captures and to the exporter of spans, and stores nothing itself.
 
 use std::sync::Arc;
 use std::time::Duration;

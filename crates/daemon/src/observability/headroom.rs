@@ -1,6 +1,6 @@
-//! How much of every limit is in use and how long it lasts: looked at every two seconds, shown by report and metrics.
+//! How much of every limit is in use and how long it lasts: sampled every two seconds, shown by report and metrics.
 //!
-//! It keeps what was seen lately and limits nothing; `alarm` warns.
+//! It keeps recent samples and limits nothing; `alarms` warns.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,6 +1,6 @@
-//! Keeps rates and states: each step a record of what moved since the last, given to `store`, which keeps it on disk.
+//! The history of rates and states: each step a record of what changed since the last, written to disk by `store`.
 //!
-//! What was is put together again by `digest`. Trouble with the disk is told and counted; nothing waits for it.
+//! Trouble with the disk is logged and counted; nothing waits for it.
 
 pub mod digest;
 mod packets;

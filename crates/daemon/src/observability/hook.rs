@@ -1,7 +1,7 @@
-//! Programs that are told of events: run as they are, never by a shell, with the event in their environment.
+//! Programs that are run on events: executed directly, never by a shell, with the event in their environment.
 //!
-//! Everything about them is bounded: how many run, how many wait, how long, how much they may use and say. What goes
-//! wrong is an event of its own, about which no hook is told. It decides no event.
+//! Everything about them is bounded: how many run, how many wait, how long, their resources and their output. A failure
+//! is an event of its own, for which no hook runs.
 
 mod child;
 

@@ -1,6 +1,5 @@
-//! What the workers tell: passed on to the prober, the log and the events. Called on workers, so nothing here waits for anything slow.
-//!
-//! It judges nothing.
+//! The observer of the workers: passes what they report to the prober, the access log and the events. It is called on
+//! workers, so nothing here waits for anything slow.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,7 @@
-//! Snapshot and live counters → what `report` and `status` show.
+//! State snapshot and live counters → what `report` and `status` show.
 //!
 //! Rates and times cover the time between two samples; totals count since the start. Every balance carries its own
-//! remainder. It keeps no state but the samples, and changes nothing.
+//! remainder. It stores nothing but the samples, and changes nothing.
 
 pub mod breakers;
 pub mod capacity;

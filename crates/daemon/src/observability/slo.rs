@@ -1,7 +1,7 @@
-//! What users met, for the question how much of what they were promised is left, and how quickly it goes.
+//! Service level objectives: how much of the error budget is left, and how quickly it burns.
 //!
-//! Workers count; here it is read and kept in bounded memory: a ledger for each service that promises
-//! something. What was before the start comes from the history. When it is an alarm is `model::users::burn`'s to say.
+//! Workers count outcomes; they are read here and kept in bounded memory: a ledger for each service with an objective.
+//! What was before the start comes from the history.
 
 mod alarm_event;
 mod hour_window;

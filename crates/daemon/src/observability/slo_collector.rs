@@ -1,6 +1,5 @@
-//! The task that looks at what users met every two seconds, and reads the history for services that are new.
-//!
-//! It judges nothing and keeps nothing itself.
+//! The task that reads the outcome counters of the workers every two seconds, and the history for services that are
+//! new.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,7 +1,7 @@
-//! Exchanges that workers have measured, kept for the question which ones are slow and why.
+//! Exchanges that workers have measured, stored to show which ones are slow and why.
 //!
-//! Workers put them into rings and wait for nobody; here they are taken out, weighed and kept in bounded memory. What
-//! they mean is judged by `model::attribute`.
+//! Workers put them into rings and never wait; here they are taken out and kept in bounded memory. What they mean is
+//! computed in `model`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

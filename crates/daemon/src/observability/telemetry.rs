@@ -1,7 +1,6 @@
-//! Spans of exchanges and events, on their way to a collector of OpenTelemetry.
+//! Telemetry: spans of exchanges and events for an OpenTelemetry collector.
 //!
-//! What a collector does not take in time is dropped and counted: nobody waits for it. The form is `otlp`'s, the
-//! connection `send`'s.
+//! What a collector does not take in time is dropped and counted: nothing waits for it.
 
 pub mod exporter;
 mod otlp_client;

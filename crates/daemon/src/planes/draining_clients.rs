@@ -1,7 +1,7 @@
-//! Clients that draining servers still keep: one task that counts them in every plane, for those who look, and that says
-//! which quiesced servers the last one has left.
+//! Clients that draining servers still have: one task that counts them in every plane, and reports quiesced servers
+//! whose last client has left.
 //!
-//! It looks only while some server keeps clients. How long that may be is decided in `state::server_state`.
+//! It looks only while some server keeps clients.
 
 pub mod counts;
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! By which ways packets leave this machine: bundles, uplinks and Multipath TCP, started and ended together. Each sees to
-//! itself.
+//! How packets leave this machine: bundles, uplinks and Multipath TCP, started and ended together.
 
 use crate::planes::{links, mptcp, uplinks};
 use crate::state::ControlHandle;

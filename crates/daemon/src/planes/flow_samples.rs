@@ -1,6 +1,6 @@
-//! What watched connections of the packet plane showed: kept for the question whose time it is, and summed since the start.
+//! Samples of watched flows of the packet plane: stored for time attribution, and summed since the start.
 //!
-//! The plane's thread puts it in; reports and metrics take it out. What it means is judged by `model::insight`.
+//! The plane's thread adds them; reports and metrics read them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

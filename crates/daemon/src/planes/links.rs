@@ -1,8 +1,8 @@
-//! Bundles of links under the daemon: one thread of its own makes their devices, asks their next hops, and writes which
-//! links may have packets.
+//! Bundles of links: one thread of its own makes their devices, probes their next hops, and sets which links carry
+//! packets.
 //!
-//! The thread waits for nobody, so that no load delays a failover. What follows from what it sees is decided by
-//! `links`; packets go through the kernel alone, except those that are held for order (`holder`).
+//! The thread waits for nobody, so that no load delays a failover. The crate `links` decides what follows from what it
+//! sees; packets go through the kernel alone, except those that are held for order (`delay_equalizer`).
 
 mod bundle;
 mod delay_equalizer;

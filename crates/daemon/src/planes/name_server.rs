@@ -1,7 +1,7 @@
-//! The name server under the daemon: threads that answer over UDP, one that keeps the book and answers over TCP.
+//! The name server: threads that answer over UDP, one that maintains the zone data and answers over TCP.
 //!
-//! What is answered is decided in the crate `names`; here are the sockets, the clock and the limits of connections. The
-//! threads wait for nobody: they take the newest book between two batches, and a change of it loses no socket.
+//! Answers are made in the crate `names`; here are the sockets, the clock and the limits of connections. The threads
+//! wait for nobody: they take the newest zone data between two batches, and a change of it loses no socket.
 
 mod bind;
 mod connection_limit;

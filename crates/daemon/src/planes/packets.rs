@@ -1,8 +1,7 @@
-//! The packet plane under the daemon: one thread owns it, follows the snapshots, keeps next hops fresh, counts, and
-//! shows how things stand.
+//! The packet plane: one thread owns it, follows the snapshots, keeps next hops fresh, counts, and publishes its view.
 //!
-//! The plane lives in the kernel: it goes on when this thread ends, unless it is told to take everything down. Without
-//! a service that forwards packets nothing is loaded and no right is needed.
+//! The plane lives in the kernel: it goes on when this thread ends, unless a command removes it. Without a service that
+//! forwards packets nothing is loaded and no privilege is needed.
 
 mod alarms;
 pub mod connection_tables;

@@ -1,7 +1,7 @@
-//! Shared addresses under the daemon: one thread of its own speaks VRRP, sets addresses and renews the dead man's hold.
+//! VRRP: one thread of its own speaks it, sets the floating addresses and renews the lease of the dead-man timer.
 //!
-//! The thread waits for nobody: it takes snapshots, frames and orders as they are there, and asks nothing of workers or
-//! the control task, so that neither's load delays an advertisement. It decides nothing about who is active: `ha` does.
+//! The thread waits for nobody: it takes snapshots, frames and commands as they come, and asks nothing of workers or
+//! the control actor, so that neither's load delays an advertisement. `ha` decides who is active.
 
 mod address_gate;
 mod address_repair;

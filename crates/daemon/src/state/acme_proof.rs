@@ -1,4 +1,4 @@
-//! What an order has ready for its authority to look at, as long as it lasts. It shows nothing itself: workers do.
+//! The proof of an ACME order for its authority, as long as the order lasts. Workers serve it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is told of certificates: their names, until when they are good, and what to worry about. It reads no file.
+//! The status of certificates: their names, until when they are valid, and what is wrong. It reads no file.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! What can be asked of the daemon, and what it answers: the messages of `ControlHandle`. It carries nothing out.
+//! Changes of the configuration and their results: the messages of the control actor. It carries nothing out.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a source of servers said, on its way to the control. What it changes is decided there.
+//! A result of service discovery, on its way to the control actor.
 
 use crate::state::overlay::DiscoveredServer;
 

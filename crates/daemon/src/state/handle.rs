@@ -1,7 +1,7 @@
-//! The handle by which everyone in the daemon asks for changes and looks at what is in force.
+//! The handle by which the rest of the daemon sends commands and reads the active state.
 //!
-//! Cheap to clone. Commands go to one task (`control::actor`) that carries them out one after the other; looking costs
-//! an atomic load and disturbs nobody. It decides nothing itself.
+//! Cheap to clone. Commands go to one task (the control actor) that carries them out one after the other; reading costs
+//! an atomic load and disturbs nobody.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;

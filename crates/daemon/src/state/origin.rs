@@ -1,4 +1,4 @@
-//! Who asked for a change, and by which way. It grants nothing: the API's socket mode does.
+//! The origin of a change: who sent it, and through which interface. It grants nothing: the API's socket mode does.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Servers that are not as the file has them: added and removed by operators, found by sources. Pure: a checked
-//! configuration goes in, the one to put in force comes out.
+//! Servers that differ from the file: added and removed by operators, found by service discovery. Pure: a checked
+//! configuration goes in, the one to activate comes out.
 
 use std::collections::HashSet;
 use std::sync::Arc;

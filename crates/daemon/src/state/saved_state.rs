@@ -1,4 +1,5 @@
-//! What outlives a process: operators' words (in a file, over restarts) and health (to the process that takes over).
+//! What outlives a process: operators' server commands (in a file, over restarts) and health (to the process that takes
+//! over).
 //!
 //! Plain data with a version; it reads and writes no file.
 

@@ -1,5 +1,6 @@
-//! What is known of a server, and what it comes to: file, operator, name, agent and health, in that order of rank.
-//! Pure.
+//! The facts of a server and the changes of them. Pure.
+//!
+//! The state follows from the file, the operator, the resolved name, the agent and health, in that order of rank.
 
 mod computed_state;
 

@@ -1,6 +1,6 @@
-//! What is in force, for everyone who looks: the API, the metrics, the probes.
+//! The active state for every reader: the API, the metrics, the probes.
 //!
-//! A snapshot is immutable and replaced whole. It holds facts only; live counters hang on its `WorkerSnapshot`.
+//! A snapshot is immutable and replaced whole. It holds facts only; live counters hang on its worker snapshot.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;

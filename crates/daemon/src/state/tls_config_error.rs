@@ -1,4 +1,4 @@
-//! Why keys and certificates of a configuration are no good. What is wrong with a file is said by `tls`, which reads it.
+//! Why keys and certificates of a configuration are rejected. `tls`, which reads the files, has the errors of each.
 
 use std::error::Error;
 

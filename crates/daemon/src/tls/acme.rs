@@ -1,7 +1,7 @@
-//! Certificates that are ordered (ACME, RFC 8555): one job for each, begun and ended as the configuration says.
+//! ACME (RFC 8555): one task for each ordered certificate, started and ended as the configuration says.
 //!
-//! When an order is due is `model::acme`'s; here it is waited for (`job`), carried out (`order`, over `https`), kept on
-//! disk (`place`) and told (`board`). That a new certificate comes into force is `tls::vault`'s, as with any file.
+//! `renewal` waits until an order is due, `order` carries it out, `paths` has the files and `status` the result. A new
+//! certificate is loaded by `tls::cert_store`, as with any file.
 
 mod https;
 mod order;

@@ -1,6 +1,4 @@
-//! One certificate in force with the file that it came from, and what a change of that file makes of it.
-//!
-//! It looks after no service: `vault` does.
+//! One active certificate with the file that it came from, and the effect of a change of that file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! The files of certificates: which there are for what is configured, what is in them, whether they changed.
+//! The files of certificates: which there are for the configuration, what is in them, whether they changed.
 //!
-//! It judges permissions and sizes; whether a certificate is any good, `l7::tls` says.
+//! It checks permissions and sizes; whether a certificate is any good, `l7::tls` decides.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -130,7 +130,7 @@ const CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
 /// Reads a certificate's file with its key and its OCSP response.
 ///
 /// # Errors
-/// See `FileError`.
+/// See `CertFileError`.
 pub fn read_pair(path: &Path) -> Result<CertificatePair, CertFileError> {
     let failed = |source| CertFileError::Pair { path: path.to_owned(), source };
     let mut chain = read_file(path)?;

@@ -1,5 +1,5 @@
 //! Everything that services and pools speak TLS with, what their files looked like when it was made, and the secrets of
-//! cookies, which `crate::cookies` reads.
+//! cookies, which `sticky_secrets` reads.
 //!
 //! A configuration's files must all be good before it comes into force. Afterwards a file that changes is taken up
 //! when it is good; otherwise what it held before goes on serving, and the status says why.

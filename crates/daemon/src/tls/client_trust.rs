@@ -1,6 +1,6 @@
-//! What certificates of clients are judged by, read from its files: authorities and lists of revoked certificates.
+//! Trust for client certificates, read from its files: authorities and lists of revoked certificates.
 //!
-//! Files of authorities are read whole here, so that each trouble names its file.
+//! Files of authorities are read whole here, so that each error names its file.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

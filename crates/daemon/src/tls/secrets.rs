@@ -1,5 +1,5 @@
-//! Looks at the files of secrets that a configuration names, before it is used: those that others could read or write are
-//! told, each with its key. Files that are missing are told by whoever needs them.
+//! Checks the files of secrets that a configuration names, before it is used: those that others could read or write are
+//! reported, each with its key. Missing files are reported by their readers.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
-//! The secrets that cookies of `sticky` are made with: read from a file of the operator's, or drawn once and kept in the
-//! state directory.
+//! The secrets of cookies of `sticky`: read from a file of the operator's, or drawn once and stored in the state
+//! directory.
 //!
-//! Without a place to keep one it is good for this process alone, and that is told. What is made with it is
-//! `model::affinity::cookie`'s.
+//! Without a place to store one it is good for this process alone, and that is reported.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

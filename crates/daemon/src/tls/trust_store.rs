@@ -1,4 +1,4 @@
-//! Who may have signed servers' certificates, read from a file or taken from this machine. It judges no certificate.
+//! Authorities for servers' certificates, read from a file or taken from this machine.
 
 use std::path::Path;
 

@@ -88,7 +88,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Option<String>> {
 /// The same of what we keep for ourselves: what another user put there is not read.
 ///
 /// # Errors
-/// As `read`, and `files::own::OwnError`, which says whose it is.
+/// As `read`, and `OwnedFileError`, which names the owner.
 pub fn read_own(path: &Path, limit: u64) -> io::Result<Option<String>> {
     files::owned_file::open(path)?.map(|file| whole(file, limit)).transpose()
 }

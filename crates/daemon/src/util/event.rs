@@ -1,7 +1,7 @@
-//! What the daemon has to say about itself: one line an event to standard error, the last ones kept for the API.
+//! Events of the daemon: one line an event to standard error, the last ones kept in memory for the API.
 //!
-//! Saying something never blocks: lines go through a bounded queue to a thread of their own, and what finds it
-//! full is counted. Exchanges are not events: the access log has them.
+//! Emitting an event never blocks: lines go through a bounded queue to a thread of their own, and those that find it
+//! full are counted. Exchanges are not events: they go to the access log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;

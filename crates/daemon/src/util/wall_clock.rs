@@ -1,4 +1,5 @@
-//! Finds out when the wall clock was set, and says what it shows. Pure: what that changes is decided elsewhere.
+//! The wall clock: its time in Unix milliseconds, and whether it was stepped. Pure: what a step changes is decided
+//! elsewhere.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,7 +1,7 @@
-//! What a configuration names and this machine does not have: interfaces, source addresses, congestion controls, programs,
-//! directories. Each may come before the daemon starts, so none is a mistake.
+//! What a configuration names and this machine does not have: interfaces, source addresses, congestion controls,
+//! programs, directories. Each may come before the daemon starts, so none is an error.
 //!
-//! What is there is asked through `Machine`; keys of certificates and secrets are others' to judge.
+//! The machine is queried through `Machine`; keys of certificates and secrets are checked elsewhere.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

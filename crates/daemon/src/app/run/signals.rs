@@ -1,4 +1,4 @@
-//! Signals, as words. What is done about them is `run`'s.
+//! Signals as an enum. What is done about them is in `run`.
 
 use std::io;
 

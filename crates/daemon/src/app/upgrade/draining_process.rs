@@ -1,4 +1,4 @@
-//! What the process before this one has still, as it tells until it ends: for `status` and metrics.
+//! Connections that the predecessor still has, as it reports until it ends: for `status` and metrics.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,6 +1,6 @@
-//! What the two processes say to each other: JSON behind its length, and descriptors after an offer.
+//! The messages between the two processes: JSON behind its length, and descriptors after an offer.
 //!
-//! It knows the words, not when they are said.
+//! It knows the messages, not their order.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! The new process's side: asks for everything, and says when it is ready.
+//! The new process's side: requests the state and the sockets, and reports when it is ready.
 
 use std::io;
 use std::net::SocketAddr;

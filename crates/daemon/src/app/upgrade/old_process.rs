@@ -1,6 +1,6 @@
-//! The old process's side: waits to be asked, offers everything, and says when it is time to leave.
+//! The old process's side: waits for a request, offers state and sockets, and announces when it leaves.
 //!
-//! Until the new one is ready nothing of ours changes: we go on accepting and may take everything back.
+//! Until the new one is ready nothing changes here: this process goes on accepting and may take everything back.
 
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What the actor takes from files of certificates and of the secret of cookies, first and when they have changed: workers get
-//! what is good, everybody is told.
+//! Files of certificates and of the cookie secret, at the start and when they have changed: workers get the good ones,
+//! and the result is reported.
 
 use std::sync::Arc;
 use std::time::SystemTime;

@@ -1,5 +1,5 @@
-//! What is taken in between orders: verdicts, words of agents and of the resolver, shares, ejections. Many of them go
-//! into one snapshot.
+//! Reports between commands: health checks, agents, the resolver, weights, ejections. Many of them go into one
+//! snapshot.
 
 use std::time::SystemTime;
 

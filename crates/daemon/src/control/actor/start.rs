@@ -24,10 +24,10 @@ use crate::util::monotonic_clock::monotonic_now;
 use crate::util::wall_clock::WallClock;
 
 impl ControlActor {
-    /// Puts the first configuration in force.
+    /// Applies the first configuration.
     ///
     /// # Errors
-    /// As `Control::apply`; everything that was opened is closed again.
+    /// As `ControlHandle::apply`; everything that was opened is closed again.
     pub async fn start(
         parts: ActorParts,
         mut change: ConfigChange,

@@ -1,7 +1,7 @@
-//! Everything in force, and how the next state follows from it. Pure: a configuration and the time go in, a whole
-//! new state comes out, in which every object that did not change is the same allocation as before.
+//! The applied state, and how the next one follows from it. Pure: a configuration and the time go in, a whole new state
+//! comes out, in which every object that did not change is the same allocation as before.
 //!
-//! It opens nothing and tells nobody: `step` and `act` do.
+//! It opens nothing and notifies nobody: `listener_step` and `apply` do.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;

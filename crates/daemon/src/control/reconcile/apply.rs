@@ -108,7 +108,7 @@ fn frees_packet_address(steps: &[ListenerStep], config: &Config) -> bool {
     closed.map(ListenerStep::address).any(takes)
 }
 
-/// Sockets for the workers; with those that `Listeners` is to hold from now on, if they are new.
+/// Sockets for the workers; with those that `ListenerSet` is to hold from now on, if they are new.
 enum PreparedListeners {
     New(DuplicatedSockets),
     Same(Vec<std::os::fd::OwnedFd>),
@@ -250,7 +250,7 @@ fn install_state(
     engine.listen(listener.id, listener.service, theirs);
 }
 
-/// Waits, within `CONFIRM`, until every worker acts on a version.
+/// Waits, within `CONFIRM_TIMEOUT`, until every worker acts on a version.
 pub async fn wait_installed(engine: &dyn TrafficEngine, version: u64) -> bool {
     let look = async {
         while engine.installed_version() < version {

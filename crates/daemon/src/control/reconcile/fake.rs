@@ -1,4 +1,4 @@
-//! Stand-ins for tests: an engine and a kernel that record what they are asked, and refuse what they are told to.
+//! Fakes for tests: an engine and a kernel that record their calls, and fail those that the test names.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -1,5 +1,4 @@
-//! What services keep through changes beside their counters: what their rules count, which clients belong where,
-//! and what users met. Pure.
+//! State of services that outlives changes beside their counters: rule counters, sticky clients and outcomes. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

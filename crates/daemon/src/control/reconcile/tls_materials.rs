@@ -1,4 +1,5 @@
-//! Puts what services and pools speak TLS with, and the secrets of cookies, into a state. Pure: views that keep theirs stay the same allocation.
+//! Puts TLS material of services and pools, and the cookie secrets, into a state. Pure: views whose material did not
+//! change stay the same allocation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

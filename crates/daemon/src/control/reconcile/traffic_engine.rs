@@ -26,7 +26,7 @@ pub trait TrafficEngine: Send + Sync + 'static {
     fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>);
     /// Stops accepting; `accept_rest`: what waits in the queue is taken first.
     fn unlisten(&self, id: ListenerId, accept_rest: bool);
-    /// Ends what is under way with a server whose `ServerLive::cuts` has risen.
+    /// Ends what is under way with a server that is to lose its connections.
     fn reset_server_connections(&self, server: ServerId);
     /// Connections end as their exchanges do, within `limit`.
     fn drain(&self, limit: Duration);

@@ -1,4 +1,4 @@
-//! Changes of the configuration while running: by many at once, of one object, kept in the file or beside it.
+//! Changes of the configuration at run time: several at once, of one object, saved in the file or beside it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

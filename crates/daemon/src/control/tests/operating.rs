@@ -1,4 +1,4 @@
-//! Orders about servers: what is added, removed, maintained, saved and taken back, and what is refused.
+//! Server commands: added, removed, maintained, saved, undone and rejected.
 
 use std::time::SystemTime;
 

@@ -1,4 +1,4 @@
-//! The arithmetic of the weights in force and of ejections, for those who ask. It judges nothing and keeps no history.
+//! The arithmetic behind the active weights and ejections, for reports. It keeps no history.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

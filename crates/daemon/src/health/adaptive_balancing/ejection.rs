@@ -1,4 +1,4 @@
-//! Putting servers out while the daemon runs: one task that reads counters, asks `dock`, and tells `Control`.
+//! Outlier ejection: one task that reads counters, runs the outlier detector, and reports to the control actor.
 //!
 //! It looks only while some pool that requests are proxied to ejects servers.
 

@@ -1,7 +1,7 @@
-//! Which servers are put out for what they answer, over all pools. Pure: snapshots, counters and the time go in, orders
-//! come out.
+//! The outlier detector: which servers are ejected for their responses, over all pools. Pure: snapshots, counters and
+//! the time go in, ejections come out.
 //!
-//! The arithmetic is `model::eject`'s. Only pools that requests are proxied to are looked at.
+//! Only pools that requests are proxied to are looked at.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;

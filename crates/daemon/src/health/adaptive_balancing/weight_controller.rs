@@ -1,7 +1,5 @@
-//! What is kept of each judged pool from one look to the next, and which shares follow. Pure: snapshots, counts and
-//! the time go in, changed shares come out.
-//!
-//! The arithmetic is `model::weigh`'s; whose turn it is in a pool is `model::pick::eligible`'s.
+//! The weight controller: its state of each pool from one step to the next, and the weights that follow. Pure:
+//! snapshots, counts and the time go in, changed weights come out.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
-//! Which server's agent is asked when, and what its words come to: load for the judge, wishes for `Control`.
+//! Agent checks: which server's agent is queried when, and what its answer means: load for the weight controller, a
+//! state for the control actor.
 //!
-//! Pure but for the counters and the cells that hold reports. A lost agent ages out: load becomes unknown and wishes
-//! end; it never means idle, and never down.
+//! Pure but for the counters and the cells that hold reports. A lost agent ages out: load becomes unknown and its state
+//! ends; it never means idle, and never down.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
-//! The thread that probes: one epoll, one heap of deadlines, as many probes under way as descriptors allow.
+//! The probing thread: one epoll, one heap of deadlines, as many probes under way as descriptors allow.
 //!
-//! Moments that fall close together are served in one turn, so that thousands of probes a second cost few wake-ups.
-//! When and what is probed, and what a result means, `judges` says.
+//! Deadlines that fall close together are served in one turn, so that thousands of probes a second cost few wake-ups.
+//! What is probed when, and what a result means, is decided by `health_checkers`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -49,7 +49,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// While nothing else is to be done.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// What is found out, on its way to `Control`.
+/// What is found out, on its way to the control actor.
 #[derive(Debug)]
 pub(super) enum ProberReport {
     /// Of a server's health.

@@ -1,4 +1,4 @@
-//! The newest evidence of each server, for those who ask. It judges nothing and keeps no history.
+//! The newest evidence of each server, for reports. It keeps no history.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

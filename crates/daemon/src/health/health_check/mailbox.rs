@@ -1,7 +1,8 @@
-//! What reaches the thread that probes: reports, results of programs, the newest snapshot, and the word to stop.
+//! The mailbox of the probing thread: observations, results of programs, the newest state snapshot, and the message to
+//! stop.
 //!
-//! Posting never waits: a full box drops reports and counts them. Results of programs are never dropped: there are no
-//! more than programs that may run.
+//! Posting never waits: a full mailbox drops observations and counts them. Results of programs are never dropped: there
+//! are no more than programs that may run.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,6 +1,4 @@
 //! From a server's facts to what a probe of it needs, prepared once for all that are probed alike.
-//!
-//! It opens nothing and judges nothing.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
-//! A program that probes: started without a shell, limited, listened to, and gone with everything it started.
+//! A program as a probe: started without a shell, with limits, its output read, and killed with everything it started.
 //!
-//! Its exit code decides, its first line is the reason. What it is told stands in its environment: HOST, PORT, NAME.
+//! Its exit code decides, its first line is the reason. Its environment has HOST, PORT and NAME.
 
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;

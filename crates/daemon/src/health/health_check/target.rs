@@ -1,4 +1,4 @@
-//! What one probe is about and what came of it: the words between `judges` and `engine`.
+//! What one probe is about and its outcome: the types between `health_checkers` and `engine`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

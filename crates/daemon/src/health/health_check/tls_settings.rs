@@ -1,4 +1,4 @@
-//! TLS settings and secrets of probes, read from their files once for each configuration in force.
+//! TLS settings and secrets of probes, read from their files once for each active configuration.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Which certificates of services end soon: told once when the time comes, and once when it is over because they were
-//! renewed or are not shown any more. It renews none.
+//! Certificates of services that expire soon: one event when the time comes, and one when it is over because they were
+//! renewed or are not served any more. It renews none.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

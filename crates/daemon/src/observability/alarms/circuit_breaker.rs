@@ -1,5 +1,5 @@
-//! Which circuit breakers refuse and which queues are shed: told once when that begins and once when it has ended. It
-//! opens and closes none.
+//! Circuit breakers that are open and queues that are shed: one event at the beginning and one at the end. It opens and
+//! closes none.
 
 use std::collections::BTreeMap;
 

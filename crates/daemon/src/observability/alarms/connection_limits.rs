@@ -1,5 +1,5 @@
-//! Where connections are closed for newcomers, or clients have more than their share: told once a minute, with who has
-//! most. It closes none.
+//! Connections that are closed for newcomers, and clients above their share: an event at most once a minute, with the
+//! largest client. It closes none.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

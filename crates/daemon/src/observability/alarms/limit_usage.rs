@@ -1,4 +1,4 @@
-//! What has a limit, and how much of it is in use now. It judges nothing.
+//! Everything that has a limit, and how much of it is in use now.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
-//! A packet from its IP header on: whose it is, and what of it may be kept. Pure.
+//! A packet from its IP header on: its connection, and how much of it may be stored. Pure.
 //!
-//! Of a packet's payload only the beginning of a head of HTTP/1 is ever kept, and no value of a field that carries a
-//! secret: what continues in a further packet is not kept at all, so that no value can be cut in two and pass.
+//! Of a packet's payload only the beginning of a head of HTTP/1 is ever stored, and no value of a field that carries a
+//! secret: what continues in a further packet is not stored at all, so that no value can be cut in two and pass.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

@@ -1,7 +1,6 @@
-//! The thread that has the packet socket: keeps what passes, and writes captures down. What is called for is decided by
-//! `desk`, what is kept by `frame` and `ring`.
+//! The thread that has the packet socket: buffers what passes, and writes captures.
 //!
-//! It waits for nobody but the kernel; orders that find no room are counted by who gives them.
+//! It waits for nothing but the kernel; requests that find no room are counted by their sender.
 
 use std::collections::BTreeMap;
 use std::io;

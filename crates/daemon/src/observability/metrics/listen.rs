@@ -1,7 +1,7 @@
-//! The Prometheus endpoint: follows `metrics.listen` of the configuration in force and answers `GET /metrics`.
+//! The Prometheus endpoint: follows `metrics.listen` of the active configuration and answers `GET /metrics`.
 //!
-//! A port that is taken (by the process that this one replaces, say) is told once and tried again each second: it
-//! is no reason not to serve. Nothing can be changed through it.
+//! A port that is taken (by the predecessor, say) is logged once and retried each second: it is no reason not to serve.
+//! Nothing can be changed through it.
 
 use std::io;
 use std::net::SocketAddr;

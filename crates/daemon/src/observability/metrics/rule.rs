@@ -1,5 +1,5 @@
-//! What is counted of rules, and of clients that are kept. Bounded: a service with thousands of rules shows the first of
-//! them, and the sum of the others under the name `others`.
+//! Counters of rules and of sticky clients. Bounded: a service with thousands of rules shows the first of them, and the
+//! sum of the others under the name `others`.
 
 use std::fmt::Error;
 

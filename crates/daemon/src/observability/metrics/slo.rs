@@ -1,5 +1,5 @@
-//! What users met, and what is left of what they were promised. Bounded: ends, errors and alarms are closed lists, and so
-//! many networks are told apart as the service says.
+//! Outcomes as users met them, and the error budget that is left. Bounded: outcomes, errors and alarms are closed
+//! lists, and the service limits how many networks are shown apart.
 
 use std::fmt::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a collector of OpenTelemetry was told.
+//! Metrics of the export to an OpenTelemetry collector.
 
 use std::fmt::Error;
 

@@ -1,4 +1,5 @@
-//! Snapshot → why servers have their weights. Pure: it shows sums that the judge made, and makes none.
+//! State snapshot → why servers have their weights. Pure: it shows what the weight controller computed, and computes
+//! nothing.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};

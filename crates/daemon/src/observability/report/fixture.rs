@@ -1,4 +1,4 @@
-//! Snapshots for tests, from a configuration's text. Nothing listens and nothing is probed.
+//! State snapshots for tests, from a configuration's text. Nothing listens and nothing is probed.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Heartbeats as the API says them. Pure.
+//! Heartbeats in the types of the API. Pure.
 
 use std::collections::BTreeMap;
 

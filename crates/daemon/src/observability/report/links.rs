@@ -1,4 +1,4 @@
-//! Bundles of links as the API says them. Pure.
+//! Bundles of links in the types of the API. Pure.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Multipath TCP as the API says it. Pure.
+//! Multipath TCP in the types of the API. Pure.
 
 use api::types::{EndpointStatus, MptcpConnection, MptcpStatus, Subflow};
 use links::mptcp::MptcpFlow;

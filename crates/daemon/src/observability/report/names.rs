@@ -1,4 +1,4 @@
-//! Names as the API says them: status, sums and explanations. Pure.
+//! The name server in the types of the API: status, sums and explanations. Pure.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;

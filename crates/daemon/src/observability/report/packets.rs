@@ -1,4 +1,4 @@
-//! The packet plane's view → what `status` and `report` say of it. Pure.
+//! The packet plane's view in the types of the API. Pure.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

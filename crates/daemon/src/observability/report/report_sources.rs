@@ -1,6 +1,6 @@
-//! What belongs to the process beside the snapshot: descriptors, memory, the log, probes, source ports, samples.
+//! What belongs to the process beside the state snapshot: descriptors, memory, the log, probes, source ports, samples.
 //!
-//! `Vitals` knows where to look; `Facts` is what was seen at one moment. It keeps no counter of its own.
+//! `ReportSources` knows where to look; `ProcessFacts` is what was seen at one moment. It keeps no counter of its own.
 
 use std::collections::HashMap;
 use std::sync::Arc;

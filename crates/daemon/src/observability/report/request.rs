@@ -1,4 +1,4 @@
-//! Snapshot → which service, rule, pool and servers would take a request. Pure: nothing is counted or taken by asking.
+//! State snapshot → which service, rule, pool and servers would take a request. Pure: asking counts and takes nothing.
 
 mod request_query;
 

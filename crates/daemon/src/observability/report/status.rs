@@ -1,6 +1,6 @@
-//! Snapshot → states, each with its reason and since when. Pure.
+//! State snapshot → states of services and pools, each with its reason and since when. Pure.
 //!
-//! It judges no server: the snapshot's judgement is shown. What a service can do follows from its servers.
+//! What a service can do follows from its servers. The state of a server is in `server_status`.
 
 use std::time::SystemTime;
 

@@ -18,7 +18,7 @@ pub struct ServiceTotals {
     pub causes: Vec<u64>,
     /// Refused requests by rule of grammar, by index.
     pub defects: Vec<u64>,
-    /// Times, in the order of `Phases::NAMES`.
+    /// Times, in the order of `ExchangePhaseHistograms::NAMES`.
     pub phases: [HistogramTimes; 5],
     pub open: u32,
     /// Exchanges or `tcp` connections under way.
@@ -33,7 +33,7 @@ pub struct ServerTotals {
     pub counters: ServerCounters,
     /// Ends by cause, in the order of `Cause::ALL`.
     pub causes: Vec<u64>,
-    /// Times, in the order of `Phases::NAMES`.
+    /// Times, in the order of `ExchangePhaseHistograms::NAMES`.
     pub phases: [HistogramTimes; 5],
 }
 

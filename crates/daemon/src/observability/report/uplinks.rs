@@ -1,4 +1,4 @@
-//! Uplinks as the API says them. Pure.
+//! Uplinks in the types of the API. Pure.
 
 use api::types::{UplinkStatus, UplinksStatus};
 

@@ -1,4 +1,4 @@
-//! Shared addresses as the API says them. Pure.
+//! VRRP groups in the types of the API. Pure.
 
 use std::collections::BTreeMap;
 

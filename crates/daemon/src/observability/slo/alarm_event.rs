@@ -1,4 +1,4 @@
-//! What is told when an alarm of a promise is raised or ends: a sentence, and the same for programs. Pure.
+//! The event when a burn-rate alarm is raised or ends: a sentence, and the same for programs. Pure.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the ledgers said when they were looked at last, for status and metrics. It keeps nothing of the past.
+//! The latest results of the ledgers, for status and metrics. It keeps nothing of the past.
 
 use std::collections::HashMap;
 

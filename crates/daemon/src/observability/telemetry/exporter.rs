@@ -1,4 +1,4 @@
-//! The task that writes to the collector, once a second. It keeps nothing and tries nothing twice.
+//! The task that exports to the collector, once a second. A failed export is not retried.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! One letter to the collector: a connection, a request, its answer before a deadline (OTLP/HTTP 1.x, in JSON).
+//! One export to the collector: a connection, a request, its response before a deadline (OTLP/HTTP 1.x, in JSON).
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What was counted last of clients that draining servers keep, for those who ask. It counts nothing.
+//! The latest counts of clients that draining servers still have.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,6 +1,6 @@
-//! One bundle: has its device stand, follows its links, and writes into the kernel what follows from them.
+//! One bundle: maintains its device, follows its links, and writes the result into the kernel.
 //!
-//! What a link's signs mean, in which order links take turns and how long packets are held is decided by `links`.
+//! The crate `links` decides which links are alive, in which order they take turns and how long packets are held.
 
 mod device_setup;
 mod far_end;

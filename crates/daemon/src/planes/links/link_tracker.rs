@@ -1,5 +1,4 @@
-//! A link that a bundle follows, and looking at its carrier without waiting for a busy kernel. It judges nothing:
-//! `links::life` does.
+//! A link of a bundle: its liveness, and its carrier, read without waiting for a busy kernel.
 
 use std::collections::HashMap;
 use std::time::Duration;

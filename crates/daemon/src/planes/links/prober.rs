@@ -1,5 +1,5 @@
-//! The socket by which a link's next hop is asked, and the task that hears its answers, and its own questions if it asks as
-//! well. It judges nothing.
+//! The socket that probes a link's next hop, and the task that receives the answers, and the other end's probes if it
+//! probes as well.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket as Plain};

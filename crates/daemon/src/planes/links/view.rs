@@ -1,4 +1,4 @@
-//! How bundles stand, for `status` and metrics. It is made by the thread and changed by nobody.
+//! The view of bundles, for `status` and metrics. The thread publishes it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! How Multipath TCP stands, for `status`. It is made by the task and changed by nobody.
+//! The view of Multipath TCP, for `status`. The task publishes it.
 
 use links::mptcp::{MptcpEndpointEntry, MptcpFlow};
 

@@ -1,4 +1,4 @@
-//! What the threads of the name server share: the newest book, the counters, and how the sockets stand.
+//! What the threads of the name server share: the newest zone data, the counters, and the state of the sockets.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -1,4 +1,5 @@
-//! The thread that keeps the book: follows the snapshots, has the sockets that the configuration wants, accepts connections.
+//! The thread that maintains the zone data: follows the snapshots, has the sockets that the configuration wants,
+//! accepts connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

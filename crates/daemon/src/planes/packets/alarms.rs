@@ -1,6 +1,7 @@
 //! Alarms of the packet plane: raised once, cleared once. Pure: counts, notices and the time go in, events come out.
 //!
-//! Edges lie apart, so that what moves around one does not tell again and again. It limits nothing.
+//! Raise and clear thresholds lie apart (hysteresis), so that a value near one of them does not repeat the event. It
+//! limits nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The tables of connections with what their indexes mean, for whoever tells another machine of them. Made anew when
-//! the plane's maps change; changed by nobody.
+//! The tables of connections with the meaning of their indexes, for replication. Made anew when the plane's maps
+//! change; immutable otherwise.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

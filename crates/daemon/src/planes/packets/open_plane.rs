@@ -92,7 +92,7 @@ impl OpenPlane {
     /// Opens the plane under a configuration, or takes over the one that runs.
     ///
     /// # Errors
-    /// See `OpenError`; a plane that runs goes on.
+    /// See `PlaneOpenError`; a plane that runs goes on.
     pub fn open(config: &Config) -> Result<OpenPlane, PlaneOpenError> {
         let home = bpf_pins::PinnedPlane::Packets.claim(config)?;
         let dispatcher = Dispatcher::open(&home)?;

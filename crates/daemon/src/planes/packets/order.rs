@@ -1,4 +1,4 @@
-//! What the packet plane's thread is told: to end, or to be ahead of a change. It carries nothing out itself.
+//! Commands to the packet plane's thread: to end, or to forward ahead of a change. It carries nothing out itself.
 
 use std::sync::Arc;
 use std::time::Duration;

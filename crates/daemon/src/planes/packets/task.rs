@@ -1,4 +1,4 @@
-//! The thread's life: what is waited for, and what follows in which order.
+//! The main loop of the packet plane's thread: what it waits for, and what follows in which order.
 
 mod attach_interfaces;
 mod datapath_notices;

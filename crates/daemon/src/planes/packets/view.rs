@@ -1,4 +1,4 @@
-//! What the packet plane shows of itself to status, report, metrics and judges. Facts only.
+//! The view of the packet plane for status, report, metrics and the weight controller.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;

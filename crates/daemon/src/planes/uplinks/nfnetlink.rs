@@ -1,4 +1,4 @@
-//! A conversation with the kernel in messages that are ready made. It waits for nobody: the kernel answers while it is asked.
+//! A netlink exchange with messages that are ready made. It does not wait: the kernel answers within the request.
 
 use std::io;
 

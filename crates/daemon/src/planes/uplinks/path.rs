@@ -1,4 +1,4 @@
-//! An uplink in one family: its judge, and whoever asks its targets. It writes nothing.
+//! An uplink in one address family: its liveness, and the probers of its targets. It writes nothing.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Asks one target through one uplink, and tells when it answers. It judges nothing.
+//! Probes one target through one uplink, and reports its answers.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket as Plain};

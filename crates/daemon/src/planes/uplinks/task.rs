@@ -1,4 +1,4 @@
-//! The thread's life: what is waited for, and what follows in which order.
+//! The main loop of the uplinks' thread: what it waits for, and what follows in which order.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How uplinks stand, for `status` and metrics. It is made by the thread and changed by nobody.
+//! The view of uplinks, for `status` and metrics. The thread publishes it.
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! The dead man's gate as the groups use it: opened when the first group wants it, and said when it cannot be had. What
-//! the packet plane forwards past it has the same times in a map of its own, whenever there is a plane.
+//! The gate of the dead-man timer as the groups use it: opened when the first group wants it, and reported when it
+//! cannot be loaded. What the packet plane forwards past it has the same deadlines in a map of its own, whenever there
+//! is a plane.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

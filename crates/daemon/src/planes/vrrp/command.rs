@@ -1,4 +1,5 @@
-//! What the thread is told by hand: to take over, to hand over, to go by priorities again, and to end. It carries nothing out itself.
+//! Operator commands to the thread: to take over, to hand over, to go by priorities again, and to end. It carries
+//! nothing out itself.
 
 use std::time::Duration;
 

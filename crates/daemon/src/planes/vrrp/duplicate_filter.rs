@@ -1,5 +1,5 @@
-//! The filter of a socket that hears who else says it has a shared address: ARP of its sender's address, and neighbour
-//! advertisements of it. It opens nothing: `ear` does.
+//! The socket filter of duplicate address detection: ARP with an address of ours as the sender's, and neighbour
+//! advertisements of it. It opens nothing: `rx_socket` does.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! One group at work: its machine, its socket, its addresses. It carries out what the machine says, in order.
+//! One VRRP group: its state machine, its socket, its addresses. It carries out the machine's actions, in order.
 
 mod addresses;
 mod advertising;

@@ -1,5 +1,5 @@
-//! The heartbeat at work: its file of keys, its sockets, its targets, and what it says to groups. Who is believed and what
-//! follows is decided in `ha`.
+//! The heartbeat session: its key file, its sockets, its targets, and what it reports to groups. `ha` decides what is
+//! trusted and what follows.
 
 mod config_drift;
 pub mod events;

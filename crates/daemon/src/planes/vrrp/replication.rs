@@ -1,7 +1,7 @@
-//! Replication at work: a thread of its own tells the other member of connections and sticky clients, and enters what it
-//! is told. Who is believed and what is sent again is decided in `ha`; what entries are is known to `l4`.
+//! Replication: a thread of its own sends connections and sticky clients to the other member, and enters what it
+//! receives. `ha` decides what is trusted and what is sent again; `l4` knows the entries.
 //!
-//! It waits for nobody and nobody waits for it: neither an advertisement nor a packet is later for it.
+//! It waits for nobody and nobody waits for it: it delays neither an advertisement nor a packet.
 
 mod full_scan;
 mod record_codec;

@@ -1,4 +1,4 @@
-//! The thread's life: what is waited for, and what follows in which order.
+//! The main loop of the VRRP thread: what it waits for, and what follows in which order.
 
 mod macvlan;
 mod peer_link;

@@ -1,4 +1,4 @@
-//! Changes of state in words, for events and `status`. Pure.
+//! The text of transitions, for events and `status`. Pure.
 
 use ha::state_machine::{ActivationBlocker, TransitionReason, VrrpState};
 

@@ -1,4 +1,4 @@
-//! One order, from the account to the certificate on disk, told from top to bottom (RFC 8555 §7.1).
+//! One order, from the account to the certificate on disk, from top to bottom (RFC 8555 §7.1).
 //!
 //! When it is due, and what follows from a failure, is not decided here.
 

@@ -1,5 +1,5 @@
-//! Where ordered certificates and accounts are kept: below `acme/` in the state directory, for nobody but the daemon's
-//! user. It knows no protocol.
+//! Paths of ordered certificates and accounts: below `acme/` in the state directory, readable by the daemon's user
+//! alone.
 
 use std::io;
 use std::path::{Path, PathBuf};

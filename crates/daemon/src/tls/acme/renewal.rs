@@ -1,6 +1,6 @@
-//! One certificate that is ordered, as long as it is configured: waits, orders, and tells what came of it.
+//! One ordered certificate, as long as it is configured: waits, orders, and reports the result.
 //!
-//! It owns the waiting. When an order is due, `model::acme` says; how it goes, `order`.
+//! `model::acme` decides when an order is due; `order` carries it out.
 
 use std::path::PathBuf;
 use std::sync::Arc;

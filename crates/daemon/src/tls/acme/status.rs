@@ -1,4 +1,4 @@
-//! What is known of orders, for the status, the metrics and whoever waits. It decides nothing.
+//! The state of orders, for the status, the metrics and tasks that wait for one.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

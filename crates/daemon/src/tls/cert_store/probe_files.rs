@@ -1,4 +1,4 @@
-//! Files that probes have for a TLS of their own. A bad one ends no service: its probes cannot be made, which is told.
+//! Files of probes with TLS settings of their own. A bad one ends no service: its probes cannot run, which is reported.
 
 use std::collections::HashSet;
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! What is said of addresses that cannot be had.
+//! Errors of addresses that cannot be bound.
 
 use super::{ReconcileWorld, TWO, at};
 

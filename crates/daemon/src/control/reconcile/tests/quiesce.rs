@@ -1,4 +1,4 @@
-//! Clients that are kept at a server that drains: until when, by whose word, and what ends it. Time is a number here.
+//! Sticky clients at a server that drains: until when, by whose command, and what ends it. Time is a number here.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! Every order about a server after every other one: the last one counts. And a clock that is set in between.
+//! Every server command after every other one: the last one counts. And a clock that is set in between.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,5 @@
-//! Snapshots and counters in, orders out: which pools are looked at, and what an operator's or a probe's word does.
+//! Snapshots and counters in, ejections out: which pools are looked at, and the effect of an operator's command or a
+//! health check.
 
 use std::time::{Duration, SystemTime};
 
@@ -44,7 +45,7 @@ fn look(
     dock.update(picture, MonotonicTime(millis * 1_000_000), || 0).orders
 }
 
-/// As `Control` does with an order.
+/// As the control actor does with an ejection.
 fn put_out(picture: &mut StateSnapshot) {
     let name = server(picture, 0).config.name.clone();
     change(picture, &name, |facts| {

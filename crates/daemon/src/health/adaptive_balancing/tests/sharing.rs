@@ -1,4 +1,4 @@
-//! Snapshots and counts in, shares out: the judge, slow start, and both together.
+//! Snapshots and counts in, weights out: the weight controller, slow start, and both together.
 
 use std::time::Duration;
 

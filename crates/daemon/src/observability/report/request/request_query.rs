@@ -1,4 +1,4 @@
-//! The request that is asked about: where its URL leads, and its text as rules see it.
+//! The request of the query: where its URL leads, and its text as rules see it.
 
 use api::types::RequestAsked;
 use model::request_head::ParsedHead;

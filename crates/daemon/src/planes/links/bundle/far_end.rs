@@ -1,5 +1,5 @@
-//! What both ends of a bundle tell each other of their links: one that has lost its carrier is told of over the others, for
-//! the far end may not see it where a switch lies between. It asks no next hop.
+//! Messages between both ends of a bundle about their links: the loss of a carrier is reported over the other links,
+//! for the far end may not see it where a switch lies between.
 
 use model::monotonic_time::MonotonicTime;
 

@@ -1,5 +1,5 @@
-//! How a bundle keeps packets in order: shorter links' packets are held, or flows stay on their link until they pause. How
-//! long, and when, is decided by `links::equal`.
+//! How a bundle keeps packets in order: packets of shorter links are held, or flows stay on their link until they
+//! pause. The crate `links` decides how long, and when.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Where packets are taken: at which interfaces, once the ways to servers are known.
+//! The interfaces at which packets are taken, once the routes to servers are known.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! What the datapath tells and the sweep counts, and what follows: alarms, next hops of clients, the view.
+//! Notices of the datapath and counts of the sweep, and what follows: alarms, next hops of clients, the view.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

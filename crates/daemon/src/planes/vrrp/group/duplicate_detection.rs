@@ -1,5 +1,5 @@
-//! Whether a group's addresses answer elsewhere while they are here: asked at an interval, and heard of at any time.
-//! And who advertises the group's number with other addresses.
+//! Duplicate address detection: whether a group's addresses answer elsewhere while they are here, probed at an interval
+//! and listened for at any time. And who advertises the group's number with other addresses.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! A group and the heartbeat: what it hears of the other member, and what that one is told of it.
+//! A group and the heartbeat: the state of the other member, and what that one is sent of the group.
 
 use std::net::IpAddr;
 use std::sync::Arc;

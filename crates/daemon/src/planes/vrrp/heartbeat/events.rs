@@ -1,4 +1,4 @@
-//! What a heartbeat tells people: events with their sentences. It decides nothing.
+//! The events of a heartbeat, with their sentences.
 
 use ha::heartbeat::{HeartbeatDefect, ReachScore};
 use ha::peer_link::PeerLinkChange;

@@ -1,7 +1,7 @@
-//! The file of a heartbeat's keys: read when it changes, and believed only when nobody else could have read it.
+//! The key file of a heartbeat: read when it changes, and trusted only when nobody else could have read it.
 //!
-//! A file that is broken later leaves the keys that were read before in force: a slip while keys are exchanged does not
-//! part two members. What is in it is read by `ha::keys`.
+//! A file that breaks later leaves the keys that were read before active: a slip while keys are exchanged does not part
+//! two members. Its content is parsed by `ha::keys`.
 
 use std::path::Path;
 

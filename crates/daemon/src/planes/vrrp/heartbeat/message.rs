@@ -1,5 +1,5 @@
-//! What the tasks of a heartbeat tell it. Each word carries the number of the heartbeat that began the task: what an
-//! earlier one still says is not heard.
+//! Messages from the tasks of a heartbeat to its session. Each carries the epoch of the session that started the task:
+//! late messages of an earlier one are ignored.
 
 use ha::heartbeat::PARTS;
 use ha::witness;

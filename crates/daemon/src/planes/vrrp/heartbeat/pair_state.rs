@@ -1,4 +1,4 @@
-//! What the heartbeat tells replication of the pair. It decides nothing.
+//! The state of the pair, from the heartbeat to replication.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

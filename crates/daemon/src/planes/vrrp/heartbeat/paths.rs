@@ -1,4 +1,4 @@
-//! The paths of a heartbeat as sockets: opened when that can be, and what went out and came in by each. It judges nothing.
+//! The paths of a heartbeat as sockets: opened when possible, with what went out and came in by each.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The targets of a heartbeat: the tasks that ask them, and the verdicts. It judges nothing itself.
+//! The reachability targets of a heartbeat: the tasks that probe them, and the results.
 
 use ha::heartbeat::ReachScore;
 use ha::reach::{ReachTarget, reach_score};

@@ -1,4 +1,4 @@
-//! How replication stands, for `status` and metrics. It is made by its thread and changed by nobody.
+//! The view of replication, for `status` and metrics. Its thread publishes it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Asks one target, again and again, and tells whether it answered in time. It judges nothing.
+//! Probes one target periodically, and reports whether it answered in time.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket as Plain};

@@ -1,4 +1,4 @@
-//! How a heartbeat stands, for `status` and metrics. It is made by the thread and changed by nobody.
+//! The view of a heartbeat, for `status` and metrics. The thread publishes it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

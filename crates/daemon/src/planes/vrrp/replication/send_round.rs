@@ -1,4 +1,4 @@
-//! What one round tells: places become records, records fill packets. It decides how much is told, and nothing of when.
+//! One round of replication: places become records, records fill packets. It decides how much is sent, not when.
 
 use std::sync::Arc;
 

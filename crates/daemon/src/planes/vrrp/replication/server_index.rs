@@ -1,7 +1,7 @@
 //! Numbers that both members have for a server, and what they mean here. Pure.
 //!
-//! Indexes of servers differ between members, as they come and go in another order. What both agree on is a digest of
-//! the service's name with the server's address and port. Two servers with one number are told of by neither.
+//! Indexes of servers differ between members, as they come and go in another order. Both agree on a digest of the
+//! service's name with the server's address and port. Two servers with one number are not replicated.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! The thread's life: packets that come are taken at once; every round what changed is told.
+//! The main loop of the replication thread: received packets are entered at once; changes are sent every round.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

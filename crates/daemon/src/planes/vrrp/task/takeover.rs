@@ -1,4 +1,4 @@
-//! Orders that change who is active: which groups they are for, and what each comes to.
+//! Commands that change who is active: which groups they are for, and the result of each.
 
 use ha::state_machine::{OrderRejection, VrrpState};
 

@@ -105,7 +105,7 @@ impl WitnessHttpClient {
     /// One exchange: the answer's status, and its JSON, `null` where it has none.
     ///
     /// # Errors
-    /// See `CallError`.
+    /// See `WitnessCallError`.
     pub async fn exchange(
         &mut self,
         method: Method,
