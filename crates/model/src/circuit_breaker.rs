@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::CircuitBreakerLimits;
 use crate::monotonic_time::MonotonicTime;
-use crate::stats::SharedGauge;
+use crate::shared_gauge::SharedGauge;
 
 /// A run of refusals is over when so many milliseconds passed without one.
 ///

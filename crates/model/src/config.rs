@@ -121,7 +121,7 @@ pub use replication::ReplicationScope;
 pub use reserved_fields::ReservedFields;
 pub use resilience::{
     CircuitBreakerLimits, HedgeDelay, HedgingConfig, LoadSheddingConfig, OutlierDetectionConfig,
-    RequestPriority, RetryConfig, StatusRanges,
+    RequestPriority, RetryConditions, RetryConfig, StatusRanges,
 };
 pub use rules::{
     ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,

@@ -3,15 +3,14 @@
 //! The rule: idempotent requests whose answer had not begun may be repeated; any other only when provably
 //! nothing of it was received (RFC 9110 §9.2.2). Nothing is repeated that the client has seen part of, or whose
 //! bytes are no longer all held; nor, unless asked for, what a server has taken and not answered in time, or answered
-//! against the rules: it does not become better by being done twice. It does not choose the server (`pick` does) and
+//! against the rules: it does not become better by being done twice. It does not choose the server (`load_balancing` does) and
 //! performs nothing.
 
 pub mod backoff;
 pub mod budget;
 
-use serde::Serialize;
-
 use crate::cause::{Cause, Side};
+pub use crate::config::RetryConditions;
 
 /// What is known of a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +27,7 @@ pub struct FailedAttempt {
     /// The server provably received nothing of the request: no connection was established, its FIN was there
     /// before we wrote, or it acknowledged no byte.
     pub provably_unreceived: bool,
-    /// Attempts made, this one included; replays (`Verdict::Replay`) are not counted.
+    /// Attempts made, this one included; replays (`RetryDecision::ReplaySameServer`) are not counted.
     pub attempts: u32,
     /// Attempts allowed after the first (`Pool::retries`).
     pub limit: u8,
@@ -37,19 +36,9 @@ pub struct FailedAttempt {
     pub cause: Cause,
 }
 
-/// Failures after which another attempt is made only where that is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct RetryConditions {
-    /// A server took the request, or a part of it, and went silent.
-    pub on_timeout: bool,
-    /// An answer broke the rules of HTTP.
-    pub on_malformed: bool,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryDecision {
-    /// Send it again to the same server on a fresh connection: the shelved one was stale, which says nothing of
+    /// Send it again to the same server on a fresh connection: the idle one was stale, which says nothing of
     /// the server. Not counted as an attempt; since the connection is fresh it cannot happen twice in a row.
     ReplaySameServer,
     /// Try another server: counts as an attempt.

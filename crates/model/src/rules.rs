@@ -11,7 +11,6 @@ pub mod index;
 pub mod path_admission;
 pub mod rate_limit;
 pub mod rewrite;
-pub mod rule_state;
 pub mod service_rules;
 pub mod stats;
 pub mod table;
@@ -22,7 +21,6 @@ mod reading_set;
 
 pub use context::{PoolLoad, RuleContext, RuleMatch, RuleState};
 pub use path_admission::{PathAdmission, admit_path, write_with_target};
-pub use rule_state::LiveRuleState;
 pub use service_rules::ServiceRules;
 pub use stats::RuleStats;
 pub use table::{CompiledRule, RuleAction, RuleTable};

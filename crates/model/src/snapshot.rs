@@ -1,7 +1,9 @@
 //! What workers act on: an immutable picture of the services and pools in force.
 //!
 //! The reconciler makes a new one for each change or verdict; parts that did not change are shared. Live counters
-//! hang on it by reference, so that they outlive every picture. It decides nothing: `pick` does.
+//! hang on it by reference, so that they outlive every picture. It decides nothing: `load_balancing` does.
+
+pub mod rule_state;
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};

@@ -3,24 +3,22 @@
 //! Each worker adds to a slot of its own (plain load and store, no locked instruction); readers sum the slots.
 //! Only what every worker must see at once (work in flight at a server) is shared. It derives no rates.
 
-pub mod counter;
 pub mod histogram;
 pub mod latency_ewma;
 mod request_phases;
 pub mod ring;
-pub mod shared_gauge;
 
 use std::sync::atomic::AtomicU64;
 
 use crate::admission::ClientConnectionCounts;
 use crate::cause::Cause;
+pub use crate::counter::Count;
 use crate::load_report;
+pub use crate::shared_gauge::{SharedByteGauge, SharedGauge};
 use crate::time_attribution::slow_exchanges::DEFAULT_SLOW_THRESHOLD;
-pub use counter::Count;
 pub use histogram::{Histogram, HistogramSum};
 pub use latency_ewma::LatencyEwma;
 pub use request_phases::RequestPhaseHistograms;
-pub use shared_gauge::{SharedByteGauge, SharedGauge};
 
 /// Rules of HTTP grammar that can be counted separately; `wire` has fewer.
 pub const DEFECTS: usize = 64;

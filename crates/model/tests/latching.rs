@@ -7,8 +7,9 @@ use std::sync::Arc;
 use model::config::load;
 use model::id::{PoolId, ServiceId};
 use model::monotonic_time::MonotonicTime;
-use model::rules::{LiveRuleState, RuleContext, RuleMatch, ServiceRules};
+use model::rules::{RuleContext, RuleMatch, ServiceRules};
 use model::snapshot::ServiceView;
+use model::snapshot::rule_state::LiveRuleState;
 use model::stats::ServiceStats;
 
 fn service(count: &str) -> ServiceView {

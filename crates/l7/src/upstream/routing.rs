@@ -9,10 +9,9 @@ use std::sync::Arc;
 use model::cause::Cause;
 use model::config::{RateLimitKey, RuleActionConfig};
 use model::request_head::ParsedHead;
-use model::rules::{
-    CompiledRule, LiveRuleState, RuleAction, RuleContext, RuleMatch, RuleStats, ServiceRules,
-};
+use model::rules::{CompiledRule, RuleAction, RuleContext, RuleMatch, RuleStats, ServiceRules};
 use model::snapshot::ServiceView;
+use model::snapshot::rule_state::LiveRuleState;
 use model::table_key;
 
 use crate::rt::NetDriver;

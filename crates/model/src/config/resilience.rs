@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::retry::RetryConditions;
-
 /// HTTP statuses: inclusive ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StatusRanges(pub Vec<(u16, u16)>);
@@ -71,6 +69,16 @@ pub struct RequestPriority {
     pub class: u8,
     /// The field of a request that says it, in lower case; `None`: none does.
     pub header: Option<String>,
+}
+
+/// Failures after which another attempt is made only where that is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct RetryConditions {
+    /// A server took the request, or a part of it, and went silent.
+    pub on_timeout: bool,
+    /// An answer broke the rules of HTTP.
+    pub on_malformed: bool,
 }
 
 /// What further attempts may cost, and which answers ask for one.

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use super::outcome_counts::{COUNTS, OutcomeIndices, SloOutcomeCounts};
-use crate::stats::Count;
+use crate::counter::Count;
 
 /// Places that are looked at for a network before it counts as one of the others.
 const PROBES: usize = 16;

@@ -12,9 +12,9 @@ use model::monotonic_time::MonotonicTime;
 use model::path::PathReadings;
 use model::request_head::ParsedHead;
 use model::rules::{
-    CompiledRule, LiveRuleState, RuleAction, RuleContext, RuleMatch, RuleState, ServiceRules,
-    describe,
+    CompiledRule, RuleAction, RuleContext, RuleMatch, RuleState, ServiceRules, describe,
 };
+use model::snapshot::rule_state::LiveRuleState;
 use model::snapshot::{PoolView, ServerState, ServiceView};
 
 use crate::state::StateSnapshot;

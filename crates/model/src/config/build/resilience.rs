@@ -8,7 +8,7 @@ use super::super::resilience::{
 };
 use super::super::section::ConfigSection;
 use super::super::value::ConfigValue;
-use crate::retry::RetryConditions;
+use crate::config::RetryConditions;
 
 /// The terms of further attempts.
 pub fn build_retry(section: &ConfigSection) -> RetryConfig {

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::context::{PoolLoad, RuleState};
-use super::service_rules::ServiceRules;
+use super::{PoolView, ServerState, ServerView, ServiceView};
 use crate::config::ActiveCountScope;
 use crate::monotonic_time::MonotonicTime;
-use crate::snapshot::{PoolView, ServerState, ServerView, ServiceView};
+use crate::rules::{PoolLoad, RuleState, ServiceRules};
 use crate::stats::{Count, ServiceCounters};
 
 pub struct LiveRuleState<'a> {

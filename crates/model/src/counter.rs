@@ -1,6 +1,6 @@
 //! A count with one writer.
 //!
-//! What several threads change at once is `Shared`.
+//! What several threads change at once is a `SharedGauge`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
